@@ -1,0 +1,43 @@
+# Every target works from a bare Python 3.11 or newer: it creates .venv and installs the pinned versions first.
+# Another Python: make test PYTHON=python3.12. More arguments: make test ARGS="-k lemke".
+
+.DEFAULT_GOAL := help
+.PHONY: help environment demo test test-slow lint bench docs clean
+
+RUN := .venv/bin/python -m
+WORKERS ?= 2
+ARGS ?=
+export PYTHON
+
+help: ## list the targets
+	@echo "make TARGET, where TARGET is one of"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1#\2/p' $(MAKEFILE_LIST) | awk -F'#' '{ printf "%-14s%s\n", $$1, $$2 }'
+
+environment: ## create .venv and install stickslip with its tools, once
+	@tools/environment.sh
+
+demo: environment ## run the demonstration
+	@$(RUN) stickslip demo $(ARGS)
+
+test: environment ## run the tests, without the slow ones
+	@$(RUN) pytest -n $(WORKERS) $(ARGS)
+
+test-slow: environment ## run the slow tests alone
+	@$(RUN) pytest -n $(WORKERS) -m slow $(ARGS)
+
+lint: environment ## check format, style, types and import directions
+	@$(RUN) ruff format --check .
+	@$(RUN) ruff check .
+	@$(RUN) mypy
+	@.venv/bin/lint-imports --no-logo
+
+bench: environment ## measure against the peers that are installed
+	@$(RUN) stickslip bench $(ARGS)
+
+docs: environment ## build the documentation into site/
+	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+	@echo "The documentation is in site/index.html."
+
+clean: ## remove .venv, caches and build products
+	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,97 @@
+"""The command line: `stickslip COMMAND`.
+
+One module per command, each with a function that Typer turns into the command; `_COMMANDS` below lists them.
+Command modules import what they compute with inside the function, so that `stickslip --help` answers at once.
+
+Errors end in one line on stderr and an exit code: 2 when the request was wrong (bad option, `ValueError`),
+1 when the computation failed, 130 after Ctrl-C. `STICKSLIP_DEBUG=1` adds the traceback.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from stickslip._version import __version__
+from stickslip.cli import doctor
+
+_REQUEST_WRONG = 2
+_COMPUTATION_FAILED = 1
+_INTERRUPTED = 130
+
+# In the order of `stickslip --help`.
+_COMMANDS: dict[str, Callable[..., Any]] = {
+    "doctor": doctor.doctor,
+}
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _name, _function in _COMMANDS.items():
+    app.command(_name)(_function)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"stickslip {__version__}")
+        raise typer.Exit()
+
+
+@app.callback(invoke_without_command=True)
+def _stickslip(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Rigid-body dynamics with friction and impact.
+
+    Results go to stdout, messages to stderr.
+    Exit codes: 0 done, 1 the computation failed, 2 the request was wrong.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line with `arguments` (default: those of the process) and return its exit code."""
+    try:
+        result = app(args=arguments, prog_name="stickslip", standalone_mode=False)
+    except typer.TyperException as error:
+        return _complain(error, error.format_message() + _where_to_read(error), _REQUEST_WRONG)
+    except ValueError as error:
+        return _complain(error, str(error) or type(error).__name__, _REQUEST_WRONG)
+    except (KeyboardInterrupt, typer.Abort):
+        return _INTERRUPTED
+    except Exception as error:
+        hint = "" if _debugging() else " (STICKSLIP_DEBUG=1 shows where)"
+        return _complain(error, f"{type(error).__name__}: {error}{hint}", _COMPUTATION_FAILED)
+    # Typer returns the code of a typer.Exit, and whatever a command function returned.
+    return result if isinstance(result, int) else 0
+
+
+def _debugging() -> bool:
+    return os.environ.get("STICKSLIP_DEBUG", "0") not in ("", "0")
+
+
+def _where_to_read(error: typer.TyperException) -> str:
+    """Name the help page of the command whose arguments were wrong."""
+    context = getattr(error, "ctx", None)
+    return f" (see '{context.command_path} --help')" if context is not None else ""
+
+
+def _complain(error: BaseException, message: str, code: int) -> int:
+    if _debugging():
+        traceback.print_exception(error)
+    one_line = " ".join(message.split())
+    print(f"stickslip: error: {one_line}", file=sys.stderr)
+    return code

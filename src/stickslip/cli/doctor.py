@@ -1,0 +1,287 @@
+"""`stickslip doctor`: what is installed, what it can use, and whether it works."""
+
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stickslip._version import __version__
+
+Report = dict[str, Any]
+
+# Display name -> (module to import, distribution that carries the version).
+_REQUIRED = {
+    "NumPy": ("numpy", "numpy"),
+    "SciPy": ("scipy", "scipy"),
+    "Numba": ("numba", "numba"),
+    "SymPy": ("sympy", "sympy"),
+    "xarray": ("xarray", "xarray"),
+    "h5netcdf": ("h5netcdf", "h5netcdf"),
+    "h5py": ("h5py", "h5py"),
+    "matplotlib": ("matplotlib", "matplotlib"),
+    "Pillow": ("PIL", "pillow"),
+}
+_CLUSTER = {"Dask": ("dask", "dask"), "distributed": ("distributed", "distributed")}
+_PEERS = {
+    "quantecon": ("quantecon", "quantecon"),
+    "lemkelcp": ("lemkelcp", "lemkelcp"),
+    "mujoco": ("mujoco", "mujoco"),
+    "pybullet": ("pybullet", "pybullet"),
+    "pydrake": ("pydrake", "drake"),
+}
+# Siconos is packaged by distributions for their own Python rather than for an environment.
+_SYSTEM_PYTHON = "/usr/bin/python3"
+_PROBE_TIMEOUT = 30.0  # [s] for a program that we only ask for a version
+
+
+def doctor(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the report as one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Report what is installed: packages, cores, GPU, Dask, peers, kernel cache.
+
+    Also solves a small complementarity problem. Exit code 0 when every required package imports and the
+    answer is right, else 1.
+    """
+    report = examine()
+    if as_json:
+        print(json.dumps(report, indent=2))
+    else:
+        _show(report)
+    if not report["ok"]:
+        raise typer.Exit(1)
+
+
+def examine() -> Report:
+    """Collect the report that `doctor` prints; plain values only, ready for JSON."""
+    packages = {name: _import_package(*where) for name, where in _REQUIRED.items()}
+    self_check = _self_check()
+    return {
+        "stickslip": __version__,
+        "python": {
+            "version": platform.python_version(),
+            "executable": sys.executable,
+            "platform": platform.platform(),
+        },
+        "packages": packages,
+        "cpu": _examine_cpu(),
+        "gpu": _examine_gpu(),
+        "cluster": {name: _find_package(*where) for name, where in _CLUSTER.items()},
+        "peers": {
+            **{name: _find_package(*where) for name, where in _PEERS.items()},
+            "siconos": _find_siconos(),
+        },
+        "cache": _examine_cache(),
+        "self_check": self_check,
+        "ok": self_check["ok"] and all(package["error"] is None for package in packages.values()),
+    }
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _import_package(module: str, distribution: str) -> Report:
+    """Import a required package: an installed one can still be broken."""
+    try:
+        importlib.import_module(module)
+    except Exception as error:
+        return {"version": _version(distribution), "error": f"{type(error).__name__}: {error}"}
+    return {"version": _version(distribution), "error": None}
+
+
+def _find_package(module: str, distribution: str) -> Report:
+    """Look for an optional package without importing it: some of them take seconds, or open windows."""
+    found = importlib.util.find_spec(module) is not None
+    return {"installed": found, "version": _version(distribution) if found else None}
+
+
+def _find_siconos() -> Report:
+    """Look for Siconos in this Python, then in the system's."""
+    here = _find_package("siconos", "siconos")
+    if here["installed"]:
+        return {**here, "python": sys.executable}
+    if os.path.exists(_SYSTEM_PYTHON):
+        # -I: the answer is about that Python, not about what PYTHONPATH adds to it.
+        # `version`, because `__version__` is 0 in Debian's package.
+        question = "import siconos, siconos.numerics; print(getattr(siconos, 'version', ''))"
+        answer = _ask(_SYSTEM_PYTHON, "-I", "-c", question)
+        if answer is not None:
+            return {"installed": True, "version": answer or None, "python": _SYSTEM_PYTHON}
+    return {**here, "python": None}
+
+
+def _ask(*command: str) -> str | None:
+    """Return what a program prints, or None when it is missing, fails or hangs."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_TIMEOUT, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _examine_cpu() -> Report:
+    try:
+        import numba
+
+        threads = numba.get_num_threads()
+    except Exception:  # a broken Numba is reported among the packages
+        threads = None
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {"cores": os.cpu_count(), "usable_cores": usable, "numba_threads": threads}
+
+
+def _examine_gpu() -> Report:
+    version = _version("numba-cuda")
+    devices: list[str] = []
+    if version is None:
+        seen = _ask("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+        devices = seen.splitlines() if seen else []
+        if devices:
+            message = "a GPU is here but numba-cuda is not: pip install 'stickslip[gpu]'"
+        else:
+            message = "numba-cuda is not installed; ensembles run on the CPU"
+        return {"numba_cuda": None, "usable": False, "devices": devices, "message": message}
+    try:
+        from numba import cuda
+
+        simulated = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") != "0"
+        if cuda.is_available() and not simulated:  # the simulator's devices have no name
+            devices = [_device_name(device) for device in cuda.gpus]
+        if devices:
+            message = "ready"
+        elif simulated:
+            message = "NUMBA_ENABLE_CUDASIM is set: kernels run in the slow simulator"
+        else:
+            message = "numba-cuda finds no device it can use; ensembles run on the CPU"
+    except Exception as error:
+        message = f"numba-cuda does not work here: {type(error).__name__}: {error}"
+    return {"numba_cuda": version, "usable": bool(devices), "devices": devices, "message": message}
+
+
+def _device_name(device: Any) -> str:
+    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+    major, minor = device.compute_capability
+    return f"{name} (compute capability {major}.{minor})"
+
+
+def _examine_cache() -> Report:
+    from stickslip.compiled import cache_folder
+
+    folder = cache_folder()
+    report: Report = {
+        "path": str(folder),
+        "exists": folder.is_dir(),
+        "mode": None,
+        "private": None,
+        "files": 0,
+        "bytes": 0,
+        "writable": _writable(folder),
+    }
+    if folder.is_dir():
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+        report |= {
+            "mode": f"{mode:04o}",
+            "private": mode & 0o077 == 0,
+            "files": len(sizes),
+            "bytes": sum(sizes),
+        }
+    return report
+
+
+def _writable(folder: Path) -> bool:
+    """Whether we may write there, or create it where it does not exist."""
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+
+
+def _self_check() -> Report:
+    """Solve y = A x + b, 0 <= y perp x >= 0 with the known answer x = (4/3, 7/3), y = 0."""
+    start = time.perf_counter()
+    try:
+        import numpy as np
+
+        from stickslip.complementarity.solve import solve_lcp
+
+        solution = solve_lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-5.0, -6.0]))
+        right = bool(solution.solved) and np.allclose(solution.x, [4 / 3, 7 / 3], rtol=0, atol=1e-12)
+        message = "LCP solved" if right else f"LCP answered x = {solution.x}, {solution.status}"
+    except Exception as error:
+        right, message = False, f"{type(error).__name__}: {error}"
+    return {"ok": right, "message": message, "seconds": round(time.perf_counter() - start, 3)}
+
+
+def _show(report: Report) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+
+    def section(title: str) -> None:
+        console.print(Text(title, style="bold"))
+
+    def row(name: str, value: str, style: str = "") -> None:
+        console.print(Text(f"  {name:<14}{value}", style=style), soft_wrap=True)
+
+    python, cpu, gpu, cache = report["python"], report["cpu"], report["gpu"], report["cache"]
+    section(f"stickslip {report['stickslip']}")
+    row("Python", f"{python['version']}  {python['executable']}")
+    row("platform", python["platform"])
+    for name, package in report["packages"].items():
+        if package["error"] is None:
+            row(name, package["version"] or "unknown version")
+        else:
+            row(name, f"does not import: {package['error']}", "red")
+
+    section("Processors")
+    row(
+        "cores",
+        f"{cpu['cores']}, of which {cpu['usable_cores']} usable; Numba threads {cpu['numba_threads']}",
+    )
+    row("numba-cuda", gpu["numba_cuda"] or "not installed", "" if gpu["numba_cuda"] else "dim")
+    row("GPU", "; ".join([*gpu["devices"], gpu["message"]]), "" if gpu["usable"] else "dim")
+
+    for title, group in (("Cluster", report["cluster"]), ("Peers for `stickslip bench`", report["peers"])):
+        section(title)
+        for name, package in group.items():
+            if not package["installed"]:
+                row(name, "not installed", "dim")
+                continue
+            other_python = package.get("python") not in (None, python["executable"])
+            where = f"  in {package['python']}" if other_python else ""
+            row(name, f"{package['version'] or 'unknown version'}{where}")
+
+    section("Kernel cache")
+    row("folder", cache["path"] if cache["exists"] else f"{cache['path']}  (not created yet)")
+    if cache["exists"]:
+        row("content", f"{cache['files']} files, {cache['bytes'] / 1e6:.1f} MB")
+        if cache["private"]:
+            row("mode", cache["mode"])
+        else:
+            row(
+                "mode",
+                f"{cache['mode']}: others can reach it; run 'chmod 700' on it, it holds code we import",
+                "red",
+            )
+    if not cache["writable"]:
+        row("writable", "no: name a folder of your own in STICKSLIP_CACHE", "red")
+
+    section("Self check")
+    check = report["self_check"]
+    word = "passed" if check["ok"] else "FAILED"
+    row(word, f"{check['message']} ({check['seconds']:.2f} s)", "green" if check["ok"] else "red")

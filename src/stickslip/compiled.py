@@ -1,0 +1,123 @@
+"""The `compiled` decorator: Numba with a disk cache that belongs to the user and notices every edit of the package.
+
+Numba's own cache looks at the file of the function alone: change a helper in another module and the caller keeps the
+old machine code.  Here the cache is named by the content of all compiled sources together.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+ENVIRONMENT_VARIABLE = "STICKSLIP_CACHE"
+PACKAGE = Path(__file__).parent
+COMPILED_SOURCES = ("compiled.py", "sets.py", "complementarity", "kernels")
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled and generated code; it need not exist yet.
+
+    `$STICKSLIP_CACHE` where it is set, else `stickslip` in the user's cache folder of the platform. The
+    folder holds code that is imported, so whoever creates it gives it mode 0700 (`private_folder`).
+    """
+    named = os.environ.get(ENVIRONMENT_VARIABLE)
+    if named:
+        return Path(named).expanduser().absolute()
+    return _user_cache_folder() / "stickslip"
+
+
+def _user_cache_folder() -> Path:
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return Path(local) if local else Path.home() / "AppData" / "Local"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    # The XDG specification tells programs to ignore a relative path here.
+    return Path(xdg) if xdg and os.path.isabs(xdg) else Path.home() / ".cache"
+
+
+def private_folder(*parts: str) -> Path:
+    """Create `cache_folder()/parts...`, readable by the user alone; OSError where that cannot be had."""
+    root = cache_folder()
+    root.mkdir(parents=True, exist_ok=True)
+    if os.name == "posix":
+        if root.stat().st_uid != os.geteuid():
+            raise PermissionError(
+                f"{root} belongs to another user; set {ENVIRONMENT_VARIABLE} to a folder of your own."
+            )
+        root.chmod(0o700)
+    folder = root.joinpath(*parts)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@functools.cache
+def sources_hash() -> str:
+    """Hash of everything that machine code in the cache was made from."""
+    digest = hashlib.sha256()
+    for name in COMPILED_SOURCES:
+        path = PACKAGE / name
+        for file in sorted(path.glob("*.py")) if path.is_dir() else [path]:
+            if file.is_file():
+                digest.update(str(file.relative_to(PACKAGE)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+class _PackageLocator(_CacheLocator):
+    """Puts the machine code of a function into the user's cache folder, under the hash of the sources."""
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._line = function.__code__.co_firstlineno
+        self._folder = folder
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return sources_hash()
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> _PackageLocator | None:
+        try:
+            module = Path(file).resolve().parent.name
+            folder = private_folder("numba", sources_hash(), module)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError:
+            return None  # read-only home and the like: compile anew in every process
+        return cls(function, folder)
+
+
+class _PackageCacheImpl(CompileResultCacheImpl):
+    _locator_classes = [_PackageLocator]  # noqa: RUF012  (Numba's own attribute)
+
+
+class _PackageCache(FunctionCache):
+    _impl_class = _PackageCacheImpl
+
+
+def compiled(function: Callable[..., Any] | None = None, *, parallel: bool = False, inline: bool = False) -> Any:
+    """Compile with Numba, IEEE division (no exception on x / 0), cached on disk across processes."""
+    if function is None:
+        return functools.partial(compiled, parallel=parallel, inline=inline)
+    dispatcher = njit(error_model="numpy", parallel=parallel, nogil=True, inline="always" if inline else "never")(
+        function
+    )
+    try:
+        dispatcher._cache = _PackageCache(function)
+    except RuntimeError:  # no folder to write to
+        pass
+    return dispatcher

@@ -1,0 +1,1 @@
+"""Complementarity problems: arrays only, no mechanics."""

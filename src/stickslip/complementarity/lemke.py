@@ -1,0 +1,305 @@
+"""Lemke's method for the LCP  y = A x + b,  0 <= y perp x >= 0: complementary pivoting on a scaled dictionary.
+
+The problem is embedded in  y = b + A x + d x_0  with d > 0 and x_0 driven from large to zero along an edge path of
+almost complementary bases.  Ties are broken lexicographically, so no basis repeats and the path is finite.
+
+* Rows and columns are scaled to entries of size 1 first.  With x = C x', y' = R y the path is that of the given
+  problem with d = R^-1 (1, ..., 1), so guarantees that hold for every d > 0 are kept: a solution for every P matrix
+  and, for a copositive-plus matrix (PSD matrices are), a solution whenever the inequalities can be met at all.
+* The path can end on a secondary ray: an unbounded edge with x_0 > 0.  That is told apart from running out of pivots
+  and from losing accuracy, and the direction of the ray is returned.
+* The answer is checked on the given problem; `polish` first recomputes it from its active set.
+
+References: Cottle, Pang and Stone, The Linear Complementarity Problem (1992), 4.4 and 4.9; Murty, Linear
+Complementarity, Linear and Nonlinear Programming (1988), ch. 2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stickslip.compiled import compiled
+from stickslip.complementarity.linear import drop_tiny, solve_support
+from stickslip.complementarity.residuals import lcp_residual
+
+SOLVED = 0
+RAY = 1
+PIVOT_LIMIT = 2
+INACCURATE = 3
+
+PIVOT_TOLERANCE = 1e-11  # entries of the scaled dictionary below this are round-off, not pivots
+ROUND_OFF = 1e-12  # unknowns below this share of the largest may be zeros of a degenerate solution
+TIE_TOLERANCE = 1e-12  # ratios closer than this are equal: the lexicographic rule decides
+
+
+@compiled
+def workspace(n: int) -> tuple:
+    """Arrays that one solve of size n needs; give the same ones to many solves."""
+    return (
+        np.empty((n, n + 1)),  # D, dictionary
+        np.empty(n),  # r, its right-hand side
+        np.empty(n, np.int64),  # basic variables, one a row
+        np.empty(n + 1, np.int64),  # nonbasic variables, one a column
+        np.empty(n, np.int64),  # row of y_j, -1 when nonbasic
+        np.empty(n, np.int64),  # column of y_j, -1 when basic
+        np.empty(n),  # R
+        np.empty(n),  # C
+        np.empty((n, n)),  # F, factors
+        np.empty(n, np.int64),  # pivots of F
+        np.empty(n),  # v
+        np.empty(n),  # trial
+        np.empty(n, np.int64),  # active
+    )
+
+
+@compiled
+def scale(A: np.ndarray, b: np.ndarray, D: np.ndarray, r: np.ndarray, R: np.ndarray, C: np.ndarray) -> float:
+    """D = R A C with row and column maxima of 1, r = R b / max|R b|; return max|R b|."""
+    n = b.shape[0]
+    for j in range(n):
+        C[j] = 0.0
+    for i in range(n):
+        largest = 0.0
+        for j in range(n):
+            largest = max(largest, abs(A[i, j]))
+        if largest == 0.0:
+            largest = abs(b[i])
+        factor = 1.0 / largest if largest > 0.0 else 1.0
+        R[i] = factor
+        for j in range(n):
+            entry = A[i, j] * factor
+            D[i, j] = entry
+            C[j] = max(C[j], abs(entry))
+    for j in range(n):
+        C[j] = 1.0 / C[j] if C[j] > 0.0 else 1.0
+    largest = 0.0
+    for i in range(n):
+        for j in range(n):
+            D[i, j] *= C[j]
+        r[i] = b[i] * R[i]
+        largest = max(largest, abs(r[i]))
+    if largest > 0.0:
+        for i in range(n):
+            r[i] /= largest
+    return largest
+
+
+@compiled
+def exchange(n: int, D: np.ndarray, r: np.ndarray, row: int, col: int) -> None:
+    """Swap the basic variable of `row` with the nonbasic one of `col` in basic = r + D nonbasic."""
+    p = 1.0 / D[row, col]
+    for c in range(n + 1):
+        D[row, c] *= -p
+    D[row, col] = p
+    r[row] *= -p
+    for i in range(n):
+        f = D[i, col]
+        if i != row and f != 0.0:
+            D[i, col] = 0.0
+            for c in range(n + 1):
+                D[i, c] += f * D[row, c]
+            r[i] += f * r[row]
+
+
+@compiled
+def lexicographically_smaller(
+    n: int, D: np.ndarray, col: int, i: int, k: int, row_of: np.ndarray, column_of: np.ndarray
+) -> bool:
+    """Whether row i precedes row k in the ratio test when b is perturbed by (eps, eps^2, ..., eps^n).
+
+    The perturbation adds -D[i, c] eps^j where y_j is nonbasic in column c, and eps^j where y_j is basic in row i.
+    """
+    for j in range(n):
+        vi = 0.0
+        vk = 0.0
+        if column_of[j] >= 0:
+            vi = -D[i, column_of[j]]
+            vk = -D[k, column_of[j]]
+        elif row_of[j] == i:
+            vi = 1.0
+        elif row_of[j] == k:
+            vk = 1.0
+        vi /= -D[i, col]
+        vk /= -D[k, col]
+        if vi < vk - TIE_TOLERANCE:
+            return True
+        if vi > vk + TIE_TOLERANCE:
+            return False
+    return False
+
+
+@compiled
+def leaving_row(
+    n: int,
+    D: np.ndarray,
+    r: np.ndarray,
+    col: int,
+    basis: np.ndarray,
+    row_of: np.ndarray,
+    column_of: np.ndarray,
+    tie: float,
+) -> int:
+    """Lexicographic ratio test for the nonbasic variable of `col`; x_0 leaves whenever it may; -1 on a ray."""
+    row = -1
+    best = 0.0
+    for i in range(n):
+        if D[i, col] < -PIVOT_TOLERANCE:
+            ratio = -r[i] / D[i, col]
+            margin = tie * (1.0 + abs(best))
+            if row < 0 or ratio < best - margin:
+                row = i
+                best = ratio
+            elif ratio <= best + margin:
+                if basis[i] == 2 * n or (
+                    basis[row] != 2 * n and lexicographically_smaller(n, D, col, i, row, row_of, column_of)
+                ):
+                    row = i
+                    best = min(ratio, best)
+    return row
+
+
+@compiled
+def pivot_path(
+    n: int,
+    D: np.ndarray,
+    r: np.ndarray,
+    basis: np.ndarray,
+    nonbasic: np.ndarray,
+    row_of: np.ndarray,
+    column_of: np.ndarray,
+    max_pivots: int,
+    tie: float,
+) -> tuple:
+    """Follow Lemke's path from the scaled dictionary; return (status, pivots, column of the ray or -1).
+
+    Variables are numbered y_i = i, x_i = n + i, x_0 = 2 n.  D[:, n] holds the covering vector d on entry.
+    """
+    lowest = 0.0
+    row = -1
+    for i in range(n):
+        basis[i] = i
+        nonbasic[i] = n + i
+        row_of[i] = i
+        column_of[i] = -1
+        ratio = r[i] / D[i, n]
+        if r[i] < 0.0 and ratio <= lowest:  # of equal rows the last one: eps^i falls with i
+            lowest = ratio
+            row = i
+    nonbasic[n] = 2 * n
+    if row < 0:
+        return SOLVED, 0, -1
+    col = n
+    for pivots in range(1, max_pivots + 1):
+        exchange(n, D, r, row, col)
+        leaving = basis[row]
+        entering = nonbasic[col]
+        basis[row] = entering
+        nonbasic[col] = leaving
+        if leaving < n:
+            row_of[leaving] = -1
+            column_of[leaving] = col
+        if entering < n:
+            row_of[entering] = row
+            column_of[entering] = -1
+        if leaving == 2 * n:
+            return SOLVED, pivots, -1
+        complement = leaving + n if leaving < n else leaving - n
+        col = 0
+        while nonbasic[col] != complement:
+            col += 1
+        row = leaving_row(n, D, r, col, basis, row_of, column_of, tie)
+        if row < 0:
+            return RAY, pivots, col
+    return PIVOT_LIMIT, max_pivots, -1
+
+
+@compiled
+def polish(
+    A: np.ndarray,
+    b: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    F: np.ndarray,
+    pivot: np.ndarray,
+    v: np.ndarray,
+    trial: np.ndarray,
+    active: np.ndarray,
+) -> float:
+    """Recompute x from its own support, A_ss x_s = -b_s with one refinement, and keep it if the residual falls.
+
+    Returns the residual of what is left in x; y = A x + b.
+    """
+    n = b.shape[0]
+    before = lcp_residual(A, b, x, y)
+    k = 0
+    for i in range(n):
+        if x[i] > 0.0:
+            active[k] = i
+            k += 1
+    if k == 0 or not solve_support(A, b, k, active, trial, F, pivot, v, y):
+        return lcp_residual(A, b, x, y)
+    for i in range(n):
+        trial[i] = max(0.0, trial[i])
+    after = lcp_residual(A, b, trial, y)
+    if after < before:
+        for i in range(n):
+            x[i] = trial[i]
+        return after
+    return lcp_residual(A, b, x, y)
+
+
+@compiled
+def lemke(
+    A: np.ndarray,
+    b: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    ray: np.ndarray,
+    work: tuple,
+    max_pivots: int,
+    tol: float,
+) -> tuple:
+    """Solve one LCP; write x, y = A x + b and, on a ray, its direction in x; return (status, pivots, residual).
+
+    A path that ends in anything but a solution within `tol` is walked again with another covering vector and then
+    with stricter ties, before the first outcome is reported.
+    """
+    n = b.shape[0]
+    D, r, basis, nonbasic, row_of, column_of, R, C, F, pivot, v, trial, active = work
+    outcome = INACCURATE
+    total = 0
+    residual = np.inf
+    for attempt in range(3):
+        size = scale(A, b, D, r, R, C)
+        for i in range(n):
+            D[i, n] = 1.0 if attempt != 1 else 1.0 + (i + 1.0) / n
+        tie = TIE_TOLERANCE if attempt < 2 else 0.0
+        status, pivots, column = pivot_path(n, D, r, basis, nonbasic, row_of, column_of, max_pivots, tie)
+        total += pivots
+        for i in range(n):
+            x[i] = 0.0
+        if status == SOLVED:
+            for i in range(n):
+                if n <= basis[i] < 2 * n:
+                    j = basis[i] - n
+                    x[j] = max(0.0, r[i]) * size * C[j]
+            residual = lcp_residual(A, b, x, y)
+            if residual > 1e-13:
+                residual = polish(A, b, x, y, F, pivot, v, trial, active)
+            if residual > tol:
+                drop_tiny(x, C, ROUND_OFF)
+                residual = polish(A, b, x, y, F, pivot, v, trial, active)
+            if residual <= tol:
+                return SOLVED, total, residual
+            status = INACCURATE
+        if attempt == 0:
+            outcome = status
+            if status == RAY:
+                for i in range(n):
+                    ray[i] = 0.0
+                for i in range(n):
+                    if n <= basis[i] < 2 * n:
+                        ray[basis[i] - n] = max(0.0, D[i, column]) * C[basis[i] - n]
+                if n <= nonbasic[column] < 2 * n:
+                    ray[nonbasic[column] - n] = C[nonbasic[column] - n]
+    return outcome, total, lcp_residual(A, b, x, y)

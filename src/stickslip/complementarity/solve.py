@@ -1,0 +1,410 @@
+"""`solve_lcp`, `enumerate_lcp`, `solve_mlcp`, `classify_matrix`: one entrance to the solvers, every answer checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from stickslip.compiled import compiled
+from stickslip.complementarity import gauss_seidel, matrices, newton
+from stickslip.complementarity import lemke as lemke_method
+from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
+from stickslip.complementarity.enumeration import enumerate_first, enumerate_points
+from stickslip.complementarity.infeasibility import find_proof
+from stickslip.complementarity.problems import (
+    LCPSolution,
+    checked_count,
+    checked_mask,
+    checked_matrix,
+    checked_problem,
+    checked_start,
+    checked_tolerance,
+)
+from stickslip.complementarity.residuals import make_complementary, mlcp_residual
+
+METHODS = ("auto", "lemke", "enumerate", "pgs", "newton")
+MIXED_METHODS = ("auto", "lemke", "newton")
+
+NO_SUPPORT = 8  # enumeration: every support looked at, none solves
+AUTO_ENUMERATION = 12  # `auto` looks at all supports up to this size when Lemke and Newton both end without a solution
+
+_SENTENCES = {
+    lemke_method.SOLVED: "solved by {method} in {iterations} {unit}",
+    lemke_method.RAY: "Lemke's path ended on a secondary ray after {iterations} pivots: no solution it can reach",
+    lemke_method.PIVOT_LIMIT: "stopped after {iterations} pivots without a solution; raise max_iterations",
+    lemke_method.INACCURATE: "lost accuracy: residual {residual:.1e} after {iterations} {unit}; try method='newton'",
+    gauss_seidel.SWEEP_LIMIT: "not converged: residual {residual:.1e} after {iterations} sweeps; try method='lemke'",
+    gauss_seidel.DIAGONAL: "pgs needs a positive diagonal and this matrix has none throughout; try method='lemke'",
+    newton.ITERATION_LIMIT: "not converged: residual {residual:.1e} after {iterations} Newton steps; try method='lemke'",
+    newton.STALLED: "Newton's method stalled at residual {residual:.1e} after {iterations} steps; try method='lemke'",
+    NO_SUPPORT: "no solution: none of the {iterations} complementary supports satisfies x >= 0, y >= 0",
+}
+_UNITS = {"lemke": "pivots", "pgs": "sweeps", "newton": "Newton steps", "enumerate": "supports"}
+_CODES = {"auto": 0, "lemke": 1, "enumerate": 2, "pgs": 3, "newton": 4}
+
+
+def solve_lcp(
+    A: Any,
+    b: Any,
+    method: str = "auto",
+    *,
+    tol: float = 1e-10,
+    max_iterations: int | None = None,
+    x0: Any = None,
+) -> LCPSolution:
+    """Solve the linear complementarity problem  y = A x + b,  0 <= y perp x >= 0.
+
+    Parameters
+    ----------
+    A, b : shapes (n, n) and (n,); or a stack (k, n, n) and (k, n), solved in parallel.
+    method : "auto" (Lemke, then Newton, then all supports of a small problem, then a proof that there is no
+        solution), "lemke" (lexicographic, scaled), "newton" (semismooth, falls back to Lemke when it stalls), "pgs"
+        (projected Gauss-Seidel), "enumerate" (all 2^n supports, n <= 20, first solution found).
+    tol : largest scaled residual that counts as solved.
+    max_iterations : pivots (default 50 n + 200), Newton steps (100) or sweeps (10000).
+    x0 : start of "newton" and "pgs", shape (n,), default zero; single problems only.
+
+    Returns
+    -------
+    LCPSolution : never `solved` without having been checked on the given A and b.
+
+    Raises
+    ------
+    ValueError : shapes, non-finite entries, unknown method, more than 20 unknowns for "enumerate".
+
+    Examples
+    --------
+    >>> s = solve_lcp([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0])
+    >>> s.x.round(6).tolist(), s.solved
+    ([1.333333, 2.333333], True)
+    """
+    M, v = checked_problem(A, b, stack=True)
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    tolerance = checked_tolerance(tol)
+    n = M.shape[-1]
+    if method == "enumerate":
+        _check_enumerable(n)
+    limit = checked_count(max_iterations, "max_iterations", _default_limit(method, n))
+    if M.ndim == 3:
+        if x0 is not None:
+            raise ValueError("x0 is for single problems; a stack of shape (k, n, n) starts every problem at zero.")
+        return _solve_stack(M, v, method, tolerance, limit)
+    start = np.maximum(0.0, checked_start(x0, n))
+    if n == 0:
+        return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, method)
+    if method == "lemke":
+        return _by_lemke(M, v, tolerance, limit)
+    if method == "enumerate":
+        return _by_enumeration(M, v, tolerance)
+    if method == "pgs":
+        x, y = start, np.empty(n)
+        code, count, residual = gauss_seidel.projected_gauss_seidel(
+            M, v, x, y, lemke_method.workspace(n), limit, tolerance
+        )
+        return _solution("pgs", x, y, code, count, residual)
+    if method == "newton":
+        first = _by_newton(M, v, tolerance, limit, start)
+        if first.solved:
+            return first
+        second = _by_lemke(M, v, tolerance, _default_limit("lemke", n))
+        note = f"Newton's method stalled at residual {first.residual:.1e}; {second.status}"
+        return _replaced(second, note) if second.solved or second.proof is not None else first
+    return _by_auto(M, v, tolerance, limit)
+
+
+def enumerate_lcp(A: Any, b: Any, *, tol: float = 1e-10) -> list[LCPSolution]:
+    """Every solution of a small LCP (n <= 20): all isolated ones and one representative of each continuum.
+
+    The list is empty when there is no solution.  `isolated` tells a representative (False) from an isolated solution.
+    """
+    M, v = checked_problem(A, b)
+    tolerance = checked_tolerance(tol)
+    n = len(v)
+    _check_enumerable(n)
+    if n == 0:
+        return [LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, "enumerate")]
+    answers = []
+    for point in enumerate_points(M, v, tolerance):
+        y = np.empty(n)
+        residual = mlcp_residual(M, v, np.zeros(n, dtype=bool), point.x, y)
+        make_complementary(point.x, y)
+        status = "isolated solution" if point.isolated else "representative of a continuum of solutions"
+        answers.append(LCPSolution(point.x, y, True, status, residual, 1 << n, "enumerate", isolated=point.isolated))
+    return answers
+
+
+def solve_mlcp(
+    A: Any, b: Any, free: Any, method: str = "auto", *, tol: float = 1e-10, max_iterations: int | None = None
+) -> LCPSolution:
+    """Solve the mixed LCP  y = A x + b with y_i = 0, x_i of any sign where free[i], 0 <= y_i perp x_i >= 0 elsewhere.
+
+    "lemke" eliminates the free unknowns where their block is regular; where it is singular (redundant bilateral
+    constraints) each is split into two non-negative ones, which keeps PSD and copositive-plus matrices so.
+    "newton" works on the mixed problem as it stands.  "auto" takes Lemke first.
+    """
+    M, v = checked_problem(A, b)
+    n = len(v)
+    mask = checked_mask(free, n)
+    if method not in MIXED_METHODS:
+        raise ValueError(f"method must be one of {', '.join(MIXED_METHODS)}, got {method!r}.")
+    tolerance = checked_tolerance(tol)
+    if n == 0:
+        return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, method)
+    solution: LCPSolution | None = None
+    if method in ("auto", "lemke"):
+        limit = checked_count(max_iterations, "max_iterations", _default_limit("lemke", 2 * n))
+        solution = _mixed_by_lemke(M, v, mask, tolerance, limit)
+        if solution.solved or method == "lemke":
+            return solution
+    limit = checked_count(max_iterations, "max_iterations", _default_limit("newton", n))
+    other = _by_newton(M, v, tolerance, limit, np.zeros(n), mask)
+    return other if solution is None or other.solved else solution
+
+
+def classify_matrix(A: Any, *, tol: float = 0.0) -> matrices.MatrixClass:
+    """Which of P, PSD, copositive and Z a square matrix is; exact for n <= 12.
+
+    Exact means: for the floating-point entries as given.  A product B @ B.T of low rank is PSD only up to round-off;
+    with tol > 0 PSD and copositive are asked of A + tol max|a_ij| I instead (1e-12 forgives round-off).
+
+    >>> str(classify_matrix([[1.0, 2.0, 0.0], [0.0, 1.0, 2.0], [2.0, 0.0, 1.0]]))
+    'P, PSD, copositive'
+    """
+    M = checked_matrix(A)
+    if not (isinstance(tol, (int, float)) and 0.0 <= tol < 1.0):
+        raise ValueError(f"tol must be a number from 0 (exact) to 1, got {tol!r}.")
+    return matrices.classify(M, float(tol))
+
+
+def _default_limit(method: str, n: int) -> int:
+    return {"pgs": 10_000, "newton": 100}.get(method, 50 * n + 200)
+
+
+def _check_enumerable(n: int) -> None:
+    if n > ENUMERATION_LIMIT:
+        raise ValueError(
+            f"enumeration looks at 2^n supports and takes n <= {ENUMERATION_LIMIT}, got n = {n}; "
+            "use method='lemke' or 'newton' for one solution."
+        )
+
+
+def _sentence(method: str, code: int, count: int, residual: float) -> str:
+    return _SENTENCES[code].format(method=method, iterations=count, unit=_UNITS[method], residual=residual)
+
+
+def _solution(method: str, x: np.ndarray, y: np.ndarray, code: int, count: int, residual: float) -> LCPSolution:
+    solved = code == lemke_method.SOLVED
+    if solved:
+        make_complementary(x, y)
+    return LCPSolution(x, y, solved, _sentence(method, code, count, residual), float(residual), int(count), method)
+
+
+def _replaced(solution: LCPSolution, status: str, **changes: Any) -> LCPSolution:
+    fields = {**solution.__dict__, "status": status, **changes}
+    return LCPSolution(**fields)
+
+
+def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
+    n = len(b)
+    x, y, ray = np.empty(n), np.empty(n), np.zeros(n)
+    code, count, residual = lemke_method.lemke(A, b, x, y, ray, lemke_method.workspace(n), limit, tol)
+    solution = _solution("lemke", x, y, code, count, residual)
+    if code != lemke_method.RAY:
+        return solution
+    proof = find_proof(A, b, ray)
+    if proof is not None:
+        status = f"no solution exists (proof returned); Lemke's path ended on a secondary ray after {count} pivots"
+    else:
+        status = solution.status + _advice(A)
+    return _replaced(solution, status, ray=ray, proof=proof)
+
+
+def _advice(A: np.ndarray) -> str:
+    n = len(A)
+    found = f" (A: {matrices.classify(A, 1e-12)})" if n <= 8 else ""
+    return f"{found}; method='enumerate' looks at every support" if n <= ENUMERATION_LIMIT else found
+
+
+def _by_newton(
+    A: np.ndarray, b: np.ndarray, tol: float, limit: int, start: np.ndarray, free: np.ndarray | None = None
+) -> LCPSolution:
+    n = len(b)
+    mask = np.zeros(n, dtype=bool) if free is None else free
+    x, y = start.copy(), np.empty(n)
+    code, count, residual = newton.semismooth_newton(A, b, mask, x, y, newton.workspace(n), limit, tol)
+    if free is None:
+        return _solution("newton", x, y, code, count, residual)
+    return _mixed_solution("newton", x, y, mask, code, count, residual)
+
+
+def _by_enumeration(A: np.ndarray, b: np.ndarray, tol: float) -> LCPSolution:
+    n = len(b)
+    x, y = np.empty(n), np.empty(n)
+    found, count, residual = enumerate_first(A, b, x, y, lemke_method.workspace(n), tol)
+    code = lemke_method.SOLVED if found else NO_SUPPORT
+    solution = _solution("enumerate", x, y, code, count, residual)
+    return solution if found else _replaced(solution, solution.status, proof=find_proof(A, b))
+
+
+def _by_auto(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
+    n = len(b)
+    first = _by_lemke(A, b, tol, limit)
+    if first.solved or first.proof is not None:
+        return first
+    for start in (np.zeros(n), first.x):
+        second = _by_newton(A, b, tol, _default_limit("newton", n), start)
+        if second.solved:
+            return second
+    if n <= AUTO_ENUMERATION:
+        third = _by_enumeration(A, b, tol)
+        return third if third.solved else _replaced(third, third.status, ray=first.ray)
+    return first
+
+
+def _mixed_solution(
+    method: str, x: np.ndarray, y: np.ndarray, free: np.ndarray, code: int, count: int, residual: float
+) -> LCPSolution:
+    solution = _solution(method, x, y, code, count, residual)
+    if solution.solved:
+        solution.y[free] = 0.0
+    return solution
+
+
+def _mixed_by_lemke(A: np.ndarray, b: np.ndarray, free: np.ndarray, tol: float, limit: int) -> LCPSolution:
+    n = len(b)
+    y = np.empty(n)
+    bound = ~free
+    A_ff, A_fc = A[np.ix_(free, free)], A[np.ix_(free, bound)]
+    x = np.zeros(n)
+    code, count, residual = lemke_method.INACCURATE, 0, np.inf
+    if _regular(A_ff):
+        K = np.linalg.solve(A_ff, np.column_stack([A_fc, b[free]])) if free.any() else np.zeros((0, bound.sum() + 1))
+        S = A[np.ix_(bound, bound)] - A[np.ix_(bound, free)] @ K[:, :-1]
+        s = b[bound] - A[np.ix_(bound, free)] @ K[:, -1]
+        code, count, x[bound] = _lemke_raw(S, s, tol, limit)
+        x[free] = -(K[:, -1] + K[:, :-1] @ x[bound])
+        residual = _mixed_polish(A, b, free, x, y)
+    if residual > tol and free.any() and code != lemke_method.RAY:
+        split = np.concatenate([np.arange(n), np.flatnonzero(free)])
+        sign = np.concatenate([np.ones(n), -np.ones(int(free.sum()))])
+        code, more, z = _lemke_raw(
+            np.ascontiguousarray(A[np.ix_(split, split)] * sign[:, None] * sign), b[split] * sign, tol, limit
+        )
+        count += more
+        x = z[:n].copy()
+        x[free] -= z[n:]
+        residual = _mixed_polish(A, b, free, x, y)
+    if code == lemke_method.SOLVED and residual > tol:
+        code = lemke_method.INACCURATE
+    return _mixed_solution("lemke", x, y, free, code, count, residual)
+
+
+def _lemke_raw(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> tuple[int, int, np.ndarray]:
+    n = len(b)
+    x, y, ray = np.zeros(n), np.empty(n), np.empty(n)
+    if n == 0:
+        return lemke_method.SOLVED, 0, x
+    code, count, _ = lemke_method.lemke(
+        np.ascontiguousarray(A), np.ascontiguousarray(b), x, y, ray, lemke_method.workspace(n), limit, tol
+    )
+    return code, count, x
+
+
+def _mixed_polish(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
+    """Recompute x from its support where that lowers the residual; y = A x + b."""
+    before = mlcp_residual(A, b, free, x, y)
+    better, y_better = np.empty_like(x), np.empty_like(y)
+    work = newton.workspace(len(x))
+    lemke_method.scale(A, b, *work[:4])
+    after = newton.from_support(A, b, free, x, np.zeros_like(x), better, y_better, work)
+    if after < before:
+        x[:], y[:] = better, y_better
+        return after
+    return before
+
+
+def _regular(A: np.ndarray) -> bool:
+    if A.shape[0] == 0:
+        return True
+    scale = np.abs(A).max(axis=1)
+    return bool(np.all(scale > 0.0)) and 1.0 / np.linalg.cond(A / scale[:, None], 1) > 1e-12
+
+
+@compiled(parallel=True)
+def _solve_many(
+    A: np.ndarray,
+    b: np.ndarray,
+    X: np.ndarray,
+    Y: np.ndarray,
+    codes: np.ndarray,
+    counts: np.ndarray,
+    residuals: np.ndarray,
+    method: int,
+    limit: int,
+    tol: float,
+) -> None:
+    """One workspace a chunk, the chunks in parallel."""
+    k, n = b.shape
+    chunks = min(k, 256)
+    for chunk in prange(chunks):
+        work = lemke_method.workspace(n)
+        newton_work = newton.workspace(n if method == 4 else 0)
+        ray = np.empty(n)
+        free = np.zeros(n, np.bool_)
+        for i in range(chunk * k // chunks, (chunk + 1) * k // chunks):
+            code = 0
+            count = 0
+            residual = 0.0
+            if method == 2:
+                found, count, residual = enumerate_first(A[i], b[i], X[i], Y[i], work, tol)
+                code = 0 if found else 8
+            elif method == 3:
+                code, count, residual = gauss_seidel.projected_gauss_seidel(A[i], b[i], X[i], Y[i], work, limit, tol)
+            elif method == 4:
+                code, count, residual = newton.semismooth_newton(A[i], b[i], free, X[i], Y[i], newton_work, limit, tol)
+            else:
+                code, count, residual = lemke_method.lemke(A[i], b[i], X[i], Y[i], ray, work, limit, tol)
+            codes[i] = code
+            counts[i] = count
+            residuals[i] = residual
+            if code == 0:
+                make_complementary(X[i], Y[i])
+
+
+def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: int) -> LCPSolution:
+    k, n = b.shape
+    X, Y = np.zeros((k, n)), np.zeros((k, n))
+    codes, counts = np.zeros(k, np.int64), np.zeros(k, np.int64)
+    residuals = np.zeros(k)
+    if k and n:
+        _solve_many(A, b, X, Y, codes, counts, residuals, _CODES[method], limit, tol)
+    name = "lemke" if method == "auto" else method
+    status = np.empty(k, dtype=object)
+    status[:] = f"solved by {name}"
+    rays = np.zeros((k, n))
+    proofs = np.full((k, n), np.nan)
+    for i in np.flatnonzero(codes):
+        if method in ("auto", "newton"):  # the few that the fast path left: all that single problems get
+            single = solve_lcp(A[i], b[i], method, tol=tol)
+            X[i], Y[i], counts[i], residuals[i] = single.x, single.y, single.iterations, single.residual
+            codes[i] = 0 if single.solved else codes[i]
+            status[i] = single.status
+            rays[i] = 0.0 if single.ray is None else single.ray
+            proofs[i] = np.nan if single.proof is None else single.proof
+        else:
+            status[i] = _sentence(name, int(codes[i]), int(counts[i]), float(residuals[i]))
+    has_proof = bool(np.isfinite(proofs).any())
+    return LCPSolution(
+        X,
+        Y,
+        codes == 0,
+        status,
+        residuals,
+        counts,
+        name,
+        ray=rays if rays.any() else None,
+        proof=proofs if has_proof else None,
+    )

@@ -1,0 +1,1 @@
+"""The compiled core: generated kernels, and the folder that keeps them."""

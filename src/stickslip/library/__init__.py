@@ -1,0 +1,72 @@
+"""The papers' mechanisms and a few classics, one file each; every entry returns a `Scenario` without running it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
+from stickslip.library.brick_on_ramp import brick_on_ramp
+from stickslip.library.friction_oscillator import friction_oscillator
+from stickslip.library.gear_rattle import gear_rattle
+from stickslip.library.impacting_bar import impacting_bar
+from stickslip.library.pendulum_against_stop import pendulum_against_stop
+from stickslip.library.scenario import Scenario
+from stickslip.library.woodpecker import woodpecker
+from stickslip.model.system import unknown_name
+
+__all__ = [
+    "Scenario",
+    "bouncing_ball",
+    "bouncing_ball_on_table",
+    "brick_on_ramp",
+    "friction_oscillator",
+    "gear_rattle",
+    "get",
+    "impacting_bar",
+    "keywords",
+    "names",
+    "pendulum_against_stop",
+    "woodpecker",
+]
+
+_ENTRIES: dict[str, Callable[..., Scenario]] = {
+    entry.__name__: entry
+    for entry in (
+        woodpecker,
+        bouncing_ball,
+        bouncing_ball_on_table,
+        brick_on_ramp,
+        friction_oscillator,
+        gear_rattle,
+        impacting_bar,
+        pendulum_against_stop,
+    )
+}
+
+
+def names() -> tuple[str, ...]:
+    """Names of all entries."""
+    return tuple(_ENTRIES)
+
+
+def keywords(name: str) -> dict[str, Any]:
+    """Keywords of an entry and their defaults."""
+    return {key: value.default for key, value in inspect.signature(_entry(name)).parameters.items()}
+
+
+def get(name: str, **parameters: Any) -> Scenario:
+    """Return a library entry by name, with its keywords set."""
+    entry = _entry(name)
+    known = keywords(name)
+    for key in parameters:
+        if key not in known:
+            raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, known)}")
+    return entry(**parameters)
+
+
+def _entry(name: str) -> Callable[..., Scenario]:
+    if name not in _ENTRIES:
+        raise ValueError(unknown_name("library entry", name, _ENTRIES))
+    return _ENTRIES[name]

@@ -1,0 +1,53 @@
+"""A brick that slides on a frictional ramp and stops, if friction is strong enough."""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy as sp
+
+from stickslip.library.scenario import Scenario
+from stickslip.model.elements import Contact
+from stickslip.model.lagrangian import LagrangianSystem
+
+
+def brick_on_ramp(
+    *, friction: float = 0.5, angle: float = 0.38, velocity: float = 1.0, mass: float = 1.0, g: float = 9.81
+) -> Scenario:
+    """Return a brick on a ramp: x down the ramp, y normal to it, gap y, slip x.
+
+    Sliding down, m dv/dt = m g sin(angle) - friction m g cos(angle). For friction > tan(angle) the brick
+    stops at t = velocity / (g (friction cos(angle) - sin(angle))) and stays.
+
+    Parameters
+    ----------
+    friction : coefficient
+    angle : slope of the ramp [rad]
+    velocity : initial velocity down the ramp [m/s]
+    mass : [kg]
+    g : gravity [m/s^2]
+
+    Reference: [S00] section 1.1, Fig. 1.1, eq. (1.1).
+    """
+    return Scenario(
+        system=_system({"mass": mass, "g": g, "angle": angle, "friction": friction}),
+        q0=np.array([0.0, 0.0]),
+        u0=np.array([velocity, 0.0]),
+        dt=1e-3,
+        t_end=2.0,
+        title="Brick on a frictional ramp",
+        source="[S00] section 1.1, Fig. 1.1",
+    )
+
+
+def _system(parameters: dict[str, float]) -> LagrangianSystem:
+    x, y, v_x, v_y, mass, g, angle = sp.symbols("x y v_x v_y mass g angle")
+    return LagrangianSystem.from_energies(
+        [x, y],
+        velocities=[v_x, v_y],
+        kinetic=mass * (v_x**2 + v_y**2) / 2,
+        potential=mass * g * (y * sp.cos(angle) - x * sp.sin(angle)),
+        contacts=[Contact("ramp", gap=y, slip=x, friction="friction")],
+        parameters=parameters,
+        name="brick_on_ramp",
+        units={"x": "m", "y": "m", "v_x": "m/s", "v_y": "m/s", "mass": "kg", "g": "m/s^2", "angle": "rad"},
+    )

@@ -1,0 +1,94 @@
+"""A bar that falls on a half-space and strikes it with one tip."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import sympy as sp
+
+from stickslip.library.scenario import Scenario
+from stickslip.model.elements import Contact
+from stickslip.model.lagrangian import LagrangianSystem
+
+
+def impacting_bar(
+    *,
+    mass: float = 1.0,
+    half_length: float = 0.5,
+    inertia: float | None = None,
+    friction: float = 0.5,
+    restitution_normal: float = 0.5,
+    restitution_tangential: float = 0.0,
+    g: float = 9.81,
+    angle: float = 1.0,
+    gap: float = 0.1,
+    velocity: tuple[float, float, float] = (0.5, -1.0, 0.0),
+) -> Scenario:
+    """Return a bar striking a half-space: q = (x, y, phi), gap y - s sin(phi), slip x + s cos(phi).
+
+    Only the tip C touches (0 < phi < pi), as in the paper: [PG05] eqs. (16)-(19). For a slender bar and
+    friction above 4/3 the sliding tip can jam (Painleve).
+
+    Parameters
+    ----------
+    mass : [kg]
+    half_length : s, half the length of the bar [m]
+    inertia : about the centre of mass [kg m^2]; that of a slender bar, mass half_length^2 / 3, if not given
+    friction, restitution_normal, restitution_tangential : coefficients mu, eps_N, eps_T
+    g : gravity [m/s^2]
+    angle, gap : initial inclination phi [rad] and gap of the tip [m]
+    velocity : initial (x, y) velocity [m/s] and spin [rad/s]
+
+    Reference: [PG05] section 4.
+    """
+    parameters = {
+        "mass": mass,
+        "half_length": half_length,
+        "inertia": mass * half_length**2 / 3 if inertia is None else inertia,
+        "g": g,
+        "friction": friction,
+        "restitution_normal": restitution_normal,
+        "restitution_tangential": restitution_tangential,
+    }
+    return Scenario(
+        system=_system(parameters),
+        q0=np.array([0.0, gap + half_length * math.sin(angle), angle]),
+        u0=np.array(velocity),
+        dt=1e-4,
+        t_end=0.2,
+        title="Oblique impact of a bar on a half-space",
+        source="[PG05] section 4",
+    )
+
+
+def _system(parameters: dict[str, float]) -> LagrangianSystem:
+    x, y, phi, u_x, u_y, u_phi = sp.symbols("x y phi u_x u_y u_phi")
+    mass, half_length, inertia, g = sp.symbols("mass half_length inertia g")
+    return LagrangianSystem.from_energies(
+        [x, y, phi],
+        velocities=[u_x, u_y, u_phi],
+        kinetic=(mass * (u_x**2 + u_y**2) + inertia * u_phi**2) / 2,
+        potential=mass * g * y,
+        contacts=[
+            Contact(
+                "tip",
+                gap=y - half_length * sp.sin(phi),
+                slip=x + half_length * sp.cos(phi),
+                friction="friction",
+                restitution_normal="restitution_normal",
+                restitution_tangential="restitution_tangential",
+            )
+        ],
+        parameters=parameters,
+        name="impacting_bar",
+        units={
+            **dict.fromkeys(["x", "y", "half_length"], "m"),
+            **dict.fromkeys(["u_x", "u_y"], "m/s"),
+            "phi": "rad",
+            "u_phi": "rad/s",
+            "mass": "kg",
+            "inertia": "kg m^2",
+            "g": "m/s^2",
+        },
+    )

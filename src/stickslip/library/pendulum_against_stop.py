@@ -1,0 +1,79 @@
+"""A pendulum that swings against a stop."""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy as sp
+
+from stickslip.library.scenario import Scenario
+from stickslip.model.elements import Stop
+from stickslip.model.lagrangian import LagrangianSystem
+
+
+def pendulum_against_stop(
+    *,
+    mass: float = 1.0,
+    length: float = 1.0,
+    stop_angle: float = -0.2,
+    restitution: float = 0.7,
+    damping: float = 0.0,
+    g: float = 9.81,
+    angle: float = 1.0,
+    velocity: float = 0.0,
+) -> Scenario:
+    """Return a point mass on a massless rod, m l^2 d(omega) = -(m g l sin(phi) + damping omega) dt + l dLambda.
+
+    The stop keeps the angle above `stop_angle`; its gap is the arc length (phi - stop_angle) l. With
+    restitution 1 and without damping the energy is kept.
+
+    Parameters
+    ----------
+    mass, length : [kg], [m]
+    stop_angle : angle at which the rod touches the stop [rad], zero hanging down
+    restitution : coefficient eps_N in [0, 1]
+    damping : viscous, in the bearing [N m s/rad]
+    g : gravity [m/s^2]
+    angle, velocity : initial angle [rad] and angular velocity [rad/s]
+
+    Reference: free play with stops, [GS05] section 2.
+    """
+    parameters = {
+        "mass": mass,
+        "length": length,
+        "stop_angle": stop_angle,
+        "restitution": restitution,
+        "damping": damping,
+        "g": g,
+    }
+    return Scenario(
+        system=_system(parameters),
+        q0=np.array([angle]),
+        u0=np.array([velocity]),
+        dt=1e-3,
+        t_end=10.0,
+        title="Pendulum against a stop",
+        source="free play with stops, [GS05] section 2",
+    )
+
+
+def _system(parameters: dict[str, float]) -> LagrangianSystem:
+    phi, omega, mass, length, stop_angle, damping, g = sp.symbols("phi omega mass length stop_angle damping g")
+    return LagrangianSystem.from_energies(
+        [phi],
+        velocities=[omega],
+        kinetic=mass * (length * omega) ** 2 / 2,
+        potential=mass * g * length * (1 - sp.cos(phi)),
+        forces=[-damping * omega],
+        contacts=[Stop("stop", length * phi, lower=length * stop_angle, restitution="restitution")],
+        parameters=parameters,
+        name="pendulum_against_stop",
+        units={
+            "phi": "rad",
+            "omega": "rad/s",
+            "mass": "kg",
+            "length": "m",
+            "stop_angle": "rad",
+            "damping": "N m s/rad",
+            "g": "m/s^2",
+        },
+    )

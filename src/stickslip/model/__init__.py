@@ -1,0 +1,47 @@
+"""Mechanical systems: what they answer, their derivation from energies, and the elements between their parts.
+
+Names are loaded on first use: `model.system` alone needs no SymPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stickslip.model.elements import Contact, DryFriction, PrestressedSpring, SpragClutch, Stop
+    from stickslip.model.lagrangian import LagrangianSystem
+    from stickslip.model.symbolic import Equations
+    from stickslip.model.system import System
+
+__all__ = [
+    "Contact",
+    "DryFriction",
+    "Equations",
+    "LagrangianSystem",
+    "PrestressedSpring",
+    "SpragClutch",
+    "Stop",
+    "System",
+]
+
+_MODULES = {
+    "Contact": "elements",
+    "DryFriction": "elements",
+    "Equations": "symbolic",
+    "LagrangianSystem": "lagrangian",
+    "PrestressedSpring": "elements",
+    "SpragClutch": "elements",
+    "Stop": "elements",
+    "System": "system",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,197 @@
+"""Set-valued elements between the parts of a mechanism: contacts, stops, clutches, prestressed springs, dry friction.
+
+Every element is made of the two maps of [GS05] section 2,
+
+    Upr(x): 0 for x > 0, (-inf, 0] at x = 0        Sgn(x): sign of x, [-1, 1] at x = 0,
+
+placed on displacement or on velocity level. Displacements and parameters are SymPy expressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import sympy as sp
+
+from stickslip.model.system import CLUTCH, CONTACT, FRICTION, KIND_NAMES, SPRING
+
+Expr = Any
+"""A number, a SymPy expression, the name of a parameter, or (in a system of functions) a function."""
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A planar unilateral contact with Coulomb friction and Newton's impact law [GS05] eqs. (7)-(12).
+
+    For an active contact (g_N <= 0), with xi = gamma^+ + eps gamma^-,
+
+        -Lambda_N in Upr(xi_N),    -Lambda_T in (mu Lambda_N + threshold dt) Sgn(xi_T).
+
+    Parameters
+    ----------
+    name : str
+    gap : expression
+        Distance g_N(q, t) [m], negative when the bodies overlap.
+    slip : expression, optional
+        Tangential displacement x_T(q, t) [m]; its derivative is the sliding velocity gamma_T.
+    tangent, tangent_drift : sequence of f expressions, expression; optional
+        w_T and w_hat_T of gamma_T = w_T^T u + w_hat_T, in place of `slip`.
+    normal, normal_drift : sequence of f expressions, expression; optional
+        w_N and w_hat_N, if they shall not be the derivatives of the gap.
+    friction : expression in the parameters
+        Coefficient mu [-]. Needs a slip or tangent, as restitution_tangential and threshold do.
+    restitution_normal, restitution_tangential : expression in the parameters
+        Coefficients eps_N, eps_T in [0, 1] [-].
+    threshold : expression in the parameters
+        Part of the friction bound that does not depend on the load [N], [GS05] end of section 6.
+    kind : int
+        CONTACT; the other kinds (see `model.system`) are set by the elements below.
+
+    In a system of functions `gap`, `normal`, `tangent` and the drifts are functions of (q, t, p); directions
+    may also be constant vectors.
+    """
+
+    name: str
+    _: KW_ONLY
+    gap: Expr = None
+    slip: Expr = None
+    tangent: Any = None
+    tangent_drift: Expr = None
+    normal: Any = None
+    normal_drift: Expr = None
+    friction: Expr = 0
+    restitution_normal: Expr = 0
+    restitution_tangential: Expr = 0
+    threshold: Expr = 0
+    kind: int = CONTACT
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"a contact needs a name as its first argument, got {self.name!r}.")
+        if self.kind not in range(len(KIND_NAMES)):
+            raise ValueError(f"contact {self.name!r}: kind must be one of 0..{len(KIND_NAMES) - 1}, got {self.kind}.")
+        if self.kind in (CONTACT, SPRING) and self.gap is None:
+            raise ValueError(f"contact {self.name!r} needs gap=, the distance g_N(q, t).")
+        if self.slip is not None and self.tangent is not None:
+            raise ValueError(f"contact {self.name!r} has both slip and tangent: give one of them.")
+        if self.tangent_drift is not None and self.tangent is None:
+            raise ValueError(f"contact {self.name!r}: tangent_drift belongs to tangent, which is missing.")
+        for law in ("friction", "restitution_tangential", "threshold"):
+            if not self.has_tangent and not _is_zero(getattr(self, law)):
+                raise ValueError(
+                    f"contact {self.name!r} has {law} = {getattr(self, law)} but no tangential direction; "
+                    "give slip= or tangent=."
+                )
+
+    @property
+    def has_tangent(self) -> bool:
+        """The contact has a tangential row."""
+        return self.slip is not None or self.tangent is not None or self.kind == SPRING
+
+    @property
+    def has_normal(self) -> bool:
+        """The contact has a normal row."""
+        return self.kind in (CONTACT, CLUTCH)
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the rows of this element: itself."""
+        return (self,)
+
+
+def _is_zero(value: Expr) -> bool:
+    return not isinstance(value, str) and bool(sp.sympify(value).is_zero)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Free play with stops: lower <= x(q, t) <= upper, up to two frictionless contacts [GS05] section 2.
+
+        g_lower = x - lower >= 0,    g_upper = upper - x >= 0,    -Lambda in Upr(gamma^+ + eps gamma^-)
+
+    `coordinate` and the bounds in m (or rad); `restitution` eps in [0, 1]. With both bounds the contacts are
+    named "<name> lower" and "<name> upper", with one of them just "<name>".
+    """
+
+    name: str
+    coordinate: Expr
+    lower: Expr = None
+    upper: Expr = None
+    restitution: Expr = 0
+
+    def __post_init__(self) -> None:
+        if self.lower is None and self.upper is None:
+            raise ValueError(f"stop {self.name!r} needs lower=, upper= or both.")
+        if any(isinstance(x, str) for x in (self.coordinate, self.lower, self.upper)):
+            raise ValueError(f"stop {self.name!r}: coordinate and bounds must be SymPy expressions, not text.")
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the contacts of the stops."""
+        both = self.lower is not None and self.upper is not None
+        rows = []
+        if self.lower is not None:
+            name = f"{self.name} lower" if both else self.name
+            rows.append(Contact(name, gap=self.coordinate - self.lower, restitution_normal=self.restitution))
+        if self.upper is not None:
+            name = f"{self.name} upper" if both else self.name
+            rows.append(Contact(name, gap=self.upper - self.coordinate, restitution_normal=self.restitution))
+        return tuple(rows)
+
+
+@dataclass(frozen=True)
+class SpragClutch:
+    """Sprag clutch: the angle turns one way only, d angle/dt >= 0, Upr on velocity level [GS05] section 2.
+
+        -Lambda in Upr(gamma),    gamma = d angle/dt [rad/s],    Lambda [N m s]
+
+    `angle` is the relative angle [rad] (or displacement [m]) of its two sides.
+    """
+
+    name: str
+    angle: Expr
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the row of the clutch, which is always active."""
+        return (Contact(self.name, gap=self.angle, kind=CLUTCH),)
+
+
+@dataclass(frozen=True)
+class PrestressedSpring:
+    """Prestressed spring: Sgn on displacement level [GS05] section 2.
+
+        -lambda in preload Sgn(x)
+
+    It holds x(q, t) = 0 [m] against every force up to `preload` [N] (N m for an angle) and pulls back with
+    that force beyond. Its energy preload |x| counts as potential energy; its force is set-valued and no part
+    of h.
+    """
+
+    name: str
+    displacement: Expr
+    preload: Expr
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the row of the spring, which is always active."""
+        return (Contact(self.name, gap=self.displacement, threshold=self.preload, kind=SPRING),)
+
+
+@dataclass(frozen=True)
+class DryFriction:
+    """Dry friction with a bound that does not depend on the load, Sgn on velocity level [GS05] end of section 6.
+
+        -Lambda in threshold dt Sgn(gamma),    gamma = d displacement/dt
+
+    `displacement` [m] is the relative displacement x(q, t) of the two sides (x - v t on a belt that moves with v),
+    `threshold` [N] the largest friction force (N m for an angle).
+    """
+
+    name: str
+    displacement: Expr
+    threshold: Expr
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the row of the joint, which is always active."""
+        return (Contact(self.name, slip=self.displacement, threshold=self.threshold, kind=FRICTION),)
+
+
+Element = Contact | Stop | SpragClutch | PrestressedSpring | DryFriction

@@ -1,0 +1,410 @@
+"""What every mechanical system answers, and how its generated functions are evaluated in plain NumPy.
+
+A system is the equality of measures [GS05] eq. (6)
+
+    M(q, t) du - h(q, u, t) dt - sum_i (w_Ni dLambda_Ni + w_Ti dLambda_Ti) = 0
+
+with gaps g_Ni(q, t) and relative velocities gamma = w^T u + w_hat ([GS05] eq. (10)).
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import math
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+CONTACT = 0
+"""Unilateral contact: active when g_N <= 0; tangential part optional."""
+CLUTCH = 1
+"""Upr on velocity level (sprag clutch): the normal row is always active, its gap reads 0."""
+FRICTION = 2
+"""Dry friction joint with a load-independent bound: only a tangential row, always active."""
+SPRING = 3
+"""Sgn on displacement level (prestressed spring): -lambda_T in threshold * Sgn(x), x in the gap slot."""
+
+KIND_NAMES = ("contact", "clutch", "friction", "spring")
+
+Array = NDArray[np.float64]
+
+
+class System:
+    """Base class of all systems with f coordinates and n contacts; a subclass hands its data to `__init__`.
+
+    Contract for whoever adds a kind of system: `source` is Python text that defines the functions
+
+        mass(q, t, p, M)                        M (f, f), both triangles
+        force(q, u, t, p, h)                    h (f,)
+        gap(q, t, p, g)                         g (n,): g_N; the displacement of a SPRING, else 0
+        dynamics(q, u, t, p, M, h, g)           the three above in one; leaves M alone if `mass_constant`
+        geometry(q, t, p, W_N, W_T, w_hat)      rows w_N, w_T (n, f); w_hat (n, 2): normal, tangential
+        laws(p, mu, eps_N, eps_T, threshold)    (n,) each
+        energy(q, u, t, p, E)                   E = (kinetic, potential) [J]; potential is nan where unknown
+
+    Each is decorated by `@dev`, writes every entry of its outputs, allocates nothing and uses only the names
+    `math`, `dev` and those in `inject`. Whoever executes the text supplies these names: the kernels as
+    compiled functions for CPU and GPU, this class as plain Python for the reference engine.
+
+    Attributes
+    ----------
+    name : str
+    n_dof, n_contacts : int
+    coordinate_names, velocity_names, contact_names, parameter_names : tuple of str
+    contact_kinds : tuple of int
+        CONTACT, CLUTCH, FRICTION or SPRING.
+    parameter_values : (n_parameters,) array
+        Default parameters, in the order of the vector `p`.
+    units : dict
+        Units of coordinates, velocities and parameters by name, where given.
+    mass_constant : bool
+        M depends on the parameters only.
+    directions_constant : bool
+        M, w_N, w_T and w_hat depend on the parameters only.
+    force_depends_on_u : bool
+        False only if h is known to be free of u.
+    inject : dict
+        Functions that `source` calls by name (empty for a system that was derived symbolically).
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        coordinate_names: Sequence[str],
+        velocity_names: Sequence[str],
+        contact_names: Sequence[str],
+        contact_kinds: Sequence[int],
+        parameters: Mapping[str, float],
+        source: str,
+        mass_constant: bool = False,
+        directions_constant: bool = False,
+        force_depends_on_u: bool = True,
+        units: Mapping[str, str] | None = None,
+        inject: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> None:
+        self.name = name
+        self.coordinate_names = tuple(coordinate_names)
+        self.velocity_names = tuple(velocity_names)
+        self.contact_names = tuple(contact_names)
+        self.contact_kinds = tuple(contact_kinds)
+        self.parameter_names = tuple(parameters)
+        self.n_dof = len(self.coordinate_names)
+        self.n_contacts = len(self.contact_names)
+        self.mass_constant = mass_constant
+        self.directions_constant = directions_constant
+        self.force_depends_on_u = force_depends_on_u
+        self.units = dict(units or {})
+        self.inject = dict(inject or {})
+        self._source = source
+        self._namespaces: dict[bool, dict[str, Any]] = {}
+
+        if self.n_dof == 0:
+            raise ValueError(f"system {name!r} needs at least one coordinate, got none.")
+        if len(self.velocity_names) != self.n_dof:
+            raise ValueError(f"velocities must be {self.n_dof}, one per coordinate, got {len(self.velocity_names)}.")
+        require_unique("coordinate, velocity and parameter names", self._quantities())
+        require_unique("contact names", self.contact_names)
+        unknown = [key for key in self.units if key not in self._quantities()]
+        if unknown:
+            raise ValueError(f"units: {unknown_name('quantity', unknown[0], self._quantities())}")
+        self.parameter_values = np.array([finite(value, key) for key, value in parameters.items()], dtype=float)
+        self.parameter_values.flags.writeable = False
+        self._check_laws(self.parameter_values)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {self.name!r}: {self.n_dof} coordinates, {self.n_contacts} contacts, "
+            f"{len(self.parameter_names)} parameters>"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_namespaces": {}}  # executed functions cannot be pickled, and need not be
+
+    def _quantities(self) -> tuple[str, ...]:
+        return self.coordinate_names + self.velocity_names + self.parameter_names
+
+    def source(self) -> str:
+        """Text of the model functions; equal text means equal functions, injected ones included."""
+        return self._source
+
+    @property
+    def fingerprint(self) -> str:
+        """Content hash of the model functions, the injected ones included."""
+        return hashlib.sha256(self._source.encode()).hexdigest()[:16]
+
+    # -- parameters ------------------------------------------------------------------------------------------
+
+    def parameter_vector(self, params: Mapping[Any, float] | None = None) -> Array:
+        """Return the parameter vector p: the defaults with `params` (by name or symbol) put in, checked."""
+        p = self.parameter_values.copy()
+        for key, value in (params or {}).items():
+            name = str(key)
+            if name not in self.parameter_names:
+                raise ValueError(f"system {self.name!r}: {unknown_name('parameter', name, self.parameter_names)}")
+            p[self.parameter_names.index(name)] = finite(value, name)
+        if params:
+            self._check_laws(p)
+        return p
+
+    def _check_laws(self, p: Array) -> None:
+        mu, eps_N, eps_T, threshold = self.laws(p)
+        for law, values, upper in (
+            ("friction", mu, math.inf),
+            ("restitution_normal", eps_N, 1.0),
+            ("restitution_tangential", eps_T, 1.0),
+            ("threshold", threshold, math.inf),
+        ):
+            for contact, value in zip(self.contact_names, values, strict=True):
+                if not 0.0 <= value <= upper or math.isinf(value):
+                    rule = "lie in [0, 1]" if upper == 1.0 else "be finite and not negative"
+                    raise ValueError(f"{law} of contact {contact!r} must {rule}, got {value:g}.")
+
+    # -- evaluation in plain Python, for the reference engine ------------------------------------------------
+
+    def mass(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """Mass matrix M(q, t), shape (f, f)."""
+        M = np.empty((self.n_dof, self.n_dof))
+        self._evaluate("mass", (q, t, self._parameters(p)), (M,))
+        return M
+
+    def force(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """Forces h(q, u, t): gyroscopic terms and all classical generalised forces, shape (f,)."""
+        h = np.empty(self.n_dof)
+        self._evaluate("force", (q, u, t, self._parameters(p)), (h,))
+        return h
+
+    def gap(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """Gaps g_N(q, t), shape (n,); a prestressed spring's displacement stands in its place."""
+        g = np.empty(self.n_contacts)
+        self._evaluate("gap", (q, t, self._parameters(p)), (g,))
+        return g
+
+    def geometry(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> tuple[Array, Array, Array]:
+        """Force directions as rows: W_N (n, f), W_T (n, f), and w_hat (n, 2) with columns normal, tangential."""
+        W_N = np.empty((self.n_contacts, self.n_dof))
+        W_T = np.empty((self.n_contacts, self.n_dof))
+        w_hat = np.empty((self.n_contacts, 2))
+        self._evaluate("geometry", (q, t, self._parameters(p)), (W_N, W_T, w_hat))
+        return W_N, W_T, w_hat
+
+    def laws(self, p: Array | None = None) -> tuple[Array, Array, Array, Array]:
+        """Friction mu [-], restitutions eps_N, eps_T [-] and friction threshold [N], shape (n,) each."""
+        mu, eps_N, eps_T, threshold = (np.empty(self.n_contacts) for _ in range(4))
+        self._evaluate("laws", (self._parameters(p),), (mu, eps_N, eps_T, threshold))
+        return mu, eps_N, eps_T, threshold
+
+    def energy(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> tuple[float, float]:
+        """Kinetic and potential energy [J]."""
+        E = np.empty(2)
+        self._evaluate("energy", (q, u, t, self._parameters(p)), (E,))
+        return float(E[0]), float(E[1])
+
+    def _parameters(self, p: Array | None) -> Array:
+        return self.parameter_values if p is None else p
+
+    def _evaluate(self, function: str, inputs: tuple[Any, ...], outputs: tuple[Array, ...]) -> None:
+        arrays = [np.asarray(x, dtype=float) for x in inputs]
+        if not self.inject:
+            try:  # Python floats are much faster than NumPy scalars, but raise where compiled code gives nan
+                self._namespace(tolerant=False)[function](*[x.tolist() for x in arrays], *outputs)
+                return
+            except (ArithmeticError, ValueError):
+                pass
+        with np.errstate(all="ignore"):
+            numbers = [x if x.ndim else x[()] for x in arrays]
+            self._namespace(tolerant=not self.inject)[function](*numbers, *outputs)
+
+    def _namespace(self, tolerant: bool) -> dict[str, Any]:
+        if tolerant not in self._namespaces:
+            namespace = {
+                "math": _TOLERANT_MATH if tolerant else math,
+                "dev": lambda function: function,
+                **self.inject,
+            }
+            exec(compile(self._source, f"<model {self.name}>", "exec"), namespace)
+            self._namespaces[tolerant] = namespace
+        return self._namespaces[tolerant]
+
+    # -- checks ----------------------------------------------------------------------------------------------
+
+    def check(
+        self, q0: ArrayLike, u0: ArrayLike, params: Mapping[Any, float] | None = None, t: float = 0.0
+    ) -> tuple[Array, Array, Array]:
+        """Check the system at a state and return (q0, u0, p) as fresh arrays.
+
+        Sizes, finite gaps, forces and directions, and a symmetric positive definite mass matrix are required;
+        the first rule that is broken is raised as one line.
+        """
+        q = self._state(q0, "q0", "coordinate", self.coordinate_names)
+        u = self._state(u0, "u0", "velocity", self.velocity_names)
+        p = self.parameter_vector(params)
+        where = f"at q = {_short(q)}, t = {t:g}"
+
+        M = self.mass(q, t, p)
+        _require_finite(M.ravel(), [f"mass[{i}, {j}]" for i in range(self.n_dof) for j in range(self.n_dof)], where)
+        asymmetry = np.abs(M - M.T)
+        if np.any(asymmetry > 1e-12 * np.sqrt(np.abs(np.outer(np.diag(M), np.diag(M))))):
+            i, j = np.unravel_index(int(asymmetry.argmax()), M.shape)
+            raise ValueError(f"mass matrix must be symmetric, got [{i}, {j}] = {M[i, j]:g} and {M[j, i]:g} {where}.")
+        try:
+            np.linalg.cholesky(M)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"mass matrix must be positive definite, its smallest eigenvalue is "
+                f"{np.linalg.eigvalsh(M)[0]:.3g} {where}; check masses, inertias and redundant coordinates."
+            ) from None
+
+        _require_finite(self.force(q, u, t, p), [f"force on {name!r}" for name in self.coordinate_names], where)
+        _require_finite(self.gap(q, t, p), [f"gap of contact {name!r}" for name in self.contact_names], where)
+        for rows, label in zip(self.geometry(q, t, p), ("normal", "tangential", "drift"), strict=True):
+            total = rows.sum(axis=1)
+            _require_finite(total, [f"{label} direction of contact {name!r}" for name in self.contact_names], where)
+        return q, u, p
+
+    def _state(self, values: ArrayLike, label: str, kind: str, names: tuple[str, ...]) -> Array:
+        state = np.array(values, dtype=float)
+        if state.shape != (self.n_dof,):
+            raise ValueError(
+                f"{label} must have shape ({self.n_dof},), one per {kind} ({', '.join(names)}), got {state.shape}."
+            )
+        _require_finite(state, [f"{label} of {name!r}" for name in names], "in the initial state")
+        return state
+
+
+# NumPy's functions return nan or inf outside their domain, as compiled code does; Python's math raises.
+_TOLERANT_MATH = types.SimpleNamespace(
+    sin=np.sin,
+    cos=np.cos,
+    tan=np.tan,
+    asin=np.arcsin,
+    acos=np.arccos,
+    atan=np.arctan,
+    atan2=np.arctan2,
+    sinh=np.sinh,
+    cosh=np.cosh,
+    tanh=np.tanh,
+    asinh=np.arcsinh,
+    acosh=np.arccosh,
+    atanh=np.arctanh,
+    exp=np.exp,
+    log=np.log,
+    sqrt=np.sqrt,
+    pow=np.power,
+    fabs=np.fabs,
+    floor=np.floor,
+    ceil=np.ceil,
+    erf=math.erf,
+    erfc=math.erfc,
+    pi=math.pi,
+    e=math.e,
+    nan=math.nan,
+    inf=math.inf,
+)
+
+
+# -- messages ------------------------------------------------------------------------------------------------
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """One line for a name that is not known: the nearest match, and all that are."""
+    known = tuple(known)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"unknown {kind} {name!r}; {hint}known: {', '.join(known) or 'none'}."
+
+
+def require_unique(what: str, names: Sequence[str]) -> None:
+    """Raise if a name occurs twice."""
+    for i, name in enumerate(names):
+        if not name:
+            raise ValueError(f"{what} must not be empty, got {tuple(names)}.")
+        if name in names[:i]:
+            raise ValueError(f"{what} must be unique, got {name!r} twice.")
+
+
+def finite(value: Any, name: str) -> float:
+    """Return a parameter's value as a finite float, or raise."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"parameter {name!r} must be a number, got {value!r}.") from None
+    if not math.isfinite(number):
+        raise ValueError(f"parameter {name!r} must be finite, got {number}.")
+    return number
+
+
+def _require_finite(values: Array, labels: Sequence[str], where: str) -> None:
+    for label, value in zip(labels, values, strict=True):
+        if not math.isfinite(value):
+            raise ValueError(f"{label} must be finite, got {value} {where}.")
+
+
+def _short(values: Array) -> str:
+    shown = ", ".join(f"{value:.6g}" for value in values[:6])
+    return f"({shown}{', ...' if len(values) > 6 else ''})"
+
+
+# -- fingerprints of user functions --------------------------------------------------------------------------
+
+
+def function_fingerprint(function: Callable[..., Any]) -> str:
+    """Content hash of a Python or Numba function: its code, constants, closure, and the globals it uses.
+
+    A cache of compiled code keyed by it notices an edited helper, which Numba's own cache does not.
+    """
+    digest = hashlib.sha256()
+    seen: set[int] = set()
+
+    def add_code(code: types.CodeType, scope: Mapping[str, Any]) -> None:
+        digest.update(code.co_code)
+        digest.update(repr((code.co_argcount, code.co_names, code.co_varnames, code.co_freevars)).encode())
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                add_code(constant, scope)
+            else:
+                add(constant)
+        for name in code.co_names:
+            if name in scope:
+                add(scope[name])
+
+    def add(value: Any) -> None:
+        value = getattr(value, "py_func", value)
+        digest.update(type(value).__name__.encode())
+        if isinstance(value, types.FunctionType):
+            if id(value) not in seen:
+                seen.add(id(value))
+                add_code(value.__code__, value.__globals__)
+                for cell in value.__closure__ or ():
+                    add(cell.cell_contents)
+                add(value.__defaults__)
+        elif isinstance(value, types.ModuleType):
+            digest.update(f"{value.__name__} {getattr(value, '__version__', '')}".encode())
+            file = getattr(value, "__file__", None)
+            if not hasattr(value, "__version__") and file and file.endswith(".py"):
+                with open(file, "rb") as stream:  # a user's own module: its helpers may change
+                    digest.update(stream.read())
+        elif isinstance(value, np.ndarray):
+            digest.update(repr((value.dtype.str, value.shape)).encode() + value.tobytes())
+        elif isinstance(value, (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)):
+            digest.update(repr(value).encode())
+        elif isinstance(value, (tuple, list)):
+            digest.update(str(len(value)).encode())
+            for item in value:
+                add(item)
+        elif isinstance(value, frozenset):
+            add(tuple(sorted(value, key=repr)))
+        elif isinstance(value, (types.BuiltinFunctionType, np.ufunc, type)):
+            digest.update(getattr(value, "__qualname__", value.__name__).encode())
+        else:
+            raise ValueError(
+                f"a model function uses {value!r} of type {type(value).__name__}, which has no content hash; "
+                "pass it as a parameter, or as a number, array or function."
+            )
+
+    add(function)
+    return digest.hexdigest()[:16]

@@ -1,0 +1,890 @@
+"""Set-valued elements and convex sets: what contact and friction laws are made of.
+
+Two set-valued maps on R carry the laws of planar contact [GS05] eqs. (1), (3): the unilateral primitive `Upr`
+and the filled-in relay `Sgn`. Upr is a normal cone and Sgn the inverse of one, so that each inclusion is one
+projection equation [FLG10] eqs. (42)-(43):
+
+    -y in N_C(x)   <=>   x = prox_C(x - rho y)   for any rho > 0.
+
+The convex sets below collect for a set C the projection prox_C, one element of its generalised Jacobian, the
+residual of that equation, the distance and the support function. The functions `project_*` and `jacobian_*`
+are compiled scalar kernels without allocation; the classes call them, and so may any other Numba kernel.
+
+[GS05]  Glocker, Studer, Multibody System Dynamics 13 (2005).
+[FLG10] Flores, Leine, Glocker, Multibody System Dynamics 23 (2010).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "ConvexSet",
+    "Disk",
+    "Ellipse",
+    "Interval",
+    "Orthant",
+    "SecondOrderCone",
+    "Sgn",
+    "SgnSplit",
+    "Upr",
+    "decompose_sgn",
+    "jacobian_cone",
+    "jacobian_disk",
+    "jacobian_ellipse",
+    "project_cone",
+    "project_cone_2d",
+    "project_cone_3d",
+    "project_disk",
+    "project_ellipse",
+    "project_interval",
+]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+TOLERANCE = 1e-12
+"""Default membership tolerance: an absolute distance in the unit of the point."""
+
+NEGLIGIBLE = 1e-150
+"""Ratio of lengths below which an ellipse is a segment or a point; its square is still a normal number."""
+
+EPS = 2.220446049250313e-16
+
+
+# ------------------------------------------------------------------------------------------------------------
+# compiled kernels: scalars in, scalars out or written into `out`, no allocation; NaN is passed on
+# ------------------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True, error_model="numpy")
+def norm_2d(a: float, b: float) -> float:
+    """Euclidean norm of (a, b), safe against overflow and underflow."""
+    square = a * a + b * b
+    if 1e-280 < square < 1e300:  # the square root is several times faster than hypot
+        return math.sqrt(square)
+    return math.hypot(a, b)
+
+
+@njit(cache=True, error_model="numpy")
+def project_interval(x: float, lower: float, upper: float) -> float:
+    """prox of [lower, upper]; the bounds may be infinite."""
+    if x < lower:
+        return lower
+    if x > upper:
+        return upper
+    return x
+
+
+@njit(cache=True, error_model="numpy")
+def project_disk(x1: float, x2: float, radius: float) -> tuple[float, float]:
+    """prox of {|x| <= radius} in the plane, radius >= 0."""
+    norm = norm_2d(x1, x2)
+    if norm <= radius:
+        return x1, x2
+    factor = radius / norm
+    return factor * x1, factor * x2
+
+
+@njit(cache=True, error_model="numpy")
+def jacobian_disk(x1: float, x2: float, radius: float, out: FloatArray) -> None:
+    """Write a generalised Jacobian of `project_disk` into out, shape (2, 2).
+
+    Outside: (radius / |x|) (I - e e^T), e = x / |x|. On the circle: I, the limit from inside; radius 0: zero.
+    """
+    norm = norm_2d(x1, x2)
+    if radius == 0.0:  # the projection is constant, also at x = 0 where |x| <= radius
+        out[0, 0] = out[0, 1] = out[1, 0] = out[1, 1] = 0.0
+    elif norm <= radius:
+        out[0, 0] = out[1, 1] = 1.0
+        out[0, 1] = out[1, 0] = 0.0
+    else:
+        factor, e1, e2 = radius / norm, x1 / norm, x2 / norm
+        out[0, 0] = factor * e2 * e2
+        out[1, 1] = factor * e1 * e1
+        out[0, 1] = out[1, 0] = -factor * e1 * e2
+
+
+@njit(cache=True, error_model="numpy")
+def _ellipse_foot(x1: float, x2: float, a: float, b: float) -> tuple[float, float, float]:
+    """Foot point P = (a q1, b q2) of x outside an ellipse with a >= b > NEGLIGIBLE a; returns q1, q2, t.
+
+    x - P = t a^2 (P1 / a^2, P2 / b^2) with t > 0. In units of a, with y = x / a and beta = b / a, this is
+    q(t) = (y1 / (1 + t), beta y2 / (beta^2 + t)), and t is the root of the secular equation |q(t)| = 1. The
+    function 1 / |q(t)| is concave and increasing, so Newton on it runs monotonically from the left, fast
+    where one pole dominates. Where neither does, its steps may only grow by half; so every third step halves
+    a wide bracket on a logarithmic scale.
+    """
+    beta = b / a
+    largest = max(abs(x1), abs(x2))
+    if a < NEGLIGIBLE * largest:  # seen from x the ellipse is a point: only the direction counts
+        q1, q2 = x1 / largest, beta * (x2 / largest)
+        norm = norm_2d(q1, q2)
+        return q1 / norm, q2 / norm, norm * (largest / a)
+    y1, y2 = abs(x1) / a, abs(x2) / a
+    beta2 = beta * beta
+    lower = max(y1 - 1.0, beta * (y2 - beta), 0.0)  # |q| >= 1: one |q_i| >= 1, or t = 0, outside
+    upper = max(norm_2d(y1, beta * y2) - beta2, lower)  # |q| <= |(y1, beta y2)| / (beta^2 + t) = 1
+    t = lower
+    q1, q2, norm = 0.0, 0.0, 1.0
+    for iteration in range(200):
+        q1, q2 = y1 / (1.0 + t), beta * y2 / (beta2 + t)
+        norm = math.sqrt(q1 * q1 + q2 * q2)
+        if abs(norm - 1.0) <= 2.0 * EPS:
+            break
+        if norm > 1.0:
+            lower = t
+        else:
+            upper = t
+        slope = q1 * q1 / (1.0 + t) + q2 * q2 / (beta2 + t)
+        t_next = t + norm * norm * (norm - 1.0) / slope  # Newton on 1 / |q(t)| = 1
+        wide = iteration % 3 == 2 and beta2 + upper > 2.0 * (beta2 + lower)
+        if wide or not lower <= t_next <= upper:
+            t_next = math.sqrt(beta2 + lower) * math.sqrt(beta2 + upper) - beta2
+            t_next = min(max(t_next, lower), upper)
+        if abs(t_next - t) <= EPS * (beta2 + t):
+            break
+        t = t_next
+    return math.copysign(q1 / norm, x1), math.copysign(q2 / norm, x2), t
+
+
+@njit(cache=True, error_model="numpy")
+def _project_ellipse_sorted(x1: float, x2: float, a: float, b: float) -> tuple[float, float]:
+    """`project_ellipse` for a >= b."""
+    if b <= NEGLIGIBLE * a:
+        return project_interval(x1, -a, a), 0.0 * x2  # a segment, or the origin
+    if norm_2d(x1 / a, x2 / b) <= 1.0:
+        return x1, x2
+    q1, q2, _ = _ellipse_foot(x1, x2, a, b)
+    return a * q1, b * q2
+
+
+@njit(cache=True, error_model="numpy")
+def project_ellipse(x1: float, x2: float, a: float, b: float) -> tuple[float, float]:
+    """prox of {(x1/a)^2 + (x2/b)^2 <= 1}; a semi-axis 0 makes it a segment, two make it the origin."""
+    if a >= b:
+        return _project_ellipse_sorted(x1, x2, a, b)
+    p2, p1 = _project_ellipse_sorted(x2, x1, b, a)
+    return p1, p2
+
+
+@njit(cache=True, error_model="numpy")
+def _jacobian_ellipse_sorted(x1: float, x2: float, a: float, b: float) -> tuple[float, float, float]:
+    """Entries 11, 12, 22 of the generalised Jacobian of `project_ellipse` for a >= b."""
+    if b <= NEGLIGIBLE * a:
+        inside = a > 0.0 and -a <= x1 <= a
+        return (1.0 if inside else 0.0), 0.0, 0.0
+    if norm_2d(x1 / a, x2 / b) <= 1.0:
+        return 1.0, 0.0, 1.0
+    q1, q2, t = _ellipse_foot(x1, x2, a, b)
+    v1, v2 = -q2, (b / a) * q1  # along the tangent at the foot point
+    weight = 1.0 / (v1 * v1 + v2 * v2 + t)
+    return weight * v1 * v1, weight * v1 * v2, weight * v2 * v2
+
+
+@njit(cache=True, error_model="numpy")
+def jacobian_ellipse(x1: float, x2: float, a: float, b: float, out: FloatArray) -> None:
+    """Write a generalised Jacobian of `project_ellipse` into out, shape (2, 2).
+
+    Outside: tau tau^T / (1 + kappa d), with unit tangent tau and curvature kappa at the foot point and
+    distance d; with v = (-q2, beta q1) and t of `_ellipse_foot` this is v v^T / (|v|^2 + t). On the
+    boundary: I, the limit from inside. A segment has no inside: there diag(1, 0) between and at its ends, 0
+    beyond them; at the origin alone, 0.
+    """
+    if a >= b:
+        out[0, 0], out[0, 1], out[1, 1] = _jacobian_ellipse_sorted(x1, x2, a, b)
+    else:
+        out[1, 1], out[0, 1], out[0, 0] = _jacobian_ellipse_sorted(x2, x1, b, a)
+    out[1, 0] = out[0, 1]
+
+
+@njit(cache=True, error_model="numpy")
+def _cone_angle(mu: float) -> tuple[float, float]:
+    """Cosine and sine of the half opening angle arctan(mu), 0 <= mu <= inf."""
+    if mu <= 1.0:
+        cosine = 1.0 / math.sqrt(1.0 + mu * mu)
+        return cosine, mu * cosine
+    cotangent = 1.0 / mu
+    sine = 1.0 / math.sqrt(1.0 + cotangent * cotangent)
+    return cotangent * sine, sine
+
+
+@njit(cache=True, error_model="numpy")
+def _project_cone_radial(r_N: float, norm_T: float, mu: float) -> tuple[float, float]:
+    """prox of the friction cone by its rotational symmetry, prox(r) = (P_N, factor r_T); returns P_N, factor.
+
+    Inside the cone (r_N, 1), inside the polar cone (0, 0). Between them (c p, s p / |r_T|), with (c, s) =
+    (cos, sin) of arctan(mu), and p = c r_N + s |r_T| the length of prox(r) along the nearest generator.
+    """
+    # At mu = inf a product 0 * inf is NaN: the comparison fails and the half-space case below is taken.
+    if r_N >= 0.0 and norm_T <= mu * r_N:
+        return r_N, 1.0
+    if mu * norm_T <= -r_N:
+        return 0.0, 0.0
+    c, s = _cone_angle(mu)
+    if c == 0.0:  # half-space r_N >= 0
+        return max(r_N, 0.0), 1.0
+    p = max(c * r_N + s * norm_T, 0.0)
+    return c * p, min(s * p / norm_T, 1.0)
+
+
+@njit(cache=True, error_model="numpy")
+def project_cone_2d(r_N: float, r_T: float, mu: float) -> tuple[float, float]:
+    """prox of the planar friction cone {|r_T| <= mu r_N}, 0 <= mu <= inf."""
+    p_N, factor = _project_cone_radial(r_N, abs(r_T), mu)
+    return p_N, factor * r_T
+
+
+@njit(cache=True, error_model="numpy")
+def project_cone_3d(r_N: float, r_T1: float, r_T2: float, mu: float) -> tuple[float, float, float]:
+    """prox of the spatial friction cone {|r_T| <= mu r_N}, 0 <= mu <= inf."""
+    p_N, factor = _project_cone_radial(r_N, norm_2d(r_T1, r_T2), mu)
+    return p_N, factor * r_T1, factor * r_T2
+
+
+@njit(cache=True, error_model="numpy")
+def _tangential_norm(r: FloatArray) -> float:
+    """|r_T| of r = (r_N, r_T), any dimension >= 2."""
+    if r.size == 2:
+        return abs(r[1])
+    norm = norm_2d(r[1], r[2])
+    for i in range(3, r.size):
+        norm = norm_2d(norm, r[i])
+    return norm
+
+
+@njit(cache=True, error_model="numpy")
+def project_cone(r: FloatArray, mu: float, out: FloatArray) -> None:
+    """Write prox of the friction cone in R^d, d >= 2, into out, shape (d,); out may be r itself."""
+    if r.size == 2:
+        out[0], out[1] = project_cone_2d(r[0], r[1], mu)
+    elif r.size == 3:
+        out[0], out[1], out[2] = project_cone_3d(r[0], r[1], r[2], mu)
+    else:
+        p_N, factor = _project_cone_radial(r[0], _tangential_norm(r), mu)
+        out[0] = p_N
+        for i in range(1, r.size):
+            out[i] = factor * r[i]
+
+
+@njit(cache=True, error_model="numpy")
+def jacobian_cone(r: FloatArray, mu: float, out: FloatArray) -> None:
+    """Write a generalised Jacobian of `project_cone` into out, shape (d, d).
+
+    Between the cone and its polar: w w^T + factor diag(0, I - e e^T) with e = r_T / |r_T|, w = (c, s e), and
+    factor, c and s as in `_project_cone_radial`. On the boundary of the cone and at the apex: I, the limit
+    from inside. On the boundary of the polar cone: 0, the limit from inside that one. For mu = 0 (a ray)
+    diag(1, 0) where r_N >= 0, else 0; for mu = inf (a half-space) I where r_N >= 0, else diag(0, I).
+    """
+    dim = r.size
+    for i in range(dim):
+        for j in range(dim):
+            out[i, j] = 0.0
+    if mu == 0.0 or mu == np.inf:  # no interior of the cone, or of its polar, to take a limit from
+        out[0, 0] = 1.0 if r[0] >= 0.0 else 0.0
+        for i in range(1, dim):
+            out[i, i] = 0.0 if mu == 0.0 else 1.0
+        return
+    norm_T = _tangential_norm(r)
+    if r[0] >= 0.0 and norm_T <= mu * r[0]:
+        for i in range(dim):
+            out[i, i] = 1.0
+        return
+    if mu * norm_T <= -r[0]:
+        return
+    c, s = _cone_angle(mu)
+    _, factor = _project_cone_radial(r[0], norm_T, mu)
+    if dim == 2:
+        factor = 0.0  # I - e e^T = 0: leave no rounding error behind
+    out[0, 0] = c * c
+    for i in range(1, dim):
+        e_i = r[i] / norm_T
+        out[0, i] = out[i, 0] = c * s * e_i
+        for j in range(1, dim):
+            out[i, j] = (s * s - factor) * (e_i * (r[j] / norm_T))  # in this order exactly symmetric
+        out[i, i] += factor
+
+
+@njit(cache=True, error_model="numpy")
+def _interval_all(x: FloatArray, lower: FloatArray, upper: FloatArray, out: FloatArray) -> None:
+    for i in range(x.size):
+        out[i] = project_interval(x[i], lower[i], upper[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _disk_rows(x: FloatArray, radius: FloatArray, out: FloatArray) -> None:
+    for i in range(x.shape[0]):
+        out[i, 0], out[i, 1] = project_disk(x[i, 0], x[i, 1], radius[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _disk_jacobian_rows(x: FloatArray, radius: FloatArray, out: FloatArray) -> None:
+    for i in range(x.shape[0]):
+        jacobian_disk(x[i, 0], x[i, 1], radius[i], out[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _ellipse_rows(x: FloatArray, a: FloatArray, b: FloatArray, out: FloatArray) -> None:
+    for i in range(x.shape[0]):
+        out[i, 0], out[i, 1] = project_ellipse(x[i, 0], x[i, 1], a[i], b[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _ellipse_jacobian_rows(x: FloatArray, a: FloatArray, b: FloatArray, out: FloatArray) -> None:
+    for i in range(x.shape[0]):
+        jacobian_ellipse(x[i, 0], x[i, 1], a[i], b[i], out[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _cone_rows(x: FloatArray, mu: FloatArray, out: FloatArray) -> None:
+    for i in range(x.shape[0]):
+        project_cone(x[i], mu[i], out[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _cone_jacobian_rows(x: FloatArray, mu: FloatArray, out: FloatArray) -> None:
+    for i in range(x.shape[0]):
+        jacobian_cone(x[i], mu[i], out[i])
+
+
+# ------------------------------------------------------------------------------------------------------------
+# validation
+# ------------------------------------------------------------------------------------------------------------
+
+
+def _first(mask: BoolArray) -> tuple[tuple[int, ...], str]:
+    """Index of the first true entry, and the words for it in a message (none for a single number)."""
+    where = tuple(int(i) for i in np.argwhere(mask)[0])
+    return where, f" at index {where}" if where else ""
+
+
+def _numbers(name: str, value: ArrayLike) -> FloatArray:
+    """value as a float array without NaN."""
+    kind = "complex numbers" if np.iscomplexobj(value) else None
+    try:
+        array = np.asarray(value, dtype=float) if kind is None else np.zeros(())
+    except (TypeError, ValueError):
+        kind = type(value).__name__
+    if kind is not None:
+        raise ValueError(f"{name} must be a real number or an array of real numbers, got {kind}.")
+    if np.isnan(array).any():
+        _, place = _first(np.isnan(array))
+        raise ValueError(
+            f"{name} must not contain NaN, got NaN{place}; look for a 0/0 or inf - inf in what made {name}."
+        )
+    return array
+
+
+def _finite(name: str, value: ArrayLike) -> FloatArray:
+    """value as a finite float array."""
+    array = _numbers(name, value)
+    if not np.isfinite(array).all():
+        where, place = _first(~np.isfinite(array))
+        raise ValueError(
+            f"{name} must be finite, got {array[where]}{place}; look for an overflow or a division by zero "
+            f"in what made {name}."
+        )
+    return array
+
+
+def _parameter(name: str, value: ArrayLike, *, infinite: str = "") -> float | FloatArray:
+    """A set's parameter >= 0, as a float or a read-only array; infinite says what inf means, if allowed."""
+    array = np.array(_numbers(name, value) if infinite else _finite(name, value))
+    if (array < 0.0).any():
+        hint = f"; 0 and inf ({infinite}) are allowed." if infinite else "; 0 is allowed."
+        raise ValueError(f"{name} must be >= 0, got {array.min()}{hint}")
+    return _frozen(array)
+
+
+def _frozen(array: FloatArray) -> float | FloatArray:
+    if array.ndim == 0:
+        return float(array)
+    array.setflags(write=False)
+    return array
+
+
+def _tolerance(tol: float) -> float:
+    if not tol >= 0.0:
+        raise ValueError(f"tol must be >= 0, got {tol}; it is an absolute distance in the unit of the point.")
+    return float(tol)
+
+
+def _positive(name: str, value: ArrayLike) -> FloatArray:
+    array = _finite(name, value)
+    if (array <= 0.0).any():
+        raise ValueError(f"{name} must be > 0, got {array.min()}; the fixed points do not depend on it, so 1 will do.")
+    return array
+
+
+def _common_shape(**shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape to which all shapes broadcast."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(
+            f"{', '.join(shapes)} must broadcast against one another, got shapes {given}; give one value per "
+            f"point or a single one."
+        ) from None
+
+
+def _pair(**values: ArrayLike) -> list[FloatArray]:
+    """Finite arrays that broadcast against one another, for the elementwise maps."""
+    arrays = {name: _finite(name, value) for name, value in values.items()}
+    _common_shape(**{name: array.shape for name, array in arrays.items()})
+    return list(arrays.values())
+
+
+# ------------------------------------------------------------------------------------------------------------
+# set-valued maps on R
+# ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Upr:
+    """Unilateral primitive, the normal cone of R+ [GS05] eq. (1), [FLG10] eq. (4).
+
+        Upr(x) = {0} for x > 0,   (-inf, 0] for x = 0,   empty for x < 0
+        -y in Upr(x)   <=>   x >= 0,  y >= 0,  x y = 0                           [GS05] eq. (2)
+
+    Every method works elementwise on arrays that broadcast.
+    """
+
+    def evaluate(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Upr(x) as the interval (lower, upper); the empty set is (inf, -inf)."""
+        x = _finite("x", x)
+        lower = np.where(x > 0.0, 0.0, np.where(x == 0.0, -np.inf, np.inf))
+        return lower, np.where(x < 0.0, -np.inf, 0.0)
+
+    def residual(self, x: ArrayLike, y: ArrayLike, rho: ArrayLike = 1.0) -> FloatArray:
+        """Natural map x - prox_R+(x - rho y) = min(x, rho y), without cancellation; zero iff -y in Upr(x)."""
+        x, y, rho = _pair(x=x, y=y, rho=_positive("rho", rho))
+        return np.minimum(x, rho * y)  # [GS05] eq. (2)
+
+    def contains(self, x: ArrayLike, minus_y: ArrayLike, tol: float = TOLERANCE) -> BoolArray:
+        """Whether minus_y in Upr(x): a point of the graph lies within tol of (x, minus_y) in x and in y."""
+        x, minus_y = _pair(x=x, minus_y=minus_y)
+        return np.abs(self.residual(x, -minus_y)) <= _tolerance(tol)
+
+
+@dataclass(frozen=True)
+class Sgn:
+    """Filled-in relay function, the subdifferential of |x| [GS05] eq. (3).
+
+        Sgn(x) = {+1} for x > 0,   [-1, 1] for x = 0,   {-1} for x < 0
+        -y in Sgn(x)   <=>   x in N_[-1,1](-y)   <=>   -y = prox_[-1,1](-y + rho x)
+
+    Every method works elementwise on arrays that broadcast. For a relay of height a, -y in a Sgn(x)
+    (friction: a = mu Lambda_N), use `Interval(-a, a).residual(y, x)`.
+    """
+
+    def evaluate(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Sgn(x) as the interval (lower, upper)."""
+        x = _finite("x", x)
+        return np.where(x > 0.0, 1.0, -1.0), np.where(x < 0.0, -1.0, 1.0)
+
+    def residual(self, x: ArrayLike, y: ArrayLike, rho: ArrayLike = 1.0) -> FloatArray:
+        """Natural map of the inverse, y - prox_[-1,1](y - rho x); zero iff -y in Sgn(x).
+
+        [-1, 1] is symmetric, so y stands for -y with the sign turned. Taking y into the clipping gives
+        clip(rho x, y - 1, y + 1), which loses nothing to cancellation.
+        """
+        x, y, rho = _pair(x=x, y=y, rho=_positive("rho", rho))
+        return np.minimum(np.maximum(rho * x, y - 1.0), y + 1.0)
+
+    def contains(self, x: ArrayLike, minus_y: ArrayLike, tol: float = TOLERANCE) -> BoolArray:
+        """Whether minus_y in Sgn(x): a point of the graph lies within tol of (x, minus_y) in x and in y."""
+        x, minus_y = _pair(x=x, minus_y=minus_y)
+        return np.abs(self.residual(x, -minus_y)) <= _tolerance(tol)
+
+
+class SgnSplit(NamedTuple):
+    """The two complementarity pairs of a relay [GS05] eq. (5), elementwise.
+
+    0 <= x_R  perp  y_R = 1 + y >= 0,     0 <= x_L  perp  y_L = 1 - y >= 0,     x = x_R - x_L
+    """
+
+    x_R: FloatArray
+    x_L: FloatArray
+    y_R: FloatArray
+    y_L: FloatArray
+
+    def residual(self) -> FloatArray:
+        """max(|min(x_R, y_R)|, |min(x_L, y_L)|): how far the two complementarity conditions are from holding.
+
+        For a split made by `decompose_sgn` it equals |Sgn().residual(x, y)|.
+        """
+        upr = Upr()
+        return np.maximum(np.abs(upr.residual(self.x_R, self.y_R)), np.abs(upr.residual(self.x_L, self.y_L)))
+
+    def holds(self, tol: float = TOLERANCE) -> BoolArray:
+        """Whether both complementarity conditions hold within tol, and y_R + y_L = 2 with them."""
+        defect = np.abs(np.asarray(self.y_R) + np.asarray(self.y_L) - 2.0)
+        # 1 + y and 1 - y are rounded: the sum is 2 to the last digits of the larger one, not exactly
+        slack = 4.0 * EPS * (1.0 + np.maximum(np.abs(self.y_R), np.abs(self.y_L)))
+        return (self.residual() <= _tolerance(tol)) & (defect <= tol + slack)
+
+    def compose(self) -> tuple[FloatArray, FloatArray]:
+        """The inverse of `decompose_sgn`: x = x_R - x_L and y = (y_R - y_L) / 2."""
+        x_R, x_L, y_R, y_L = _pair(x_R=self.x_R, x_L=self.x_L, y_R=self.y_R, y_L=self.y_L)
+        return x_R - x_L, 0.5 * (y_R - y_L)
+
+
+def decompose_sgn(x: ArrayLike, y: ArrayLike) -> SgnSplit:
+    """Decompose the relay -y in Sgn(x) into two unilateral primitives [GS05] eqs. (4)-(5).
+
+    Returned is x_R = max(x, 0), x_L = max(-x, 0), y_R = 1 + y, y_L = 1 - y. The inclusion holds if and only
+    if this split satisfies both complementarity conditions (`SgnSplit.holds`): y_R + y_L = 2, so not both
+    can vanish, so one of x_R and x_L must, and x = x_R - x_L leaves no other choice. (x, y) itself need not
+    satisfy the inclusion.
+    """
+    x, y = _pair(x=x, y=y)
+    x, y = np.broadcast_arrays(x, y)
+    return SgnSplit(np.maximum(x, 0.0), np.maximum(-x, 0.0), 1.0 + y, 1.0 - y)  # [GS05] eq. (5)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# convex sets
+# ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexSet(ABC):
+    """A closed convex set C in R^n. Points are arrays of shape (..., n); leading axes are independent points.
+
+    Parameters given as arrays belong to the leading axes: one set per point, broadcast in NumPy's way.
+
+    Whoever adds a set implements `_check` (the shape of a point), and `_project`, `_jacobian` and `_support`
+    for points that have been validated. `_jacobian` returns an element of Clarke's generalised Jacobian of
+    the projection everywhere, also at kinks: the limit from inside the set, where it has an inside. Every
+    such element is symmetric with eigenvalues in [0, 1].
+    """
+
+    def project(self, x: ArrayLike) -> FloatArray:
+        """prox_C(x) = argmin over z in C of |z - x|, shape of x."""
+        return self._project(self._check("x", _finite("x", x)))
+
+    def jacobian(self, x: ArrayLike) -> FloatArray:
+        """One element of Clarke's generalised Jacobian of `project` at x, shape (..., n, n)."""
+        return self._jacobian(self._check("x", _finite("x", x)))
+
+    def distance(self, x: ArrayLike) -> FloatArray:
+        """|x - prox_C(x)|, shape (...)."""
+        x = self._check("x", _finite("x", x))
+        return self._norm(x - self._project(x))
+
+    def contains(self, x: ArrayLike, tol: float = TOLERANCE) -> BoolArray:
+        """Whether the distance of x to the set is at most tol, shape (...)."""
+        return self.distance(x) <= _tolerance(tol)
+
+    def support(self, v: ArrayLike) -> FloatArray:
+        """Support function sup over z in C of <v, z>, shape (...); inf where unbounded."""
+        return self._support(self._check("v", _finite("v", v)))
+
+    def residual(self, x: ArrayLike, y: ArrayLike, rho: ArrayLike = 1.0) -> FloatArray:
+        """x - prox_C(x - rho y), shape of x; zero iff -y in N_C(x)  [FLG10] eqs. (42)-(43).
+
+        rho > 0, one number or one per point, scales the residual and leaves its zeros alone.
+        """
+        x, y = self._check("x", _finite("x", x)), self._check("y", _finite("y", y))
+        shape = _common_shape(x=x.shape, y=y.shape)
+        rho = self._per_point(_positive("rho", rho), shape)
+        return self._residual(x, rho * y)
+
+    def _residual(self, x: FloatArray, rho_y: FloatArray) -> FloatArray:
+        z = x - rho_y
+        return rho_y + (z - self._project(z))  # as x - prox(z), but exactly rho y where z lies in C
+
+    def _norm(self, x: FloatArray) -> FloatArray:
+        return np.hypot.reduce(x, axis=-1)  # unlike a sum of squares it does not underflow
+
+    def _per_point(self, rho: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+        """rho, one per point, made to multiply points of the given shape."""
+        _common_shape(rho=rho.shape, points=shape[:-1])
+        return rho[..., None]
+
+    @abstractmethod
+    def _check(self, name: str, x: FloatArray) -> FloatArray:
+        """x if it has the shape of points of this set, else ValueError."""
+
+    @abstractmethod
+    def _project(self, x: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _jacobian(self, x: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _support(self, v: FloatArray) -> FloatArray: ...
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    def __hash__(self) -> int:
+        values = (np.asarray(getattr(self, f.name)) for f in fields(self))
+        return hash((type(self), *((value.shape, tuple(value.ravel().tolist())) for value in values)))
+
+
+def _check_last_axis(name: str, x: FloatArray, n: int, what: str) -> FloatArray:
+    if x.ndim == 0 or x.shape[-1] != n:
+        raise ValueError(f"{name} must have shape (..., {n}), {what}, got {x.shape}.")
+    return x
+
+
+def _check_parameters(name: str, x: FloatArray, **parameters: float | FloatArray) -> FloatArray:
+    """x, if the parameters (one per point) broadcast against its leading axes."""
+    shapes = {key: np.shape(value) for key, value in parameters.items()}
+    try:
+        np.broadcast_shapes(x.shape[:-1], *shapes.values())
+    except ValueError:
+        given = ", ".join(f"{key} {shape}" for key, shape in shapes.items() if shape)
+        raise ValueError(
+            f"the leading axes {x.shape[:-1]} of {name} must broadcast against the shape of {given}; give "
+            f"one value per point or a single one."
+        ) from None
+    return x
+
+
+def _rows(x: FloatArray, *parameters: float | FloatArray) -> tuple[tuple[int, ...], list[FloatArray]]:
+    """Leading shape, and x and its parameters as flat copies, one row per point: one array type for Numba."""
+    lead = np.broadcast_shapes(x.shape[:-1], *(np.shape(p) for p in parameters))
+    rows = np.array(np.broadcast_to(x, lead + x.shape[-1:]), order="C").reshape(math.prod(lead), x.shape[-1])
+    flat = [np.array(np.broadcast_to(p, lead), dtype=float, order="C").ravel() for p in parameters]
+    return lead, [rows, *flat]
+
+
+def _clip(x: FloatArray, lower: float | FloatArray, upper: float | FloatArray) -> FloatArray:
+    """`project_interval`, elementwise on arrays that broadcast."""
+    parts = [np.array(part, dtype=float, order="C") for part in np.broadcast_arrays(x, lower, upper)]
+    out = np.empty_like(parts[0])
+    _interval_all(parts[0].ravel(), parts[1].ravel(), parts[2].ravel(), out.reshape(-1))
+    return out
+
+
+def _diagonal(entries: FloatArray) -> FloatArray:
+    return entries[..., None] * np.eye(entries.shape[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Orthant(ConvexSet):
+    """Nonnegative orthant {x >= 0} in R^n, n >= 0; a self-dual cone. Its normal cone is Upr, componentwise.
+
+    Jacobian: diagonal, 1 where x_i >= 0 (the limit from inside at x_i = 0), else 0.
+    """
+
+    n: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or not isinstance(self.n, int | np.integer) or self.n < 0:
+            raise ValueError(f"n must be an integer >= 0, the dimension of the space, got {self.n!r}.")
+        object.__setattr__(self, "n", int(self.n))
+
+    @property
+    def dual(self) -> Orthant:
+        """Dual cone {y : <y, x> >= 0 for all x in the cone}: the orthant itself."""
+        return self
+
+    def _check(self, name: str, x: FloatArray) -> FloatArray:
+        return _check_last_axis(name, x, self.n, "points of the orthant")
+
+    def _project(self, x: FloatArray) -> FloatArray:
+        return _clip(x, 0.0, np.inf)
+
+    def _jacobian(self, x: FloatArray) -> FloatArray:
+        return _diagonal((x >= 0.0).astype(float))
+
+    def _support(self, v: FloatArray) -> FloatArray:
+        return np.where((v <= 0.0).all(axis=-1), 0.0, np.inf)
+
+    def _residual(self, x: FloatArray, rho_y: FloatArray) -> FloatArray:
+        return np.minimum(x, rho_y)  # [GS05] eq. (2), without cancellation
+
+
+@dataclass(frozen=True, eq=False)
+class Interval(ConvexSet):
+    """Box {lower <= x <= upper}; bounds may be infinite, lower = upper holds a coordinate fixed.
+
+    Bounds of shape (n,) or (..., n) make a box in R^n. Two numbers make an interval in R: then a point is a
+    number, an array of any shape is a collection of points, and `jacobian` is the derivative, of the same
+    shape.
+
+    Jacobian: diagonal, 1 where lower <= x <= upper (the limit from inside at a bound), else 0; always 0 where
+    lower = upper.
+    """
+
+    lower: float | FloatArray
+    upper: float | FloatArray
+
+    def __post_init__(self) -> None:
+        lower, upper = _numbers("lower", self.lower), _numbers("upper", self.upper)
+        shape = _common_shape(lower=lower.shape, upper=upper.shape)
+        lower, upper = (np.array(np.broadcast_to(bound, shape), order="C") for bound in (lower, upper))
+        if not (lower <= upper).all():
+            where, place = _first(lower > upper)
+            raise ValueError(
+                f"lower must be <= upper, got lower = {lower[where]} and upper = {upper[where]}{place}; "
+                f"swap them, or clip a negative threshold to 0."
+            )
+        if (lower == np.inf).any() or (upper == -np.inf).any():
+            raise ValueError(
+                "lower must be < inf and upper > -inf, got a box without a finite point; a side is open with "
+                "lower = -inf or upper = inf."
+            )
+        object.__setattr__(self, "lower", _frozen(lower))
+        object.__setattr__(self, "upper", _frozen(upper))
+
+    @property
+    def _scalar(self) -> bool:
+        return np.ndim(self.lower) == 0
+
+    def _check(self, name: str, x: FloatArray) -> FloatArray:
+        if self._scalar:
+            return x
+        shape = np.shape(self.lower)
+        _check_last_axis(name, x, shape[-1], "one coordinate per bound")
+        return _check_parameters(name, x, bounds=np.empty(shape[:-1]))
+
+    def _project(self, x: FloatArray) -> FloatArray:
+        return _clip(x, self.lower, self.upper)
+
+    def _jacobian(self, x: FloatArray) -> FloatArray:
+        inside = (self.lower <= x) & (x <= self.upper) & np.less(self.lower, self.upper)
+        entries = np.asarray(inside, dtype=float)
+        return entries if self._scalar else _diagonal(entries)
+
+    def _support(self, v: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore"):  # 0 * inf, which np.where drops
+            terms = np.where(v > 0.0, v * self.upper, np.where(v < 0.0, v * self.lower, 0.0))
+        return terms if self._scalar else terms.sum(axis=-1)
+
+    def _residual(self, x: FloatArray, rho_y: FloatArray) -> FloatArray:
+        # x - clip(x - rho y, lower, upper), without cancellation
+        return np.minimum(np.maximum(rho_y, x - self.upper), x - self.lower)
+
+    def _norm(self, x: FloatArray) -> FloatArray:
+        return np.abs(x) if self._scalar else super()._norm(x)
+
+    def _per_point(self, rho: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+        if self._scalar:
+            _common_shape(rho=rho.shape, points=shape)
+            return rho
+        return super()._per_point(rho, shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Disk(ConvexSet):
+    """Disk {|x| <= radius} in R^2, radius >= 0: isotropic friction with the threshold radius = mu r_N.
+
+    Jacobian: see `jacobian_disk`.
+    """
+
+    radius: float | FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", _parameter("radius", self.radius))
+
+    def _check(self, name: str, x: FloatArray) -> FloatArray:
+        _check_last_axis(name, x, 2, "points of the plane")
+        return _check_parameters(name, x, radius=self.radius)
+
+    def _project(self, x: FloatArray) -> FloatArray:
+        lead, (rows, radius) = _rows(x, self.radius)
+        out = np.empty_like(rows)
+        _disk_rows(rows, radius, out)
+        return out.reshape(*lead, 2)
+
+    def _jacobian(self, x: FloatArray) -> FloatArray:
+        lead, (rows, radius) = _rows(x, self.radius)
+        out = np.empty((len(rows), 2, 2))
+        _disk_jacobian_rows(rows, radius, out)
+        return out.reshape(*lead, 2, 2)
+
+    def _support(self, v: FloatArray) -> FloatArray:
+        return self.radius * self._norm(v)
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipse(ConvexSet):
+    """Ellipse {(x1/a)^2 + (x2/b)^2 <= 1} in R^2, semi-axes a, b >= 0: anisotropic friction.
+
+    One semi-axis 0 makes it a segment, two make it the origin. The projection solves a secular equation to
+    rounding error relative to the larger semi-axis, for any aspect ratio. Jacobian: see `jacobian_ellipse`.
+    """
+
+    a: float | FloatArray
+    b: float | FloatArray
+
+    def __post_init__(self) -> None:
+        a, b = _parameter("a", self.a), _parameter("b", self.b)
+        _common_shape(a=np.shape(a), b=np.shape(b))
+        object.__setattr__(self, "a", a)
+        object.__setattr__(self, "b", b)
+
+    def _check(self, name: str, x: FloatArray) -> FloatArray:
+        _check_last_axis(name, x, 2, "points of the plane")
+        return _check_parameters(name, x, a=self.a, b=self.b)
+
+    def _project(self, x: FloatArray) -> FloatArray:
+        lead, (rows, a, b) = _rows(x, self.a, self.b)
+        out = np.empty_like(rows)
+        _ellipse_rows(rows, a, b, out)
+        return out.reshape(*lead, 2)
+
+    def _jacobian(self, x: FloatArray) -> FloatArray:
+        lead, (rows, a, b) = _rows(x, self.a, self.b)
+        out = np.empty((len(rows), 2, 2))
+        _ellipse_jacobian_rows(rows, a, b, out)
+        return out.reshape(*lead, 2, 2)
+
+    def _support(self, v: FloatArray) -> FloatArray:
+        return np.hypot(self.a * v[..., 0], self.b * v[..., 1])
+
+
+@dataclass(frozen=True, eq=False)
+class SecondOrderCone(ConvexSet):
+    """Friction cone {r = (r_N, r_T) : |r_T| <= mu r_N} in R^d, d >= 2, normal component first.
+
+    mu = 0 is the ray r_N >= 0, r_T = 0; mu = inf the half-space r_N >= 0. The dual cone {y : y_N >= mu
+    |y_T|} is the cone with 1/mu, so the family is closed under duality. Moreau: r = prox_K(r) - prox_K*(-r).
+    Jacobian: see `jacobian_cone`.
+    """
+
+    mu: float | FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mu", _parameter("mu", self.mu, infinite="a half-space"))
+
+    @property
+    def dual(self) -> SecondOrderCone:
+        """Dual cone {y : <y, r> >= 0 for all r in the cone}."""
+        with np.errstate(divide="ignore", over="ignore"):
+            return SecondOrderCone(np.divide(1.0, self.mu))
+
+    def _check(self, name: str, x: FloatArray) -> FloatArray:
+        if x.ndim == 0 or x.shape[-1] < 2:
+            raise ValueError(f"{name} must have shape (..., d), d >= 2, normal first, got {x.shape}.")
+        return _check_parameters(name, x, mu=self.mu)
+
+    def _project(self, x: FloatArray) -> FloatArray:
+        lead, (rows, mu) = _rows(x, self.mu)
+        out = np.empty_like(rows)
+        _cone_rows(rows, mu, out)
+        return out.reshape(*lead, x.shape[-1])
+
+    def _jacobian(self, x: FloatArray) -> FloatArray:
+        lead, (rows, mu) = _rows(x, self.mu)
+        out = np.empty((*rows.shape, x.shape[-1]))
+        _cone_jacobian_rows(rows, mu, out)
+        return out.reshape(*lead, x.shape[-1], x.shape[-1])
+
+    def _support(self, v: FloatArray) -> FloatArray:
+        in_polar = (self._project(v) == 0.0).all(axis=-1)
+        return np.where(in_polar, 0.0, np.inf)

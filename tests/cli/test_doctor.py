@@ -1,0 +1,101 @@
+"""`stickslip doctor` tells the truth about the machine, in text and as JSON."""
+
+import importlib.metadata
+import json
+import sys
+
+import pytest
+
+from stickslip import cli
+from stickslip.cli import doctor
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    folder = tmp_path / "kernels"
+    monkeypatch.setenv("STICKSLIP_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_other_programs(monkeypatch):
+    """Doctor's answers must not depend on what else the machine has; one test asks for real."""
+    monkeypatch.setattr(doctor, "_ask", lambda *command: None)
+
+
+def test_json_is_one_object_and_nothing_else(capsys, cache):
+    code = cli.main(["doctor", "--json"])
+    captured = capsys.readouterr()
+    report = json.loads(captured.out)
+    assert (code, captured.err) == (0, "")
+    assert report["ok"] and report["self_check"]["ok"]
+    assert report["python"]["executable"] == sys.executable
+    assert report["packages"]["NumPy"] == {"version": importlib.metadata.version("numpy"), "error": None}
+    assert report["cpu"]["usable_cores"] >= 1
+    assert report["cache"]["path"] == str(cache)
+
+
+def test_text_names_every_part(capsys, cache):
+    assert cli.main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    for part in [*doctor._REQUIRED, *doctor._CLUSTER, *doctor._PEERS, "siconos", "GPU", str(cache), "passed"]:
+        assert part in out
+
+
+def test_broken_package_is_told_and_exit_code_1(capsys, cache, monkeypatch):
+    monkeypatch.setitem(doctor._REQUIRED, "NumPy", ("numpy_that_is_missing", "numpy"))
+    assert cli.main(["doctor"]) == 1
+    assert "does not import: ModuleNotFoundError" in capsys.readouterr().out
+
+
+def test_wrong_answer_fails_the_self_check(cache, monkeypatch):
+    import stickslip
+
+    answer = stickslip.solve_lcp([[1.0]], [-1.0])
+    monkeypatch.setattr("stickslip.complementarity.solve.solve_lcp", lambda A, b: answer)
+    report = doctor.examine()
+    assert not report["self_check"]["ok"] and not report["ok"]
+
+
+def test_cache_folder_that_does_not_exist_yet(cache):
+    assert doctor._examine_cache() | {"path": None} == {
+        "path": None,
+        "exists": False,
+        "mode": None,
+        "private": None,
+        "files": 0,
+        "bytes": 0,
+        "writable": True,
+    }
+    assert not cache.exists()
+
+
+def test_cache_folder_is_measured(cache):
+    (cache / "a").mkdir(parents=True)
+    (cache / "a" / "kernel.py").write_bytes(b"12345")
+    cache.chmod(0o700)
+    report = doctor._examine_cache()
+    assert (report["mode"], report["private"], report["files"], report["bytes"]) == ("0700", True, 1, 5)
+
+
+def test_cache_folder_open_to_others_is_told(capsys, cache):
+    cache.mkdir()
+    cache.chmod(0o755)
+    cli.main(["doctor"])
+    assert "0755: others can reach it" in capsys.readouterr().out
+
+
+def test_gpu_without_numba_cuda_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(doctor, "_version", lambda distribution: None)
+    monkeypatch.setattr(doctor, "_ask", lambda *command: "Some GPU\nSome GPU")
+    report = doctor._examine_gpu()
+    assert report["devices"] == ["Some GPU", "Some GPU"] and not report["usable"]
+    assert "pip install 'stickslip[gpu]'" in report["message"]
+
+
+def test_siconos_of_the_system_python_is_found(monkeypatch):
+    monkeypatch.setattr(doctor, "_SYSTEM_PYTHON", sys.executable)
+    monkeypatch.setattr(doctor, "_ask", lambda *command: "4.5.0" if command[0] == sys.executable else None)
+    found = {"installed": False, "version": None}
+    monkeypatch.setattr(doctor, "_find_package", lambda *where: found)
+    assert doctor._find_siconos() == {"installed": True, "version": "4.5.0", "python": sys.executable}

@@ -1,0 +1,103 @@
+"""What the command line does with requests it cannot serve."""
+
+import pytest
+import typer
+
+from stickslip import __version__, cli
+
+
+def failing(error):
+    def command():
+        raise error
+
+    return command
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run the command line in this process; returns exit code, stdout, stderr."""
+    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
+
+    def run(*arguments):
+        code = cli.main(arguments)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def run_failing(run, monkeypatch):
+    """Run a command, made for the test, that raises the given error."""
+
+    def run_failing(error):
+        app = typer.Typer(pretty_exceptions_enable=False)
+        app.command()(failing(error))
+        monkeypatch.setattr(cli, "app", app)
+        return run()
+
+    return run_failing
+
+
+def test_version(run):
+    assert run("--version") == (0, f"stickslip {__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_help_lists_every_command(run, arguments):
+    code, out, err = run(*arguments)
+    assert (code, err) == (0, "")
+    assert all(name in out for name in cli._COMMANDS)
+
+
+@pytest.mark.parametrize("name", cli._COMMANDS)
+def test_every_command_has_help(run, name):
+    code, out, err = run(name, "--help")
+    assert (code, err) == (0, "")
+    assert f"stickslip {name}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["docter"], "No such command 'docter'. Did you mean 'doctor'? (see 'stickslip --help')"),
+        (["--verson"], "--version"),
+        (["doctor", "--jsn"], "--json"),
+        (["doctor", "now"], "now"),
+    ],
+)
+def test_wrong_request_is_one_line_and_exit_code_2(run, arguments, expected):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("stickslip: error: ") and err.count("\n") == 1
+    assert expected in err
+
+
+def test_value_error_is_the_users_and_one_line(run_failing):
+    code, _, err = run_failing(ValueError("friction must have shape (3,),\n  one per contact, got (2,)."))
+    assert (code, err) == (2, "stickslip: error: friction must have shape (3,), one per contact, got (2,).\n")
+
+
+def test_other_errors_are_one_line_with_their_type(run_failing):
+    code, _, err = run_failing(ZeroDivisionError("float division by zero"))
+    assert code == 1
+    assert (
+        err == "stickslip: error: ZeroDivisionError: float division by zero (STICKSLIP_DEBUG=1 shows where)\n"
+    )
+
+
+def test_debugging_shows_the_traceback(run_failing, monkeypatch):
+    monkeypatch.setattr(cli, "_debugging", lambda: True)
+    code, _, err = run_failing(ZeroDivisionError("float division by zero"))
+    assert code == 1
+    assert err.startswith("Traceback") and err.endswith(
+        "stickslip: error: ZeroDivisionError: float division by zero\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(KeyboardInterrupt(), 130), (typer.Abort(), 130), (typer.Exit(1), 1), (typer.Exit(), 0)],
+)
+def test_interrupts_and_exits_say_nothing(run_failing, error, code):
+    assert run_failing(error) == (code, "", "")

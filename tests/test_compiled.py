@@ -1,0 +1,31 @@
+"""Where compiled kernels are kept."""
+
+from pathlib import Path
+
+import pytest
+
+from stickslip.compiled import cache_folder
+
+
+def test_environment_variable_names_the_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "mine"))
+    assert cache_folder() == tmp_path / "mine"
+    assert not (tmp_path / "mine").exists()
+
+
+def test_relative_and_home_folders_become_absolute(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STICKSLIP_CACHE", "here")
+    assert cache_folder() == Path.cwd() / "here"
+    monkeypatch.setenv("STICKSLIP_CACHE", "~/there")
+    assert cache_folder() == Path.home() / "there"
+
+
+@pytest.mark.parametrize(
+    ("xdg", "expected"), [("/caches", "/caches/stickslip"), ("", None), ("relative/caches", None)]
+)
+def test_linux_follows_xdg(monkeypatch, xdg, expected):
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("STICKSLIP_CACHE", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", xdg)
+    assert cache_folder() == (Path(expected) if expected else Path.home() / ".cache" / "stickslip")

@@ -1,0 +1,123 @@
+"""The package as a whole: version, public names, what an import loads, what the repository contains."""
+
+import ast
+import importlib.metadata
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stickslip
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = Path(stickslip.__file__).parent
+
+
+def test_version_is_the_installed_one():
+    assert stickslip.__version__ == importlib.metadata.version("stickslip")
+
+
+def test_citation_names_the_version():
+    assert f"\nversion: {stickslip.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def names_for_type_checkers():
+    """Name -> module of the imports under `if TYPE_CHECKING:` in the package's `__init__.py`."""
+    tree = ast.parse(Path(stickslip.__file__).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    return {alias.name: line.module for line in block.body for alias in line.names}
+
+
+def test_public_names_agree_in_all_three_lists():
+    modules = dict.fromkeys(stickslip._MODULES, "stickslip")
+    assert names_for_type_checkers() == stickslip._HOME | modules
+    assert set(stickslip.__all__) == {*stickslip._HOME, *stickslip._MODULES, "__version__"}
+    assert set(stickslip.__all__) <= set(dir(stickslip))
+
+
+@pytest.mark.parametrize("name", stickslip.__all__)
+def test_public_name_resolves(name):
+    value = getattr(stickslip, name)
+    assert getattr(stickslip, name) is value
+    if name in stickslip._HOME:
+        assert value is getattr(sys.modules[stickslip._HOME[name]], name)
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'solve_everything'"):
+        _ = stickslip.solve_everything
+
+
+def loaded_after(statement):
+    """Top-level modules in a fresh interpreter after `statement`."""
+    program = f"import sys; {statement}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_import_stays_light():
+    loaded = loaded_after("import stickslip")
+    assert "stickslip" in loaded
+    assert not loaded & {
+        "matplotlib",
+        "dask",
+        "distributed",
+        "h5py",
+        "sympy",
+        "xarray",
+        "scipy",
+        "numba",
+        "numpy",
+    }
+
+
+def test_command_line_starts_without_numerics():
+    assert not loaded_after("import stickslip.cli") & {"matplotlib", "sympy", "numba", "numpy", "scipy"}
+
+
+def test_solving_an_lcp_does_not_load_plots_or_files():
+    assert not loaded_after("from stickslip import solve_lcp") & {
+        "matplotlib",
+        "dask",
+        "h5py",
+        "sympy",
+        "xarray",
+    }
+
+
+def test_type_information_is_shipped():
+    assert (PACKAGE / "py.typed").is_file()
+
+
+def repository_files():
+    """Text files that git tracks or would track."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if listing.returncode != 0:
+        pytest.skip("not a git checkout")
+    files = [ROOT / name for name in listing.stdout.split("\0") if name]
+    return [path for path in files if path.is_file() and b"\0" not in path.read_bytes()]
+
+
+def test_repository_names_no_folder_of_one_machine():
+    machine_path = re.compile(r"(?<![\w.~])/(root|work|home|Users)/\w")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in repository_files()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if machine_path.search(line)
+    ]
+    assert not found
+
+
+def test_constraints_are_exact_pins_from_no_particular_index():
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert [line for line in pins if not re.fullmatch(r"[a-z0-9-]+==[0-9][a-z0-9.]*", line)] == []
