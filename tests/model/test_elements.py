@@ -80,7 +80,10 @@ def test_dry_friction_is_a_tangential_row():
 
 def test_elements_are_shown_by_their_law():
     s = system(
-        Stop("stop", x, lower=0), SpragClutch("clutch", y), PrestressedSpring("spring", x, "F"), DryFriction("rub", y, "F")
+        Stop("stop", x, lower=0),
+        SpragClutch("clutch", y),
+        PrestressedSpring("spring", x, "F"),
+        DryFriction("rub", y, "F"),
     )
     text = s.equations().text()
     for words in ("unilateral contact", "one-way clutch", "prestressed spring", "dry friction", "threshold = F"):

@@ -12,17 +12,17 @@ from sympy.physics.mechanics import dynamicsymbols
 from stickslip.model import Contact, DryFriction, LagrangianSystem, PrestressedSpring, SpragClutch, Stop
 from stickslip.model.system import CLUTCH, CONTACT, FRICTION, SPRING
 
-phi, omega, m, l, g, mu = sp.symbols("phi omega m l g mu")
-VALUES = {m: 2.0, l: 0.5, g: 9.81, mu: 0.3}
+phi, omega, m, r, g, mu = sp.symbols("phi omega m r g mu")
+VALUES = {m: 2.0, r: 0.5, g: 9.81, mu: 0.3}
 
 
 def pendulum(**changes):
-    """A pendulum over a table at depth 0.4: gap 0.4 - l cos(phi), slip l sin(phi)."""
+    """A pendulum over a table at depth 0.4: gap 0.4 - r cos(phi), slip r sin(phi)."""
     options = {
         "velocities": [omega],
-        "kinetic": m * (l * omega) ** 2 / 2,
-        "potential": -m * g * l * sp.cos(phi),
-        "contacts": [Contact("table", gap=0.4 - l * sp.cos(phi), slip=l * sp.sin(phi), friction=mu)],
+        "kinetic": m * (r * omega) ** 2 / 2,
+        "potential": -m * g * r * sp.cos(phi),
+        "contacts": [Contact("table", gap=0.4 - r * sp.cos(phi), slip=r * sp.sin(phi), friction=mu)],
         "parameters": VALUES,
         "name": "pendulum",
         **changes,
@@ -40,7 +40,7 @@ def test_data_sheet():
     assert system.velocity_names == ("omega",)
     assert system.contact_names == ("table",)
     assert system.contact_kinds == (CONTACT,)
-    assert system.parameter_names == ("m", "l", "g", "mu")
+    assert system.parameter_names == ("m", "r", "g", "mu")
     np.testing.assert_array_equal(system.parameter_values, [2.0, 0.5, 9.81, 0.3])
     assert system.units == {"phi": "rad", "m": "kg"}
     assert system.mass_constant and not system.directions_constant and not system.force_depends_on_u
@@ -69,14 +69,14 @@ def test_dynamicsymbols():
     N = ReferenceFrame("N")
     origin = Point("O")
     origin.set_vel(N, 0)
-    bob = origin.locatenew("B", l * sp.sin(angle) * N.x - l * sp.cos(angle) * N.y)
+    bob = origin.locatenew("B", r * sp.sin(angle) * N.x - r * sp.cos(angle) * N.y)
     bob.set_vel(N, bob.pos_from(origin).dt(N))
     system = LagrangianSystem.from_energies(
         [angle],
         kinetic=Particle("bob", bob, m).kinetic_energy(N),
-        potential=-m * g * l * sp.cos(angle),
+        potential=-m * g * r * sp.cos(angle),
         forces={angle: -mu * angle.diff()},
-        contacts=[Contact("table", gap=0.4 - l * sp.cos(angle))],
+        contacts=[Contact("table", gap=0.4 - r * sp.cos(angle))],
         parameters=VALUES,
     )
     assert system.coordinate_names == ("phi",)
@@ -93,7 +93,7 @@ def test_dynamicsymbols():
 def test_dynamicsymbols_as_velocities():
     angle, speed = dynamicsymbols("phi omega")
     system = LagrangianSystem.from_energies(
-        [angle], velocities=[speed], kinetic=m * l**2 * (speed**2 / 4 + angle.diff() ** 2 / 4), parameters=VALUES
+        [angle], velocities=[speed], kinetic=m * r**2 * (speed**2 / 4 + angle.diff() ** 2 / 4), parameters=VALUES
     )
     np.testing.assert_allclose(system.mass([0.0]), [[0.5]])
     assert system.velocity_names == ("omega",)
@@ -133,7 +133,7 @@ def test_normal_and_tangent_can_be_given():
 
 def test_laws_are_expressions_in_the_parameters():
     a, b = sp.symbols("a b")
-    contact = Contact("table", gap=l * phi, slip=phi, friction=a * b, restitution_normal="a", threshold=2 * b)
+    contact = Contact("table", gap=r * phi, slip=phi, friction=a * b, restitution_normal="a", threshold=2 * b)
     system = pendulum(contacts=[contact], parameters={**VALUES, a: 0.5, "b": 0.2})
     np.testing.assert_allclose(np.ravel(system.laws()), [0.1, 0.5, 0.0, 0.4])
     p = system.parameter_vector({"a": 1.0, b: 0.3})
@@ -179,11 +179,11 @@ def test_a_system_can_be_pickled():
 def test_equations_as_text_and_latex():
     equations = pendulum().equations()
     text = equations.text()
-    assert "M = [l**2*m]" in text
-    assert "g_N       = -l*cos(phi) + 0.4" in text
+    assert "M = [m*r**2]" in text
+    assert "g_N       = -r*cos(phi) + 0.4" in text
     assert "mu        = mu" in text
     latex = equations.latex()
-    assert r"\mathbf{M} &= \begin{pmatrix}l^{2} m\end{pmatrix}" in latex
+    assert r"\mathbf{M} &= \begin{pmatrix}m r^{2}\end{pmatrix}" in latex
     assert latex.count(r"\begin{pmatrix}") == latex.count(r"\end{pmatrix}")
 
 
@@ -222,7 +222,7 @@ def pendulum_of_functions(**changes):
         "contacts": [Contact("table", gap=_gap, normal=_normal, tangent=_tangent, friction="mu")],
         "coordinates": ["phi"],
         "velocities": ["omega"],
-        "parameters": {"m": 2.0, "l": 0.5, "g": 9.81, "mu": 0.3},
+        "parameters": {"m": 2.0, "r": 0.5, "g": 9.81, "mu": 0.3},
         "name": "pendulum",
         **changes,
     }
@@ -233,7 +233,7 @@ def test_functions_and_energies_describe_the_same_system():
     one, two = pendulum(), pendulum_of_functions()
     assert one.parameter_names == two.parameter_names
     assert one.coordinate_names == two.coordinate_names
-    p = one.parameter_vector({"l": 0.7, "mu": 0.1})
+    p = one.parameter_vector({"r": 0.7, "mu": 0.1})
     for q, u in (([0.3], [-1.2]), ([2.5], [7.0])):
         np.testing.assert_allclose(two.mass(q, 0.0, p), one.mass(q, 0.0, p))
         np.testing.assert_allclose(two.force(q, u, 0.0, p), one.force(q, u, 0.0, p))
@@ -338,7 +338,10 @@ q_t = dynamicsymbols("q_t")
         ({"kinetic": m * phi.diff() ** 2}, r"x\.diff\(\) is 1 in SymPy"),
         ({"kinetic": "m*omega**2"}, "kinetic: unknown symbol"),
         ({"kinetic": other_m * omega**2}, "second symbol called 'm' with other assumptions"),
-        ({"potential": sp.Symbol("k") * phi}, "potential contains 'k', which is neither .* add it as parameters={k: value}"),
+        (
+            {"potential": sp.Symbol("k") * phi},
+            "potential contains 'k', which is neither .* add it as parameters={k: value}",
+        ),
         ({"potential": q_t}, "potential contains q_t"),
         ({"potential": [phi]}, "potential must be one SymPy expression|must be a number or a SymPy expression"),
         ({"forces": [1, 2]}, "forces must have 1 entries, one per coordinate, got 2"),
@@ -367,12 +370,18 @@ def test_refusals_of_energies(changes, message):
         (lambda: Contact("a", gap=phi, threshold=1.0), "has threshold = 1.0 but no tangential direction"),
         (lambda: Contact("a", gap=phi, tangent_drift=1), "tangent_drift belongs to tangent"),
         (lambda: Contact("a", gap=phi, kind=7), "kind must be one of"),
-        (lambda: Contact("a", gap=phi, slip=phi, friction=phi), "friction of contact 'a' may depend on parameters only"),
+        (
+            lambda: Contact("a", gap=phi, slip=phi, friction=phi),
+            "friction of contact 'a' may depend on parameters only",
+        ),
         (lambda: Contact("a", gap=omega), "gap of contact 'a' may depend on coordinates, time, parameters only"),
-        (lambda: Contact("a", gap=l), "gap of contact 'a' does not depend on any coordinate"),
-        (lambda: Contact("a", gap=phi, slip=l), "slip of contact 'a' does not depend on any coordinate"),
+        (lambda: Contact("a", gap=r), "gap of contact 'a' does not depend on any coordinate"),
+        (lambda: Contact("a", gap=phi, slip=r), "slip of contact 'a' does not depend on any coordinate"),
         (lambda: Contact("a", gap=phi, tangent=[1, 2]), "tangent of contact 'a' must have 1 entries"),
-        (lambda: Contact("a", gap=phi, restitution_normal=1.5), r"restitution_normal of contact 'a' must lie in \[0, 1\]"),
+        (
+            lambda: Contact("a", gap=phi, restitution_normal=1.5),
+            r"restitution_normal of contact 'a' must lie in \[0, 1\]",
+        ),
         (lambda: Contact("a", gap=phi, restitution_normal="e"), "unknown symbol 'e'"),
         (lambda: Stop("a", phi), "needs lower=, upper= or both"),
         (lambda: Stop("a", "phi", lower=0), "must be SymPy expressions"),
@@ -425,7 +434,12 @@ def test_elements_hold_in_a_system_together():
         [x, y_],
         velocities=[v, w],
         kinetic=(v**2 + w**2) / 2,
-        contacts=[Stop("stop", x, -1, 1), SpragClutch("clutch", y_), PrestressedSpring("spring", x, 2), DryFriction("rub", y_, 3)],
+        contacts=[
+            Stop("stop", x, -1, 1),
+            SpragClutch("clutch", y_),
+            PrestressedSpring("spring", x, 2),
+            DryFriction("rub", y_, 3),
+        ],
     )
     assert system.contact_kinds == (CONTACT, CONTACT, CLUTCH, SPRING, FRICTION)
     system.check([0.0, 0.0], [0.0, 0.0])

@@ -50,13 +50,13 @@ def test_double_pendulum_by_hand():
 
 
 def test_pendulum_on_a_moving_pivot():
-    """Pivot at x = A sin(w t): m l^2 phi'' = -m g l sin(phi) + m l A w^2 sin(w t) cos(phi)."""
-    phi, omega, m, l, g, A, w = sp.symbols("phi omega m l g A w", real=True)
-    x, y = A * sp.sin(w * t) + l * sp.sin(phi), -l * sp.cos(phi)
+    """Pivot at x = A sin(w t): m r^2 phi'' = -m g r sin(phi) + m r A w^2 sin(w t) cos(phi)."""
+    phi, omega, m, r, g, A, w = sp.symbols("phi omega m r g A w", real=True)
+    x, y = A * sp.sin(w * t) + r * sp.sin(phi), -r * sp.cos(phi)
     T = m * sum((sp.diff(z, phi) * omega + sp.diff(z, t)) ** 2 for z in (x, y)) / 2
     M, h = lagrange([phi], [omega], t, T, m * g * y)
-    assert zero(M[0] - m * l**2)
-    assert zero(h[0] - (-m * g * l * sp.sin(phi) + m * l * A * w**2 * sp.sin(w * t) * sp.cos(phi)))
+    assert zero(M[0] - m * r**2)
+    assert zero(h[0] - (-m * g * r * sp.sin(phi) + m * r * A * w**2 * sp.sin(w * t) * sp.cos(phi)))
 
 
 def test_bead_on_a_rotating_rod_with_force():
@@ -109,24 +109,40 @@ x, y, z = sp.symbols("x y z", real=True)
 ZOO = {
     "polynomial": x**3 - 3 * x * y + sp.Rational(2, 7) * z - 5,
     "inverse powers": x / y**2 - 1 / (x * y) + (x + y) ** -3 + 3 / x,
-    "half powers": sp.sqrt(x**2 + 1) + (y**2 + 1) ** sp.Rational(3, 2) + (z**2 + 1) ** sp.Rational(-5, 2) + 1 / sp.sqrt(2),
+    "half powers": sp.sqrt(x**2 + 1)
+    + (y**2 + 1) ** sp.Rational(3, 2)
+    + (z**2 + 1) ** sp.Rational(-5, 2)
+    + 1 / sp.sqrt(2),
     "odd powers": (x**2 + 1) ** sp.Rational(1, 3) + (y**2 + 1) ** z + (x**2 + 2) ** 1.5 + (z + 2) ** 2.0,
     "high powers": (x / 3) ** 13 + ((x + y) / 9) ** 70,
     "nested fraction": 1 / (1 + 1 / (1 + x**2)) / (2 + y**2 / (1 + z**2)),
     "signs": -x * (-y - z) - (-(x - y)) / (-(z**2) - 1),
     "trigonometry": sp.sin(x) * sp.cos(y) + sp.tan(z / 4) + sp.asin(x / 10) - sp.acos(y / 10) + sp.atan(z),
-    "reciprocals": sp.cot(x**2 + 1) + sp.sec(y / 4) + sp.csc(z**2 + 1) + sp.coth(x**2 + 1) + sp.sech(y) + sp.csch(z**2 + 1),
+    "reciprocals": sp.cot(x**2 + 1)
+    + sp.sec(y / 4)
+    + sp.csc(z**2 + 1)
+    + sp.coth(x**2 + 1)
+    + sp.sech(y)
+    + sp.csch(z**2 + 1),
     "atan2": sp.atan2(x, y) + sp.sinc(z),
     "hyperbolic": sp.sinh(x / 3) + sp.cosh(y / 3) - sp.tanh(z) + sp.asinh(x) + sp.acosh(1 + y**2) + sp.atanh(z / 10),
     "exponentials": sp.exp(-(x**2)) * sp.log(1 + y**2) + sp.exp(z / 5) + sp.E**2 + sp.erf(x) + sp.erfc(y),
     "steps": sp.floor(x) + sp.ceiling(y) + sp.sign(z) + sp.Heaviside(x) + sp.Heaviside(y - z, 0) + sp.Abs(x * y),
     "modulo": sp.Mod(x, 2) + sp.Mod(y - z, y**2 + 1) * sp.Mod(x, -3),
     "extrema": sp.Max(x, y, z) - sp.Min(x * y, z, 1),
-    "piecewise": sp.Piecewise((x**2, x > y), (sp.sin(y), sp.And(y > 1, z <= 0)), (z, sp.Or(x < -1, sp.Ne(z, 2))), (0, True)),
+    "piecewise": sp.Piecewise(
+        (x**2, x > y), (sp.sin(y), sp.And(y > 1, z <= 0)), (z, sp.Or(x < -1, sp.Ne(z, 2))), (0, True)
+    ),
     "shared piecewise": sp.Piecewise((x, x > 0), (0, True)) * sp.Piecewise((y, x > 0), (z, True))
     + sp.Piecewise((x, x > 0), (1, True)),
     "not": sp.Piecewise((x, sp.Not(sp.And(x > y, y > z))), (y, True)),
-    "constants": sp.pi * x + sp.E * y + sp.sqrt(2) * z + sp.Float("0.1") + sp.Rational(1, 3) + sp.GoldenRatio + sp.sin(1),
+    "constants": sp.pi * x
+    + sp.E * y
+    + sp.sqrt(2) * z
+    + sp.Float("0.1")
+    + sp.Rational(1, 3)
+    + sp.GoldenRatio
+    + sp.sin(1),
     "zero": sp.S.Zero,
 }
 

@@ -117,7 +117,10 @@ def test_names_are_checked():
 
 
 def test_unknown_name():
-    assert unknown_name("thing", "bark", ["beak", "sleeve"]) == "unknown thing 'bark'; did you mean 'beak'? known: beak, sleeve."
+    assert (
+        unknown_name("thing", "bark", ["beak", "sleeve"])
+        == "unknown thing 'bark'; did you mean 'beak'? known: beak, sleeve."
+    )
     assert unknown_name("thing", "zzz", []) == "unknown thing 'zzz'; known: none."
 
 

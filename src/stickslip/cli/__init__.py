@@ -48,9 +48,7 @@ def _stickslip(
     context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True
-        ),
+        typer.Option("--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     """Rigid-body dynamics with friction and impact.

@@ -54,3 +54,35 @@ def projected_gauss_seidel(
             for i in range(n):  # a merely better point would break the descent of the sweeps: put the iterate back
                 x[i] = saved[i]
     return (SOLVED if residual <= tol else SWEEP_LIMIT), max_sweeps, residual
+
+
+@compiled
+def one_contact(
+    alpha: float, beta: float, delta: float, c_N: float, c_T: float, mu: float, a: float
+) -> tuple[float, float]:
+    """Impulses of one planar contact, the others held: open, stick, then the two slips; (0, 0) if none is consistent.
+
+    alpha = G_NN, beta = G_TT, delta = G_NT of the contact ([PG05] eq. (22)); c_N, c_T what the slip velocities would
+    be without its own impulses; friction bound mu Lambda_N + a.  alpha = 0 or beta = 0: that part is absent.
+    """
+    free_T = 0.0
+    if beta > 0.0 and a > 0.0:
+        free_T = max(-a, min(a, -c_T / beta))
+    if alpha == 0.0 or c_N + delta * free_T >= 0.0:
+        return 0.0, free_T
+    if beta == 0.0 or (mu == 0.0 and a == 0.0):
+        return -c_N / alpha, 0.0
+    determinant = alpha * beta - delta * delta
+    if determinant > 0.0:
+        N = (-beta * c_N + delta * c_T) / determinant
+        T = (delta * c_N - alpha * c_T) / determinant
+        if N >= 0.0 and abs(T) <= mu * N + a:
+            return N, T
+    for s in (1.0, -1.0):
+        slope = alpha + s * mu * delta
+        if slope > 0.0:
+            N = -(c_N + s * delta * a) / slope
+            T = s * (mu * N + a)
+            if N >= 0.0 and s * (c_T + delta * N + beta * T) <= 0.0:
+                return N, T
+    return 0.0, 0.0

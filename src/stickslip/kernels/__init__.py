@@ -1,1 +1,1 @@
-"""The compiled core: generated kernels, and the folder that keeps them."""
+"""The compiled core: templates with the loops, and the generator that puts a system's equations into them."""

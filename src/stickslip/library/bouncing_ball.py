@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario
+from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Primitive, line, rectangle
 from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -40,6 +44,7 @@ def bouncing_ball(
         t_end=2.0,
         title="Bouncing ball",
         source="[S00] section 4.2, Fig. 4.1",
+        drawing=Drawing(_shapes),
     )
 
 
@@ -85,6 +90,7 @@ def bouncing_ball_on_table(
         t_end=2.0,
         title="Bouncing ball on a vibrating table",
         source="rheonomic contact, [GS05] section 3",
+        drawing=Drawing(_shapes, span=1.0),
     )
 
 
@@ -101,3 +107,36 @@ def _system(parameters: dict[str, float], table: sp.Expr, name: str) -> Lagrangi
         name=name,
         units={key: unit for key, unit in units.items() if key in ("y", "v") or key in parameters},
     )
+
+
+def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
+    """The ball is a point in the model: here it lies above the point that touches."""
+    moving = "amplitude" in p
+    radius = 0.008 if moving else 0.06
+    ball = Placement((0.0, q[0]))
+    return [
+        *(_vibrating_table(t, p) if moving else _ground()),
+        Group(
+            "ball",
+            ball,
+            (
+                Circle((0.0, radius), radius),
+                Circle((-0.35 * radius, 1.4 * radius), 0.2 * radius, "body-light"),
+                Marker(0, (0.0, 0.0)),
+            ),
+        ),
+    ]
+
+
+def _ground() -> list[Primitive]:
+    return [rectangle(-100.0, 100.0, -100.0, 0.0, "ground"), line((-100.0, 0.0), (100.0, 0.0))]
+
+
+def _vibrating_table(t: float, p: Mapping[str, float]) -> list[Primitive]:
+    height = p["amplitude"] * math.sin(2 * math.pi * p["frequency"] * t)
+    plate = (
+        rectangle(-0.03, 0.03, -0.005, 0.0, "wood"),
+        rectangle(-0.004, 0.004, -0.1, -0.005, "wood"),
+        line((-0.03, 0.0), (0.03, 0.0)),
+    )
+    return [Group("table", Placement((0.0, height)), plate)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario
+from stickslip.model.drawing import Drawing, Group, Marker, Placement, Primitive, line, rectangle
 from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -36,6 +39,7 @@ def brick_on_ramp(
         t_end=2.0,
         title="Brick on a frictional ramp",
         source="[S00] section 1.1, Fig. 1.1",
+        drawing=Drawing(_shapes),
     )
 
 
@@ -51,3 +55,15 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
         name="brick_on_ramp",
         units={"x": "m", "y": "m", "v_x": "m/s", "v_y": "m/s", "mass": "kg", "g": "m/s^2", "angle": "rad"},
     )
+
+
+def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
+    """x leads down the ramp, to the right."""
+    width, height = 0.20, 0.12
+    ramp = Placement.rotation((0.0, 0.0), -p["angle"])
+    brick = Placement.rotation(ramp((q[0], q[1])), -p["angle"])
+    return [
+        Group("ramp", ramp, (rectangle(-100.0, 100.0, -100.0, 0.0, "ground"), line((-100.0, 0.0), (100.0, 0.0)))),
+        Group("start", ramp, (line((0.0, 0.0), (0.0, 0.35 * height), "guide"),)),
+        Group("brick", brick, (rectangle(-0.5 * width, 0.5 * width, 0.0, height), Marker(0, (0.0, 0.0)))),
+    ]

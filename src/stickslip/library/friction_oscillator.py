@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario
+from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Primitive, Spring, Text, line, rectangle
 from stickslip.model.elements import DryFriction
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -21,13 +25,16 @@ def friction_oscillator(
     friction: float = 0.3,
     friction_ratio: float = 1.3,
     belt_velocity: float = 0.1,
+    force: float = 2.0,
+    frequency: float = 1.2,
     g: float = 9.81,
 ) -> Scenario:
     """Return two blocks on a belt: wall - k_1 - block 1 - k_12 - block 2 - k_2 - wall.
 
     The weights press the blocks on the belt, so that the bounds of Coulomb's law are constant: friction m_1 g
     and friction friction_ratio m_2 g. Each block is a dry friction joint, its sliding velocity is
-    v_i - belt_velocity.
+    v_i - belt_velocity. Without excitation the blocks end up sliding all the time: a constant coefficient of
+    friction feeds no vibration. The force on block 1 keeps stick and slip alternating.
 
     Parameters
     ----------
@@ -37,6 +44,7 @@ def friction_oscillator(
     friction : coefficient mu of block 1 on the belt
     friction_ratio : mu of block 2 divided by that of block 1
     belt_velocity : [m/s]
+    force, frequency : of the harmonic force on block 1 [N], [Hz]
     g : gravity [m/s^2]
 
     Reference: load-independent friction, [GS05] end of section 6.
@@ -50,6 +58,7 @@ def friction_oscillator(
         t_end=10.0,
         title="Two-mass friction oscillator on a moving belt",
         source="load-independent friction, [GS05] section 6",
+        drawing=Drawing(_shapes, view=(-0.50, 0.50, -0.10, 0.20), span=5.0),
     )
 
 
@@ -57,12 +66,13 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
     t, x_1, x_2, v_1, v_2 = sp.symbols("t x_1 x_2 v_1 v_2")
     m_1, m_2, k_1, k_2, k_12, damping, g = sp.symbols("m_1 m_2 k_1 k_2 k_12 damping g")
     friction, friction_ratio, belt_velocity = sp.symbols("friction friction_ratio belt_velocity")
+    force, frequency = sp.symbols("force frequency")
     return LagrangianSystem.from_energies(
         [x_1, x_2],
         velocities=[v_1, v_2],
         kinetic=(m_1 * v_1**2 + m_2 * v_2**2) / 2,
         potential=(k_1 * x_1**2 + k_2 * x_2**2 + k_12 * (x_1 - x_2) ** 2) / 2,
-        forces=[-damping * v_1, -damping * v_2],
+        forces=[force * sp.sin(2 * sp.pi * frequency * t) - damping * v_1, -damping * v_2],
         contacts=[
             DryFriction("block 1", x_1 - belt_velocity * t, friction * m_1 * g),
             DryFriction("block 2", x_2 - belt_velocity * t, friction * friction_ratio * m_2 * g),
@@ -75,6 +85,50 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
             **dict.fromkeys(["m_1", "m_2"], "kg"),
             **dict.fromkeys(["k_1", "k_2", "k_12"], "N/m"),
             "damping": "N s/m",
+            "force": "N",
+            "frequency": "Hz",
             "g": "m/s^2",
         },
     )
+
+
+_REST, _WALL, _HALF, _HEIGHT, _DRUM = 0.18, 0.42, 0.06, 0.09, 0.03
+"""Where the blocks rest, where the walls stand, half the width and the height of a block, radius of a drum [m]."""
+
+
+def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
+    blocks = [-_REST + q[0], _REST + q[1]]
+    ends = [-_WALL, blocks[0] - _HALF, blocks[0] + _HALF, blocks[1] - _HALF, blocks[1] + _HALF, _WALL]
+    middle = 0.5 * _HEIGHT
+    shapes: list[Primitive] = [*_belt(t * p["belt_velocity"]), *_walls()]
+    for start, end in zip(ends[::2], ends[1::2], strict=True):
+        shapes.append(Spring((start, middle), (end, middle), width=0.035, coils=8))
+    for k, x in enumerate(blocks):
+        box = (rectangle(-_HALF, _HALF, 0.0, _HEIGHT), Marker(k, (0.0, 0.0)), Text((0.0, middle), f"{k + 1}"))
+        shapes.append(Group(f"block {k + 1}", Placement((x, 0.0)), box))
+    return shapes
+
+
+def _walls() -> list[Primitive]:
+    return [
+        rectangle(-100.0, -_WALL, 0.0, 0.13, "ground"),
+        rectangle(_WALL, 100.0, 0.0, 0.13, "ground"),
+        line((-_WALL, 0.0), (-_WALL, 0.13)),
+        line((_WALL, 0.0), (_WALL, 0.13)),
+    ]
+
+
+def _belt(travel: float) -> list[Primitive]:
+    """A belt on two drums; its seams move with it."""
+    end, seam, thick = _WALL - 0.02, 0.06, 0.008
+    shapes: list[Primitive] = [rectangle(-end, end, -2 * _DRUM, 0.0, "wood"), line((-end, 0.0), (end, 0.0))]
+    first, last = math.ceil((-end - travel) / seam), math.floor((end - travel) / seam)
+    shapes += [line((k * seam + travel, -thick), (k * seam + travel, 0.0), "edge") for k in range(first, last + 1)]
+    for x in (-end, end):
+        drum = (
+            Circle((0.0, 0.0), _DRUM, "wood"),
+            line((-0.6 * _DRUM, 0.0), (0.6 * _DRUM, 0.0)),
+            Circle((0.0, 0.0), 0.005, "joint"),
+        )
+        shapes.append(Group("drum", Placement.rotation((x, -_DRUM), -travel / _DRUM), drum))
+    return shapes

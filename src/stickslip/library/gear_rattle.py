@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario
+from stickslip.model.drawing import Box, Drawing, Group, Marker, Placement, Point, Polygon, Primitive, Text, line
 from stickslip.model.elements import Stop
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -45,6 +49,7 @@ def gear_rattle(
         t_end=1.0,
         title="Gear rattle: a loose gear between two flanks",
         source="free play with stops, [GS05] section 2",
+        drawing=Drawing(_shapes, view=_view(backlash), span=0.2),
     )
 
 
@@ -72,3 +77,42 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
             "drag": "N m s/rad",
         },
     )
+
+
+def _view(backlash: float) -> Box:
+    return -11.0 * backlash, 11.0 * backlash, -6.5 * backlash, 6.5 * backlash
+
+
+def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
+    """The mesh under a magnifying glass: gears look like racks, and the play on the line of action is to scale."""
+    radius, play = p["radius"], p["backlash"]
+    mate = radius * p["amplitude"] * math.sin(2 * math.pi * p["frequency"] * t)
+    pitch = 8.0 * play
+    half = 0.25 * (pitch - play)  # half a tooth on the line of action; the other gear's gap is wider by the play
+    loose = (
+        Polygon(_rack(pitch, half, -1.0), "body"),
+        Marker(0, (-half, 0.0), (1.0, 0.0)),
+        Marker(1, (half, 0.0), (-1.0, 0.0)),
+    )
+    return [
+        Group("driven gear", Placement((mate + 0.5 * pitch, 0.0)), (Polygon(_rack(pitch, half, 1.0), "wood"),)),
+        Group("loose gear", Placement((radius * q[0], 0.0)), loose),
+        line((-20.0 * play, 0.0), (20.0 * play, 0.0), "guide"),
+        Text((0.0, 5.2 * play), "loose gear"),
+        Text((0.0, -5.2 * play), "driven gear"),
+    ]
+
+
+def _rack(pitch: float, half: float, sign: float) -> tuple[Point, ...]:
+    """Teeth that point up (sign 1) or down (-1), `half` wide on the line of action; all flanks have one slope."""
+    foot, head, slope = 0.25 * pitch, 0.21 * pitch, 0.3
+    outline: list[Point] = []
+    for k in range(-6, 7):
+        outline += [
+            (k * pitch - half - slope * foot, -sign * foot),
+            (k * pitch - half + slope * head, sign * head),
+            (k * pitch + half - slope * head, sign * head),
+            (k * pitch + half + slope * foot, -sign * foot),
+        ]
+    back = -sign * 2.0 * pitch
+    return (*outline, (outline[-1][0], back), (outline[0][0], back))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario
+from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Polygon, Primitive, line, rectangle
 from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -59,6 +61,7 @@ def impacting_bar(
         t_end=0.2,
         title="Oblique impact of a bar on a half-space",
         source="[PG05] section 4",
+        drawing=Drawing(_shapes),
     )
 
 
@@ -92,3 +95,28 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
             "g": "m/s^2",
         },
     )
+
+
+def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
+    """The tip C lies at half_length (cos phi, -sin phi) from the centre: the bar leans to the left."""
+    x, y, phi = q
+    s, thick = p["half_length"], 0.035 * p["half_length"]
+    bar = (
+        Polygon(
+            (
+                (-s, 0.0),
+                (-s + 2 * thick, -thick),
+                (s - 2 * thick, -thick),
+                (s, 0.0),
+                (s - 2 * thick, thick),
+                (-s + 2 * thick, thick),
+            )
+        ),
+        Circle((0.0, 0.0), 0.6 * thick, "joint"),
+        Marker(0, (s, 0.0), (-math.sin(phi), math.cos(phi))),
+    )
+    return [
+        rectangle(-100.0, 100.0, -100.0, 0.0, "ground"),
+        line((-100.0, 0.0), (100.0, 0.0)),
+        Group("bar", Placement.rotation((x, y), -phi), bar),
+    ]

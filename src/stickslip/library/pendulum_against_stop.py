@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario
+from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Primitive, line, rectangle
 from stickslip.model.elements import Stop
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -53,6 +56,7 @@ def pendulum_against_stop(
         t_end=10.0,
         title="Pendulum against a stop",
         source="free play with stops, [GS05] section 2",
+        drawing=Drawing(_shapes, span=6.0),
     )
 
 
@@ -77,3 +81,29 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
             "g": "m/s^2",
         },
     )
+
+
+def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
+    """The rod touches the block at 0.62 of its length; the angle between them, times the length, is the gap."""
+    length = p["length"]
+    thick, touch = 0.012 * length, 0.62 * length
+    stop = Placement.rotation((0.0, 0.0), p["stop_angle"])
+    pendulum = Placement.rotation((0.0, 0.0), q[0])
+    block = (
+        rectangle(-0.16 * length, -thick, -touch - 0.06 * length, -touch + 0.06 * length, "wood"),
+        line((-thick, -touch - 0.06 * length), (-thick, -touch + 0.06 * length)),
+    )
+    rod = (
+        rectangle(-thick, thick, -length, 0.0),
+        Circle((0.0, -length), 0.075 * length),
+        Circle((-0.025 * length, -0.975 * length), 0.015 * length, "body-light"),
+        Marker(0, (-thick, -touch), (1.0, 0.0)),
+    )
+    return [
+        rectangle(-0.14 * length, 0.14 * length, 0.0, 0.07 * length, "ground"),
+        line((-0.14 * length, 0.0), (0.14 * length, 0.0)),
+        line((0.0, 0.0), (0.0, -1.15 * length), "guide"),
+        Group("stop", stop, block),
+        Group("pendulum", pendulum, rod),
+        Circle((0.0, 0.0), 0.02 * length, "joint"),
+    ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.model.drawing import Drawing
 from stickslip.model.system import Array, System
 
 
@@ -28,6 +29,8 @@ class Scenario:
         Paper and section the system comes from.
     params : dict, optional
         Parameters that differ from the system's defaults.
+    drawing : Drawing, optional
+        How the system looks, for films and pages.
     """
 
     system: System
@@ -38,6 +41,7 @@ class Scenario:
     title: str
     source: str
     params: Mapping[str, float] | None = None
+    drawing: Drawing | None = None
 
     def __post_init__(self) -> None:
         q0, u0, _ = self.system.check(self.q0, self.u0, self.params)

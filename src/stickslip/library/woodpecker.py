@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario
+from stickslip.model.drawing import (
+    Circle,
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Point,
+    Polygon,
+    Polyline,
+    Primitive,
+    Spring,
+    Text,
+    line,
+    rectangle,
+    smooth,
+)
 from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -62,6 +81,7 @@ def woodpecker(
         t_end=2.0,
         title="Woodpecker toy hammering down a pole",
         source="[GS05] section 4, Table I",
+        drawing=Drawing(_shapes, view=(-0.014, 0.050, -0.041, 0.037), follow="y", span=0.6),
     )
 
 
@@ -113,4 +133,98 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
             "c_phi": "N m/rad",
             "g": "m/s^2",
         },
+    )
+
+
+# -- drawing -------------------------------------------------------------------------------------------------
+# [GS05] Figure 3: the pole stands on x = 0, the bird to its right. M is the sleeve's centre, G = M + (l_M, 0) the
+# spring, S = G + (l_G, 0) the bird's centre of mass, P = S + (0, h_S), and the beak reaches from P to P - (l_S, 0).
+# Placements are linearised as the gaps are, so that a mark touches the pole exactly when its gap closes.
+
+
+def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
+    y, phi_M, phi_S = q
+    sleeve = Placement.linearised((0.0, y), phi_M)
+    G = sleeve((p["l_M"], 0.0))
+    bird = Placement.linearised(G, phi_S)
+    wall = 0.45 * p["r_M"]
+    outer, belly = p["r_M"] + wall, 0.58 * p["l_G"]
+    return [
+        Group("sleeve behind the pole", sleeve, (rectangle(-outer, outer, -p["h_M"], p["h_M"], "body-light"),)),
+        *_pole(y, p["r_O"]),
+        Spring(sleeve((outer, 0.0)), bird((belly, 0.0)), width=0.36 * p["l_M"], coils=7, via=G),
+        Group("sleeve", sleeve, _sleeve(p, outer)),
+        Group("bird", bird, _bird(p["l_G"], p["l_S"], p["h_S"])),
+    ]
+
+
+def _pole(y: float, r_O: float) -> list[Primitive]:
+    """The pole around height y, with a scale in millimetres on its far side."""
+    reach, tick = 0.1, 0.005
+    first, last = math.ceil((y - reach) / tick), math.floor((y + reach) / tick)
+    shapes: list[Primitive] = [
+        rectangle(-r_O, r_O, y - 2 * reach, y + 2 * reach, "wood"),
+        line((-r_O, y - 2 * reach), (-r_O, y + 2 * reach)),
+        line((r_O, y - 2 * reach), (r_O, y + 2 * reach)),
+    ]
+    for k in range(first, last + 1):
+        left = -0.0060 if k % 2 == 0 else -0.0050
+        shapes.append(line((left, k * tick), (-0.0040, k * tick), "guide"))
+        if k % 2 == 0:
+            shapes.append(Text((-0.0066, k * tick), f"{1000 * k * tick:.0f}", "right"))
+    return shapes
+
+
+def _sleeve(p: Mapping[str, float], outer: float) -> tuple[Primitive, ...]:
+    """Cut open: two walls, of which the right one touches the pole with its edges."""
+    r_M, h_M = p["r_M"], p["h_M"]
+    return (
+        rectangle(-outer, -r_M, -h_M, h_M),
+        rectangle(r_M, outer, -h_M, h_M),
+        Marker(1, (r_M, -h_M), (1.0, 0.0)),
+        Marker(2, (r_M, h_M), (1.0, 0.0)),
+    )
+
+
+_BIRD = {  # outlines in millimetres around G for Table I, where S = (15, 0), P = (15, 20), the tip (-5.1, 20)
+    "tail": "19.5 -11, 18.6 -27.5, 16.8 -26.2, 15.6 -28.4, 14.2 -25.6, 13.6 -11",
+    "body": "6.9 21.5, 8.6 25.2, 13 27.3, 18 25.6, 20 20.5, 22.6 13.5, 25.3 4, 24.4 -6.5, 20.5 -14, 15.5 -14.5,"
+    "10.8 -10.5, 7.8 -3.5, 7.4 5, 9.4 12, 8.4 16.5",
+    "belly": "8.8 11.6, 10.4 13.4, 13 10.5, 14.6 3, 14.4 -5, 14.4 -11.4, 11.2 -9.2, 8.7 -3.2, 8.2 4.8",
+    "vent": "14.4 -8, 18.8 -13.3, 15.6 -13.7, 12.2 -11.2",
+    "wing": "16.6 11.5, 19.8 11.8, 23 7.5, 24.6 0, 22.6 -9.5, 18.4 -17.5, 16.6 -10, 15.4 1",
+    "bar 1": "17.4 6.5, 20.4 7.4, 22.4 6.6",
+    "bar 2": "16.8 1.5, 20.2 2.4, 23 1.4",
+    "bar 3": "17 -3.6, 20.2 -2.8, 22.6 -3.8",
+    "bar 4": "17.6 -8.6, 19.8 -8, 21.4 -8.8",
+    "cheek": "8 18, 9.2 20.4, 13.6 20.6, 17.6 17.6, 16 15.4, 11.4 15.6",
+    "cap": "8.2 25, 11.6 28.3, 16.6 29.4, 22.6 27.4, 20.2 24, 16.4 23.4, 11.4 24",
+    "beak": "8.5 22.6, 8.5 18.2",
+    "eye": "12 22.2, 11.7 22.2",
+}
+
+
+@lru_cache(maxsize=8)
+def _bird(l_G: float, l_S: float, h_S: float) -> tuple[Primitive, ...]:
+    """A woodpecker around G, stretched to the given lengths."""
+
+    def points(part: str) -> tuple[Point, ...]:
+        pairs = (pair.split() for pair in _BIRD[part].split(","))
+        return tuple((l_G + (float(x) - 15.0) * l_S / 20.1, float(y) * h_S / 20.0) for x, y in pairs)
+
+    size, tip = 0.5 * (l_S / 20.1 + h_S / 20.0), (l_G - l_S, h_S)
+    white, pupil = points("eye")
+    return (
+        Polygon(points("tail"), "body-dark"),
+        Polygon((tip, *points("beak")), "body-dark"),
+        smooth(points("body"), "body"),
+        smooth(points("belly"), "body-light"),
+        smooth(points("vent"), "accent"),
+        smooth(points("wing"), "body-dark"),
+        *(Polyline(points(f"bar {k}"), "body-light") for k in (1, 2, 3, 4)),
+        smooth(points("cheek"), "body-light"),
+        smooth(points("cap"), "accent"),
+        Circle(white, 0.00150 * size, "body-light"),
+        Circle(pupil, 0.00085 * size, "body-dark"),
+        Marker(0, tip, (1.0, 0.0)),
     )

@@ -507,10 +507,11 @@ class _FunctionModel:
         """Register a user's function and return the text that calls it."""
         if not callable(function):
             raise ValueError(f"{origin} must be a function of ({arguments}), got {function!r}.")
-        wanted = len(arguments.split(","))
-        parameters = inspect.signature(getattr(function, "py_func", function)).parameters
-        if len(parameters) != wanted:
-            raise ValueError(f"{origin} must be a function of ({arguments}), got one of ({', '.join(parameters)}).")
+        signature = inspect.signature(getattr(function, "py_func", function))
+        try:
+            signature.bind(*arguments.split(","))
+        except TypeError:
+            raise ValueError(f"{origin} must be a function of ({arguments}), got one of {signature}.") from None
         self.functions[f"user_{key}"] = function
         return f"user_{key}({arguments})"
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import reduce
 from itertools import count
 from typing import Any
 
 import sympy as sp
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import BooleanFunction
+from sympy.simplify.fu import TR10i
 
 from stickslip.model.system import CLUTCH, CONTACT, FRICTION, SPRING
 
@@ -85,11 +87,11 @@ class Equations:
 
     def text(self) -> str:
         """The equations as plain text."""
-        return _as_text(self)
+        return _as_text(_tidy(self))
 
     def latex(self) -> str:
         """The equations as LaTeX, one display formula per line, for a document with amsmath."""
-        return _as_latex(self)
+        return _as_latex(_tidy(self))
 
 
 # -- derivation ----------------------------------------------------------------------------------------------
@@ -319,10 +321,9 @@ _MATH_FUNCTIONS = {
     "floor": "math.floor",
     "ceiling": "math.ceil",
     "Abs": "math.fabs",
-    "Max": "max",
-    "Min": "min",
 }
 _RECIPROCALS = {"cot": "tan", "sec": "cos", "csc": "sin", "coth": "tanh", "sech": "cosh", "csch": "sinh"}
+_BRANCHES = ("Heaviside", "Max", "Min", "Piecewise", "sign", "sinc")
 _COMPLEX = ("re", "im", "arg", "conjugate")
 _CONSTANTS = {sp.pi: "math.pi", sp.E: "math.e", sp.oo: "math.inf", -sp.oo: "-math.inf"}
 _RELATIONS = {sp.Gt: ">", sp.Ge: ">=", sp.Lt: "<", sp.Le: "<=", sp.Eq: "==", sp.Ne: "!="}
@@ -440,9 +441,11 @@ class Printer:
     def _function(self, x: Expr) -> str:
         name = type(x).__name__
         if name in _MATH_FUNCTIONS:
-            arguments = x.args if name not in ("Max", "Min") else sorted(x.args, key=sp.default_sort_key)
-            text = f"{_MATH_FUNCTIONS[name]}({', '.join(self.text(argument) for argument in arguments)})"
+            text = f"{_MATH_FUNCTIONS[name]}({', '.join(self.text(argument) for argument in x.args)})"
             return f"float({text})" if name in ("floor", "ceiling") else text  # Python's floor returns an int
+        if name in ("Max", "Min"):  # of two arguments at a time, which is all that CUDA has
+            first, *rest = (self.text(argument) for argument in sorted(x.args, key=sp.default_sort_key))
+            return reduce(lambda a, b: f"{name.lower()}({a}, {b})", rest, first)
         if name in _RECIPROCALS:
             return f"(1.0 / math.{_RECIPROCALS[name]}({self.text(x.args[0])}))"
         if name == "sign":
@@ -460,7 +463,7 @@ class Printer:
             raise ValueError(f"{x} is complex: write Abs and powers of real quantities, or declare positive=True.")
         if name == "DiracDelta":
             raise ValueError(f"{x} comes from differentiating a jump: energies must be continuous in q and t.")
-        known = sorted([*_MATH_FUNCTIONS, *_RECIPROCALS, "sign", "Heaviside", "Mod", "Piecewise", "sinc", "sqrt"])
+        known = sorted([*_MATH_FUNCTIONS, *_RECIPROCALS, *_BRANCHES, "Mod", "sqrt"], key=str.lower)
         raise ValueError(f"function {name!r} in {x} has no compiled form; known: {', '.join(known)}.")
 
 
@@ -473,6 +476,17 @@ _CONTACT_ROWS: tuple[tuple[int, str], ...] = (
     (SPRING, "prestressed spring: -lambda_T in threshold Sgn(x)"),
 )
 _PAGE_WIDTH = 110
+
+
+def _tidy(eq: Equations) -> Equations:
+    """The same equations for reading: common factors out, sin a sin b + cos a cos b joined to cos(a - b)."""
+
+    def shortest(x: Expr) -> Expr:
+        joined = TR10i(_expand(x))
+        return min((x, joined, sp.factor_terms(joined), sp.factor_terms(x)), key=lambda form: form.count_ops())
+
+    rows = ("M", "h", "g_N", "W_N", "w_hat_N", "W_T", "w_hat_T")
+    return replace(eq, **{name: getattr(eq, name).applyfunc(shortest) for name in rows})
 
 
 def _contact_parts(eq: Equations, k: int) -> list[tuple[str, str, Expr]]:

@@ -1,0 +1,1 @@
+"""Files: trajectories as netCDF."""

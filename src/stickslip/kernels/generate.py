@@ -1,0 +1,98 @@
+"""From a system and a choice of stepper and solver to an imported module of compiled functions.
+
+One Python file per combination, named by the hash of its content and of every source it depends on, never rewritten:
+then Numba's disk cache, which goes by file and time stamp, serves every later process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+import numba
+from numba import njit
+
+from stickslip.compiled import private_folder, sources_hash
+from stickslip.model.system import System
+
+SOLVER_CODES = {"gauss-seidel": 0, "lemke": 1, "auto": 2, "enumerate": 3, "newton": 4}
+STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
+_BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
+
+
+def constants(system: System, solver: str) -> str:
+    """The sizes and switches that a template reads as compile-time constants."""
+    n = system.n_contacts
+    rows = max(1, 3 * n)
+    values = {
+        "N_DOF": system.n_dof,
+        "N_CONTACTS": n,
+        "N_PARAMETERS": max(1, len(system.parameter_names)),
+        "N_LCP": rows,
+        "N_LCP_COLUMNS": rows + 1,
+        "MASS_CONSTANT": system.mass_constant,
+        "DIRECTIONS_CONSTANT": system.directions_constant,
+        "KINDS": system.contact_kinds or (0,),  # an empty tuple cannot be indexed, not even in a loop that never runs
+        "SOLVER": SOLVER_CODES[solver],
+    }
+    return "".join(f"{name} = {value!r}\n" for name, value in values.items())
+
+
+def module_source(system: System, template: str, solver: str) -> str:
+    """Text of the generated module."""
+    text = (Path(__file__).parent / f"{template}.py").read_text(encoding="utf-8")
+    head, rest = text.split(_BEGIN)
+    _, tail = rest.split(_END)
+    if system.n_contacts > STACK_LIMIT:
+        head = head.replace("local_array", "heap_array as local_array")
+    model = constants(system, solver) + "\n\n" + system.source()
+    stamp = f"# generated for {system.name!r}; numba {numba.__version__}, sources {sources_hash()}\n"
+    return stamp + head + _BEGIN + model + _END + tail
+
+
+def compiled_module(system: System, template: str, solver: str) -> ModuleType:
+    """Import the generated module of a system, from the cache folder where it is there already."""
+    source = module_source(system, template, solver)
+    digest = hashlib.sha256(source.encode()).hexdigest()[:20]
+    word = re.sub(r"\W+", "_", system.name)[:40]
+    name = f"stickslip_generated_{word}_{template}_{solver.replace('-', '_')}_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    path = _write_once(name, source)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"cannot import the generated module {path}")
+    module = importlib.util.module_from_spec(spec)
+    for key, function in system.inject.items():
+        module.__dict__[key] = function if hasattr(function, "py_func") else njit(error_model="numpy")(function)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _write_once(name: str, source: str) -> Path:
+    """Put the source into the user's cache folder unless the same text is there; a private copy if none can be had."""
+    try:
+        folder = private_folder("modules")
+        path = folder / f"{name}.py"
+        if path.exists() and path.read_text(encoding="utf-8") == source:
+            return path
+        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    except OSError:
+        path = Path(tempfile.mkdtemp(prefix="stickslip-")) / f"{name}.py"
+        path.write_text(source, encoding="utf-8")
+        return path
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(source)
+    os.replace(temporary, path)
+    return path

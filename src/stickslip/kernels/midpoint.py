@@ -1,0 +1,623 @@
+"""Template: Moreau's midpoint rule for planar contacts, [GS05] 5, as one compiled loop.
+
+This file is a complete module for a point mass above a floor.  The generator puts another system between the two
+lines that say `model`, and the answer to `SOLVER`; everything else is taken over word for word.
+
+Shapes: q, u (N_DOF,); p (parameters,); W_N, W_T and their products with M^-1: one row per contact.
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.complementarity.enumeration import enumerate_first
+from stickslip.complementarity.gauss_seidel import one_contact
+from stickslip.complementarity.lemke import SOLVED, lemke
+from stickslip.complementarity.newton import semismooth_newton
+from stickslip.complementarity.newton import workspace as newton_workspace
+from stickslip.kernels.cpu import dev, entry, float64, int64, local_array
+
+# -- model: begin
+N_DOF = 1
+N_CONTACTS = 1
+N_PARAMETERS = 1
+N_LCP = 3
+N_LCP_COLUMNS = 4
+MASS_CONSTANT = True
+DIRECTIONS_CONSTANT = True
+KINDS = (0,)
+SOLVER = 2
+
+
+@dev
+def mass(q, t, p, M):
+    M[0, 0] = 1.0
+
+
+@dev
+def gap(q, t, p, g):
+    g[0] = q[0]
+
+
+@dev
+def dynamics(q, u, t, p, M, h, g):
+    h[0] = -p[0]
+    g[0] = q[0]
+
+
+@dev
+def geometry(q, t, p, W_N, W_T, w_hat):
+    W_N[0, 0] = 1.0
+    W_T[0, 0] = 0.0
+    w_hat[0, 0] = 0.0
+    w_hat[0, 1] = 0.0
+
+
+@dev
+def laws(p, mu, eps_N, eps_T, threshold):
+    mu[0] = 0.0
+    eps_N[0] = 0.0
+    eps_T[0] = 0.0
+    threshold[0] = 0.0
+
+
+@dev
+def energy(q, u, t, p, E):
+    E[0] = 0.5 * u[0] * u[0]
+    E[1] = p[0] * q[0]
+
+
+# -- model: end
+
+GAUSS_SEIDEL, LEMKE, AUTO, ENUMERATE, NEWTON = 0, 1, 2, 3, 4
+DONE, EVENTS_FULL, UNSOLVED, NOT_FINITE, MASS_INDEFINITE, GAP_NOT_A_NUMBER = 0, 1, 2, 3, 4, 5
+OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = 0, 1, 2, 3, 4, 5
+CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
+FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE, ITERATIONS, FALLBACKS, CULPRIT = range(8)
+AUTO_SWEEPS = 10
+SETTLED = 1e-14  # a sweep that changes no velocity by more than this, relatively, ends the iteration
+
+
+@dev
+def factor_mass(M):
+    """M = L D L^T in place (1 / D on the diagonal); False where M is not positive definite."""
+    for j in range(N_DOF):
+        for k in range(j):
+            s = M[j, k]
+            for i in range(k):
+                s -= M[j, i] * M[k, i]
+            M[j, k] = s
+        s = M[j, j]
+        for i in range(j):
+            scaled = M[j, i] * M[i, i]
+            s -= M[j, i] * scaled
+            M[j, i] = scaled
+        if not s > 0.0:
+            return False
+        M[j, j] = 1.0 / s
+    return True
+
+
+@dev
+def solve_mass(M, x):
+    """x <- M^-1 x with the factors of `factor_mass`."""
+    for j in range(N_DOF):
+        s = x[j]
+        for i in range(j):
+            s -= M[j, i] * x[i]
+        x[j] = s
+    for j in range(N_DOF - 1, -1, -1):
+        s = x[j] * M[j, j]
+        for i in range(j + 1, N_DOF):
+            s -= M[i, j] * x[i]
+        x[j] = s
+
+
+@dev
+def contact_row(k, M, W_N, W_T, V_N, V_T, diagonal):
+    """Rows V = M^-1 w of contact k and its entries alpha, beta, delta of the Delassus matrix, [PG05] eq. (22)."""
+    for j in range(N_DOF):
+        V_N[k, j] = W_N[k, j]
+        V_T[k, j] = W_T[k, j]
+    solve_mass(M, V_N[k])
+    solve_mass(M, V_T[k])
+    alpha = 0.0
+    beta = 0.0
+    delta = 0.0
+    for j in range(N_DOF):
+        alpha += W_N[k, j] * V_N[k, j]
+        beta += W_T[k, j] * V_T[k, j]
+        delta += W_N[k, j] * V_T[k, j]
+    diagonal[k, 0] = alpha
+    diagonal[k, 1] = beta
+    diagonal[k, 2] = delta
+
+
+@dev
+def gauss_seidel(closed, active, diagonal, W_N, W_T, V_N, V_T, offset, size, mu, a, v, Lambda, limit):
+    """Sweep over the active contacts, velocities v kept up to date; return the sweeps, negative if not settled."""
+    for sweep in range(1, limit + 1):
+        change = 0.0
+        for k in range(N_CONTACTS):
+            if active[k] == 0:
+                continue
+            alpha = diagonal[k, 0]
+            beta = diagonal[k, 1]
+            delta = diagonal[k, 2]
+            c_N = offset[k, 0] - alpha * Lambda[k, 0] - delta * Lambda[k, 1]
+            c_T = offset[k, 1] - delta * Lambda[k, 0] - beta * Lambda[k, 1]
+            for j in range(N_DOF):
+                c_N += W_N[k, j] * v[j]
+                c_T += W_T[k, j] * v[j]
+            N, T = one_contact(alpha, beta, delta, c_N, c_T, mu[k], a[k])
+            step_N = N - Lambda[k, 0]
+            step_T = T - Lambda[k, 1]
+            Lambda[k, 0] = N
+            Lambda[k, 1] = T
+            for j in range(N_DOF):
+                v[j] += V_N[k, j] * step_N + V_T[k, j] * step_T
+            moved = abs(alpha * step_N) + abs(beta * step_T)
+            if moved > change * (size[k, 0] + size[k, 1]):
+                change = moved / (size[k, 0] + size[k, 1])
+        if closed == 1 or change < SETTLED:
+            return sweep
+    return -limit
+
+
+@dev
+def assemble_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, rows, part, scale, A, b):
+    """The LCP [GS05] eq. (33) of the active contacts, scaled to unit diagonals; return its size.
+
+    rows[i] is the contact of row i and part[i] says which of its three unknowns it is: 0 Lambda_N, 1 Lambda_R, 2 xi_L.
+    """
+    n = int64(0)
+    for section in range(3):
+        for k in range(N_CONTACTS):
+            if active[k] == 0:
+                continue
+            frictional = diagonal[k, 1] > 0.0 and (mu[k] > 0.0 or a[k] > 0.0)
+            if (section == 0 and diagonal[k, 0] > 0.0) or (section > 0 and frictional):
+                rows[n] = k
+                part[n] = section
+                if section == 0:
+                    scale[n] = 1.0 / math.sqrt(diagonal[k, 0])
+                elif section == 1:
+                    scale[n] = 1.0 / math.sqrt(diagonal[k, 1])
+                else:
+                    scale[n] = math.sqrt(diagonal[k, 1])
+                n += 1
+    for i in range(n):
+        k = rows[i]
+        if part[i] == 2:
+            b[i] = 2.0 * a[k] * scale[i]
+        else:
+            value = offset[k, part[i]]
+            for j in range(N_DOF):
+                w = W_N[k, j] if part[i] == 0 else W_T[k, j]
+                value += w * v[j]
+            b[i] = value * scale[i]
+        for c in range(n):
+            m = rows[c]
+            entry_value = 0.0
+            if part[i] == 2:
+                if m == k and part[c] == 0:
+                    entry_value = 2.0 * mu[k]
+                elif m == k and part[c] == 1:
+                    entry_value = -1.0
+            elif part[c] == 2:
+                if m == k and part[i] == 1:
+                    entry_value = 1.0
+            else:
+                for j in range(N_DOF):
+                    w = W_N[k, j] if part[i] == 0 else W_T[k, j]
+                    if part[c] == 1:
+                        entry_value += w * V_T[m, j]
+                        b[i] -= w * V_T[m, j] * a[m] * scale[i]
+                    else:
+                        entry_value += w * (V_N[m, j] - mu[m] * V_T[m, j])
+            A[i, c] = entry_value * scale[i] * scale[c]
+    return n
+
+
+@dev
+def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, work, newton_work, tol):
+    """Solve the step's LCP directly; impulses into Lambda, velocities into v; pivots, negative if unsolved."""
+    A, b, x, y, ray, scale, rows, part = lcp
+    n = assemble_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, rows, part, scale, A, b)
+    if SOLVER == ENUMERATE:
+        found, pivots, _ = enumerate_first(A, b[:n], x[:n], y[:n], work, tol)
+        status = SOLVED if found else 1
+    elif SOLVER == NEWTON:
+        for i in range(n):
+            x[i] = 0.0
+        free = np.zeros(n, np.bool_)
+        status, pivots, _ = semismooth_newton(A, b[:n], free, x[:n], y[:n], newton_work, 100, tol)
+        if status != SOLVED:  # as solve_lcp(method="newton") does
+            status, pivots, _ = lemke(A, b[:n], x[:n], y[:n], ray[:n], work, 50 * n + 200, tol)
+    else:
+        status, pivots, _ = lemke(A, b[:n], x[:n], y[:n], ray[:n], work, 50 * n + 200, tol)
+    if status != SOLVED:
+        return -1 - pivots
+    for k in range(N_CONTACTS):
+        Lambda[k, 0] = 0.0
+        Lambda[k, 1] = 0.0
+    for i in range(n):
+        if part[i] < 2:
+            Lambda[rows[i], part[i]] = x[i] * scale[i]
+    for i in range(n):
+        if part[i] == 1:
+            k = rows[i]
+            bound = mu[k] * Lambda[k, 0] + a[k]
+            Lambda[k, 1] = max(-bound, min(bound, Lambda[k, 1] - bound))
+    for k in range(N_CONTACTS):
+        if active[k] != 0:
+            for j in range(N_DOF):
+                v[j] += V_N[k, j] * Lambda[k, 0] + V_T[k, j] * Lambda[k, 1]
+    return pivots
+
+
+@dev
+def step_residual(active, diagonal, W_N, W_T, offset, size, mu, a, v_free, v, Lambda):
+    """Worst violation of the laws by the end velocity v, relative to the velocities that make it up."""
+    worst = 0.0
+    for k in range(N_CONTACTS):
+        if active[k] == 0:
+            continue
+        xi_N = offset[k, 0]
+        xi_T = offset[k, 1]
+        size_N = size[k, 0]
+        size_T = size[k, 1]
+        for j in range(N_DOF):
+            change = abs(v[j] - v_free[j])
+            xi_N += W_N[k, j] * v[j]
+            xi_T += W_T[k, j] * v[j]
+            size_N += abs(W_N[k, j]) * change
+            size_T += abs(W_T[k, j]) * change
+        N = Lambda[k, 0]
+        T = Lambda[k, 1]
+        bound = mu[k] * N + a[k]
+        if not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12)):
+            return math.inf
+        if diagonal[k, 0] > 0.0:
+            defect = abs(xi_N) if N > 0.0 else -xi_N
+            if not defect <= worst * size_N:
+                worst = defect / size_N
+        if diagonal[k, 1] > 0.0 and bound > 0.0:
+            if abs(T) >= bound * (1.0 - 1e-12):
+                defect = xi_T if T > 0.0 else -xi_T
+            else:
+                defect = abs(xi_T)
+            if not defect <= worst * size_T:
+                worst = defect / size_T
+    return worst if worst == worst else math.inf
+
+
+@dev
+def contact_state(kind, was_closed, struck, gamma_N, gamma_T, size_T, bound, N, T, N_before):
+    """State of an active contact after a step, from the velocities before (gamma[0]) and after it (gamma[1])."""
+    if kind <= CLUTCH:
+        if N == 0.0:
+            return OPEN
+        if kind == CONTACT and ((was_closed == 0 and gamma_N[0] < 0.0) or (struck and N > 5.0 * N_before)):
+            return IMPACT
+        if size_T == 0.0 or bound == 0.0:
+            return CLOSED
+    if abs(gamma_T[1]) <= 1e-10 * size_T or abs(T) < bound * (1.0 - 1e-12):
+        return STICK
+    return SLIP_PLUS if gamma_T[1] > 0.0 else SLIP_MINUS
+
+
+@entry
+def march(
+    q_,
+    u_,
+    p_,
+    t0,
+    dt,
+    first_step,
+    n_steps,
+    every,
+    sweeps,
+    tol,
+    go_on,
+    rec_q,
+    rec_u,
+    rec_impulse,
+    rec_state,
+    impulse_before,
+    impulse_sum,
+    was_closed_,
+    events,
+    n_events,
+    book,
+):
+    """Do steps first_step .. first_step + n_steps - 1; return (status, steps done, events, records).
+
+    State (q_, u_), the memory of the contacts (impulse_before, impulse_sum, was_closed_) and the book are updated in
+    place, so that a call with the remaining steps goes on as if there had been none in between.
+    """
+    q = local_array(N_DOF, float64)
+    u = local_array(N_DOF, float64)
+    p = local_array(N_PARAMETERS, float64)
+    for j in range(N_DOF):
+        q[j] = q_[j]
+        u[j] = u_[j]
+    for j in range(p_.shape[0]):
+        p[j] = p_[j]
+    q_M = local_array(N_DOF, float64)
+    v = local_array(N_DOF, float64)
+    v_free = local_array(N_DOF, float64)
+    h = local_array(N_DOF, float64)
+    M = local_array((N_DOF, N_DOF), float64)
+    g = local_array(N_CONTACTS, float64)
+    active = local_array(N_CONTACTS, int64)
+    was_closed = local_array(N_CONTACTS, int64)
+    W_N = local_array((N_CONTACTS, N_DOF), float64)
+    W_T = local_array((N_CONTACTS, N_DOF), float64)
+    V_N = local_array((N_CONTACTS, N_DOF), float64)
+    V_T = local_array((N_CONTACTS, N_DOF), float64)
+    w_hat = local_array((N_CONTACTS, 2), float64)
+    diagonal = local_array((N_CONTACTS, 3), float64)
+    offset = local_array((N_CONTACTS, 2), float64)
+    size = local_array((N_CONTACTS, 2), float64)
+    gamma_A = local_array((N_CONTACTS, 2), float64)
+    Lambda = local_array((N_CONTACTS, 2), float64)
+    mu = local_array(N_CONTACTS, float64)
+    eps_N = local_array(N_CONTACTS, float64)
+    eps_T = local_array(N_CONTACTS, float64)
+    threshold = local_array(N_CONTACTS, float64)
+    a = local_array(N_CONTACTS, float64)
+    gamma_N = local_array(2, float64)
+    gamma_T = local_array(2, float64)
+    if SOLVER != GAUSS_SEIDEL:
+        lcp = (
+            local_array((N_LCP, N_LCP), float64),
+            local_array(N_LCP, float64),
+            local_array(N_LCP, float64),
+            local_array(N_LCP, float64),
+            local_array(N_LCP, float64),
+            local_array(N_LCP, float64),
+            local_array(N_LCP, int64),
+            local_array(N_LCP, int64),
+        )
+        work = (
+            local_array((N_LCP, N_LCP_COLUMNS), float64),
+            local_array(N_LCP, float64),
+            local_array(N_LCP, int64),
+            local_array(N_LCP_COLUMNS, int64),
+            local_array(N_LCP, int64),
+            local_array(N_LCP, int64),
+            local_array(N_LCP, float64),
+            local_array(N_LCP, float64),
+            local_array((N_LCP, N_LCP), float64),
+            local_array(N_LCP, int64),
+            local_array(N_LCP, float64),
+            local_array(N_LCP, float64),
+            local_array(N_LCP, int64),
+        )
+        newton_work = newton_workspace(N_LCP if SOLVER == NEWTON else 0)
+
+    laws(p, mu, eps_N, eps_T, threshold)
+    always = int64(0)
+    for k in range(N_CONTACTS):
+        was_closed[k] = was_closed_[k]
+        a[k] = threshold[k] * dt
+        if KINDS[k] != CONTACT:
+            always += 1
+    if MASS_CONSTANT:
+        mass(q, t0, p, M)
+        if not factor_mass(M):
+            return MASS_INDEFINITE, int64(0), n_events, int64(0)
+    if DIRECTIONS_CONSTANT:
+        geometry(q, t0, p, W_N, W_T, w_hat)
+        for k in range(N_CONTACTS):
+            contact_row(k, M, W_N, W_T, V_N, V_T, diagonal)
+
+    status = int64(DONE)
+    records = int64(0)
+    done = int64(0)
+    in_contact = True  # something in the memory of the contacts may have to be cleared
+    worst_residual = book[MAX_RESIDUAL]
+    deepest = book[MAX_PENETRATION]
+    for step in range(first_step, first_step + n_steps):
+        t_M = t0 + (step + 0.5) * dt  # [GS05] 5, step 1
+        for j in range(N_DOF):
+            q_M[j] = q[j] + 0.5 * dt * u[j]  # step 2
+        dynamics(q_M, u, t_M, p, M, h, g)  # step 3 (a), (b)
+        if not MASS_CONSTANT and not factor_mass(M):
+            status = MASS_INDEFINITE
+            break
+        solve_mass(M, h)
+        for j in range(N_DOF):
+            v[j] = u[j] + dt * h[j]
+
+        closed = int64(0)
+        for k in range(N_CONTACTS):
+            active[k] = 0
+            if KINDS[k] != CONTACT or g[k] <= 0.0:
+                active[k] = 1
+                closed += 1
+            elif not g[k] > 0.0:
+                status = GAP_NOT_A_NUMBER
+                book[CULPRIT] = k
+        if status != DONE:
+            break
+
+        if closed > 0:
+            if not DIRECTIONS_CONSTANT:
+                geometry(q_M, t_M, p, W_N, W_T, w_hat)  # step 3 (c)
+            for k in range(N_CONTACTS):
+                Lambda[k, 0] = 0.0
+                Lambda[k, 1] = 0.0
+                if active[k] == 0:
+                    continue
+                if not DIRECTIONS_CONSTANT:
+                    contact_row(k, M, W_N, W_T, V_N, V_T, diagonal)
+                A_N = w_hat[k, 0]
+                A_T = w_hat[k, 1]
+                size_N = abs(A_N)
+                size_T = abs(A_T)
+                for j in range(N_DOF):
+                    A_N += W_N[k, j] * u[j]
+                    A_T += W_T[k, j] * u[j]
+                    scale = abs(u[j]) + abs(dt * h[j])
+                    size_N += abs(W_N[k, j]) * scale
+                    size_T += abs(W_T[k, j]) * scale
+                gamma_A[k, 0] = A_N
+                gamma_A[k, 1] = A_T
+                size[k, 0] = size_N
+                size[k, 1] = size_T
+                offset[k, 0] = w_hat[k, 0] + eps_N[k] * A_N  # [GS05] eqs. (20), (21)
+                offset[k, 1] = w_hat[k, 1] + eps_T[k] * A_T
+                if KINDS[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E
+                    offset[k, 1] = w_hat[k, 1] + g[k] / dt
+                    size[k, 1] += abs(g[k] / dt)
+                if KINDS[k] == CONTACT and -g[k] > deepest:
+                    deepest = -g[k]
+            for j in range(N_DOF):
+                v_free[j] = v[j]
+
+            # step 4: the contact problem [GS05] eqs. (12), (17)
+            iterations = int64(0)
+            residual = math.inf
+            if SOLVER == GAUSS_SEIDEL or SOLVER == AUTO:
+                limit = sweeps if SOLVER == GAUSS_SEIDEL else int64(AUTO_SWEEPS)
+                iterations = gauss_seidel(
+                    closed, active, diagonal, W_N, W_T, V_N, V_T, offset, size, mu, a, v, Lambda, limit
+                )
+                residual = step_residual(active, diagonal, W_N, W_T, offset, size, mu, a, v_free, v, Lambda)
+            if SOLVER != GAUSS_SEIDEL and (SOLVER != AUTO or iterations < 0 or residual > tol):
+                for j in range(N_DOF):
+                    v[j] = v_free[j]
+                iterations = by_lcp(
+                    active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, work, newton_work, 1e-9
+                )
+                if iterations >= 0:
+                    residual = step_residual(active, diagonal, W_N, W_T, offset, size, mu, a, v_free, v, Lambda)
+                else:
+                    residual = math.inf
+                if SOLVER == AUTO:
+                    book[FALLBACKS] += 1.0
+            book[ITERATIONS] += abs(iterations)
+            if not residual <= tol:
+                if go_on:
+                    book[FAILED_STEPS] += 1.0
+                    if not residual < math.inf:
+                        for j in range(N_DOF):
+                            v[j] = v_free[j]
+                        for k in range(N_CONTACTS):
+                            Lambda[k, 0] = 0.0
+                            Lambda[k, 1] = 0.0
+                else:
+                    status = UNSOLVED
+                    break
+            worst_residual = max(worst_residual, residual)
+
+        for j in range(N_DOF):
+            q[j] = q_M[j] + 0.5 * dt * v[j]  # step 5
+            u[j] = v[j]
+        done += 1
+
+        if closed > 0:
+            in_contact = True
+            gain = 0.0
+            rows = int64(0)
+            struck = False
+            for k in range(N_CONTACTS):
+                if active[k] != 0 and was_closed[k] == 0 and gamma_A[k, 0] < 0.0 and Lambda[k, 0] > 0.0:
+                    struck = True
+            for k in range(N_CONTACTS):
+                state = int64(OPEN)
+                if active[k] != 0:
+                    gamma_N[0] = gamma_A[k, 0]
+                    gamma_T[0] = gamma_A[k, 1]
+                    gamma_N[1] = w_hat[k, 0]
+                    gamma_T[1] = w_hat[k, 1]
+                    for j in range(N_DOF):
+                        gamma_N[1] += W_N[k, j] * u[j]
+                        gamma_T[1] += W_T[k, j] * u[j]
+                    bound = mu[k] * Lambda[k, 0] + a[k]
+                    state = contact_state(
+                        KINDS[k],
+                        was_closed[k],
+                        struck,
+                        gamma_N,
+                        gamma_T,
+                        size[k, 1],
+                        bound,
+                        Lambda[k, 0],
+                        Lambda[k, 1],
+                        impulse_before[k],
+                    )
+                    rows += 3 if diagonal[k, 0] > 0.0 and diagonal[k, 1] > 0.0 else (1 if diagonal[k, 0] > 0.0 else 2)
+                    if KINDS[k] != SPRING:
+                        gain += 0.5 * Lambda[k, 0] * (gamma_N[0] + gamma_N[1])
+                        gain += 0.5 * Lambda[k, 1] * (gamma_T[0] + gamma_T[1])
+                    if state == IMPACT:
+                        events[n_events, 0] = t0 + (step + 1) * dt
+                        events[n_events, 1] = k
+                        events[n_events, 2] = gamma_N[0]
+                        events[n_events, 3] = gamma_N[1]
+                        events[n_events, 4] = Lambda[k, 0]
+                        events[n_events, 5] = Lambda[k, 1]
+                        events[n_events, 6] = gamma_T[0]
+                        events[n_events, 7] = gamma_T[1]
+                        n_events += 1
+                    impulse_before[k] = Lambda[k, 0]
+                    impulse_sum[k, 0] += Lambda[k, 0]
+                    impulse_sum[k, 1] += Lambda[k, 1]
+                    # a contact that leaves with positive velocity will strike again, even if it is still inside
+                    was_closed[k] = 1 if Lambda[k, 0] > 0.0 and gamma_N[1] <= 1e-10 * size[k, 0] else 0
+                else:
+                    impulse_before[k] = 0.0
+                    was_closed[k] = 0
+                rec_state[records, k] = state
+            book[MAX_ENERGY_GAIN] = max(book[MAX_ENERGY_GAIN], gain)
+            book[MAX_LCP_SIZE] = max(book[MAX_LCP_SIZE], float64(rows))
+        elif in_contact:
+            in_contact = False
+            for k in range(N_CONTACTS):
+                rec_state[records, k] = OPEN
+                impulse_before[k] = 0.0
+                was_closed[k] = 0
+
+        if (step + 1) % every == 0:
+            for j in range(N_DOF):
+                rec_q[records, j] = q[j]
+                rec_u[records, j] = u[j]
+                if not abs(q[j]) + abs(u[j]) < math.inf:
+                    status = NOT_FINITE
+            for k in range(N_CONTACTS):
+                rec_impulse[records, k, 0] = impulse_sum[k, 0]
+                rec_impulse[records, k, 1] = impulse_sum[k, 1]
+                impulse_sum[k, 0] = 0.0
+                impulse_sum[k, 1] = 0.0
+                rec_state[records + 1, k] = rec_state[records, k]
+            records += 1
+            if status != DONE:
+                break
+        if n_events > events.shape[0] - N_CONTACTS:
+            status = EVENTS_FULL
+            break
+
+    book[MAX_RESIDUAL] = worst_residual
+    book[MAX_PENETRATION] = deepest
+    for j in range(N_DOF):
+        q_[j] = q[j]
+        u_[j] = u[j]
+        if status == DONE and not abs(q[j]) + abs(u[j]) < math.inf:
+            status = NOT_FINITE
+    for k in range(N_CONTACTS):
+        was_closed_[k] = was_closed[k]
+    return status, done, n_events, records
+
+
+@entry
+def measure(Q, U, T, p, gaps, kinetic_potential):
+    """Gaps and energies of records, for the trajectory."""
+    E = np.empty(2)
+    for i in range(Q.shape[0]):
+        gap(Q[i], T[i], p, gaps[i])
+        energy(Q[i], U[i], T[i], p, E)
+        kinetic_potential[i, 0] = E[0]
+        kinetic_potential[i, 1] = E[1]

@@ -1,0 +1,226 @@
+"""Two engines that march a system: `Compiled` runs the generated kernel, `Reference` the same steps in NumPy.
+
+Both take and update the same `Memory` and write the same records, so that one driver serves both and one can take
+over from the other at any step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.complementarity.planar import PlanarSolver
+from stickslip.kernels import midpoint as template
+from stickslip.kernels.generate import SOLVER_CODES, compiled_module
+from stickslip.model.system import CONTACT, SPRING, Array, System
+from stickslip.stepping.moreau_midpoint import MoreauMidpoint, State
+
+DONE, EVENTS_FULL, UNSOLVED = template.DONE, template.EVENTS_FULL, template.UNSOLVED
+EVENT_COLUMNS = 8
+BOOK_SIZE = 8
+
+
+@dataclass
+class Memory:
+    """State of a run between calls: motion, contact memory, and the book from which the certificate is made."""
+
+    q: Array
+    u: Array
+    p: Array
+    t0: float
+    step: int
+    impulse_before: Array  # (n,) Lambda_N of the step before
+    impulse_sum: Array  # (n, 2) impulses since the last record
+    was_closed: np.ndarray  # (n,) int64
+    book: Array
+    problem_text: str = ""
+
+    @classmethod
+    def start(cls, q: Array, u: Array, p: Array, t0: float, contacts: int) -> Memory:
+        return cls(
+            q.copy(),
+            u.copy(),
+            p,
+            t0,
+            0,
+            np.zeros(contacts),
+            np.zeros((contacts, 2)),
+            np.zeros(contacts, np.int64),
+            np.zeros(BOOK_SIZE),
+        )
+
+
+@dataclass
+class Block:
+    """Room for the records and events of one call; the row after the last record holds the current contact states."""
+
+    q: Array
+    u: Array
+    impulse: Array
+    state: np.ndarray
+    events: Array
+    records: int = 0
+    n_events: int = 0
+
+    @classmethod
+    def room(cls, records: int, events: int, dof: int, contacts: int) -> Block:
+        return cls(
+            np.empty((records + 1, dof)),
+            np.empty((records + 1, dof)),
+            np.zeros((records + 1, contacts, 2)),
+            np.zeros((records + 1, contacts), np.int8),
+            np.empty((events + contacts + 1, EVENT_COLUMNS)),
+        )
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The generated kernel of a system for one stepper and one solver."""
+
+    module: Any
+    sweeps: int
+    tol: float
+
+    name = "compiled"
+
+    @staticmethod
+    def available(stepper: Any, solver: PlanarSolver) -> bool:
+        return solver.name in SOLVER_CODES and hasattr(stepper, "template")
+
+    @classmethod
+    def build(cls, system: System, stepper: Any, solver: PlanarSolver) -> Compiled:
+        return cls(
+            compiled_module(system, stepper.template, solver.name), solver.max_iterations or 10_000, float(solver.tol)
+        )
+
+    def march(self, memory: Memory, dt: float, n_steps: int, every: int, go_on: bool, block: Block) -> int:
+        """Do up to n_steps steps, filling `block` from its beginning; return the status code."""
+        status, done, block.n_events, block.records = self.module.march(
+            memory.q,
+            memory.u,
+            memory.p,
+            memory.t0,
+            dt,
+            memory.step,
+            n_steps,
+            every,
+            self.sweeps,
+            self.tol,
+            go_on,
+            block.q,
+            block.u,
+            block.impulse,
+            block.state,
+            memory.impulse_before,
+            memory.impulse_sum,
+            memory.was_closed,
+            block.events,
+            0,
+            memory.book,
+        )
+        memory.step += done
+        return int(status)
+
+    def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
+        """Gaps (n, contacts) and energies (n, 2) of records."""
+        gaps, energies = np.empty((len(t), contacts)), np.empty((len(t), 2))
+        self.module.measure(q, u, t, p, gaps, energies)
+        return gaps, energies
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The same steps in plain NumPy, with any solver; slow and readable."""
+
+    system: System
+    stepper: MoreauMidpoint
+    solver: PlanarSolver
+
+    name = "reference"
+
+    def march(self, memory: Memory, dt: float, n_steps: int, every: int, go_on: bool, block: Block) -> int:
+        """As `Compiled.march`."""
+        block.records = block.n_events = 0
+        for _ in range(n_steps):
+            state = State(memory.t0 + memory.step * dt, memory.q, memory.u)
+            try:
+                after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p)
+            except np.linalg.LinAlgError:
+                return template.MASS_INDEFINITE
+            except FloatingPointError as problem:
+                memory.problem_text = str(problem)
+                return template.GAP_NOT_A_NUMBER
+            if not report.solved:
+                memory.problem_text = report.status
+                if not go_on:
+                    return template.UNSOLVED
+                memory.book[template.FAILED_STEPS] += 1
+            memory.q, memory.u = after.q, after.u
+            memory.step += 1
+            self._keep_books(memory, dt, report, block)
+            if memory.step % every == 0:
+                i = block.records
+                block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
+                memory.impulse_sum[:] = 0.0
+                block.state[i + 1] = block.state[i]
+                block.records += 1
+            if not np.all(np.isfinite(memory.q) & np.isfinite(memory.u)):
+                return template.NOT_FINITE
+            if block.n_events > len(block.events) - self.system.n_contacts:
+                return template.EVENTS_FULL
+        return template.DONE
+
+    def _keep_books(self, memory: Memory, dt: float, report: Any, block: Block) -> None:
+        book, problem, local = memory.book, report.problem, report.problem.local
+        state = block.state[block.records]
+        state[:] = template.OPEN
+        idle = np.ones(self.system.n_contacts, dtype=bool)
+        idle[problem.index] = False
+        memory.impulse_before[idle] = 0.0
+        memory.was_closed[idle] = 0
+        if not len(problem.index):
+            return
+        book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
+        book[template.ITERATIONS] += report.iterations
+        before, after = problem.gamma_A, problem.velocities(memory.u)
+        new = memory.was_closed[problem.index] == 0
+        struck = bool(np.any(new & (before[0] < 0.0) & (report.Lambda_N > 0.0)))
+        gain, rows = 0.0, 0
+        for i, k in enumerate(problem.index):
+            kind = self.system.contact_kinds[k]
+            N, T = report.Lambda_N[i], report.Lambda_T[i]
+            gamma_N, gamma_T = (before[0][i], after[0][i]), (before[1][i], after[1][i])
+            state[k] = template.contact_state.py_func(
+                kind,
+                memory.was_closed[k],
+                struck,
+                gamma_N,
+                gamma_T,
+                local.size_T[i],
+                local.bound(report.Lambda_N)[i],
+                N,
+                T,
+                memory.impulse_before[k],
+            )
+            rows += int(local.normal[i]) + 2 * int(local.tangential[i])
+            if kind != SPRING:
+                gain += 0.5 * N * sum(gamma_N) + 0.5 * T * sum(gamma_T)
+            if kind == CONTACT:
+                book[template.MAX_PENETRATION] = max(book[template.MAX_PENETRATION], -problem.g[k])
+            if state[k] == template.IMPACT:
+                time = memory.t0 + memory.step * dt
+                block.events[block.n_events] = (time, k, *gamma_N, N, T, *gamma_T)
+                block.n_events += 1
+            memory.impulse_before[k] = N
+            memory.impulse_sum[k] += (N, T)
+            memory.was_closed[k] = int(N > 0.0 and gamma_N[1] <= 1e-10 * local.size_N[i])
+        book[template.MAX_ENERGY_GAIN] = max(book[template.MAX_ENERGY_GAIN], gain)
+        book[template.MAX_LCP_SIZE] = max(book[template.MAX_LCP_SIZE], rows)
+
+    def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
+        """As `Compiled.measure`."""
+        gaps = np.array([self.system.gap(q[i], t[i], p) for i in range(len(t))]).reshape(len(t), contacts)
+        energies = np.array([self.system.energy(q[i], u[i], t[i], p) for i in range(len(t))]).reshape(len(t), 2)
+        return gaps, energies

@@ -1,0 +1,74 @@
+"""Moreau's midpoint rule, exactly the five steps of [GS05] section 5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.complementarity.planar import PlanarSolver
+from stickslip.model.system import Array, System
+from stickslip.stepping.contact_problem import StepProblem, contact_problem
+
+
+@dataclass(frozen=True)
+class State:
+    """Time [s], coordinates and velocities at the end of a step."""
+
+    t: float
+    q: Array
+    u: Array
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What happened in a step: impulses of the active contacts, residual, and the solver's sentence."""
+
+    problem: StepProblem
+    Lambda_N: Array
+    Lambda_T: Array
+    residual: float
+    solved: bool
+    status: str
+    iterations: int
+
+
+@dataclass(frozen=True)
+class MoreauMidpoint:
+    """Moreau's midpoint rule on velocity level.
+
+    Order: 2 in smooth motion where h does not depend on u (h is taken at u_A; otherwise 1), 1 across impacts and
+    stick-slip transitions.  Contacts are closed when the gap at the midpoint is not positive.  Restitution: Newton's
+    law in inequality form, normal and tangential [GS05] eqs. (11), (12).  Reference: Moreau 1988; [GS05] 5.
+    """
+
+    name = "moreau-midpoint"
+    template = "midpoint"
+
+    def step(self, system: System, state: State, dt: float, solver: PlanarSolver, p: Array) -> tuple[State, StepReport]:
+        """One step in plain NumPy; the compiled kernel does the same."""
+        q_M = state.q + 0.5 * dt * state.u  # [GS05] 5, step 2
+        problem = contact_problem(system, state.t + 0.5 * dt, q_M, state.u, dt, p)
+        solution = solver.solve(problem.local)  # [GS05] eq. (33)
+        u_E = problem.end_velocity(solution.Lambda_N, solution.Lambda_T)  # [GS05] eq. (32)
+        residual = problem.residual(u_E, solution.Lambda_N, solution.Lambda_T)
+        report = StepReport(
+            problem,
+            solution.Lambda_N,
+            solution.Lambda_T,
+            residual,
+            bool(residual <= solver.tol),
+            solution.status,
+            solution.iterations,
+        )
+        return State(state.t + dt, q_M + 0.5 * dt * u_E, u_E), report
+
+
+def consistent_velocities(system: System, t: float, q: Array, u: Array, solver: PlanarSolver, p: Array) -> Array:
+    """Velocities after the impact equations at (t, q), [GS05] end of 6: admissible at every closed contact."""
+    problem = contact_problem(system, t, q, u, 0.0, p)
+    solution = solver.solve(problem.local)
+    u_E = problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
+    if not problem.residual(u_E, solution.Lambda_N, solution.Lambda_T) <= solver.tol:
+        raise ArithmeticError(f"the initial velocities could not be made consistent: {solution.status}")
+    return np.asarray(u_E)

@@ -1,0 +1,494 @@
+"""`simulate`: the time loop. It validates, marches in pieces, shows progress, and never loses what was computed."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip._version import __version__
+from stickslip.complementarity.planar import Auto, PlanarSolver, solver_from
+from stickslip.kernels import midpoint as template
+from stickslip.model.system import CONTACT, Array, System
+from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Block, Compiled, Memory, Reference
+from stickslip.stepping.moreau_midpoint import MoreauMidpoint, consistent_velocities
+from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Energies, ImpactTable, Trajectory
+
+STEPPERS = {MoreauMidpoint.name: MoreauMidpoint}
+ENGINES = ("auto", "compiled", "reference")
+ON_FAILURE = ("stop", "continue")
+PENETRATION_TOLERANCE = 1e-5
+_PIECE_SECONDS = 0.1
+_MAX_RECORDS_PER_PIECE = 50_000
+_MAX_EVENTS_PER_PIECE = 20_000
+
+
+def simulate(
+    system: System,
+    q0: Any,
+    u0: Any,
+    *,
+    dt: float,
+    t_end: float,
+    stepper: str | MoreauMidpoint = "moreau-midpoint",
+    solver: str | PlanarSolver = "auto",
+    params: Mapping[Any, float] | None = None,
+    every: int = 1,
+    t0: float = 0.0,
+    engine: str = "auto",
+    initialise: bool = False,
+    penetration_tol: float = PENETRATION_TOLERANCE,
+    on_failure: str = "stop",
+    progress: bool | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+) -> Trajectory:
+    """Compute the motion of a system from (q0, u0) and return it with its certificate.
+
+    Parameters
+    ----------
+    system : what moves; see `LagrangianSystem`.
+    q0, u0 : initial coordinates and velocities, shape (f,).
+    dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.
+    stepper : "moreau-midpoint" or a stepper object.
+    solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian" or a solver object.
+    params : parameter values that differ from the system's own, by name.
+    every : record every N-th step; the impulses of a record are sums over the steps since the one before.
+    engine : "compiled", "reference" (plain NumPy), or "auto": compiled where stepper and solver have a kernel.
+    initialise : first make the initial velocities consistent with the closed contacts by an impact at t0 (dt = 0).
+    penetration_tol : deepest initial penetration that is accepted [m].
+    on_failure : "stop" at a step whose contact problem is not solved and return what there is, or "continue", counted.
+    progress : show a progress bar on stderr (None: when the run takes more than two seconds and stderr is a terminal).
+    out : stream the records to this netCDF file while they are computed; the returned trajectory is thinned where it
+        would not fit into memory.
+    overwrite : allow `out` to replace a trajectory of ours.
+
+    Ctrl-C, a failed step or a state that is no longer finite end the run; the trajectory so far is returned with
+    `complete` False and `status` saying where and why.  Bad input raises ValueError before anything is computed.
+    """
+    run = _Run.prepare(
+        system, q0, u0, dt, t_end, stepper, solver, params, every, t0, engine, initialise, penetration_tol, on_failure
+    )
+    store = _Store(run, None if out is None else Path(out), overwrite)
+    begin = time.perf_counter()
+    with _progress_bar(progress, run) as advance:
+        status, complete = _march(run, store, advance)
+    return store.finish(status, complete, time.perf_counter() - begin)
+
+
+@dataclass
+class _Run:
+    """A checked request and the state of its execution."""
+
+    system: System
+    stepper: MoreauMidpoint
+    solver: PlanarSolver
+    engine: Compiled | Reference
+    memory: Memory
+    dt: float
+    steps: int
+    every: int
+    go_on: bool
+    q0: Array
+    u0: Array
+
+    @classmethod
+    def prepare(
+        cls,
+        system: System,
+        q0: Any,
+        u0: Any,
+        dt: Any,
+        t_end: Any,
+        stepper: Any,
+        solver: Any,
+        params: Any,
+        every: Any,
+        t0: Any,
+        engine: Any,
+        initialise: bool,
+        penetration_tol: Any,
+        on_failure: Any,
+    ) -> _Run:
+        if not isinstance(system, System):
+            raise ValueError(f"system must be a System such as LagrangianSystem, got {type(system).__name__}.")
+        start = _number(t0, "t0")
+        steps = _steps(_number(dt, "dt"), _number(t_end, "t_end"), start)
+        if not (isinstance(every, (int, np.integer)) and not isinstance(every, bool) and every >= 1):
+            raise ValueError(f"every must be a whole number >= 1, got {every!r}.")
+        for name, value, allowed in (("engine", engine, ENGINES), ("on_failure", on_failure, ON_FAILURE)):
+            if value not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}.")
+        chosen_solver, chosen_stepper = solver_from(solver), _stepper(stepper)
+        q, u, p = system.check(q0, u0, params, start)
+        tolerance = _number(penetration_tol, "penetration_tol")
+        _check_penetration(system, q, start, p, tolerance)
+        if initialise:
+            u = consistent_velocities(system, start, q, u, chosen_solver, p)
+        return cls(
+            system,
+            chosen_stepper,
+            chosen_solver,
+            _engine(system, chosen_stepper, chosen_solver, engine),
+            Memory.start(q, u, p, start, system.n_contacts),
+            float(dt),
+            steps,
+            int(every),
+            on_failure == "continue",
+            q,
+            u,
+        )
+
+
+def _number(value: Any, name: str) -> float:
+    if (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    ):
+        return float(value)
+    raise ValueError(f"{name} must be a finite number, got {value!r}.")
+
+
+def _steps(dt: float, t_end: float, t0: float) -> int:
+    if dt <= 0.0:
+        raise ValueError(f"dt must be positive [s], got {dt:g}.")
+    if t_end - t0 < dt * (1.0 - 1e-9):
+        raise ValueError(
+            f"t_end must be at least one step after t0 = {t0:g} s, got t_end = {t_end:g} with dt = {dt:g}."
+        )
+    steps = (t_end - t0) / dt
+    if steps > 2**53:
+        raise ValueError(f"{steps:.3g} steps are more than can be counted; enlarge dt (now {dt:g} s).")
+    return max(1, round(steps))
+
+
+def _stepper(value: Any) -> MoreauMidpoint:
+    if isinstance(value, MoreauMidpoint):
+        return value
+    if isinstance(value, str) and value in STEPPERS:
+        return STEPPERS[value]()
+    raise ValueError(f"stepper must be one of {', '.join(STEPPERS)} or a stepper object, got {value!r}.")
+
+
+def _check_penetration(system: System, q: Array, t: float, p: Array, tolerance: float) -> None:
+    gaps = system.gap(q, t, p)
+    for name, kind, gap in zip(system.contact_names, system.contact_kinds, gaps, strict=True):
+        if kind == CONTACT and gap < -tolerance:
+            raise ValueError(
+                f"contact {name!r} starts with a penetration of {-gap:.3g} m, more than penetration_tol = {tolerance:g} m; "
+                "move q0, or raise penetration_tol."
+            )
+
+
+def _engine(system: System, stepper: MoreauMidpoint, solver: PlanarSolver, wanted: str) -> Compiled | Reference:
+    if wanted == "reference" or (wanted == "auto" and not Compiled.available(stepper, solver)):
+        return Reference(system, stepper, solver)
+    if not Compiled.available(stepper, solver):
+        raise ValueError(f"solver {solver.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
+    return Compiled.build(system, stepper, solver)
+
+
+def _march(run: _Run, store: _Store, advance: Any) -> tuple[str, bool]:
+    """March to the end in pieces of about a tenth of a second; return (status, complete)."""
+    memory, total = run.memory, run.steps
+    piece = 200 if isinstance(run.engine, Reference) else 5_000
+    try:
+        while memory.step < total:
+            n = min(total - memory.step, piece, _MAX_RECORDS_PER_PIECE * run.every)
+            block = store.block(n)
+            begin = time.perf_counter()
+            before = memory.step
+            code = run.engine.march(memory, run.dt, n, run.every, run.go_on, block)
+            store.take(block, memory)
+            if code == UNSOLVED and not run.go_on and isinstance(run.solver, Auto):
+                code = _rescue(run, store)
+            if code not in (DONE, EVENTS_FULL):
+                return _reason(run, code), False
+            elapsed = time.perf_counter() - begin
+            advance(memory.step)
+            done = max(1, memory.step - before)
+            piece = int(min(max(piece / 4, done * _PIECE_SECONDS / max(elapsed, 1e-6)), piece * 4, 50_000_000))
+    except KeyboardInterrupt:
+        return f"interrupted at t = {memory.t0 + memory.step * run.dt:.9g} s", False
+    return "finished", True
+
+
+def _rescue(run: _Run, store: _Store) -> int:
+    """One step by the reference engine with every stage of `auto`, where the kernel's stages were not enough."""
+    helper = Reference(run.system, run.stepper, run.solver)
+    block = store.block(1)
+    code = helper.march(run.memory, run.dt, 1, run.every, False, block)
+    if code == DONE:
+        run.memory.book[template.FALLBACKS] += 1
+    store.take(block, run.memory)
+    return code
+
+
+def _reason(run: _Run, code: int) -> str:
+    memory, system = run.memory, run.system
+    t = memory.t0 + memory.step * run.dt
+    if code == template.UNSOLVED:
+        closed = int(np.sum(system.gap(memory.q + 0.5 * run.dt * memory.u, t + 0.5 * run.dt, memory.p) <= 0.0))
+        detail = memory.problem_text or f"{run.solver.name} found no solution within {run.solver.tol:g}"
+        hint = "a smaller dt" if run.solver.name == "auto" else "solver='auto' or a smaller dt"
+        return f"failed at t = {t:.9g} s with {closed} closed contacts: {detail}; try {hint}"
+    if code == template.MASS_INDEFINITE:
+        return f"failed at t = {t:.9g} s: the mass matrix is not positive definite at q = {memory.q.tolist()}"
+    if code == template.GAP_NOT_A_NUMBER:
+        name = system.contact_names[int(memory.book[template.CULPRIT])]
+        return f"failed at t = {t:.9g} s: {memory.problem_text or f'the gap of contact {name!r} is not a number'}"
+    return f"failed at t = {t:.9g} s: the state is no longer finite; try a smaller dt"
+
+
+@dataclass
+class _Store:
+    """Collects records: in memory, or to a file with a thinned copy in memory."""
+
+    run: _Run
+    out: Path | None
+    overwrite: bool
+    parts: list[tuple[Array, ...]] = field(default_factory=list)
+    events: list[Array] = field(default_factory=list)
+    last_state: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int8))
+    pending_steps: int = 0
+    stride: int = 1
+    count: int = 0
+    writer: Any = None
+
+    def __post_init__(self) -> None:
+        run = self.run
+        records = run.steps // run.every + 2
+        width = 8 * (1 + 2 * run.system.n_dof + 3 * run.system.n_contacts + 2)
+        self.limit = max(1000, _memory_budget() // width)
+        if self.out is None and records > self.limit:
+            raise ValueError(
+                f"{records:.3g} records of {width} bytes would not fit into memory; give every={math.ceil(records / self.limit)} "
+                "or more, or out='run.nc' to stream them to a file."
+            )
+        n = run.system.n_contacts
+        self.last_state = np.zeros(n, np.int8)
+        if self.out is not None:
+            from stickslip.io.netcdf import StreamWriter
+
+            self.writer = StreamWriter(self.out, self._blank(), overwrite=self.overwrite)
+        first = (
+            np.array([run.memory.t0]),
+            run.q0[None],
+            run.u0[None],
+            np.zeros((1, n, 2)),
+            np.zeros((1, n), np.int8),
+        )
+        self._append(first)
+
+    def block(self, steps: int) -> Block:
+        run = self.run
+        records = steps // run.every + 1
+        events = min(_MAX_EVENTS_PER_PIECE, steps * max(1, run.system.n_contacts)) + run.system.n_contacts
+        block = Block.room(records, events, run.system.n_dof, run.system.n_contacts)
+        block.state[0] = self.last_state
+        return block
+
+    def take(self, block: Block, memory: Memory) -> None:
+        """Keep the records and events of a block."""
+        m = block.records
+        if m:
+            last = memory.step // self.run.every
+            index = np.arange(last - m + 1, last + 1) * self.run.every
+            self._append(
+                (memory.t0 + index * self.run.dt, block.q[:m], block.u[:m], block.impulse[:m], block.state[:m])
+            )
+        if block.n_events:
+            self.events.append(block.events[: block.n_events].copy())
+            if self.writer is not None:
+                self.writer.append_impacts(_columns(self.events[-1]))
+        self.last_state = block.state[m].copy()
+
+    def _append(self, part: tuple[Array, ...]) -> None:
+        t, q, u, impulse, state = (np.ascontiguousarray(x) for x in part)
+        gap, energy = self.run.engine.measure(q, u, t, self.run.memory.p, self.run.system.n_contacts)
+        whole = (t.copy(), q.copy(), u.copy(), impulse.copy(), state.copy(), gap, energy)
+        if self.writer is not None:
+            self.writer.append(
+                t=t,
+                q=q,
+                u=u,
+                normal_impulse=impulse[:, :, 0],
+                tangential_impulse=impulse[:, :, 1],
+                contact_state=state,
+                gap=gap,
+                kinetic=energy[:, 0],
+                potential=energy[:, 1],
+            )
+        self.parts.append(whole)
+        self.count += len(t)
+        if self.writer is not None and self.count > self.limit:
+            self._thin()
+
+    def _joined(self) -> tuple[Array, ...]:
+        return tuple(np.concatenate(columns) for columns in zip(*self.parts, strict=True))
+
+    def _thin(self) -> None:
+        """Keep every other record; impulses of a dropped one go to the next."""
+        t, q, u, impulse, state, gap, energy = self._joined()
+        impulse[2::2] += impulse[1::2][: len(impulse[2::2])]
+        self.parts = [tuple(x[::2].copy() for x in (t, q, u, impulse, state, gap, energy))]
+        self.count = len(self.parts[0][0])
+        self.stride *= 2
+
+    def finish(self, status: str, complete: bool, wall: float) -> Trajectory:
+        """The trajectory; the last state is recorded even between two records."""
+        run, memory = self.run, self.run.memory
+        if memory.step % run.every or self.parts[-1][0][-1] != memory.t0 + memory.step * run.dt:
+            t = memory.t0 + memory.step * run.dt
+            if t > self.parts[-1][0][-1]:
+                rows = (np.array([t]), memory.q[None], memory.u[None], memory.impulse_sum[None], self.last_state[None])
+                self._append(rows)
+        if self.stride > 1:
+            status += f"; thinned to every {self.stride * run.every} steps in memory, all records are in {self.out}"
+        t, q, u, impulse, state, gap, energy = self._joined()
+        events = np.concatenate(self.events) if self.events else np.zeros((0, len(IMPACT_COLUMNS)))
+        trajectory = self._trajectory(
+            t, q, u, impulse, state, gap, energy, _columns(events), self._certificate(gap), status, complete, wall
+        )
+        if self.writer is not None:
+            self.writer.close(trajectory.certificate, status, complete, memory.step, wall)
+        return trajectory
+
+    def _certificate(self, gap: Array) -> Certificate:
+        book, run = self.run.memory.book, self.run
+        unilateral = np.array(run.system.contact_kinds, dtype=int) == CONTACT
+        recorded = float(np.max(-gap[:, unilateral], initial=0.0)) if unilateral.any() else 0.0
+        return Certificate(
+            failed_steps=int(book[template.FAILED_STEPS]),
+            max_residual=float(book[template.MAX_RESIDUAL]),
+            max_penetration=max(float(book[template.MAX_PENETRATION]), recorded),
+            max_energy_gain=float(book[template.MAX_ENERGY_GAIN]),
+            max_lcp_size=int(book[template.MAX_LCP_SIZE]),
+            fallbacks=int(book[template.FALLBACKS]),
+        )
+
+    def _blank(self) -> Trajectory:
+        """Names, units, parameters and method, without a record: the header of a streamed file."""
+        f, n = self.run.system.n_dof, self.run.system.n_contacts
+        none = np.zeros(0)
+        return self._trajectory(
+            none,
+            np.zeros((0, f)),
+            np.zeros((0, f)),
+            np.zeros((0, n, 2)),
+            np.zeros((0, n), np.int8),
+            np.zeros((0, n)),
+            np.zeros((0, 2)),
+            _columns(np.zeros((0, len(IMPACT_COLUMNS)))),
+            Certificate(),
+            "running",
+            False,
+            0.0,
+        )
+
+    def _trajectory(
+        self,
+        t: Array,
+        q: Array,
+        u: Array,
+        impulse: Array,
+        state: np.ndarray,
+        gap: Array,
+        energy: Array,
+        impacts: dict[str, Array],
+        certificate: Certificate,
+        status: str,
+        complete: bool,
+        wall: float,
+    ) -> Trajectory:
+        run, system = self.run, self.run.system
+        return Trajectory(
+            t=t,
+            q=q,
+            u=u,
+            gap=gap,
+            normal_impulse=np.ascontiguousarray(impulse[:, :, 0]),
+            tangential_impulse=np.ascontiguousarray(impulse[:, :, 1]),
+            contact_state=state,
+            energy=Energies(np.ascontiguousarray(energy[:, 0]), np.ascontiguousarray(energy[:, 1])),
+            certificate=certificate,
+            impact_table=ImpactTable(impacts, system.contact_names),
+            system_name=system.name,
+            coordinate_names=system.coordinate_names,
+            velocity_names=system.velocity_names,
+            contact_names=system.contact_names,
+            contact_kinds=system.contact_kinds,
+            parameters=dict(zip(system.parameter_names, run.memory.p.tolist(), strict=True)),
+            units=dict(system.units),
+            dt=run.dt,
+            every=run.every,
+            steps=run.memory.step,
+            stepper=run.stepper.name,
+            solver=run.solver.name,
+            engine=run.engine.name,
+            status=status,
+            complete=complete,
+            wall_s=wall,
+            version=__version__,
+        )
+
+
+def _columns(events: Array) -> dict[str, Array]:
+    columns = {name: np.ascontiguousarray(events[:, i]) for i, name in enumerate(IMPACT_COLUMNS)}
+    columns["contact"] = columns["contact"].astype(np.int64)
+    return columns
+
+
+def _memory_budget() -> int:
+    """Bytes that records may take: a quarter of the machine's memory."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    except (ValueError, OSError, AttributeError):
+        return 2**31
+
+
+@contextmanager
+def _progress_bar(wanted: bool | None, run: _Run) -> Iterator[Any]:
+    """A bar on stderr that appears after two seconds."""
+    show = sys.stderr.isatty() if wanted is None else wanted
+    if not show:
+        yield lambda step: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %  {task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(f"{run.system.name}", total=run.steps, rate="")
+    begin = time.perf_counter()
+    shown = False
+
+    def advance(step: int) -> None:
+        nonlocal shown
+        elapsed = time.perf_counter() - begin
+        if not shown and elapsed > 2.0:
+            bar.start()
+            shown = True
+        if shown:
+            bar.update(task, completed=step, rate=f"{step / elapsed:.2g} steps/s")
+
+    try:
+        yield advance
+    finally:
+        if shown:
+            bar.stop()

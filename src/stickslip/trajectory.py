@@ -1,0 +1,221 @@
+"""What a simulation returns: the motion, its contacts, its energies, and the certificate measured on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.model.system import CONTACT
+
+OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = range(6)
+STATE_NAMES = ("open", "stick", "slip+", "slip-", "impact", "closed")
+"""closed: a contact without friction that carries load; slip+ and slip- by the sign of gamma_T."""
+
+IMPACT_COLUMNS = (
+    "time",
+    "contact",
+    "normal_velocity_before",
+    "normal_velocity_after",
+    "normal_impulse",
+    "tangential_impulse",
+    "tangential_velocity_before",
+    "tangential_velocity_after",
+)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof that comes with a trajectory, measured on what was returned.
+
+    Attributes
+    ----------
+    failed_steps : steps whose contact problem was not solved to the tolerance (0 in a clean run).
+    max_residual : worst violation of the contact laws in any step, relative to the velocities in it.
+    max_penetration : deepest negative gap seen at a midpoint or in the records [m].
+    max_energy_gain : largest energy that the contacts put in during one step, Lambda . (gamma_A + gamma_E) / 2 [J].
+    max_lcp_size : largest LCP solved or implied, three rows per closed frictional contact.
+    fallbacks : steps in which the cheap solver was not enough and a later stage of `auto` solved the step.
+    """
+
+    failed_steps: int = 0
+    max_residual: float = 0.0
+    max_penetration: float = 0.0
+    max_energy_gain: float = 0.0
+    max_lcp_size: int = 0
+    fallbacks: int = 0
+
+    def to_dict(self) -> dict[str, float | int]:
+        return dict(self.__dict__)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.failed_steps} failed steps, worst residual {self.max_residual:.1e}, "
+            f"deepest penetration {self.max_penetration:.1e} m, largest energy gain {self.max_energy_gain:.1e} J"
+        )
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Kinetic, potential and total energy at each record [J], shape (n,); nan where the potential is not known."""
+
+    kinetic: np.ndarray
+    potential: np.ndarray
+
+    @property
+    def total(self) -> np.ndarray:
+        return self.kinetic + self.potential
+
+
+@dataclass(frozen=True)
+class ImpactTable:
+    """One row per impact; columns are arrays, `table["time"]`, and `len(table)` counts them.
+
+    `contact` holds contact numbers; `names` translates them.  Columns: see `IMPACT_COLUMNS`; velocities [m/s] before
+    and after the step, impulses [N s].
+    """
+
+    columns: dict[str, np.ndarray]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns["time"])
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        if key not in self.columns:
+            raise KeyError(f"no column {key!r}; the columns are {', '.join(self.columns)}")
+        return self.columns[key]
+
+    def of(self, contact: str) -> ImpactTable:
+        """The impacts of one contact, by name."""
+        if contact not in self.names:
+            raise ValueError(f"contact must be one of {', '.join(self.names)}, got {contact!r}.")
+        mask = self.columns["contact"] == self.names.index(contact)
+        return ImpactTable({key: value[mask] for key, value in self.columns.items()}, self.names)
+
+    def to_pandas(self) -> Any:
+        """As a pandas DataFrame with contact names."""
+        import pandas as pd
+
+        return pd.DataFrame({**self.columns, "contact": np.array(self.names, dtype=object)[self.columns["contact"]]})
+
+    def __str__(self) -> str:
+        rows = [" ".join(f"{key:>26}" for key in self.columns)]
+        shown = min(len(self), 20)
+        for i in range(shown):
+            cells = [
+                self.names[int(value[i])] if key == "contact" else f"{value[i]:.9g}"
+                for key, value in self.columns.items()
+            ]
+            rows.append(" ".join(f"{cell:>26}" for cell in cells))
+        if shown < len(self):
+            rows.append(f"... {len(self) - shown} more")
+        return "\n".join(rows)
+
+
+def empty_impacts(names: tuple[str, ...]) -> ImpactTable:
+    columns = {key: np.zeros(0, dtype=np.int64 if key == "contact" else float) for key in IMPACT_COLUMNS}
+    return ImpactTable(columns, names)
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A computed motion with n records of f coordinates and c contacts.
+
+    Attributes
+    ----------
+    t : (n,) times [s]; the first record is the initial state.
+    q, u : (n, f) coordinates and velocities.
+    gap : (n, c) gap distances at the records [m].
+    normal_impulse, tangential_impulse : (n, c) [N s], summed over the steps since the record before.
+    contact_state : (n, c) int8, state in the step that ended at the record; `states()` gives words.
+    energy : `kinetic`, `potential`, `total` [J].
+    certificate : see `Certificate`.
+    status : "finished", or where and why the run ended early.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    u: np.ndarray
+    gap: np.ndarray
+    normal_impulse: np.ndarray
+    tangential_impulse: np.ndarray
+    contact_state: np.ndarray
+    energy: Energies
+    certificate: Certificate
+    impact_table: ImpactTable
+    system_name: str
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    contact_names: tuple[str, ...]
+    contact_kinds: tuple[int, ...]
+    parameters: Mapping[str, float]
+    units: Mapping[str, str]
+    dt: float
+    every: int
+    steps: int
+    stepper: str
+    solver: str
+    engine: str
+    status: str = "finished"
+    complete: bool = True
+    wall_s: float = 0.0
+    version: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Trajectory of {self.system_name!r}: {len(self)} records, t = {self.t[0]:g} .. {self.t[-1]:g} s, "
+            f"dt = {self.dt:g} s, {self.stepper} / {self.solver} ({self.engine}), {self.status}; {self.certificate}>"
+        )
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """A coordinate, velocity or contact gap over time, by name."""
+        for names, values in (
+            (self.coordinate_names, self.q),
+            (self.velocity_names, self.u),
+            (self.contact_names, self.gap),
+        ):
+            if name in names:
+                return values[:, names.index(name)]
+        known = ", ".join((*self.coordinate_names, *self.velocity_names, *self.contact_names))
+        raise KeyError(f"no coordinate, velocity or contact {name!r}; known are {known}")
+
+    def states(self) -> np.ndarray:
+        """Contact states as words, shape (n, c)."""
+        return np.array(STATE_NAMES)[self.contact_state]
+
+    def impacts(self) -> ImpactTable:
+        """Every impact of the run, also those between records."""
+        return self.impact_table
+
+    @cached_property
+    def penetration(self) -> np.ndarray:
+        """Depth of penetration at each record [m], shape (n,)."""
+        unilateral = np.array(self.contact_kinds, dtype=int) == CONTACT
+        if not unilateral.any():
+            return np.zeros(len(self))
+        return np.maximum(0.0, -self.gap[:, unilateral]).max(axis=1)
+
+    def to_xarray(self) -> Any:
+        """As an xarray.Dataset with units, parameters, method and version in its attributes."""
+        from stickslip.io.netcdf import to_dataset
+
+        return to_dataset(self)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write to a netCDF file, atomically; a file that is there and is not a trajectory is never replaced."""
+        from stickslip.io.netcdf import save
+
+        return save(self, path, overwrite=overwrite)
+
+    def with_attributes(self, **attributes: str) -> Trajectory:
+        """The same trajectory with further notes in `attributes`."""
+        return replace(self, attributes={**self.attributes, **attributes})
