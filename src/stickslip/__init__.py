@@ -14,34 +14,77 @@ from typing import TYPE_CHECKING, Any
 from stickslip._version import __version__
 
 if TYPE_CHECKING:
-    from stickslip import complementarity, sets
+    from stickslip import complementarity, library, sets
+    from stickslip.complementarity.planar import AugmentedLagrangian, Auto, Enumerate, GaussSeidel, Lemke, Newton
     from stickslip.complementarity.problems import LCPSolution
     from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
+    from stickslip.io.netcdf import load
+    from stickslip.library.scenario import Scenario
+    from stickslip.model.elements import Contact, DryFriction, PrestressedSpring, SpragClutch, Stop
+    from stickslip.model.lagrangian import LagrangianSystem
     from stickslip.sets import Sgn, Upr
+    from stickslip.stepping.moreau_midpoint import MoreauMidpoint
+    from stickslip.stepping.simulate import simulate
+    from stickslip.trajectory import Trajectory
 
 # Public name -> module that defines it.
 _HOME = {
+    "AugmentedLagrangian": "stickslip.complementarity.planar",
+    "Auto": "stickslip.complementarity.planar",
+    "Contact": "stickslip.model.elements",
+    "DryFriction": "stickslip.model.elements",
+    "Enumerate": "stickslip.complementarity.planar",
+    "GaussSeidel": "stickslip.complementarity.planar",
     "LCPSolution": "stickslip.complementarity.problems",
+    "LagrangianSystem": "stickslip.model.lagrangian",
+    "Lemke": "stickslip.complementarity.planar",
+    "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
+    "Newton": "stickslip.complementarity.planar",
+    "PrestressedSpring": "stickslip.model.elements",
+    "Scenario": "stickslip.library.scenario",
     "Sgn": "stickslip.sets",
+    "SpragClutch": "stickslip.model.elements",
+    "Stop": "stickslip.model.elements",
+    "Trajectory": "stickslip.trajectory",
     "Upr": "stickslip.sets",
     "classify_matrix": "stickslip.complementarity.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
+    "load": "stickslip.io.netcdf",
+    "simulate": "stickslip.stepping.simulate",
     "solve_lcp": "stickslip.complementarity.solve",
     "solve_mlcp": "stickslip.complementarity.solve",
 }
 
 # Modules that are public as a whole: `stickslip.sets.Upr` works without a second import.
-_MODULES = ("complementarity", "sets")
+_MODULES = ("complementarity", "library", "sets")
 
 __all__ = [
+    "AugmentedLagrangian",
+    "Auto",
+    "Contact",
+    "DryFriction",
+    "Enumerate",
+    "GaussSeidel",
     "LCPSolution",
+    "LagrangianSystem",
+    "Lemke",
+    "MoreauMidpoint",
+    "Newton",
+    "PrestressedSpring",
+    "Scenario",
     "Sgn",
+    "SpragClutch",
+    "Stop",
+    "Trajectory",
     "Upr",
     "__version__",
     "classify_matrix",
     "complementarity",
     "enumerate_lcp",
+    "library",
+    "load",
     "sets",
+    "simulate",
     "solve_lcp",
     "solve_mlcp",
 ]

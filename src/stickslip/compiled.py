@@ -109,13 +109,11 @@ class _PackageCache(FunctionCache):
     _impl_class = _PackageCacheImpl
 
 
-def compiled(function: Callable[..., Any] | None = None, *, parallel: bool = False, inline: bool = False) -> Any:
+def compiled(function: Callable[..., Any] | None = None, *, parallel: bool = False) -> Any:
     """Compile with Numba, IEEE division (no exception on x / 0), cached on disk across processes."""
     if function is None:
-        return functools.partial(compiled, parallel=parallel, inline=inline)
-    dispatcher = njit(error_model="numpy", parallel=parallel, nogil=True, inline="always" if inline else "never")(
-        function
-    )
+        return functools.partial(compiled, parallel=parallel)
+    dispatcher = njit(error_model="numpy", parallel=parallel, nogil=True, no_cfunc_wrapper=True)(function)
     try:
         dispatcher._cache = _PackageCache(function)
     except RuntimeError:  # no folder to write to

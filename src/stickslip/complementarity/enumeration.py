@@ -9,6 +9,7 @@ linear programs with one generic objective.  Continua that touch are one continu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import prange
@@ -108,7 +109,7 @@ def feasible_point(
             right[i] = 0.0
         for j in range(f):
             T[j, i] = -T[i, j]
-    status, _, _ = pivot_path(n, T, right, basis, nonbasic, row_of, column_of, 60 * n + 60, 1e-12)
+    status, _, _ = pivot_path(n, T, right, basis, nonbasic, row_of, column_of, work[10], 60 * n + 60, 1e-12)
     if status != SOLVED:
         return False
     for i in range(n):
@@ -139,8 +140,8 @@ def examine_support(
     work: tuple,
 ) -> int:
     """EMPTY, POINT or POLYHEDRON for the support given by the bits of `mask`; a point of it in x (scaled)."""
-    k = 0
-    m = 0
+    k: Any = np.int64(0)  # not a literal, for which Numba would compile the callees twice
+    m: Any = np.int64(0)
     for i in range(n):
         if (mask >> i) & 1:
             active[k] = i
@@ -231,7 +232,7 @@ def enumerate_first(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, 
         if examine_support(n, mask, scaled, r, trial, F, order, active, inactive, work) != EMPTY:
             for i in range(n):
                 x[i] = trial[i] * C[i] * size
-            residual = polish(A, b, x, y, work[8], work[9], work[10], work[11], work[12])
+            residual = polish(A, b, x, y, lcp_residual(A, b, x, y), work)
             if residual <= tol:
                 return True, mask + 1, residual
     for i in range(n):
@@ -335,7 +336,7 @@ def enumerate_points(A: np.ndarray, b: np.ndarray, tol: float) -> list[Enumerate
 
     def checked(x_scaled: np.ndarray) -> np.ndarray | None:
         x = x_scaled * C * size
-        ok = polish(A, b, x, y, work[8], work[9], work[10], work[11], work[12]) <= tol
+        ok = polish(A, b, x, y, lcp_residual(A, b, x, y), work) <= tol
         return x if ok else None
 
     polyhedra = np.flatnonzero(kinds == POLYHEDRON)

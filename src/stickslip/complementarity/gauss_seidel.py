@@ -27,7 +27,7 @@ def projected_gauss_seidel(
     Every tenth sweep the support is solved for directly (`polish`): once it is the right one, that ends the iteration.
     """
     n = b.shape[0]
-    saved, F, pivot, v, trial, active = work[6], work[8], work[9], work[10], work[11], work[12]
+    saved = work[6]
     for i in range(n):
         if not (A[i, i] > 0.0):
             return DIAGONAL, 0, lcp_residual(A, b, x, y)
@@ -48,7 +48,7 @@ def projected_gauss_seidel(
         if residual > tol and sweep % 10 == 0:
             for i in range(n):
                 saved[i] = x[i]
-            polished = polish(A, b, x, y, F, pivot, v, trial, active)
+            polished = polish(A, b, x, y, residual, work)
             if polished <= tol:
                 return SOLVED, sweep, polished
             for i in range(n):  # a merely better point would break the descent of the sweeps: put the iterate back

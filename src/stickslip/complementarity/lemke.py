@@ -16,6 +16,8 @@ Complementarity, Linear and Nonlinear Programming (1988), ch. 2.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from stickslip.compiled import compiled
@@ -49,6 +51,7 @@ def workspace(n: int) -> tuple:
         np.empty(n),  # v
         np.empty(n),  # trial
         np.empty(n, np.int64),  # active
+        np.empty(n),  # row scale, then the trial's y
     )
 
 
@@ -85,20 +88,29 @@ def scale(A: np.ndarray, b: np.ndarray, D: np.ndarray, r: np.ndarray, R: np.ndar
 
 
 @compiled
-def exchange(n: int, D: np.ndarray, r: np.ndarray, row: int, col: int) -> None:
-    """Swap the basic variable of `row` with the nonbasic one of `col` in basic = r + D nonbasic."""
+def exchange(n: int, D: np.ndarray, r: np.ndarray, row: int, col: int, pivot_row: np.ndarray) -> None:
+    """Swap the basic variable of `row` with the nonbasic one of `col` in basic = r + D nonbasic.
+
+    The new row is copied into `pivot_row[:n]`: two rows of one matrix may overlap for all the compiler knows, and the
+    inner loop would not be vectorised (four times slower for n = 300).
+    """
     p = 1.0 / D[row, col]
     for c in range(n + 1):
         D[row, c] *= -p
     D[row, col] = p
     r[row] *= -p
+    for c in range(n):
+        pivot_row[c] = D[row, c]
+    last = D[row, n]
+    right = r[row]
     for i in range(n):
         f = D[i, col]
         if i != row and f != 0.0:
             D[i, col] = 0.0
-            for c in range(n + 1):
-                D[i, c] += f * D[row, c]
-            r[i] += f * r[row]
+            for c in range(n):
+                D[i, c] += f * pivot_row[c]
+            D[i, n] += f * last
+            r[i] += f * right
 
 
 @compiled
@@ -140,7 +152,7 @@ def leaving_row(
     tie: float,
 ) -> int:
     """Lexicographic ratio test for the nonbasic variable of `col`; x_0 leaves whenever it may; -1 on a ray."""
-    row = -1
+    row: Any = np.int64(-1)  # not a literal, for which Numba would compile the callees twice
     best = 0.0
     for i in range(n):
         if D[i, col] < -PIVOT_TOLERANCE:
@@ -149,12 +161,12 @@ def leaving_row(
             if row < 0 or ratio < best - margin:
                 row = i
                 best = ratio
-            elif ratio <= best + margin:
-                if basis[i] == 2 * n or (
-                    basis[row] != 2 * n and lexicographically_smaller(n, D, col, i, row, row_of, column_of)
-                ):
-                    row = i
-                    best = min(ratio, best)
+            elif ratio <= best + margin and (
+                basis[i] == 2 * n
+                or (basis[row] != 2 * n and lexicographically_smaller(n, D, col, i, row, row_of, column_of))
+            ):
+                row = i
+                best = min(ratio, best)
     return row
 
 
@@ -167,6 +179,7 @@ def pivot_path(
     nonbasic: np.ndarray,
     row_of: np.ndarray,
     column_of: np.ndarray,
+    pivot_row: np.ndarray,
     max_pivots: int,
     tie: float,
 ) -> tuple:
@@ -175,7 +188,7 @@ def pivot_path(
     Variables are numbered y_i = i, x_i = n + i, x_0 = 2 n.  D[:, n] holds the covering vector d on entry.
     """
     lowest = 0.0
-    row = -1
+    row: Any = np.int64(-1)  # not a literal, for which Numba would compile the callees twice
     for i in range(n):
         basis[i] = i
         nonbasic[i] = n + i
@@ -190,7 +203,7 @@ def pivot_path(
         return SOLVED, 0, -1
     col = n
     for pivots in range(1, max_pivots + 1):
-        exchange(n, D, r, row, col)
+        exchange(n, D, r, row, col, pivot_row)
         leaving = basis[row]
         entering = nonbasic[col]
         basis[row] = entering
@@ -214,38 +227,29 @@ def pivot_path(
 
 
 @compiled
-def polish(
-    A: np.ndarray,
-    b: np.ndarray,
-    x: np.ndarray,
-    y: np.ndarray,
-    F: np.ndarray,
-    pivot: np.ndarray,
-    v: np.ndarray,
-    trial: np.ndarray,
-    active: np.ndarray,
-) -> float:
-    """Recompute x from its own support, A_ss x_s = -b_s with one refinement, and keep it if the residual falls.
+def polish(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, residual: float, work: tuple) -> float:
+    """Recompute x from its own support, A_ss x_s = -b_s, and keep that if the residual falls; return the residual.
 
-    Returns the residual of what is left in x; y = A x + b.
+    `residual` and y belong to x on entry and on return.
     """
     n = b.shape[0]
-    before = lcp_residual(A, b, x, y)
-    k = 0
+    F, pivot, v, trial, active, other = work[8], work[9], work[10], work[11], work[12], work[13]
+    k: Any = np.int64(0)  # not a literal, for which Numba would compile the callees twice
     for i in range(n):
         if x[i] > 0.0:
             active[k] = i
             k += 1
-    if k == 0 or not solve_support(A, b, k, active, trial, F, pivot, v, y):
-        return lcp_residual(A, b, x, y)
+    if k == 0 or not solve_support(A, b, k, active, trial[:n], F, pivot, v, other):
+        return residual
     for i in range(n):
         trial[i] = max(0.0, trial[i])
-    after = lcp_residual(A, b, trial, y)
-    if after < before:
+    after = lcp_residual(A, b, trial[:n], other)
+    if after < residual:
         for i in range(n):
             x[i] = trial[i]
+            y[i] = other[i]
         return after
-    return lcp_residual(A, b, x, y)
+    return residual
 
 
 @compiled
@@ -265,7 +269,7 @@ def lemke(
     with stricter ties, before the first outcome is reported.
     """
     n = b.shape[0]
-    D, r, basis, nonbasic, row_of, column_of, R, C, F, pivot, v, trial, active = work
+    D, r, basis, nonbasic, row_of, column_of, R, C = work[:8]
     outcome = INACCURATE
     total = 0
     residual = np.inf
@@ -274,7 +278,7 @@ def lemke(
         for i in range(n):
             D[i, n] = 1.0 if attempt != 1 else 1.0 + (i + 1.0) / n
         tie = TIE_TOLERANCE if attempt < 2 else 0.0
-        status, pivots, column = pivot_path(n, D, r, basis, nonbasic, row_of, column_of, max_pivots, tie)
+        status, pivots, column = pivot_path(n, D, r, basis, nonbasic, row_of, column_of, work[10], max_pivots, tie)
         total += pivots
         for i in range(n):
             x[i] = 0.0
@@ -283,14 +287,14 @@ def lemke(
                 if n <= basis[i] < 2 * n:
                     j = basis[i] - n
                     x[j] = max(0.0, r[i]) * size * C[j]
-            residual = lcp_residual(A, b, x, y)
-            if residual > 1e-13:
-                residual = polish(A, b, x, y, F, pivot, v, trial, active)
-            if residual > tol:
-                drop_tiny(x, C, ROUND_OFF)
-                residual = polish(A, b, x, y, F, pivot, v, trial, active)
-            if residual <= tol:
-                return SOLVED, total, residual
+            for cleaning in range(2):
+                if cleaning == 1:
+                    drop_tiny(x, C, ROUND_OFF)
+                residual = lcp_residual(A, b, x, y)
+                if residual > 1e-13:
+                    residual = polish(A, b, x, y, residual, work)
+                if residual <= tol:
+                    return SOLVED, total, residual
             status = INACCURATE
         if attempt == 0:
             outcome = status

@@ -8,6 +8,18 @@ from stickslip.compiled import compiled
 
 
 @compiled
+def all_finite(A: np.ndarray, b: np.ndarray) -> bool:
+    """Whether neither array has an infinite entry or a NaN."""
+    for value in A.ravel():
+        if not (abs(value) < np.inf):
+            return False
+    for value in b.ravel():
+        if not (abs(value) < np.inf):
+            return False
+    return True
+
+
+@compiled
 def lu_factor(k: int, F: np.ndarray, pivot: np.ndarray) -> float:
     """Factor F[:k, :k] in place, P F = L U; return the smallest pivot relative to the largest, 0.0 when singular."""
     smallest = np.inf

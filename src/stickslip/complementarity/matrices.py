@@ -123,10 +123,7 @@ def _copositive(S: np.ndarray, signs: _MinorSigns) -> bool:
     If all smaller principal submatrices are copositive, S_ss is not copositive iff det S_ss < 0 and S_ss^-1 <= 0
     (Cottle, Habetler and Lemke 1970; Hadeler 1983).
     """
-    for subset in _subsets(len(S)):
-        if signs.sign(subset) < 0 and _inverse_nonpositive(S, subset):
-            return False
-    return True
+    return not any(signs.sign(subset) < 0 and _inverse_nonpositive(S, subset) for subset in _subsets(len(S)))
 
 
 def _inverse_nonpositive(S: np.ndarray, subset: tuple[int, ...]) -> bool:

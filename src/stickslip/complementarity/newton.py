@@ -12,6 +12,7 @@ References: Fischer, Optimization 24 (1992) 269; De Luca, Facchinei and Kanzow, 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -148,7 +149,7 @@ def from_support(
     """x from the support {i : z_i > w_i or free} that the iterate suggests; its residual, inf when singular."""
     n = b.shape[0]
     C, F, pivot, step, trial, active = work[3], work[5], work[6], work[10], work[12], work[13]
-    k = 0
+    k: Any = np.int64(0)  # not a literal, for which Numba would compile the callees twice
     for i in range(n):
         if free[i] or z[i] > w[i]:
             active[k] = i
@@ -185,7 +186,7 @@ def semismooth_newton(
 ) -> tuple:
     """Solve one (mixed) LCP from x; write x, y = A x + b; return (status, iterations, residual)."""
     n = b.shape[0]
-    D, r, R, C, J, F, pivot, z, w, Phi, step, gradient, trial, active = work
+    D, r, R, C, J, F, pivot, z, w, Phi, step, gradient, trial = work[:13]
     size = scale(A, b, D, r, R, C)
     if size == 0.0:
         size = 1.0

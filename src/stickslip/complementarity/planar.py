@@ -61,7 +61,7 @@ class PlanarProblem:
         return self.mu * Lambda_N + self.a
 
     def residual(self, Lambda_N: np.ndarray, Lambda_T: np.ndarray) -> float:
-        """Worst violation of the two inclusions, in units of the velocities that went into it; inf if a sign is wrong."""
+        """Worst violation of the two inclusions, relative to the velocities in them; inf if an impulse is impossible."""
         if not self.contacts:
             return 0.0
         xi_N, xi_T = self.slip_velocities(Lambda_N, Lambda_T)
@@ -155,7 +155,8 @@ class PlanarSolver(ABC):
             and self.max_iterations > 0
         ):
             raise ValueError(
-                f"max_iterations of {type(self).__name__} must be a whole number >= 1 or None, got {self.max_iterations!r}."
+                f"max_iterations of {type(self).__name__} must be a whole number >= 1 or None, "
+                f"got {self.max_iterations!r}."
             )
 
     def solve(self, problem: PlanarProblem) -> PlanarSolution:

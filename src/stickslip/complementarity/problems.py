@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.complementarity.linear import all_finite
 
-@dataclass(frozen=True)
+_FLOAT64 = np.dtype(np.float64)
+
+
+# Not frozen: that alone would be a third of the time of a small problem.
+@dataclass(slots=True, eq=False)
 class LCPSolution:
     """Answer to  y = A x + b,  0 <= y perp x >= 0  (for a mixed problem y = 0 where x is free).
 
@@ -46,25 +51,22 @@ class LCPSolution:
         return bool(np.all(self.solved))
 
 
-def checked_matrix(A: Any, name: str = "A", stack: bool = False) -> np.ndarray:
+def checked_matrix(A: Any, name: str = "A") -> np.ndarray:
     """A as a contiguous float array, square, finite; ValueError naming what came otherwise."""
-    M = _floats(A, name)
-    if M.ndim != 2 and not (stack and M.ndim == 3):
-        wanted = "(n, n), or (k, n, n) for a stack" if stack else "(n, n)"
-        raise ValueError(f"{name} must have shape {wanted}, got {M.shape}.")
-    if M.shape[-1] != M.shape[-2]:
-        raise ValueError(f"{name} must be square, got shape {M.shape}; an LCP has one equation y_i per unknown x_i.")
+    M = _square(A, name)
     _check_finite(M, name)
     return M
 
 
 def checked_problem(A: Any, b: Any, stack: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(A, b) as contiguous float arrays of matching shapes; ValueError with name, rule and what came otherwise."""
-    M = checked_matrix(A, stack=stack)
+    M = _square(A, "A", stack)
     v = _floats(b, "b")
     if v.shape != M.shape[:-1]:
         raise ValueError(f"b must have shape {M.shape[:-1]} to match A of shape {M.shape}, got {v.shape}.")
-    _check_finite(v, "b")
+    if not all_finite(M, v):
+        _check_finite(M, "A")
+        _check_finite(v, "b")
     return M, v
 
 
@@ -102,7 +104,19 @@ def checked_mask(free: Any, n: int) -> np.ndarray:
     return mask
 
 
+def _square(A: Any, name: str, stack: bool = False) -> np.ndarray:
+    M = _floats(A, name)
+    if M.ndim != 2 and not (stack and M.ndim == 3):
+        wanted = "(n, n), or (k, n, n) for a stack" if stack else "(n, n)"
+        raise ValueError(f"{name} must have shape {wanted}, got {M.shape}.")
+    if M.shape[-1] != M.shape[-2]:
+        raise ValueError(f"{name} must be square, got shape {M.shape}; an LCP has one equation y_i per unknown x_i.")
+    return M
+
+
 def _floats(value: Any, name: str) -> np.ndarray:
+    if type(value) is np.ndarray and value.dtype is _FLOAT64 and value.flags.c_contiguous:
+        return value  # the usual case, at once
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "bifu":

@@ -37,7 +37,7 @@ _SENTENCES = {
     lemke_method.INACCURATE: "lost accuracy: residual {residual:.1e} after {iterations} {unit}; try method='newton'",
     gauss_seidel.SWEEP_LIMIT: "not converged: residual {residual:.1e} after {iterations} sweeps; try method='lemke'",
     gauss_seidel.DIAGONAL: "pgs needs a positive diagonal and this matrix has none throughout; try method='lemke'",
-    newton.ITERATION_LIMIT: "not converged: residual {residual:.1e} after {iterations} Newton steps; try method='lemke'",
+    newton.ITERATION_LIMIT: "not converged: residual {residual:.1e} after {iterations} steps; try method='lemke'",
     newton.STALLED: "Newton's method stalled at residual {residual:.1e} after {iterations} steps; try method='lemke'",
     NO_SUPPORT: "no solution: none of the {iterations} complementary supports satisfies x >= 0, y >= 0",
 }

@@ -3,8 +3,8 @@
 `_LAYOUT` is the only description of the files. `to_dataset`, the writer and the reader all follow it, so a saved run, a
 streamed run and `Trajectory.to_xarray()` look the same.
 
-The files use the HDF5 1.10 format with checksummed metadata and checksummed data blocks: a damaged file is an error,
-never a slightly different motion. Nothing in them is executed, and nothing is pickled.
+The files use the HDF5 1.10 format with checksummed metadata and data blocks: a damaged file is an error, not a slightly
+different motion. Nothing in them is executed, and nothing is pickled.
 """
 
 from __future__ import annotations
@@ -12,37 +12,40 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import math
 import os
 import secrets
-import signal
 import stat
-import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import h5netcdf
 import h5py
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip._version import __version__
+from stickslip.io.disk import Disk, sync_folder, uninterrupted
 from stickslip.model.system import KIND_NAMES
 from stickslip.trajectory import IMPACT_COLUMNS, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 FORMAT = "trajectory"
 FORMAT_VERSION = 1
 
-# -- layout --------------------------------------------------------------------------------------------------------
+
+# -- layout ----------------------------------------------------------------------------------------------------------
 
 
 class _Variable(NamedTuple):
     dimensions: tuple[str, ...]
     dtype: str  # NumPy's, or "str"
     attributes: dict[str, Any]
-    labels: str = ""  # auxiliary coordinate that belongs to it, as CF wants it named
+    labels: str  # the auxiliary coordinate that goes with it, named in the file as CF asks
 
 
 def _variable(dimensions: str, dtype: str, long_name: str, units: str = "", labels: str = "", **more: Any) -> _Variable:
@@ -50,24 +53,22 @@ def _variable(dimensions: str, dtype: str, long_name: str, units: str = "", labe
     return _Variable(tuple(dimensions.split()), dtype, attributes, labels)
 
 
-_IMPACT_UNITS = {"time": "s", "contact": "", "normal_impulse": "N s", "tangential_impulse": "N s"}
-
-_LAYOUT = {
+_LABELS = {
     "coordinate": _variable("coordinate", "str", "name of the coordinate"),
     "velocity": _variable("velocity", "str", "name of the velocity"),
     "contact": _variable("contact", "str", "name of the contact"),
     "coordinate_units": _variable("coordinate", "str", "unit of the coordinate"),
     "velocity_units": _variable("velocity", "str", "unit of the velocity"),
     "contact_kind": _variable("contact", "str", f"kind of the contact: {', '.join(KIND_NAMES)}"),
+}
+_RECORDS = {
     "time": _variable("time", "<f8", "time", "s"),
     "q": _variable("time coordinate", "<f8", "coordinates", labels="coordinate_units"),
     "u": _variable("time velocity", "<f8", "velocities", labels="velocity_units"),
     "gap": _variable("time contact", "<f8", "gap distance", "m", "contact_kind"),
-    "normal_impulse": _variable(
-        "time contact", "<f8", "normal impulse since the record before", "N s", "contact_kind"
-    ),
+    "normal_impulse": _variable("time contact", "<f8", "normal impulse since the last record", "N s", "contact_kind"),
     "tangential_impulse": _variable(
-        "time contact", "<f8", "tangential impulse since the record before", "N s", "contact_kind"
+        "time contact", "<f8", "tangential impulse since the last record", "N s", "contact_kind"
     ),
     "contact_state": _variable(
         "time contact",
@@ -79,37 +80,570 @@ _LAYOUT = {
     ),
     "kinetic_energy": _variable("time", "<f8", "kinetic energy", "J"),
     "potential_energy": _variable("time", "<f8", "potential energy", "J"),
-    **{
-        f"impact_{column}": _variable(
-            "impact",
-            "<i8" if column == "contact" else "<f8",
-            "contact of the impact, as a position along the dimension contact"
-            if column == "contact"
-            else f"{column.replace('_', ' ')} of the impact".replace(" before of the impact", " before the impact").replace(
-                " after of the impact", " after the impact"
-            ),
-            _IMPACT_UNITS.get(column, "m/s"),
-        )
-        for column in IMPACT_COLUMNS
-    },
 }
-_TABLES = ("time", "impact")
-"""Dimensions that grow."""
+_IMPACTS = {
+    "impact_time": _variable("impact", "<f8", "time of the impact", "s"),
+    "impact_contact": _variable("impact", "<i8", "number of the contact, from 0, along the dimension contact"),
+    "impact_normal_velocity_before": _variable("impact", "<f8", "normal velocity before the impact", "m/s"),
+    "impact_normal_velocity_after": _variable("impact", "<f8", "normal velocity after the impact", "m/s"),
+    "impact_normal_impulse": _variable("impact", "<f8", "normal impulse of the impact", "N s"),
+    "impact_tangential_impulse": _variable("impact", "<f8", "tangential impulse of the impact", "N s"),
+    "impact_tangential_velocity_before": _variable("impact", "<f8", "tangential velocity before the impact", "m/s"),
+    "impact_tangential_velocity_after": _variable("impact", "<f8", "tangential velocity after the impact", "m/s"),
+}
+_LAYOUT = {**_LABELS, **_RECORDS, **_IMPACTS}
 
-_METADATA = (
-    "system_name",
-    "coordinate_names",
-    "velocity_names",
-    "contact_names",
-    "contact_kinds",
-    "parameters",
-    "units",
-    "dt",
-    "every",
-    "stepper",
-    "solver",
-    "engine",
-    "version",
-    "attributes",
-)
-"""Fields of a trajectory that are known when a run starts."""
+
+def _labels(trajectory: Trajectory) -> dict[str, list[str]]:
+    units = trajectory.units
+    return {
+        "coordinate": list(trajectory.coordinate_names),
+        "velocity": list(trajectory.velocity_names),
+        "contact": list(trajectory.contact_names),
+        "coordinate_units": [units.get(name, "") for name in trajectory.coordinate_names],
+        "velocity_units": [units.get(name, "") for name in trajectory.velocity_names],
+        "contact_kind": [KIND_NAMES[kind] for kind in trajectory.contact_kinds],
+    }
+
+
+def _records(trajectory: Trajectory) -> dict[str, np.ndarray]:
+    return {
+        "time": trajectory.t,
+        "q": trajectory.q,
+        "u": trajectory.u,
+        "gap": trajectory.gap,
+        "normal_impulse": trajectory.normal_impulse,
+        "tangential_impulse": trajectory.tangential_impulse,
+        "contact_state": trajectory.contact_state,
+        "kinetic_energy": trajectory.energy.kinetic,
+        "potential_energy": trajectory.energy.potential,
+    }
+
+
+def _impacts(columns: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:
+    if set(columns) != set(IMPACT_COLUMNS):
+        raise ValueError(f"impact columns must be {', '.join(IMPACT_COLUMNS)}, got {', '.join(columns)}.")
+    return {f"impact_{column}": columns[column] for column in IMPACT_COLUMNS}
+
+
+def _attributes(trajectory: Trajectory) -> dict[str, str | int | float]:
+    """Global attributes: text and numbers only, mappings as JSON (netCDF has no type for them)."""
+    notes = {str(key): str(value) for key, value in trajectory.attributes.items()}
+    return {
+        "Conventions": "CF-1.11",
+        "title": notes.get("title") or f"Motion of {trajectory.system_name}",
+        "stickslip_format": FORMAT,
+        "stickslip_format_version": FORMAT_VERSION,
+        "stickslip_version": trajectory.version,
+        "system": trajectory.system_name,
+        "parameters": json.dumps({str(key): float(value) for key, value in trajectory.parameters.items()}),
+        "units": json.dumps(dict(trajectory.units)),
+        "stepper": trajectory.stepper,
+        "solver": trajectory.solver,
+        "engine": trajectory.engine,
+        "dt": float(trajectory.dt),
+        "every": int(trajectory.every),
+        "steps": int(trajectory.steps),
+        "status": trajectory.status,
+        "complete": int(trajectory.complete),
+        "wall_s": float(trajectory.wall_s),
+        "notes": json.dumps(notes),
+        **{f"certificate_{key}": value for key, value in trajectory.certificate.to_dict().items()},
+    }
+
+
+def to_dataset(trajectory: Trajectory) -> xr.Dataset:
+    """Return the trajectory as an `xarray.Dataset`, laid out as in a saved file.
+
+    Dimensions time, coordinate, velocity, contact and impact, with the names of the system as labels; units and
+    long names on the variables; parameters, method, status and certificate in `attrs`.
+    """
+    import xarray as xr
+
+    values: dict[str, Any] = {
+        **{name: np.array(labels, dtype=str) for name, labels in _labels(trajectory).items()},
+        **_records(trajectory),
+        **_impacts(trajectory.impact_table.columns),
+    }
+    variables = {
+        name: xr.Variable(variable.dimensions, values[name], variable.attributes) for name, variable in _LAYOUT.items()
+    }
+    coordinates = {"time", *_LABELS}
+    return xr.Dataset(
+        {name: variable for name, variable in variables.items() if name not in coordinates},
+        {name: variable for name, variable in variables.items() if name in coordinates},
+        _attributes(trajectory),
+    )
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+_CHUNK_ROWS = 1024
+_CHUNK_BYTES = 2**18  # of the widest variable; HDF5 reads and checks whole chunks
+_SLACK = 2**20  # room for names, attributes and chunk indices, many times what they take
+
+
+def save(trajectory: Trajectory, path: str | Path, overwrite: bool = False) -> Path:
+    """Write a trajectory to a netCDF file and return its path.
+
+    The file appears whole or not at all: it is written under another name in the same folder and then renamed.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    path : str or Path
+        Any name, in a folder that exists.
+    overwrite : bool
+        Replace a trajectory that was saved there. A file that is anything else is never replaced.
+    """
+    writer = StreamWriter(path, trajectory, overwrite=overwrite, _whole=True)
+    try:
+        writer._append("time", _records(trajectory))
+        writer.append_impacts(trajectory.impact_table.columns)
+        return writer._finish(trajectory)
+    except BaseException:
+        writer.discard()
+        raise
+
+
+class StreamWriter:
+    """Writes a run to a file while it is computed, in blocks of records, with memory that does not grow.
+
+    The file appears under its name with `close` (a finished run) or `abort` (what there is of an interrupted one);
+    until then it is a hidden file in the same folder. In a `with` block, an exception means `abort`. A block is written
+    whole or not at all: Ctrl-C waits for its end, and room on the disk is reserved before it is begun, so that a full
+    disk costs the records of that block only.
+
+    Parameters
+    ----------
+    path : str or Path
+        Checked at once, by the rules of `save`.
+    header : Trajectory
+        Names, units, parameters and method of the run; its records are not looked at.
+    overwrite : bool
+        As in `save`.
+
+    Attributes
+    ----------
+    path : Path of the file to be.
+    records, impacts : numbers of rows written so far.
+    """
+
+    def __init__(self, path: str | Path, header: Trajectory, *, overwrite: bool = False, _whole: bool = False) -> None:
+        self.path = Path(path)
+        self.records = 0
+        self.impacts = 0
+        self._header = header
+        self._whole = _whole  # the header is the whole run, about to be written in one go
+        self._overwrite = overwrite
+        self._last_time = float("nan")
+        self._target = Path(os.path.realpath(path))  # a link stays a link, and its file is replaced
+        _require_free(self.path, self._target, overwrite)
+        # Named without the target's name, which may already be as long as a name can be.
+        self._draft = self._target.with_name(f".stickslip-{secrets.token_hex(8)}.tmp")
+        try:
+            descriptor = os.open(self._draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise _write_error(self.path, error) from error
+        self._disk = Disk(descriptor)
+        self._file: Any = None
+        self._variables: dict[str, Any] = {}
+        try:
+            with uninterrupted():
+                self._create()
+            self._check()
+        except BaseException:
+            self.discard()
+            raise
+
+    def _create(self) -> None:
+        """Lay out the file, without a row."""
+        labels = _labels(self._header)
+        sizes = {name: len(labels[name]) for name in ("coordinate", "velocity", "contact")}
+        rows = max(1, min(_CHUNK_ROWS, _CHUNK_BYTES // (8 * max(1, *sizes.values()))))
+        self._chunk_rows = {"time": rows, "impact": rows}
+        if self._whole:  # a short run makes a small file
+            known = {"time": len(self._header), "impact": len(self._header.impact_table)}
+            self._chunk_rows = {table: max(1, min(rows, n)) for table, n in known.items()}
+        self._row_bytes = {"time": 0, "impact": 0}
+        self._reserve(_SLACK)
+        self._file = h5py.File(
+            self._disk,
+            "w",
+            libver=("v110", "v110"),  # the first with checksums on all metadata, read by every HDF5 since 2016
+            track_order=True,  # netCDF asks for it
+            rdcc_nbytes=2 * _CHUNK_BYTES,
+        )
+        # h5netcdf lays out dimensions and variables as netCDF wants them; from then on plain HDF5 appends the rows.
+        netcdf = h5netcdf.File(self._file, "w")
+        netcdf.dimensions = {**sizes, "time": None, "impact": None}
+        for name, variable in _LAYOUT.items():
+            table = variable.dimensions[0]
+            if variable.dtype == "str":
+                created = netcdf.create_variable(name, variable.dimensions, h5py.string_dtype())
+                if labels[name]:
+                    created[...] = np.array(labels[name], dtype=object)
+            else:
+                width = tuple(max(1, sizes[dimension]) for dimension in variable.dimensions[1:])
+                created = netcdf.create_variable(
+                    name, variable.dimensions, variable.dtype, chunks=(self._chunk_rows[table], *width), fletcher32=True
+                )
+                self._row_bytes[table] += int(np.dtype(variable.dtype).itemsize * np.prod(width, dtype=int))
+            for key, value in variable.attributes.items():
+                created.attrs[key] = value
+            if variable.labels:
+                created.attrs["coordinates"] = variable.labels
+        netcdf.close()
+        self._write_attributes(self._header)  # what cannot be written shows now, not after the run
+        # Held open, so that a chunk filled by several small blocks is written once.
+        self._variables = {name: self._file[name] for name in (*_RECORDS, *_IMPACTS, "impact")}
+
+    def append(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        u: ArrayLike,
+        normal_impulse: ArrayLike,
+        tangential_impulse: ArrayLike,
+        contact_state: ArrayLike,
+        gap: ArrayLike,
+        kinetic: ArrayLike,
+        potential: ArrayLike,
+    ) -> None:
+        """Append a block of n records; shapes and units as in `Trajectory`."""
+        block = {
+            "time": t,
+            "q": q,
+            "u": u,
+            "gap": gap,
+            "normal_impulse": normal_impulse,
+            "tangential_impulse": tangential_impulse,
+            "contact_state": contact_state,
+            "kinetic_energy": kinetic,
+            "potential_energy": potential,
+        }
+        self._append("time", block)
+
+    def append_impacts(self, columns: Mapping[str, ArrayLike]) -> None:
+        """Append rows to the table of impacts; the keys are `IMPACT_COLUMNS`."""
+        self._append("impact", _impacts(columns))
+
+    def close(
+        self,
+        certificate: Certificate,
+        status: str = "finished",
+        complete: bool = True,
+        steps: int = 0,
+        wall_s: float = 0.0,
+    ) -> Path:
+        """Finish the file, give it its name and return its path."""
+        return self._finish(
+            replace(self._header, certificate=certificate, status=status, complete=complete, steps=steps, wall_s=wall_s)
+        )
+
+    def abort(
+        self,
+        certificate: Certificate | None = None,
+        status: str | None = None,
+        steps: int | None = None,
+        wall_s: float = 0.0,
+    ) -> Path | None:
+        """Keep what was written so far as a readable file, and return its path; None if there is no record to keep.
+
+        Without a certificate its measured values are nan; without `steps` they follow from the records.
+        """
+        if self.records == 0:
+            self.discard()
+            return None
+        nan = float("nan")
+        return self.close(
+            certificate or Certificate(max_residual=nan, max_penetration=nan, max_energy_gain=nan),
+            status=status or f"interrupted at t = {self._last_time:.9g} s",
+            complete=False,
+            steps=(self.records - 1) * self._header.every if steps is None else steps,
+            wall_s=wall_s,
+        )
+
+    def discard(self) -> None:
+        """Drop what was written; a file that stands under the name stays as it is. Harmless after `close`."""
+        with uninterrupted():
+            self._close_file()
+            with contextlib.suppress(OSError):
+                self._draft.unlink(missing_ok=True)
+
+    def __enter__(self) -> StreamWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            cause = f" by {kind.__name__}" if kind else ": the file was not closed"
+            self.abort(status=f"interrupted at t = {self._last_time:.9g} s{cause}")
+
+    def _append(self, table: str, block: Mapping[str, ArrayLike]) -> None:
+        if self._file is None:
+            raise ValueError(f"{self.path} is closed; open a new StreamWriter to write another run.")
+        arrays = {name: np.asarray(values, dtype=_LAYOUT[name].dtype) for name, values in block.items()}
+        n = len(np.atleast_1d(arrays[table if table == "time" else "impact_time"]))
+        for name, array in arrays.items():
+            shape = (n, *self._variables[name].shape[1:])
+            if array.shape != shape:
+                raise ValueError(f"{name} must have shape {shape}, one row per {table}, got {array.shape}.")
+        if n == 0:
+            return
+        begin = self.records if table == "time" else self.impacts
+        with uninterrupted():
+            self._reserve(self._room(table, begin + n))
+            for name, array in arrays.items():
+                variable = self._variables[name]
+                variable.resize(begin + n, axis=0)
+                if array.size:
+                    variable[begin:] = array
+            self._check()
+            if table == "time":
+                self.records += n
+                self._last_time = float(arrays["time"][-1])
+            else:
+                self._variables["impact"].resize(begin + n, axis=0)
+                self.impacts += n
+
+    def _write_attributes(self, run: Trajectory) -> None:
+        for key, value in _attributes(run).items():
+            if isinstance(value, str):
+                self._file.attrs[key] = value.replace("\0", "")  # the one character HDF5 cannot store
+            else:
+                self._file.attrs[key] = np.atleast_1d(value)  # numbers are arrays of one element in netCDF
+
+    def _room(self, table: str, rows: int) -> int:
+        """Bytes the file can take when `table` has `rows` rows, whatever HDF5 still holds back."""
+        counts = {"time": self.records, "impact": self.impacts, table: rows}
+        data = sum(
+            -(-count // self._chunk_rows[key]) * self._chunk_rows[key] * self._row_bytes[key]
+            for key, count in counts.items()
+        )
+        return data + data // 50 + _SLACK  # a chunk costs some 20 bytes of index
+
+    def _reserve(self, size: int) -> None:
+        try:
+            self._disk.reserve(size)
+        except OSError as error:
+            kept = f"the {self.records} records before are safe" if self.records else "nothing was replaced"
+            raise _write_error(self.path, error, kept) from error
+
+    def _check(self) -> None:
+        if self._disk.error is not None:
+            raise _write_error(self.path, self._disk.error) from self._disk.error
+
+    def _finish(self, run: Trajectory) -> Path:
+        if self._file is None:
+            raise ValueError(f"{self.path} is closed already.")
+        with uninterrupted():
+            try:
+                # A block that was cut short has left rows behind.
+                for name, variable in self._variables.items():
+                    variable.resize(self.records if name in _RECORDS else self.impacts, axis=0)
+                self._write_attributes(run)
+                self._variables.clear()
+                self._file.close()
+                self._disk.sync()
+                self._check()
+            except BaseException:
+                self.discard()
+                raise
+            self._close_file()
+            self._publish()
+        return self.path
+
+    def _close_file(self) -> None:
+        if self._file is not None:
+            self._variables.clear()
+            with contextlib.suppress(Exception):  # HDF5 complains about its own state after an error it was spared
+                self._file.close()
+            self._file = None
+        self._disk.close()
+
+    def _publish(self) -> None:
+        try:
+            _require_free(self.path, self._target, self._overwrite)  # again: hours may have passed
+            os.replace(self._draft, self._target)
+        except (OSError, ValueError) as error:
+            kept = "nothing was replaced" if self._whole else f"the run is kept in {self._draft}"
+            if isinstance(error, ValueError):
+                raise ValueError(f"{error} Meanwhile {kept}.") from error
+            raise _write_error(self.path, error, kept) from error
+        sync_folder(self._target.parent)
+
+
+def _require_free(path: Path, target: Path, overwrite: bool) -> None:
+    """Raise unless `path`, which leads to `target`, may be written."""
+    folder = target.parent
+    if not folder.is_dir():
+        raise ValueError(f"{path} must lie in a folder that exists, and there is none at {folder}; create it first.")
+    if target.is_dir():
+        raise ValueError(f"{path} is a folder; give the name of a file in it.")
+    if target.exists():
+        if not is_trajectory(target):
+            raise ValueError(
+                f"{path} exists and is not a readable stickslip trajectory, so it is never replaced; "
+                f"give another name, or remove it yourself."
+            )
+        if not overwrite:
+            raise ValueError(f"{path} exists; give overwrite=True to replace it, or another name.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(f"{path} must lie in a folder you may write to, and {folder} is not; choose another.")
+
+
+def _write_error(path: Path, cause: BaseException, kept: str = "nothing was replaced") -> OSError:
+    number = getattr(cause, "errno", None)
+    reason = os.strerror(number) if number else f"{type(cause).__name__}: {cause}"
+    helps = "; free some space, or choose another folder" if number in (errno.ENOSPC, errno.EDQUOT) else ""
+    error = OSError(f"{path} could not be written: {reason}; {kept}{helps}.")
+    error.errno = number
+    return error
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+class _NotLoadable(ValueError):
+    """Carries a complete message."""
+
+
+def is_trajectory(path: str | Path) -> bool:
+    """Whether `path` is a file that holds a trajectory, of whatever format version; False if it cannot be read."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for ever
+            return False
+        with h5py.File(path, "r") as file:
+            return bool(file.attrs.get("stickslip_format") == FORMAT)
+    except Exception:
+        return False
+
+
+def load(path: str | Path) -> Trajectory:
+    """Read a saved or streamed trajectory, bit for bit as it was written.
+
+    Everything is read into memory; `xarray.open_dataset(path)` opens the same file lazily.
+    """
+    path = Path(path)
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise _NotLoadable(f"{path} is a folder; give the name of a trajectory file in it.")
+        if not stat.S_ISREG(mode) or not h5py.is_hdf5(path):
+            with open(path, "rb"):  # says so if the file may not be read
+                pass
+            raise _NotLoadable(
+                f"{path} is not a stickslip trajectory, nor any netCDF-4 file; load reads what Trajectory.save wrote."
+            )
+        with h5py.File(path, "r") as file:
+            _check_format(path, file)
+            return _read_trajectory(file)
+    except _NotLoadable as error:
+        raise ValueError(str(error)) from None
+    except FileNotFoundError:
+        raise ValueError(f"{path} does not exist; check the name and the folder.") from None
+    except PermissionError:
+        raise ValueError(f"{path} may not be read by you; ask for the permission to read it.") from None
+    except Exception as error:  # whatever a damaged file makes HDF5 or NumPy raise
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ValueError(f"{path} is damaged and cannot be loaded ({reason}); use a copy, or run again.") from error
+
+
+def _check_format(path: Path, file: Any) -> None:
+    found = file.attrs.get("stickslip_format")
+    if found != FORMAT:
+        what = "its attribute stickslip_format is missing" if found is None else f"it holds a {found}"
+        raise _NotLoadable(f"{path} is not a stickslip trajectory ({what}); try xarray.open_dataset to look at it.")
+    version = int(_number(file.attrs["stickslip_format_version"]))
+    if version > FORMAT_VERSION:
+        writer = file.attrs.get("stickslip_version")
+        raise _NotLoadable(
+            f"{path} has format version {version}, written by stickslip {writer}, and stickslip {__version__} reads "
+            f"versions up to {FORMAT_VERSION}; update stickslip."
+        )
+
+
+def _read_trajectory(file: Any) -> Trajectory:
+    sizes: dict[str, int] = {}
+    values = {name: _read_variable(file, name, variable, sizes) for name, variable in _LAYOUT.items()}
+    attributes = {key: file.attrs[key] for key in file.attrs if not key.startswith("_")}
+    labels = {name: tuple(str(label) for label in values[name]) for name in _LABELS}
+    _require_range("contact_state", values["contact_state"], len(STATE_NAMES))
+    _require_range("impact_contact", values["impact_contact"], sizes["contact"])
+    certificate: dict[str, Any] = {
+        field.name: _number(attributes[f"certificate_{field.name}"])
+        for field in fields(Certificate)
+        if f"certificate_{field.name}" in attributes  # a field that came later keeps its default
+    }
+    return Trajectory(
+        t=values["time"],
+        q=values["q"],
+        u=values["u"],
+        gap=values["gap"],
+        normal_impulse=values["normal_impulse"],
+        tangential_impulse=values["tangential_impulse"],
+        contact_state=values["contact_state"],
+        energy=Energies(values["kinetic_energy"], values["potential_energy"]),
+        certificate=Certificate(**certificate),
+        impact_table=ImpactTable({column: values[f"impact_{column}"] for column in IMPACT_COLUMNS}, labels["contact"]),
+        system_name=_text(attributes["system"]),
+        coordinate_names=labels["coordinate"],
+        velocity_names=labels["velocity"],
+        contact_names=labels["contact"],
+        contact_kinds=tuple(KIND_NAMES.index(kind) for kind in labels["contact_kind"]),
+        parameters={key: float(value) for key, value in _mapping(attributes["parameters"]).items()},
+        units=_mapping(attributes["units"]),
+        dt=float(_number(attributes["dt"])),
+        every=int(_number(attributes["every"])),
+        steps=int(_number(attributes["steps"])),
+        stepper=_text(attributes["stepper"]),
+        solver=_text(attributes["solver"]),
+        engine=_text(attributes["engine"]),
+        status=_text(attributes["status"]),
+        complete=bool(_number(attributes["complete"])),
+        wall_s=float(_number(attributes["wall_s"])),
+        version=_text(attributes["stickslip_version"]),
+        attributes=_mapping(attributes["notes"]),
+    )
+
+
+def _read_variable(file: Any, name: str, variable: _Variable, sizes: dict[str, int]) -> np.ndarray:
+    """Read one variable; `sizes` collects the dimensions and holds later variables to them."""
+    dataset = file[name]
+    if not isinstance(dataset, h5py.Dataset) or len(dataset.shape) != len(variable.dimensions):
+        raise ValueError(f"variable {name} should have the dimensions {', '.join(variable.dimensions)}")
+    for dimension, size in zip(variable.dimensions, dataset.shape, strict=True):
+        if sizes.setdefault(dimension, size) != size:
+            raise ValueError(f"variable {name} has {size} entries along {dimension}, others {sizes[dimension]}")
+    if variable.dtype == "str":
+        return np.asarray(dataset.asstr()[...], dtype=object)
+    if dataset.dtype != np.dtype(variable.dtype):
+        raise ValueError(f"variable {name} has the type {dataset.dtype}, not {np.dtype(variable.dtype)}")
+    # A size that is not backed by data would be filled up with zeros, to the end of the memory.
+    if dataset.compression is None and dataset.nbytes > dataset.id.get_storage_size():
+        raise ValueError(f"variable {name} has less data than its size says")
+    return np.asarray(dataset[...], dtype=np.dtype(variable.dtype).newbyteorder("="))
+
+
+def _require_range(name: str, values: np.ndarray, count: int) -> None:
+    if values.size and not (0 <= values.min() and values.max() < count):
+        raise ValueError(f"variable {name} has entries outside 0 .. {count - 1}")
+
+
+def _number(value: Any) -> int | float:
+    return np.asarray(value).reshape(()).item()
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"text expected, got {type(value).__name__}")
+    return value
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    mapping = json.loads(_text(value))
+    if not isinstance(mapping, dict):
+        raise ValueError(f"names and values expected, got {type(mapping).__name__}")
+    return mapping

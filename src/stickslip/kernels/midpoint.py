@@ -12,7 +12,8 @@ import numpy as np
 
 from stickslip.complementarity.enumeration import enumerate_first
 from stickslip.complementarity.gauss_seidel import one_contact
-from stickslip.complementarity.lemke import SOLVED, lemke
+from stickslip.complementarity.lemke import SOLVED, TIE_TOLERANCE, lemke, pivot_path
+from stickslip.complementarity.lemke import workspace as lemke_workspace
 from stickslip.complementarity.newton import semismooth_newton
 from stickslip.complementarity.newton import workspace as newton_workspace
 from stickslip.kernels.cpu import dev, entry, float64, int64, local_array
@@ -220,22 +221,38 @@ def assemble_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, rows, p
 
 
 @dev
-def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, work, newton_work, tol):
-    """Solve the step's LCP directly; impulses into Lambda, velocities into v; pivots, negative if unsolved."""
-    A, b, x, y, ray, scale, rows, part = lcp
+def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, tol):
+    """Solve the step's LCP directly; impulses into Lambda, velocities into v; pivots, negative if unsolved.
+
+    Lemke's path is followed once, without polishing: `step_residual` judges the step, and what it refuses is solved
+    anew outside of the kernel.
+    """
+    A, b, x, y, scale, rows, part, basis, nonbasic, row_of, column_of = lcp
     n = assemble_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, rows, part, scale, A, b)
     if SOLVER == ENUMERATE:
-        found, pivots, _ = enumerate_first(A, b[:n], x[:n], y[:n], work, tol)
+        found, pivots, _ = enumerate_first(A, b[:n], x[:n], y[:n], lemke_workspace(n), tol)
         status = SOLVED if found else 1
     elif SOLVER == NEWTON:
         for i in range(n):
             x[i] = 0.0
         free = np.zeros(n, np.bool_)
-        status, pivots, _ = semismooth_newton(A, b[:n], free, x[:n], y[:n], newton_work, 100, tol)
+        status, pivots, _ = semismooth_newton(A, b[:n], free, x[:n], y[:n], newton_workspace(n), 100, tol)
         if status != SOLVED:  # as solve_lcp(method="newton") does
-            status, pivots, _ = lemke(A, b[:n], x[:n], y[:n], ray[:n], work, 50 * n + 200, tol)
+            status, pivots, _ = lemke(A, b[:n], x[:n], y[:n], np.empty(n), lemke_workspace(n), 50 * n + 200, tol)
     else:
-        status, pivots, _ = lemke(A, b[:n], x[:n], y[:n], ray[:n], work, 50 * n + 200, tol)
+        largest = 0.0
+        for i in range(n):
+            largest = max(largest, abs(b[i]))
+        if largest == 0.0:
+            largest = 1.0
+        for i in range(n):
+            b[i] /= largest
+            A[i, n] = 1.0
+            x[i] = 0.0
+        status, pivots, _ = pivot_path(n, A, b, basis, nonbasic, row_of, column_of, y, 50 * n + 200, TIE_TOLERANCE)
+        for i in range(n):
+            if n <= basis[i] < 2 * n:
+                x[basis[i] - n] = max(0.0, b[i]) * largest
     if status != SOLVED:
         return -1 - pivots
     for k in range(N_CONTACTS):
@@ -319,7 +336,6 @@ def march(
     every,
     sweeps,
     tol,
-    go_on,
     rec_q,
     rec_u,
     rec_impulse,
@@ -371,39 +387,23 @@ def march(
     gamma_T = local_array(2, float64)
     if SOLVER != GAUSS_SEIDEL:
         lcp = (
-            local_array((N_LCP, N_LCP), float64),
-            local_array(N_LCP, float64),
-            local_array(N_LCP, float64),
-            local_array(N_LCP, float64),
-            local_array(N_LCP, float64),
-            local_array(N_LCP, float64),
-            local_array(N_LCP, int64),
-            local_array(N_LCP, int64),
+            local_array((N_LCP, N_LCP_COLUMNS), float64),  # A, and the covering vector behind it
+            local_array(N_LCP, float64),  # b
+            local_array(N_LCP, float64),  # x
+            local_array(N_LCP, float64),  # y
+            local_array(N_LCP, float64),  # scale
+            local_array(N_LCP, int64),  # rows
+            local_array(N_LCP, int64),  # part
+            local_array(N_LCP, int64),  # basis
+            local_array(N_LCP_COLUMNS, int64),  # nonbasic
+            local_array(N_LCP, int64),  # row of y_j
+            local_array(N_LCP, int64),  # column of y_j
         )
-        work = (
-            local_array((N_LCP, N_LCP_COLUMNS), float64),
-            local_array(N_LCP, float64),
-            local_array(N_LCP, int64),
-            local_array(N_LCP_COLUMNS, int64),
-            local_array(N_LCP, int64),
-            local_array(N_LCP, int64),
-            local_array(N_LCP, float64),
-            local_array(N_LCP, float64),
-            local_array((N_LCP, N_LCP), float64),
-            local_array(N_LCP, int64),
-            local_array(N_LCP, float64),
-            local_array(N_LCP, float64),
-            local_array(N_LCP, int64),
-        )
-        newton_work = newton_workspace(N_LCP if SOLVER == NEWTON else 0)
 
     laws(p, mu, eps_N, eps_T, threshold)
-    always = int64(0)
     for k in range(N_CONTACTS):
         was_closed[k] = was_closed_[k]
         a[k] = threshold[k] * dt
-        if KINDS[k] != CONTACT:
-            always += 1
     if MASS_CONSTANT:
         mass(q, t0, p, M)
         if not factor_mass(M):
@@ -480,7 +480,7 @@ def march(
             # step 4: the contact problem [GS05] eqs. (12), (17)
             iterations = int64(0)
             residual = math.inf
-            if SOLVER == GAUSS_SEIDEL or SOLVER == AUTO:
+            if SOLVER == GAUSS_SEIDEL or SOLVER == AUTO:  # noqa: SIM109 (Numba prunes comparisons of constants)
                 limit = sweeps if SOLVER == GAUSS_SEIDEL else int64(AUTO_SWEEPS)
                 iterations = gauss_seidel(
                     closed, active, diagonal, W_N, W_T, V_N, V_T, offset, size, mu, a, v, Lambda, limit
@@ -489,9 +489,7 @@ def march(
             if SOLVER != GAUSS_SEIDEL and (SOLVER != AUTO or iterations < 0 or residual > tol):
                 for j in range(N_DOF):
                     v[j] = v_free[j]
-                iterations = by_lcp(
-                    active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, work, newton_work, 1e-9
-                )
+                iterations = by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, 1e-9)
                 if iterations >= 0:
                     residual = step_residual(active, diagonal, W_N, W_T, offset, size, mu, a, v_free, v, Lambda)
                 else:
@@ -500,17 +498,8 @@ def march(
                     book[FALLBACKS] += 1.0
             book[ITERATIONS] += abs(iterations)
             if not residual <= tol:
-                if go_on:
-                    book[FAILED_STEPS] += 1.0
-                    if not residual < math.inf:
-                        for j in range(N_DOF):
-                            v[j] = v_free[j]
-                        for k in range(N_CONTACTS):
-                            Lambda[k, 0] = 0.0
-                            Lambda[k, 1] = 0.0
-                else:
-                    status = UNSOLVED
-                    break
+                status = UNSOLVED
+                break
             worst_residual = max(worst_residual, residual)
 
         for j in range(N_DOF):

@@ -58,7 +58,7 @@ def friction_oscillator(
         t_end=10.0,
         title="Two-mass friction oscillator on a moving belt",
         source="load-independent friction, [GS05] section 6",
-        drawing=Drawing(_shapes, view=(-0.50, 0.50, -0.10, 0.20), span=5.0),
+        drawing=Drawing(_shapes, view=(-0.50, 0.50, -0.12, 0.17), span=5.0),
     )
 
 
@@ -104,7 +104,11 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     for start, end in zip(ends[::2], ends[1::2], strict=True):
         shapes.append(Spring((start, middle), (end, middle), width=0.035, coils=8))
     for k, x in enumerate(blocks):
-        box = (rectangle(-_HALF, _HALF, 0.0, _HEIGHT), Marker(k, (0.0, 0.0)), Text((0.0, middle), f"{k + 1}"))
+        box = (
+            rectangle(-_HALF, _HALF, 0.0, _HEIGHT),
+            Marker(k, (0.0, 0.0)),
+            Text((0.0, middle), f"{k + 1}", style="body-light"),
+        )
         shapes.append(Group(f"block {k + 1}", Placement((x, 0.0)), box))
     return shapes
 

@@ -98,7 +98,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
         Group("driven gear", Placement((mate + 0.5 * pitch, 0.0)), (Polygon(_rack(pitch, half, 1.0), "wood"),)),
         Group("loose gear", Placement((radius * q[0], 0.0)), loose),
         line((-20.0 * play, 0.0), (20.0 * play, 0.0), "guide"),
-        Text((0.0, 5.2 * play), "loose gear"),
+        Text((0.0, 5.2 * play), "loose gear", style="body-light"),
         Text((0.0, -5.2 * play), "driven gear"),
     ]
 

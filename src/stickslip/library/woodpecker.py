@@ -81,7 +81,7 @@ def woodpecker(
         t_end=2.0,
         title="Woodpecker toy hammering down a pole",
         source="[GS05] section 4, Table I",
-        drawing=Drawing(_shapes, view=(-0.014, 0.050, -0.041, 0.037), follow="y", span=0.6),
+        drawing=Drawing(_shapes, view=(-0.014, 0.050, -0.041, 0.037), follow="y", span=0.5),
     )
 
 
@@ -150,7 +150,6 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     wall = 0.45 * p["r_M"]
     outer, belly = p["r_M"] + wall, 0.58 * p["l_G"]
     return [
-        Group("sleeve behind the pole", sleeve, (rectangle(-outer, outer, -p["h_M"], p["h_M"], "body-light"),)),
         *_pole(y, p["r_O"]),
         Spring(sleeve((outer, 0.0)), bird((belly, 0.0)), width=0.36 * p["l_M"], coils=7, via=G),
         Group("sleeve", sleeve, _sleeve(p, outer)),
@@ -171,7 +170,8 @@ def _pole(y: float, r_O: float) -> list[Primitive]:
         left = -0.0060 if k % 2 == 0 else -0.0050
         shapes.append(line((left, k * tick), (-0.0040, k * tick), "guide"))
         if k % 2 == 0:
-            shapes.append(Text((-0.0066, k * tick), f"{1000 * k * tick:.0f}", "right"))
+            number = f"{1000 * k * tick:.0f}".replace("-", "\N{MINUS SIGN}")
+            shapes.append(Text((-0.0066, k * tick), number, "right"))
     return shapes
 
 
@@ -179,6 +179,8 @@ def _sleeve(p: Mapping[str, float], outer: float) -> tuple[Primitive, ...]:
     """Cut open: two walls, of which the right one touches the pole with its edges."""
     r_M, h_M = p["r_M"], p["h_M"]
     return (
+        line((-r_M, h_M), (r_M, h_M), "guide"),
+        line((-r_M, -h_M), (r_M, -h_M), "guide"),
         rectangle(-outer, -r_M, -h_M, h_M),
         rectangle(r_M, outer, -h_M, h_M),
         Marker(1, (r_M, -h_M), (1.0, 0.0)),
@@ -224,7 +226,7 @@ def _bird(l_G: float, l_S: float, h_S: float) -> tuple[Primitive, ...]:
         *(Polyline(points(f"bar {k}"), "body-light") for k in (1, 2, 3, 4)),
         smooth(points("cheek"), "body-light"),
         smooth(points("cap"), "accent"),
-        Circle(white, 0.00150 * size, "body-light"),
-        Circle(pupil, 0.00085 * size, "body-dark"),
+        Circle(white, 1.6 * size, "body-light"),
+        Circle(pupil, 0.9 * size, "body-dark"),
         Marker(0, tip, (1.0, 0.0)),
     )

@@ -40,7 +40,7 @@ class StepProblem:
         return self.u_free + np.linalg.solve(self.M, self.W_N.T @ Lambda_N + self.W_T.T @ Lambda_T)
 
     def residual(self, u_E: Array, Lambda_N: Array, Lambda_T: Array) -> float:
-        """Worst violation of the laws by u_E, relative to the velocities that make it up (as the kernels measure it)."""
+        """Worst violation of the laws by u_E, relative to the velocities that make it up; as the kernels measure it."""
         local = self.local
         bound = local.bound(Lambda_N)
         if not np.all(np.isfinite(u_E)) or np.any(Lambda_N < 0) or np.any(np.abs(Lambda_T) > bound * (1 + 1e-12)):

@@ -95,8 +95,11 @@ class Compiled:
             compiled_module(system, stepper.template, solver.name), solver.max_iterations or 10_000, float(solver.tol)
         )
 
-    def march(self, memory: Memory, dt: float, n_steps: int, every: int, go_on: bool, block: Block) -> int:
-        """Do up to n_steps steps, filling `block` from its beginning; return the status code."""
+    def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
+        """Do up to n_steps steps, filling `block` from its beginning; return the status code.
+
+        A step that is not solved is left undone (UNSOLVED).
+        """
         status, done, block.n_events, block.records = self.module.march(
             memory.q,
             memory.u,
@@ -108,7 +111,6 @@ class Compiled:
             every,
             self.sweeps,
             self.tol,
-            go_on,
             block.q,
             block.u,
             block.impulse,
@@ -137,11 +139,12 @@ class Reference:
     system: System
     stepper: MoreauMidpoint
     solver: PlanarSolver
+    go_on: bool = False
 
     name = "reference"
 
-    def march(self, memory: Memory, dt: float, n_steps: int, every: int, go_on: bool, block: Block) -> int:
-        """As `Compiled.march`."""
+    def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
+        """As `Compiled.march`; with `go_on` a step that is not solved is done all the same, and counted."""
         block.records = block.n_events = 0
         for _ in range(n_steps):
             state = State(memory.t0 + memory.step * dt, memory.q, memory.u)
@@ -154,7 +157,7 @@ class Reference:
                 return template.GAP_NOT_A_NUMBER
             if not report.solved:
                 memory.problem_text = report.status
-                if not go_on:
+                if not self.go_on:
                     return template.UNSOLVED
                 memory.book[template.FAILED_STEPS] += 1
             memory.q, memory.u = after.q, after.u

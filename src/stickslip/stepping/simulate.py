@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stickslip._version import __version__
-from stickslip.complementarity.planar import Auto, PlanarSolver, solver_from
+from stickslip.complementarity.planar import PlanarSolver, solver_from
 from stickslip.kernels import midpoint as template
 from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Block, Compiled, Memory, Reference
@@ -137,7 +137,7 @@ class _Run:
             system,
             chosen_stepper,
             chosen_solver,
-            _engine(system, chosen_stepper, chosen_solver, engine),
+            _engine(system, chosen_stepper, chosen_solver, engine, on_failure == "continue"),
             Memory.start(q, u, p, start, system.n_contacts),
             float(dt),
             steps,
@@ -184,14 +184,16 @@ def _check_penetration(system: System, q: Array, t: float, p: Array, tolerance: 
     for name, kind, gap in zip(system.contact_names, system.contact_kinds, gaps, strict=True):
         if kind == CONTACT and gap < -tolerance:
             raise ValueError(
-                f"contact {name!r} starts with a penetration of {-gap:.3g} m, more than penetration_tol = {tolerance:g} m; "
-                "move q0, or raise penetration_tol."
+                f"contact {name!r} starts with a penetration of {-gap:.3g} m, more than penetration_tol = "
+                f"{tolerance:g} m; move q0, or raise penetration_tol."
             )
 
 
-def _engine(system: System, stepper: MoreauMidpoint, solver: PlanarSolver, wanted: str) -> Compiled | Reference:
+def _engine(
+    system: System, stepper: MoreauMidpoint, solver: PlanarSolver, wanted: str, go_on: bool
+) -> Compiled | Reference:
     if wanted == "reference" or (wanted == "auto" and not Compiled.available(stepper, solver)):
-        return Reference(system, stepper, solver)
+        return Reference(system, stepper, solver, go_on)
     if not Compiled.available(stepper, solver):
         raise ValueError(f"solver {solver.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
     return Compiled.build(system, stepper, solver)
@@ -207,9 +209,9 @@ def _march(run: _Run, store: _Store, advance: Any) -> tuple[str, bool]:
             block = store.block(n)
             begin = time.perf_counter()
             before = memory.step
-            code = run.engine.march(memory, run.dt, n, run.every, run.go_on, block)
+            code = run.engine.march(memory, run.dt, n, run.every, block)
             store.take(block, memory)
-            if code == UNSOLVED and not run.go_on and isinstance(run.solver, Auto):
+            if code == UNSOLVED and isinstance(run.engine, Compiled):
                 code = _rescue(run, store)
             if code not in (DONE, EVENTS_FULL):
                 return _reason(run, code), False
@@ -223,10 +225,10 @@ def _march(run: _Run, store: _Store, advance: Any) -> tuple[str, bool]:
 
 
 def _rescue(run: _Run, store: _Store) -> int:
-    """One step by the reference engine with every stage of `auto`, where the kernel's stages were not enough."""
-    helper = Reference(run.system, run.stepper, run.solver)
+    """One step by the reference engine: its solvers polish what the kernel's lean versions leave inaccurate."""
+    helper = Reference(run.system, run.stepper, run.solver, run.go_on)
     block = store.block(1)
-    code = helper.march(run.memory, run.dt, 1, run.every, False, block)
+    code = helper.march(run.memory, run.dt, 1, run.every, block)
     if code == DONE:
         run.memory.book[template.FALLBACKS] += 1
     store.take(block, run.memory)
@@ -256,7 +258,7 @@ class _Store:
     run: _Run
     out: Path | None
     overwrite: bool
-    parts: list[tuple[Array, ...]] = field(default_factory=list)
+    parts: list[tuple[np.ndarray, ...]] = field(default_factory=list)
     events: list[Array] = field(default_factory=list)
     last_state: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int8))
     pending_steps: int = 0
@@ -271,8 +273,8 @@ class _Store:
         self.limit = max(1000, _memory_budget() // width)
         if self.out is None and records > self.limit:
             raise ValueError(
-                f"{records:.3g} records of {width} bytes would not fit into memory; give every={math.ceil(records / self.limit)} "
-                "or more, or out='run.nc' to stream them to a file."
+                f"{records:.3g} records of {width} bytes would not fit into memory; give every="
+                f"{run.every * math.ceil(records / self.limit)} or more, or out='run.nc' to stream them to a file."
             )
         n = run.system.n_contacts
         self.last_state = np.zeros(n, np.int8)
@@ -312,7 +314,7 @@ class _Store:
                 self.writer.append_impacts(_columns(self.events[-1]))
         self.last_state = block.state[m].copy()
 
-    def _append(self, part: tuple[Array, ...]) -> None:
+    def _append(self, part: tuple[np.ndarray, ...]) -> None:
         t, q, u, impulse, state = (np.ascontiguousarray(x) for x in part)
         gap, energy = self.run.engine.measure(q, u, t, self.run.memory.p, self.run.system.n_contacts)
         whole = (t.copy(), q.copy(), u.copy(), impulse.copy(), state.copy(), gap, energy)
@@ -333,7 +335,7 @@ class _Store:
         if self.writer is not None and self.count > self.limit:
             self._thin()
 
-    def _joined(self) -> tuple[Array, ...]:
+    def _joined(self) -> tuple[np.ndarray, ...]:
         return tuple(np.concatenate(columns) for columns in zip(*self.parts, strict=True))
 
     def _thin(self) -> None:
@@ -347,11 +349,12 @@ class _Store:
     def finish(self, status: str, complete: bool, wall: float) -> Trajectory:
         """The trajectory; the last state is recorded even between two records."""
         run, memory = self.run, self.run.memory
-        if memory.step % run.every or self.parts[-1][0][-1] != memory.t0 + memory.step * run.dt:
-            t = memory.t0 + memory.step * run.dt
-            if t > self.parts[-1][0][-1]:
-                rows = (np.array([t]), memory.q[None], memory.u[None], memory.impulse_sum[None], self.last_state[None])
-                self._append(rows)
+        if memory.step % run.every:
+            now = memory.t0 + memory.step * run.dt
+            if now > self.parts[-1][0][-1]:
+                self._append(
+                    (np.array([now]), memory.q[None], memory.u[None], memory.impulse_sum[None], self.last_state[None])
+                )
         if self.stride > 1:
             status += f"; thinned to every {self.stride * run.every} steps in memory, all records are in {self.out}"
         t, q, u, impulse, state, gap, energy = self._joined()

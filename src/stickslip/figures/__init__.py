@@ -1,0 +1,60 @@
+"""Figures, films and the papers' pictures; matplotlib is loaded by the modules of this folder only.
+
+One module per paper: `gs05.fig4()` draws Figure 4 of [GS05] from scratch and returns a `PaperFigure`.  A new figure
+needs its function and a line in `_KEYS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stickslip.model.system import unknown_name
+from stickslip.trajectory import Certificate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_KEYS = {
+    "gs05-fig4": "gs05.fig4",
+    "gs05-fig5": "gs05.fig5",
+    "gs05-fig6": "gs05.fig6",
+}
+"""Key of a figure, as in `stickslip reproduce KEY` -> module and function in this folder."""
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure of a paper, drawn anew.
+
+    Attributes: title, what it shows; source, paper and number; parameters and dt [s] of the run behind it; its
+    certificate; figure, the picture.
+    """
+
+    title: str
+    source: str
+    parameters: Mapping[str, float]
+    dt: float
+    certificate: Certificate
+    figure: Figure
+
+
+def keys() -> tuple[str, ...]:
+    """Keys of all figures that can be reproduced."""
+    return tuple(_KEYS)
+
+
+def check_key(key: str) -> None:
+    """Raise if no figure has this key."""
+    if key not in _KEYS:
+        raise ValueError(unknown_name("figure", key, _KEYS))
+
+
+def reproduce(key: str) -> PaperFigure:
+    """Compute and draw the figure of a paper by its key."""
+    check_key(key)
+    module, function = _KEYS[key].split(".")
+    figure: PaperFigure = getattr(importlib.import_module(f"{__name__}.{module}"), function)()
+    return figure

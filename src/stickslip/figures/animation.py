@@ -1,0 +1,302 @@
+"""Films of a motion: the mechanism to scale, contacts that light up, and a ribbon of their states with a playhead."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from stickslip.figures import mechanism, ribbon, style
+from stickslip.model.drawing import Box, Drawing
+from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK, Trajectory
+
+FORMATS = ("gif", "mp4")
+FPS = 25
+_DPI = 100
+_COLOURS = 96
+_SHORTEST, _LONGEST = 3.0, 8.0
+_SLOWER = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+_WEAK_IMPACT = 0.01  # of the strongest one: too weak to flash
+
+
+def animate(
+    trajectory: Trajectory,
+    drawing: Drawing,
+    path: str | Path,
+    *,
+    title: str = "",
+    start: float | None = None,
+    span: float | None = None,
+    slower: float | None = None,
+    fps: int = FPS,
+    progress: bool | None = None,
+) -> Path:
+    """Write a film of a run, GIF or (with ffmpeg) MP4 by the suffix of `path`.
+
+    Parameters
+    ----------
+    start, span : first instant and length of the motion to show [s]; default: from the beginning, as long as the
+        drawing thinks well.
+    slower : how many times slower than reality; default: so that the film takes some seconds.
+    fps : frames per second.
+    progress : show a progress bar on stderr (None: when stderr is a terminal).
+
+    An impact lasts no time at all: its flash is held for a few frames.
+    """
+    path = Path(path)
+    check_path(path)
+    film = Film.plan(trajectory, drawing, start=start, span=span, slower=slower, fps=fps)
+    with style.look(), _progress(progress, len(film.times)) as advance:
+        stage = _Stage(film, title)
+        frames = stage.frames(advance)
+        if path.suffix.lower() == ".gif":
+            _write_gif(path, frames, fps)
+        else:
+            _write_mp4(path, frames, fps, stage.size)
+    return path
+
+
+def check_path(path: Path) -> None:
+    """Raise if no film can be written under this name."""
+    if path.suffix.lower().removeprefix(".") not in FORMATS:
+        raise ValueError(f"a film's file must end in .gif or .mp4, got {path.name!r}.")
+    if path.suffix.lower() == ".mp4" and shutil.which("ffmpeg") is None:
+        raise ValueError(f"{path.name} needs ffmpeg, which is not installed; write a .gif instead.")
+
+
+@dataclass(frozen=True)
+class Film:
+    """What every frame shows.
+
+    Attributes: times (n,) [s]; q (n, f); states (n, c), the contact states to light up; camera (n,), how far the view
+    moved up [m]; box, the view at camera 0; slower, how many times slower than reality.
+    """
+
+    trajectory: Trajectory
+    drawing: Drawing
+    times: np.ndarray
+    q: np.ndarray
+    states: np.ndarray
+    camera: np.ndarray
+    box: Box
+    slower: float
+    fps: int
+
+    @classmethod
+    def plan(
+        cls,
+        trajectory: Trajectory,
+        drawing: Drawing,
+        *,
+        start: float | None = None,
+        span: float | None = None,
+        slower: float | None = None,
+        fps: int = FPS,
+    ) -> Film:
+        if len(trajectory) < 2:
+            raise ValueError(f"a film needs at least two records, got {len(trajectory)}.")
+        if not 1 <= fps <= 50:
+            raise ValueError(f"fps must lie between 1 and 50, got {fps}.")
+        first, last = float(trajectory.t[0]), float(trajectory.t[-1])
+        begin = first if start is None else float(start)
+        if not first <= begin < last:
+            raise ValueError(f"start must lie in the run, {first:g} <= start < {last:g} s, got {begin:g}.")
+        length = min(last - begin, drawing.span or _LONGEST) if span is None else min(float(span), last - begin)
+        if not length > 0.0:
+            raise ValueError(f"span must be positive [s], got {span}.")
+        if slower is None:
+            slower = next((factor for factor in _SLOWER if length * factor >= _SHORTEST), _SLOWER[-1])
+        if not slower > 0.0:
+            raise ValueError(f"slower must be positive, got {slower}.")
+        count = max(2, round(length * slower * fps))
+        times = np.linspace(begin, begin + length, count)
+        q = np.stack([np.interp(times, trajectory.t, x) for x in trajectory.q.T], axis=1)
+        camera = _camera(trajectory, drawing, times, q)
+        sample = np.linspace(0, count - 1, min(count, 60)).astype(int)
+        box = drawing.fit(q[sample], times[sample], trajectory.parameters)
+        return cls(trajectory, drawing, times, q, frame_states(trajectory, times), camera, box, slower, fps)
+
+
+def frame_states(trajectory: Trajectory, times: np.ndarray, hold: int = 3) -> np.ndarray:
+    """Contact state to show in each frame, shape (frames, contacts).
+
+    A frame stands for the time since the frame before: it shows the last state other than open in it.  Impacts are
+    held for `hold` frames, unless they are weak beside the strongest of their contact.
+    """
+    t, state = trajectory.t, trajectory.contact_state
+    shown = np.zeros((len(times), state.shape[1]), dtype=np.int8)
+    edges = np.searchsorted(t, times - 1e-12, side="left").clip(1, len(t) - 1)  # record 0 ends no step
+    before = edges[0] - 1
+    for i, now in enumerate(edges):
+        part = state[min(before + 1, now) : now + 1]  # several records, or the one of the step under way
+        for k in range(state.shape[1]):
+            closed = part[(part[:, k] != OPEN) & (part[:, k] != IMPACT), k]
+            shown[i, k] = closed[-1] if len(closed) else OPEN
+        before = now
+    impacts = trajectory.impacts()
+    for k in range(state.shape[1]):
+        mine = impacts["contact"] == k
+        speed = np.abs(impacts["normal_velocity_before"][mine])
+        strong = speed >= _WEAK_IMPACT * speed.max(initial=0.0)
+        for first in np.searchsorted(times, impacts["time"][mine][strong], side="left"):
+            if first > 0 or impacts["time"][mine][strong][0] >= times[0]:
+                shown[first : first + hold, k] = IMPACT
+    return shown
+
+
+def _camera(trajectory: Trajectory, drawing: Drawing, times: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Height of the view in each frame: a smooth curve along the followed coordinate, so that jerks stay visible."""
+    if drawing.follow is None:
+        return np.zeros(len(times))
+    y = q[:, trajectory.coordinate_names.index(drawing.follow)]
+    s = np.linspace(-1.0, 1.0, len(times))
+    return np.polynomial.Polynomial.fit(s, y, deg=min(3, len(times) - 1))(s)
+
+
+class _Stage:
+    """The figure that is redrawn for every frame."""
+
+    def __init__(self, film: Film, title: str) -> None:
+        self.film = film
+        width, height = film.box[1] - film.box[0], film.box[3] - film.box[2]
+        wide = float(np.clip(width / height, 0.75, 2.6))
+        picture = 4.4 if wide < 1.0 else 4.4 / wide + 0.4
+        contacts = len(film.trajectory.contact_names)
+        band = 0.20 * contacts + 0.62 if contacts else 0.0
+        breadth = max(4.4, picture * wide) if wide < 1.0 else 5.2
+        self.figure = Figure(figsize=(breadth, 0.42 + picture + band), dpi=_DPI)
+        self.canvas = FigureCanvasAgg(self.figure)
+        total = 0.42 + picture + band
+        self.scene = self.figure.add_axes((0.0, band / total, 1.0, picture / total))
+        self.box = mechanism.filled(film.box, breadth / picture)
+        mechanism.prepare(self.scene, self.box)
+        top = 1.0 - 0.2 / total
+        self.figure.text(0.03, top, title, fontsize=9.5, fontweight="bold", va="center")
+        self.clock = self.figure.text(0.97, top, "", fontsize=9, va="center", ha="right", family="DejaVu Sans Mono")
+        if contacts:
+            self.playhead = self._ribbon(band, total, breadth)
+        self.artists: list[Artist] = []
+        digits = max(2, int(np.ceil(-np.log10(film.times[1] - film.times[0]))))
+        self.digits = min(digits, 6)
+        pace = (
+            "real time"
+            if film.slower == 1
+            else f"{film.slower:g}× slower"
+            if film.slower > 1
+            else f"{1 / film.slower:g}× faster"
+        )
+        self.figure.text(0.97, top - 0.17 / total, pace, fontsize=7, color=style.GREY, va="center", ha="right")
+
+    @property
+    def size(self) -> tuple[int, int]:
+        width, height = self.canvas.get_width_height()
+        return width - width % 2, height - height % 2
+
+    def _ribbon(self, band: float, total: float, breadth: float) -> Any:
+        film = self.film
+        ax: Axes = self.figure.add_axes((1.05 / breadth, 0.22 / total, 1.0 - 1.2 / breadth, (band - 0.52) / total))
+        states = ribbon.draw(ax, film.trajectory)
+        ax.set_xlim(film.times[0], film.times[-1])
+        ax.tick_params(labelsize=7, pad=2)
+        ax.grid(False)
+        ax.annotate(
+            "t [s]", (0.0, 0.0), (-16, -5.5), xycoords="axes fraction", textcoords="offset points", fontsize=7,
+            ha="right", va="top",
+        )  # fmt: skip
+        order = [state for state in (STICK, SLIP_PLUS, SLIP_MINUS, CLOSED, IMPACT) if state in states]
+        ax.legend(
+            handles=ribbon.legend(order), loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=5, fontsize=7,
+            borderaxespad=0.1, columnspacing=1.0, handlelength=1.0, handletextpad=0.5,
+        )  # fmt: skip
+        return ax.axvline(film.times[0], color=style.INK, linewidth=1.2, zorder=6)
+
+    def show(self, i: int) -> None:
+        """Draw frame i."""
+        film = self.film
+        for artist in self.artists:
+            artist.remove()
+        shapes = film.drawing(film.q[i], film.times[i], film.trajectory.parameters)
+        self.artists = mechanism.draw(self.scene, shapes, film.states[i])
+        self.scene.set_ylim(self.box[2] + film.camera[i], self.box[3] + film.camera[i])
+        self.clock.set_text(f"t = {film.times[i]:.{self.digits}f} s")
+        if film.states.shape[1]:
+            self.playhead.set_xdata([film.times[i], film.times[i]])
+
+    def frames(self, advance: Any) -> Iterator[np.ndarray]:
+        """RGB images, shape (height, width, 3), one per frame."""
+        width, height = self.size
+        for i in range(len(self.film.times)):
+            self.show(i)
+            self.canvas.draw()
+            advance()
+            yield np.asarray(self.canvas.buffer_rgba())[:height, :width, :3].copy()
+
+
+def _write_gif(path: Path, frames: Iterator[np.ndarray], fps: int) -> None:
+    """All frames share one palette and are not dithered: no flicker, and a small file."""
+    from PIL import Image
+
+    pictures = [Image.fromarray(frame) for frame in frames]
+    sheet = Image.new("RGB", (pictures[0].width, pictures[0].height * 6))
+    for row, i in enumerate(np.linspace(0, len(pictures) - 1, 6).astype(int)):
+        sheet.paste(pictures[i], (0, row * pictures[0].height))
+    swatch = np.array([_rgb(colour) for colour in style.STATE_COLOURS.values()], dtype=np.uint8)
+    sheet.paste(Image.fromarray(np.repeat(np.repeat(swatch[None], 40, axis=0), 40, axis=1)), (0, 0))
+    palette = sheet.quantize(_COLOURS, dither=Image.Dither.NONE)
+    entries = np.array(palette.getpalette()).reshape(-1, 3)
+    for colour in swatch:  # white and the states' colours exactly, not the mean of their neighbourhood
+        distance = np.abs(entries - colour.astype(int)).sum(axis=1)
+        entries[distance <= max(12, distance.min())] = colour
+    palette.putpalette(entries.ravel().tolist())
+    first, *rest = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
+    first.save(
+        path, format="GIF", save_all=True, append_images=rest, duration=round(1000 / fps), loop=0, optimize=False,
+        comment=style.SIGNATURE.encode(),
+    )  # fmt: skip
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: int, size: tuple[int, int]) -> None:
+    import subprocess
+
+    command = [
+        "ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}",
+        "-r", str(fps), "-i", "-", "-an", "-pix_fmt", "yuv420p", "-metadata", f"comment={style.SIGNATURE}", str(path),
+    ]  # fmt: skip
+    encoder = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert encoder.stdin is not None and encoder.stderr is not None
+    try:
+        for frame in frames:
+            encoder.stdin.write(frame.tobytes())
+    except BrokenPipeError:
+        pass  # ffmpeg says why, below
+    encoder.stdin.close()
+    message = encoder.stderr.read().decode(errors="replace")
+    if encoder.wait() != 0:
+        raise RuntimeError(f"ffmpeg could not write {path.name}: {message.strip() or 'no reason given'}")
+
+
+@contextmanager
+def _progress(wanted: bool | None, total: int) -> Iterator[Any]:
+    if not (sys.stderr.isatty() if wanted is None else wanted):
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("film", total=total)
+        yield lambda: bar.advance(task)

@@ -1,0 +1,169 @@
+"""One look for all figures: fonts, colours that colour-blind readers can tell apart, labels, and export."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from stickslip._version import __version__
+from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK
+
+SIGNATURE = f"Drawn by stickslip {__version__}"
+FORMATS = ("png", "svg", "pdf")
+
+INK, GREY, FAINT, PAPER = "#22272E", "#6B7280", "#E4E7EB", "#FFFFFF"
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito, 2008
+STATE_COLOURS = {
+    OPEN: PAPER,
+    STICK: "#0072B2",
+    SLIP_PLUS: "#E69F00",
+    SLIP_MINUS: "#CC79A7",
+    IMPACT: "#D55E00",
+    CLOSED: "#009E73",
+}
+
+_LOOK = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on every machine
+    "font.size": 8.5,
+    "mathtext.fontset": "dejavusans",
+    "text.color": INK,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9.0,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GREY,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.use_mathtext": True,
+    "axes.formatter.limits": (-3, 4),
+    "axes.prop_cycle": mpl.cycler(color=SERIES),
+    "axes.xmargin": 0.0,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.6,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "lines.linewidth": 1.2,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "legend.handlelength": 1.6,
+    "figure.facecolor": PAPER,
+    "hatch.linewidth": 0.5,
+    "svg.hashsalt": "stickslip",  # the same run gives the same file
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Everything drawn inside has the package's look."""
+    with mpl.rc_context({**mpl.rcParamsDefault, "backend": mpl.rcParams["backend"], **_LOOK}):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure [inch] that needs no window and no clean-up."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Figure, path: str | Path, *, title: str = "", dpi: int = 200) -> Path:
+    """Write a figure as PNG, SVG or PDF, by its suffix, signed so that we know it as ours."""
+    path = Path(path)
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise ValueError(f"a figure's file must end in {', '.join('.' + f for f in FORMATS)}, got {path.name!r}.")
+    metadata: dict[str, Any] = {
+        "png": {"Software": SIGNATURE, "Title": title},
+        "svg": {"Creator": SIGNATURE, "Title": title, "Date": None},
+        "pdf": {"Creator": SIGNATURE, "Title": title, "CreationDate": None},
+    }[kind]
+    with look():
+        figure.savefig(path, format=kind, dpi=dpi, metadata=metadata)
+    return path
+
+
+def is_ours(path: str | Path) -> bool:
+    """Whether a picture or film was written by this package, in whatever version."""
+    return b"Drawn by stickslip" in Path(path).read_bytes()
+
+
+_GREEK = ("phi", "theta", "psi", "alpha", "beta", "gamma", "omega", "delta", "xi")
+
+
+def symbol(name: str) -> str:
+    """A quantity's name as mathematics: phi_M becomes $\\varphi_{M}$, whole words stay words."""
+
+    def tex(part: str) -> str:
+        if part == "phi":
+            return r"\varphi"
+        return f"\\{part}" if part in _GREEK else part
+
+    head, *tail = name.split("_")
+    if not (len(head) <= 2 or head in _GREEK):
+        return name.replace("_", " ")
+    below = ",".join(tex(part) for part in tail)
+    return f"${tex(head)}_{{{below}}}$" if below else f"${tex(head)}$"
+
+
+def unit_text(unit: str) -> str:
+    """A unit for a label: m/s^2 becomes m/s²."""
+    return re.sub(r"\^(\d)", lambda match: "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(match[1])], unit)
+
+
+def prefix(values: np.ndarray, unit: str) -> tuple[float, str]:
+    """Factor and unit that bring values between 1 and 1000: (1e3, "mJ") for some thousandths of a joule."""
+    largest = np.nanmax(np.abs(values), initial=0.0)
+    for power, letter in ((0, ""), (3, "m"), (6, "µ"), (9, "n")):
+        if largest * 10.0**power >= 1.0 or largest == 0.0:
+            return 10.0**power, letter + unit
+    return 1.0, unit
+
+
+def axis_label(names: str | tuple[str, ...], units: Mapping[str, str]) -> str:
+    """Label of an axis that shows one or several quantities of the same unit."""
+    names = (names,) if isinstance(names, str) else names
+    unit = units.get(names[0], "")
+    return ", ".join(symbol(name) for name in names) + (f" [{unit_text(unit)}]" if unit else "")
+
+
+def caption(figure: Figure, text: str) -> None:
+    """A small grey line at the foot of the figure."""
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=6.8, color=GREY, linespacing=1.5)
+
+
+def thin(t: np.ndarray, *series: np.ndarray, points: int = 4000) -> tuple[np.ndarray, ...]:
+    """Fewer records with the same picture: extremes of every series in each of `points` intervals are kept."""
+    if len(t) <= 2 * points:
+        return (t, *series)
+    edges = np.linspace(0, len(t), points // (2 * len(series)) + 2).astype(int)
+    keep = {0, len(t) - 1}
+    for start, stop in pairwise(edges):
+        for values in series:
+            part = values[start:stop]
+            keep |= {start + int(np.argmin(part)), start + int(np.argmax(part))}
+    rows = np.array(sorted(keep))
+    return (t[rows], *(values[rows] for values in series))
+
+
+def panel(ax: Axes, title: str = "", x: str = "", y: str = "") -> None:
+    """Title and labels in one line."""
+    ax.set_title(title)
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)

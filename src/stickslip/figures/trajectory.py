@@ -1,0 +1,113 @@
+"""The default figure of a run: coordinates, velocities, contact states and energies over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from stickslip.figures import mechanism, ribbon, style
+from stickslip.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from stickslip.library.scenario import Scenario
+
+
+def plot(trajectory: Trajectory, scenario: Scenario | None = None) -> Figure:
+    """Return the figure of a run.
+
+    Coordinates stand left, their velocities right, quantities of equal unit together; below them the states of the
+    contacts and the energies.  With a scenario the figure carries its title and the mechanism in its first state.
+    """
+    groups = _by_unit(trajectory)
+    drawing = None if scenario is None else scenario.drawing
+    contacts = len(trajectory.contact_names)
+    heights = [1.5] * len(groups) + ([0.42 + 0.24 * contacts] if contacts else []) + [1.5]
+    columns = [1.0, 1.0] if drawing is None else [0.72, 1.0, 1.0]
+    with style.look():
+        figure = style.new_figure(3.9 * sum(columns), sum(heights) + 0.45 * len(heights) + 0.7)
+        grid = figure.add_gridspec(len(heights), len(columns), height_ratios=heights, width_ratios=columns)
+        first = len(columns) - 2
+        top: Axes | None = None
+        for row, indices in enumerate(groups):
+            for column, (names, values) in enumerate(
+                ((trajectory.coordinate_names, trajectory.q), (trajectory.velocity_names, trajectory.u))
+            ):
+                ax = figure.add_subplot(grid[row, first + column], sharex=top)
+                top = top or ax
+                _histories(ax, trajectory, tuple(names[i] for i in indices), values[:, indices])
+                if row == len(groups) - 1:
+                    ax.set_xlabel("t [s]")
+                else:
+                    ax.tick_params(labelbottom=False)
+        assert top is not None
+        if contacts:
+            ax = figure.add_subplot(grid[len(groups), first:], sharex=top)
+            states = ribbon.draw(ax, trajectory)
+            ax.set_title("contacts")
+            if states:
+                ax.legend(
+                    handles=ribbon.legend(states), loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(states),
+                    borderaxespad=0.2, columnspacing=1.2,
+                )  # fmt: skip
+            ax.tick_params(labelbottom=False)
+        _energies(figure.add_subplot(grid[-1, first:], sharex=top), trajectory)
+        top.set_xlim(trajectory.t[0], max(trajectory.t[-1], np.nextafter(trajectory.t[0], np.inf)))
+        if drawing is not None:
+            ax = figure.add_subplot(grid[:, 0])
+            some = np.linspace(0, len(trajectory) - 1, min(len(trajectory), 60)).astype(int)
+            box = drawing.fit(trajectory.q[some], trajectory.t[some], trajectory.parameters)
+            aspect = float(np.clip((box[1] - box[0]) / (box[3] - box[2]), 0.5, 1.5))
+            mechanism.prepare(ax, mechanism.filled(box, aspect))
+            mechanism.draw(ax, drawing(trajectory.q[0], trajectory.t[0], trajectory.parameters))
+        title = trajectory.system_name if scenario is None else scenario.title
+        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        style.caption(figure, caption(trajectory, None if scenario is None else scenario.source))
+    return figure
+
+
+def caption(trajectory: Trajectory, source: str | None = None) -> str:
+    """Method, certificate and source of a run in two lines."""
+    c = trajectory.certificate
+    method = (
+        f"{trajectory.stepper}, {trajectory.solver} solver, {trajectory.engine} engine, "
+        f"Δt = {trajectory.dt:g} s, {trajectory.steps:,} steps"
+    )
+    proof = (
+        f"certificate: {c.failed_steps} failed steps, residual ≤ {c.max_residual:.1e}, "
+        f"penetration ≤ {c.max_penetration:.1e} m, energy gain per step ≤ {c.max_energy_gain:.1e} J"
+    )
+    status = "" if trajectory.complete else f"\n{trajectory.status}"
+    return f"{source + '. ' if source else ''}{method}\n{proof}{status}"
+
+
+def _by_unit(trajectory: Trajectory) -> list[list[int]]:
+    """Coordinate numbers that share a unit, and whose velocities do, in the order of the coordinates."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, names in enumerate(zip(trajectory.coordinate_names, trajectory.velocity_names, strict=True)):
+        key = (trajectory.units.get(names[0], ""), trajectory.units.get(names[1], ""))
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
+
+
+def _histories(ax: Axes, trajectory: Trajectory, names: tuple[str, ...], values: np.ndarray) -> None:
+    t, *series = style.thin(trajectory.t, *values.T)
+    for name, y in zip(names, series, strict=True):
+        ax.plot(t, y, label=style.symbol(name))
+    style.panel(ax, y=style.axis_label(names, trajectory.units))
+    if len(names) > 1:
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(names), borderaxespad=0.2)
+
+
+def _energies(ax: Axes, trajectory: Trajectory) -> None:
+    energy = trajectory.energy
+    t, kinetic, potential, total = style.thin(trajectory.t, energy.kinetic, energy.potential, energy.total)
+    factor, unit = style.prefix(np.concatenate([kinetic, potential]), "J")
+    ax.plot(t, factor * kinetic, color=style.SERIES[0], label="kinetic")
+    if np.isfinite(potential).any():
+        ax.plot(t, factor * potential, color=style.SERIES[4], label="potential")
+        ax.plot(t, factor * total, color=style.INK, label="total")
+    style.panel(ax, "energy", "t [s]", f"E [{unit}]")
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)
