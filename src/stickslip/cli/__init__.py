@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from stickslip._version import __version__
-from stickslip.cli import doctor
+from stickslip.cli import doctor, listing, reproduce, run, show
 
 _REQUEST_WRONG = 2
 _COMPUTATION_FAILED = 1
@@ -24,6 +24,10 @@ _INTERRUPTED = 130
 
 # In the order of `stickslip --help`.
 _COMMANDS: dict[str, Callable[..., Any]] = {
+    "list": listing.list_systems,
+    "run": run.run,
+    "show": show.show,
+    "reproduce": reproduce.reproduce,
     "doctor": doctor.doctor,
 }
 

@@ -37,25 +37,33 @@ TIE_TOLERANCE = 1e-12  # ratios closer than this are equal: the lexicographic ru
 @compiled
 def workspace(n: int) -> tuple:
     """Arrays that one solve of size n needs; give the same ones to many solves."""
+    return carve(n, np.empty((2 * n + 7) * n), np.empty(6 * n + 1, np.int64))
+
+
+@compiled(inline=True)
+def carve(n: int, floats: np.ndarray, integers: np.ndarray) -> tuple:
+    """The workspace as parts of two arrays of at least (2 n + 7) n and 6 n + 1 entries."""
+    f = floats[n * (2 * n + 1) :]
+    i = integers[n + 1 :]
     return (
-        np.empty((n, n + 1)),  # D, dictionary
-        np.empty(n),  # r, its right-hand side
-        np.empty(n, np.int64),  # basic variables, one a row
-        np.empty(n + 1, np.int64),  # nonbasic variables, one a column
-        np.empty(n, np.int64),  # row of y_j, -1 when nonbasic
-        np.empty(n, np.int64),  # column of y_j, -1 when basic
-        np.empty(n),  # R
-        np.empty(n),  # C
-        np.empty((n, n)),  # F, factors
-        np.empty(n, np.int64),  # pivots of F
-        np.empty(n),  # v
-        np.empty(n),  # trial
-        np.empty(n, np.int64),  # active
-        np.empty(n),  # row scale, then the trial's y
+        floats[: n * (n + 1)].reshape((n, n + 1)),  # D, dictionary
+        f[:n],  # r, its right-hand side
+        i[:n],  # basic variables, one a row
+        integers[: n + 1],  # nonbasic variables, one a column
+        i[n : 2 * n],  # row of y_j, -1 when nonbasic
+        i[2 * n : 3 * n],  # column of y_j, -1 when basic
+        f[n : 2 * n],  # R
+        f[2 * n : 3 * n],  # C
+        floats[n * (n + 1) : n * (2 * n + 1)].reshape((n, n)),  # F, factors
+        i[3 * n : 4 * n],  # pivots of F
+        f[3 * n : 4 * n],  # v
+        f[4 * n : 5 * n],  # trial
+        i[4 * n : 5 * n],  # active
+        f[5 * n : 6 * n],  # row scale, then the trial's y
     )
 
 
-@compiled
+@compiled(inline=True)
 def scale(A: np.ndarray, b: np.ndarray, D: np.ndarray, r: np.ndarray, R: np.ndarray, C: np.ndarray) -> float:
     """D = R A C with row and column maxima of 1, r = R b / max|R b|; return max|R b|."""
     n = b.shape[0]
@@ -87,7 +95,7 @@ def scale(A: np.ndarray, b: np.ndarray, D: np.ndarray, r: np.ndarray, R: np.ndar
     return largest
 
 
-@compiled
+@compiled(inline=True)
 def exchange(n: int, D: np.ndarray, r: np.ndarray, row: int, col: int, pivot_row: np.ndarray) -> None:
     """Swap the basic variable of `row` with the nonbasic one of `col` in basic = r + D nonbasic.
 
@@ -140,7 +148,7 @@ def lexicographically_smaller(
     return False
 
 
-@compiled
+@compiled(inline=True)
 def leaving_row(
     n: int,
     D: np.ndarray,

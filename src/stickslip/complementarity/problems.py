@@ -71,6 +71,8 @@ def checked_problem(A: Any, b: Any, stack: bool = False) -> tuple[np.ndarray, np
 
 
 def checked_tolerance(tol: Any) -> float:
+    if type(tol) is float and 0.0 < tol < 1.0:
+        return tol
     if isinstance(tol, (int, float, np.floating, np.integer)) and 0.0 < float(tol) < 1.0:
         return float(tol)
     raise ValueError(f"tol must be a number between 0 and 1 (relative, 1e-10 is usual), got {tol!r}.")

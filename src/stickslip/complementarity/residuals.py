@@ -27,7 +27,28 @@ EPSILON = float(np.finfo(np.float64).eps)
 _NO_FREE = np.zeros(0, np.bool_)
 
 
+@compiled(inline=True)
+def largest_entry(A: np.ndarray, i: int, n: int) -> float:
+    """max_j |a_ij|."""
+    largest = 0.0
+    for j in range(n):
+        largest = max(largest, abs(A[i, j]))
+    return largest
+
+
 @compiled
+def right_hand_size(A: np.ndarray, b: np.ndarray) -> float:
+    """max_i |b_i| / max_j |a_ij|: the size of b in the units of x."""
+    n = b.shape[0]
+    beta = 0.0
+    for i in range(n):
+        largest = largest_entry(A, i, n)
+        if largest > 0.0:
+            beta = max(beta, abs(b[i]) / largest)
+    return beta
+
+
+@compiled(reorder_sums=True)
 def mlcp_residual(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
     """Write y = A x + b into `y` and return the scaled residual of x; inf where a sign or a value is impossible.
 
@@ -35,14 +56,7 @@ def mlcp_residual(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray,
     """
     n = b.shape[0]
     mixed = free.shape[0] > 0
-    beta = 0.0
-    for i in range(n):
-        largest = 0.0
-        for j in range(n):
-            largest = max(largest, abs(A[i, j]))
-        y[i] = largest
-        if largest > 0.0:
-            beta = max(beta, abs(b[i]) / largest)
+    beta = -1.0  # not known yet: seldom needed
     worst = 0.0
     for i in range(n):
         equation = mixed and free[i]
@@ -50,16 +64,19 @@ def mlcp_residual(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray,
             return np.inf
         value = b[i]
         size = abs(b[i])
-        limit = AMPLIFICATION * beta * y[i]
         for j in range(n):
             term = A[i, j] * x[j]
             value += term
             size += abs(term)
         y[i] = value
         defect = abs(value) if (equation or x[i] != 0.0) else -value
-        if size > limit and size > abs(b[i]):
-            defect = max(defect, 0.0) + EPSILON * size
-            size = max(limit, abs(b[i]))
+        if size > AMPLIFICATION * abs(b[i]):  # beta_i is at least |b_i|
+            if beta < 0.0:
+                beta = right_hand_size(A, b)
+            limit = AMPLIFICATION * beta * largest_entry(A, i, n)
+            if size > limit:
+                defect = max(defect, 0.0) + EPSILON * size
+                size = max(limit, abs(b[i]))
         if defect > worst * size:
             worst = defect / size
         elif not (defect <= worst * size):  # NaN or overflow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,32 +89,36 @@ def solve_lcp(
     n = M.shape[-1]
     if method == "enumerate":
         _check_enumerable(n)
-    limit = checked_count(max_iterations, "max_iterations", _default_limit(method, n))
+    limit = _default_limit(method, n)
+    if max_iterations is not None:
+        limit = checked_count(max_iterations, "max_iterations", limit)
     if M.ndim == 3:
         if x0 is not None:
             raise ValueError("x0 is for single problems; a stack of shape (k, n, n) starts every problem at zero.")
         return _solve_stack(M, v, method, tolerance, limit)
-    start = np.maximum(0.0, checked_start(x0, n))
+    if x0 is not None:
+        x0 = np.maximum(0.0, checked_start(x0, n))
     if n == 0:
         return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, method)
+    if method == "auto":
+        return _by_auto(M, v, tolerance, limit)
     if method == "lemke":
         return _by_lemke(M, v, tolerance, limit)
     if method == "enumerate":
         return _by_enumeration(M, v, tolerance)
+    start = np.zeros(n) if x0 is None else x0
     if method == "pgs":
         x, y = start, np.empty(n)
         code, count, residual = gauss_seidel.projected_gauss_seidel(
             M, v, x, y, lemke_method.workspace(n), limit, tolerance
         )
         return _solution("pgs", x, y, code, count, residual)
-    if method == "newton":
-        first = _by_newton(M, v, tolerance, limit, start)
-        if first.solved:
-            return first
-        second = _by_lemke(M, v, tolerance, _default_limit("lemke", n))
-        note = f"Newton's method stalled at residual {first.residual:.1e}; {second.status}"
-        return _replaced(second, note) if second.solved or second.proof is not None else first
-    return _by_auto(M, v, tolerance, limit)
+    first = _by_newton(M, v, tolerance, limit, start)
+    if first.solved:
+        return first
+    second = _by_lemke(M, v, tolerance, _default_limit("lemke", n))
+    note = f"Newton's method stalled at residual {first.residual:.1e}; {second.status}"
+    return replace(second, status=note) if second.solved or second.proof is not None else first
 
 
 def enumerate_lcp(A: Any, b: Any, *, tol: float = 1e-10) -> list[LCPSolution]:
@@ -179,8 +185,11 @@ def classify_matrix(A: Any, *, tol: float = 0.0) -> matrices.MatrixClass:
     return matrices.classify(M, float(tol))
 
 
+_LIMITS = {"pgs": 10_000, "newton": 100}
+
+
 def _default_limit(method: str, n: int) -> int:
-    return {"pgs": 10_000, "newton": 100}.get(method, 50 * n + 200)
+    return _LIMITS.get(method, 50 * n + 200)
 
 
 def _check_enumerable(n: int) -> None:
@@ -202,24 +211,69 @@ def _solution(method: str, x: np.ndarray, y: np.ndarray, code: int, count: int, 
     return LCPSolution(x, y, solved, _sentence(method, code, count, residual), float(residual), int(count), method)
 
 
-def _replaced(solution: LCPSolution, status: str, **changes: Any) -> LCPSolution:
-    fields = {**solution.__dict__, "status": status, **changes}
-    return LCPSolution(**fields)
+class _Scratch(threading.local):
+    """Memory that one thread's small problems share: allocating it would take longer than solving them."""
+
+    largest = 100  # unknowns; 160 kB
+    floats = np.empty(0)
+    integers = np.empty(0, np.int64)
+
+    def __init__(self) -> None:
+        self.floats, self.integers = self.allocate(self.largest)
+
+    @staticmethod
+    def allocate(n: int) -> tuple[np.ndarray, np.ndarray]:
+        return np.empty((2 * n + 8) * n), np.empty(6 * n + 1, np.int64)
+
+
+_scratch = _Scratch()
+
+
+@compiled
+def _lemke_alone(
+    A: np.ndarray,
+    b: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    floats: np.ndarray,
+    integers: np.ndarray,
+    limit: int,
+    tol: float,
+) -> tuple:
+    """`lemke` with the workspace in two arrays: passing fourteen from Python takes a microsecond.
+
+    A ray is left in floats[:n].
+    """
+    n = b.shape[0]
+    ray = floats[:n]
+    code, count, residual = lemke_method.lemke(
+        A, b, x, y, ray, lemke_method.carve(n, floats[n:], integers), limit, tol
+    )
+    if code == 0:
+        make_complementary(x, y)
+    return code, count, residual
 
 
 def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
     n = len(b)
-    x, y, ray = np.empty(n), np.empty(n), np.zeros(n)
-    code, count, residual = lemke_method.lemke(A, b, x, y, ray, lemke_method.workspace(n), limit, tol)
+    x, y = np.empty(n), np.empty(n)
+    if n <= _Scratch.largest:
+        floats, integers = _scratch.floats, _scratch.integers
+    else:
+        floats, integers = _Scratch.allocate(n)
+    code, count, residual = _lemke_alone(A, b, x, y, floats, integers, limit, tol)
+    if code == lemke_method.SOLVED:
+        return LCPSolution(x, y, True, f"solved by lemke in {count} pivots", residual, count, "lemke")
     solution = _solution("lemke", x, y, code, count, residual)
     if code != lemke_method.RAY:
         return solution
+    ray = floats[:n].copy()
     proof = find_proof(A, b, ray)
     if proof is not None:
         status = f"no solution exists (proof returned); Lemke's path ended on a secondary ray after {count} pivots"
     else:
         status = solution.status + _advice(A)
-    return _replaced(solution, status, ray=ray, proof=proof)
+    return replace(solution, status=status, ray=ray, proof=proof)
 
 
 def _advice(A: np.ndarray) -> str:
@@ -246,7 +300,7 @@ def _by_enumeration(A: np.ndarray, b: np.ndarray, tol: float) -> LCPSolution:
     found, count, residual = enumerate_first(A, b, x, y, lemke_method.workspace(n), tol)
     code = lemke_method.SOLVED if found else NO_SUPPORT
     solution = _solution("enumerate", x, y, code, count, residual)
-    return solution if found else _replaced(solution, solution.status, proof=find_proof(A, b))
+    return solution if found else replace(solution, proof=find_proof(A, b))
 
 
 def _by_auto(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
@@ -260,7 +314,7 @@ def _by_auto(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolutio
             return second
     if n <= AUTO_ENUMERATION:
         third = _by_enumeration(A, b, tol)
-        return third if third.solved else _replaced(third, third.status, ray=first.ray)
+        return third if third.solved else replace(third, ray=first.ray)
     return first
 
 

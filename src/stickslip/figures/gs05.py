@@ -7,6 +7,7 @@ dynamics. Multibody System Dynamics 13 (2005). Figures 4 to 6; the same as figur
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -22,6 +23,7 @@ _DT = 1e-5
 _T_END = 3.0
 _SHOWN = 0.6  # seconds of the time histories: four cycles
 _JAM = "#DCE9F4"
+_DASHES, _DOTS = (0, (4, 3)), (0, (1.5, 1.5))
 _PHI_S0 = -0.2788  # the section of Table I
 
 
@@ -40,29 +42,23 @@ def fig6() -> PaperFigure:
     trajectory = _run()
     start, stop = last_cycle(trajectory)
     with style.look():
-        figure = style.new_figure(7.4, 3.9)
+        handles = [
+            Line2D([], [], color=style.SERIES[0], linewidth=1.6, label="limit cycle"),
+            Line2D([], [], color=style.SERIES[1], linewidth=1.2, linestyle=_DOTS, label="impact"),
+            Line2D([], [], color=style.INK, marker="o", markersize=4.5, linestyle="none", label="Table I"),
+            Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=_DASHES, label="a gap closes"),
+        ]
+        figure, axes = _page(4.4, handles)
         for ax, who, phi, omega in zip(
-            figure.subplots(1, 2), ("woodpecker", "sleeve"), ("phi_S", "phi_M"), ("omega_S", "omega_M"), strict=True
+            axes, ("woodpecker", "sleeve"), ("phi_S", "phi_M"), ("omega_S", "omega_M"), strict=True
         ):
             _portrait(ax, trajectory, phi, omega, start, stop)
             style.panel(ax, who, *(style.axis_label(name, trajectory.units) for name in (phi, omega)))
             _limits(ax, trajectory, phi, vertical=True)
-        handles = [
-            Line2D([], [], color=style.SERIES[0], linewidth=1.6, label="limit cycle"),
-            Line2D([], [], color=style.SERIES[1], linewidth=1.2, linestyle=(0, (1.5, 1.5)), label="impact"),
-            Line2D([], [], color="#C3C8CF", linewidth=0.8, label="on the way there"),
-            Line2D([], [], color=style.INK, marker="o", markersize=4, linestyle="none", label="Table I"),
-            Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=(0, (4, 3)), label="contact closes"),
-        ]
-        figure.legend(handles=handles, loc="outside upper right", ncols=5, columnspacing=1.3)
         period = trajectory.t[stop] - trajectory.t[start]
         drop = 1e3 * (trajectory["y"][start] - trajectory["y"][stop])
-        return _finish(
-            figure,
-            "Figure 6",
-            "Limit cycle of the woodpecker toy in the phase space",
-            f"cycle shown: period {period:.4f} s, drop {drop:.2f} mm",
-        )
+        title, note = "Limit cycle in the phase space", f"cycle shown: period {period:.4f} s, drop {drop:.2f} mm"
+        return _finish(figure, "Figure 6", title, note)
 
 
 @lru_cache(maxsize=1)
@@ -84,8 +80,13 @@ def _histories(number: str, who: str, phi: str, omega: str) -> PaperFigure:
     trajectory = _run()
     shown = trajectory.t <= _SHOWN * (1 + 1e-12)
     with style.look():
-        figure = style.new_figure(7.4, 3.1)
-        for ax, name in zip(figure.subplots(1, 2), (phi, omega), strict=True):
+        handles = [
+            Line2D([], [], color=style.SERIES[1], linewidth=0.9, label="beak strikes the pole"),
+            Patch(facecolor=_JAM, label="sleeve's lower edge on the pole"),
+            Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=_DASHES, label="a gap closes"),
+        ]
+        figure, axes = _page(3.5, handles)
+        for ax, name in zip(axes, (phi, omega), strict=True):
             _jamming(ax, trajectory, shown)
             t, y = style.thin(trajectory.t[shown], trajectory[name][shown])
             ax.plot(t, y, color=style.SERIES[0], label=style.symbol(name), zorder=3)
@@ -94,14 +95,18 @@ def _histories(number: str, who: str, phi: str, omega: str) -> PaperFigure:
             _beak_impacts(ax, trajectory)
             if name == phi:
                 _limits(ax, trajectory, phi, vertical=False)
-        handles = [
-            Patch(facecolor=_JAM, label="sleeve's lower edge on the pole"),
-            Line2D([], [], color=style.SERIES[1], linewidth=0.9, label="beak strikes"),
-            Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=(0, (4, 3)), label="contact closes"),
-        ]
-        figure.legend(handles=handles, loc="outside upper right", ncols=3, columnspacing=1.3)
         title = f"Time history of the {who}'s angular displacement and velocity"
         return _finish(figure, number, title, f"first {_SHOWN:g} s of {trajectory.t[-1]:g} s")
+
+
+def _page(height: float, handles: list[Any]) -> tuple[Figure, list[Axes]]:
+    """A figure with a legend across its head and two panels beneath."""
+    figure = style.new_figure(7.4, height)
+    grid = figure.add_gridspec(2, 2, height_ratios=[0.26, height - 1.2])
+    head = figure.add_subplot(grid[0, :])
+    head.set_axis_off()
+    head.legend(handles=handles, loc="center left", ncols=len(handles), borderaxespad=0.0, columnspacing=1.6)
+    return figure, [figure.add_subplot(grid[1, k]) for k in (0, 1)]
 
 
 def _jamming(ax: Axes, trajectory: Trajectory, shown: np.ndarray) -> None:
@@ -132,54 +137,38 @@ def _limits(ax: Axes, trajectory: Trajectory, phi: str, *, vertical: bool) -> No
         angles = {"lower edge": -play, "upper edge": play}
     for angle in angles.values():
         draw = ax.axvline if vertical else ax.axhline
-        draw(angle, color=style.GREY, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+        draw(angle, color=style.GREY, linewidth=0.8, linestyle=_DASHES, zorder=1)
 
 
 def _portrait(ax: Axes, trajectory: Trajectory, phi: str, omega: str, start: int, stop: int) -> None:
     x, y = trajectory[phi], trajectory[omega]
     jumps = np.searchsorted(trajectory.t, trajectory.impacts()["time"] - 0.5 * trajectory.dt)
-    before = _rows(0, start, jumps)
-    ax.plot(x[before], y[before], color="#C3C8CF", linewidth=0.5, zorder=2, label="transient")
-    rows = _rows(start, stop, jumps)
-    smooth_y = y[rows].copy()
-    jumped = np.isin(rows, jumps)
-    # nan where the velocity jumps: the line is interrupted, and a dotted one says what the impact did
-    xs, ys = np.insert(x[rows], np.flatnonzero(jumped), np.nan), np.insert(smooth_y, np.flatnonzero(jumped), np.nan)
-    ax.plot(xs, ys, color=style.SERIES[0], linewidth=1.6, zorder=4, label="limit cycle")
-    for k in jumps[(jumps > start) & (jumps <= stop)]:
-        ax.plot(
-            x[k - 1 : k + 1],
-            y[k - 1 : k + 1],
-            color=style.SERIES[1],
-            linewidth=1.2,
-            linestyle=(0, (1.5, 1.5)),
-            zorder=4,
-        )
-    ax.plot(x[0], y[0], color=style.INK, marker="o", markersize=4, linestyle="none", zorder=5, label="Table I")
-    ax.margins(x=0.05)
-    _arrows(ax, x[start:stop], y[start:stop])
-
-
-def _rows(start: int, stop: int, jumps: np.ndarray, every: int = 20) -> np.ndarray:
-    """Records to draw: every 20th, and both sides of each jump."""
     mine = jumps[(jumps > start) & (jumps <= stop)]
-    return np.unique(np.concatenate([np.arange(start, stop + 1, every), [stop], mine - 1, mine]))
+    rows = np.unique(np.concatenate([np.arange(start, stop + 1, 20), [stop], mine - 1, mine]))
+    # nan where the velocity jumps: the line is interrupted, and a dotted one says what the impact did
+    gaps = np.flatnonzero(np.isin(rows, mine))
+    ax.plot(
+        np.insert(x[rows], gaps, np.nan), np.insert(y[rows], gaps, np.nan), color=style.SERIES[0], linewidth=1.6,
+        zorder=4, label="limit cycle",
+    )  # fmt: skip
+    for k in mine:
+        ax.plot(x[k - 1 : k + 1], y[k - 1 : k + 1], color=style.SERIES[1], linewidth=1.2, linestyle=_DOTS, zorder=3)
+    ax.plot(x[0], y[0], color=style.INK, marker="o", markersize=4.5, linestyle="none", zorder=6, label="Table I")
+    ax.margins(x=0.05)
+    _arrows(ax, x[start : stop + 1], y[start : stop + 1], mine - start)
 
 
-def _arrows(ax: Axes, x: np.ndarray, y: np.ndarray, count: int = 4) -> None:
-    """Arrow heads along the curve, evenly by its length on paper."""
-    size = np.array([np.ptp(x), np.ptp(y)])
-    length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x) / size[0], np.diff(y) / size[1]))])
+def _arrows(ax: Axes, x: np.ndarray, y: np.ndarray, jumps: np.ndarray, count: int = 5) -> None:
+    """Arrow heads along the smooth parts of the curve, evenly by its length on paper."""
+    pieces = np.hypot(np.diff(x) / np.ptp(x), np.diff(y) / np.ptp(y))
+    pieces[jumps - 1] = 0.0
+    length = np.concatenate([[0.0], np.cumsum(pieces)])
     for fraction in (np.arange(count) + 0.5) / count:
-        k = int(np.searchsorted(length, fraction * length[-1]))
-        ahead = min(len(x) - 1, int(np.searchsorted(length, length[k] + 0.004)))
-        ax.annotate(
-            "",
-            (x[ahead], y[ahead]),
-            (x[k], y[k]),
-            arrowprops={"arrowstyle": "-|>", "color": style.SERIES[0], "linewidth": 0.0, "mutation_scale": 11},
-            zorder=5,
-        )
+        k, ahead = (int(np.searchsorted(length, fraction * length[-1] + shift)) for shift in (-0.015, 0.015))
+        if ((jumps > k) & (jumps <= ahead)).any():
+            continue
+        arrow = {"arrowstyle": "-|>", "color": style.SERIES[0], "linewidth": 0.0, "mutation_scale": 13}
+        ax.annotate("", (x[ahead], y[ahead]), (x[k], y[k]), arrowprops=arrow, zorder=5)
 
 
 def _finish(figure: Figure, number: str, title: str, note: str) -> PaperFigure:
@@ -191,7 +180,7 @@ def _finish(figure: Figure, number: str, title: str, note: str) -> PaperFigure:
         figure,
         f"Table I (μ = {p['friction']:g}, $\\varepsilon_{{N1}}$ = {p['restitution_normal']:g}, "
         f"$\\varepsilon_{{N2,3}}$ = {p['restitution_sleeve']:g}, $\\varepsilon_T$ = {p['restitution_tangential']:g}); "
-        f"Moreau's midpoint rule, Δt = {trajectory.dt:g} s, {trajectory.steps:,} steps; {note}\n"
+        f"Moreau's midpoint rule, Δt = {style.number(trajectory.dt)} s, {trajectory.steps:,} steps; {note}\n"
         f"certificate: {c.failed_steps} failed steps, residual ≤ {c.max_residual:.1e}, penetration ≤ "
         f"{c.max_penetration:.1e} m, energy gain per step ≤ {c.max_energy_gain:.1e} J, LCP size ≤ {c.max_lcp_size}",
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -31,7 +32,7 @@ STATE_COLOURS = {
     CLOSED: "#009E73",
 }
 
-_LOOK = {
+_LOOK: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on every machine
     "font.size": 8.5,
     "mathtext.fontset": "dejavusans",
@@ -49,7 +50,7 @@ _LOOK = {
     "axes.axisbelow": True,
     "axes.formatter.use_mathtext": True,
     "axes.formatter.limits": (-3, 4),
-    "axes.prop_cycle": mpl.cycler(color=SERIES),
+    "axes.prop_cycle": cycler(color=SERIES),
     "axes.xmargin": 0.0,
     "grid.color": FAINT,
     "grid.linewidth": 0.6,
@@ -89,13 +90,13 @@ def save(figure: Figure, path: str | Path, *, title: str = "", dpi: int = 200) -
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise ValueError(f"a figure's file must end in {', '.join('.' + f for f in FORMATS)}, got {path.name!r}.")
-    metadata: dict[str, Any] = {
+    metadata: dict[str, dict[str, Any]] = {
         "png": {"Software": SIGNATURE, "Title": title},
         "svg": {"Creator": SIGNATURE, "Title": title, "Date": None},
         "pdf": {"Creator": SIGNATURE, "Title": title, "CreationDate": None},
-    }[kind]
+    }
     with look():
-        figure.savefig(path, format=kind, dpi=dpi, metadata=metadata)
+        figure.savefig(path, format=kind, dpi=dpi, metadata=metadata[kind])
     return path
 
 
@@ -125,6 +126,11 @@ def symbol(name: str) -> str:
 def unit_text(unit: str) -> str:
     """A unit for a label: m/s^2 becomes m/s²."""
     return re.sub(r"\^(\d)", lambda match: "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(match[1])], unit)
+
+
+def number(value: float) -> str:
+    """A number as people write it: 1e-5 rather than 1e-05."""
+    return re.sub(r"e([+-])0*(\d)", lambda match: f"e{match[1].replace('+', '')}{match[2]}", f"{value:g}")
 
 
 def prefix(values: np.ndarray, unit: str) -> tuple[float, str]:

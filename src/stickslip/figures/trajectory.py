@@ -61,6 +61,7 @@ def plot(trajectory: Trajectory, scenario: Scenario | None = None) -> Figure:
             box = drawing.fit(trajectory.q[some], trajectory.t[some], trajectory.parameters)
             aspect = float(np.clip((box[1] - box[0]) / (box[3] - box[2]), 0.5, 1.5))
             mechanism.prepare(ax, mechanism.filled(box, aspect))
+            ax.set_anchor("N")
             mechanism.draw(ax, drawing(trajectory.q[0], trajectory.t[0], trajectory.parameters))
         title = trajectory.system_name if scenario is None else scenario.title
         figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
@@ -73,7 +74,7 @@ def caption(trajectory: Trajectory, source: str | None = None) -> str:
     c = trajectory.certificate
     method = (
         f"{trajectory.stepper}, {trajectory.solver} solver, {trajectory.engine} engine, "
-        f"Δt = {trajectory.dt:g} s, {trajectory.steps:,} steps"
+        f"Δt = {style.number(trajectory.dt)} s, {trajectory.steps:,} steps"
     )
     proof = (
         f"certificate: {c.failed_steps} failed steps, residual ≤ {c.max_residual:.1e}, "

@@ -4,7 +4,8 @@
 streamed run and `Trajectory.to_xarray()` look the same.
 
 The files use the HDF5 1.10 format with checksummed metadata and data blocks: a damaged file is an error, not a slightly
-different motion. Nothing in them is executed, and nothing is pickled.
+different motion. Texts have a fixed length, because HDF5 keeps those of variable length without a checksum, and takes
+a damaged length for the truth. Nothing in the files is executed, and nothing is pickled.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
 import os
 import secrets
 import stat
@@ -43,7 +45,7 @@ FORMAT_VERSION = 1
 
 class _Variable(NamedTuple):
     dimensions: tuple[str, ...]
-    dtype: str  # NumPy's, or "str"
+    dtype: str
     attributes: dict[str, Any]
     labels: str  # the auxiliary coordinate that goes with it, named in the file as CF asks
 
@@ -54,12 +56,12 @@ def _variable(dimensions: str, dtype: str, long_name: str, units: str = "", labe
 
 
 _LABELS = {
-    "coordinate": _variable("coordinate", "str", "name of the coordinate"),
-    "velocity": _variable("velocity", "str", "name of the velocity"),
-    "contact": _variable("contact", "str", "name of the contact"),
-    "coordinate_units": _variable("coordinate", "str", "unit of the coordinate"),
-    "velocity_units": _variable("velocity", "str", "unit of the velocity"),
-    "contact_kind": _variable("contact", "str", f"kind of the contact: {', '.join(KIND_NAMES)}"),
+    "coordinate_units": _variable("coordinate", "S1", "unit of the coordinate"),
+    "velocity_units": _variable("velocity", "S1", "unit of the velocity"),
+    "contact_kind": _variable("contact", "S1", f"kind of the contact: {', '.join(KIND_NAMES)}"),
+    "coordinate": _variable("coordinate", "S1", "name of the coordinate"),
+    "velocity": _variable("velocity", "S1", "name of the velocity"),
+    "contact": _variable("contact", "S1", "name of the contact"),
 }
 _RECORDS = {
     "time": _variable("time", "<f8", "time", "s"),
@@ -91,7 +93,8 @@ _IMPACTS = {
     "impact_tangential_velocity_before": _variable("impact", "<f8", "tangential velocity before the impact", "m/s"),
     "impact_tangential_velocity_after": _variable("impact", "<f8", "tangential velocity after the impact", "m/s"),
 }
-_LAYOUT = {**_LABELS, **_RECORDS, **_IMPACTS}
+# Names last: once h5netcdf has the names of a dimension without entries, it adds no further variable along it.
+_LAYOUT = {**_RECORDS, **_IMPACTS, **_LABELS}
 
 
 def _labels(trajectory: Trajectory) -> dict[str, list[str]]:
@@ -275,25 +278,21 @@ class StreamWriter:
             rdcc_nbytes=2 * _CHUNK_BYTES,
         )
         # h5netcdf lays out dimensions and variables as netCDF wants them; from then on plain HDF5 appends the rows.
-        netcdf = h5netcdf.File(self._file, "w")
-        netcdf.dimensions = {**sizes, "time": None, "impact": None}
-        for name, variable in _LAYOUT.items():
-            table = variable.dimensions[0]
-            if variable.dtype == "str":
-                created = netcdf.create_variable(name, variable.dimensions, h5py.string_dtype())
-                if labels[name]:
-                    created[...] = np.array(labels[name], dtype=object)
-            else:
-                width = tuple(max(1, sizes[dimension]) for dimension in variable.dimensions[1:])
-                created = netcdf.create_variable(
-                    name, variable.dimensions, variable.dtype, chunks=(self._chunk_rows[table], *width), fletcher32=True
-                )
-                self._row_bytes[table] += int(np.dtype(variable.dtype).itemsize * np.prod(width, dtype=int))
-            for key, value in variable.attributes.items():
-                created.attrs[key] = value
-            if variable.labels:
-                created.attrs["coordinates"] = variable.labels
-        netcdf.close()
+        with contextlib.closing(h5netcdf.File(self._file, "w")) as netcdf:
+            netcdf.dimensions = {**sizes, "time": None, "impact": None}
+            for name, variable in _LAYOUT.items():
+                if name in _LABELS:
+                    _create_labels(netcdf, name, labels[name])
+                    _write_attribute(self._file[name], "_Encoding", "utf-8")
+                else:
+                    table, *others = variable.dimensions
+                    chunk = (self._chunk_rows[table], *(max(1, sizes[dimension]) for dimension in others))
+                    netcdf.create_variable(name, variable.dimensions, variable.dtype, chunks=chunk, fletcher32=True)
+                    self._row_bytes[table] += np.dtype(variable.dtype).itemsize * math.prod(chunk[1:])
+                for key, value in variable.attributes.items():
+                    _write_attribute(self._file[name], key, value)
+                if variable.labels:
+                    _write_attribute(self._file[name], "coordinates", variable.labels)
         self._write_attributes(self._header)  # what cannot be written shows now, not after the run
         # Held open, so that a chunk filled by several small blocks is written once.
         self._variables = {name: self._file[name] for name in (*_RECORDS, *_IMPACTS, "impact")}
@@ -410,10 +409,7 @@ class StreamWriter:
 
     def _write_attributes(self, run: Trajectory) -> None:
         for key, value in _attributes(run).items():
-            if isinstance(value, str):
-                self._file.attrs[key] = value.replace("\0", "")  # the one character HDF5 cannot store
-            else:
-                self._file.attrs[key] = np.atleast_1d(value)  # numbers are arrays of one element in netCDF
+            _write_attribute(self._file, key, value)
 
     def _room(self, table: str, rows: int) -> int:
         """Bytes the file can take when `table` has `rows` rows, whatever HDF5 still holds back."""
@@ -475,6 +471,27 @@ class StreamWriter:
         sync_folder(self._target.parent)
 
 
+def _create_labels(netcdf: Any, name: str, labels: list[str]) -> None:
+    """Write texts as netCDF has always done: an array of characters, padded."""
+    encoded = [label.encode("utf-8", "surrogatepass") for label in labels]
+    length = max(map(len, encoded), default=0) or 1
+    if f"string{length}" not in netcdf.dimensions:
+        netcdf.dimensions[f"string{length}"] = length
+    dimensions = (*_LABELS[name].dimensions, f"string{length}")
+    created = netcdf.create_variable(name, dimensions, "S1", chunks=(max(1, len(labels)), length), fletcher32=True)
+    if labels:
+        created[...] = np.array(encoded, dtype=f"S{length}").view("S1").reshape(len(labels), length)
+
+
+def _write_attribute(owner: Any, key: str, value: Any) -> None:
+    if isinstance(value, str):
+        text = value.encode("utf-8", "surrogatepass")
+        # At least two bytes: h5netcdf takes one for a character array.
+        owner.attrs[key] = np.array(text, dtype=h5py.string_dtype("utf-8", max(2, len(text))))
+    else:
+        owner.attrs[key] = np.atleast_1d(value)  # netCDF has no scalar attributes
+
+
 def _require_free(path: Path, target: Path, overwrite: bool) -> None:
     """Raise unless `path`, which leads to `target`, may be written."""
     folder = target.parent
@@ -516,7 +533,7 @@ def is_trajectory(path: str | Path) -> bool:
         if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for ever
             return False
         with h5py.File(path, "r") as file:
-            return bool(file.attrs.get("stickslip_format") == FORMAT)
+            return _text(file.attrs["stickslip_format"]) == FORMAT
     except Exception:
         return False
 
@@ -552,13 +569,13 @@ def load(path: str | Path) -> Trajectory:
 
 
 def _check_format(path: Path, file: Any) -> None:
-    found = file.attrs.get("stickslip_format")
+    found = _text(file.attrs.get("stickslip_format", ""))
     if found != FORMAT:
-        what = "its attribute stickslip_format is missing" if found is None else f"it holds a {found}"
+        what = f"it holds a {found}" if found else "its attribute stickslip_format is missing"
         raise _NotLoadable(f"{path} is not a stickslip trajectory ({what}); try xarray.open_dataset to look at it.")
     version = int(_number(file.attrs["stickslip_format_version"]))
     if version > FORMAT_VERSION:
-        writer = file.attrs.get("stickslip_version")
+        writer = _text(file.attrs.get("stickslip_version", "?"))
         raise _NotLoadable(
             f"{path} has format version {version}, written by stickslip {writer}, and stickslip {__version__} reads "
             f"versions up to {FORMAT_VERSION}; update stickslip."
@@ -569,7 +586,7 @@ def _read_trajectory(file: Any) -> Trajectory:
     sizes: dict[str, int] = {}
     values = {name: _read_variable(file, name, variable, sizes) for name, variable in _LAYOUT.items()}
     attributes = {key: file.attrs[key] for key in file.attrs if not key.startswith("_")}
-    labels = {name: tuple(str(label) for label in values[name]) for name in _LABELS}
+    labels = {name: tuple(values[name].tolist()) for name in _LABELS}
     _require_range("contact_state", values["contact_state"], len(STATE_NAMES))
     _require_range("impact_contact", values["impact_contact"], sizes["contact"])
     certificate: dict[str, Any] = {
@@ -612,19 +629,24 @@ def _read_trajectory(file: Any) -> Trajectory:
 def _read_variable(file: Any, name: str, variable: _Variable, sizes: dict[str, int]) -> np.ndarray:
     """Read one variable; `sizes` collects the dimensions and holds later variables to them."""
     dataset = file[name]
-    if not isinstance(dataset, h5py.Dataset) or len(dataset.shape) != len(variable.dimensions):
+    characters = name in _LABELS and dataset.dtype == "S1"  # else a text of variable length, as xarray writes them
+    if len(dataset.shape) != len(variable.dimensions) + characters:
         raise ValueError(f"variable {name} should have the dimensions {', '.join(variable.dimensions)}")
-    for dimension, size in zip(variable.dimensions, dataset.shape, strict=True):
+    for dimension, size in zip(variable.dimensions, dataset.shape, strict=not characters):
         if sizes.setdefault(dimension, size) != size:
             raise ValueError(f"variable {name} has {size} entries along {dimension}, others {sizes[dimension]}")
-    if variable.dtype == "str":
+    if name in _LABELS and not characters:
         return np.asarray(dataset.asstr()[...], dtype=object)
-    if dataset.dtype != np.dtype(variable.dtype):
+    if not characters and dataset.dtype != np.dtype(variable.dtype):
         raise ValueError(f"variable {name} has the type {dataset.dtype}, not {np.dtype(variable.dtype)}")
     # A size that is not backed by data would be filled up with zeros, to the end of the memory.
     if dataset.compression is None and dataset.nbytes > dataset.id.get_storage_size():
         raise ValueError(f"variable {name} has less data than its size says")
-    return np.asarray(dataset[...], dtype=np.dtype(variable.dtype).newbyteorder("="))
+    values = np.asarray(dataset[...])
+    if characters:
+        rows = [row.tobytes().rstrip(b"\0").decode("utf-8", "surrogatepass") for row in values]
+        return np.array(rows, dtype=object)
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
 def _require_range(name: str, values: np.ndarray, count: int) -> None:
@@ -637,6 +659,8 @@ def _number(value: Any) -> int | float:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, bytes):  # np.bytes_, a text of fixed length
+        return value.decode("utf-8", "surrogatepass")
     if not isinstance(value, str):
         raise ValueError(f"text expected, got {type(value).__name__}")
     return value

@@ -15,7 +15,7 @@ __all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array"]
 
 def dev(function: Callable[..., Any]) -> Any:
     """A function that only other compiled functions call: no Python wrapper, half the compile time."""
-    return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)(function)
 
 
 def entry(function: Callable[..., Any]) -> Any:

@@ -115,6 +115,15 @@ def solve_mass(M, x):
 
 
 @dev
+def invert_mass(M, inverse):
+    """M^-1 from the factors of `factor_mass`; a constant mass is inverted once, which shortens every step."""
+    for c in range(N_DOF):
+        for j in range(N_DOF):
+            inverse[c, j] = 1.0 if j == c else 0.0
+        solve_mass(M, inverse[c])
+
+
+@dev
 def contact_row(k, M, W_N, W_T, V_N, V_T, diagonal):
     """Rows V = M^-1 w of contact k and its entries alpha, beta, delta of the Delassus matrix, [PG05] eq. (22)."""
     for j in range(N_DOF):
@@ -138,7 +147,7 @@ def contact_row(k, M, W_N, W_T, V_N, V_T, diagonal):
 def gauss_seidel(closed, active, diagonal, W_N, W_T, V_N, V_T, offset, size, mu, a, v, Lambda, limit):
     """Sweep over the active contacts, velocities v kept up to date; return the sweeps, negative if not settled."""
     for sweep in range(1, limit + 1):
-        change = 0.0
+        settled = True
         for k in range(N_CONTACTS):
             if active[k] == 0:
                 continue
@@ -157,10 +166,9 @@ def gauss_seidel(closed, active, diagonal, W_N, W_T, V_N, V_T, offset, size, mu,
             Lambda[k, 1] = T
             for j in range(N_DOF):
                 v[j] += V_N[k, j] * step_N + V_T[k, j] * step_T
-            moved = abs(alpha * step_N) + abs(beta * step_T)
-            if moved > change * (size[k, 0] + size[k, 1]):
-                change = moved / (size[k, 0] + size[k, 1])
-        if closed == 1 or change < SETTLED:
+            if abs(alpha * step_N) + abs(beta * step_T) > SETTLED * (size[k, 0] + size[k, 1]):
+                settled = False
+        if settled or closed == 1:
             return sweep
     return -limit
 
@@ -274,54 +282,61 @@ def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, 
 
 
 @dev
-def step_residual(active, diagonal, W_N, W_T, offset, size, mu, a, v_free, v, Lambda):
-    """Worst violation of the laws by the end velocity v, relative to the velocities that make it up."""
-    worst = 0.0
+def step_residual(active, diagonal, W_N, W_T, w_hat, offset, size, mu, a, v_free, v, change, Lambda, gamma_E, worst):
+    """Worst violation of the laws by the end velocity v, relative to the velocities that make it up; gamma_E of v.
+
+    The worst of the steps before comes in as `worst`: only what exceeds it is divided out.
+    """
+    for j in range(N_DOF):
+        change[j] = abs(v[j] - v_free[j])
     for k in range(N_CONTACTS):
         if active[k] == 0:
             continue
-        xi_N = offset[k, 0]
-        xi_T = offset[k, 1]
+        end_N = 0.0
+        end_T = 0.0
         size_N = size[k, 0]
         size_T = size[k, 1]
         for j in range(N_DOF):
-            change = abs(v[j] - v_free[j])
-            xi_N += W_N[k, j] * v[j]
-            xi_T += W_T[k, j] * v[j]
-            size_N += abs(W_N[k, j]) * change
-            size_T += abs(W_T[k, j]) * change
+            end_N += W_N[k, j] * v[j]
+            end_T += W_T[k, j] * v[j]
+            size_N += abs(W_N[k, j]) * change[j]
+            size_T += abs(W_T[k, j]) * change[j]
+        gamma_E[k, 0] = end_N + w_hat[k, 0]
+        gamma_E[k, 1] = end_T + w_hat[k, 1]
         N = Lambda[k, 0]
         T = Lambda[k, 1]
         bound = mu[k] * N + a[k]
         if not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12)):
             return math.inf
         if diagonal[k, 0] > 0.0:
+            xi_N = end_N + offset[k, 0]
             defect = abs(xi_N) if N > 0.0 else -xi_N
             if not defect <= worst * size_N:
                 worst = defect / size_N
         if diagonal[k, 1] > 0.0 and bound > 0.0:
-            if abs(T) >= bound * (1.0 - 1e-12):
-                defect = xi_T if T > 0.0 else -xi_T
-            else:
+            xi_T = end_T + offset[k, 1]
+            if abs(T) < bound * (1.0 - 1e-12):
                 defect = abs(xi_T)
+            else:
+                defect = xi_T if T > 0.0 else -xi_T
             if not defect <= worst * size_T:
                 worst = defect / size_T
     return worst if worst == worst else math.inf
 
 
 @dev
-def contact_state(kind, was_closed, struck, gamma_N, gamma_T, size_T, bound, N, T, N_before):
-    """State of an active contact after a step, from the velocities before (gamma[0]) and after it (gamma[1])."""
+def contact_state(kind, was_closed, struck, gamma_N_A, gamma_T_E, size_T, bound, N, T, N_before):
+    """State of an active contact after a step that began with gamma_N_A and ended with gamma_T_E."""
     if kind <= CLUTCH:
         if N == 0.0:
             return OPEN
-        if kind == CONTACT and ((was_closed == 0 and gamma_N[0] < 0.0) or (struck and N > 5.0 * N_before)):
+        if kind == CONTACT and ((was_closed == 0 and gamma_N_A < 0.0) or (struck and N > 5.0 * N_before)):
             return IMPACT
         if size_T == 0.0 or bound == 0.0:
             return CLOSED
-    if abs(gamma_T[1]) <= 1e-10 * size_T or abs(T) < bound * (1.0 - 1e-12):
+    if abs(gamma_T_E) <= 1e-10 * size_T or abs(T) < bound * (1.0 - 1e-12):
         return STICK
-    return SLIP_PLUS if gamma_T[1] > 0.0 else SLIP_MINUS
+    return SLIP_PLUS if gamma_T_E > 0.0 else SLIP_MINUS
 
 
 @entry
@@ -364,7 +379,9 @@ def march(
     v = local_array(N_DOF, float64)
     v_free = local_array(N_DOF, float64)
     h = local_array(N_DOF, float64)
+    dv = local_array(N_DOF, float64)
     M = local_array((N_DOF, N_DOF), float64)
+    inverse = local_array((N_DOF, N_DOF), float64)
     g = local_array(N_CONTACTS, float64)
     active = local_array(N_CONTACTS, int64)
     was_closed = local_array(N_CONTACTS, int64)
@@ -377,14 +394,17 @@ def march(
     offset = local_array((N_CONTACTS, 2), float64)
     size = local_array((N_CONTACTS, 2), float64)
     gamma_A = local_array((N_CONTACTS, 2), float64)
+    gamma_E = local_array((N_CONTACTS, 2), float64)
+    change = local_array(N_DOF, float64)
     Lambda = local_array((N_CONTACTS, 2), float64)
     mu = local_array(N_CONTACTS, float64)
     eps_N = local_array(N_CONTACTS, float64)
     eps_T = local_array(N_CONTACTS, float64)
     threshold = local_array(N_CONTACTS, float64)
     a = local_array(N_CONTACTS, float64)
-    gamma_N = local_array(2, float64)
-    gamma_T = local_array(2, float64)
+    kinds = local_array(N_CONTACTS, int64)
+    N_before = local_array(N_CONTACTS, float64)
+    total = local_array((N_CONTACTS, 2), float64)
     if SOLVER != GAUSS_SEIDEL:
         lcp = (
             local_array((N_LCP, N_LCP_COLUMNS), float64),  # A, and the covering vector behind it
@@ -403,11 +423,16 @@ def march(
     laws(p, mu, eps_N, eps_T, threshold)
     for k in range(N_CONTACTS):
         was_closed[k] = was_closed_[k]
+        kinds[k] = KINDS[k]
+        N_before[k] = impulse_before[k]
+        total[k, 0] = impulse_sum[k, 0]
+        total[k, 1] = impulse_sum[k, 1]
         a[k] = threshold[k] * dt
     if MASS_CONSTANT:
         mass(q, t0, p, M)
         if not factor_mass(M):
             return MASS_INDEFINITE, int64(0), n_events, int64(0)
+        invert_mass(M, inverse)
     if DIRECTIONS_CONSTANT:
         geometry(q, t0, p, W_N, W_T, w_hat)
         for k in range(N_CONTACTS):
@@ -416,9 +441,13 @@ def march(
     status = int64(DONE)
     records = int64(0)
     done = int64(0)
+    countdown = every - first_step % every
     in_contact = True  # something in the memory of the contacts may have to be cleared
     worst_residual = book[MAX_RESIDUAL]
     deepest = book[MAX_PENETRATION]
+    largest_gain = book[MAX_ENERGY_GAIN]
+    largest_lcp = int64(book[MAX_LCP_SIZE])
+    effort = int64(0)
     for step in range(first_step, first_step + n_steps):
         t_M = t0 + (step + 0.5) * dt  # [GS05] 5, step 1
         for j in range(N_DOF):
@@ -427,14 +456,23 @@ def march(
         if not MASS_CONSTANT and not factor_mass(M):
             status = MASS_INDEFINITE
             break
-        solve_mass(M, h)
+        if MASS_CONSTANT:
+            for j in range(N_DOF):
+                acceleration = 0.0
+                for i in range(N_DOF):
+                    acceleration += inverse[j, i] * h[i]
+                dv[j] = dt * acceleration
+        else:
+            solve_mass(M, h)
+            for j in range(N_DOF):
+                dv[j] = dt * h[j]
         for j in range(N_DOF):
-            v[j] = u[j] + dt * h[j]
+            v[j] = u[j] + dv[j]
 
         closed = int64(0)
         for k in range(N_CONTACTS):
             active[k] = 0
-            if KINDS[k] != CONTACT or g[k] <= 0.0:
+            if kinds[k] != CONTACT or g[k] <= 0.0:
                 active[k] = 1
                 closed += 1
             elif not g[k] > 0.0:
@@ -446,6 +484,9 @@ def march(
         if closed > 0:
             if not DIRECTIONS_CONSTANT:
                 geometry(q_M, t_M, p, W_N, W_T, w_hat)  # step 3 (c)
+            for j in range(N_DOF):
+                v_free[j] = v[j]
+                change[j] = abs(u[j]) + abs(dv[j])
             for k in range(N_CONTACTS):
                 Lambda[k, 0] = 0.0
                 Lambda[k, 1] = 0.0
@@ -460,22 +501,19 @@ def march(
                 for j in range(N_DOF):
                     A_N += W_N[k, j] * u[j]
                     A_T += W_T[k, j] * u[j]
-                    scale = abs(u[j]) + abs(dt * h[j])
-                    size_N += abs(W_N[k, j]) * scale
-                    size_T += abs(W_T[k, j]) * scale
+                    size_N += abs(W_N[k, j]) * change[j]
+                    size_T += abs(W_T[k, j]) * change[j]
                 gamma_A[k, 0] = A_N
                 gamma_A[k, 1] = A_T
                 size[k, 0] = size_N
                 size[k, 1] = size_T
                 offset[k, 0] = w_hat[k, 0] + eps_N[k] * A_N  # [GS05] eqs. (20), (21)
                 offset[k, 1] = w_hat[k, 1] + eps_T[k] * A_T
-                if KINDS[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E
+                if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E
                     offset[k, 1] = w_hat[k, 1] + g[k] / dt
                     size[k, 1] += abs(g[k] / dt)
-                if KINDS[k] == CONTACT and -g[k] > deepest:
+                if kinds[k] == CONTACT and -g[k] > deepest:
                     deepest = -g[k]
-            for j in range(N_DOF):
-                v_free[j] = v[j]
 
             # step 4: the contact problem [GS05] eqs. (12), (17)
             iterations = int64(0)
@@ -485,22 +523,54 @@ def march(
                 iterations = gauss_seidel(
                     closed, active, diagonal, W_N, W_T, V_N, V_T, offset, size, mu, a, v, Lambda, limit
                 )
-                residual = step_residual(active, diagonal, W_N, W_T, offset, size, mu, a, v_free, v, Lambda)
+                residual = step_residual(
+                    active,
+                    diagonal,
+                    W_N,
+                    W_T,
+                    w_hat,
+                    offset,
+                    size,
+                    mu,
+                    a,
+                    v_free,
+                    v,
+                    change,
+                    Lambda,
+                    gamma_E,
+                    worst_residual,
+                )
             if SOLVER != GAUSS_SEIDEL and (SOLVER != AUTO or iterations < 0 or residual > tol):
                 for j in range(N_DOF):
                     v[j] = v_free[j]
                 iterations = by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, 1e-9)
                 if iterations >= 0:
-                    residual = step_residual(active, diagonal, W_N, W_T, offset, size, mu, a, v_free, v, Lambda)
+                    residual = step_residual(
+                        active,
+                        diagonal,
+                        W_N,
+                        W_T,
+                        w_hat,
+                        offset,
+                        size,
+                        mu,
+                        a,
+                        v_free,
+                        v,
+                        change,
+                        Lambda,
+                        gamma_E,
+                        worst_residual,
+                    )
                 else:
                     residual = math.inf
                 if SOLVER == AUTO:
                     book[FALLBACKS] += 1.0
-            book[ITERATIONS] += abs(iterations)
+            effort += abs(iterations)
             if not residual <= tol:
                 status = UNSOLVED
                 break
-            worst_residual = max(worst_residual, residual)
+            worst_residual = residual
 
         for j in range(N_DOF):
             q[j] = q_M[j] + 0.5 * dt * v[j]  # step 5
@@ -518,69 +588,64 @@ def march(
             for k in range(N_CONTACTS):
                 state = int64(OPEN)
                 if active[k] != 0:
-                    gamma_N[0] = gamma_A[k, 0]
-                    gamma_T[0] = gamma_A[k, 1]
-                    gamma_N[1] = w_hat[k, 0]
-                    gamma_T[1] = w_hat[k, 1]
-                    for j in range(N_DOF):
-                        gamma_N[1] += W_N[k, j] * u[j]
-                        gamma_T[1] += W_T[k, j] * u[j]
                     bound = mu[k] * Lambda[k, 0] + a[k]
                     state = contact_state(
-                        KINDS[k],
+                        kinds[k],
                         was_closed[k],
                         struck,
-                        gamma_N,
-                        gamma_T,
+                        gamma_A[k, 0],
+                        gamma_E[k, 1],
                         size[k, 1],
                         bound,
                         Lambda[k, 0],
                         Lambda[k, 1],
-                        impulse_before[k],
+                        N_before[k],
                     )
                     rows += 3 if diagonal[k, 0] > 0.0 and diagonal[k, 1] > 0.0 else (1 if diagonal[k, 0] > 0.0 else 2)
-                    if KINDS[k] != SPRING:
-                        gain += 0.5 * Lambda[k, 0] * (gamma_N[0] + gamma_N[1])
-                        gain += 0.5 * Lambda[k, 1] * (gamma_T[0] + gamma_T[1])
+                    if kinds[k] != SPRING:
+                        gain += 0.5 * Lambda[k, 0] * (gamma_A[k, 0] + gamma_E[k, 0])
+                        gain += 0.5 * Lambda[k, 1] * (gamma_A[k, 1] + gamma_E[k, 1])
                     if state == IMPACT:
                         events[n_events, 0] = t0 + (step + 1) * dt
                         events[n_events, 1] = k
-                        events[n_events, 2] = gamma_N[0]
-                        events[n_events, 3] = gamma_N[1]
+                        events[n_events, 2] = gamma_A[k, 0]
+                        events[n_events, 3] = gamma_E[k, 0]
                         events[n_events, 4] = Lambda[k, 0]
                         events[n_events, 5] = Lambda[k, 1]
-                        events[n_events, 6] = gamma_T[0]
-                        events[n_events, 7] = gamma_T[1]
+                        events[n_events, 6] = gamma_A[k, 1]
+                        events[n_events, 7] = gamma_E[k, 1]
                         n_events += 1
-                    impulse_before[k] = Lambda[k, 0]
-                    impulse_sum[k, 0] += Lambda[k, 0]
-                    impulse_sum[k, 1] += Lambda[k, 1]
+                    N_before[k] = Lambda[k, 0]
+                    total[k, 0] += Lambda[k, 0]
+                    total[k, 1] += Lambda[k, 1]
                     # a contact that leaves with positive velocity will strike again, even if it is still inside
-                    was_closed[k] = 1 if Lambda[k, 0] > 0.0 and gamma_N[1] <= 1e-10 * size[k, 0] else 0
+                    was_closed[k] = 1 if Lambda[k, 0] > 0.0 and gamma_E[k, 0] <= 1e-10 * size[k, 0] else 0
                 else:
-                    impulse_before[k] = 0.0
+                    N_before[k] = 0.0
                     was_closed[k] = 0
                 rec_state[records, k] = state
-            book[MAX_ENERGY_GAIN] = max(book[MAX_ENERGY_GAIN], gain)
-            book[MAX_LCP_SIZE] = max(book[MAX_LCP_SIZE], float64(rows))
+            largest_gain = max(largest_gain, gain)
+            largest_lcp = max(largest_lcp, rows)
         elif in_contact:
             in_contact = False
             for k in range(N_CONTACTS):
                 rec_state[records, k] = OPEN
-                impulse_before[k] = 0.0
+                N_before[k] = 0.0
                 was_closed[k] = 0
 
-        if (step + 1) % every == 0:
+        countdown -= 1
+        if countdown == 0:
+            countdown = every
             for j in range(N_DOF):
                 rec_q[records, j] = q[j]
                 rec_u[records, j] = u[j]
                 if not abs(q[j]) + abs(u[j]) < math.inf:
                     status = NOT_FINITE
             for k in range(N_CONTACTS):
-                rec_impulse[records, k, 0] = impulse_sum[k, 0]
-                rec_impulse[records, k, 1] = impulse_sum[k, 1]
-                impulse_sum[k, 0] = 0.0
-                impulse_sum[k, 1] = 0.0
+                rec_impulse[records, k, 0] = total[k, 0]
+                rec_impulse[records, k, 1] = total[k, 1]
+                total[k, 0] = 0.0
+                total[k, 1] = 0.0
                 rec_state[records + 1, k] = rec_state[records, k]
             records += 1
             if status != DONE:
@@ -591,6 +656,9 @@ def march(
 
     book[MAX_RESIDUAL] = worst_residual
     book[MAX_PENETRATION] = deepest
+    book[MAX_ENERGY_GAIN] = largest_gain
+    book[MAX_LCP_SIZE] = float64(largest_lcp)
+    book[ITERATIONS] += effort
     for j in range(N_DOF):
         q_[j] = q[j]
         u_[j] = u[j]
@@ -598,6 +666,9 @@ def march(
             status = NOT_FINITE
     for k in range(N_CONTACTS):
         was_closed_[k] = was_closed[k]
+        impulse_before[k] = N_before[k]
+        impulse_sum[k, 0] = total[k, 0]
+        impulse_sum[k, 1] = total[k, 1]
     return status, done, n_events, records
 
 

@@ -1,0 +1,56 @@
+"""`stickslip list`: the library of systems.  (A module called `list` would hide Python's own in this package.)"""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+
+def list_systems(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """List the library: name, degrees of freedom, contacts, paper.
+
+    `stickslip run NAME` runs an entry, `stickslip show NAME` shows its equations.
+    """
+    rows = [describe(name) for name in _names()]
+    if as_json:
+        print(json.dumps({"systems": rows}, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("name", style="cyan", no_wrap=True)
+    table.add_column("dof", justify="right")
+    table.add_column("contacts", justify="right")
+    table.add_column("paper")
+    table.add_column("title")
+    for row in rows:
+        contacts = len(row["contacts"])
+        table.add_row(row["name"], str(row["degrees_of_freedom"]), str(contacts), row["source"], row["title"])
+    Console(width=None if sys.stdout.isatty() else 160).print(table)  # a pipe has no width of its own
+
+
+def describe(name: str) -> dict[str, Any]:
+    """Facts about a library entry; plain values only, ready for JSON."""
+    from stickslip import library
+
+    scenario = library.get(name)
+    return {
+        "name": name,
+        "title": scenario.title,
+        "degrees_of_freedom": scenario.system.n_dof,
+        "contacts": list(scenario.system.contact_names),
+        "source": scenario.source,
+        "dt": scenario.dt,
+        "t_end": scenario.t_end,
+        "settings": library.keywords(name),
+    }
+
+
+def _names() -> tuple[str, ...]:
+    from stickslip import library
+
+    return library.names()
