@@ -171,8 +171,9 @@ class Trajectory:
         return len(self.t)
 
     def __repr__(self) -> str:
+        span = f", t = {self.t[0]:g} .. {self.t[-1]:g} s" if len(self) else ""
         return (
-            f"<Trajectory of {self.system_name!r}: {len(self)} records, t = {self.t[0]:g} .. {self.t[-1]:g} s, "
+            f"<Trajectory of {self.system_name!r}: {len(self)} records{span}, "
             f"dt = {self.dt:g} s, {self.stepper} / {self.solver} ({self.engine}), {self.status}; {self.certificate}>"
         )
 

@@ -1,4 +1,4 @@
-"""Saved and streamed trajectories: bit for bit, all or nothing, and never another exception than the documented ones."""
+"""Saved and streamed trajectories: bit for bit, all or nothing, and one clear line when that cannot be."""
 
 import dataclasses
 import errno
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import h5py
 import numpy as np
@@ -112,7 +113,7 @@ CASES = {
     "no impacts": {"impacts": 0},
     "one record": {"n": 1},
     "one of each": {"n": 1, "coordinates": ("x",), "contacts": ("floor",), "impacts": 1},
-    "several chunks": {"n": 2500, "impacts": 1500},
+    "several chunks": {"n": 2500, "impacts": 200},
     "unknown potential": {"n": 3, "energy": Energies(np.ones(3), np.full(3, np.nan))},
     "special numbers": {"n": 8, "t": SPECIAL, "energy": Energies(SPECIAL, SPECIAL[::-1].copy())},
     "unicode": {
@@ -126,6 +127,7 @@ CASES = {
     "nothing but names": {"attributes": {}, "parameters": {}, "units": {}, "version": "", "stepper": ""},
     "strange certificate": {"certificate": Certificate(0, float("nan"), float("inf"), -0.0, 0, 2**40)},
     "wide": {"n": 5, "coordinates": tuple(f"q{i}" for i in range(40000)), "contacts": (), "impacts": 0},
+    "long texts": {"parameters": {f"parameter {i}": i / 7 for i in range(9000)}, "status": "x" * 100_000},
 }
 
 
@@ -139,7 +141,7 @@ def test_round_trip_is_exact(case, tmp_path):
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("block", [1, 7, 5000])
+@pytest.mark.parametrize("block", [3, 5000])
 def test_a_streamed_file_is_the_saved_one(case, block, tmp_path):
     run = trajectory(**CASES[case])
     save(run, tmp_path / "saved.nc")
@@ -162,9 +164,7 @@ def test_xarray_opens_what_to_dataset_gives(case, tmp_path):
     save(run, tmp_path / "run.nc")
     with xr.open_dataset(tmp_path / "run.nc") as dataset:
         assert dict(dataset.sizes) == dict(to_dataset(run).sizes)
-        expected = to_dataset(run)
-        expected.attrs = {k: v.replace("\0", "") if isinstance(v, str) else v for k, v in expected.attrs.items()}
-        xr.testing.assert_identical(dataset.load(), expected)
+        xr.testing.assert_identical(dataset.load(), to_dataset(run))
 
 
 def test_dataset_describes_itself():
@@ -425,9 +425,8 @@ def test_flipped_bytes_are_noticed(tmp_path):
             except ValueError as error:
                 refused += 1
                 assert str(path) in str(error) and "\\n" not in str(error), error
-            else:  # the damage was in room that is not used, or in a text
-                for x, y in zip(this.records(run).values(), this.records(original).values()):
-                    this.assert_same_array(x, y)
+            else:  # the damage was in room that is not used
+                this.assert_same(run, original)
         print(refused)
         """,
         tmp_path / "run.nc",
@@ -448,13 +447,13 @@ def edited(path, change):
     [
         ("KeyError|q", lambda file: file.__delitem__("q")),
         ("entries along time", lambda file: file["u"].resize(10, axis=0)),
-        ("less data than its size", lambda file: [v.resize(2**40, axis=0) for k, v in file.items() if "time" == k]),
+        ("less data than its size", lambda file: file["time"].resize(2**40, axis=0)),
         ("outside 0 .. 5", lambda file: file["contact_state"].__setitem__((3, 1), 9)),
         ("outside 0 .. 1", lambda file: file["impact_contact"].__setitem__(0, -1)),
         ("names and values expected", lambda file: file.attrs.__setitem__("parameters", "[1]")),
         ("Expecting", lambda file: file.attrs.__setitem__("units", "{")),
         ("text expected", lambda file: file.attrs.__setitem__("status", 5)),
-        ("clutsch", lambda file: file["contact_kind"].__setitem__(0, "clutsch")),
+        ("unknown kind 'clutter'", lambda file: file["contact_kind"].__setitem__(1, np.array([*"clutter"], "S1"))),
     ],
 )
 def test_a_file_that_contradicts_itself(reason, change, tmp_path):
@@ -503,7 +502,8 @@ def test_ctrl_c_in_a_block_comes_after_it(tmp_path, monkeypatch):
     run = trajectory(n=3000)
     with pytest.raises(KeyboardInterrupt), StreamWriter(tmp_path / "run.nc", run) as writer:
         writer.append(**records(run, slice(0, 10)))
-        monkeypatch.setattr(os, "pwrite", counted(os.pwrite, 2, lambda: signal.raise_signal(signal.SIGINT)))
+        interrupt = counted(disk.Disk.reserve, 1, lambda: signal.raise_signal(signal.SIGINT))
+        monkeypatch.setattr(disk.Disk, "reserve", lambda *arguments: interrupt(*arguments))
         writer.append(**records(run, slice(10, 3000)))
     kept = load(tmp_path / "run.nc")
     assert len(kept) == 3000 and "by KeyboardInterrupt" in kept.status and not kept.complete
@@ -560,7 +560,13 @@ def test_room_is_reserved_without_the_system_call(tmp_path, monkeypatch):
     assert (tmp_path / "run.nc").stat().st_size < 1.5 * 3072 * 130
 
 
-def test_interrupts_are_held_back_only_in_the_main_thread():
+def test_a_thread_can_save(tmp_path):
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(save, trajectory(), tmp_path / "run.nc").result()
+    assert_same(load(tmp_path / "run.nc"), trajectory())
+
+
+def test_interrupts_are_held_back():
     with pytest.raises(KeyboardInterrupt), disk.uninterrupted():
         signal.raise_signal(signal.SIGINT)
         reached = True

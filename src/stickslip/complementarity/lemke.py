@@ -34,15 +34,13 @@ ROUND_OFF = 1e-12  # unknowns below this share of the largest may be zeros of a 
 TIE_TOLERANCE = 1e-12  # ratios closer than this are equal: the lexicographic rule decides
 
 
-@compiled
-def workspace(n: int) -> tuple:
-    """Arrays that one solve of size n needs; give the same ones to many solves."""
-    return carve(n, np.empty((2 * n + 7) * n), np.empty(6 * n + 1, np.int64))
-
-
 @compiled(inline=True)
-def carve(n: int, floats: np.ndarray, integers: np.ndarray) -> tuple:
-    """The workspace as parts of two arrays of at least (2 n + 7) n and 6 n + 1 entries."""
+def workspace(n: int) -> tuple:
+    """Arrays that one solve of size n needs; give the same ones to many solves.
+
+    They are parts of two: allocating each would take as long as solving a small problem.
+    """
+    floats, integers = np.empty((2 * n + 7) * n), np.empty(6 * n + 1, np.int64)
     f = floats[n * (2 * n + 1) :]
     i = integers[n + 1 :]
     return (
@@ -178,7 +176,7 @@ def leaving_row(
     return row
 
 
-@compiled
+@compiled(inline=True)
 def pivot_path(
     n: int,
     D: np.ndarray,
@@ -260,7 +258,7 @@ def polish(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, residual:
     return residual
 
 
-@compiled
+@compiled(inline=True)
 def lemke(
     A: np.ndarray,
     b: np.ndarray,

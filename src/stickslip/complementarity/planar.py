@@ -61,7 +61,7 @@ class PlanarProblem:
         return self.mu * Lambda_N + self.a
 
     def residual(self, Lambda_N: np.ndarray, Lambda_T: np.ndarray) -> float:
-        """Worst violation of the two inclusions, relative to the velocities in them; inf if an impulse is impossible."""
+        """Worst violation of the two inclusions, relative to the velocities in them; inf for impossible impulses."""
         if not self.contacts:
             return 0.0
         xi_N, xi_T = self.slip_velocities(Lambda_N, Lambda_T)
@@ -316,12 +316,14 @@ class Auto(PlanarSolver):
             stages.append(Enumerate(self.tol))
         stages.append(GaussSeidel(self.tol, self.max_iterations or 10_000))
         best = stages[0].solve(problem)
+        done = best.solved and best.status.startswith("solved")  # as the kernels: sweeps must have settled, too
         for stage in stages[1:]:
-            if best.solved:
+            if done:
                 break
             answer = stage.solve(problem)
             if answer.residual < best.residual or answer.solved:
                 best = answer
+            done = best.solved
         return best.Lambda_N, best.Lambda_T, best.iterations, best.status
 
 

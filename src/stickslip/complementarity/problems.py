@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-
-from stickslip.complementarity.linear import all_finite
 
 _FLOAT64 = np.dtype(np.float64)
 
 
-# Not frozen: that alone would be a third of the time of a small problem.
-@dataclass(slots=True, eq=False)
-class LCPSolution:
+class LCPSolution(NamedTuple):
     """Answer to  y = A x + b,  0 <= y perp x >= 0  (for a mixed problem y = 0 where x is free).
 
     When `solved`, x and y are non-negative and complementary exactly, and y = A x + b holds to `residual`: the
@@ -42,8 +37,8 @@ class LCPSolution:
     residual: Any
     iterations: Any
     method: str = ""
-    ray: np.ndarray | None = field(default=None, repr=False)
-    proof: np.ndarray | None = field(default=None, repr=False)
+    ray: np.ndarray | None = None
+    proof: np.ndarray | None = None
     isolated: bool | None = None
 
     def __bool__(self) -> bool:
@@ -54,19 +49,35 @@ class LCPSolution:
 def checked_matrix(A: Any, name: str = "A") -> np.ndarray:
     """A as a contiguous float array, square, finite; ValueError naming what came otherwise."""
     M = _square(A, name)
-    _check_finite(M, name)
+    check_finite(M, name)
     return M
 
 
 def checked_problem(A: Any, b: Any, stack: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """(A, b) as contiguous float arrays of matching shapes; ValueError with name, rule and what came otherwise."""
+    """(A, b) as contiguous float arrays of matching shapes, finite; ValueError naming what came otherwise."""
+    M, v = checked_shapes(A, b, stack)
+    check_finite(M, "A")
+    check_finite(v, "b")
+    return M, v
+
+
+def checked_shapes(A: Any, b: Any, stack: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """`checked_problem` without looking at every entry."""
+    if (
+        type(A) is np.ndarray
+        and type(b) is np.ndarray
+        and A.dtype is _FLOAT64
+        and b.dtype is _FLOAT64
+        and A.shape == b.shape * 2
+        and A.flags.c_contiguous
+        and b.flags.c_contiguous
+        and A.ndim == 2
+    ):
+        return A, b  # the usual case, at once
     M = _square(A, "A", stack)
     v = _floats(b, "b")
     if v.shape != M.shape[:-1]:
         raise ValueError(f"b must have shape {M.shape[:-1]} to match A of shape {M.shape}, got {v.shape}.")
-    if not all_finite(M, v):
-        _check_finite(M, "A")
-        _check_finite(v, "b")
     return M, v
 
 
@@ -92,7 +103,7 @@ def checked_start(x0: Any, n: int) -> np.ndarray:
     x = _floats(x0, "x0")
     if x.shape != (n,):
         raise ValueError(f"x0 must have shape ({n},), one start value per unknown, got {x.shape}.")
-    _check_finite(x, "x0")
+    check_finite(x, "x0")
     return x.copy()
 
 
@@ -117,8 +128,6 @@ def _square(A: Any, name: str, stack: bool = False) -> np.ndarray:
 
 
 def _floats(value: Any, name: str) -> np.ndarray:
-    if type(value) is np.ndarray and value.dtype is _FLOAT64 and value.flags.c_contiguous:
-        return value  # the usual case, at once
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "bifu":
@@ -137,7 +146,8 @@ def _describe(value: Any) -> str:
     )
 
 
-def _check_finite(array: np.ndarray, name: str) -> None:
+def check_finite(array: np.ndarray, name: str) -> None:
+    """ValueError that names the first entry that is infinite or not a number."""
     if not np.all(np.isfinite(array)):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite, got {array[where]} at index {where}.")

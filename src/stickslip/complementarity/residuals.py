@@ -84,13 +84,13 @@ def mlcp_residual(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray,
     return worst
 
 
-@compiled
+@compiled(inline=True)
 def lcp_residual(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
     """`mlcp_residual` of a problem without free unknowns."""
     return mlcp_residual(A, b, _NO_FREE, x, y)
 
 
-@compiled
+@compiled(inline=True)
 def make_complementary(x: np.ndarray, y: np.ndarray) -> None:
     """Set y_i to 0 where x_i > 0 and to max(0, y_i) elsewhere: what is left of y = A x + b is the residual."""
     for i in range(x.shape[0]):

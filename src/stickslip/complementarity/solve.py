@@ -211,24 +211,6 @@ def _solution(method: str, x: np.ndarray, y: np.ndarray, code: int, count: int, 
     return LCPSolution(x, y, solved, _sentence(method, code, count, residual), float(residual), int(count), method)
 
 
-class _Scratch(threading.local):
-    """Memory that one thread's small problems share: allocating it would take longer than solving them."""
-
-    largest = 100  # unknowns; 160 kB
-    floats = np.empty(0)
-    integers = np.empty(0, np.int64)
-
-    def __init__(self) -> None:
-        self.floats, self.integers = self.allocate(self.largest)
-
-    @staticmethod
-    def allocate(n: int) -> tuple[np.ndarray, np.ndarray]:
-        return np.empty((2 * n + 8) * n), np.empty(6 * n + 1, np.int64)
-
-
-_scratch = _Scratch()
-
-
 @compiled
 def _lemke_alone(
     A: np.ndarray,
@@ -246,9 +228,7 @@ def _lemke_alone(
     """
     n = b.shape[0]
     ray = floats[:n]
-    code, count, residual = lemke_method.lemke(
-        A, b, x, y, ray, lemke_method.carve(n, floats[n:], integers), limit, tol
-    )
+    code, count, residual = lemke_method.lemke(A, b, x, y, ray, lemke_method.carve(n, floats[n:], integers), limit, tol)
     if code == 0:
         make_complementary(x, y)
     return code, count, residual

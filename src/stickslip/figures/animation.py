@@ -15,6 +15,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from stickslip.figures import mechanism, ribbon, style
 from stickslip.model.drawing import Box, Drawing
@@ -148,8 +149,9 @@ def frame_states(trajectory: Trajectory, times: np.ndarray, hold: int = 3) -> np
         mine = impacts["contact"] == k
         speed = np.abs(impacts["normal_velocity_before"][mine])
         strong = speed >= _WEAK_IMPACT * speed.max(initial=0.0)
-        for first in np.searchsorted(times, impacts["time"][mine][strong], side="left"):
-            if first > 0 or impacts["time"][mine][strong][0] >= times[0]:
+        for time in impacts["time"][mine][strong]:
+            if time >= times[0]:
+                first = np.searchsorted(times, time - 1e-12, side="left")
                 shown[first : first + hold, k] = IMPACT
     return shown
 
@@ -183,8 +185,7 @@ class _Stage:
         top = 1.0 - 0.2 / total
         self.figure.text(0.03, top, title, fontsize=9.5, fontweight="bold", va="center")
         self.clock = self.figure.text(0.97, top, "", fontsize=9, va="center", ha="right", family="DejaVu Sans Mono")
-        if contacts:
-            self.playhead = self._ribbon(band, total, breadth)
+        self.playhead = self._ribbon(band, total, breadth) if contacts else None
         self.artists: list[Artist] = []
         digits = max(2, int(np.ceil(-np.log10(film.times[1] - film.times[0]))))
         self.digits = min(digits, 6)
@@ -202,7 +203,7 @@ class _Stage:
         width, height = self.canvas.get_width_height()
         return width - width % 2, height - height % 2
 
-    def _ribbon(self, band: float, total: float, breadth: float) -> Any:
+    def _ribbon(self, band: float, total: float, breadth: float) -> Line2D:
         film = self.film
         ax: Axes = self.figure.add_axes((1.05 / breadth, 0.22 / total, 1.0 - 1.2 / breadth, (band - 0.52) / total))
         states = ribbon.draw(ax, film.trajectory)
@@ -220,24 +221,31 @@ class _Stage:
         )  # fmt: skip
         return ax.axvline(film.times[0], color=style.INK, linewidth=1.2, zorder=6)
 
-    def show(self, i: int) -> None:
-        """Draw frame i."""
+    def show(self, i: int) -> list[Artist]:
+        """Set up frame i and return the artists that change from frame to frame, from back to front."""
         film = self.film
         for artist in self.artists:
             artist.remove()
+        self.scene.set_ylim(self.box[2] + film.camera[i], self.box[3] + film.camera[i])
         shapes = film.drawing(film.q[i], film.times[i], film.trajectory.parameters)
         self.artists = mechanism.draw(self.scene, shapes, film.states[i])
-        self.scene.set_ylim(self.box[2] + film.camera[i], self.box[3] + film.camera[i])
         self.clock.set_text(f"t = {film.times[i]:.{self.digits}f} s")
-        if film.states.shape[1]:
+        if self.playhead is not None:
             self.playhead.set_xdata([film.times[i], film.times[i]])
+        moving = [*self.artists, self.clock, *([] if self.playhead is None else [self.playhead])]
+        return sorted(moving, key=lambda artist: artist.get_zorder())
 
     def frames(self, advance: Any) -> Iterator[np.ndarray]:
-        """RGB images, shape (height, width, 3), one per frame."""
+        """RGB images, shape (height, width, 3), one per frame; what stands still is drawn only once."""
         width, height = self.size
+        for artist in self.show(0):
+            artist.set_animated(True)
+        self.canvas.draw()
+        background = self.canvas.copy_from_bbox(self.figure.bbox)
         for i in range(len(self.film.times)):
-            self.show(i)
-            self.canvas.draw()
+            self.canvas.restore_region(background)
+            for artist in self.show(i):
+                self.figure.draw_artist(artist)
             advance()
             yield np.asarray(self.canvas.buffer_rgba())[:height, :width, :3].copy()
 
@@ -256,7 +264,7 @@ def _write_gif(path: Path, frames: Iterator[np.ndarray], fps: int) -> None:
     entries = np.array(palette.getpalette()).reshape(-1, 3)
     for colour in swatch:  # white and the states' colours exactly, not the mean of their neighbourhood
         distance = np.abs(entries - colour.astype(int)).sum(axis=1)
-        entries[distance <= max(12, distance.min())] = colour
+        entries[distance <= max(24, distance.min())] = colour
     palette.putpalette(entries.ravel().tolist())
     first, *rest = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
     first.save(

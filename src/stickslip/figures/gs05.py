@@ -164,9 +164,11 @@ def _arrows(ax: Axes, x: np.ndarray, y: np.ndarray, jumps: np.ndarray, count: in
     pieces[jumps - 1] = 0.0
     length = np.concatenate([[0.0], np.cumsum(pieces)])
     for fraction in (np.arange(count) + 0.5) / count:
-        k, ahead = (int(np.searchsorted(length, fraction * length[-1] + shift)) for shift in (-0.015, 0.015))
-        if ((jumps > k) & (jumps <= ahead)).any():
-            continue
+        before, k, ahead, after = (
+            int(np.searchsorted(length, fraction * length[-1] + shift)) for shift in (-0.05, -0.015, 0.015, 0.05)
+        )
+        if ((jumps > before) & (jumps <= after)).any() or ahead == k:
+            continue  # an arrow at a jump points nowhere
         arrow = {"arrowstyle": "-|>", "color": style.SERIES[0], "linewidth": 0.0, "mutation_scale": 13}
         ax.annotate("", (x[ahead], y[ahead]), (x[k], y[k]), arrowprops=arrow, zorder=5)
 

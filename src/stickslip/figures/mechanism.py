@@ -97,8 +97,8 @@ def _marker(ax: Axes, marker: shapes.Marker, state: int) -> list[Artist]:
     label = f"contact {marker.contact}"
     if state == OPEN:
         ring = Line2D(
-            x, y, marker="o", markersize=5.5, markerfacecolor="none", markeredgecolor=style.GREY, markeredgewidth=1.0,
-            zorder=5, label=label,
+            x, y, marker="o", markersize=5.5, markerfacecolor="#FFFFFFD0", markeredgecolor=style.GREY,
+            markeredgewidth=1.0, zorder=5, label=label,
         )  # fmt: skip
         return [ax.add_line(ring)]
     colour = style.STATE_COLOURS[state]

@@ -609,7 +609,7 @@ def _read_trajectory(file: Any) -> Trajectory:
         coordinate_names=labels["coordinate"],
         velocity_names=labels["velocity"],
         contact_names=labels["contact"],
-        contact_kinds=tuple(KIND_NAMES.index(kind) for kind in labels["contact_kind"]),
+        contact_kinds=tuple(_kind(name) for name in labels["contact_kind"]),
         parameters={key: float(value) for key, value in _mapping(attributes["parameters"]).items()},
         units=_mapping(attributes["units"]),
         dt=float(_number(attributes["dt"])),
@@ -652,6 +652,12 @@ def _read_variable(file: Any, name: str, variable: _Variable, sizes: dict[str, i
 def _require_range(name: str, values: np.ndarray, count: int) -> None:
     if values.size and not (0 <= values.min() and values.max() < count):
         raise ValueError(f"variable {name} has entries outside 0 .. {count - 1}")
+
+
+def _kind(name: str) -> int:
+    if name not in KIND_NAMES:
+        raise ValueError(f"variable contact_kind has the unknown kind {name!r}")
+    return KIND_NAMES.index(name)
 
 
 def _number(value: Any) -> int | float:

@@ -10,12 +10,17 @@ from numba import float64, int64, njit, types
 from numba.core import cgutils
 from numba.core.extending import intrinsic
 
-__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array"]
+__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "rare"]
 
 
 def dev(function: Callable[..., Any]) -> Any:
-    """A function that only other compiled functions call: no Python wrapper, half the compile time."""
+    """A function that only other compiled functions call, inlined there: its small arrays can live in registers."""
     return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)(function)
+
+
+def rare(function: Callable[..., Any]) -> Any:
+    """As `dev`, but a call: what is seldom needed must not crowd the registers of the loop around it."""
+    return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
 def entry(function: Callable[..., Any]) -> Any:

@@ -16,7 +16,7 @@ from stickslip.complementarity.lemke import SOLVED, TIE_TOLERANCE, lemke, pivot_
 from stickslip.complementarity.lemke import workspace as lemke_workspace
 from stickslip.complementarity.newton import semismooth_newton
 from stickslip.complementarity.newton import workspace as newton_workspace
-from stickslip.kernels.cpu import dev, entry, float64, int64, local_array
+from stickslip.kernels.cpu import dev, entry, float64, int64, local_array, rare
 
 # -- model: begin
 N_DOF = 1
@@ -228,7 +228,7 @@ def assemble_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, rows, p
     return n
 
 
-@dev
+@rare
 def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, tol):
     """Solve the step's LCP directly; impulses into Lambda, velocities into v; pivots, negative if unsolved.
 

@@ -101,6 +101,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     """The tip C lies at half_length (cos phi, -sin phi) from the centre: the bar leans to the left."""
     x, y, phi = q
     s, thick = p["half_length"], 0.035 * p["half_length"]
+    placement = Placement.rotation((x, y), -phi)
     bar = (
         Polygon(
             (
@@ -113,10 +114,10 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
             )
         ),
         Circle((0.0, 0.0), 0.6 * thick, "joint"),
-        Marker(0, (s, 0.0), (-math.sin(phi), math.cos(phi))),
     )
     return [
         rectangle(-100.0, 100.0, -100.0, 0.0, "ground"),
         line((-100.0, 0.0), (100.0, 0.0)),
-        Group("bar", Placement.rotation((x, y), -phi), bar),
+        Group("bar", placement, bar),
+        Marker(0, placement((s, 0.0))),
     ]

@@ -90,6 +90,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     stop = Placement.rotation((0.0, 0.0), p["stop_angle"])
     pendulum = Placement.rotation((0.0, 0.0), q[0])
     block = (
+        rectangle(-0.26 * length, -0.16 * length, -touch - 0.09 * length, -touch + 0.09 * length, "ground"),
         rectangle(-0.16 * length, -thick, -touch - 0.06 * length, -touch + 0.06 * length, "wood"),
         line((-thick, -touch - 0.06 * length), (-thick, -touch + 0.06 * length)),
     )
@@ -97,7 +98,6 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
         rectangle(-thick, thick, -length, 0.0),
         Circle((0.0, -length), 0.075 * length),
         Circle((-0.025 * length, -0.975 * length), 0.015 * length, "body-light"),
-        Marker(0, (-thick, -touch), (1.0, 0.0)),
     )
     return [
         rectangle(-0.14 * length, 0.14 * length, 0.0, 0.07 * length, "ground"),
@@ -106,4 +106,5 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
         Group("stop", stop, block),
         Group("pendulum", pendulum, rod),
         Circle((0.0, 0.0), 0.02 * length, "joint"),
+        Marker(0, pendulum((-thick, -touch)), pendulum.turn((1.0, 0.0))),
     ]

@@ -154,6 +154,9 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
         Spring(sleeve((outer, 0.0)), bird((belly, 0.0)), width=0.36 * p["l_M"], coils=7, via=G),
         Group("sleeve", sleeve, _sleeve(p, outer)),
         Group("bird", bird, _bird(p["l_G"], p["l_S"], p["h_S"])),
+        Marker(0, bird((p["l_G"] - p["l_S"], p["h_S"])), (1.0, 0.0)),
+        Marker(1, sleeve((p["r_M"], -p["h_M"])), (1.0, 0.0)),
+        Marker(2, sleeve((p["r_M"], p["h_M"])), (1.0, 0.0)),
     ]
 
 
@@ -183,8 +186,6 @@ def _sleeve(p: Mapping[str, float], outer: float) -> tuple[Primitive, ...]:
         line((-r_M, -h_M), (r_M, -h_M), "guide"),
         rectangle(-outer, -r_M, -h_M, h_M),
         rectangle(r_M, outer, -h_M, h_M),
-        Marker(1, (r_M, -h_M), (1.0, 0.0)),
-        Marker(2, (r_M, h_M), (1.0, 0.0)),
     )
 
 
@@ -228,5 +229,4 @@ def _bird(l_G: float, l_S: float, h_S: float) -> tuple[Primitive, ...]:
         smooth(points("cap"), "accent"),
         Circle(white, 1.6 * size, "body-light"),
         Circle(pupil, 0.9 * size, "body-dark"),
-        Marker(0, tip, (1.0, 0.0)),
     )

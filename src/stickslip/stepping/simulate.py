@@ -29,6 +29,7 @@ PENETRATION_TOLERANCE = 1e-5
 _PIECE_SECONDS = 0.1
 _MAX_RECORDS_PER_PIECE = 50_000
 _MAX_EVENTS_PER_PIECE = 20_000
+_MAX_EVENTS_IN_MEMORY = 1_000_000
 
 
 def simulate(
@@ -79,9 +80,13 @@ def simulate(
     )
     store = _Store(run, None if out is None else Path(out), overwrite)
     begin = time.perf_counter()
-    with _progress_bar(progress, run) as advance:
-        status, complete = _march(run, store, advance)
-    return store.finish(status, complete, time.perf_counter() - begin)
+    try:
+        with _progress_bar(progress, run) as advance:
+            status, complete = _march(run, store, advance)
+        return store.finish(status, complete, time.perf_counter() - begin)
+    except BaseException:
+        store.rescue(time.perf_counter() - begin)
+        raise
 
 
 @dataclass
@@ -264,6 +269,7 @@ class _Store:
     pending_steps: int = 0
     stride: int = 1
     count: int = 0
+    events_dropped: bool = False
     writer: Any = None
 
     def __post_init__(self) -> None:
@@ -309,15 +315,20 @@ class _Store:
                 (memory.t0 + index * self.run.dt, block.q[:m], block.u[:m], block.impulse[:m], block.state[:m])
             )
         if block.n_events:
-            self.events.append(block.events[: block.n_events].copy())
+            events = block.events[: block.n_events].copy()
             if self.writer is not None:
-                self.writer.append_impacts(_columns(self.events[-1]))
+                self.writer.append_impacts(_columns(events))
+            if self.writer is None or sum(map(len, self.events)) < _MAX_EVENTS_IN_MEMORY:
+                self.events.append(events)
+            else:
+                self.events_dropped = True
         self.last_state = block.state[m].copy()
 
     def _append(self, part: tuple[np.ndarray, ...]) -> None:
         t, q, u, impulse, state = (np.ascontiguousarray(x) for x in part)
         gap, energy = self.run.engine.measure(q, u, t, self.run.memory.p, self.run.system.n_contacts)
-        whole = (t.copy(), q.copy(), u.copy(), impulse.copy(), state.copy(), gap, energy)
+        self.parts.append((t.copy(), q.copy(), u.copy(), impulse.copy(), state.copy(), gap, energy))
+        self.count += len(t)
         if self.writer is not None:
             self.writer.append(
                 t=t,
@@ -330,10 +341,8 @@ class _Store:
                 kinetic=energy[:, 0],
                 potential=energy[:, 1],
             )
-        self.parts.append(whole)
-        self.count += len(t)
-        if self.writer is not None and self.count > self.limit:
-            self._thin()
+            if self.count > self.limit:
+                self._thin()
 
     def _joined(self) -> tuple[np.ndarray, ...]:
         return tuple(np.concatenate(columns) for columns in zip(*self.parts, strict=True))
@@ -355,16 +364,28 @@ class _Store:
                 self._append(
                     (np.array([now]), memory.q[None], memory.u[None], memory.impulse_sum[None], self.last_state[None])
                 )
+        plain = status
         if self.stride > 1:
             status += f"; thinned to every {self.stride * run.every} steps in memory, all records are in {self.out}"
+        if self.events_dropped:
+            status += f"; the later impacts are only in {self.out}"
         t, q, u, impulse, state, gap, energy = self._joined()
         events = np.concatenate(self.events) if self.events else np.zeros((0, len(IMPACT_COLUMNS)))
         trajectory = self._trajectory(
             t, q, u, impulse, state, gap, energy, _columns(events), self._certificate(gap), status, complete, wall
         )
         if self.writer is not None:
-            self.writer.close(trajectory.certificate, status, complete, memory.step, wall)
+            self.writer.close(trajectory.certificate, plain, complete, memory.step, wall)
+            self.writer = None
         return trajectory
+
+    def rescue(self, wall: float) -> None:
+        """Leave a readable file behind when an error ends the run."""
+        if self.writer is not None:
+            memory = self.run.memory
+            t = memory.t0 + memory.step * self.run.dt
+            gap = np.zeros((0, self.run.system.n_contacts))
+            self.writer.abort(self._certificate(gap), f"ended by an error at t = {t:.9g} s", memory.step, wall)
 
     def _certificate(self, gap: Array) -> Certificate:
         book, run = self.run.memory.book, self.run
