@@ -180,7 +180,15 @@ def test_drawings_are_plain_values(name):
     scenario = SCENARIOS[name]
     frame = scenario.drawing.to_dict(scenario.q0, 0.0, parameters(scenario))
     assert json.loads(json.dumps(frame, allow_nan=False)) == frame
-    assert {shape["kind"] for shape in frame["shapes"]} <= {"group", "polyline", "polygon", "circle", "spring", "text"}
+    assert {shape["kind"] for shape in frame["shapes"]} <= {
+        "group",
+        "polyline",
+        "polygon",
+        "circle",
+        "spring",
+        "text",
+        "marker",
+    }
 
     def styles(shapes):
         for shape in shapes:

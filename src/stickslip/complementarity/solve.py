@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +13,15 @@ from stickslip.complementarity import lemke as lemke_method
 from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.complementarity.enumeration import enumerate_first, enumerate_points
 from stickslip.complementarity.infeasibility import find_proof
+from stickslip.complementarity.linear import all_finite
 from stickslip.complementarity.problems import (
     LCPSolution,
+    check_finite,
     checked_count,
     checked_mask,
     checked_matrix,
     checked_problem,
+    checked_shapes,
     checked_start,
     checked_tolerance,
 )
@@ -29,6 +30,7 @@ from stickslip.complementarity.residuals import make_complementary, mlcp_residua
 METHODS = ("auto", "lemke", "enumerate", "pgs", "newton")
 MIXED_METHODS = ("auto", "lemke", "newton")
 
+NOT_FINITE = -1
 NO_SUPPORT = 8  # enumeration: every support looked at, none solves
 AUTO_ENUMERATION = 12  # `auto` looks at all supports up to this size when Lemke and Newton both end without a solution
 
@@ -44,6 +46,7 @@ _SENTENCES = {
     NO_SUPPORT: "no solution: none of the {iterations} complementary supports satisfies x >= 0, y >= 0",
 }
 _UNITS = {"lemke": "pivots", "pgs": "sweeps", "newton": "Newton steps", "enumerate": "supports"}
+_new: Any = tuple.__new__  # a named tuple without the microsecond that its constructor takes to sort out defaults
 _CODES = {"auto": 0, "lemke": 1, "enumerate": 2, "pgs": 3, "newton": 4}
 
 
@@ -82,16 +85,20 @@ def solve_lcp(
     >>> s.x.round(6).tolist(), s.solved
     ([1.333333, 2.333333], True)
     """
-    M, v = checked_problem(A, b, stack=True)
+    M, v = checked_shapes(A, b, stack=True)
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     tolerance = checked_tolerance(tol)
-    n = M.shape[-1]
+    n = v.shape[-1]
     if method == "enumerate":
         _check_enumerable(n)
     limit = _default_limit(method, n)
     if max_iterations is not None:
         limit = checked_count(max_iterations, "max_iterations", limit)
+    single_lemke = M.ndim == 2 and n > 0 and method in ("auto", "lemke")  # looks at the entries itself
+    if not single_lemke:
+        check_finite(M, "A")
+        check_finite(v, "b")
     if M.ndim == 3:
         if x0 is not None:
             raise ValueError("x0 is for single problems; a stack of shape (k, n, n) starts every problem at zero.")
@@ -118,7 +125,7 @@ def solve_lcp(
         return first
     second = _by_lemke(M, v, tolerance, _default_limit("lemke", n))
     note = f"Newton's method stalled at residual {first.residual:.1e}; {second.status}"
-    return replace(second, status=note) if second.solved or second.proof is not None else first
+    return second._replace(status=note) if second.solved or second.proof is not None else first
 
 
 def enumerate_lcp(A: Any, b: Any, *, tol: float = 1e-10) -> list[LCPSolution]:
@@ -217,18 +224,14 @@ def _lemke_alone(
     b: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
-    floats: np.ndarray,
-    integers: np.ndarray,
+    ray: np.ndarray,
     limit: int,
     tol: float,
 ) -> tuple:
-    """`lemke` with the workspace in two arrays: passing fourteen from Python takes a microsecond.
-
-    A ray is left in floats[:n].
-    """
-    n = b.shape[0]
-    ray = floats[:n]
-    code, count, residual = lemke_method.lemke(A, b, x, y, ray, lemke_method.carve(n, floats[n:], integers), limit, tol)
+    """`lemke` on one problem given from Python: its own workspace, the check of the entries and of the answer."""
+    if not all_finite(A, b):
+        return NOT_FINITE, 0, 0.0
+    code, count, residual = lemke_method.lemke(A, b, x, y, ray, lemke_method.workspace(b.shape[0]), limit, tol)
     if code == 0:
         make_complementary(x, y)
     return code, count, residual
@@ -236,24 +239,23 @@ def _lemke_alone(
 
 def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
     n = len(b)
-    x, y = np.empty(n), np.empty(n)
-    if n <= _Scratch.largest:
-        floats, integers = _scratch.floats, _scratch.integers
-    else:
-        floats, integers = _Scratch.allocate(n)
-    code, count, residual = _lemke_alone(A, b, x, y, floats, integers, limit, tol)
+    x, y, ray = np.empty(n), np.empty(n), np.empty(n)
+    code, count, residual = _lemke_alone(A, b, x, y, ray, limit, tol)
     if code == lemke_method.SOLVED:
-        return LCPSolution(x, y, True, f"solved by lemke in {count} pivots", residual, count, "lemke")
+        status = f"solved by lemke in {count} pivots"
+        return _new(LCPSolution, (x, y, True, status, residual, count, "lemke", None, None, None))
+    if code == NOT_FINITE:
+        check_finite(A, "A")
+        check_finite(b, "b")
     solution = _solution("lemke", x, y, code, count, residual)
     if code != lemke_method.RAY:
         return solution
-    ray = floats[:n].copy()
     proof = find_proof(A, b, ray)
     if proof is not None:
         status = f"no solution exists (proof returned); Lemke's path ended on a secondary ray after {count} pivots"
     else:
         status = solution.status + _advice(A)
-    return replace(solution, status=status, ray=ray, proof=proof)
+    return solution._replace(status=status, ray=ray, proof=proof)
 
 
 def _advice(A: np.ndarray) -> str:
@@ -280,7 +282,7 @@ def _by_enumeration(A: np.ndarray, b: np.ndarray, tol: float) -> LCPSolution:
     found, count, residual = enumerate_first(A, b, x, y, lemke_method.workspace(n), tol)
     code = lemke_method.SOLVED if found else NO_SUPPORT
     solution = _solution("enumerate", x, y, code, count, residual)
-    return solution if found else replace(solution, proof=find_proof(A, b))
+    return solution if found else solution._replace(proof=find_proof(A, b))
 
 
 def _by_auto(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
@@ -294,7 +296,7 @@ def _by_auto(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolutio
             return second
     if n <= AUTO_ENUMERATION:
         third = _by_enumeration(A, b, tol)
-        return third if third.solved else replace(third, ray=first.ray)
+        return third if third.solved else third._replace(ray=first.ray)
     return first
 
 
