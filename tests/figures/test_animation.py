@@ -127,7 +127,7 @@ def test_the_mark_lights_up_in_the_film(ball):
     with style.look():
         stage = animation._Stage(film, "Ball")
         hit = int(np.argmax(film.states[:, 0] == IMPACT))
-        before, at_impact = ([a for a in stage.show(i) if a.get_label() == "contact 0"][0] for i in (hit - 1, hit))
+        before, at_impact = (next(a for a in stage.show(i) if a.get_label() == "contact 0") for i in (hit - 1, hit))
         assert to_hex(before.get_markerfacecolor()) == "#ffffff"
         assert to_hex(at_impact.get_markerfacecolor()) == style.STATE_COLOURS[IMPACT].lower()
         assert stage.clock.get_text() == f"t = {film.times[hit]:.2f} s"
@@ -169,7 +169,7 @@ def test_file_names_are_checked_first(ball, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"must end in .gif or .mp4, got 'film.avi'"):
         animate(trajectory, scenario.drawing, tmp_path / "film.avi")
     monkeypatch.setattr(animation.shutil, "which", lambda name: None)
-    with pytest.raises(ValueError, match="needs ffmpeg, which is not installed; write a .gif instead"):
+    with pytest.raises(ValueError, match=r"needs ffmpeg, which is not installed; write a .gif instead"):
         animate(trajectory, scenario.drawing, tmp_path / "film.mp4")
 
 

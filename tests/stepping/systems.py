@@ -45,8 +45,43 @@ def every_element():
         parameters={m: 0.8, length: 0.7, k: 60.0, belt: 0.15, preload: 5.0, lift: 0.02},
         name="every element",
     )
-    q0, u0 = np.array([0.1, 0.35, 0.0, 0.0, 0.0, 0.05]), np.array([0.3, 1.0, 0.5, 0.2, 0.4, 0.0])
+    q0, u0 = np.array([0.1, 0.35, 0.0, 0.0, 0.0, 0.05]), np.array([0.3, 2.5, 0.5, 0.2, 0.4, 0.0])
     return Scenario(system, q0, u0, 1e-3, 1.0, "Every element at once", "test")
+
+
+@cache
+def separate_elements():
+    """Four masses that know nothing of each other, q = (rub, play, turn, hold): one element each, in one kernel.
+
+    Mass i has m_i = `mass`, a spring `stiffness_i` and a force `force_i` - `wave` sin(5 t).
+    """
+    t = sp.Symbol("t")
+    q, u = sp.symbols("rub play turn hold"), sp.symbols("rub_dot play_dot turn_dot hold_dot")
+    mass, wave, belt = sp.symbols("mass wave belt")
+    stiffness, force = sp.symbols("stiffness_0:4"), sp.symbols("force_0:4")
+    return ss.LagrangianSystem.from_energies(
+        q,
+        velocities=u,
+        kinetic=mass * sum(x**2 for x in u) / 2,
+        potential=sum(k * x**2 for k, x in zip(stiffness, q, strict=True)) / 2,
+        forces=[F - wave * sp.sin(5 * t) for F in force],
+        contacts=[
+            ss.DryFriction("rubbing", q[0] - belt * t, "threshold"),
+            ss.Stop("play", q[1], lower=-sp.Rational(1, 10), upper=sp.Rational(3, 20), restitution="restitution"),
+            ss.SpragClutch("clutch", q[2]),
+            ss.PrestressedSpring("hold", q[3], "preload"),
+        ],
+        parameters={
+            mass: 2.0,
+            wave: 0.0,
+            belt: 0.0,
+            "threshold": 3.0,
+            "restitution": 1.0,
+            "preload": 4.0,
+            **dict.fromkeys([*stiffness, *force], 0.0),
+        },
+        name="separate elements",
+    )
 
 
 @cache

@@ -21,7 +21,7 @@ _FAILED, _INTERRUPTED = 1, 130
 
 def run(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
-    more_settings: Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", hidden=True)] = None,
+    more_settings: Annotated[list[str] | None, typer.Argument(metavar="NAME=VALUE", hidden=True)] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),

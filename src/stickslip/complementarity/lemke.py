@@ -36,11 +36,20 @@ TIE_TOLERANCE = 1e-12  # ratios closer than this are equal: the lexicographic ru
 
 @compiled(inline=True)
 def workspace(n: int) -> tuple:
-    """Arrays that one solve of size n needs; give the same ones to many solves.
+    """Arrays that one solve of size n needs; give the same ones to many solves."""
+    floats, integers = storage(n)
+    return carve(n, floats, integers)
 
-    They are parts of two: allocating each would take as long as solving a small problem.
-    """
-    floats, integers = np.empty((2 * n + 7) * n), np.empty(6 * n + 1, np.int64)
+
+@compiled(inline=True)
+def storage(n: int) -> tuple:
+    """The two arrays that a workspace is made of: allocating each of its own would take as long as a small solve."""
+    return np.empty((2 * n + 7) * n + 1), np.empty(6 * n + 1, np.int64)
+
+
+@compiled(inline=True)
+def carve(n: int, floats: np.ndarray, integers: np.ndarray) -> tuple:
+    """Cut a workspace from `storage`."""
     f = floats[n * (2 * n + 1) :]
     i = integers[n + 1 :]
     return (
@@ -176,7 +185,7 @@ def leaving_row(
     return row
 
 
-@compiled(inline=True)
+@compiled
 def pivot_path(
     n: int,
     D: np.ndarray,

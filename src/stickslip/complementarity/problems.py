@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-_FLOAT64 = np.dtype(np.float64)
-
 
 class LCPSolution(NamedTuple):
     """Answer to  y = A x + b,  0 <= y perp x >= 0  (for a mixed problem y = 0 where x is free).
@@ -46,44 +44,29 @@ class LCPSolution(NamedTuple):
         return bool(np.all(self.solved))
 
 
-def checked_matrix(A: Any, name: str = "A") -> np.ndarray:
+def checked_matrix(A: Any, name: str = "A", stack: bool = False) -> np.ndarray:
     """A as a contiguous float array, square, finite; ValueError naming what came otherwise."""
-    M = _square(A, name)
-    check_finite(M, name)
+    M = _floats(A, name)
+    if M.ndim != 2 and not (stack and M.ndim == 3):
+        wanted = "(n, n), or (k, n, n) for a stack" if stack else "(n, n)"
+        raise ValueError(f"{name} must have shape {wanted}, got {M.shape}.")
+    if M.shape[-1] != M.shape[-2]:
+        raise ValueError(f"{name} must be square, got shape {M.shape}; an LCP has one equation y_i per unknown x_i.")
+    _check_finite(M, name)
     return M
 
 
 def checked_problem(A: Any, b: Any, stack: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(A, b) as contiguous float arrays of matching shapes, finite; ValueError naming what came otherwise."""
-    M, v = checked_shapes(A, b, stack)
-    check_finite(M, "A")
-    check_finite(v, "b")
-    return M, v
-
-
-def checked_shapes(A: Any, b: Any, stack: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """`checked_problem` without looking at every entry."""
-    if (
-        type(A) is np.ndarray
-        and type(b) is np.ndarray
-        and A.dtype is _FLOAT64
-        and b.dtype is _FLOAT64
-        and A.shape == b.shape * 2
-        and A.flags.c_contiguous
-        and b.flags.c_contiguous
-        and A.ndim == 2
-    ):
-        return A, b  # the usual case, at once
-    M = _square(A, "A", stack)
+    M = checked_matrix(A, stack=stack)
     v = _floats(b, "b")
     if v.shape != M.shape[:-1]:
         raise ValueError(f"b must have shape {M.shape[:-1]} to match A of shape {M.shape}, got {v.shape}.")
+    _check_finite(v, "b")
     return M, v
 
 
 def checked_tolerance(tol: Any) -> float:
-    if type(tol) is float and 0.0 < tol < 1.0:
-        return tol
     if isinstance(tol, (int, float, np.floating, np.integer)) and 0.0 < float(tol) < 1.0:
         return float(tol)
     raise ValueError(f"tol must be a number between 0 and 1 (relative, 1e-10 is usual), got {tol!r}.")
@@ -103,7 +86,7 @@ def checked_start(x0: Any, n: int) -> np.ndarray:
     x = _floats(x0, "x0")
     if x.shape != (n,):
         raise ValueError(f"x0 must have shape ({n},), one start value per unknown, got {x.shape}.")
-    check_finite(x, "x0")
+    _check_finite(x, "x0")
     return x.copy()
 
 
@@ -117,22 +100,14 @@ def checked_mask(free: Any, n: int) -> np.ndarray:
     return mask
 
 
-def _square(A: Any, name: str, stack: bool = False) -> np.ndarray:
-    M = _floats(A, name)
-    if M.ndim != 2 and not (stack and M.ndim == 3):
-        wanted = "(n, n), or (k, n, n) for a stack" if stack else "(n, n)"
-        raise ValueError(f"{name} must have shape {wanted}, got {M.shape}.")
-    if M.shape[-1] != M.shape[-2]:
-        raise ValueError(f"{name} must be square, got shape {M.shape}; an LCP has one equation y_i per unknown x_i.")
-    return M
-
-
 def _floats(value: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "bifu":
             raise TypeError
-        return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+        floats = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+        # Numba would compile the solvers anew, for seconds, for arrays that are read-only or unaligned.
+        return floats if floats.flags.carray else floats.copy()
     except (TypeError, ValueError) as problem:
         raise ValueError(
             f"{name} must be a rectangular array of real numbers, got {_describe(value)}; "
@@ -146,8 +121,7 @@ def _describe(value: Any) -> str:
     )
 
 
-def check_finite(array: np.ndarray, name: str) -> None:
-    """ValueError that names the first entry that is infinite or not a number."""
+def _check_finite(array: np.ndarray, name: str) -> None:
     if not np.all(np.isfinite(array)):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite, got {array[where]} at index {where}.")

@@ -144,7 +144,8 @@ def _portrait(ax: Axes, trajectory: Trajectory, phi: str, omega: str, start: int
     x, y = trajectory[phi], trajectory[omega]
     jumps = np.searchsorted(trajectory.t, trajectory.impacts()["time"] - 0.5 * trajectory.dt)
     mine = jumps[(jumps > start) & (jumps <= stop)]
-    rows = np.unique(np.concatenate([np.arange(start, stop + 1, 20), [stop], mine - 1, mine]))
+    some = np.linspace(start, stop, min(stop - start + 1, 1500)).astype(int)
+    rows = np.unique(np.concatenate([some, mine - 1, mine]))
     # nan where the velocity jumps: the line is interrupted, and a dotted one says what the impact did
     gaps = np.flatnonzero(np.isin(rows, mine))
     ax.plot(

@@ -74,7 +74,8 @@ GAUSS_SEIDEL, LEMKE, AUTO, ENUMERATE, NEWTON = 0, 1, 2, 3, 4
 DONE, EVENTS_FULL, UNSOLVED, NOT_FINITE, MASS_INDEFINITE, GAP_NOT_A_NUMBER = 0, 1, 2, 3, 4, 5
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = 0, 1, 2, 3, 4, 5
 CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
-FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE, ITERATIONS, FALLBACKS, CULPRIT = range(8)
+FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 1, 2, 3, 4
+ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP, BOOK_SIZE = 5, 6, 7, 8, 9
 AUTO_SWEEPS = 10
 SETTLED = 1e-14  # a sweep that changes no velocity by more than this, relatively, ends the iteration
 
@@ -624,7 +625,9 @@ def march(
                     N_before[k] = 0.0
                     was_closed[k] = 0
                 rec_state[records, k] = state
-            largest_gain = max(largest_gain, gain)
+            if gain > largest_gain:
+                largest_gain = gain
+                book[GAIN_STEP] = step + 1
             largest_lcp = max(largest_lcp, rows)
         elif in_contact:
             in_contact = False

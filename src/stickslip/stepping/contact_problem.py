@@ -25,6 +25,8 @@ class StepProblem:
     W_N: Array
     W_T: Array
     w_hat: Array
+    V_N: np.ndarray  # M^-1 W^T, one column per active contact
+    V_T: np.ndarray
     local: PlanarProblem
 
     @property
@@ -40,12 +42,16 @@ class StepProblem:
         return self.u_free + np.linalg.solve(self.M, self.W_N.T @ Lambda_N + self.W_T.T @ Lambda_T)
 
     def residual(self, u_E: Array, Lambda_N: Array, Lambda_T: Array) -> float:
-        """Worst violation of the laws by u_E, relative to the velocities that make it up; as the kernels measure it."""
+        """Worst violation of the laws by u_E, relative to the velocities that make it up; as the kernels measure it.
+
+        The velocities that the impulses of single contacts make count, not their sum: on a block with two feet that
+        rests, frictions that cancel leave nothing but rounding errors, and these are no violation.
+        """
         local = self.local
         bound = local.bound(Lambda_N)
         if not np.all(np.isfinite(u_E)) or np.any(Lambda_N < 0) or np.any(np.abs(Lambda_T) > bound * (1 + 1e-12)):
             return np.inf
-        change = np.abs(u_E - self.u_free)
+        change = np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ np.abs(Lambda_T)
         xi_N = local.c_N + self.W_N @ (u_E - self.u_free)
         xi_T = local.c_T + self.W_T @ (u_E - self.u_free)
         size_N = local.size_N + np.abs(self.W_N) @ change
@@ -104,4 +110,4 @@ def contact_problem(system: System, t: float, q: Array, u_A: Array, dt: float, p
         size_N=size_N,
         size_T=size_T,
     )
-    return StepProblem(index, g, M, u_A, u_free, W_N, W_T, w_hat, local)
+    return StepProblem(index, g, M, u_A, u_free, W_N, W_T, w_hat, V_N, V_T, local)

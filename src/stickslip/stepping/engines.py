@@ -19,7 +19,6 @@ from stickslip.stepping.moreau_midpoint import MoreauMidpoint, State
 
 DONE, EVENTS_FULL, UNSOLVED = template.DONE, template.EVENTS_FULL, template.UNSOLVED
 EVENT_COLUMNS = 8
-BOOK_SIZE = 8
 
 
 @dataclass
@@ -48,7 +47,7 @@ class Memory:
             np.zeros(contacts),
             np.zeros((contacts, 2)),
             np.zeros(contacts, np.int64),
-            np.zeros(BOOK_SIZE),
+            np.zeros(template.BOOK_SIZE),
         )
 
 
@@ -219,7 +218,9 @@ class Reference:
             memory.impulse_before[k] = N
             memory.impulse_sum[k] += (N, T)
             memory.was_closed[k] = int(N > 0.0 and gamma_N[1] <= 1e-10 * local.size_N[i])
-        book[template.MAX_ENERGY_GAIN] = max(book[template.MAX_ENERGY_GAIN], gain)
+        if gain > book[template.MAX_ENERGY_GAIN]:
+            book[template.MAX_ENERGY_GAIN] = gain
+            book[template.GAIN_STEP] = memory.step
         book[template.MAX_LCP_SIZE] = max(book[template.MAX_LCP_SIZE], rows)
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:

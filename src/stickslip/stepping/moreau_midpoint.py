@@ -52,13 +52,17 @@ class MoreauMidpoint:
         solution = solver.solve(problem.local)  # [GS05] eq. (33)
         u_E = problem.end_velocity(solution.Lambda_N, solution.Lambda_T)  # [GS05] eq. (32)
         residual = problem.residual(u_E, solution.Lambda_N, solution.Lambda_T)
+        solved = bool(residual <= solver.tol)
+        status = solution.status
+        if solution.solved and not solved:  # the impulses are right, but their velocities lost too many digits
+            status = f"residual {residual:.1e} of the end velocities exceeds {solver.tol:.1e}, {status}"
         report = StepReport(
             problem,
             solution.Lambda_N,
             solution.Lambda_T,
             residual,
-            bool(residual <= solver.tol),
-            solution.status,
+            solved,
+            status,
             solution.iterations,
         )
         return State(state.t + dt, q_M + 0.5 * dt * u_E, u_E), report

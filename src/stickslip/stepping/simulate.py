@@ -6,6 +6,7 @@ import math
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Energies, ImpactTa
 STEPPERS = {MoreauMidpoint.name: MoreauMidpoint}
 ENGINES = ("auto", "compiled", "reference")
 ON_FAILURE = ("stop", "continue")
+ON_ENERGY_GAIN = ("warn", "raise", "ignore")
 PENETRATION_TOLERANCE = 1e-5
 _PIECE_SECONDS = 0.1
 _MAX_RECORDS_PER_PIECE = 50_000
@@ -48,6 +50,7 @@ def simulate(
     initialise: bool = False,
     penetration_tol: float = PENETRATION_TOLERANCE,
     on_failure: str = "stop",
+    on_energy_gain: str = "warn",
     progress: bool | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -67,6 +70,9 @@ def simulate(
     initialise : first make the initial velocities consistent with the closed contacts by an impact at t0 (dt = 0).
     penetration_tol : deepest initial penetration that is accepted [m].
     on_failure : "stop" at a step whose contact problem is not solved and return what there is, or "continue", counted.
+    on_energy_gain : what to do when the contacts put energy in during a step (unequal restitution coefficients can):
+        "warn", "raise" `EnergyGain`, which holds the trajectory, or "ignore".  Gains below what one step of the forces
+        does are the scheme's resolution and never reported.
     progress : show a progress bar on stderr (None: when the run takes more than two seconds and stderr is a terminal).
     out : stream the records to this netCDF file while they are computed; the returned trajectory is thinned where it
         would not fit into memory.
@@ -76,17 +82,63 @@ def simulate(
     `complete` False and `status` saying where and why.  Bad input raises ValueError before anything is computed.
     """
     run = _Run.prepare(
-        system, q0, u0, dt, t_end, stepper, solver, params, every, t0, engine, initialise, penetration_tol, on_failure
+        system,
+        q0,
+        u0,
+        dt,
+        t_end,
+        stepper,
+        solver,
+        params,
+        every,
+        t0,
+        engine,
+        initialise,
+        penetration_tol,
+        on_failure,
+        on_energy_gain,
     )
     store = _Store(run, None if out is None else Path(out), overwrite)
     begin = time.perf_counter()
     try:
         with _progress_bar(progress, run) as advance:
             status, complete = _march(run, store, advance)
-        return store.finish(status, complete, time.perf_counter() - begin)
+        trajectory = store.finish(status, complete, time.perf_counter() - begin)
     except BaseException:
         store.rescue(time.perf_counter() - begin)
         raise
+    if on_energy_gain != "ignore":
+        _report_gain(run, trajectory, on_energy_gain)
+    return trajectory
+
+
+class EnergyGain(ArithmeticError):
+    """Raised with on_energy_gain="raise"; `trajectory` is the motion that was computed."""
+
+    def __init__(self, message: str, trajectory: Trajectory) -> None:
+        super().__init__(message)
+        self.trajectory = trajectory
+
+
+def _report_gain(run: _Run, trajectory: Trajectory, what: str) -> None:
+    """Warn or raise where a contact gained more energy than the scheme's own resolution, dt h . M^-1 h dt."""
+    gain = trajectory.certificate.max_energy_gain
+    resolution = 0.0
+    for i in (0, -1):
+        t, q, u = float(trajectory.t[i]), trajectory.q[i], trajectory.u[i]
+        h = run.system.force(q, u, t, run.memory.p)
+        resolution = max(resolution, float(h @ np.linalg.solve(run.system.mass(q, t, run.memory.p), h)) * run.dt**2)
+    kinetic = float(np.max(trajectory.energy.kinetic, initial=0.0))
+    if not gain > 2.0 * resolution + 1e-12 * kinetic:
+        return
+    time_of_gain = run.memory.t0 + run.memory.book[template.GAIN_STEP] * run.dt
+    message = (
+        f"the contacts of {run.system.name!r} put {gain:.3g} J in during the step to t = {time_of_gain:.9g} s; "
+        "unequal restitution coefficients can do that under Newton's law"
+    )
+    if what == "raise":
+        raise EnergyGain(message, trajectory)
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 @dataclass
@@ -122,6 +174,7 @@ class _Run:
         initialise: bool,
         penetration_tol: Any,
         on_failure: Any,
+        on_energy_gain: Any,
     ) -> _Run:
         if not isinstance(system, System):
             raise ValueError(f"system must be a System such as LagrangianSystem, got {type(system).__name__}.")
@@ -129,7 +182,11 @@ class _Run:
         steps = _steps(_number(dt, "dt"), _number(t_end, "t_end"), start)
         if not (isinstance(every, (int, np.integer)) and not isinstance(every, bool) and every >= 1):
             raise ValueError(f"every must be a whole number >= 1, got {every!r}.")
-        for name, value, allowed in (("engine", engine, ENGINES), ("on_failure", on_failure, ON_FAILURE)):
+        for name, value, allowed in (
+            ("engine", engine, ENGINES),
+            ("on_failure", on_failure, ON_FAILURE),
+            ("on_energy_gain", on_energy_gain, ON_ENERGY_GAIN),
+        ):
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}.")
         chosen_solver, chosen_stepper = solver_from(solver), _stepper(stepper)

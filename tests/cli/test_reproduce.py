@@ -1,0 +1,83 @@
+"""`stickslip reproduce`: files, command and certificate; nothing of others is replaced."""
+
+import json
+
+import pytest
+from PIL import Image
+
+from stickslip import cli, figures, library
+from stickslip.figures import gs05, style
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
+    trajectory = library.woodpecker().simulate(dt=1e-3, t_end=0.7, engine="reference", progress=False)
+    monkeypatch.setattr(gs05, "_run", lambda: trajectory)
+
+    def run(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_one_figure(run, tmp_path):
+    folder = tmp_path / "new" / "pictures"
+    code, out, err = run("reproduce", "gs05-fig4", "--out", folder)
+    assert (code, err) == (0, "")
+    files = [folder / "gs05-fig4.png", folder / "gs05-fig4.svg"]
+    assert sorted(folder.iterdir()) == files
+    for file in files:
+        assert str(file) in out and style.is_ours(file)
+    assert "[GS05] Figure 4" in out and "stickslip reproduce gs05-fig4" in out and "0 failed steps" in out
+    with Image.open(files[0]) as picture:
+        assert picture.text["Title"].startswith("[GS05] Figure 4. Time history of the woodpecker's")
+
+
+def test_all_figures_as_json(run, tmp_path):
+    code, out, err = run("reproduce", "all", "--out", tmp_path, "--format", "svg", "--json")
+    assert (code, err) == (0, "")
+    drawn = json.loads(out)["figures"]
+    assert tuple(row["key"] for row in drawn) == figures.keys()
+    for row in drawn:
+        assert row["files"] == [str(tmp_path / f"{row['key']}.svg")]
+        assert row["certificate"]["failed_steps"] == 0
+        assert row["parameters"]["friction"] == 0.3
+        assert row["command"] == f"stickslip reproduce {row['key']}"
+    assert len(list(tmp_path.iterdir())) == len(figures.keys())
+
+
+def test_figures_are_drawn_again_without_asking(run, tmp_path):
+    for _ in range(2):
+        assert run("reproduce", "gs05-fig6", "--out", tmp_path, "--format", "pdf, png")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gs05-fig6.pdf", "gs05-fig6.png"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["gs05-fig7"], "unknown figure 'gs05-fig7'; did you mean 'gs05-fig"),
+        (["picasso"], "known: gs05-fig4, gs05-fig5, gs05-fig6."),
+        (["gs05-fig4", "--format", "bmp"], "--format must be any of png, svg, pdf with commas between, got 'bmp'"),
+        ([], "Missing argument"),
+    ],
+)
+def test_wrong_requests(run, arguments, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("reproduce", *arguments)
+    assert (code, out) == (2, "")
+    assert expected in err and err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_of_others_stay(run, tmp_path):
+    (tmp_path / "gs05-fig5.svg").write_text("precious")
+    code, out, err = run("reproduce", "all", "--out", tmp_path)
+    assert (code, out) == (2, "")
+    assert "was not drawn by stickslip: it is never replaced" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["gs05-fig5.svg"]
+    (tmp_path / "file").write_text("")
+    code, _, err = run("reproduce", "gs05-fig4", "--out", tmp_path / "file")
+    assert code == 2 and "cannot be made a folder" in err

@@ -1,0 +1,280 @@
+"""`stickslip run`: the summary, the JSON object, the files, and one clear line for what is wrong."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from stickslip import cli, library
+from stickslip.io.netcdf import load
+
+SHORT = ("run", "bouncing_ball", "--dt", "0.01", "--t-end", "0.6", "--engine", "reference")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run the command line in this process; returns exit code, stdout, stderr."""
+    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def no_simulation(monkeypatch):
+    """Fail if anything is computed."""
+
+    def simulate(self, **options):
+        raise AssertionError("the run began before the request was checked")
+
+    monkeypatch.setattr(library.Scenario, "simulate", simulate)
+
+
+def test_summary_is_readable(run):
+    code, out, err = run(*SHORT)
+    assert (code, err) == (0, "")
+    for part in (
+        "Bouncing ball",
+        "60 steps of 0.01 s",
+        "moreau-midpoint",
+        "reference engine",
+        "steps/s",
+        "y = ",
+        "m/s",
+    ):
+        assert part in out
+    assert "impacts     1: table 1" in out
+    assert "0 failed steps" in out
+
+
+def test_json_is_one_object_with_the_promised_keys(run):
+    code, out, err = run(*SHORT, "--json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    for key in ("system", "stepper", "solver", "dt", "t_end", "steps", "wall_s", "steps_per_s", "final", "certificate"):
+        assert key in report
+    assert set(report["final"]) == {"t", "q", "u"}
+    assert set(report["certificate"]) >= {"failed_steps", "max_residual", "max_penetration", "max_energy_gain"}
+    assert (report["system"], report["steps"], report["dt"], report["t_end"]) == ("bouncing_ball", 60, 0.01, 0.6)
+    assert (report["engine"], report["complete"], report["status"]) == ("reference", True, "finished")
+    assert report["impacts"] == {"total": 1, "by_contact": {"table": 1}}
+    expected = library.bouncing_ball().simulate(dt=0.01, t_end=0.6, engine="reference")
+    assert report["final"]["q"] == expected.q[-1].tolist() and report["final"]["u"] == expected.u[-1].tolist()
+    assert report["final"]["t"] == pytest.approx(0.6)
+
+
+def test_defaults_are_the_scenarios_own(monkeypatch, run):
+    asked = {}
+
+    def simulate(self, **options):
+        asked.update(options)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(library.Scenario, "simulate", simulate)
+    assert run("run", "woodpecker")[0] == 2
+    assert (asked["dt"], asked["t_end"], asked["every"]) == (1e-4, 2.0, 1)
+    assert (asked["stepper"], asked["solver"], asked["engine"]) == ("moreau-midpoint", "auto", "auto")
+    run("run", "woodpecker", "--dt", "1e-6", "--t-end", "3")
+    assert asked["every"] == 6  # 3e6 steps, and half a million records are enough
+    run("run", "woodpecker", "--dt", "1e-6", "--t-end", "3", "--every", "2")
+    assert asked["every"] == 2
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["--set", "height=2", "--set", "restitution=0.25"],
+        ["--set", "height=2", "restitution=0.25"],
+        ["--set", " height = 2e0 ", "--set=restitution=.25"],
+    ],
+)
+def test_settings_reach_the_system(run, settings):
+    code, out, _ = run(*SHORT, "--json", *settings)
+    assert code == 0
+    report = json.loads(out)
+    assert report["parameters"]["restitution"] == 0.25
+    expected = library.bouncing_ball(height=2.0, restitution=0.25).simulate(dt=0.01, t_end=0.6, engine="reference")
+    assert report["final"]["q"] == expected.q[-1].tolist()
+
+
+def test_a_setting_may_be_several_numbers(run):
+    base = ("run", "impacting_bar", "--dt", "0.01", "--t-end", "0.01", "--engine", "reference", "--json")
+    code, out, _ = run(*base, "--set", "velocity=0,1,2", "--set", "g=0")
+    assert code == 0 and json.loads(out)["final"]["u"] == [0.0, 1.0, 2.0]
+
+
+def test_files_are_written_and_named(run, tmp_path):
+    files = {"out": tmp_path / "run.nc", "plot": tmp_path / "run.svg", "animate": tmp_path / "run.gif"}
+    options = [text for key, path in files.items() for text in (f"--{key}", path)]
+    code, out, err = run(*SHORT, *options, "--json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert report["files"] == {key: str(path) for key, path in files.items()}
+    saved = load(files["out"])
+    assert len(saved) == report["records"] == 61
+    assert saved.q[-1].tolist() == report["final"]["q"]
+    assert files["plot"].stat().st_size > 10_000 and "<svg" in files["plot"].read_text(encoding="utf-8")
+    with Image.open(files["animate"]) as film:
+        assert film.n_frames == 75  # 0.6 s, five times slower, 25 frames a second
+    code, out, _ = run(*SHORT, "--plot", files["plot"])  # drawn again without asking
+    assert code == 0 and str(files["plot"]) in out
+
+
+def test_every_thins_the_records(run, tmp_path):
+    code, out, _ = run(*SHORT, "--every", "7", "--json", "--out", tmp_path / "run.nc")
+    report = json.loads(out)
+    assert code == 0 and (report["every"], report["steps"]) == (7, 60)
+    assert report["final"]["t"] == pytest.approx(0.6)
+    assert report["records"] == len(load(tmp_path / "run.nc")) == 10
+
+
+def test_quiet_says_nothing(run, tmp_path):
+    assert run(*SHORT, "--quiet", "--plot", tmp_path / "run.png") == (0, "", "")
+    assert (tmp_path / "run.png").is_file()
+
+
+def one_line(code, out, err):
+    assert (code, out) == (2, "")
+    assert err.startswith("stickslip: error: ") and err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["woodpeker"], "unknown library entry 'woodpeker'; did you mean 'woodpecker'?"),
+        (["woodpecker", "--set", "fricton=0.2"], "unknown parameter 'fricton'; did you mean 'friction'?"),
+        (["woodpecker", "--set", "friction"], "a setting must read NAME=VALUE"),
+        (["woodpecker", "--set", "=0.2"], "a setting must read NAME=VALUE"),
+        (["woodpecker", "--set", "friction=much"], "friction must be a number, got 'much'"),
+        (["woodpecker", "--set", "friction=inf"], "friction must be finite"),
+        (["woodpecker", "--set", "friction=-0.1"], "friction of contact 'beak' must be finite and not negative"),
+        (["woodpecker", "--set", "friction=0.1", "--set", "friction=0.2"], "friction is set twice"),
+        (["woodpecker", "--set", "friction=0.1,0.2"], "friction must be 1 number, got 2"),
+        (["impacting_bar", "--set", "velocity=1,2"], "velocity must be 3 numbers, got 2"),
+        (["woodpecker", "extra"], "a setting must read NAME=VALUE"),
+        (["woodpecker", "--dt", "0"], "--dt must be positive [s], got 0"),
+        (["woodpecker", "--dt", "-1e-4"], "--dt must be positive"),
+        (["woodpecker", "--dt", "nan"], "--dt must be positive"),
+        (["woodpecker", "--dt", "soon"], "--dt"),
+        (
+            ["woodpecker", "--dt", "1", "--t-end", "0.5"],
+            "--t-end must be at least one step, got 0.5 s with a step of 1 s",
+        ),
+        (["woodpecker", "--t-end", "inf"], "--t-end must be at least one step"),
+        (["woodpecker", "--out", "missing/run.nc"], "the folder missing does not exist"),
+        (["woodpecker", "--plot", "run.bmp"], "--plot must end in .png, .svg or .pdf, got 'run.bmp'"),
+        (["woodpecker", "--animate", "run.png"], "must end in .gif or .mp4, got 'run.png'"),
+        (["woodpecker", "--plot", "."], "--plot must name a file, and . is a folder"),
+        ([], "Missing argument"),
+    ],
+)
+def test_wrong_requests_are_one_line_before_anything_is_computed(run, no_simulation, arguments, expected):
+    assert expected in one_line(*run("run", *arguments))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("--solver", "lemk", "solver must be one of auto, lemke"),
+        ("--stepper", "euler", "stepper must be one of moreau-midpoint"),
+        ("--engine", "fast", "engine must be one of auto, compiled, reference"),
+        ("--on-failure", "ignore", "on_failure must be one of stop, continue"),
+        ("--every", "0", "every must be a whole number >= 1"),
+    ],
+)
+def test_names_of_methods_are_checked(run, option, value, expected):
+    assert expected in one_line(*run("run", "bouncing_ball", option, value))
+
+
+def test_files_of_others_are_never_replaced(run, no_simulation, tmp_path):
+    for option, name in (("--out", "a.nc"), ("--plot", "a.png"), ("--animate", "a.gif")):
+        path = tmp_path / name
+        path.write_text("precious")
+        for extra in ([], ["--overwrite"]):
+            assert "it is never replaced" in one_line(*run("run", "bouncing_ball", option, path, *extra))
+        assert path.read_text() == "precious"
+
+
+def test_our_trajectory_is_replaced_when_asked(run, tmp_path):
+    path = tmp_path / "run.nc"
+    assert run(*SHORT, "--out", path)[0] == 0
+    before = path.read_bytes()
+    assert "give --overwrite to replace it" in one_line(*run(*SHORT, "--out", path))
+    assert path.read_bytes() == before
+    assert run(*SHORT, "--set", "height=2", "--out", path, "--overwrite")[0] == 0
+    assert load(path)["y"][0] == 2.0
+
+
+@pytest.fixture
+def ends_early(monkeypatch):
+    """Let every run end with the given status."""
+
+    def ends_early(**changes):
+        original = library.Scenario.simulate
+        monkeypatch.setattr(
+            library.Scenario, "simulate", lambda self, **options: replace(original(self, **options), **changes)
+        )
+
+    return ends_early
+
+
+def test_a_failed_run_keeps_its_result_and_exits_with_1(run, ends_early, tmp_path):
+    ends_early(complete=False, status="failed at t = 0.6 s with 1 closed contacts: no solution; try a smaller dt")
+    code, out, err = run(*SHORT, "--json", "--plot", tmp_path / "part.png")
+    assert code == 1
+    report = json.loads(out)
+    assert report["complete"] is False and report["status"].startswith("failed at t = 0.6 s")
+    assert err.count("\n") == 1 and "bouncing_ball failed at t = 0.6 s with 1 closed contacts" in err
+    assert (tmp_path / "part.png").is_file()
+
+
+def test_an_interrupted_run_exits_with_130(run, ends_early):
+    ends_early(complete=False, status="interrupted at t = 0.3 s")
+    code, out, err = run(*SHORT)
+    assert code == 130
+    assert "interrupted at t = 0.3 s" in err and "certificate" in out
+
+
+def test_unsolved_steps_are_a_warning_when_the_run_went_on(run, ends_early):
+    from stickslip.trajectory import Certificate
+
+    ends_early(certificate=Certificate(failed_steps=3))
+    code, _, err = run(*SHORT, "--on-failure", "continue")
+    assert (code, err) == (0, "stickslip: warning: 3 steps were not solved to the tolerance\n")
+
+
+def test_json_has_no_nan(run, ends_early):
+    from stickslip.trajectory import Energies
+
+    unknown = Energies(np.zeros(61), np.full(61, np.nan))
+    ends_early(energy=unknown)
+    code, out, _ = run(*SHORT, "--json")
+    assert code == 0 and json.loads(out)["energy"] == {"first": None, "last": None}
+
+
+def test_through_typers_own_runner():
+    result = CliRunner().invoke(cli.app, list(SHORT))
+    assert result.exit_code == 0 and "certificate" in result.stdout
+
+
+def test_as_a_process(tmp_path):
+    command = [sys.executable, "-m", "stickslip", *SHORT, "--json", "--plot", "run.png"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["files"] == {"plot": "run.png"}
+    with Image.open(tmp_path / "run.png") as picture:
+        assert picture.width > 1000
+    wrong = subprocess.run([*command[:5], "--dt", "0"], cwd=tmp_path, capture_output=True, text=True)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == "stickslip: error: --dt must be positive [s], got 0.\n"
