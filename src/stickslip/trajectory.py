@@ -40,6 +40,9 @@ class Certificate:
     max_energy_gain : largest energy that the contacts put in during one step, Lambda . (gamma_A + gamma_E) / 2 [J].
     max_lcp_size : largest LCP solved or implied, three rows per closed frictional contact.
     fallbacks : steps in which the cheap solver was not enough and a later stage of `auto` solved the step.
+    contact_work : energy that the contacts put in over the whole run, negative where they dissipate [J].
+    projection_energy : energy that position projection added (removed where negative) [J]; 0 without projection.
+    projections : steps in which positions were projected.
     """
 
     failed_steps: int = 0
@@ -48,6 +51,9 @@ class Certificate:
     max_energy_gain: float = 0.0
     max_lcp_size: int = 0
     fallbacks: int = 0
+    contact_work: float = 0.0
+    projection_energy: float = 0.0
+    projections: int = 0
 
     def to_dict(self) -> dict[str, float | int]:
         return dict(self.__dict__)

@@ -187,3 +187,30 @@ def row_of_blocks(blocks=7):
         contacts=[*belt, *sides, wall],
         name="row of blocks",
     )
+
+
+@cache
+def oscillator():
+    """A mass on a spring and nothing to touch: no contacts."""
+    x, v = sp.symbols("x v")
+    return ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, potential=2 * x**2, name="free oscillator"
+    )
+
+
+@cache
+def ill_fated():
+    """A particle that loses its mass, its gap or its head, depending on the parameters.
+
+    Mass 1 - hollow x^2, gap sqrt(1 - deep x) + 0.1, force wild x^3.
+    """
+    x, v, hollow, deep, wild = sp.symbols("x v hollow deep wild")
+    return ss.LagrangianSystem.from_energies(
+        [x],
+        velocities=[v],
+        kinetic=(1 - hollow * x**2) * v**2 / 2,
+        forces=[wild * x**3],
+        contacts=[ss.Contact("far wall", gap=sp.sqrt(1 - deep * x) + sp.Rational(1, 10))],
+        parameters={hollow: 0.0, deep: 0.0, wild: 0.0},
+        name="ill-fated particle",
+    )

@@ -31,6 +31,8 @@ INACCURATE = 3
 
 PIVOT_TOLERANCE = 1e-11  # entries of the scaled dictionary below this are round-off, not pivots
 ROUND_OFF = 1e-12  # unknowns below this share of the largest may be zeros of a degenerate solution
+BLOCK = 4  # exchanges done at a time for n >= IN_BLOCKS_FROM
+IN_BLOCKS_FROM = 12
 TIE_TOLERANCE = 1e-12  # ratios closer than this are equal: the lexicographic rule decides
 
 
@@ -44,7 +46,7 @@ def workspace(n: int) -> tuple:
 @compiled(inline=True)
 def storage(n: int) -> tuple:
     """The two arrays that a workspace is made of: allocating each of its own would take as long as a small solve."""
-    return np.empty((2 * n + 7) * n + 1), np.empty(6 * n + 1, np.int64)
+    return np.empty((2 * n + 16) * n + 5), np.empty(6 * n + 1, np.int64)
 
 
 @compiled(inline=True)
@@ -67,6 +69,7 @@ def carve(n: int, floats: np.ndarray, integers: np.ndarray) -> tuple:
         f[4 * n : 5 * n],  # trial
         i[4 * n : 5 * n],  # active
         f[5 * n : 6 * n],  # row scale, then the trial's y
+        f[6 * n : 15 * n + 5],  # what `pivot_path_in_blocks` puts off
     )
 
 
@@ -185,6 +188,62 @@ def leaving_row(
     return row
 
 
+@compiled(inline=True)
+def first_row(
+    n: int,
+    D: np.ndarray,
+    r: np.ndarray,
+    basis: np.ndarray,
+    nonbasic: np.ndarray,
+    row_of: np.ndarray,
+    column_of: np.ndarray,
+) -> int:
+    """Make every y_i basic, every x_i and x_0 nonbasic; the row in which x_0 enters, -1 where b >= 0."""
+    lowest = 0.0
+    row: Any = np.int64(-1)  # not a literal, for which Numba would compile the callees twice
+    for i in range(n):
+        basis[i] = i
+        nonbasic[i] = n + i
+        row_of[i] = i
+        column_of[i] = -1
+        ratio = r[i] / D[i, n]
+        if r[i] < 0.0 and ratio <= lowest:  # of equal rows the last one: eps^i falls with i
+            lowest = ratio
+            row = i
+    nonbasic[n] = 2 * n
+    return row
+
+
+@compiled(inline=True)
+def swap_names(
+    n: int,
+    row: int,
+    col: int,
+    basis: np.ndarray,
+    nonbasic: np.ndarray,
+    row_of: np.ndarray,
+    column_of: np.ndarray,
+) -> int:
+    """Book an exchange; the column of the leaving variable's complement, which enters next, or -1 if x_0 left."""
+    leaving = basis[row]
+    entering = nonbasic[col]
+    basis[row] = entering
+    nonbasic[col] = leaving
+    if leaving < n:
+        row_of[leaving] = -1
+        column_of[leaving] = col
+    if entering < n:
+        row_of[entering] = row
+        column_of[entering] = -1
+    if leaving == 2 * n:
+        return -1
+    complement = leaving + n if leaving < n else leaving - n
+    col = 0
+    while nonbasic[col] != complement:
+        col += 1
+    return col
+
+
 @compiled
 def pivot_path(
     n: int,
@@ -202,41 +261,151 @@ def pivot_path(
 
     Variables are numbered y_i = i, x_i = n + i, x_0 = 2 n.  D[:, n] holds the covering vector d on entry.
     """
-    lowest = 0.0
-    row: Any = np.int64(-1)  # not a literal, for which Numba would compile the callees twice
-    for i in range(n):
-        basis[i] = i
-        nonbasic[i] = n + i
-        row_of[i] = i
-        column_of[i] = -1
-        ratio = r[i] / D[i, n]
-        if r[i] < 0.0 and ratio <= lowest:  # of equal rows the last one: eps^i falls with i
-            lowest = ratio
-            row = i
-    nonbasic[n] = 2 * n
+    row = first_row(n, D, r, basis, nonbasic, row_of, column_of)
     if row < 0:
         return SOLVED, 0, -1
     col = n
     for pivots in range(1, max_pivots + 1):
         exchange(n, D, r, row, col, pivot_row)
-        leaving = basis[row]
-        entering = nonbasic[col]
-        basis[row] = entering
-        nonbasic[col] = leaving
-        if leaving < n:
-            row_of[leaving] = -1
-            column_of[leaving] = col
-        if entering < n:
-            row_of[entering] = row
-            column_of[entering] = -1
-        if leaving == 2 * n:
+        col = swap_names(n, row, col, basis, nonbasic, row_of, column_of)
+        if col < 0:
             return SOLVED, pivots, -1
-        complement = leaving + n if leaving < n else leaving - n
-        col = 0
-        while nonbasic[col] != complement:
-            col += 1
         row = leaving_row(n, D, r, col, basis, row_of, column_of, tie)
         if row < 0:
+            return RAY, pivots, col
+    return PIVOT_LIMIT, max_pivots, -1
+
+
+@compiled(inline=True)
+def put_off_exchange(
+    n: int,
+    D: np.ndarray,
+    r: np.ndarray,
+    row: int,
+    col: int,
+    column: np.ndarray,
+    U: np.ndarray,
+    V: np.ndarray,
+    k: int,
+    new_row: np.ndarray,
+) -> None:
+    """`exchange` on the dictionary D + U[:k]^T V[:k] whose column `col` is given; adds one term to U and V.
+
+    Row `row` and column `col` are brought up to date in D itself, as no later term may touch their new entries.
+    """
+    p = -1.0 / column[row]
+    for c in range(n + 1):
+        new_row[c] = D[row, c]
+    for q in range(k):
+        f = U[q, row]
+        U[q, row] = 0.0
+        V[q, col] = 0.0
+        if f != 0.0:
+            for c in range(n + 1):
+                new_row[c] += f * V[q, c]
+    for c in range(n + 1):
+        new_row[c] *= p
+    new_row[col] = -p
+    for i in range(n):
+        D[i, col] = 0.0
+    for c in range(n + 1):
+        D[row, c] = new_row[c]
+        V[k, c] = new_row[c]
+    right = p * r[row]
+    column[row] = 0.0
+    for i in range(n):
+        U[k, i] = column[i]
+        r[i] += column[i] * right
+    r[row] = right
+
+
+@compiled(inline=True)
+def catch_up(n: int, D: np.ndarray, U: np.ndarray, V: np.ndarray, k: int) -> None:
+    """D += U[:k]^T V[:k]."""
+    if k == BLOCK:
+        for i in range(n):
+            u0, u1, u2, u3 = U[0, i], U[1, i], U[2, i], U[3, i]
+            for c in range(n + 1):
+                D[i, c] += u0 * V[0, c] + u1 * V[1, c] + u2 * V[2, c] + u3 * V[3, c]
+    else:
+        for q in range(k):
+            for i in range(n):
+                f = U[q, i]
+                if f != 0.0:
+                    for c in range(n + 1):
+                        D[i, c] += f * V[q, c]
+
+
+@compiled(inline=True)
+def plain_leaving_row(n: int, column: np.ndarray, r: np.ndarray, tie: float) -> tuple:
+    """Ratio test for a given column: the row, -1 on a ray, and whether another one ties with it."""
+    row: Any = np.int64(-1)
+    best = 0.0
+    tied = False
+    for i in range(n):
+        if column[i] < -PIVOT_TOLERANCE:
+            ratio = -r[i] / column[i]
+            margin = tie * (1.0 + abs(best))
+            if row < 0 or ratio < best - margin:
+                row = i
+                best = ratio
+                tied = False
+            elif ratio <= best + margin:
+                tied = True
+    return row, tied
+
+
+@compiled
+def pivot_path_in_blocks(
+    n: int,
+    D: np.ndarray,
+    r: np.ndarray,
+    basis: np.ndarray,
+    nonbasic: np.ndarray,
+    row_of: np.ndarray,
+    column_of: np.ndarray,
+    column: np.ndarray,
+    space: np.ndarray,
+    max_pivots: int,
+    tie: float,
+) -> tuple:
+    """`pivot_path`, with the dictionary changed for four exchanges at a time: faster from about twelve unknowns on.
+
+    A pivot needs one column and one row of the dictionary, and these are made from D + U^T V as they are asked for.
+    """
+    U = space[: BLOCK * n].reshape((BLOCK, n))
+    V = space[BLOCK * n : BLOCK * (2 * n + 1)].reshape((BLOCK, n + 1))
+    new_row = space[BLOCK * (2 * n + 1) :]
+    row = first_row(n, D, r, basis, nonbasic, row_of, column_of)
+    if row < 0:
+        return SOLVED, 0, -1
+    col = n
+    for i in range(n):
+        column[i] = D[i, col]
+    k: Any = np.int64(0)
+    for pivots in range(1, max_pivots + 1):
+        put_off_exchange(n, D, r, row, col, column, U, V, k, new_row)
+        k += 1
+        col = swap_names(n, row, col, basis, nonbasic, row_of, column_of)
+        if col < 0:
+            return SOLVED, pivots, -1
+        if k == BLOCK:
+            catch_up(n, D, U, V, k)
+            k = 0
+        for i in range(n):
+            column[i] = D[i, col]
+        for q in range(k):
+            f = V[q, col]
+            if f != 0.0:
+                for i in range(n):
+                    column[i] += f * U[q, i]
+        row, tied = plain_leaving_row(n, column, r, tie)
+        if tied:  # the lexicographic rule looks at whole rows
+            catch_up(n, D, U, V, k)
+            k = 0
+            row = leaving_row(n, D, r, col, basis, row_of, column_of, tie)
+        if row < 0:
+            catch_up(n, D, U, V, k)
             return RAY, pivots, col
     return PIVOT_LIMIT, max_pivots, -1
 
@@ -293,7 +462,12 @@ def lemke(
         for i in range(n):
             D[i, n] = 1.0 if attempt != 1 else 1.0 + (i + 1.0) / n
         tie = TIE_TOLERANCE if attempt < 2 else 0.0
-        status, pivots, column = pivot_path(n, D, r, basis, nonbasic, row_of, column_of, work[10], max_pivots, tie)
+        if n < IN_BLOCKS_FROM:
+            status, pivots, column = pivot_path(n, D, r, basis, nonbasic, row_of, column_of, work[10], max_pivots, tie)
+        else:
+            status, pivots, column = pivot_path_in_blocks(
+                n, D, r, basis, nonbasic, row_of, column_of, work[10], work[14], max_pivots, tie
+            )
         total += pivots
         for i in range(n):
             x[i] = 0.0

@@ -336,7 +336,7 @@ def solver_from(value: str | PlanarSolver) -> PlanarSolver:
     """A solver object from its name or from itself."""
     if isinstance(value, PlanarSolver):
         return value
-    if value in SOLVERS:
+    if isinstance(value, str) and value in SOLVERS:
         return SOLVERS[value]()
     raise ValueError(f"solver must be one of {', '.join(SOLVERS)} or a solver object, got {value!r}.")
 

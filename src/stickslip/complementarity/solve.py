@@ -385,6 +385,44 @@ def _regular(A: np.ndarray) -> bool:
     return bool(np.all(scale > 0.0)) and 1.0 / np.linalg.cond(A / scale[:, None], 1) > 1e-12
 
 
+@compiled
+def _solve_range(
+    start: int,
+    stop: int,
+    A: np.ndarray,
+    b: np.ndarray,
+    X: np.ndarray,
+    Y: np.ndarray,
+    codes: np.ndarray,
+    counts: np.ndarray,
+    residuals: np.ndarray,
+    method: int,
+    limit: int,
+    tol: float,
+) -> None:
+    n = b.shape[1]
+    floats, integers = lemke_method.storage(n)
+    work = lemke_method.carve(n, borrowed(floats), borrowed(integers))
+    newton_work = newton.workspace(n if method == 4 else 0)
+    free = np.zeros(n, np.bool_)
+    for i in range(start, stop):
+        if method == 2:
+            found, count, residual = enumerate_first(A[i], b[i], X[i], Y[i], work, tol)
+            code = 0 if found else 8
+        elif method == 3:
+            code, count, residual = gauss_seidel.projected_gauss_seidel(A[i], b[i], X[i], Y[i], work, limit, tol)
+        elif method == 4:
+            code, count, residual = newton.semismooth_newton(A[i], b[i], free, X[i], Y[i], newton_work, limit, tol)
+        else:  # a ray may be lost in x: the few problems that end on one are solved again, alone
+            code, count, residual = lemke_method.lemke(A[i], b[i], X[i], Y[i], X[i], work, limit, tol)
+        codes[i] = code
+        counts[i] = count
+        residuals[i] = residual
+        if code == 0:
+            make_complementary(X[i], Y[i])
+    floats[0], integers[0] = 0.0, 0  # alive until here
+
+
 @compiled(parallel=True)
 def _solve_many(
     A: np.ndarray,
@@ -398,32 +436,24 @@ def _solve_many(
     limit: int,
     tol: float,
 ) -> None:
-    """One workspace a chunk, the chunks in parallel."""
-    k, n = b.shape
+    """Chunks in parallel, each with its workspace."""
+    k = b.shape[0]
     chunks = min(k, 256)
     for chunk in prange(chunks):
-        work = lemke_method.workspace(n)
-        newton_work = newton.workspace(n if method == 4 else 0)
-        ray = np.empty(n)
-        free = np.zeros(n, np.bool_)
-        for i in range(chunk * k // chunks, (chunk + 1) * k // chunks):
-            code = 0
-            count = 0
-            residual = 0.0
-            if method == 2:
-                found, count, residual = enumerate_first(A[i], b[i], X[i], Y[i], work, tol)
-                code = 0 if found else 8
-            elif method == 3:
-                code, count, residual = gauss_seidel.projected_gauss_seidel(A[i], b[i], X[i], Y[i], work, limit, tol)
-            elif method == 4:
-                code, count, residual = newton.semismooth_newton(A[i], b[i], free, X[i], Y[i], newton_work, limit, tol)
-            else:
-                code, count, residual = lemke_method.lemke(A[i], b[i], X[i], Y[i], ray, work, limit, tol)
-            codes[i] = code
-            counts[i] = count
-            residuals[i] = residual
-            if code == 0:
-                make_complementary(X[i], Y[i])
+        _solve_range(
+            chunk * k // chunks,
+            (chunk + 1) * k // chunks,
+            borrowed(A),
+            borrowed(b),
+            borrowed(X),
+            borrowed(Y),
+            borrowed(codes),
+            borrowed(counts),
+            borrowed(residuals),
+            method,
+            limit,
+            tol,
+        )
 
 
 def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: int) -> LCPSolution:

@@ -12,8 +12,10 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numba
 from numba import njit
@@ -26,7 +28,7 @@ STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 
 
-def constants(system: System, solver: str) -> str:
+def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
     """The sizes and switches that a template reads as compile-time constants."""
     n = system.n_contacts
     rows = max(1, 3 * n)
@@ -40,25 +42,27 @@ def constants(system: System, solver: str) -> str:
         "DIRECTIONS_CONSTANT": system.directions_constant,
         "KINDS": system.contact_kinds or (0,),  # an empty tuple cannot be indexed, not even in a loop that never runs
         "SOLVER": SOLVER_CODES[solver],
+        "PROJECTION": 0.0,
+        **options,
     }
     return "".join(f"{name} = {value!r}\n" for name, value in values.items())
 
 
-def module_source(system: System, template: str, solver: str) -> str:
-    """Text of the generated module."""
+def module_source(system: System, template: str, solver: str, options: Mapping[str, Any] | None = None) -> str:
+    """Text of the generated module; `options` are compile-time constants of the stepper."""
     text = (Path(__file__).parent / f"{template}.py").read_text(encoding="utf-8")
     head, rest = text.split(_BEGIN)
     _, tail = rest.split(_END)
     if system.n_contacts > STACK_LIMIT:
         head = head.replace("local_array", "heap_array as local_array")
-    model = constants(system, solver) + "\n\n" + system.source()
+    model = constants(system, solver, options or {}) + "\n\n" + system.source()
     stamp = f"# generated for {system.name!r}; numba {numba.__version__}, sources {sources_hash()}\n"
     return stamp + head + _BEGIN + model + _END + tail
 
 
-def compiled_module(system: System, template: str, solver: str) -> ModuleType:
+def compiled_module(system: System, template: str, solver: str, options: Mapping[str, Any] | None = None) -> ModuleType:
     """Import the generated module of a system, from the cache folder where it is there already."""
-    source = module_source(system, template, solver)
+    source = module_source(system, template, solver, options)
     digest = hashlib.sha256(source.encode()).hexdigest()[:20]
     word = re.sub(r"\W+", "_", system.name)[:40]
     name = f"stickslip_generated_{word}_{template}_{solver.replace('-', '_')}_{digest}"

@@ -28,6 +28,7 @@ MASS_CONSTANT = True
 DIRECTIONS_CONSTANT = True
 KINDS = (0,)
 SOLVER = 2
+PROJECTION = 0.0
 
 
 @dev
@@ -75,7 +76,8 @@ DONE, EVENTS_FULL, UNSOLVED, NOT_FINITE, MASS_INDEFINITE, GAP_NOT_A_NUMBER = 0, 
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = 0, 1, 2, 3, 4, 5
 CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
 FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 1, 2, 3, 4
-ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP, BOOK_SIZE = 5, 6, 7, 8, 9
+ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP = 5, 6, 7, 8
+CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, BOOK_SIZE = 9, 10, 11, 12
 AUTO_SWEEPS = 10
 SETTLED = 1e-14  # a sweep that changes no velocity by more than this, relatively, ends the iteration
 
@@ -282,6 +284,54 @@ def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, 
     return pivots
 
 
+@rare
+def project(q, t, p, M, inverse, g, W_N, W_T, w_hat, V_N, V_T, diagonal, shift, dq):
+    """Move q by M^-1 w_N directions until no gap is deeper than PROJECTION; return whether anything moved.
+
+    g + G shift >= -PROJECTION / 2, shift >= 0, complementary, by Gauss-Seidel; repeated for gaps that are not linear.
+    Half the depth is left so that a contact that stays closed is not lost to round-off.
+    """
+    moved = False
+    for _ in range(20):
+        gap(q, t, p, g)
+        deepest = 0.0
+        for k in range(N_CONTACTS):
+            shift[k] = 0.0
+            if KINDS[k] == CONTACT:
+                deepest = max(deepest, -g[k])
+        if deepest <= PROJECTION:
+            break
+        moved = True
+        if not MASS_CONSTANT:
+            mass(q, t, p, M)
+            if not factor_mass(M):
+                break
+        if not DIRECTIONS_CONSTANT:
+            geometry(q, t, p, W_N, W_T, w_hat)
+        for j in range(N_DOF):
+            dq[j] = 0.0
+        for k in range(N_CONTACTS):
+            if KINDS[k] == CONTACT and g[k] < 0.0 and not DIRECTIONS_CONSTANT:
+                contact_row(k, M, W_N, W_T, V_N, V_T, diagonal)
+        for _sweep in range(200):
+            change = 0.0
+            for k in range(N_CONTACTS):
+                if KINDS[k] == CONTACT and g[k] < 0.0:
+                    rest = g[k] + 0.5 * PROJECTION
+                    for j in range(N_DOF):
+                        rest += W_N[k, j] * dq[j]
+                    step = max(-shift[k], -rest / diagonal[k, 0])
+                    shift[k] += step
+                    for j in range(N_DOF):
+                        dq[j] += V_N[k, j] * step
+                    change = max(change, abs(step) * diagonal[k, 0])
+            if change < 1e-3 * PROJECTION:
+                break
+        for j in range(N_DOF):
+            q[j] += dq[j]
+    return moved
+
+
 @dev
 def step_residual(active, diagonal, W_N, W_T, w_hat, offset, size, mu, a, v_free, v, change, Lambda, gamma_E, worst):
     """Worst violation of the laws by the end velocity v, relative to the velocities that make it up; gamma_E of v.
@@ -406,6 +456,9 @@ def march(
     kinds = local_array(N_CONTACTS, int64)
     N_before = local_array(N_CONTACTS, float64)
     total = local_array((N_CONTACTS, 2), float64)
+    E = local_array(2, float64)
+    shift = local_array(N_CONTACTS, float64)
+    dq = local_array(N_DOF, float64)
     if SOLVER != GAUSS_SEIDEL:
         lcp = (
             local_array((N_LCP, N_LCP_COLUMNS), float64),  # A, and the covering vector behind it
@@ -449,6 +502,7 @@ def march(
     largest_gain = book[MAX_ENERGY_GAIN]
     largest_lcp = int64(book[MAX_LCP_SIZE])
     effort = int64(0)
+    work = 0.0
     for step in range(first_step, first_step + n_steps):
         t_M = t0 + (step + 0.5) * dt  # [GS05] 5, step 1
         for j in range(N_DOF):
@@ -513,7 +567,7 @@ def march(
                 if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E
                     offset[k, 1] = w_hat[k, 1] + g[k] / dt
                     size[k, 1] += abs(g[k] / dt)
-                if kinds[k] == CONTACT and -g[k] > deepest:
+                if PROJECTION == 0.0 and kinds[k] == CONTACT and -g[k] > deepest:
                     deepest = -g[k]
 
             # step 4: the contact problem [GS05] eqs. (12), (17)
@@ -577,6 +631,17 @@ def march(
             q[j] = q_M[j] + 0.5 * dt * v[j]  # step 5
             u[j] = v[j]
         done += 1
+        if PROJECTION > 0.0:
+            t_E = t0 + (step + 1) * dt
+            energy(q, u, t_E, p, E)
+            before = E[0] + E[1]
+            if project(q, t_E, p, M, inverse, g, W_N, W_T, w_hat, V_N, V_T, diagonal, shift, dq):
+                energy(q, u, t_E, p, E)
+                book[PROJECTION_ENERGY] += E[0] + E[1] - before
+                book[PROJECTIONS] += 1.0
+            for k in range(N_CONTACTS):
+                if kinds[k] == CONTACT and -g[k] > deepest:
+                    deepest = -g[k]
 
         if closed > 0:
             in_contact = True
@@ -625,6 +690,7 @@ def march(
                     N_before[k] = 0.0
                     was_closed[k] = 0
                 rec_state[records, k] = state
+            work += gain
             if gain > largest_gain:
                 largest_gain = gain
                 book[GAIN_STEP] = step + 1
@@ -662,6 +728,7 @@ def march(
     book[MAX_ENERGY_GAIN] = largest_gain
     book[MAX_LCP_SIZE] = float64(largest_lcp)
     book[ITERATIONS] += effort
+    book[CONTACT_WORK] += work
     for j in range(N_DOF):
         q_[j] = q[j]
         u_[j] = u[j]

@@ -69,6 +69,7 @@ def contact_problem(system: System, t: float, q: Array, u_A: Array, dt: float, p
     dt = 0 gives the pure impact equations ([GS05] end of 6): no forces, no load-independent friction, no springs.
     """
     M = system.mass(q, t, p)
+    np.linalg.cholesky(M)  # LinAlgError unless it is positive definite; solve() below would take any regular matrix
     h = system.force(q, u_A, t, p)
     g = system.gap(q, t, p)
     if np.any(np.isnan(g)):

@@ -91,7 +91,9 @@ class Compiled:
     @classmethod
     def build(cls, system: System, stepper: Any, solver: PlanarSolver) -> Compiled:
         return cls(
-            compiled_module(system, stepper.template, solver.name), solver.max_iterations or 10_000, float(solver.tol)
+            compiled_module(system, stepper.template, solver.name, stepper.options),
+            solver.max_iterations or 10_000,
+            float(solver.tol),
         )
 
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
@@ -154,6 +156,8 @@ class Reference:
             except FloatingPointError as problem:
                 memory.problem_text = str(problem)
                 return template.GAP_NOT_A_NUMBER
+            if not np.all(np.isfinite(after.q) & np.isfinite(after.u)):
+                return template.NOT_FINITE
             if not report.solved:
                 memory.problem_text = report.status
                 if not self.go_on:
@@ -162,17 +166,29 @@ class Reference:
             memory.q, memory.u = after.q, after.u
             memory.step += 1
             self._keep_books(memory, dt, report, block)
+            if self.stepper.projection > 0.0:
+                self._project(memory, dt)
             if memory.step % every == 0:
                 i = block.records
                 block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
                 memory.impulse_sum[:] = 0.0
                 block.state[i + 1] = block.state[i]
                 block.records += 1
-            if not np.all(np.isfinite(memory.q) & np.isfinite(memory.u)):
-                return template.NOT_FINITE
             if block.n_events > len(block.events) - self.system.n_contacts:
                 return template.EVENTS_FULL
         return template.DONE
+
+    def _project(self, memory: Memory, dt: float) -> None:
+        t, p = memory.t0 + memory.step * dt, memory.p
+        q = self.stepper.project(self.system, t, memory.q, p)
+        if q is not memory.q:
+            change = sum(self.system.energy(q, memory.u, t, p)) - sum(self.system.energy(memory.q, memory.u, t, p))
+            memory.book[template.PROJECTION_ENERGY] += change
+            memory.book[template.PROJECTIONS] += 1
+            memory.q = q
+        unilateral = np.array(self.system.contact_kinds, dtype=int) == CONTACT
+        deepest = float(np.max(-self.system.gap(q, t, p)[unilateral], initial=0.0))
+        memory.book[template.MAX_PENETRATION] = max(memory.book[template.MAX_PENETRATION], deepest)
 
     def _keep_books(self, memory: Memory, dt: float, report: Any, block: Block) -> None:
         book, problem, local = memory.book, report.problem, report.problem.local
@@ -209,7 +225,7 @@ class Reference:
             rows += int(local.normal[i]) + 2 * int(local.tangential[i])
             if kind != SPRING:
                 gain += 0.5 * N * sum(gamma_N) + 0.5 * T * sum(gamma_T)
-            if kind == CONTACT:
+            if kind == CONTACT and self.stepper.projection == 0.0:
                 book[template.MAX_PENETRATION] = max(book[template.MAX_PENETRATION], -problem.g[k])
             if state[k] == template.IMPACT:
                 time = memory.t0 + memory.step * dt
@@ -218,6 +234,7 @@ class Reference:
             memory.impulse_before[k] = N
             memory.impulse_sum[k] += (N, T)
             memory.was_closed[k] = int(N > 0.0 and gamma_N[1] <= 1e-10 * local.size_N[i])
+        book[template.CONTACT_WORK] += gain
         if gain > book[template.MAX_ENERGY_GAIN]:
             book[template.MAX_ENERGY_GAIN] = gain
             book[template.GAIN_STEP] = memory.step

@@ -192,6 +192,8 @@ class _Run:
         chosen_solver, chosen_stepper = solver_from(solver), _stepper(stepper)
         q, u, p = system.check(q0, u0, params, start)
         tolerance = _number(penetration_tol, "penetration_tol")
+        if tolerance < 0.0:
+            raise ValueError(f"penetration_tol must not be negative [m], got {tolerance:g}.")
         _check_penetration(system, q, start, p, tolerance)
         if initialise:
             u = consistent_velocities(system, start, q, u, chosen_solver, p)
@@ -455,6 +457,9 @@ class _Store:
             max_energy_gain=float(book[template.MAX_ENERGY_GAIN]),
             max_lcp_size=int(book[template.MAX_LCP_SIZE]),
             fallbacks=int(book[template.FALLBACKS]),
+            contact_work=float(book[template.CONTACT_WORK]),
+            projection_energy=float(book[template.PROJECTION_ENERGY]),
+            projections=int(book[template.PROJECTIONS]),
         )
 
     def _blank(self) -> Trajectory:
