@@ -142,6 +142,7 @@ class Trajectory:
     energy : `kinetic`, `potential`, `total` [J].
     certificate : see `Certificate`.
     status : "finished", or where and why the run ended early.
+    wall_s : seconds that the march took, without the compilation of its kernel.
     """
 
     t: np.ndarray

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stickslip.complementarity.random_problems import KINDS, random_lcp
 from stickslip.complementarity.solve import METHODS, enumerate_lcp, solve_lcp
-from tests.complementarity.zoo import KINDS, random_lcp, worst_violation
+from tests.complementarity.zoo import worst_violation
 
 TOL = 1e-10
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from stickslip.complementarity.infeasibility import proves_no_solution
+from stickslip.complementarity.random_problems import contact_lcp
 from stickslip.complementarity.solve import METHODS, classify_matrix, enumerate_lcp, solve_lcp
-from tests.complementarity.zoo import contact_lcp, worst_violation
+from tests.complementarity.zoo import worst_violation
 
 DIRECT = ("auto", "lemke", "enumerate", "newton")
 

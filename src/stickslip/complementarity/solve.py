@@ -30,6 +30,7 @@ MIXED_METHODS = ("auto", "lemke", "newton")
 
 NOT_A_PROBLEM = -1
 NO_SUPPORT = 8  # enumeration: every support looked at, none solves
+AUTO_ATTEMPTS = 50  # paths of Lemke's method that `auto` follows
 AUTO_ENUMERATION = 12  # `auto` looks at all supports up to this size when Lemke and Newton both end without a solution
 
 _SENTENCES = {
@@ -218,6 +219,7 @@ def _lemke_alone(
     ray: np.ndarray,
     limit: int,
     tol: float,
+    attempts: int,
 ) -> tuple:
     """`lemke` on one problem given from Python, with its own workspace; NOT_A_PROBLEM where A and b make none."""
     n = b.shape[0]
@@ -226,7 +228,7 @@ def _lemke_alone(
     floats, integers = lemke_method.storage(n)
     work = lemke_method.carve(n, borrowed(floats), borrowed(integers))
     A, b, x, y, ray = borrowed(A), borrowed(b), borrowed(x), borrowed(y), borrowed(ray)
-    code, count, residual = lemke_method.lemke(A, b, x, y, ray, work, limit, tol)
+    code, count, residual = lemke_method.lemke_attempts(A, b, x, y, ray, work, limit, tol, attempts)
     if code == 0:
         make_complementary(x, y)
     floats[0], integers[0] = 0.0, 0  # alive until here
@@ -251,7 +253,7 @@ def _at_once(A: Any, b: Any, tol: Any) -> LCPSolution | None:
         return None
     n = len(b)
     x, y = _empty(n), _empty(n)
-    code, count, residual = _lemke_alone(A, b, x, y, x, 50 * n + 200, tol)  # a ray may be lost in x
+    code, count, residual = _lemke_alone(A, b, x, y, x, 50 * n + 200, tol, 3)  # a ray may be lost in x
     if code != 0:
         return None
     status = f"solved by lemke in {count} pivots"
@@ -259,10 +261,10 @@ def _at_once(A: Any, b: Any, tol: Any) -> LCPSolution | None:
     return _new(LCPSolution, (x, y, True, status, residual, count, "lemke", None, None, None))
 
 
-def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
+def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int, attempts: int = 3) -> LCPSolution:
     n = len(b)
     x, y, ray = np.empty(n), np.empty(n), np.zeros(n)
-    code, count, residual = _lemke_alone(A, b, x, y, ray, limit, tol)
+    code, count, residual = _lemke_alone(A, b, x, y, ray, limit, tol, attempts)
     solution = _solution("lemke", x, y, code, count, residual)
     if code != lemke_method.RAY:
         return solution
@@ -303,7 +305,7 @@ def _by_enumeration(A: np.ndarray, b: np.ndarray, tol: float) -> LCPSolution:
 
 def _by_auto(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
     n = len(b)
-    first = _by_lemke(A, b, tol, limit)
+    first = _by_lemke(A, b, tol, limit, AUTO_ATTEMPTS)
     if first.solved or first.proof is not None:
         return first
     for start in (np.zeros(n), first.x):
@@ -414,7 +416,10 @@ def _solve_range(
         elif method == 4:
             code, count, residual = newton.semismooth_newton(A[i], b[i], free, X[i], Y[i], newton_work, limit, tol)
         else:  # a ray may be lost in x: the few problems that end on one are solved again, alone
-            code, count, residual = lemke_method.lemke(A[i], b[i], X[i], Y[i], X[i], work, limit, tol)
+            attempts = AUTO_ATTEMPTS if method == 0 else 3
+            code, count, residual = lemke_method.lemke_attempts(
+                A[i], b[i], X[i], Y[i], X[i], work, limit, tol, attempts
+            )
         codes[i] = code
         counts[i] = count
         residuals[i] = residual

@@ -10,7 +10,7 @@ placed on displacement or on velocity level. Displacements and parameters are Sy
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import sympy as sp
 
@@ -18,6 +18,9 @@ from stickslip.model.system import CLUTCH, CONTACT, FRICTION, KIND_NAMES, SPRING
 
 Expr = Any
 """A number, a SymPy expression, the name of a parameter, or (in a system of functions) a function."""
+
+LAWS = ("friction", "restitution_normal", "restitution_tangential", "threshold")
+"""The coefficients of a contact."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,9 @@ class Contact:
     name : str
     gap : expression
         Distance g_N(q, t) [m], negative when the bodies overlap.
-    slip : expression, optional
-        Tangential displacement x_T(q, t) [m]; its derivative is the sliding velocity gamma_T.
+    slip : expression, or pairs (factor, displacement); optional
+        Tangential displacement x_T(q, t) [m]; its derivative is the sliding velocity gamma_T. Where no such
+        displacement exists, as on a curved surface, gamma_T is the sum of factor * d displacement/dt.
     tangent, tangent_drift : sequence of f expressions, expression; optional
         w_T and w_hat_T of gamma_T = w_T^T u + w_hat_T, in place of `slip`.
     normal, normal_drift : sequence of f expressions, expression; optional
@@ -194,4 +198,9 @@ class DryFriction:
         return (Contact(self.name, slip=self.displacement, threshold=self.threshold, kind=FRICTION),)
 
 
-Element = Contact | Stop | SpragClutch | PrestressedSpring | DryFriction
+class Element(Protocol):
+    """Whatever answers with contacts: the elements above, the joints of `model.joints`, or your own."""
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the contacts of the element."""
+        ...

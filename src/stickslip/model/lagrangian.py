@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike
-from sympy.core.function import AppliedUndef
-from sympy.physics.mechanics import dynamicsymbols
 
-from stickslip.model.elements import Contact, Element
+from stickslip.model.elements import LAWS, Contact, Element
+from stickslip.model.functions import Function, FunctionModel
+from stickslip.model.notation import Notation
 from stickslip.model.symbolic import (
     Equations,
     Expr,
-    Printer,
     derivative,
     gradient,
     lagrange,
-    laws_source,
     model_source,
+    shorten,
 )
 from stickslip.model.system import (
     CONTACT,
     SPRING,
     Array,
     System,
-    function_fingerprint,
     require_unique,
     unknown_name,
 )
 
 __all__ = ["Contact", "LagrangianSystem"]
-
-Function = Callable[..., Any]
-LAWS = ("friction", "restitution_normal", "restitution_tangential", "threshold")
 
 
 class LagrangianSystem(System):
@@ -84,7 +78,7 @@ class LagrangianSystem(System):
                 raise ValueError("coordinates= must name the coordinates when mass is a function, got none.")
             coordinates = [f"q{i + 1}" for i in range(len(np.atleast_2d(np.asarray(mass))))]
         parameters = {str(key): value for key, value in (parameters or {}).items()}
-        model = _FunctionModel(mass, force, contacts, len(coordinates), tuple(parameters), potential)
+        model = FunctionModel(mass, force, contacts, len(coordinates), tuple(parameters), potential)
         super().__init__(
             name=name,
             coordinate_names=coordinates,
@@ -128,7 +122,8 @@ class LagrangianSystem(System):
             Further generalised forces, functions of (q, u, t).
         parameters : dict, symbol or name -> value
             Every other symbol that the expressions contain. Values can be changed at run time.
-        contacts : sequence of Contact, Stop, SpragClutch, PrestressedSpring, DryFriction
+        contacts : sequence of Contact, Stop, SpragClutch, PrestressedSpring, DryFriction, TranslationalClearanceJoint,
+            RevoluteClearanceJoint
         velocities : sequence of f symbols
             The symbols of dq/dt in the expressions. Needed with plain symbols; time functions may use
             `x.diff()`.
@@ -136,15 +131,55 @@ class LagrangianSystem(System):
             Its default is the symbol named t.
         units : dict, name -> unit, optional
         """
-        rows = tuple(row for element in contacts for row in element.contacts())
-        require_unique("contact names", [row.name for row in rows])
+        rows = _rows(contacts)
         expressions = [kinetic, potential, forces, [vars(row) for row in rows]]
-        notation = _Notation(q, velocities, time, parameters or {}, expressions)
+        notation = Notation(q, velocities, time, parameters or {}, expressions)
         equations = _derive(name, notation, kinetic, potential, forces, rows)
+        return cls._derived(equations, notation, rows, units)
+
+    @classmethod
+    def from_equations(
+        cls,
+        q: Sequence[Expr],
+        *,
+        mass: Expr,
+        force: Sequence[Expr],
+        potential: Expr = None,
+        parameters: Mapping[Expr, float] | None = None,
+        contacts: Iterable[Element] = (),
+        name: str = "system",
+        velocities: Sequence[Expr] | None = None,
+        time: Expr = None,
+        units: Mapping[str, str] | None = None,
+    ) -> LagrangianSystem:
+        """Take M and h of M(q, t) du/dt = h(q, u, t) as they are printed in a paper; gaps are differentiated.
+
+        Parameters
+        ----------
+        q, parameters, contacts, name, velocities, time, units : as for `from_energies`.
+        mass : (f, f) nested sequence or SymPy matrix of expressions in (q, t), symmetric
+        force : sequence of f expressions in (q, u, t)
+            h: gyroscopic terms and all classical forces, gravity among them.
+        potential : expression, optional
+            V(q, t) [J], for the energy book only; without it the energy of a trajectory is not known (nan). The
+            kinetic energy is u^T M u / 2.
+        """
+        rows = _rows(contacts)
+        M = sp.Matrix(mass)
+        expressions = [M, list(force), potential, [vars(row) for row in rows]]
+        notation = Notation(q, velocities, time, parameters or {}, expressions)
+        equations = _given(name, notation, M, force, potential, rows)
+        return cls._derived(equations, notation, rows, units)
+
+    @classmethod
+    def _derived(
+        cls, equations: Equations, notation: Notation, rows: tuple[Contact, ...], units: Mapping[str, str] | None
+    ) -> LagrangianSystem:
+        """The system of derived equations."""
         system = cls.__new__(cls)
         System.__init__(
             system,
-            name=name,
+            name=equations.name,
             coordinate_names=[s.name for s in notation.q],
             velocity_names=[s.name for s in notation.u],
             contact_names=equations.contact_names,
@@ -216,145 +251,62 @@ class LagrangianSystem(System):
                 )
 
 
-# -- from energies -------------------------------------------------------------------------------------------
+# -- from expressions ----------------------------------------------------------------------------------------
 
 
-class _Notation:
-    """The symbols of a model: what the user calls coordinates, velocities, time and parameters.
-
-    Expressions are read into plain symbols known to be real (else SymPy differentiates Abs as a complex
-    function); `original` maps those back to the user's own.
-    """
-
-    def __init__(
-        self,
-        q: Sequence[Expr],
-        velocities: Sequence[Expr] | None,
-        time: Expr,
-        parameters: Mapping[Expr, float],
-        expressions: Any,
-    ) -> None:
-        q = tuple(q) if isinstance(q, (Sequence, sp.MatrixBase, sp.Tuple)) else (q,)
-        found: dict[str, Expr] = {}
-        for symbol in _symbols(expressions):
-            found.setdefault(symbol.name, symbol)
-
-        self.values = {str(getattr(key, "name", key)): value for key, value in parameters.items()}
-        if len(self.values) < len(parameters):
-            raise ValueError(f"parameter names must be unique, got {', '.join(str(key) for key in parameters)}.")
-        self.parameters = tuple(
-            key if isinstance(key, sp.Symbol) else found.get(str(key), sp.Symbol(str(key))) for key in parameters
-        )
-        if time is None:
-            time = found["t"] if "t" in found and "t" not in self.values else dynamicsymbols._t
-        self.t = time
-
-        self.plain: dict[Expr, Expr] = {}
-        self.q = tuple(self._plain_symbol(x, "coordinate") for x in q)
-        self.u = self._velocity_symbols(q, velocities)
-        self.symbols = {s.name: s for s in (*self.q, *self.u, *self.parameters, self.t)}
-        if len(self.symbols) < 2 * len(self.q) + len(self.parameters) + 1:
-            names = [s.name for s in (*self.q, *self.u, *self.parameters, self.t)]
-            require_unique("coordinate, velocity, parameter and time names", names)
-        self.real = {s: s if s.is_real else sp.Symbol(s.name, real=True) for s in self.symbols.values()}
-        self.original = {real: s for s, real in self.real.items()}
-
-    def _plain_symbol(self, x: Expr, kind: str) -> Expr:
-        if isinstance(x, sp.Symbol):
-            return x
-        if isinstance(x, AppliedUndef) and x.args == (self.t,):
-            self.plain[x] = sp.Symbol(x.func.__name__, real=True)
-            return self.plain[x]
-        raise ValueError(f"a {kind} must be a SymPy symbol or a function of time {self.t} (dynamicsymbols), got {x!r}.")
-
-    def _velocity_symbols(self, q: Sequence[Expr], velocities: Sequence[Expr] | None) -> tuple[Expr, ...]:
-        if velocities is None:
-            if any(isinstance(x, sp.Symbol) for x in q):
-                raise ValueError(
-                    "plain symbols need velocities=, the symbols that stand for their time derivatives in kinetic "
-                    "and forces; or take q from sympy.physics.mechanics.dynamicsymbols and write x.diff()."
-                )
-            u: tuple[Expr, ...] = tuple(sp.Symbol(f"{x.name}_dot", real=True) for x in self.q)
-        else:
-            u = tuple(self._plain_symbol(x, "velocity") for x in velocities)
-            if len(u) != len(q):
-                raise ValueError(f"velocities must have {len(q)} entries, one per coordinate, got {len(u)}.")
-        for x, symbol in zip(q, u, strict=True):
-            if isinstance(x, AppliedUndef):
-                self.plain[sp.Derivative(x, self.t)] = symbol
-        return u
-
-    def read(self, value: Any, origin: str, allowed: str = "qutp") -> Expr:
-        """Return a user's expression in real plain symbols; only the groups of symbols in `allowed` may occur."""
-        if isinstance(value, str):
-            if value not in self.symbols:
-                raise ValueError(f"{origin}: {unknown_name('symbol', value, self.symbols)}")
-            value = self.symbols[value]
-        try:
-            expression = sp.sympify(value, strict=True)
-        except sp.SympifyError:
-            raise ValueError(f"{origin} must be a number or a SymPy expression, got {value!r}.") from None
-        if not isinstance(expression, sp.Expr):
-            raise ValueError(f"{origin} must be one SymPy expression, got {type(value).__name__} {value!r}.")
-        if self.plain:
-            if any(d not in self.plain for d in expression.atoms(sp.Derivative)):
-                expression = expression.doit()
-            expression = expression.xreplace(self.plain)
-        left = sorted(expression.atoms(AppliedUndef, sp.Derivative), key=sp.default_sort_key)
-        if left:
-            raise ValueError(f"{origin} contains {left[0]}, which is neither a coordinate nor its first derivative.")
-        groups = {"q": self.q, "u": self.u, "t": (self.t,), "p": self.parameters}
-        permitted = {symbol for key in allowed for symbol in groups[key]}
-        for symbol in sorted(expression.free_symbols - permitted, key=sp.default_sort_key):
-            self._refuse(symbol, origin, allowed)
-        return expression.xreplace(self.real)
-
-    def _refuse(self, symbol: Expr, origin: str, allowed: str) -> None:
-        known = self.symbols.get(symbol.name)
-        if known is None:
-            raise ValueError(
-                f"{origin} contains {symbol.name!r}, which is neither coordinate, velocity, time nor parameter; "
-                f"add it as parameters={{{symbol.name}: value}}."
-            )
-        if known != symbol:
-            raise ValueError(
-                f"{origin} contains a second symbol called {symbol.name!r} with other assumptions than the "
-                "coordinate, velocity, time or parameter of that name; use one symbol for both."
-            )
-        words = {"q": "coordinates", "u": "velocities", "t": "time", "p": "parameters"}
-        raise ValueError(
-            f"{origin} may depend on {', '.join(words[key] for key in allowed)} only, but contains {symbol.name!r}."
-        )
-
-
-def _symbols(values: Any) -> Iterator[Expr]:
-    """Symbols of all expressions in nested containers, in a fixed order."""
-    if isinstance(values, Mapping):
-        values = list(values.values())
-    if isinstance(values, sp.Basic):
-        yield from sorted(values.free_symbols, key=sp.default_sort_key)
-    elif isinstance(values, (list, tuple, sp.MatrixBase)):
-        for value in values:
-            yield from _symbols(value)
+def _rows(contacts: Iterable[Element]) -> tuple[Contact, ...]:
+    """The contacts of all elements."""
+    rows = tuple(row for element in contacts for row in element.contacts())
+    require_unique("contact names", [row.name for row in rows])
+    return rows
 
 
 def _derive(
     name: str,
-    notation: _Notation,
+    notation: Notation,
     kinetic: Expr,
     potential: Expr,
     forces: Sequence[Expr] | Mapping[Expr, Expr] | None,
     contacts: Sequence[Contact],
 ) -> Equations:
-    q, u, t = (
-        [notation.real[s] for s in notation.q],
-        [notation.real[s] for s in notation.u],
-        notation.real[notation.t],
-    )
+    q, u, t = notation.state
     T = notation.read(kinetic, "kinetic")
     V = notation.read(potential, "potential")
     M, h = lagrange(q, u, t, T, V, _generalised_forces(notation, forces))
+    return _equations(name, notation, M, h, T, V, contacts)
 
+
+def _given(
+    name: str, notation: Notation, M: sp.Matrix, force: Sequence[Expr], potential: Expr, contacts: Sequence[Contact]
+) -> Equations:
+    q, u, _ = notation.state
+    f = len(q)
+    if M.shape != (f, f):
+        raise ValueError(f"mass must have shape ({f}, {f}), one row per coordinate, got {M.shape}.")
+    if len(force) != f:
+        raise ValueError(f"force must have {f} entries, one per coordinate, got {len(force)}.")
+    M = sp.ImmutableMatrix(f, f, lambda i, j: notation.read(M[i, j], f"mass[{i}, {j}]", "qtp"))
+    for i in range(f):
+        for j in range(i):
+            if not (M[i, j] - M[j, i]).expand().is_zero:
+                raise ValueError(f"mass must be symmetric, got [{i}, {j}] = {M[i, j]} and [{j}, {i}] = {M[j, i]}.")
+    h = sp.ImmutableMatrix(f, 1, [notation.read(x, f"force on {s.name!r}") for x, s in zip(force, q, strict=True)])
+    T = sum((M[i, j] * u[i] * u[j] for i in range(f) for j in range(f)), sp.S.Zero) / 2
+    V = sp.nan if potential is None else notation.read(potential, "potential", "qtp")
+    return _equations(name, notation, M, h, T, V, contacts)
+
+
+def _equations(
+    name: str,
+    notation: Notation,
+    M: sp.ImmutableMatrix,
+    h: sp.ImmutableMatrix,
+    T: Expr,
+    V: Expr,
+    contacts: Sequence[Contact],
+) -> Equations:
+    """Equations of motion with the rows of the contacts, in the user's own symbols."""
+    q, u, t = notation.state
     rows = [_contact_row(notation, contact, q, t) for contact in contacts]
     f, n = len(q), len(rows)
     for row in rows:
@@ -385,7 +337,7 @@ def _derive(
     return equations.replaced(notation.original)
 
 
-def _generalised_forces(notation: _Notation, forces: Sequence[Expr] | Mapping[Expr, Expr] | None) -> list[Expr] | None:
+def _generalised_forces(notation: Notation, forces: Sequence[Expr] | Mapping[Expr, Expr] | None) -> list[Expr] | None:
     if forces is None:
         return None
     if isinstance(forces, Mapping):
@@ -402,7 +354,7 @@ def _generalised_forces(notation: _Notation, forces: Sequence[Expr] | Mapping[Ex
     return [notation.read(force, f"force on {x.name!r}") for force, x in zip(forces, notation.q, strict=True)]
 
 
-def _contact_row(notation: _Notation, contact: Contact, q: Sequence[Expr], t: Expr) -> dict[str, Any]:
+def _contact_row(notation: Notation, contact: Contact, q: Sequence[Expr], t: Expr) -> dict[str, Any]:
     """Differentiate gap and slip: w = d g/d q, w_hat = d g/d t [GS05] eq. (10)."""
 
     def read(value: Any, what: str, allowed: str = "qtp") -> Expr:
@@ -430,9 +382,12 @@ def _contact_row(notation: _Notation, contact: Contact, q: Sequence[Expr], t: Ex
         row["w_T"] = direction(contact.tangent, "tangent")
         row["w_hat_T"] = read(0 if contact.tangent_drift is None else contact.tangent_drift, "tangent_drift")
     elif contact.has_tangent:
-        slip = displacement if contact.kind == SPRING else read(contact.slip, "slip")
-        row["w_T"] = gradient(slip, q)
-        row["w_hat_T"] = derivative(slip, t)
+        pairs = contact.slip if isinstance(contact.slip, (list, tuple)) else [(1, contact.slip)]
+        terms = [(sp.S.One, displacement)]
+        if contact.kind != SPRING:
+            terms = [(read(factor, "slip factor"), read(slip, "slip")) for factor, slip in pairs]
+        row["w_T"] = [shorten(sum(a * derivative(slip, x) for a, slip in terms)) for x in q]
+        row["w_hat_T"] = sum(a * derivative(slip, t) for a, slip in terms)
     if contact.has_tangent:
         _require_direction(row["w_T"], contact, "slip" if contact.tangent is None else "tangent")
     return row
@@ -441,152 +396,3 @@ def _contact_row(notation: _Notation, contact: Contact, q: Sequence[Expr], t: Ex
 def _require_direction(w: Sequence[Expr], contact: Contact, what: str) -> None:
     if all(entry.is_zero for entry in w):
         raise ValueError(f"{what} of contact {contact.name!r} does not depend on any coordinate: no force acts there.")
-
-
-# -- from functions ------------------------------------------------------------------------------------------
-
-
-class _FunctionModel:
-    """Source that calls the user's functions by name and copies what they return, for `System`."""
-
-    def __init__(
-        self,
-        mass: Function | ArrayLike,
-        force: Function,
-        contacts: Sequence[Contact],
-        n_dof: int,
-        parameter_names: Sequence[str],
-        potential: Function | None,
-    ) -> None:
-        for contact in contacts:
-            if not isinstance(contact, Contact):
-                raise ValueError(
-                    f"contacts of a system of functions must be Contact objects, got {type(contact).__name__}; "
-                    "elements with SymPy displacements belong to LagrangianSystem.from_energies."
-                )
-        self.n_dof = n_dof
-        self.functions: dict[str, Function] = {}
-        self.mass_constant = not callable(mass)
-        self.directions_constant = self.mass_constant
-        laws = [_function_laws(contact, parameter_names) for contact in contacts]
-
-        mass_call, M = self._mass(mass)
-        mass_lines = [f"M[{i}, {j}] = {M[i][j]}" for i in range(n_dof) for j in range(n_dof)]
-        force_call = self._call("force", "force", force, "q, u, t, p")
-        force_lines = [f"value = {force_call}", *(f"h[{i}] = value[{i}]" for i in range(n_dof))]
-        gap_lines = [f"g[{k}] = {self._gap(k, contact)}" for k, contact in enumerate(contacts)]
-        row_lines = [line for k, contact in enumerate(contacts) for line in self._rows(k, contact)]
-        dynamics_lines = ["force(q, u, t, p, h)", "gap(q, t, p, g)"]
-        if not self.mass_constant:
-            dynamics_lines.insert(0, "mass(q, t, p, M)")
-
-        squares = " + ".join(f"{M[i][j]} * u[{i}] * u[{j}]" for i in range(n_dof) for j in range(n_dof))
-        known = "math.nan" if potential is None else self._call("potential", "potential", potential, "q, t, p")
-        energy_lines = [*mass_call, f"E[0] = 0.5 * ({squares})", f"E[1] = {known}"]
-        for k, contact in enumerate(contacts):
-            if contact.kind == SPRING:
-                preload = Printer(energy_lines).factor(laws[k]["threshold"])
-                energy_lines.append(f"E[1] += {preload} * math.fabs({self._gap(k, contact)})")
-
-        # The fingerprints make the text, and every cache that is keyed by it, change with the functions.
-        notes = [f"# {key}: {function_fingerprint(self.functions[key])}" for key in sorted(self.functions)]
-        self.source = "\n\n".join(
-            [
-                _function("mass", "q, t, p, M", [*mass_call, *mass_lines]),
-                _function("force", "q, u, t, p, h", force_lines),
-                _function("gap", "q, t, p, g", gap_lines),
-                _function("dynamics", "q, u, t, p, M, h, g", dynamics_lines),
-                _function("geometry", "q, t, p, W_N, W_T, w_hat", row_lines),
-                laws_source(*([law[key] for law in laws] for key in LAWS)),
-                _function("energy", "q, u, t, p, E", energy_lines),
-                "\n".join(notes) + "\n",
-            ]
-        )
-
-    def _call(self, key: str, origin: str, function: Any, arguments: str = "q, t, p") -> str:
-        """Register a user's function and return the text that calls it."""
-        if not callable(function):
-            raise ValueError(f"{origin} must be a function of ({arguments}), got {function!r}.")
-        signature = inspect.signature(getattr(function, "py_func", function))
-        try:
-            signature.bind(*arguments.split(","))
-        except TypeError:
-            raise ValueError(f"{origin} must be a function of ({arguments}), got one of {signature}.") from None
-        self.functions[f"user_{key}"] = function
-        return f"user_{key}({arguments})"
-
-    def _mass(self, mass: Any) -> tuple[list[str], list[list[str]]]:
-        """Return the lines that evaluate the mass matrix, and the text of its entries."""
-        f = self.n_dof
-        if callable(mass):
-            call = [f"mass_value = {self._call('mass', 'mass', mass)}"]
-            return call, [[f"mass_value[{i}][{j}]" for j in range(f)] for i in range(f)]
-        matrix = np.atleast_2d(np.asarray(mass, dtype=float))
-        if matrix.shape != (f, f):
-            raise ValueError(f"mass must have shape ({f}, {f}), one row per coordinate, got {matrix.shape}.")
-        return [], [[repr(float(x)) for x in row] for row in matrix]
-
-    def _gap(self, k: int, contact: Contact) -> str:
-        if contact.kind not in (CONTACT, SPRING):
-            return "0.0"
-        return self._call(f"gap_{k}", f"gap of contact {contact.name!r}", contact.gap)
-
-    def _rows(self, k: int, contact: Contact) -> list[str]:
-        if contact.has_normal and contact.normal is None:
-            raise ValueError(
-                f"contact {contact.name!r} needs normal=, a function (q, t, p) returning dg/dq with {self.n_dof} "
-                "entries: functions are not differentiated (LagrangianSystem.from_energies does that)."
-            )
-        if contact.slip is not None or (contact.has_tangent and contact.tangent is None):
-            raise ValueError(
-                f"contact {contact.name!r} needs tangent=, a function (q, t, p) returning the derivative of its "
-                f"slip with {self.n_dof} entries: functions are not differentiated."
-            )
-        return [
-            *self._row(k, contact, "normal", "W_N", 0),
-            *self._row(k, contact, "tangent", "W_T", 1),
-        ]
-
-    def _row(self, k: int, contact: Contact, role: str, target: str, column: int) -> list[str]:
-        value, drift = getattr(contact, role), getattr(contact, f"{role}_drift")
-        origin = f"{role} of contact {contact.name!r}"
-        lines = []
-        if value is None:
-            entries = ["0.0"] * self.n_dof
-        elif callable(value):
-            self.directions_constant = False
-            lines.append(f"{role}_{k} = {self._call(f'{role}_{k}', origin, value)}")
-            entries = [f"{role}_{k}[{i}]" for i in range(self.n_dof)]
-        else:
-            vector = np.asarray(value, dtype=float)
-            if vector.shape != (self.n_dof,):
-                raise ValueError(f"{origin} must have shape ({self.n_dof},), got {vector.shape}.")
-            entries = [repr(float(x)) for x in vector]
-        lines += [f"{target}[{k}, {i}] = {entry}" for i, entry in enumerate(entries)]
-        if callable(drift):
-            self.directions_constant = False
-            text = self._call(f"{role}_drift_{k}", f"{role}_drift of contact {contact.name!r}", drift)
-        else:
-            text = repr(float(drift or 0.0))
-        return [*lines, f"w_hat[{k}, {column}] = {text}"]
-
-
-def _function_laws(contact: Contact, parameter_names: Sequence[str]) -> dict[str, Expr]:
-    """Laws of a contact as expressions in the source's symbols p[0], p[1], ..."""
-    vector = {name: sp.Symbol(f"p[{i}]", real=True) for i, name in enumerate(parameter_names)}
-    laws = {}
-    for law in LAWS:
-        value = getattr(contact, law)
-        if isinstance(value, str):
-            value = sp.Symbol(value)
-        expression = sp.sympify(value)
-        for symbol in sorted(expression.free_symbols, key=sp.default_sort_key):
-            if symbol.name not in vector:
-                raise ValueError(f"{law} of contact {contact.name!r}: {unknown_name('parameter', symbol.name, vector)}")
-        laws[law] = expression.xreplace({s: vector[s.name] for s in expression.free_symbols})
-    return laws
-
-
-def _function(name: str, arguments: str, lines: Sequence[str]) -> str:
-    body = "\n".join(f"    {line}" for line in lines or ["pass"])
-    return f"@dev\ndef {name}({arguments}):\n{body}\n"

@@ -247,7 +247,8 @@ def model_source(equations: Equations) -> str:
     W += [(f"W_T[{k}, {i}]", eq.W_T[k, i]) for k in range(n) for i in range(f)]
     W += [(f"w_hat[{k}, 0]", eq.w_hat_N[k]) for k in range(n)]
     W += [(f"w_hat[{k}, 1]", eq.w_hat_T[k]) for k in range(n)]
-    energy = [("E[0]", eq.kinetic), ("E[1]", eq.potential)]
+    unknown = eq.potential is sp.nan
+    energy = [("E[0]", eq.kinetic), ("E[1]", sp.Symbol("math.nan") if unknown else eq.potential)]
 
     fused = (h + g, []) if eq.mass_constant else (M + h + g, mirrored)
     return "\n\n".join(

@@ -96,6 +96,10 @@ class Compiled:
             float(solver.tol),
         )
 
+    def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
+        """Compile, or load from the disk cache, without doing a step."""
+        self.march(memory, dt, 0, 1, block)
+
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
         """Do up to n_steps steps, filling `block` from its beginning; return the status code.
 
@@ -143,6 +147,9 @@ class Reference:
     go_on: bool = False
 
     name = "reference"
+
+    def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
+        """Nothing to compile."""
 
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
         """As `Compiled.march`; with `go_on` a step that is not solved is done all the same, and counted."""

@@ -99,6 +99,7 @@ def simulate(
         on_energy_gain,
     )
     store = _Store(run, None if out is None else Path(out), overwrite)
+    _warm_up(run, store, sys.stderr.isatty() if progress is None else progress)
     begin = time.perf_counter()
     try:
         with _progress_bar(progress, run) as advance:
@@ -540,6 +541,17 @@ def _memory_budget() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
     except (ValueError, OSError, AttributeError):
         return 2**31
+
+
+def _warm_up(run: _Run, store: _Store, show: bool) -> None:
+    """Compile the kernel, which takes seconds the first time, and say so."""
+    if not show or not isinstance(run.engine, Compiled):
+        run.engine.warm_up(run.memory, run.dt, store.block(0))
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"preparing the kernel of {run.system.name} (compiled once, then cached)"):
+        run.engine.warm_up(run.memory, run.dt, store.block(0))
 
 
 @contextmanager

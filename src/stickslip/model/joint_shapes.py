@@ -1,0 +1,88 @@
+"""How links and joints with play look: the play is magnified on the screen, and on the screen only.
+
+A play of a thousandth of the machine would not be seen. Positions across the joint are therefore drawn `magnify` times
+as large as they are, so that a mark touches its surface exactly when the gap closes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+from stickslip.model.drawing import Circle, Group, Marker, Placement, Point, Polygon, Primitive, line, rectangle
+
+
+def magnification(clearance: float, size: float) -> float:
+    """Factor that makes a play look like 0.3 of `size`, the part beside it; at least 1."""
+    return max(1.0, 0.3 * size / clearance) if clearance > 0.0 else 1.0
+
+
+def bar(name: str, start: Point, end: Point, width: float, style: str = "body") -> Group:
+    """A link with round ends from one hinge to the other."""
+    length = math.hypot(end[0] - start[0], end[1] - start[1])
+    angle = math.atan2(end[1] - start[1], end[0] - start[0])
+    return Group(name, Placement.rotation(start, angle), (_capsule(round(length, 9), width, style),))
+
+
+@lru_cache(maxsize=256)
+def _capsule(length: float, width: float, style: str) -> Polygon:
+    turns = [math.pi * (0.5 + k / 12) for k in range(13)]
+    left = [(0.5 * width * math.cos(a), 0.5 * width * math.sin(a)) for a in turns]
+    right = [(length - x, -y) for x, y in left]
+    return Polygon((*left, *right), style)
+
+
+def slider_in_guide(
+    x: float,
+    y: float,
+    angle: float,
+    *,
+    half_length: float,
+    half_width: float,
+    clearance: float,
+    span: tuple[float, float],
+    contacts: Sequence[int] = (0, 1, 2, 3),
+    magnify: float = 1.0,
+) -> list[Primitive]:
+    """A `TranslationalClearanceJoint` along the x-axis: guides over `span`, slider at (x, y), corner markers [m, rad].
+
+    contacts : numbers of the corners' contacts in the system.
+    """
+    a, b, half = half_length, half_width, half_width + magnify * clearance
+    thick = 0.45 * b
+    # linear in the angle: y of a corner is magnify * (y -+ a angle) + b, the magnified form of its gap
+    slider = Placement.linearised((x, magnify * y), magnify * angle)
+    shapes: list[Primitive] = []
+    for sign in (1.0, -1.0):
+        low, high = sorted((sign * half, sign * (half + thick)))
+        shapes.append(rectangle(*span, low, high, "ground"))
+        shapes.append(line((span[0], sign * half), (span[1], sign * half)))
+    shapes.append(Group("slider", slider, (rectangle(-a, a, -b, b),)))
+    corners = (((-a, b), -1.0), ((a, b), -1.0), ((-a, -b), 1.0), ((a, -b), 1.0))
+    for contact, (corner, normal) in zip(contacts, corners, strict=True):
+        shapes.append(Marker(contact, slider(corner), (0.0, normal)))
+    return shapes
+
+
+def pin_in_bushing(
+    bushing: Point,
+    pin: Point,
+    *,
+    pin_radius: float,
+    clearance: float,
+    contact: int = 0,
+    magnify: float = 1.0,
+) -> list[Primitive]:
+    """A `RevoluteClearanceJoint`: ring, bore, pin and the marker where they touch or are nearest [m]."""
+    bore = pin_radius + magnify * clearance
+    x, y = pin[0] - bushing[0], pin[1] - bushing[1]
+    distance = math.hypot(x, y)
+    n = (x / distance, y / distance) if distance > 0.0 else (0.0, -1.0)
+    shown = (bushing[0] + magnify * x, bushing[1] + magnify * y)
+    return [
+        Circle(bushing, bore + 0.5 * pin_radius, "body"),
+        Circle(bushing, bore, "joint"),
+        Circle(shown, pin_radius, "body-dark"),
+        Marker(contact, (shown[0] + pin_radius * n[0], shown[1] + pin_radius * n[1]), (-n[0], -n[1])),
+    ]
