@@ -97,5 +97,5 @@ def test_siconos_of_the_system_python_is_found(monkeypatch):
     monkeypatch.setattr(doctor, "_SYSTEM_PYTHON", sys.executable)
     monkeypatch.setattr(doctor, "_ask", lambda *command: "4.5.0" if command[0] == sys.executable else None)
     found = {"installed": False, "version": None}
-    monkeypatch.setattr(doctor, "_find_package", lambda *where: found)
-    assert doctor._find_siconos() == {"installed": True, "version": "4.5.0", "python": sys.executable}
+    monkeypatch.setattr(doctor, "find_package", lambda *where: found)
+    assert doctor.find_siconos() == {"installed": True, "version": "4.5.0", "python": sys.executable}

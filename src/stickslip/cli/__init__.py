@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from stickslip._version import __version__
-from stickslip.cli import doctor, listing, reproduce, run, show
+from stickslip.cli import bench, doctor, listing, reproduce, run, show
 
 _REQUEST_WRONG = 2
 _COMPUTATION_FAILED = 1
@@ -28,6 +28,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "run": run.run,
     "show": show.show,
     "reproduce": reproduce.reproduce,
+    "bench": bench.bench,
     "doctor": doctor.doctor,
 }
 

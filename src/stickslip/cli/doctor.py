@@ -77,10 +77,10 @@ def examine() -> Report:
         "packages": packages,
         "cpu": _examine_cpu(),
         "gpu": _examine_gpu(),
-        "cluster": {name: _find_package(*where) for name, where in _CLUSTER.items()},
+        "cluster": {name: find_package(*where) for name, where in _CLUSTER.items()},
         "peers": {
-            **{name: _find_package(*where) for name, where in _PEERS.items()},
-            "siconos": _find_siconos(),
+            **{name: find_package(*where) for name, where in _PEERS.items()},
+            "siconos": find_siconos(),
         },
         "cache": _examine_cache(),
         "self_check": self_check,
@@ -104,15 +104,15 @@ def _import_package(module: str, distribution: str) -> Report:
     return {"version": _version(distribution), "error": None}
 
 
-def _find_package(module: str, distribution: str) -> Report:
+def find_package(module: str, distribution: str) -> Report:
     """Look for an optional package without importing it: some of them take seconds, or open windows."""
     found = importlib.util.find_spec(module) is not None
     return {"installed": found, "version": _version(distribution) if found else None}
 
 
-def _find_siconos() -> Report:
+def find_siconos() -> Report:
     """Look for Siconos in this Python, then in the system's."""
-    here = _find_package("siconos", "siconos")
+    here = find_package("siconos", "siconos")
     if here["installed"]:
         return {**here, "python": sys.executable}
     if os.path.exists(_SYSTEM_PYTHON):

@@ -140,18 +140,18 @@ def lexicographically_smaller(
 
     The perturbation adds -D[i, c] eps^j where y_j is nonbasic in column c, and eps^j where y_j is basic in row i.
     """
+    inverse_i = -1.0 / D[i, col]
+    inverse_k = -1.0 / D[k, col]
     for j in range(n):
         vi = 0.0
         vk = 0.0
         if column_of[j] >= 0:
-            vi = -D[i, column_of[j]]
-            vk = -D[k, column_of[j]]
+            vi = -D[i, column_of[j]] * inverse_i
+            vk = -D[k, column_of[j]] * inverse_k
         elif row_of[j] == i:
-            vi = 1.0
+            vi = inverse_i
         elif row_of[j] == k:
-            vk = 1.0
-        vi /= -D[i, col]
-        vk /= -D[k, col]
+            vk = inverse_k
         if vi < vk - TIE_TOLERANCE:
             return True
         if vi > vk + TIE_TOLERANCE:
@@ -468,6 +468,39 @@ def covering(attempt: int, i: int, n: int) -> float:
 
 
 @compiled(inline=True)
+def follow_path(
+    A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, work: tuple, max_pivots: int, tol: float, attempt: int
+) -> tuple:
+    """Scale, follow one path, and check where it ends; (status, pivots, column of the ray or -1, residual)."""
+    n = b.shape[0]
+    D, r, basis, nonbasic, row_of, column_of, R, C = work[:8]
+    size = scale(A, b, D, r, R, C)
+    for i in range(n):
+        D[i, n] = covering(attempt, i, n)
+        x[i] = 0.0
+    tie = 0.0 if attempt == 2 else TIE_TOLERANCE
+    if n < IN_BLOCKS_FROM:
+        status, pivots, column = pivot_path(n, D, r, basis, nonbasic, row_of, column_of, work[10], max_pivots, tie)
+    else:
+        status, pivots, column = pivot_path_in_blocks(
+            n, D, r, basis, nonbasic, row_of, column_of, work[10], work[14], max_pivots, tie
+        )
+    if status != SOLVED:
+        return status, pivots, column, np.inf
+    for i in range(n):
+        if n <= basis[i] < 2 * n:
+            j = basis[i] - n
+            x[j] = max(0.0, r[i]) * size * C[j]
+    residual = lcp_residual(A, b, x, y)
+    if residual > 1e-13:
+        residual = polish(A, b, x, y, residual, work)
+    if residual > tol:
+        drop_tiny(x, C, ROUND_OFF)
+        residual = polish(A, b, x, y, lcp_residual(A, b, x, y), work)
+    return (SOLVED if residual <= tol else INACCURATE), pivots, -1, residual
+
+
+@compiled(inline=True)
 def lemke_attempts(
     A: np.ndarray,
     b: np.ndarray,
@@ -479,45 +512,23 @@ def lemke_attempts(
     tol: float,
     attempts: int,
 ) -> tuple:
-    """`lemke` with a given number of paths.  Where A is in no class with a guarantee, each new covering vector is a new
-    chance: of random contact problems with 10 (33) contacts 3 paths solve 65 (15) % and 50 paths 99 (80) %.
+    """`lemke` with a given number of paths.
+
+    Where A is in no class with a guarantee, each new covering vector is a new chance: of 100 random problems with 10
+    contacts 3 paths solve 64, 50 paths all; with 33 contacts they solve 20 % and 90 %.
     """
     n = b.shape[0]
-    D, r, basis, nonbasic, row_of, column_of, R, C = work[:8]
     outcome = INACCURATE
     total = 0
-    residual = np.inf
     for attempt in range(attempts):
-        size = scale(A, b, D, r, R, C)
-        for i in range(n):
-            D[i, n] = covering(attempt, i, n)
-        tie = 0.0 if attempt == 2 else TIE_TOLERANCE
-        if n < IN_BLOCKS_FROM:
-            status, pivots, column = pivot_path(n, D, r, basis, nonbasic, row_of, column_of, work[10], max_pivots, tie)
-        else:
-            status, pivots, column = pivot_path_in_blocks(
-                n, D, r, basis, nonbasic, row_of, column_of, work[10], work[14], max_pivots, tie
-            )
+        status, pivots, column, residual = follow_path(A, b, x, y, work, max_pivots, tol, attempt)
         total += pivots
-        for i in range(n):
-            x[i] = 0.0
         if status == SOLVED:
-            for i in range(n):
-                if n <= basis[i] < 2 * n:
-                    j = basis[i] - n
-                    x[j] = max(0.0, r[i]) * size * C[j]
-            for cleaning in range(2):
-                if cleaning == 1:
-                    drop_tiny(x, C, ROUND_OFF)
-                residual = lcp_residual(A, b, x, y)
-                if residual > 1e-13:
-                    residual = polish(A, b, x, y, residual, work)
-                if residual <= tol:
-                    return SOLVED, total, residual
-            status = INACCURATE
+            return SOLVED, total, residual
         if attempt == 0:
             outcome = status
             if status == RAY:
+                D, basis, nonbasic, C = work[0], work[2], work[3], work[7]
                 for i in range(n):
                     ray[i] = 0.0
                 for i in range(n):

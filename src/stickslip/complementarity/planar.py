@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.complementarity.gauss_seidel import one_contact
 from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
 
@@ -203,6 +204,11 @@ class Enumerate(PlanarSolver):
     name = "enumerate"
 
     def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        rows = int(problem.normal.sum() + 2 * problem._frictional.sum())
+        if rows > ENUMERATION_LIMIT:
+            none = np.zeros(problem.contacts)
+            reason = f"enumeration takes up to {ENUMERATION_LIMIT} rows of the LCP, this step has {rows}"
+            return none, none.copy(), 0, reason
         return _by_lcp(problem, "enumerate", None)
 
 
@@ -296,7 +302,7 @@ class AugmentedLagrangian(PlanarSolver):
         x = np.linalg.lstsq(A / scale[:, None], b / scale, rcond=1e-14)[0]
         Lambda_N = np.where(closed, np.maximum(0.0, x[:k]), 0.0)
         bound = problem.bound(Lambda_N)
-        return Lambda_N, np.clip(x[k:], -bound, bound)
+        return Lambda_N, np.where(np.abs(slip) <= 1.0, np.clip(x[k:], -bound, bound), 0.0)
 
 
 @dataclass(frozen=True)

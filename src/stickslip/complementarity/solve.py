@@ -28,10 +28,10 @@ from stickslip.complementarity.residuals import make_complementary, mlcp_residua
 METHODS = ("auto", "lemke", "enumerate", "pgs", "newton")
 MIXED_METHODS = ("auto", "lemke", "newton")
 
-NOT_A_PROBLEM = -1
 NO_SUPPORT = 8  # enumeration: every support looked at, none solves
 AUTO_ATTEMPTS = 50  # paths of Lemke's method that `auto` follows
 AUTO_ENUMERATION = 12  # `auto` looks at all supports up to this size when Lemke and Newton both end without a solution
+AUTO_ENUMERATION_FIRST = 8  # up to here that is faster than Newton
 
 _SENTENCES = {
     lemke_method.SOLVED: "solved by {method} in {iterations} {unit}",
@@ -42,11 +42,12 @@ _SENTENCES = {
     gauss_seidel.DIAGONAL: "pgs needs a positive diagonal and this matrix has none throughout; try method='lemke'",
     newton.ITERATION_LIMIT: "not converged: residual {residual:.1e} after {iterations} steps; try method='lemke'",
     newton.STALLED: "Newton's method stalled at residual {residual:.1e} after {iterations} steps; try method='lemke'",
-    NO_SUPPORT: "no solution: none of the {iterations} complementary supports satisfies x >= 0, y >= 0",
+    NO_SUPPORT: "no solution found: none of the {iterations} complementary supports gives one within the tolerance",
 }
 _UNITS = {"lemke": "pivots", "pgs": "sweeps", "newton": "Newton steps", "enumerate": "supports"}
 _ndarray, _float64, _empty = np.ndarray, np.dtype(np.float64), np.empty
 _new: Any = tuple.__new__
+_SOLVED_BY_LEMKE = [f"solved by lemke in {count} pivots" for count in range(100)]
 _LIMITS = {"auto": None, "lemke": None, "enumerate": None, "pgs": 10_000, "newton": 100}  # None: 50 n + 200
 _CODES = {"auto": 0, "lemke": 1, "enumerate": 2, "pgs": 3, "newton": 4}
 
@@ -86,10 +87,24 @@ def solve_lcp(
     >>> s.x.round(6).tolist(), s.solved
     ([1.333333, 2.333333], True)
     """
-    if method == "auto" and max_iterations is None and x0 is None:
-        solution = _at_once(A, b, tol)
-        if solution is not None:
-            return solution
+    if (  # the usual case, in two microseconds: nothing to convert, and Lemke's method solves it; else the careful way
+        type(A) is type(b) is _ndarray
+        and A.dtype is b.dtype is _float64
+        and A.ndim == 2
+        and b.ndim == 1
+        and A.flags.carray
+        and b.flags.carray
+        and method == "auto"
+        and max_iterations is x0 is None
+        and type(tol) is float
+    ):
+        n = len(b)
+        x, y = _empty(n), _empty(n)
+        code, count, residual = _lemke_at_once(A, b, x, y, tol)
+        if code == 0:
+            status = _SOLVED_BY_LEMKE[count] if count < 100 else f"solved by lemke in {count} pivots"
+            # A named tuple without the quarter of a microsecond in which its constructor fills in the defaults.
+            return _new(LCPSolution, (x, y, True, status, residual, count, "lemke", None, None, None))
     M, v = checked_problem(A, b, stack=True)
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
@@ -221,59 +236,49 @@ def _lemke_alone(
     tol: float,
     attempts: int,
 ) -> tuple:
-    """`lemke` on one problem given from Python, with its own workspace; NOT_A_PROBLEM where A and b make none."""
+    """`lemke_attempts` on one problem, with its own workspace."""
+    work = lemke_method.workspace(b.shape[0])
+    code, count, residual = lemke_method.lemke_attempts(A, b, x, y, ray, work, limit, tol, attempts)
+    return code, count, residual
+
+
+@compiled
+def _lemke_at_once(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, tol: float) -> tuple:
+    """One path of Lemke's method, for the fast lane of `solve_lcp`; no success where A, b and tol make no problem."""
     n = b.shape[0]
-    if n == 0 or A.shape[0] != n or A.shape[1] != n or not all_finite(A, b):
-        return NOT_A_PROBLEM, 0, 0.0
+    if not (0 < n == A.shape[0] == A.shape[1] and 0.0 < tol < 1.0 and all_finite(A, b)):
+        return lemke_method.INACCURATE, 0, 0.0
     floats, integers = lemke_method.storage(n)
     work = lemke_method.carve(n, borrowed(floats), borrowed(integers))
-    A, b, x, y, ray = borrowed(A), borrowed(b), borrowed(x), borrowed(y), borrowed(ray)
-    code, count, residual = lemke_method.lemke_attempts(A, b, x, y, ray, work, limit, tol, attempts)
+    A, b, x, y = borrowed(A), borrowed(b), borrowed(x), borrowed(y)
+    code, count, _, residual = lemke_method.follow_path(A, b, x, y, work, 50 * n + 200, tol, 0)
     if code == 0:
         make_complementary(x, y)
     floats[0], integers[0] = 0.0, 0  # alive until here
     return code, count, residual
 
 
-def _at_once(A: Any, b: Any, tol: Any) -> LCPSolution | None:
-    """Lemke's method where nothing has to be converted and it succeeds; None for whatever needs a closer look.
-
-    Two microseconds for a small problem; the careful way takes twenty.
-    """
-    if not (
-        type(A) is type(b) is _ndarray
-        and A.dtype is b.dtype is _float64
-        and A.ndim == 2
-        and b.ndim == 1
-        and A.flags.carray
-        and b.flags.carray
-        and type(tol) is float
-        and 0.0 < tol < 1.0
-    ):
-        return None
-    n = len(b)
-    x, y = _empty(n), _empty(n)
-    code, count, residual = _lemke_alone(A, b, x, y, x, 50 * n + 200, tol, 3)  # a ray may be lost in x
-    if code != 0:
-        return None
-    status = f"solved by lemke in {count} pivots"
-    # A named tuple without the quarter of a microsecond in which its constructor fills in the defaults.
-    return _new(LCPSolution, (x, y, True, status, residual, count, "lemke", None, None, None))
+def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
+    solution = _follow_paths(A, b, tol, limit, 3)
+    return solution if solution.solved else _explained(A, b, solution)
 
 
-def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int, attempts: int = 3) -> LCPSolution:
+def _follow_paths(A: np.ndarray, b: np.ndarray, tol: float, limit: int, attempts: int) -> LCPSolution:
     n = len(b)
     x, y, ray = np.empty(n), np.empty(n), np.zeros(n)
     code, count, residual = _lemke_alone(A, b, x, y, ray, limit, tol, attempts)
     solution = _solution("lemke", x, y, code, count, residual)
-    if code != lemke_method.RAY:
-        return solution
-    proof = find_proof(A, b, ray)
+    return solution._replace(ray=ray) if code == lemke_method.RAY else solution
+
+
+def _explained(A: np.ndarray, b: np.ndarray, solution: LCPSolution) -> LCPSolution:
+    """Why there is no solution, as far as can be told."""
+    proof = find_proof(A, b, solution.ray)
     if proof is not None:
-        status = f"no solution exists (proof returned); Lemke's path ended on a secondary ray after {count} pivots"
-    else:
-        status = solution.status + _advice(A)
-    return solution._replace(status=status, ray=ray, proof=proof)
+        return solution._replace(status=f"no solution exists (proof returned); {solution.status}", proof=proof)
+    if solution.ray is not None and solution.method == "lemke":
+        return solution._replace(status=solution.status + _advice(A))
+    return solution
 
 
 def _advice(A: np.ndarray) -> str:
@@ -294,28 +299,27 @@ def _by_newton(
     return _mixed_solution("newton", x, y, mask, code, count, residual)
 
 
-def _by_enumeration(A: np.ndarray, b: np.ndarray, tol: float) -> LCPSolution:
+def _by_enumeration(A: np.ndarray, b: np.ndarray, tol: float, ray: np.ndarray | None = None) -> LCPSolution:
     n = len(b)
     x, y = np.empty(n), np.empty(n)
     found, count, residual = enumerate_first(A, b, x, y, lemke_method.workspace(n), tol)
     code = lemke_method.SOLVED if found else NO_SUPPORT
     solution = _solution("enumerate", x, y, code, count, residual)
-    return solution if found else solution._replace(proof=find_proof(A, b))
+    return solution if found else _explained(A, b, solution._replace(ray=ray))
 
 
 def _by_auto(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
     n = len(b)
-    first = _by_lemke(A, b, tol, limit, AUTO_ATTEMPTS)
-    if first.solved or first.proof is not None:
+    first = _follow_paths(A, b, tol, limit, AUTO_ATTEMPTS)
+    if first.solved:
         return first
-    for start in (np.zeros(n), first.x):
-        second = _by_newton(A, b, tol, 100, start)
+    if n > AUTO_ENUMERATION_FIRST:
+        second = _by_newton(A, b, tol, 100, first.x)
         if second.solved:
             return second
     if n <= AUTO_ENUMERATION:
-        third = _by_enumeration(A, b, tol)
-        return third if third.solved else third._replace(ray=first.ray)
-    return first
+        return _by_enumeration(A, b, tol, first.ray)
+    return _explained(A, b, first)
 
 
 def _mixed_solution(

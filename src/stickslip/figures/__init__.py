@@ -21,6 +21,10 @@ _KEYS = {
     "gs05-fig4": "gs05.fig4",
     "gs05-fig5": "gs05.fig5",
     "gs05-fig6": "gs05.fig6",
+    "flg10-fig10": "flg10.fig10",
+    "flg10-fig11": "flg10.fig11",
+    "flg10-fig12": "flg10.fig12",
+    "flg10-fig13": "flg10.fig13",
 }
 """Key of a figure, as in `stickslip reproduce KEY` -> module and function in this folder."""
 

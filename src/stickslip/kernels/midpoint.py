@@ -127,8 +127,9 @@ def invert_mass(M, inverse):
 
 
 @dev
-def contact_row(k, M, W_N, W_T, V_N, V_T, diagonal):
+def contact_row(k, M, directions):
     """Rows V = M^-1 w of contact k and its entries alpha, beta, delta of the Delassus matrix, [PG05] eq. (22)."""
+    W_N, W_T, _, V_N, V_T, diagonal = directions
     for j in range(N_DOF):
         V_N[k, j] = W_N[k, j]
         V_T[k, j] = W_T[k, j]
@@ -147,8 +148,81 @@ def contact_row(k, M, W_N, W_T, V_N, V_T, diagonal):
 
 
 @dev
-def gauss_seidel(closed, active, diagonal, W_N, W_T, V_N, V_T, offset, size, mu, a, v, Lambda, limit):
+def free_velocity(u, dt, M, inverse, h, dv, v):
+    """v = u_A + M^-1 h dt, and its second part in dv."""
+    if MASS_CONSTANT:
+        for j in range(N_DOF):
+            acceleration = 0.0
+            for i in range(N_DOF):
+                acceleration += inverse[j, i] * h[i]
+            dv[j] = dt * acceleration
+    else:
+        solve_mass(M, h)
+        for j in range(N_DOF):
+            dv[j] = dt * h[j]
+    for j in range(N_DOF):
+        v[j] = u[j] + dv[j]
+
+
+@dev
+def find_active(g, kinds, active):
+    """Mark the contacts that take part in the step and count them; -1 - k where the gap of contact k is no number."""
+    closed = int64(0)
+    for k in range(N_CONTACTS):
+        active[k] = 0
+        if kinds[k] != CONTACT or g[k] <= 0.0:
+            active[k] = 1
+            closed += 1
+        elif not g[k] > 0.0:
+            return int64(-1 - k)
+    return closed
+
+
+@dev
+def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest):
+    """Set up the local problem of the active contacts, [GS05] eqs. (20), (21); return the deepest penetration."""
+    W_N, W_T, w_hat, _, _, _ = directions
+    _, eps_N, eps_T, _ = law
+    active, kinds, offset, size, gamma_A, _, Lambda = local
+    for j in range(N_DOF):
+        v_free[j] = v[j]
+        change[j] = abs(u[j]) + abs(dv[j])
+    for k in range(N_CONTACTS):
+        Lambda[k, 0] = 0.0
+        Lambda[k, 1] = 0.0
+        if active[k] == 0:
+            continue
+        if not DIRECTIONS_CONSTANT:
+            contact_row(k, M, directions)
+        gamma_N = w_hat[k, 0]
+        gamma_T = w_hat[k, 1]
+        size_N = abs(gamma_N)
+        size_T = abs(gamma_T)
+        for j in range(N_DOF):
+            gamma_N += W_N[k, j] * u[j]
+            gamma_T += W_T[k, j] * u[j]
+            size_N += abs(W_N[k, j]) * change[j]
+            size_T += abs(W_T[k, j]) * change[j]
+        gamma_A[k, 0] = gamma_N
+        gamma_A[k, 1] = gamma_T
+        size[k, 0] = size_N
+        size[k, 1] = size_T
+        offset[k, 0] = w_hat[k, 0] + eps_N[k] * gamma_N
+        offset[k, 1] = w_hat[k, 1] + eps_T[k] * gamma_T
+        if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E
+            offset[k, 1] = w_hat[k, 1] + g[k] / dt
+            size[k, 1] += abs(g[k] / dt)
+        if PROJECTION == 0.0 and kinds[k] == CONTACT and -g[k] > deepest:
+            deepest = -g[k]
+    return deepest
+
+
+@dev
+def gauss_seidel(closed, directions, law, local, v, limit):
     """Sweep over the active contacts, velocities v kept up to date; return the sweeps, negative if not settled."""
+    W_N, W_T, _, V_N, V_T, diagonal = directions
+    mu, _, _, a = law
+    active, _, offset, size, _, _, Lambda = local
     for sweep in range(1, limit + 1):
         settled = True
         for k in range(N_CONTACTS):
@@ -177,11 +251,12 @@ def gauss_seidel(closed, active, diagonal, W_N, W_T, V_N, V_T, offset, size, mu,
 
 
 @dev
-def assemble_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, rows, part, scale, A, b):
+def assemble_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, lcp):
     """The LCP [GS05] eq. (33) of the active contacts, scaled to unit diagonals; return its size.
 
     rows[i] is the contact of row i and part[i] says which of its three unknowns it is: 0 Lambda_N, 1 Lambda_R, 2 xi_L.
     """
+    A, b, _, _, scale, rows, part, _, _, _, _ = lcp
     n = int64(0)
     for section in range(3):
         for k in range(N_CONTACTS):
@@ -239,7 +314,7 @@ def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, 
     anew outside of the kernel.
     """
     A, b, x, y, scale, rows, part, basis, nonbasic, row_of, column_of = lcp
-    n = assemble_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, rows, part, scale, A, b)
+    n = assemble_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, lcp)
     if SOLVER == ENUMERATE:
         found, pivots, _ = enumerate_first(A, b[:n], x[:n], y[:n], lemke_workspace(n), tol)
         status = SOLVED if found else 1
@@ -285,12 +360,13 @@ def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, 
 
 
 @rare
-def project(q, t, p, M, inverse, g, W_N, W_T, w_hat, V_N, V_T, diagonal, shift, dq):
+def project(q, t, p, M, g, directions, shift, dq):
     """Move q by M^-1 w_N directions until no gap is deeper than PROJECTION; return whether anything moved.
 
     g + G shift >= -PROJECTION / 2, shift >= 0, complementary, by Gauss-Seidel; repeated for gaps that are not linear.
     Half the depth is left so that a contact that stays closed is not lost to round-off.
     """
+    W_N, W_T, w_hat, V_N, _, diagonal = directions
     moved = False
     for _ in range(20):
         gap(q, t, p, g)
@@ -312,7 +388,7 @@ def project(q, t, p, M, inverse, g, W_N, W_T, w_hat, V_N, V_T, diagonal, shift, 
             dq[j] = 0.0
         for k in range(N_CONTACTS):
             if KINDS[k] == CONTACT and g[k] < 0.0 and not DIRECTIONS_CONSTANT:
-                contact_row(k, M, W_N, W_T, V_N, V_T, diagonal)
+                contact_row(k, M, directions)
         for _sweep in range(200):
             change = 0.0
             for k in range(N_CONTACTS):
@@ -333,11 +409,14 @@ def project(q, t, p, M, inverse, g, W_N, W_T, w_hat, V_N, V_T, diagonal, shift, 
 
 
 @dev
-def step_residual(active, diagonal, W_N, W_T, w_hat, offset, size, mu, a, v_free, v, change, Lambda, gamma_E, worst):
+def step_residual(directions, law, local, v_free, v, change, worst):
     """Worst violation of the laws by the end velocity v, relative to the velocities that make it up; gamma_E of v.
 
     The worst of the steps before comes in as `worst`: only what exceeds it is divided out.
     """
+    W_N, W_T, w_hat, _, _, diagonal = directions
+    mu, _, _, a = law
+    active, _, offset, size, _, gamma_E, Lambda = local
     for j in range(N_DOF):
         change[j] = abs(v[j] - v_free[j])
     for k in range(N_CONTACTS):
@@ -388,6 +467,71 @@ def contact_state(kind, was_closed, struck, gamma_N_A, gamma_T_E, size_T, bound,
     if abs(gamma_T_E) <= 1e-10 * size_T or abs(T) < bound * (1.0 - 1e-12):
         return STICK
     return SLIP_PLUS if gamma_T_E > 0.0 else SLIP_MINUS
+
+
+@dev
+def close_step(time, closed, directions, law, local, memory, states, events, n_events):
+    """Contact states, impacts and impulses after a step with closed contacts; (events, work, rows of the LCP)."""
+    _, _, _, _, _, diagonal = directions
+    mu, _, _, a = law
+    active, kinds, _, size, gamma_A, gamma_E, Lambda = local
+    was_closed, N_before, total = memory
+    work = 0.0
+    rows = int64(0)
+    struck = False
+    for k in range(N_CONTACTS):
+        if active[k] != 0 and was_closed[k] == 0 and gamma_A[k, 0] < 0.0 and Lambda[k, 0] > 0.0:
+            struck = True
+    for k in range(N_CONTACTS):
+        if active[k] == 0:
+            states[k] = OPEN
+            N_before[k] = 0.0
+            was_closed[k] = 0
+            continue
+        N = Lambda[k, 0]
+        T = Lambda[k, 1]
+        bound = mu[k] * N + a[k]
+        state = contact_state(
+            kinds[k], was_closed[k], struck, gamma_A[k, 0], gamma_E[k, 1], size[k, 1], bound, N, T, N_before[k]
+        )
+        states[k] = state
+        rows += (1 if diagonal[k, 0] > 0.0 else 0) + (2 if diagonal[k, 1] > 0.0 else 0)
+        if kinds[k] != SPRING:
+            work += 0.5 * N * (gamma_A[k, 0] + gamma_E[k, 0]) + 0.5 * T * (gamma_A[k, 1] + gamma_E[k, 1])
+        if state == IMPACT:
+            events[n_events, 0] = time
+            events[n_events, 1] = k
+            events[n_events, 2] = gamma_A[k, 0]
+            events[n_events, 3] = gamma_E[k, 0]
+            events[n_events, 4] = N
+            events[n_events, 5] = T
+            events[n_events, 6] = gamma_A[k, 1]
+            events[n_events, 7] = gamma_E[k, 1]
+            n_events += 1
+        N_before[k] = N
+        total[k, 0] += N
+        total[k, 1] += T
+        # a contact that leaves with positive velocity will strike again, even if it is still inside
+        was_closed[k] = 1 if N > 0.0 and gamma_E[k, 0] <= 1e-10 * size[k, 0] else 0
+    return n_events, work, rows
+
+
+@dev
+def record(q, u, total, rec_q, rec_u, rec_impulse, rec_state, i):
+    """Write record i, begin new sums, and carry the contact states on; False where the state is not finite."""
+    finite = True
+    for j in range(N_DOF):
+        rec_q[i, j] = q[j]
+        rec_u[i, j] = u[j]
+        if not abs(q[j]) + abs(u[j]) < math.inf:
+            finite = False
+    for k in range(N_CONTACTS):
+        rec_impulse[i, k, 0] = total[k, 0]
+        rec_impulse[i, k, 1] = total[k, 1]
+        total[k, 0] = 0.0
+        total[k, 1] = 0.0
+        rec_state[i + 1, k] = rec_state[i, k]
+    return finite
 
 
 @entry
@@ -474,6 +618,13 @@ def march(
             local_array(N_LCP, int64),  # column of y_j
         )
 
+    else:
+        lcp = 0
+    directions = (W_N, W_T, w_hat, V_N, V_T, diagonal)
+    law = (mu, eps_N, eps_T, a)
+    local = (active, kinds, offset, size, gamma_A, gamma_E, Lambda)
+    memory = (was_closed, N_before, total)
+
     laws(p, mu, eps_N, eps_T, threshold)
     for k in range(N_CONTACTS):
         was_closed[k] = was_closed_[k]
@@ -490,7 +641,7 @@ def march(
     if DIRECTIONS_CONSTANT:
         geometry(q, t0, p, W_N, W_T, w_hat)
         for k in range(N_CONTACTS):
-            contact_row(k, M, W_N, W_T, V_N, V_T, diagonal)
+            contact_row(k, M, directions)
 
     status = int64(DONE)
     records = int64(0)
@@ -502,123 +653,40 @@ def march(
     largest_gain = book[MAX_ENERGY_GAIN]
     largest_lcp = int64(book[MAX_LCP_SIZE])
     effort = int64(0)
-    work = 0.0
+    contact_work = 0.0
     for step in range(first_step, first_step + n_steps):
         t_M = t0 + (step + 0.5) * dt  # [GS05] 5, step 1
+        t_E = t0 + (step + 1) * dt
         for j in range(N_DOF):
             q_M[j] = q[j] + 0.5 * dt * u[j]  # step 2
         dynamics(q_M, u, t_M, p, M, h, g)  # step 3 (a), (b)
         if not MASS_CONSTANT and not factor_mass(M):
             status = MASS_INDEFINITE
             break
-        if MASS_CONSTANT:
-            for j in range(N_DOF):
-                acceleration = 0.0
-                for i in range(N_DOF):
-                    acceleration += inverse[j, i] * h[i]
-                dv[j] = dt * acceleration
-        else:
-            solve_mass(M, h)
-            for j in range(N_DOF):
-                dv[j] = dt * h[j]
-        for j in range(N_DOF):
-            v[j] = u[j] + dv[j]
-
-        closed = int64(0)
-        for k in range(N_CONTACTS):
-            active[k] = 0
-            if kinds[k] != CONTACT or g[k] <= 0.0:
-                active[k] = 1
-                closed += 1
-            elif not g[k] > 0.0:
-                status = GAP_NOT_A_NUMBER
-                book[CULPRIT] = k
-        if status != DONE:
+        free_velocity(u, dt, M, inverse, h, dv, v)
+        closed = find_active(g, kinds, active)
+        if closed < 0:
+            status = GAP_NOT_A_NUMBER
+            book[CULPRIT] = -1 - closed
             break
-
         if closed > 0:
             if not DIRECTIONS_CONSTANT:
                 geometry(q_M, t_M, p, W_N, W_T, w_hat)  # step 3 (c)
-            for j in range(N_DOF):
-                v_free[j] = v[j]
-                change[j] = abs(u[j]) + abs(dv[j])
-            for k in range(N_CONTACTS):
-                Lambda[k, 0] = 0.0
-                Lambda[k, 1] = 0.0
-                if active[k] == 0:
-                    continue
-                if not DIRECTIONS_CONSTANT:
-                    contact_row(k, M, W_N, W_T, V_N, V_T, diagonal)
-                A_N = w_hat[k, 0]
-                A_T = w_hat[k, 1]
-                size_N = abs(A_N)
-                size_T = abs(A_T)
-                for j in range(N_DOF):
-                    A_N += W_N[k, j] * u[j]
-                    A_T += W_T[k, j] * u[j]
-                    size_N += abs(W_N[k, j]) * change[j]
-                    size_T += abs(W_T[k, j]) * change[j]
-                gamma_A[k, 0] = A_N
-                gamma_A[k, 1] = A_T
-                size[k, 0] = size_N
-                size[k, 1] = size_T
-                offset[k, 0] = w_hat[k, 0] + eps_N[k] * A_N  # [GS05] eqs. (20), (21)
-                offset[k, 1] = w_hat[k, 1] + eps_T[k] * A_T
-                if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E
-                    offset[k, 1] = w_hat[k, 1] + g[k] / dt
-                    size[k, 1] += abs(g[k] / dt)
-                if PROJECTION == 0.0 and kinds[k] == CONTACT and -g[k] > deepest:
-                    deepest = -g[k]
-
-            # step 4: the contact problem [GS05] eqs. (12), (17)
+            deepest = prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest)
+            # step 4, the contact problem [GS05] eqs. (12), (17); in a function of its own it costs a fifth of the speed
             iterations = int64(0)
             residual = math.inf
             if SOLVER == GAUSS_SEIDEL or SOLVER == AUTO:  # noqa: SIM109 (Numba prunes comparisons of constants)
                 limit = sweeps if SOLVER == GAUSS_SEIDEL else int64(AUTO_SWEEPS)
-                iterations = gauss_seidel(
-                    closed, active, diagonal, W_N, W_T, V_N, V_T, offset, size, mu, a, v, Lambda, limit
-                )
-                residual = step_residual(
-                    active,
-                    diagonal,
-                    W_N,
-                    W_T,
-                    w_hat,
-                    offset,
-                    size,
-                    mu,
-                    a,
-                    v_free,
-                    v,
-                    change,
-                    Lambda,
-                    gamma_E,
-                    worst_residual,
-                )
+                iterations = gauss_seidel(closed, directions, law, local, v, limit)
+                residual = step_residual(directions, law, local, v_free, v, change, worst_residual)
             if SOLVER != GAUSS_SEIDEL and (SOLVER != AUTO or iterations < 0 or residual > tol):
                 for j in range(N_DOF):
                     v[j] = v_free[j]
                 iterations = by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, 1e-9)
+                residual = math.inf
                 if iterations >= 0:
-                    residual = step_residual(
-                        active,
-                        diagonal,
-                        W_N,
-                        W_T,
-                        w_hat,
-                        offset,
-                        size,
-                        mu,
-                        a,
-                        v_free,
-                        v,
-                        change,
-                        Lambda,
-                        gamma_E,
-                        worst_residual,
-                    )
-                else:
-                    residual = math.inf
+                    residual = step_residual(directions, law, local, v_free, v, change, worst_residual)
                 if SOLVER == AUTO:
                     book[FALLBACKS] += 1.0
             effort += abs(iterations)
@@ -626,96 +694,42 @@ def march(
                 status = UNSOLVED
                 break
             worst_residual = residual
-
         for j in range(N_DOF):
             q[j] = q_M[j] + 0.5 * dt * v[j]  # step 5
             u[j] = v[j]
         done += 1
+
         if PROJECTION > 0.0:
-            t_E = t0 + (step + 1) * dt
             energy(q, u, t_E, p, E)
             before = E[0] + E[1]
-            if project(q, t_E, p, M, inverse, g, W_N, W_T, w_hat, V_N, V_T, diagonal, shift, dq):
+            if project(q, t_E, p, M, g, directions, shift, dq):
                 energy(q, u, t_E, p, E)
                 book[PROJECTION_ENERGY] += E[0] + E[1] - before
                 book[PROJECTIONS] += 1.0
             for k in range(N_CONTACTS):
                 if kinds[k] == CONTACT and -g[k] > deepest:
                     deepest = -g[k]
-
         if closed > 0:
             in_contact = True
-            gain = 0.0
-            rows = int64(0)
-            struck = False
-            for k in range(N_CONTACTS):
-                if active[k] != 0 and was_closed[k] == 0 and gamma_A[k, 0] < 0.0 and Lambda[k, 0] > 0.0:
-                    struck = True
-            for k in range(N_CONTACTS):
-                state = int64(OPEN)
-                if active[k] != 0:
-                    bound = mu[k] * Lambda[k, 0] + a[k]
-                    state = contact_state(
-                        kinds[k],
-                        was_closed[k],
-                        struck,
-                        gamma_A[k, 0],
-                        gamma_E[k, 1],
-                        size[k, 1],
-                        bound,
-                        Lambda[k, 0],
-                        Lambda[k, 1],
-                        N_before[k],
-                    )
-                    rows += 3 if diagonal[k, 0] > 0.0 and diagonal[k, 1] > 0.0 else (1 if diagonal[k, 0] > 0.0 else 2)
-                    if kinds[k] != SPRING:
-                        gain += 0.5 * Lambda[k, 0] * (gamma_A[k, 0] + gamma_E[k, 0])
-                        gain += 0.5 * Lambda[k, 1] * (gamma_A[k, 1] + gamma_E[k, 1])
-                    if state == IMPACT:
-                        events[n_events, 0] = t0 + (step + 1) * dt
-                        events[n_events, 1] = k
-                        events[n_events, 2] = gamma_A[k, 0]
-                        events[n_events, 3] = gamma_E[k, 0]
-                        events[n_events, 4] = Lambda[k, 0]
-                        events[n_events, 5] = Lambda[k, 1]
-                        events[n_events, 6] = gamma_A[k, 1]
-                        events[n_events, 7] = gamma_E[k, 1]
-                        n_events += 1
-                    N_before[k] = Lambda[k, 0]
-                    total[k, 0] += Lambda[k, 0]
-                    total[k, 1] += Lambda[k, 1]
-                    # a contact that leaves with positive velocity will strike again, even if it is still inside
-                    was_closed[k] = 1 if Lambda[k, 0] > 0.0 and gamma_E[k, 0] <= 1e-10 * size[k, 0] else 0
-                else:
-                    N_before[k] = 0.0
-                    was_closed[k] = 0
-                rec_state[records, k] = state
-            work += gain
-            if gain > largest_gain:
-                largest_gain = gain
-                book[GAIN_STEP] = step + 1
+            n_events, work, rows = close_step(
+                t_E, closed, directions, law, local, memory, rec_state[records], events, n_events
+            )
+            contact_work += work
             largest_lcp = max(largest_lcp, rows)
+            if work > largest_gain:
+                largest_gain = work
+                book[GAIN_STEP] = step + 1
         elif in_contact:
             in_contact = False
             for k in range(N_CONTACTS):
                 rec_state[records, k] = OPEN
                 N_before[k] = 0.0
                 was_closed[k] = 0
-
         countdown -= 1
         if countdown == 0:
             countdown = every
-            for j in range(N_DOF):
-                rec_q[records, j] = q[j]
-                rec_u[records, j] = u[j]
-                if not abs(q[j]) + abs(u[j]) < math.inf:
-                    status = NOT_FINITE
-            for k in range(N_CONTACTS):
-                rec_impulse[records, k, 0] = total[k, 0]
-                rec_impulse[records, k, 1] = total[k, 1]
-                total[k, 0] = 0.0
-                total[k, 1] = 0.0
-                rec_state[records + 1, k] = rec_state[records, k]
+            if not record(q, u, total, rec_q, rec_u, rec_impulse, rec_state, records):
+                status = NOT_FINITE
             records += 1
             if status != DONE:
                 break
@@ -728,7 +742,7 @@ def march(
     book[MAX_ENERGY_GAIN] = largest_gain
     book[MAX_LCP_SIZE] = float64(largest_lcp)
     book[ITERATIONS] += effort
-    book[CONTACT_WORK] += work
+    book[CONTACT_WORK] += contact_work
     for j in range(N_DOF):
         q_[j] = q[j]
         u_[j] = u[j]

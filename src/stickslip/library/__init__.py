@@ -8,11 +8,14 @@ from typing import Any
 
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
 from stickslip.library.brick_on_ramp import brick_on_ramp
+from stickslip.library.four_bar import four_bar
 from stickslip.library.friction_oscillator import friction_oscillator
 from stickslip.library.gear_rattle import gear_rattle
 from stickslip.library.impacting_bar import impacting_bar
 from stickslip.library.pendulum_against_stop import pendulum_against_stop
 from stickslip.library.scenario import Scenario
+from stickslip.library.slider_crank import slider_crank
+from stickslip.library.slider_crank_ideal import slider_crank_ideal
 from stickslip.library.woodpecker import woodpecker
 from stickslip.model.system import unknown_name
 
@@ -21,6 +24,7 @@ __all__ = [
     "bouncing_ball",
     "bouncing_ball_on_table",
     "brick_on_ramp",
+    "four_bar",
     "friction_oscillator",
     "gear_rattle",
     "get",
@@ -28,6 +32,8 @@ __all__ = [
     "keywords",
     "names",
     "pendulum_against_stop",
+    "slider_crank",
+    "slider_crank_ideal",
     "woodpecker",
 ]
 
@@ -35,6 +41,9 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
     entry.__name__: entry
     for entry in (
         woodpecker,
+        slider_crank,
+        slider_crank_ideal,
+        four_bar,
         bouncing_ball,
         bouncing_ball_on_table,
         brick_on_ramp,

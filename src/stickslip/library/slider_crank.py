@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario
-from stickslip.model.drawing import Circle, Drawing, Point, Polygon, Primitive, Text, line
+from stickslip.model.drawing import Box, Circle, Drawing, Point, Primitive, Text
 from stickslip.model.elements import Contact
-from stickslip.model.joint_shapes import bar, magnification, slider_in_guide
+from stickslip.model.joint_shapes import bar, bearing, magnification, slider_in_guide
 from stickslip.model.joints import Link, TranslationalClearanceJoint, link_energies
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -44,6 +45,7 @@ def slider_crank(
     restitution_normal: float = 0.4,
     restitution_tangential: float = 0.0,
     crank_speed: float = 150.0,
+    slider_angle: float = 0.0,
     built_from: str = "equations",
 ) -> Scenario:
     """Return the slider-crank with a translational clearance joint of [FLG10] Table 1.
@@ -63,24 +65,28 @@ def slider_crank(
     g : gravity, across the guide [m/s^2]
     friction, restitution_normal, restitution_tangential : of all four contacts
     crank_speed : initial angular velocity of the crank [rad/s]
+    slider_angle : initial angle of the slider [rad]; with 0, as in the paper, it never tilts: both corners of a side
+        touch at the same time, and what they do is balanced
     built_from : "equations", those printed in [FLG10] (89)-(105), or "parts": links and a
         `TranslationalClearanceJoint`, from which the same equations are derived
 
     Reference: [FLG10] section 6; the text leaves d open and prescribes a constant speed, but plots a varying one.
     """
-    parameters = {key: value for key, value in locals().items() if key not in ("crank_speed", "built_from")}
+    parameters = {
+        key: value for key, value in locals().items() if key not in ("crank_speed", "slider_angle", "built_from")
+    }
     if built_from not in BUILDS:
         raise ValueError(f"built_from must be one of {', '.join(BUILDS)}, got {built_from!r}.")
     system = from_equations(parameters) if built_from == "equations" else from_parts(parameters)
     return Scenario(
         system=system,
-        q0=np.zeros(3),
+        q0=np.array([0.0, 0.0, slider_angle]),
         u0=np.array([crank_speed, -crank_speed * l_1 / l_2, 0.0]),
         dt=1e-5,
         t_end=0.42,
         title="Slider-crank with play between slider and guide",
         source="[FLG10] section 6, Table 1",
-        drawing=Drawing(_shapes, view=_view(l_1, l_2, a, b), span=0.084),
+        drawing=Drawing(_shapes, view=view(l_1, l_2, a, b), span=0.084),
     )
 
 
@@ -158,8 +164,8 @@ _LAWS: dict[str, Any] = {law: sp.Symbol(law) for law in ("friction", "restitutio
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
     l_1, l_2, a, b, c = (p[key] for key in ("l_1", "l_2", "a", "b", "clearance"))
     magnify = magnification(c, b)
-    pin = (l_1 * np.cos(q[0]), l_1 * np.sin(q[0]))
-    x, y = pin[0] + l_2 * np.cos(q[1]), pin[1] + l_2 * np.sin(q[1])
+    pin = (l_1 * math.cos(q[0]), l_1 * math.sin(q[0]))
+    x, y = pin[0] + l_2 * math.cos(q[1]), pin[1] + l_2 * math.sin(q[1])
     joint = slider_in_guide(
         x, y, q[2], half_length=a, half_width=b, clearance=c, span=guide_span(l_1, l_2, a), magnify=magnify
     )
@@ -174,12 +180,8 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
 def crank_and_rod(pin: Point, end: Point, size: float) -> list[Primitive]:
     """Bearing, crank and rod; `size` is the slider's half-width."""
     width = 0.5 * size
-    foot = Polygon(
-        ((-0.9 * size, -1.3 * size), (0.9 * size, -1.3 * size), (0.35 * size, 0.0), (-0.35 * size, 0.0)), "wood"
-    )
     return [
-        Polygon(tuple(foot), "wood"),
-        line((-1.3 * size, -1.3 * size), (1.3 * size, -1.3 * size)),
+        *bearing((0.0, 0.0), 0.5 * size),
         bar("rod", pin, end, 0.8 * width, "body"),
         bar("crank", (0.0, 0.0), pin, width, "body-dark"),
         *(Circle(point, 0.16 * size, "joint") for point in ((0.0, 0.0), pin, end)),
@@ -191,6 +193,7 @@ def guide_span(l_1: float, l_2: float, a: float) -> tuple[float, float]:
     return l_2 - l_1 - 1.1 * a, l_2 + l_1 + 1.6 * a
 
 
-def _view(l_1: float, l_2: float, a: float, b: float) -> tuple[float, float, float, float]:
+def view(l_1: float, l_2: float, a: float, b: float) -> Box:
+    """The part of the plane that the mechanism needs."""
     reach = 1.12 * max(l_1, 2.0 * b)
     return -reach, guide_span(l_1, l_2, a)[1] + 0.3 * a, -reach, reach

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stickslip.model.elements import Contact, DryFriction, PrestressedSpring, SpragClutch, Stop
+    from stickslip.model.joints import Link, RevoluteClearanceJoint, TranslationalClearanceJoint, link_energies
     from stickslip.model.lagrangian import LagrangianSystem
     from stickslip.model.symbolic import Equations
     from stickslip.model.system import System
@@ -19,10 +20,14 @@ __all__ = [
     "DryFriction",
     "Equations",
     "LagrangianSystem",
+    "Link",
     "PrestressedSpring",
+    "RevoluteClearanceJoint",
     "SpragClutch",
     "Stop",
     "System",
+    "TranslationalClearanceJoint",
+    "link_energies",
 ]
 
 _MODULES = {
@@ -30,10 +35,14 @@ _MODULES = {
     "DryFriction": "elements",
     "Equations": "symbolic",
     "LagrangianSystem": "lagrangian",
+    "Link": "joints",
     "PrestressedSpring": "elements",
+    "RevoluteClearanceJoint": "joints",
     "SpragClutch": "elements",
     "Stop": "elements",
     "System": "system",
+    "TranslationalClearanceJoint": "joints",
+    "link_energies": "joints",
 }
 
 

@@ -33,6 +33,13 @@ def _capsule(length: float, width: float, style: str) -> Polygon:
     return Polygon((*left, *right), style)
 
 
+def bearing(at: Point, size: float) -> list[Primitive]:
+    """A foot with a hinge on the ground."""
+    x, y = at
+    foot = ((x - 2 * size, y - 2.6 * size), (x + 2 * size, y - 2.6 * size), (x + size, y), (x - size, y))
+    return [Polygon(foot, "wood"), line((x - 3 * size, y - 2.6 * size), (x + 3 * size, y - 2.6 * size))]
+
+
 def slider_in_guide(
     x: float,
     y: float,
@@ -47,7 +54,7 @@ def slider_in_guide(
 ) -> list[Primitive]:
     """A `TranslationalClearanceJoint` along the x-axis: guides over `span`, slider at (x, y), corner markers [m, rad].
 
-    contacts : numbers of the corners' contacts in the system.
+    contacts : numbers of the corners' contacts in the system; none where there is no play.
     """
     a, b, half = half_length, half_width, half_width + magnify * clearance
     thick = 0.45 * b
@@ -60,7 +67,7 @@ def slider_in_guide(
         shapes.append(line((span[0], sign * half), (span[1], sign * half)))
     shapes.append(Group("slider", slider, (rectangle(-a, a, -b, b),)))
     corners = (((-a, b), -1.0), ((a, b), -1.0), ((-a, -b), 1.0), ((a, -b), 1.0))
-    for contact, (corner, normal) in zip(contacts, corners, strict=True):
+    for contact, (corner, normal) in zip(contacts, corners, strict=False):
         shapes.append(Marker(contact, slider(corner), (0.0, normal)))
     return shapes
 

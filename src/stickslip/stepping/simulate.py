@@ -99,9 +99,10 @@ def simulate(
         on_energy_gain,
     )
     store = _Store(run, None if out is None else Path(out), overwrite)
-    _warm_up(run, store, sys.stderr.isatty() if progress is None else progress)
     begin = time.perf_counter()
     try:
+        _warm_up(run, store, sys.stderr.isatty() if progress is None else progress)
+        begin = time.perf_counter()
         with _progress_bar(progress, run) as advance:
             status, complete = _march(run, store, advance)
         trajectory = store.finish(status, complete, time.perf_counter() - begin)
@@ -283,7 +284,8 @@ def _march(run: _Run, store: _Store, advance: Any) -> tuple[str, bool]:
             elapsed = time.perf_counter() - begin
             advance(memory.step)
             done = max(1, memory.step - before)
-            piece = int(min(max(piece / 4, done * _PIECE_SECONDS / max(elapsed, 1e-6)), piece * 4, 50_000_000))
+            wanted = done * _PIECE_SECONDS / max(elapsed, 1e-6)
+            piece = max(1, int(min(max(piece / 4, wanted), piece * 4, 50_000_000)))
     except KeyboardInterrupt:
         return f"interrupted at t = {memory.t0 + memory.step * run.dt:.9g} s", False
     return "finished", True
@@ -303,6 +305,8 @@ def _rescue(run: _Run, store: _Store) -> int:
 def _reason(run: _Run, code: int) -> str:
     memory, system = run.memory, run.system
     t = memory.t0 + memory.step * run.dt
+    if not np.all(np.isfinite(memory.q) & np.isfinite(memory.u)):
+        code = template.NOT_FINITE  # whatever stumbled over it first
     if code == template.UNSOLVED:
         closed = int(np.sum(system.gap(memory.q + 0.5 * run.dt * memory.u, t + 0.5 * run.dt, memory.p) <= 0.0))
         detail = memory.problem_text or f"{run.solver.name} found no solution within {run.solver.tol:g}"
@@ -326,9 +330,9 @@ class _Store:
     parts: list[tuple[np.ndarray, ...]] = field(default_factory=list)
     events: list[Array] = field(default_factory=list)
     last_state: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int8))
-    pending_steps: int = 0
     stride: int = 1
-    count: int = 0
+    seen: int = 0
+    deepest: float = 0.0
     events_dropped: bool = False
     writer: Any = None
 
@@ -343,7 +347,9 @@ class _Store:
                 f"{run.every * math.ceil(records / self.limit)} or more, or out='run.nc' to stream them to a file."
             )
         n = run.system.n_contacts
+        self.unilateral = np.array(run.system.contact_kinds, dtype=int) == CONTACT
         self.last_state = np.zeros(n, np.int8)
+        self.dropped = np.zeros((n, 2))  # impulses of records that were not kept, for the next one that is
         if self.out is not None:
             from stickslip.io.netcdf import StreamWriter
 
@@ -387,8 +393,7 @@ class _Store:
     def _append(self, part: tuple[np.ndarray, ...]) -> None:
         t, q, u, impulse, state = (np.ascontiguousarray(x) for x in part)
         gap, energy = self.run.engine.measure(q, u, t, self.run.memory.p, self.run.system.n_contacts)
-        self.parts.append((t.copy(), q.copy(), u.copy(), impulse.copy(), state.copy(), gap, energy))
-        self.count += len(t)
+        self.deepest = max(self.deepest, float(np.max(-gap[:, self.unilateral], initial=0.0)))
         if self.writer is not None:
             self.writer.append(
                 t=t,
@@ -401,18 +406,36 @@ class _Store:
                 kinetic=energy[:, 0],
                 potential=energy[:, 1],
             )
-            if self.count > self.limit:
-                self._thin()
+        self._keep(t, q, u, impulse, state, gap, energy)
+        while self.writer is not None and sum(len(part[0]) for part in self.parts) > self.limit:
+            self._thin()
+
+    def _keep(self, *rows: np.ndarray) -> None:
+        """Keep every `stride`-th record in memory; impulses of those between go to the next one that is kept."""
+        self.last = tuple(x[-1:].copy() for x in rows)
+        kept = np.flatnonzero((self.seen + np.arange(len(rows[0]))) % self.stride == 0)
+        self.seen += len(rows[0])
+        impulse = rows[3]
+        if len(kept):
+            chosen = [x[kept] for x in rows]
+            chosen[3] = np.add.reduceat(impulse, np.append(0, kept[:-1] + 1)) if self.stride > 1 else chosen[3]
+            chosen[3][0] += self.dropped
+            self.parts.append(tuple(chosen))
+            self.dropped = impulse[kept[-1] + 1 :].sum(axis=0)
+        else:
+            self.dropped = self.dropped + impulse.sum(axis=0)
 
     def _joined(self) -> tuple[np.ndarray, ...]:
         return tuple(np.concatenate(columns) for columns in zip(*self.parts, strict=True))
 
     def _thin(self) -> None:
-        """Keep every other record; impulses of a dropped one go to the next."""
-        t, q, u, impulse, state, gap, energy = self._joined()
+        """Keep every other record of those in memory, and of those to come."""
+        rows = self._joined()
+        impulse = rows[3]
         impulse[2::2] += impulse[1::2][: len(impulse[2::2])]
-        self.parts = [tuple(x[::2].copy() for x in (t, q, u, impulse, state, gap, energy))]
-        self.count = len(self.parts[0][0])
+        if len(impulse) % 2 == 0:
+            self.dropped = self.dropped + impulse[-1]
+        self.parts = [tuple(x[::2].copy() for x in rows)]
         self.stride *= 2
 
     def finish(self, status: str, complete: bool, wall: float) -> Trajectory:
@@ -420,10 +443,12 @@ class _Store:
         run, memory = self.run, self.run.memory
         if memory.step % run.every:
             now = memory.t0 + memory.step * run.dt
-            if now > self.parts[-1][0][-1]:
+            if now > self.last[0][-1]:
                 self._append(
                     (np.array([now]), memory.q[None], memory.u[None], memory.impulse_sum[None], self.last_state[None])
                 )
+        if (self.seen - 1) % self.stride:
+            self.parts.append((*self.last[:3], self.dropped[None], *self.last[4:]))
         plain = status
         if self.stride > 1:
             status += f"; thinned to every {self.stride * run.every} steps in memory, all records are in {self.out}"
@@ -432,7 +457,7 @@ class _Store:
         t, q, u, impulse, state, gap, energy = self._joined()
         events = np.concatenate(self.events) if self.events else np.zeros((0, len(IMPACT_COLUMNS)))
         trajectory = self._trajectory(
-            t, q, u, impulse, state, gap, energy, _columns(events), self._certificate(gap), status, complete, wall
+            t, q, u, impulse, state, gap, energy, _columns(events), self._certificate(), status, complete, wall
         )
         if self.writer is not None:
             self.writer.close(trajectory.certificate, plain, complete, memory.step, wall)
@@ -444,17 +469,14 @@ class _Store:
         if self.writer is not None:
             memory = self.run.memory
             t = memory.t0 + memory.step * self.run.dt
-            gap = np.zeros((0, self.run.system.n_contacts))
-            self.writer.abort(self._certificate(gap), f"ended by an error at t = {t:.9g} s", memory.step, wall)
+            self.writer.abort(self._certificate(), f"ended by an error at t = {t:.9g} s", memory.step, wall)
 
-    def _certificate(self, gap: Array) -> Certificate:
-        book, run = self.run.memory.book, self.run
-        unilateral = np.array(run.system.contact_kinds, dtype=int) == CONTACT
-        recorded = float(np.max(-gap[:, unilateral], initial=0.0)) if unilateral.any() else 0.0
+    def _certificate(self) -> Certificate:
+        book = self.run.memory.book
         return Certificate(
             failed_steps=int(book[template.FAILED_STEPS]),
             max_residual=float(book[template.MAX_RESIDUAL]),
-            max_penetration=max(float(book[template.MAX_PENETRATION]), recorded),
+            max_penetration=max(float(book[template.MAX_PENETRATION]), self.deepest),
             max_energy_gain=float(book[template.MAX_ENERGY_GAIN]),
             max_lcp_size=int(book[template.MAX_LCP_SIZE]),
             fallbacks=int(book[template.FALLBACKS]),

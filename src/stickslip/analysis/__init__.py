@@ -1,0 +1,1 @@
+"""What a trajectory tells: impacts, contact configurations, convergence."""

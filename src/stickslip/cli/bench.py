@@ -1,0 +1,42 @@
+"""`stickslip bench`: ratios against whatever peers are installed."""
+
+import importlib
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+_MODULES = {"lcp": "stickslip.cli.bench_lcp", "run": "stickslip.cli.bench_run"}
+
+
+def bench(
+    what: Annotated[
+        list[str] | None, typer.Argument(help=f"What to measure: {', '.join(_MODULES)}; all of them if omitted.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer problems and repetitions.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Measure stickslip and its peers in one run, on this machine.
+
+    Peers that are not installed are listed as such; `stickslip doctor` tells which ones are found.
+    """
+    from rich.console import Console
+
+    for name in what or ():
+        if name not in _MODULES:
+            raise ValueError(f"there is no benchmark {name!r}; choose from {', '.join(_MODULES)}.")
+    wanted = what or list(_MODULES)
+    results: dict[str, Any] = {}
+    for name in wanted:
+        module = importlib.import_module(_MODULES[name])
+        results[name] = module.measure(quick, _say)
+        if not as_json:
+            console = Console(width=None if sys.stdout.isatty() else 160)  # a pipe has no width of its own
+            console.print(module.table(results[name]))
+    if as_json:
+        print(json.dumps(results[wanted[0]] if len(wanted) == 1 else results, indent=2))
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)

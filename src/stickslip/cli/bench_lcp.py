@@ -1,0 +1,357 @@
+"""`stickslip bench lcp`: our `solve_lcp` beside quantecon, Siconos and lemkelcp on the same problems, in one run.
+
+A time is that of one call from Python, arrays in and solution out: per problem the least of several rounds, per group
+the median over the problems that we and the peer both solve.  An answer is checked here, without the package's own
+residual, and counts as wrong when the peer says "solved" and x >= 0, y >= 0 or x y = 0 fails by more than 1e-8.
+"""
+
+from __future__ import annotations
+
+import datetime
+import gc
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.cli import bench_siconos, doctor
+
+KINDS = ("P", "PSD", "contact", "degenerate")
+SIZES = {3: 200, 6: 200, 12: 100, 30: 60, 100: 16, 300: 6}  # unknowns: problems of each kind
+TOLERANCE = 1e-8
+SEED = 20050131
+STACK_SIZE, STACK_PROBLEMS = 6, 100_000
+BUDGET = 10.0  # [s] for one peer and one group of problems: lemkelcp takes a second for a problem of 300
+DISTRIBUTIONS = {"quantecon": "quantecon", "siconos": "siconos", "lemkelcp": "lemkelcp"}
+
+Answer = tuple[np.ndarray | None, bool]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Problems of one size and kind."""
+
+    n: int
+    kind: str
+    A: np.ndarray
+    b: np.ndarray
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What one solver gave for a group: unknowns, whether it says solved, least time [s], whether it was asked."""
+
+    X: np.ndarray
+    solved: np.ndarray
+    seconds: np.ndarray
+    tried: np.ndarray
+
+
+def make_groups(quick: bool) -> list[Group]:
+    from stickslip.complementarity.random_problems import random_lcp
+
+    groups = []
+    for n, count in SIZES.items():
+        for kind in KINDS:
+            rng = np.random.default_rng([SEED, n, KINDS.index(kind)])
+            pairs = [random_lcp(kind, n, rng) for _ in range(max(2, count // 10) if quick else count)]
+            groups.append(Group(n, kind, np.array([A for A, _ in pairs]), np.array([b for _, b in pairs])))
+    return groups
+
+
+def violation(A: np.ndarray, b: np.ndarray, x: np.ndarray) -> tuple[float, float]:
+    """Largest |min(x_i, y_i)|, y = A x + b, in units of the largest x and y, of problems scaled to entries of size 1.
+
+    The unit of y is the largest |b_i| + sum_j |a_ij x_j|, but at most 10^6 times the largest b: of an x so large that b
+    drowns in the sums, any sign of y could be claimed.  The second number takes the largest b itself as the unit of y;
+    only an answer that passes in it counts as evidence that a problem has a solution.
+    """
+    if not np.all(np.isfinite(x)):
+        return np.inf, np.inf
+    size = np.abs(A)
+    R, C = np.ones(len(b)), np.ones(len(b))
+    for _ in range(4):
+        row = (size * C).max(axis=1) * R
+        R /= np.sqrt(np.where(row > 0.0, row, 1.0))
+        column = (size.T * R).max(axis=1) * C
+        C /= np.sqrt(np.where(column > 0.0, column, 1.0))
+    row = (size * C).max(axis=1) * R
+    R /= np.where(row > 0.0, row, 1.0)
+    x_unit = np.abs(x / C).max() or 1.0
+    b_unit = np.abs(R * b).max() or 1.0
+    y_unit = min((R * (np.abs(b) + size @ np.abs(x))).max() or 1.0, 1e6 * b_unit)
+    u, y = x / C / x_unit, R * (A @ x + b)
+    return float(np.abs(np.minimum(u, y / y_unit)).max()), float(np.abs(np.minimum(u, y / b_unit)).max())
+
+
+def in_process_solvers() -> dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[Any], Answer]]]:
+    """Solvers of this Python: (call to be timed, call with a limit on its pivots, what the result says)."""
+    from stickslip.complementarity.solve import solve_lcp
+
+    found: dict[str, Any] = {"stickslip": (solve_lcp, solve_lcp, lambda s: (s.x, bool(s.solved)))}
+    try:
+        from quantecon.optimize import lcp_lemke
+
+        found["quantecon"] = (
+            lcp_lemke,
+            lambda A, b: lcp_lemke(A, b, None, _pivots(len(b))),
+            lambda s: (s.z, bool(s.success)),
+        )
+    except ImportError:
+        pass
+    try:
+        from lemkelcp.lemkelcp import lemketableau
+
+        class RepairedTableau(lemketableau):
+            """lemkelcp 0.1 as it would run on Python 3: there it assigns to entries of `range` objects."""
+
+            def __init__(self, *arguments: Any) -> None:
+                super().__init__(*arguments)
+                self.__dict__.update(wPos=list(range(self.n)), zPos=list(range(self.n, 2 * self.n)))
+
+        def lemkelcp(A: np.ndarray, b: np.ndarray) -> Any:
+            return RepairedTableau(A, b, _pivots(len(b))).lemkeAlgorithm()
+
+        found["lemkelcp"] = (lemkelcp, lemkelcp, lambda s: (s[0], s[1] == 0))
+    except ImportError:
+        pass
+    return found
+
+
+def _pivots(n: int) -> int:
+    """Limit on pivots, ours: without one quantecon cycles for minutes on a badly scaled problem."""
+    return 50 * n + 200
+
+
+def run_in_process(groups: list[Group], rounds: int, say: Callable[[str], None]) -> dict[str, list[Answers]]:
+    """Answers of every solver of this Python; its rounds are interleaved, so that a busy moment hits all of them."""
+    solvers = in_process_solvers()
+    results: dict[str, list[Answers]] = {name: [] for name in solvers}
+    for group in groups:
+        say(f"n = {group.n}, {group.kind}: {len(group.b)} problems")
+        k, n = group.b.shape
+        problems = list(zip(group.A, group.b, strict=True))
+        for name, (_, limited, read) in solvers.items():
+            limited(*problems[0])  # compiled before the clock starts
+            answers = Answers(np.zeros((k, n)), np.zeros(k, bool), np.full(k, np.inf), np.zeros(k, bool))
+            begin = time.perf_counter()
+            for i, (A, b) in enumerate(problems):
+                if time.perf_counter() - begin > BUDGET:
+                    break
+                with np.errstate(all="ignore"):
+                    x, answers.solved[i] = read(limited(A, b))
+                answers.X[i] = np.nan if x is None else x
+                answers.tried[i] = True
+            results[name].append(answers)
+        spent = dict.fromkeys(solvers, 0.0)
+        gc.disable()
+        for _ in range(rounds):
+            for name, (call, _, _) in solvers.items():
+                answers = results[name][-1]
+                call(*problems[0]) if answers.solved[0] else None
+                for i in np.flatnonzero(answers.solved).tolist():
+                    if spent[name] > BUDGET:
+                        break
+                    A, b = problems[i]
+                    begin = time.perf_counter()
+                    call(A, b)
+                    seconds = time.perf_counter() - begin
+                    spent[name] += seconds
+                    answers.seconds[i] = min(answers.seconds[i], seconds)
+        gc.enable()
+    return results
+
+
+def run_siconos(python: str, groups: list[Group], rounds: int, say: Callable[[str], None]) -> list[Answers] | None:
+    """Answers of Siconos, in a process of the Python that has it; None when that fails."""
+    say("Siconos, all of them")
+    with tempfile.TemporaryDirectory() as folder:
+        problems, answers = Path(folder) / "problems.npz", Path(folder) / "answers.npz"
+        arrays = {f"{name}_{i}": getattr(group, name) for i, group in enumerate(groups) for name in ("A", "b")}
+        np.savez(problems, groups=len(groups), rounds=rounds, budget_s=BUDGET, **arrays)
+        command = [python, "-I", str(Path(bench_siconos.__file__)), str(problems), str(answers)]
+        try:
+            subprocess.run(command, capture_output=True, text=True, timeout=len(groups) * 2 * BUDGET, check=True)
+        except (OSError, subprocess.SubprocessError) as error:
+            say(f"Siconos failed: {error}")
+            return None
+        with np.load(answers) as data:
+            return [
+                Answers(data[f"X_{i}"], data[f"solved_{i}"], data[f"seconds_{i}"], np.ones(len(group.b), bool))
+                for i, group in enumerate(groups)
+            ]
+
+
+def judge(groups: list[Group], answers: dict[str, list[Answers]]) -> list[dict[str, Any]]:
+    """Per group and solver: wrong, unsolved, median time and ratio to ours on the problems both solve."""
+    rows = []
+    for g, group in enumerate(groups):
+        right, wrong = {}, {}
+        solvable = np.zeros(len(group.b), bool)
+        for name, of_solver in answers.items():
+            a = of_solver[g]
+            checks = [
+                violation(A, b, x) if said else (np.inf, np.inf)
+                for A, b, x, said in zip(group.A, group.b, a.X, a.solved, strict=True)
+            ]
+            right[name] = np.array([error <= TOLERANCE for error, _ in checks])
+            wrong[name] = a.solved & ~right[name]
+            solvable |= right[name] & np.array([name == "stickslip" or error <= 1e-6 for _, error in checks])
+        ours = answers["stickslip"][g].seconds
+        solvers: dict[str, Any] = {}
+        for name, of_solver in answers.items():
+            a = of_solver[g]
+            both = right["stickslip"] & right[name] & np.isfinite(a.seconds)
+            median = float(np.median(a.seconds[both])) if both.any() else None
+            solvers[name] = {
+                "tried": int(a.tried.sum()),
+                "wrong": int(wrong[name].sum()),
+                "unsolved": int((solvable & a.tried & ~a.solved).sum()),
+                "median_s": median,
+                "ratio": None if median is None else median / float(np.median(ours[both])),
+            }
+        rows.append(
+            {
+                "n": group.n,
+                "unknowns": group.b.shape[1],
+                "kind": group.kind,
+                "problems": len(group.b),
+                "solvable": int(solvable.sum()),
+                "solvers": solvers,
+            }
+        )
+    return rows
+
+
+def measure_stacks(quick: bool, say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Solves per second of stacks, on one core and on all."""
+    import numba
+
+    from stickslip.complementarity.random_problems import random_lcp
+    from stickslip.complementarity.solve import solve_lcp
+
+    rows = []
+    all_threads = numba.get_num_threads()
+    for kind in ("P", "contact"):
+        say(f"stacks of n = {STACK_SIZE}, {kind}")
+        rng = np.random.default_rng([SEED, KINDS.index(kind)])
+        pairs = [random_lcp(kind, STACK_SIZE, rng) for _ in range(STACK_PROBLEMS // 20)]
+        copies = 2 if quick else 20
+        A = np.tile(np.array([A for A, _ in pairs]), (copies, 1, 1))
+        b = np.tile(np.array([b for _, b in pairs]), (copies, 1))
+        try:
+            for threads in sorted({1, all_threads}):
+                numba.set_num_threads(threads)
+                best = np.inf
+                for _ in range(3 if quick else 7):
+                    begin = time.perf_counter()
+                    s = solve_lcp(A, b)
+                    best = min(best, time.perf_counter() - begin)
+                rows.append(
+                    {
+                        "n": STACK_SIZE,
+                        "kind": kind,
+                        "problems": len(b),
+                        "threads": threads,
+                        "solved": int(s.solved.sum()),
+                        "solves_per_s": len(b) / best,
+                    }
+                )
+        finally:
+            numba.set_num_threads(all_threads)
+    return rows
+
+
+def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
+    """Times, ratios, wrong and unsolved answers, stacks; plain values, ready for JSON.  `say` reports progress."""
+    import numba
+
+    groups = make_groups(quick)
+    rounds = 3 if quick else 9
+    answers = run_in_process(groups, rounds, say)
+    siconos = doctor.find_siconos()
+    peers = {name: doctor.find_package(name, name) for name in ("quantecon", "lemkelcp")} | {"siconos": siconos}
+    if siconos["installed"]:
+        of_siconos = run_siconos(siconos["python"], groups, rounds, say)
+        if of_siconos is not None:
+            answers["siconos"] = of_siconos
+    return {
+        "benchmark": "lcp",
+        "date": datetime.date.today().isoformat(),
+        "machine": {
+            "cores": os.cpu_count(),
+            "architecture": platform.machine(),
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "numba": numba.__version__,
+        },
+        "quick": quick,
+        "tolerance": TOLERANCE,
+        "peers": {name: {"measured": name in answers, "version": peers[name]["version"]} for name in sorted(peers)},
+        "groups": judge(groups, answers),
+        "stacks": measure_stacks(quick, say),
+    }
+
+
+def table(result: dict[str, Any]) -> Any:
+    """The result as Rich tables."""
+    from rich.console import Group as Lines
+    from rich.table import Table
+
+    peers = [name for name, peer in result["peers"].items() if peer["measured"]]
+    grid = Table(title="LCP solvers: one call from Python", pad_edge=False)
+    grid.add_column("n", justify="right")
+    grid.add_column("kind")
+    grid.add_column("problems", justify="right")
+    grid.add_column("stickslip\n[µs]", justify="right")
+    grid.add_column("\nwrong", justify="right")
+    grid.add_column("\nunsolved", justify="right")
+    for name in peers:
+        grid.add_column(f"{name}\ntime / ours", justify="right")
+        grid.add_column("\nwrong", justify="right")
+        grid.add_column("\nunsolved", justify="right")
+    totals = {name: [0, 0] for name in ("stickslip", *peers)}
+    for row in result["groups"]:
+        cells = [str(row["n"]), row["kind"], str(row["problems"])]
+        for name in ("stickslip", *peers):
+            s = row["solvers"][name]
+            if name == "stickslip":
+                cells.append("-" if s["median_s"] is None else _significant(1e6 * s["median_s"]))
+            else:
+                cells.append("-" if s["ratio"] is None else _significant(s["ratio"]))
+            tried = "" if s["tried"] == row["problems"] else f" of {s['tried']}"
+            cells += [f"{s['wrong']}", f"{s['unsolved']}{tried}"]
+            totals[name] = [totals[name][0] + s["wrong"], totals[name][1] + s["unsolved"]]
+        grid.add_row(*cells, end_section=row["kind"] == KINDS[-1])
+    cells = ["all", "", str(sum(row["problems"] for row in result["groups"]))]
+    for name in ("stickslip", *peers):
+        cells += ["", *map(str, totals[name])]
+    grid.add_row(*cells)
+    machine = result["machine"]
+    missing = [name for name, peer in result["peers"].items() if not peer["measured"]]
+    versions = ", ".join(f"{name} {result['peers'][name]['version']}" for name in peers)
+    grid.caption = (
+        f"{result['date']}; {machine['cores']} cores, {machine['architecture']}, Python {machine['python']}, "
+        f"NumPy {machine['numpy']}, Numba {machine['numba']}; {versions or 'no peer installed'}"
+        + (f"; not installed: {', '.join(missing)}" if missing else "")
+    )
+    stacks = Table(title=f"Stacks of n = {STACK_SIZE}, one call for all", pad_edge=False)
+    for column in ("kind", "problems", "solved", "threads", "solves per second"):
+        stacks.add_column(column, justify="left" if column == "kind" else "right")
+    for row in result["stacks"]:
+        stacks.add_row(
+            row["kind"], str(row["problems"]), str(row["solved"]), str(row["threads"]), f"{row['solves_per_s']:.2e}"
+        )
+    return Lines(grid, stacks)
+
+
+def _significant(value: float) -> str:
+    """Two or three significant digits, without an exponent."""
+    return f"{value:.2f}" if value < 10.0 else f"{value:.1f}" if value < 100.0 else f"{value:.0f}"
