@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from stickslip._version import __version__
-from stickslip.cli import bench, doctor, listing, reproduce, run, show
+from stickslip.cli import bench, demo, doctor, listing, reproduce, run, show
 
 _REQUEST_WRONG = 2
 _COMPUTATION_FAILED = 1
@@ -24,6 +24,7 @@ _INTERRUPTED = 130
 
 # In the order of `stickslip --help`.
 _COMMANDS: dict[str, Callable[..., Any]] = {
+    "demo": demo.demo,
     "list": listing.list_systems,
     "run": run.run,
     "show": show.show,

@@ -70,7 +70,9 @@ def demo() -> None:
 
     A, b = OBLIQUE.lcp()
     print("A bar (mass 1 kg, half length 1 m) hits rough ground under 45 degrees: friction 0.3, restitution 0.5,")
-    print("normal velocity -1 m/s, tangential velocity -3 m/s. How large are the impulses? [Payr, Glocker 2005, eq. (27)]")
+    print(
+        "normal velocity -1 m/s, tangential velocity -3 m/s. How large are the impulses? [Payr, Glocker 2005, eq. (27)]"
+    )
     print()
     print("   find x >= 0, y >= 0 with y = A x + b and x.y = 0:     x = (Lambda_N, Lambda_TR, xi_TL)")
     for i, (row, right) in enumerate(zip(A, b, strict=True)):
@@ -97,7 +99,9 @@ def demo() -> None:
     A, b = PAINLEVE.lcp()
     solutions = enumerate_lcp(A, b)
     print("The same bar under 60 degrees with friction 5/3, only touching the ground while it slides at 1 m/s:")
-    print(f"   A is {classify_matrix(A)}, and there are {_count(len(solutions))}: Painlevé's paradox.")
+    print(
+        f"   A is in no class that promises one solution, and there are {_count(len(solutions))}: Painlevé's paradox."
+    )
     for s in solutions:
         print(_sentence(PAINLEVE.reading(s.x)))
     print()

@@ -1,0 +1,268 @@
+"""What a run keeps: records in memory, or streamed to a file with a thinned copy in memory."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip._version import __version__
+from stickslip.kernels import midpoint as template
+from stickslip.model.system import CONTACT, Array
+from stickslip.stepping.engines import Block, Memory
+from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Energies, ImpactTable, Trajectory
+
+if TYPE_CHECKING:
+    from stickslip.stepping.simulate import Run
+
+_MAX_EVENTS_PER_PIECE = 20_000
+_MAX_EVENTS_IN_MEMORY = 1_000_000
+
+
+@dataclass
+class Store:
+    """Collects records: in memory, or to a file with a thinned copy in memory."""
+
+    run: Run
+    out: Path | None
+    overwrite: bool
+    parts: list[tuple[np.ndarray, ...]] = field(default_factory=list)
+    events: list[Array] = field(default_factory=list)
+    last_state: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int8))
+    stride: int = 1
+    seen: int = 0
+    deepest: float = 0.0
+    events_dropped: bool = False
+    writer: Any = None
+
+    def __post_init__(self) -> None:
+        run = self.run
+        records = run.steps // run.every + 2
+        width = 8 * (1 + 2 * run.system.n_dof + 3 * run.system.n_contacts + 2)
+        self.limit = max(1000, _memory_budget() // width)
+        if self.out is None and records > self.limit:
+            raise ValueError(
+                f"{records:.3g} records of {width} bytes would not fit into memory; give every="
+                f"{run.every * math.ceil(records / self.limit)} or more, or out='run.nc' to stream them to a file."
+            )
+        n = run.system.n_contacts
+        self.unilateral = np.array(run.system.contact_kinds, dtype=int) == CONTACT
+        self.last_state = np.zeros(n, np.int8)
+        self.dropped = np.zeros((n, 2))  # impulses of records that were not kept, for the next one that is
+        if self.out is not None:
+            from stickslip.io.netcdf import StreamWriter
+
+            self.writer = StreamWriter(self.out, self._blank(), overwrite=self.overwrite)
+        first = (
+            np.array([run.memory.t0]),
+            run.q0[None],
+            run.u0[None],
+            np.zeros((1, n, 2)),
+            np.zeros((1, n), np.int8),
+        )
+        self._append(first)
+
+    def block(self, steps: int) -> Block:
+        run = self.run
+        records = steps // run.every + 1
+        events = min(_MAX_EVENTS_PER_PIECE, steps * max(1, run.system.n_contacts)) + run.system.n_contacts
+        block = Block.room(records, events, run.system.n_dof, run.system.n_contacts)
+        block.state[0] = self.last_state
+        return block
+
+    def take(self, block: Block, memory: Memory) -> None:
+        """Keep the records and events of a block."""
+        m = block.records
+        if m:
+            last = memory.step // self.run.every
+            index = np.arange(last - m + 1, last + 1) * self.run.every
+            self._append(
+                (memory.t0 + index * self.run.dt, block.q[:m], block.u[:m], block.impulse[:m], block.state[:m])
+            )
+        if block.n_events:
+            events = block.events[: block.n_events].copy()
+            if self.writer is not None:
+                self.writer.append_impacts(_columns(events))
+            if self.writer is None or sum(map(len, self.events)) < _MAX_EVENTS_IN_MEMORY:
+                self.events.append(events)
+            else:
+                self.events_dropped = True
+        self.last_state = block.state[m].copy()
+
+    def _append(self, part: tuple[np.ndarray, ...]) -> None:
+        t, q, u, impulse, state = (np.ascontiguousarray(x) for x in part)
+        gap, energy = self.run.engine.measure(q, u, t, self.run.memory.p, self.run.system.n_contacts)
+        self.deepest = max(self.deepest, float(np.max(-gap[:, self.unilateral], initial=0.0)))
+        if self.writer is not None:
+            self.writer.append(
+                t=t,
+                q=q,
+                u=u,
+                normal_impulse=impulse[:, :, 0],
+                tangential_impulse=impulse[:, :, 1],
+                contact_state=state,
+                gap=gap,
+                kinetic=energy[:, 0],
+                potential=energy[:, 1],
+            )
+        self._keep(t, q, u, impulse, state, gap, energy)
+        while self.writer is not None and sum(len(part[0]) for part in self.parts) > self.limit:
+            self._thin()
+
+    def _keep(self, *rows: np.ndarray) -> None:
+        """Keep every `stride`-th record in memory; impulses of those between go to the next one that is kept."""
+        self.last = tuple(x[-1:].copy() for x in rows)
+        kept = np.flatnonzero((self.seen + np.arange(len(rows[0]))) % self.stride == 0)
+        self.seen += len(rows[0])
+        impulse = rows[3]
+        if len(kept):
+            chosen = [x[kept] for x in rows]
+            chosen[3] = np.add.reduceat(impulse, np.append(0, kept[:-1] + 1)) if self.stride > 1 else chosen[3]
+            chosen[3][0] += self.dropped
+            self.parts.append(tuple(chosen))
+            self.dropped = impulse[kept[-1] + 1 :].sum(axis=0)
+        else:
+            self.dropped = self.dropped + impulse.sum(axis=0)
+
+    def _joined(self) -> tuple[np.ndarray, ...]:
+        return tuple(np.concatenate(columns) for columns in zip(*self.parts, strict=True))
+
+    def _thin(self) -> None:
+        """Keep every other record of those in memory, and of those to come."""
+        rows = self._joined()
+        impulse = rows[3]
+        impulse[2::2] += impulse[1::2][: len(impulse[2::2])]
+        if len(impulse) % 2 == 0:
+            self.dropped = self.dropped + impulse[-1]
+        self.parts = [tuple(x[::2].copy() for x in rows)]
+        self.stride *= 2
+
+    def finish(self, status: str, complete: bool, wall: float) -> Trajectory:
+        """The trajectory; the last state is recorded even between two records."""
+        run, memory = self.run, self.run.memory
+        if memory.step % run.every:
+            now = memory.t0 + memory.step * run.dt
+            if now > self.last[0][-1]:
+                self._append(
+                    (np.array([now]), memory.q[None], memory.u[None], memory.impulse_sum[None], self.last_state[None])
+                )
+        if (self.seen - 1) % self.stride:
+            self.parts.append((*self.last[:3], self.dropped[None], *self.last[4:]))
+        plain = status
+        if self.stride > 1:
+            status += f"; thinned to every {self.stride * run.every} steps in memory, all records are in {self.out}"
+        if self.events_dropped:
+            status += f"; the later impacts are only in {self.out}"
+        t, q, u, impulse, state, gap, energy = self._joined()
+        events = np.concatenate(self.events) if self.events else np.zeros((0, len(IMPACT_COLUMNS)))
+        trajectory = self._trajectory(
+            t, q, u, impulse, state, gap, energy, _columns(events), self._certificate(), status, complete, wall
+        )
+        if self.writer is not None:
+            self.writer.close(trajectory.certificate, plain, complete, memory.step, wall)
+            self.writer = None
+        return trajectory
+
+    def rescue(self, wall: float) -> None:
+        """Leave a readable file behind when an error ends the run."""
+        if self.writer is not None:
+            memory = self.run.memory
+            t = memory.t0 + memory.step * self.run.dt
+            self.writer.abort(self._certificate(), f"ended by an error at t = {t:.9g} s", memory.step, wall)
+
+    def _certificate(self) -> Certificate:
+        book = self.run.memory.book
+        return Certificate(
+            failed_steps=int(book[template.FAILED_STEPS]),
+            max_residual=float(book[template.MAX_RESIDUAL]),
+            max_penetration=max(float(book[template.MAX_PENETRATION]), self.deepest),
+            max_energy_gain=float(book[template.MAX_ENERGY_GAIN]),
+            max_lcp_size=int(book[template.MAX_LCP_SIZE]),
+            fallbacks=int(book[template.FALLBACKS]),
+            contact_work=float(book[template.CONTACT_WORK]),
+            projection_energy=float(book[template.PROJECTION_ENERGY]),
+            projections=int(book[template.PROJECTIONS]),
+        )
+
+    def _blank(self) -> Trajectory:
+        """Names, units, parameters and method, without a record: the header of a streamed file."""
+        f, n = self.run.system.n_dof, self.run.system.n_contacts
+        none = np.zeros(0)
+        return self._trajectory(
+            none,
+            np.zeros((0, f)),
+            np.zeros((0, f)),
+            np.zeros((0, n, 2)),
+            np.zeros((0, n), np.int8),
+            np.zeros((0, n)),
+            np.zeros((0, 2)),
+            _columns(np.zeros((0, len(IMPACT_COLUMNS)))),
+            Certificate(),
+            "running",
+            False,
+            0.0,
+        )
+
+    def _trajectory(
+        self,
+        t: Array,
+        q: Array,
+        u: Array,
+        impulse: Array,
+        state: np.ndarray,
+        gap: Array,
+        energy: Array,
+        impacts: dict[str, Array],
+        certificate: Certificate,
+        status: str,
+        complete: bool,
+        wall: float,
+    ) -> Trajectory:
+        run, system = self.run, self.run.system
+        return Trajectory(
+            t=t,
+            q=q,
+            u=u,
+            gap=gap,
+            normal_impulse=np.ascontiguousarray(impulse[:, :, 0]),
+            tangential_impulse=np.ascontiguousarray(impulse[:, :, 1]),
+            contact_state=state,
+            energy=Energies(np.ascontiguousarray(energy[:, 0]), np.ascontiguousarray(energy[:, 1])),
+            certificate=certificate,
+            impact_table=ImpactTable(impacts, system.contact_names),
+            system_name=system.name,
+            coordinate_names=system.coordinate_names,
+            velocity_names=system.velocity_names,
+            contact_names=system.contact_names,
+            contact_kinds=system.contact_kinds,
+            parameters=dict(zip(system.parameter_names, run.memory.p.tolist(), strict=True)),
+            units=dict(system.units),
+            dt=run.dt,
+            every=run.every,
+            steps=run.memory.step,
+            stepper=run.stepper.name,
+            solver=run.solver.name,
+            engine=run.engine.name,
+            status=status,
+            complete=complete,
+            wall_s=wall,
+            version=__version__,
+        )
+
+
+def _columns(events: Array) -> dict[str, Array]:
+    columns = {name: np.ascontiguousarray(events[:, i]) for i, name in enumerate(IMPACT_COLUMNS)}
+    columns["contact"] = columns["contact"].astype(np.int64)
+    return columns
+
+
+def _memory_budget() -> int:
+    """Bytes that records may take: a quarter of the machine's memory."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    except (ValueError, OSError, AttributeError):
+        return 2**31
