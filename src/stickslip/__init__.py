@@ -15,15 +15,25 @@ from stickslip._version import __version__
 
 if TYPE_CHECKING:
     from stickslip import complementarity, library, sets
-    from stickslip.complementarity.planar import AugmentedLagrangian, Auto, Enumerate, GaussSeidel, Lemke, Newton
+    from stickslip.analysis.painleve import painleve
+    from stickslip.complementarity.planar import (
+        AugmentedLagrangian,
+        Auto,
+        Enumerate,
+        GaussSeidel,
+        Lemke,
+        SemismoothNewton,
+    )
     from stickslip.complementarity.problems import LCPSolution
     from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
     from stickslip.io.netcdf import load
+    from stickslip.laws import Newton, Poisson, Stronge, Walton
     from stickslip.library.scenario import Scenario
     from stickslip.model.elements import Contact, DryFriction, PrestressedSpring, SpragClutch, Stop
     from stickslip.model.joints import Link, RevoluteClearanceJoint, TranslationalClearanceJoint, link_energies
     from stickslip.model.lagrangian import LagrangianSystem
     from stickslip.sets import Sgn, Upr
+    from stickslip.stepping.impact import Impact, impact
     from stickslip.stepping.moreau_midpoint import MoreauMidpoint
     from stickslip.stepping.simulate import simulate
     from stickslip.trajectory import Trajectory
@@ -36,25 +46,32 @@ _HOME = {
     "DryFriction": "stickslip.model.elements",
     "Enumerate": "stickslip.complementarity.planar",
     "GaussSeidel": "stickslip.complementarity.planar",
+    "Impact": "stickslip.stepping.impact",
     "LCPSolution": "stickslip.complementarity.problems",
     "LagrangianSystem": "stickslip.model.lagrangian",
     "Lemke": "stickslip.complementarity.planar",
     "Link": "stickslip.model.joints",
     "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
-    "Newton": "stickslip.complementarity.planar",
+    "Newton": "stickslip.laws",
+    "Poisson": "stickslip.laws",
     "PrestressedSpring": "stickslip.model.elements",
     "RevoluteClearanceJoint": "stickslip.model.joints",
     "Scenario": "stickslip.library.scenario",
+    "SemismoothNewton": "stickslip.complementarity.planar",
     "Sgn": "stickslip.sets",
     "SpragClutch": "stickslip.model.elements",
     "Stop": "stickslip.model.elements",
+    "Stronge": "stickslip.laws",
     "Trajectory": "stickslip.trajectory",
     "TranslationalClearanceJoint": "stickslip.model.joints",
     "Upr": "stickslip.sets",
+    "Walton": "stickslip.laws",
     "classify_matrix": "stickslip.complementarity.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
+    "impact": "stickslip.stepping.impact",
     "link_energies": "stickslip.model.joints",
     "load": "stickslip.io.netcdf",
+    "painleve": "stickslip.analysis.painleve",
     "simulate": "stickslip.stepping.simulate",
     "solve_lcp": "stickslip.complementarity.solve",
     "solve_mlcp": "stickslip.complementarity.solve",
@@ -70,28 +87,35 @@ __all__ = [
     "DryFriction",
     "Enumerate",
     "GaussSeidel",
+    "Impact",
     "LCPSolution",
     "LagrangianSystem",
     "Lemke",
     "Link",
     "MoreauMidpoint",
     "Newton",
+    "Poisson",
     "PrestressedSpring",
     "RevoluteClearanceJoint",
     "Scenario",
+    "SemismoothNewton",
     "Sgn",
     "SpragClutch",
     "Stop",
+    "Stronge",
     "Trajectory",
     "TranslationalClearanceJoint",
     "Upr",
+    "Walton",
     "__version__",
     "classify_matrix",
     "complementarity",
     "enumerate_lcp",
+    "impact",
     "library",
     "link_energies",
     "load",
+    "painleve",
     "sets",
     "simulate",
     "solve_lcp",

@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 
 ENVIRONMENT_VARIABLE = "STICKSLIP_CACHE"
 PACKAGE = Path(__file__).parent
-COMPILED_SOURCES = ("compiled.py", "sets.py", "complementarity", "kernels")
+COMPILED_SOURCES = ("compiled.py", "sets.py", "complementarity", "laws", "kernels")
 
 
 def cache_folder() -> Path:

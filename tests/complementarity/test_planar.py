@@ -14,7 +14,6 @@ from stickslip.complementarity.planar import (
     Enumerate,
     GaussSeidel,
     Lemke,
-    Newton,
     PlanarProblem,
     all_solutions,
     solver_from,
@@ -82,7 +81,7 @@ def violation(p: PlanarProblem, Lambda_N: np.ndarray, Lambda_T: np.ndarray) -> f
 @pytest.mark.parametrize("missing", [False, True], ids=["whole", "parts missing"])
 @pytest.mark.parametrize("thresholds", [False, True], ids=["Coulomb", "thresholds"])
 @given(seed=seeds, k=st.integers(1, 3), f=st.integers(1, 7))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_solvers_against_all_solutions(thresholds: bool, missing: bool, seed: int, k: int, f: int) -> None:
     p = random_problem(np.random.default_rng(seed), k, f, thresholds=thresholds, missing=missing)
     everything = [s for s in all_solutions(p) if s.solved]
@@ -149,7 +148,7 @@ def brute_force(p: PlanarProblem) -> list[tuple[float, float]]:
     return candidates
 
 
-@given(seed=seeds, mu=st.floats(0.0, 3.0), threshold=st.sampled_from([0.0, 0.2, 2.0]))
+@given(seed=seeds, mu=st.just(0.0) | st.floats(1e-6, 3.0), threshold=st.sampled_from([0.0, 0.2, 2.0]))
 @settings(max_examples=150, deadline=None)
 def test_single_contact_against_brute_force(seed: int, mu: float, threshold: float) -> None:
     rng = np.random.default_rng(seed)
@@ -160,7 +159,7 @@ def test_single_contact_against_brute_force(seed: int, mu: float, threshold: flo
     for solver in SOLVERS.values():
         s = solver().solve(p)
         if not s.solved:  # with strong friction Lemke's path may end on a ray, and Newton's iteration with it
-            assert solver in (Lemke, Newton, AugmentedLagrangian) and mu > 0.5, (solver.name, s.status)
+            assert solver.name in ("lemke", "newton", "augmented-lagrangian") and mu > 0.5, (solver.name, s.status)
             continue
         distance = min(abs(s.Lambda_N[0] - N) + abs(s.Lambda_T[0] - T) for N, T in expected)
         scale = max(abs(N) + abs(T) for N, T in expected) + 1e-9

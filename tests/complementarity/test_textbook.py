@@ -114,7 +114,7 @@ def test_secondary_ray_of_a_solvable_problem() -> None:
 
 
 def test_ray_satisfies_its_definition() -> None:
-    """Along the ray A x~ + d x0~ >= 0 stays almost complementary; for this infeasible problem x~ itself is the proof."""
+    """Along the ray A x~ + d x0~ >= 0 stays almost complementary; for this infeasible problem x~ is the proof."""
     A, b = np.array([[0.0, -1.0], [1.0, 0.0]]), np.array([-1.0, -1.0])
     s = solve_lcp(A, b, "lemke")
     assert not s.solved and s.ray is not None

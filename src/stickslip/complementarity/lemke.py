@@ -479,6 +479,8 @@ def follow_path(
         D[i, n] = covering(attempt, i, n)
         x[i] = 0.0
     tie = 0.0 if attempt == 2 else TIE_TOLERANCE
+    if attempt != 2:  # where round-off has undone the lexicographic order a path may cycle; another one will not
+        max_pivots = min(max_pivots, (6 if attempt == 0 else 20) * n + 200)
     if n < IN_BLOCKS_FROM:
         status, pivots, column = pivot_path(n, D, r, basis, nonbasic, row_of, column_of, work[10], max_pivots, tie)
     else:
@@ -525,7 +527,7 @@ def lemke_attempts(
         total += pivots
         if status == SOLVED:
             return SOLVED, total, residual
-        if attempt == 0:
+        if attempt == 0 or outcome == PIVOT_LIMIT:
             outcome = status
             if status == RAY:
                 D, basis, nonbasic, C = work[0], work[2], work[3], work[7]

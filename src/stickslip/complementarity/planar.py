@@ -188,7 +188,7 @@ class Lemke(PlanarSolver):
 
 
 @dataclass(frozen=True)
-class Newton(PlanarSolver):
+class SemismoothNewton(PlanarSolver):
     """Semismooth Newton method (Fischer-Burmeister) on the LCP (33); Lemke's method where it stalls."""
 
     name = "newton"
@@ -302,7 +302,8 @@ class AugmentedLagrangian(PlanarSolver):
         x = np.linalg.lstsq(A / scale[:, None], b / scale, rcond=1e-14)[0]
         Lambda_N = np.where(closed, np.maximum(0.0, x[:k]), 0.0)
         bound = problem.bound(Lambda_N)
-        return Lambda_N, np.where(np.abs(slip) <= 1.0, np.clip(x[k:], -bound, bound), 0.0)
+        # On the bound exactly: a small mu Lambda_N would have lost digits in the solution of the whole system.
+        return Lambda_N, np.where(stick, np.clip(x[k:], -bound, bound), s * bound)
 
 
 @dataclass(frozen=True)
@@ -315,7 +316,7 @@ class Auto(PlanarSolver):
         stages: list[PlanarSolver] = [
             GaussSeidel(self.tol, 10),
             Lemke(self.tol),
-            Newton(self.tol),
+            SemismoothNewton(self.tol),
             AugmentedLagrangian(self.tol),
         ]
         if problem.contacts <= 4:
@@ -334,7 +335,7 @@ class Auto(PlanarSolver):
 
 
 SOLVERS: dict[str, type[PlanarSolver]] = {
-    solver.name: solver for solver in (Auto, Lemke, GaussSeidel, Enumerate, Newton, AugmentedLagrangian)
+    solver.name: solver for solver in (Auto, Lemke, GaussSeidel, Enumerate, SemismoothNewton, AugmentedLagrangian)
 }
 
 

@@ -219,9 +219,10 @@ def _dots(ax: Axes, x: np.ndarray, y: np.ndarray) -> None:
 def _shade(ax: Axes, x: np.ndarray, closed: np.ndarray) -> None:
     """Shade where a corner stays on the guide for more than a hundredth of a turn."""
     edges = np.diff(np.concatenate([[False], closed, [False]]).astype(int))
-    for a, b in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
-        if x[b - 1] - x[max(a - 1, 0)] > 0.01:
-            ax.axvspan(x[max(a - 1, 0)], x[b - 1], facecolor=_TOUCH, linewidth=0.0, zorder=0)
+    starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    for begin, end in zip(x[np.maximum(starts - 1, 0)], x[stops - 1], strict=True):
+        if end - begin > 0.01:
+            ax.axvspan(begin, end, facecolor=_TOUCH, linewidth=0.0, zorder=0)
 
 
 def _restitution_title(i: int, run: Trajectory) -> str:

@@ -12,6 +12,8 @@ from stickslip.library.four_bar import four_bar
 from stickslip.library.friction_oscillator import friction_oscillator
 from stickslip.library.gear_rattle import gear_rattle
 from stickslip.library.impacting_bar import impacting_bar
+from stickslip.library.kane_pendulum import kane_pendulum
+from stickslip.library.newton_cradle import newton_cradle
 from stickslip.library.pendulum_against_stop import pendulum_against_stop
 from stickslip.library.scenario import Scenario
 from stickslip.library.slider_crank import slider_crank
@@ -29,8 +31,10 @@ __all__ = [
     "gear_rattle",
     "get",
     "impacting_bar",
+    "kane_pendulum",
     "keywords",
     "names",
+    "newton_cradle",
     "pendulum_against_stop",
     "slider_crank",
     "slider_crank_ideal",
@@ -50,6 +54,8 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         friction_oscillator,
         gear_rattle,
         impacting_bar,
+        kane_pendulum,
+        newton_cradle,
         pendulum_against_stop,
     )
 }

@@ -151,8 +151,8 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
         *bearing(ground, R),
         bar("rocker", ground, bushing, 1.2 * R),
         *pin_in_bushing(bushing, pin, pin_radius=R, clearance=c, magnify=magnify),
-        bar("coupler", end, shown, 0.9 * R, "wood"),
-        bar("crank", (0.0, 0.0), end, 1.2 * R, "body-dark"),
+        bar("coupler", end, shown, 0.9 * R, "body-dark"),
+        bar("crank", (0.0, 0.0), end, 1.2 * R, "accent"),
         *(Circle(point, 0.4 * R, "joint") for point in ((0.0, 0.0), end, ground, shown)),
         Text((0.5 * p["l_0"], -4.0 * R), note),
     ]
