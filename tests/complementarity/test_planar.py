@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from stickslip.complementarity.planar import (
@@ -154,6 +154,8 @@ def test_single_contact_against_brute_force(seed: int, mu: float, threshold: flo
     rng = np.random.default_rng(seed)
     f = int(rng.integers(2, 4))
     p = problem(rng.normal(size=f), rng.normal(size=f), rng.normal(size=f), mu, threshold)
+    # Directions that are nearly parallel leave the impulses undetermined to the accuracy asked for below.
+    assume(np.linalg.cond([[p.G_NN[0, 0], p.G_NT[0, 0]], [p.G_NT[0, 0], p.G_TT[0, 0]]]) < 1e4)
     expected = brute_force(p)
     assert expected, "two independent directions: Newton's and Coulomb's laws always have a solution"
     for solver in SOLVERS.values():

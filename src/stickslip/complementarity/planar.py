@@ -106,7 +106,8 @@ class PlanarProblem:
         n, m = int(N.sum()), int(T.sum())
         Lambda_N[N] = x[:n]
         bound = self.bound(Lambda_N)
-        Lambda_T[T] = x[n : n + m] - bound[T]
+        # xi_L > 0 means Lambda_L = 0, the upper bound exactly; round-off below it would read as a stick that slips
+        Lambda_T[T] = np.where(x[n + m :] > 0.0, bound[T], x[n : n + m] - bound[T])
         return Lambda_N, np.clip(Lambda_T, -bound, bound)
 
     @property

@@ -352,6 +352,9 @@ def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, 
             k = rows[i]
             bound = mu[k] * Lambda[k, 0] + a[k]
             Lambda[k, 1] = max(-bound, min(bound, Lambda[k, 1] - bound))
+    for i in range(n):
+        if part[i] == 2 and x[i] > 0.0:  # xi_L > 0: Lambda_L = 0, the upper bound exactly
+            Lambda[rows[i], 1] = mu[rows[i]] * Lambda[rows[i], 0] + a[rows[i]]
     for k in range(N_CONTACTS):
         if active[k] != 0:
             for j in range(N_DOF):
