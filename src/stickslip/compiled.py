@@ -6,6 +6,7 @@ old machine code.  Here the cache is named by the content of all compiled source
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -149,8 +150,6 @@ def compiled(
         forceinline=inline,
         fastmath={"reassoc"} if reorder_sums else False,
     )(function)
-    try:
+    with contextlib.suppress(RuntimeError):  # no folder to write to: compile anew in every process
         dispatcher._cache = _PackageCache(function)
-    except RuntimeError:  # no folder to write to
-        pass
     return dispatcher

@@ -81,18 +81,14 @@ def test_value_error_is_the_users_and_one_line(run_failing):
 def test_other_errors_are_one_line_with_their_type(run_failing):
     code, _, err = run_failing(ZeroDivisionError("float division by zero"))
     assert code == 1
-    assert (
-        err == "stickslip: error: ZeroDivisionError: float division by zero (STICKSLIP_DEBUG=1 shows where)\n"
-    )
+    assert err == "stickslip: error: ZeroDivisionError: float division by zero (STICKSLIP_DEBUG=1 shows where)\n"
 
 
 def test_debugging_shows_the_traceback(run_failing, monkeypatch):
     monkeypatch.setattr(cli, "_debugging", lambda: True)
     code, _, err = run_failing(ZeroDivisionError("float division by zero"))
     assert code == 1
-    assert err.startswith("Traceback") and err.endswith(
-        "stickslip: error: ZeroDivisionError: float division by zero\n"
-    )
+    assert err.startswith("Traceback") and err.endswith("stickslip: error: ZeroDivisionError: float division by zero\n")
 
 
 @pytest.mark.parametrize(

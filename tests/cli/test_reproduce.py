@@ -1,12 +1,19 @@
 """`stickslip reproduce`: files, command and certificate; nothing of others is replaced."""
 
 import json
+from functools import lru_cache
 
 import pytest
 from PIL import Image
 
 from stickslip import cli, figures, library
-from stickslip.figures import gs05, style
+from stickslip.figures import flg10, gs05, style
+
+
+@lru_cache
+def slider_crank(restitution):
+    scenario = library.slider_crank(restitution_normal=restitution)
+    return scenario.simulate(dt=5e-4, t_end=0.16, engine="reference", progress=False)
 
 
 @pytest.fixture
@@ -14,6 +21,7 @@ def run(capsys, monkeypatch):
     monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
     trajectory = library.woodpecker().simulate(dt=1e-3, t_end=0.7, engine="reference", progress=False)
     monkeypatch.setattr(gs05, "_run", lambda: trajectory)
+    monkeypatch.setattr(flg10, "_run", slider_crank)
 
     def run(*arguments):
         code = cli.main([str(argument) for argument in arguments])
@@ -44,7 +52,7 @@ def test_all_figures_as_json(run, tmp_path):
     for row in drawn:
         assert row["files"] == [str(tmp_path / f"{row['key']}.svg")]
         assert row["certificate"]["failed_steps"] == 0
-        assert row["parameters"]["friction"] == 0.3
+        assert row["parameters"]["friction"] == (0.3 if row["key"].startswith("gs05") else 0.01)
         assert row["command"] == f"stickslip reproduce {row['key']}"
     assert len(list(tmp_path.iterdir())) == len(figures.keys())
 
@@ -59,7 +67,7 @@ def test_figures_are_drawn_again_without_asking(run, tmp_path):
     ("arguments", "expected"),
     [
         (["gs05-fig7"], "unknown figure 'gs05-fig7'; did you mean 'gs05-fig"),
-        (["picasso"], "known: gs05-fig4, gs05-fig5, gs05-fig6."),
+        (["picasso"], "known: gs05-fig4, gs05-fig5, gs05-fig6, flg10-fig10, "),
         (["gs05-fig4", "--format", "bmp"], "--format must be any of png, svg, pdf with commas between, got 'bmp'"),
         ([], "Missing argument"),
     ],

@@ -102,7 +102,12 @@ def test_every_contact_has_one_mark(name):
 BETWEEN_BODIES = {"newton_cradle"}  # a mark moves with one of the two bodies, w_N with both
 
 
-@pytest.mark.parametrize("name", [name for name in library.names() if name not in {"woodpecker"} | BETWEEN_BODIES])
+MAGNIFIED = {"slider_crank", "four_bar"}  # play is drawn larger than it is
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in library.names() if name not in {"woodpecker"} | BETWEEN_BODIES | MAGNIFIED]
+)
 def test_marks_move_with_the_normal_directions(name):
     """normal . d(point)/dq is the row w_N; the pendulum's gap is measured at the bob, its mark is nearer."""
     scenario = SCENARIOS[name]
@@ -118,6 +123,36 @@ def test_marks_move_with_the_normal_directions(name):
                 ahead, behind = (marks(scenario, q + s * h * np.eye(system.n_dof)[i], t)[k].point for s in (1, -1))
                 velocity = (np.array(ahead) - behind) / (2 * h)
                 assert normal @ velocity == pytest.approx(lever * W_N[k, i], abs=1e-7)
+
+
+def test_corner_touches_the_drawn_guide_when_its_gap_closes():
+    """Play is magnified 7.5 times at Table 1; turning is linear on the screen, a difference of b angle^2 / 2."""
+    scenario = SCENARIOS["slider_crank"]
+    for theta_1 in (0.0, 0.7, 2.0, 5.0):
+        for tilt in (-0.015, 0.0, 0.008):
+            q = np.array([theta_1, -math.asin(0.5 * math.sin(theta_1)) + 0.002, tilt])
+            shapes = scenario.drawing(q, 0.0, parameters(scenario))
+            lines = [shape.points for shape in flat(shapes) if getattr(shape, "style", "") == "edge"]
+            upper, lower = (points[0][1] for points in lines[:2])
+            gap, found = scenario.system.gap(q), marks(scenario, q)
+            for k in range(4):
+                assert found[k].normal == (0.0, -1.0 if k < 2 else 1.0)
+                distance = upper - found[k].point[1] if k < 2 else found[k].point[1] - lower
+                assert distance == pytest.approx(7.5 * gap[k], abs=7.5 * 0.025 * tilt**2 + 1e-12)
+
+
+def test_pin_touches_the_drawn_bushing_when_its_gap_closes():
+    scenario = SCENARIOS["four_bar"]
+    for shift in ((0.0, 0.0), (1e-3, 0.0), (-0.5e-3, 1.5e-3)):
+        q = scenario.q0 + shift
+        shapes = flat(scenario.drawing(q, 0.0, parameters(scenario)))
+        bore = next(shape for shape in shapes if isinstance(shape, Circle) and shape.style == "joint")
+        pin = next(shape for shape in shapes if isinstance(shape, Circle) and shape.style == "body-dark")
+        assert bore.radius - pin.radius - math.dist(bore.centre, pin.centre) == pytest.approx(
+            12 * scenario.system.gap(q)[0], abs=1e-9
+        )
+        mark = marks(scenario, q)[0]
+        assert math.dist(mark.point, pin.centre) == pytest.approx(pin.radius)
 
 
 @pytest.mark.parametrize("name", ["bouncing_ball", "bouncing_ball_on_table"])

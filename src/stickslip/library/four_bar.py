@@ -149,10 +149,10 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     return [
         *bearing((0.0, 0.0), R),
         *bearing(ground, R),
-        bar("rocker", ground, bushing, 1.2 * R),
+        bar("rocker", ground, bushing, length=p["l_3"], width=1.2 * R),
         *pin_in_bushing(bushing, pin, pin_radius=R, clearance=c, magnify=magnify),
-        bar("coupler", end, shown, 0.9 * R, "body-dark"),
-        bar("crank", (0.0, 0.0), end, 1.2 * R, "accent"),
+        bar("coupler", end, shown, length=p["l_2"], width=0.9 * R, style="body-dark"),
+        bar("crank", (0.0, 0.0), end, length=p["l_1"], width=1.2 * R, style="accent"),
         *(Circle(point, 0.4 * R, "joint") for point in ((0.0, 0.0), end, ground, shown)),
         Text((0.5 * p["l_0"], -4.0 * R), note),
     ]

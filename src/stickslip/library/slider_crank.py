@@ -172,18 +172,18 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     note = f"play drawn {magnify:.3g} times as large" if magnify > 1.0 else ""
     return [
         *joint,
-        *crank_and_rod(pin, (x, magnify * y), b),
+        *crank_and_rod(pin, (x, magnify * y), p),
         Text((l_2 - l_1, -2.1 * b - magnify * c), note, "left"),
     ]
 
 
-def crank_and_rod(pin: Point, end: Point, size: float) -> list[Primitive]:
-    """Bearing, crank and rod; `size` is the slider's half-width."""
-    width = 0.5 * size
+def crank_and_rod(pin: Point, end: Point, p: Mapping[str, float]) -> list[Primitive]:
+    """Bearing, crank and rod."""
+    size = p["b"]
     return [
         *bearing((0.0, 0.0), 0.5 * size),
-        bar("rod", pin, end, 0.8 * width, "body"),
-        bar("crank", (0.0, 0.0), pin, width, "body-dark"),
+        bar("rod", pin, end, length=p["l_2"], width=0.4 * size),
+        bar("crank", (0.0, 0.0), pin, length=p["l_1"], width=0.5 * size, style="body-dark"),
         *(Circle(point, 0.16 * size, "joint") for point in ((0.0, 0.0), pin, end)),
     ]
 

@@ -91,4 +91,4 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     joint = slider_in_guide(
         x, 0.0, 0.0, half_length=a, half_width=b, clearance=0.0, span=guide_span(l_1, l_2, a), contacts=()
     )
-    return [*joint, *crank_and_rod(pin, (x, 0.0), b)]
+    return [*joint, *crank_and_rod(pin, (x, 0.0), p)]

@@ -18,14 +18,16 @@ def magnification(clearance: float, size: float) -> float:
     return max(1.0, 0.3 * size / clearance) if clearance > 0.0 else 1.0
 
 
-def bar(name: str, start: Point, end: Point, width: float, style: str = "body") -> Group:
-    """A link with round ends from one hinge to the other."""
-    length = math.hypot(end[0] - start[0], end[1] - start[1])
-    angle = math.atan2(end[1] - start[1], end[0] - start[0])
-    return Group(name, Placement.rotation(start, angle), (_capsule(round(length, 9), width, style),))
+def bar(name: str, start: Point, end: Point, *, length: float, width: float, style: str = "body") -> Group:
+    """A link of the given length with round ends from one hinge to the other.
+
+    Between hinges that are drawn apart or nearer than they are, because play is magnified, it is stretched.
+    """
+    x, y = (end[0] - start[0]) / length, (end[1] - start[1]) / length
+    return Group(name, Placement(start, x, y), (_capsule(length, width, style),))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _capsule(length: float, width: float, style: str) -> Polygon:
     turns = [math.pi * (0.5 + k / 12) for k in range(13)]
     left = [(0.5 * width * math.cos(a), 0.5 * width * math.sin(a)) for a in turns]

@@ -14,6 +14,7 @@ import numpy as np
 from stickslip.complementarity.planar import PlanarSolver
 from stickslip.kernels import midpoint as template
 from stickslip.kernels.generate import SOLVER_CODES, compiled_module
+from stickslip.laws import ImpactLaw
 from stickslip.model.system import CONTACT, SPRING, Array, System
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint, State
 
@@ -145,6 +146,7 @@ class Reference:
     stepper: MoreauMidpoint
     solver: PlanarSolver
     go_on: bool = False
+    law: ImpactLaw | None = None
 
     name = "reference"
 
@@ -157,12 +159,15 @@ class Reference:
         for _ in range(n_steps):
             state = State(memory.t0 + memory.step * dt, memory.q, memory.u)
             try:
-                after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p)
+                after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
             except np.linalg.LinAlgError:
                 return template.MASS_INDEFINITE
             except FloatingPointError as problem:
                 memory.problem_text = str(problem)
                 return template.GAP_NOT_A_NUMBER
+            except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
+                memory.problem_text = str(problem).rstrip(".")
+                return template.UNSOLVED
             if not np.all(np.isfinite(after.q) & np.isfinite(after.u)):
                 return template.NOT_FINITE
             if not report.solved:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.complementarity.planar import PlanarSolver
+from stickslip.complementarity.planar import PlanarSolution, PlanarSolver
 from stickslip.complementarity.solve import solve_lcp
+from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.contact_problem import StepProblem, contact_problem
+from stickslip.stepping.impact import solve_step
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,30 @@ class MoreauMidpoint:
         """Compile-time constants of the kernel."""
         return {"PROJECTION": float(self.projection)}
 
-    def step(self, system: System, state: State, dt: float, solver: PlanarSolver, p: Array) -> tuple[State, StepReport]:
-        """One step in plain NumPy; the compiled kernel does the same."""
+    def step(
+        self,
+        system: System,
+        state: State,
+        dt: float,
+        solver: PlanarSolver,
+        p: Array,
+        law: ImpactLaw | None = None,
+    ) -> tuple[State, StepReport]:
+        """One step in plain NumPy; the compiled kernel does the same.  `law` replaces Newton's impact law."""
         q_M = state.q + 0.5 * dt * state.u  # [GS05] 5, step 2
         problem = contact_problem(system, state.t + 0.5 * dt, q_M, state.u, dt, p)
-        solution = solver.solve(problem.local)  # [GS05] eq. (33)
+        if not len(problem.index):
+            law = None
+        solution: PlanarSolution | LawSolution
+        if law is None:
+            solution = solver.solve(problem.local)  # [GS05] eq. (33)
+        else:
+            solution = solve_step(system, problem, law, solver, p)
         u_E = problem.end_velocity(solution.Lambda_N, solution.Lambda_T)  # [GS05] eq. (32)
-        residual = problem.residual(u_E, solution.Lambda_N, solution.Lambda_T)
+        if law is None:
+            residual = problem.residual(u_E, solution.Lambda_N, solution.Lambda_T)
+        else:  # the residual above is Newton's law's; another law has its own
+            residual = solution.residual
         solved = bool(residual <= solver.tol)
         status = solution.status
         if solution.solved and not solved:  # the impulses are right, but their velocities lost too many digits

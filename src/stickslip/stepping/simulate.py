@@ -16,6 +16,7 @@ import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolver, solver_from
 from stickslip.kernels import midpoint as template
+from stickslip.laws import ImpactLaw, Newton
 from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint, consistent_velocities
@@ -40,6 +41,7 @@ def simulate(
     t_end: float,
     stepper: str | MoreauMidpoint = "moreau-midpoint",
     solver: str | PlanarSolver = "auto",
+    law: ImpactLaw | None = None,
     params: Mapping[Any, float] | None = None,
     every: int = 1,
     t0: float = 0.0,
@@ -61,6 +63,8 @@ def simulate(
     dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.
     stepper : "moreau-midpoint" or a stepper object.
     solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian" or a solver object.
+    law : impact law; None is Newton's with the contacts' own coefficients, as compiled.  Others run on
+        the reference engine; `Stronge` and `Walton` know one contact and stop where two are closed at once.
     params : parameter values that differ from the system's own, by name.
     every : record every N-th step; the impulses of a record are sums over the steps since the one before.
     engine : "compiled", "reference" (plain NumPy), or "auto": compiled where stepper and solver have a kernel.
@@ -94,6 +98,7 @@ def simulate(
         penetration_tol,
         on_failure,
         on_energy_gain,
+        law,
     )
     store = Store(run, None if out is None else Path(out), overwrite)
     begin = time.perf_counter()
@@ -174,6 +179,7 @@ class Run:
         penetration_tol: Any,
         on_failure: Any,
         on_energy_gain: Any,
+        law: Any,
     ) -> Run:
         if not isinstance(system, System):
             raise ValueError(f"system must be a System such as LagrangianSystem, got {type(system).__name__}.")
@@ -200,7 +206,7 @@ class Run:
             system,
             chosen_stepper,
             chosen_solver,
-            _engine(system, chosen_stepper, chosen_solver, engine, on_failure == "continue"),
+            _engine(system, chosen_stepper, chosen_solver, engine, on_failure == "continue", _law(law, system, p)),
             Memory.start(q, u, p, start, system.n_contacts),
             float(dt),
             steps,
@@ -252,11 +258,24 @@ def _check_penetration(system: System, q: Array, t: float, p: Array, tolerance: 
             )
 
 
+def _law(law: Any, system: System, p: Array) -> ImpactLaw | None:
+    """The law where it is not what the kernels do anyway; its coefficients are checked here."""
+    if law is None or law == Newton():
+        return None
+    if not isinstance(law, ImpactLaw):
+        raise ValueError(f"law must be an impact law such as Newton(), Poisson() or Stronge(0.5), got {law!r}.")
+    _, eps_N, eps_T, _ = system.laws(p)
+    law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+    return law
+
+
 def _engine(
-    system: System, stepper: MoreauMidpoint, solver: PlanarSolver, wanted: str, go_on: bool
+    system: System, stepper: MoreauMidpoint, solver: PlanarSolver, wanted: str, go_on: bool, law: ImpactLaw | None
 ) -> Compiled | Reference:
-    if wanted == "reference" or (wanted == "auto" and not Compiled.available(stepper, solver)):
-        return Reference(system, stepper, solver, go_on)
+    if law is not None and wanted == "compiled":
+        raise ValueError(f"law {law.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
+    if wanted == "reference" or law is not None or (wanted == "auto" and not Compiled.available(stepper, solver)):
+        return Reference(system, stepper, solver, go_on, law)
     if not Compiled.available(stepper, solver):
         raise ValueError(f"solver {solver.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
     return Compiled.build(system, stepper, solver)
@@ -307,6 +326,8 @@ def _reason(run: Run, code: int) -> str:
     if code == template.UNSOLVED:
         closed = int(np.sum(system.gap(memory.q + 0.5 * run.dt * memory.u, t + 0.5 * run.dt, memory.p) <= 0.0))
         detail = memory.problem_text or f"{run.solver.name} found no solution within {run.solver.tol:g}"
+        if isinstance(run.engine, Reference) and run.engine.law is not None:
+            return f"failed at t = {t:.9g} s with {closed} closed contacts: {detail}"
         hint = "a smaller dt" if run.solver.name == "auto" else "solver='auto' or a smaller dt"
         return f"failed at t = {t:.9g} s with {closed} closed contacts: {detail}; try {hint}"
     if code == template.MASS_INDEFINITE:
