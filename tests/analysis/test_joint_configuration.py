@@ -40,7 +40,7 @@ def test_every_set_of_corners_has_its_name(level):
 
 
 def test_a_corner_within_the_tolerance_touches(level):
-    near = touching(level, [(), ()])
+    near = touching(level, [(), (), ()])
     near.gap[1, 2] = 0.9e-3  # of a play of 1 m
     assert joint_configuration(near).words()[1] == "one corner"
     assert joint_configuration(near, tolerance=1e-4).words()[1] == "no contact"

@@ -76,7 +76,7 @@ def fig12() -> PaperFigure:
         for i, (ax, run) in enumerate(zip(axes, runs, strict=True)):
             _corner(ax, run, 0)
             style.panel(ax, _restitution_title(i, run), _TURNED if i >= 2 else "", "$y_1$, normalised")
-        title = "Influence of the restitution on the dimensionless motion of corner 1"
+        title = "Influence of restitution on the dimensionless motion of corner 1"
         return _finish(
             figure, "Figure 12", title, f"slider on a guide for {_touching(runs)} of {runs[0].t[-1]:g} s", runs
         )
@@ -92,7 +92,7 @@ def fig13() -> PaperFigure:
             ax.set_title(_restitution_title(i, run))
             if i < 2:
                 ax.set_xlabel("")
-        title = "Influence of the restitution on the slider portraits"
+        title = "Influence of restitution on the slider portraits"
         return _finish(
             figure, "Figure 13", title, f"slider on a guide for {_touching(runs)} of {runs[0].t[-1]:g} s", runs
         )
