@@ -1,8 +1,8 @@
 """A ball on a vibrating table: the contact moves, and the bounces lock to it.
 
 The gap y - e(t) contains the time, so that the contact has a velocity of its own. One bounce per period asks for the
-take-off velocity U = g / (2 f) and for a table that rises with U (1 - eps) / (1 + eps) at the impact; this orbit is
-stable for the amplitude chosen here, and a ball dropped from rest ends up in it.
+take-off velocity U = g / (2 f) and for a table that rises with U (1 - eps) / (1 + eps) at the impact. This orbit is
+stable for the amplitude chosen here, and a ball thrown up at about that speed ends up in it.
 
 Run: python examples/ball_on_vibrating_table.py --plot ball.png
 """
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     options.add_argument("--t-end", type=float, default=4.0)
     options.add_argument("--plot")
     args = options.parse_args(arguments)
-    trajectory = ss.simulate(model(), q0=[0.002], u0=[0.0], dt=args.dt, t_end=args.t_end)
+    trajectory = ss.simulate(model(), q0=[AMPLITUDE], u0=[0.2], dt=args.dt, t_end=args.t_end)
     impacts = trajectory.impacts()
     period = float(np.diff(impacts["time"][-11:]).mean())
     take_off = G / (2 * FREQUENCY)

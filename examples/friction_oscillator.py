@@ -1,7 +1,7 @@
 """Two blocks on a moving belt, tied to walls and to each other by springs; one of them is shaken: stick and slip.
 
 The weights press the blocks on the belt: dry friction with a constant bound R = mu m g, which may stick. At first both
-ride the belt, x = v t. Block 1 slips as soon as its spring and the shaking overcome friction, k_1 v t - F sin(w t) = R.
+ride the belt, x = v t, until the spring of block 2, which is not shaken, overcomes friction: k v t = R.
 
 Run: python examples/friction_oscillator.py --plot blocks.png
 """
@@ -41,11 +41,10 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     args = options.parse_args(arguments)
     trajectory = ss.simulate(model(), q0=[0.0, 0.0], u0=[BELT, BELT], dt=args.dt, t_end=args.t_end)
     states = trajectory.states()
-    slips = trajectory.t[np.argmax(np.char.startswith(states[:, 0], "slip"))]
-    tau = sp.Symbol("tau")
-    expected = float(sp.nsolve(STIFFNESS * BELT * tau - FORCE * sp.sin(OMEGA * tau) - BOUND, tau, 0.2))
+    slips = trajectory.t[np.argmax(np.char.startswith(states[:, 1], "slip"))]
+    expected = BOUND / (STIFFNESS * BELT)
     share = (states[1:] == "stick").mean(axis=0)
-    print(f"block 1 slips at t = {slips:.5f} s (closed form: {expected:.5f} s)")
+    print(f"block 2 slips at t = {slips:.5f} s (closed form: {expected:.5f} s)")
     print(f"sticking: block 1 {100 * share[0]:.1f} %, block 2 {100 * share[1]:.1f} % of the time")
     print(trajectory.certificate)
     if args.plot:

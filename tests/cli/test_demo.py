@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from stickslip.cli import demo, main
+from stickslip.cli import demo_bar as demo
+from stickslip.cli import main
 from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
 
 
 def test_demo_explains_the_bar(capsys):
-    assert main(["demo"]) == 0
+    assert main(["demo", "bar"]) == 0
     out = capsys.readouterr().out
     assert "0.5084745763" in out  # [PG05] eq. (29)
     assert "backward slip" in out and "one solution" in out and "2 solutions" in out
@@ -52,3 +53,22 @@ def test_stick_with_equal_restitution():
 def test_painleve_has_an_impact_without_collision():
     kinds = {demo.PAINLEVE.reading(s.x)["kind"] for s in enumerate_lcp(*demo.PAINLEVE.lcp())}
     assert kinds == {"no impulse", "stick"}
+
+
+def test_woodpecker_is_run_explained_and_drawn(capsys, tmp_path):
+    picture = tmp_path / "toy.png"
+    assert main(["demo", "--out", str(picture)]) == 0
+    text = capsys.readouterr().out
+    assert "every 146 ms it pecks once and drops 19." in text
+    assert "0 failed steps" in text
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert len(text.splitlines()) < 20
+
+
+def test_demo_replaces_no_foreign_file_and_names_its_choices(capsys, tmp_path):
+    foreign = tmp_path / "mine.png"
+    foreign.write_bytes(b"precious")
+    assert main(["demo", "--out", str(foreign)]) == 2
+    assert foreign.read_bytes() == b"precious"
+    assert main(["demo", "bard"]) == 2
+    assert "woodpecker, bar" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from math import lcm
 
 import numpy as np
 
-from stickslip.complementarity.lemke import SOLVED, lemke, scale, workspace
+from stickslip.complementarity.lemke import SOLVED, lemke_alone, scale
 
 
 def proves_no_solution(A: np.ndarray, b: np.ndarray, v: np.ndarray) -> bool:
@@ -66,6 +66,6 @@ def _from_feasibility(A: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
     right = np.zeros(size)
     right[-1] = -1.0
     x, y, ray = np.zeros(size), np.empty(size), np.empty(size)
-    status, _, _ = lemke(skew, right, x, y, ray, workspace(size), 50 * size + 200, 1e-9)
+    status, _, _ = lemke_alone(skew, right, x, y, ray, 50 * size + 200, 1e-9, 3)
     v = x[:n] * R
     return [v] if status == SOLVED and np.any(v > 0.0) else []

@@ -437,7 +437,7 @@ def polish(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, residual:
     return residual
 
 
-@compiled(inline=True)
+@compiled
 def lemke(
     A: np.ndarray,
     b: np.ndarray,
@@ -502,7 +502,7 @@ def follow_path(
     return (SOLVED if residual <= tol else INACCURATE), pivots, -1, residual
 
 
-@compiled(inline=True)
+@compiled
 def lemke_attempts(
     A: np.ndarray,
     b: np.ndarray,
@@ -539,3 +539,18 @@ def lemke_attempts(
                 if n <= nonbasic[column] < 2 * n:
                     ray[nonbasic[column] - n] = C[nonbasic[column] - n]
     return outcome, total, lcp_residual(A, b, x, y)
+
+
+@compiled
+def lemke_alone(
+    A: np.ndarray,
+    b: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    ray: np.ndarray,
+    max_pivots: int,
+    tol: float,
+    attempts: int,
+) -> tuple:
+    """`lemke_attempts` with a workspace of its own: from Python, passing fifteen arrays would take a microsecond."""
+    return lemke_attempts(A, b, x, y, ray, workspace(b.shape[0]), max_pivots, tol, attempts)

@@ -226,23 +226,6 @@ def _solution(method: str, x: np.ndarray, y: np.ndarray, code: int, count: int, 
 
 
 @compiled
-def _lemke_alone(
-    A: np.ndarray,
-    b: np.ndarray,
-    x: np.ndarray,
-    y: np.ndarray,
-    ray: np.ndarray,
-    limit: int,
-    tol: float,
-    attempts: int,
-) -> tuple:
-    """`lemke_attempts` on one problem, with its own workspace."""
-    work = lemke_method.workspace(b.shape[0])
-    code, count, residual = lemke_method.lemke_attempts(A, b, x, y, ray, work, limit, tol, attempts)
-    return code, count, residual
-
-
-@compiled
 def _lemke_at_once(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, tol: float) -> tuple:
     """One path of Lemke's method, for the fast lane of `solve_lcp`; no success where A, b and tol make no problem."""
     n = b.shape[0]
@@ -266,7 +249,7 @@ def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSoluti
 def _follow_paths(A: np.ndarray, b: np.ndarray, tol: float, limit: int, attempts: int) -> LCPSolution:
     n = len(b)
     x, y, ray = np.empty(n), np.empty(n), np.zeros(n)
-    code, count, residual = _lemke_alone(A, b, x, y, ray, limit, tol, attempts)
+    code, count, residual = lemke_method.lemke_alone(A, b, x, y, ray, limit, tol, attempts)
     solution = _solution("lemke", x, y, code, count, residual)
     return solution._replace(ray=ray) if code == lemke_method.RAY else solution
 
@@ -365,8 +348,8 @@ def _lemke_raw(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> tuple[in
     x, y, ray = np.zeros(n), np.empty(n), np.empty(n)
     if n == 0:
         return lemke_method.SOLVED, 0, x
-    code, count, _ = lemke_method.lemke(
-        np.ascontiguousarray(A), np.ascontiguousarray(b), x, y, ray, lemke_method.workspace(n), limit, tol
+    code, count, _ = lemke_method.lemke_alone(
+        np.ascontiguousarray(A), np.ascontiguousarray(b), x, y, ray, limit, tol, 3
     )
     return code, count, x
 
@@ -420,10 +403,12 @@ def _solve_range(
         elif method == 4:
             code, count, residual = newton.semismooth_newton(A[i], b[i], free, X[i], Y[i], newton_work, limit, tol)
         else:  # a ray may be lost in x: the few problems that end on one are solved again, alone
-            attempts = AUTO_ATTEMPTS if method == 0 else 3
-            code, count, residual = lemke_method.lemke_attempts(
-                A[i], b[i], X[i], Y[i], X[i], work, limit, tol, attempts
-            )
+            code, count, _, residual = lemke_method.follow_path(A[i], b[i], X[i], Y[i], work, limit, tol, 0)
+            if code != 0:
+                attempts = AUTO_ATTEMPTS if method == 0 else 3
+                code, count, residual = lemke_method.lemke_attempts(
+                    A[i], b[i], X[i], Y[i], X[i], work, limit, tol, attempts
+                )
         codes[i] = code
         counts[i] = count
         residuals[i] = residual

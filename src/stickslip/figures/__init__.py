@@ -21,6 +21,15 @@ _KEYS = {
     "gs05-fig4": "gs05.fig4",
     "gs05-fig5": "gs05.fig5",
     "gs05-fig6": "gs05.fig6",
+    "pg05-fig4": "pg05.fig4",
+    "pg05-fig5": "pg05.fig5",
+    "pg05-fig6": "pg05.fig6",
+    "pg05-fig7": "pg05.fig7",
+    "pg05-fig8": "pg05.fig8",
+    "pg05-fig9": "pg05.fig9",
+    "pg05-fig10": "pg05.fig10",
+    "pg05-fig11": "pg05.fig11",
+    "pg05-fig13": "pg05.fig13",
     "flg10-fig10": "flg10.fig10",
     "flg10-fig11": "flg10.fig11",
     "flg10-fig12": "flg10.fig12",
@@ -33,8 +42,8 @@ _KEYS = {
 class PaperFigure:
     """A figure of a paper, drawn anew.
 
-    Attributes: title, what it shows; source, paper and number; parameters and dt [s] of the run behind it; its
-    certificate; figure, the picture.
+    Attributes: title, what it shows; source, paper and number; parameters and dt [s] of the run behind it, 0
+    where there are impacts and no time; its certificate; figure, the picture.
     """
 
     title: str
