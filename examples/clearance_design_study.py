@@ -17,6 +17,7 @@ import numpy as np
 import stickslip as ss
 from stickslip.analysis.distinct_impacts import distinct_impacts
 
+MECHANISM = ss.library.slider_crank()  # derived once; parameters are values of a run
 TURNS = 8.0  # of a crank that kept its initial speed; the free one makes about five
 STEPS_PER_TURN = 4200  # dt = 1e-5 s at 150 rad/s
 
@@ -43,9 +44,13 @@ class Study:
 def one_run(clearance: float, speed: float, restitution: float) -> tuple[float, float, int, int]:
     """Mean impulse [N s] and impacts per turn of one design; steps done and failed."""
     period = 2 * np.pi / speed
-    scenario = ss.library.slider_crank(clearance=clearance, crank_speed=speed, restitution_normal=restitution)
-    run = scenario.simulate(
-        dt=period / STEPS_PER_TURN, t_end=TURNS * period, every=STEPS_PER_TURN, progress=False, on_energy_gain="ignore"
+    run = MECHANISM.simulate(
+        u0=speed / MECHANISM.u0[0] * MECHANISM.u0,
+        params={"clearance": clearance, "restitution_normal": restitution},
+        dt=period / STEPS_PER_TURN,
+        t_end=TURNS * period,
+        every=STEPS_PER_TURN,
+        progress=False,
     )
     # a thousandth of the crank pin's speed: slower approaches are the way in which a step holds a contact
     table = distinct_impacts(run, min_speed=1e-3 * run.parameters["l_1"] * speed)

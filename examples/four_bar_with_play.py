@@ -1,6 +1,6 @@
 """A four-bar linkage with play in one hinge, built from links and a joint: where the pin is, what the rocker does.
 
-The crank turns with constant speed; the coupler's pin has play in the rocker's bushing. Twice per turn the pin crosses
+The crank turns with constant speed; the coupler's pin has play in the rocker's bushing. Once per turn the pin crosses
 its play and strikes; in between it rolls and slides along the bushing. Without play the rocker's angle is a matter of
 geometry; the deviation from it shrinks in proportion to the clearance.
 
@@ -107,8 +107,8 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     for run, error in zip(runs, errors, strict=True):
         hits = len(distinct_impacts(run, min_speed=0.01))
         print(
-            f"c = {1e3 * run.parameters['clearance']:g} mm: rocker off by {1e3 * error:.3f} mrad at most, {hits} impacts "
-            f"in {args.turns:g} turns, mean force up to {force(run)[1].max():.0f} N"
+            f"c = {1e3 * run.parameters['clearance']:g} mm: rocker off by {1e3 * error:.3f} mrad at most, "
+            f"{hits} impacts in {args.turns:g} turns, mean force up to {force(run)[1].max():.0f} N"
         )
         print(run.certificate)
     if args.plot:

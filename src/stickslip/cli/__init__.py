@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from stickslip._version import __version__
-from stickslip.cli import bench, demo, doctor, listing, reproduce, run, show
+from stickslip.cli import bench, compare_laws, demo, doctor, impact_map, listing, reproduce, run, show
 
 _REQUEST_WRONG = 2
 _COMPUTATION_FAILED = 1
@@ -28,6 +28,8 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "list": listing.list_systems,
     "run": run.run,
     "show": show.show,
+    "impact-map": impact_map.impact_map,
+    "compare-laws": compare_laws.compare_laws,
     "reproduce": reproduce.reproduce,
     "bench": bench.bench,
     "doctor": doctor.doctor,

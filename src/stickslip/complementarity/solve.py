@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import prange
+from numba import get_num_threads
 
 from stickslip.compiled import borrowed, compiled
 from stickslip.complementarity import gauss_seidel, matrices, newton
@@ -49,7 +51,9 @@ _ndarray, _float64, _empty = np.ndarray, np.dtype(np.float64), np.empty
 _new: Any = tuple.__new__
 _SOLVED_BY_LEMKE = [f"solved by lemke in {count} pivots" for count in range(100)]
 _LIMITS = {"auto": None, "lemke": None, "enumerate": None, "pgs": 10_000, "newton": 100}  # None: 50 n + 200
-_CODES = {"auto": 0, "lemke": 1, "enumerate": 2, "pgs": 3, "newton": 4}
+ENUMERATE, PGS, NEWTON = 0, 1, 2
+_CODES = {"enumerate": ENUMERATE, "pgs": PGS, "newton": NEWTON}
+LEAST_PER_THREAD = 200  # problems of a stack: fewer are done before a thread has started
 
 
 def solve_lcp(
@@ -234,7 +238,8 @@ def _lemke_at_once(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, t
     floats, integers = lemke_method.storage(n)
     work = lemke_method.carve(n, borrowed(floats), borrowed(integers))
     A, b, x, y = borrowed(A), borrowed(b), borrowed(x), borrowed(y)
-    code, count, _, residual = lemke_method.follow_path(A, b, x, y, work, 50 * n + 200, tol, 0)
+    first: Any = np.int64(0)  # not a literal, for which Numba would compile the callee twice
+    code, count, _, residual = lemke_method.follow_path(A, b, x, y, work, 50 * n + 200, tol, first)
     if code == 0:
         make_complementary(x, y)
     floats[0], integers[0] = 0.0, 0  # alive until here
@@ -375,7 +380,39 @@ def _regular(A: np.ndarray) -> bool:
 
 
 @compiled
-def _solve_range(
+def _lemke_range(
+    start: int,
+    stop: int,
+    A: np.ndarray,
+    b: np.ndarray,
+    X: np.ndarray,
+    Y: np.ndarray,
+    codes: np.ndarray,
+    counts: np.ndarray,
+    residuals: np.ndarray,
+    attempts: int,
+    limit: int,
+    tol: float,
+) -> None:
+    """Problems start..stop of a stack by Lemke's method; the views are borrowed, or threads would count in turns."""
+    n = b.shape[1]
+    floats, integers = lemke_method.storage(n)
+    work = lemke_method.carve(n, borrowed(floats), borrowed(integers))
+    A, b, X, Y = borrowed(A), borrowed(b), borrowed(X), borrowed(Y)
+    first: Any = np.int64(0)  # not a literal, for which Numba would compile the callee twice
+    for i in range(start, stop):
+        x, y = X[i], Y[i]
+        code, count, _, residual = lemke_method.follow_path(A[i], b[i], x, y, work, limit, tol, first)
+        if code != 0:  # a ray is lost in x: the few problems that end on one are solved again, alone
+            code, count, residual = lemke_method.lemke_attempts(A[i], b[i], x, y, x, work, limit, tol, attempts)
+        if code == 0:
+            make_complementary(x, y)
+        codes[i], counts[i], residuals[i] = code, count, residual
+    floats[0], integers[0] = 0.0, 0  # alive until here
+
+
+@compiled
+def _other_range(
     start: int,
     stop: int,
     A: np.ndarray,
@@ -389,65 +426,37 @@ def _solve_range(
     limit: int,
     tol: float,
 ) -> None:
+    """Problems start..stop of a stack by the other methods."""
     n = b.shape[1]
-    floats, integers = lemke_method.storage(n)
-    work = lemke_method.carve(n, borrowed(floats), borrowed(integers))
-    newton_work = newton.workspace(n if method == 4 else 0)
-    free = np.zeros(n, np.bool_)
+    work, newton_work, free = lemke_method.workspace(n), newton.workspace(n), np.zeros(n, np.bool_)
+    A, b, X, Y = borrowed(A), borrowed(b), borrowed(X), borrowed(Y)
     for i in range(start, stop):
-        if method == 2:
-            found, count, residual = enumerate_first(A[i], b[i], X[i], Y[i], work, tol)
-            code = 0 if found else 8
-        elif method == 3:
-            code, count, residual = gauss_seidel.projected_gauss_seidel(A[i], b[i], X[i], Y[i], work, limit, tol)
-        elif method == 4:
-            code, count, residual = newton.semismooth_newton(A[i], b[i], free, X[i], Y[i], newton_work, limit, tol)
-        else:  # a ray may be lost in x: the few problems that end on one are solved again, alone
-            code, count, _, residual = lemke_method.follow_path(A[i], b[i], X[i], Y[i], work, limit, tol, 0)
-            if code != 0:
-                attempts = AUTO_ATTEMPTS if method == 0 else 3
-                code, count, residual = lemke_method.lemke_attempts(
-                    A[i], b[i], X[i], Y[i], X[i], work, limit, tol, attempts
-                )
-        codes[i] = code
-        counts[i] = count
-        residuals[i] = residual
+        x, y = X[i], Y[i]
+        if method == ENUMERATE:
+            found, count, residual = enumerate_first(A[i], b[i], x, y, work, tol)
+            code = 0 if found else NO_SUPPORT
+        elif method == PGS:
+            code, count, residual = gauss_seidel.projected_gauss_seidel(A[i], b[i], x, y, work, limit, tol)
+        else:
+            code, count, residual = newton.semismooth_newton(A[i], b[i], free, x, y, newton_work, limit, tol)
         if code == 0:
-            make_complementary(X[i], Y[i])
-    floats[0], integers[0] = 0.0, 0  # alive until here
+            make_complementary(x, y)
+        codes[i], counts[i], residuals[i] = code, count, residual
 
 
-@compiled(parallel=True)
-def _solve_many(
-    A: np.ndarray,
-    b: np.ndarray,
-    X: np.ndarray,
-    Y: np.ndarray,
-    codes: np.ndarray,
-    counts: np.ndarray,
-    residuals: np.ndarray,
-    method: int,
-    limit: int,
-    tol: float,
-) -> None:
-    """Chunks in parallel, each with its workspace."""
-    k = b.shape[0]
-    chunks = min(k, 256)
-    for chunk in prange(chunks):
-        _solve_range(
-            chunk * k // chunks,
-            (chunk + 1) * k // chunks,
-            borrowed(A),
-            borrowed(b),
-            borrowed(X),
-            borrowed(Y),
-            borrowed(codes),
-            borrowed(counts),
-            borrowed(residuals),
-            method,
-            limit,
-            tol,
-        )
+def _in_threads(work: Callable[[int, int], None], k: int) -> None:
+    """work(start, stop) over 0..k, in as many threads as `numba.set_num_threads` allows; the work releases the GIL.
+
+    Not Numba's own parallel loop: it takes half a minute to compile, and OpenMP forbids to fork afterwards.
+    """
+    threads = min(get_num_threads(), k // LEAST_PER_THREAD)
+    if threads < 2:
+        work(0, k)
+        return
+    chunks = 8 * threads
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(work, i * k // chunks, (i + 1) * k // chunks) for i in range(chunks)]:
+            done.result()
 
 
 def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: int) -> LCPSolution:
@@ -455,8 +464,12 @@ def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: i
     X, Y = np.zeros((k, n)), np.zeros((k, n))
     codes, counts = np.zeros(k, np.int64), np.zeros(k, np.int64)
     residuals = np.zeros(k)
-    if k and n:
-        _solve_many(A, b, X, Y, codes, counts, residuals, _CODES[method], limit, tol)
+    arrays = (A, b, X, Y, codes, counts, residuals)
+    if k and n and method in ("auto", "lemke"):
+        attempts = AUTO_ATTEMPTS if method == "auto" else 3
+        _in_threads(lambda start, stop: _lemke_range(start, stop, *arrays, attempts, limit, tol), k)
+    elif k and n:
+        _in_threads(lambda start, stop: _other_range(start, stop, *arrays, _CODES[method], limit, tol), k)
     name = "lemke" if method == "auto" else method
     status = np.empty(k, dtype=object)
     status[:] = f"solved by {name}"

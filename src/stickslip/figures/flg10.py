@@ -25,7 +25,7 @@ from stickslip.trajectory import Certificate, Trajectory
 TURNS = 2
 RESTITUTIONS = (0.1, 0.4, 0.6, 0.9)
 _TABLE = 0.4  # restitution of Table 1
-_DT, _EVERY, _T_END = 5e-6, 2, 0.16  # two turns take 0.14 s: the crank is free, and slows down
+_DT, _EVERY, _T_END = 1e-6, 10, 0.16  # two turns take 0.14 s: the crank is free, and slows down
 _TOUCH = "#DCE9F4"
 _DASHES = (0, (4, 3))
 _TURNED = "crank revolutions"

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -26,11 +27,13 @@ from stickslip.trajectory import Certificate
 
 SUBCRITICAL, SUPERCRITICAL = Bar(1 / 2), Bar(5 / 3)
 SPHERE_LIKE = Bar(3 / 5, 1.0, 0.0, data.SPHERE)
-_NARROW, _WIDE = 4.0, 10.0  # largest |gamma_T^-/gamma_N^-| of the maps
+_WIDTH = 7.2  # inch
+_NARROW, _MEDIUM, _WIDE = 4.0, 6.0, 10.0  # largest |gamma_T^-/gamma_N^-| of the maps
 _RATIO_BEFORE = r"pre-impact velocity ratio  $\gamma_T^-/\gamma_N^-$"
 _RATIO_AFTER = r"post-impact velocity ratio  $\gamma_T^+/\gamma_N^+$"
 _ANGLE = r"impact angle  $\varphi$ [°]"
 _BAND, _NEGATIVE, _ZERO = "#C9CED6", "#CFD4DB", "#EDF0F3"
+_AMBER = "#FFB000"
 _DASHES = (0, (4, 3))
 
 
@@ -55,7 +58,7 @@ def fig6() -> PaperFigure:
             Line2D([], [], color=style.SERIES[1], marker="o", markersize=3.5, linestyle="none",
                    label="from here on the LCP answers sliding with an impulse"),
         ]  # fmt: skip
-        figure, ax = draw.page(6.2, 4.4, handles)
+        figure, ax = draw.page(_WIDTH, 4.6, handles)
         below = np.degrees(found.phi) <= 90.0
         x, curve = np.degrees(found.phi[below]), found.curve[below]
         ax.fill_between(x, np.minimum(curve, 2 * top), 2 * top, facecolor=_BAND, alpha=0.55, linewidth=0.0)
@@ -66,9 +69,9 @@ def fig6() -> PaperFigure:
         ax.plot([0.0, np.degrees(phi)], [mu, mu], color=style.GREY, linewidth=0.8, linestyle=_DASHES)
         ax.plot(np.degrees(phi), mu, color=style.INK, marker="o", markersize=5, label="minimum", zorder=5)
         ax.annotate(rf"$\mu_{{c,\min}}$ = {mu:.6f} at $\varphi$ = {np.degrees(phi):.3f}°", (np.degrees(phi), mu),
-                    (52.0, 0.62), ha="center", va="center", zorder=6)  # fmt: skip
+                    (44.0, 0.62), ha="center", va="center", zorder=6)  # fmt: skip
         ax.text(56.0, 3.9, "super-critical:\nno forward slip", ha="center", va="center", linespacing=1.4)
-        ax.text(22.0, 1.9, "sub-critical:\nforward slip for every angle below 4/3", ha="center", linespacing=1.4)
+        ax.text(11.5, 2.0, "sub-critical:\nforward slip\npossible", ha="center", va="center", linespacing=1.4)
         style.panel(ax, "", _ANGLE, r"critical friction  $\mu_c$")
         ax.set(xlim=(0.0, 90.0), ylim=(0.0, top), xticks=range(0, 91, 15))
         note = (
@@ -111,7 +114,7 @@ def fig9() -> PaperFigure:
             Patch(facecolor=draw.TINTS["stick"], label=r"stick at $\pi/2$"),
             draw.reversal_handle(r"sign reversal at $\pi/2$"),
         ]
-        figure, ax = draw.page(6.2, 4.8, handles)
+        figure, ax = draw.page(_WIDTH, 5.0, handles)
         _strips(ax, r, hits[0])
         ax.axhline(0.0, color=style.GREY, linewidth=0.7)
         ax.axvline(0.0, color=style.GREY, linewidth=0.7)
@@ -121,8 +124,8 @@ def fig9() -> PaperFigure:
         ax.set(xlim=(-limit, limit), ylim=(-3.2, 3.2), xticks=range(-6, 7))
         step = max(float(np.abs(np.diff(curve)).max()) for curve in curves)
         note = _parameters(bar) + (
-            f"\ncheck: {2 * len(r):,} impacts by the LCP, {_check(hits)}, closed forms (48)-(50) within {worst:.0e}; "
-            f"continuous: neighbours, {r[1] - r[0]:.2g} apart, differ by at most {step:.2g}"
+            f"\ncheck: {2 * len(r):,} impacts by the LCP, {_check(hits)}, closed forms (48)-(50) within {worst:.0e}\n"
+            f"continuous: the ratio after changes by at most {step:.2g} where the one before changes by {r[1] - r[0]:.2g}"
         )
         title = "Post-impact velocity ratio at two angles"
         return _finish(figure, "Figure 9", title, note, bar.parameters, hits)
@@ -135,12 +138,12 @@ def fig10() -> PaperFigure:
     with style.look():
         handles = [*draw.regime_handles(found.state), Line2D([], [], color=style.INK, linewidth=1.4,
                    label="closed-form boundaries (34), (47)")]  # fmt: skip
-        figure, ax = draw.page(6.6, 5.6, handles, projection="3d")
+        figure, ax = draw.page(_WIDTH, 5.8, handles, projection="3d")
         r, phi = np.meshgrid(found.r, np.degrees(found.phi))
         strong = ["#FFFFFF", "#D98CB3", "#5FA3D0", "#EDB64A", "#B9C0C9", "#66BB99"]
-        colours = np.array([_rgb(c) for c in strong])[found.state]
-        ax.plot_surface(r, phi, found.slip_after, facecolors=colours, rcount=90, ccount=120, linewidth=0.0,
-                        antialiased=False, shade=True, alpha=1.0)  # fmt: skip
+        colours = to_rgba_array(strong)[found.state, :3] * _light(found.slip_after)[..., None]
+        ax.plot_surface(r, phi, found.slip_after, facecolors=colours, rcount=180, ccount=240, linewidth=0.0,
+                        antialiased=False, shade=False)  # fmt: skip
         angles = np.linspace(0.005, np.pi - 0.005, 181)
         for boundary in bar.boundaries(angles):
             ax.plot(boundary, np.degrees(angles), bar.slip_after(boundary, angles) + 0.04, color=style.INK,
@@ -152,7 +155,7 @@ def fig10() -> PaperFigure:
         ax.set_ylabel(r"$\varphi$ [°]")
         ax.set_zlabel(r"$\gamma_T^+/\gamma_N^+$")
         ax.view_init(elev=28.0, azim=-62.0)
-        ax.set_box_aspect((1.25, 1.2, 0.75), zoom=0.93)
+        ax.set_box_aspect((1.25, 1.2, 0.75), zoom=1.08)
         note = _parameters(bar) + "\n" + _map_check(found)
         title = "Post-impact velocity ratio for all feasible angles"
         return _finish(figure, "Figure 10", title, note, bar.parameters, [found.hit])
@@ -161,7 +164,7 @@ def fig10() -> PaperFigure:
 def fig11() -> PaperFigure:
     """Regimes and signs of a bar with the inertia of a sphere."""
     title = "Impact states and signs, bar with the inertia of a sphere"
-    return _signs("Figure 11", title, SPHERE_LIKE, _WIDE, sphere=True)
+    return _signs("Figure 11", title, SPHERE_LIKE, _MEDIUM, sphere=True)
 
 
 def fig13() -> PaperFigure:
@@ -175,7 +178,7 @@ def fig13() -> PaperFigure:
             Line2D([], [], color=style.INK, linewidth=0.0, marker="o", markersize=4.5, markerfacecolor=style.PAPER,
                    label="from here on gross slip, (59)"),
         ]  # fmt: skip
-        figure, ax = draw.page(6.2, 4.8, handles)
+        figure, ax = draw.page(_WIDTH, 5.0, handles)
         ax.axhline(0.0, color=style.GREY, linewidth=0.8, linestyle=_DASHES)
         for k, e in enumerate(data.FIG13_RESTITUTIONS):
             colour = style.SERIES[k]
@@ -216,13 +219,15 @@ def _regimes(number: str, title: str, bar: Bar, limit: float) -> PaperFigure:
         handles: list[Any] = [*draw.regime_handles(found.state), _closed_form_handle()]
         bands = bar.friction > 4 / 3
         if bands:
-            handles.append(Patch(facecolor=_BAND, label="one slip state missing"))
-        figure, ax = draw.page(6.2, 4.8, handles)
+            handles.append(Patch(facecolor=_BAND, label=r"$\mu|\delta| > \alpha$"))
+        figure, ax = draw.page(_WIDTH, 5.0, handles)
         draw.regimes(ax, found.r, degrees, found.state)
         if bands:
             _bands(ax, bar)
         _closed_forms(ax, bar, limit)
-        draw.name_regimes(ax, found.r, degrees, np.where(_supercritical(bar, found.phi)[:, None], -1, found.state))
+        # the bands cut the stick region in pieces, of which the middle one has room for its name
+        cut = _supercritical(bar, found.phi)[:, None] & (found.state == data.STICK)
+        draw.name_regimes(ax, found.r, degrees, np.where(cut, -1, found.state))
         _plane(ax)
         note = _parameters(bar) + "\n" + _map_check(found)
         return _finish(figure, number, title, note, bar.parameters, [found.hit])
@@ -240,20 +245,24 @@ def _signs(number: str, title: str, bar: Bar, limit: float, *, sphere: bool = Fa
                 (style.PAPER, "> 0", True), (_ZERO, "= 0", (sign == 1).any()), (_NEGATIVE, "< 0", True)
             ) if there
         ]  # fmt: skip
-        handles += [draw.reversal_handle("sign reversal"), _closed_form_handle()]
-        figure, ax = draw.page(6.2, 4.8, handles)
+        handles += [
+            draw.reversal_handle("sign reversal"),
+            Line2D([], [], color=style.INK, linewidth=2.6, label="regimes, LCP"),
+            _closed_form_handle(_AMBER),
+        ]
+        figure, ax = draw.page(_WIDTH, 5.0, handles)
         draw.cells(ax, found.r, degrees, sign.astype(int), (_NEGATIVE, _ZERO, style.PAPER))
         draw.hatch(ax, found.r, degrees, found.hit.reversal[..., 0])
         angles = data.centres(0.0, np.pi, 720)
-        for line in bar.bisected(angles, limit):
+        for line in bar.bisected(angles, 1.5 * limit):
             ax.plot(line, np.degrees(angles), color=style.INK, linewidth=2.4, label="regimes, bisected", zorder=3)
-        _closed_forms(ax, bar, limit, colour="#FFB000")
+        _closed_forms(ax, bar, limit, _AMBER)
         ax.axvline(0.0, color=style.GREY, linewidth=0.7, zorder=2)
         if sphere:
             ax.axhline(90.0, color=style.GREY, linewidth=0.8, linestyle=_DASHES, zorder=2)
             ax.text(-0.98 * limit, 91.5, "sphere", fontsize=8, color=style.GREY, va="bottom", zorder=4)
         draw.name_regions(
-            ax, found.r, degrees, np.where(_supercritical(bar, found.phi)[:, None], -1, found.state),
+            ax, found.r, degrees, found.state,
             {data.BACKWARD: "backward slip", data.STICK: "stick", data.FORWARD: "forward slip"},
             bbox={"boxstyle": "round,pad=0.25", "facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.85},
         )  # fmt: skip
@@ -273,11 +282,13 @@ def _bands(ax: Axes, bar: Bar) -> None:
     fine = np.linspace(0.0, np.pi, 20001)
     inside = _supercritical(bar, fine)
     edges = np.degrees(fine[np.flatnonzero(np.diff(inside.astype(int)))])
-    for (low, high), text in zip(edges.reshape(-1, 2), ("no forward slip", "no backward slip"), strict=True):
+    for (low, high), text in zip(edges.reshape(-1, 2), ("forward", "backward"), strict=True):
         ax.axhspan(low, high, facecolor=style.INK, alpha=0.13, linewidth=0.0, zorder=1)
         for edge in (low, high):
             ax.axhline(edge, color=style.INK, linewidth=0.7, zorder=2)
-        ax.text(0.0, 0.5 * (low + high), text, ha="center", va="center", fontsize=8.5, style="italic", zorder=6)
+        x = -0.97 if text == "forward" else 0.97
+        ax.text(x * ax.get_xlim()[1], 0.5 * (low + high), f"no {text} slip at any ratio", fontsize=8.5, style="italic",
+                ha="left" if x < 0.0 else "right", va="center", zorder=6)  # fmt: skip
 
 
 def _closed_forms(ax: Axes, bar: Bar, limit: float, colour: str = style.INK) -> None:
@@ -287,8 +298,8 @@ def _closed_forms(ax: Axes, bar: Bar, limit: float, colour: str = style.INK) -> 
         ax.plot(shown, np.degrees(angles), color=colour, linewidth=0.9, label=f"closed form {name}", zorder=4)
 
 
-def _closed_form_handle() -> Line2D:
-    return Line2D([], [], color=style.INK, linewidth=1.2, label="closed forms (34), (47)")
+def _closed_form_handle(colour: str = style.INK) -> Line2D:
+    return Line2D([], [], color=colour, linewidth=1.2, label="closed forms")
 
 
 def _plane(ax: Axes) -> None:
@@ -311,8 +322,10 @@ def _strips(ax: Axes, r: np.ndarray, hit: Impact) -> None:
                 zorder=6)  # fmt: skip
 
 
-def _rgb(colour: str) -> tuple[float, float, float]:
-    return int(colour[1:3], 16) / 255, int(colour[3:5], 16) / 255, int(colour[5:7], 16) / 255
+def _light(height: np.ndarray) -> np.ndarray:
+    """Brightness of a surface lit from the low angles: mplot3d's own light leaves the slopes dark."""
+    slope = np.gradient(height, axis=0)
+    return np.asarray(0.84 - 0.16 * slope / max(float(np.abs(slope).max()), 1e-300))
 
 
 def _ratio_after(hit: Impact) -> np.ndarray:
@@ -329,10 +342,12 @@ def _parameters(bar: Bar) -> str:
 
 
 def _map_check(found: RegimeMap) -> str:
-    return (
+    text = (
         f"check: {found.state.size:,} impacts by the LCP, {_check([found.hit])}; {found.different_states} states other "
         rf"than by (33)-(47); $\gamma_T^+$ within {found.largest_difference:.0e} of (48)-(50)"
     )
+    gains = float((found.hit.energy_change > 1e-9).mean())
+    return text + (f"\nunequal coefficients: {gains:.1%} of the impacts gain energy" if gains else "")
 
 
 def _check(hits: Sequence[Impact]) -> str:

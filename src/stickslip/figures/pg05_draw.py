@@ -30,7 +30,7 @@ BOUNDS = {
     "released": r"$\Lambda_N = 0$",
     "frictionless": r"$\Lambda_T = 0$",
 }
-_SMALL = 0.012  # regions with a smaller share of the map are not named
+_ROOM = 0.17  # inch from a text to the edge of its region; regions with less are not named
 
 
 def page(width: float, height: float, handles: Sequence[Any], **options: Any) -> tuple[Figure, Any]:
@@ -39,7 +39,8 @@ def page(width: float, height: float, handles: Sequence[Any], **options: Any) ->
     grid = figure.add_gridspec(2, 1, height_ratios=[0.26, height - 1.2])
     head = figure.add_subplot(grid[0])
     head.set_axis_off()
-    head.legend(handles=list(handles), loc="center left", ncols=len(handles), borderaxespad=0.0, columnspacing=1.6)
+    spacing = {5: 1.1, 6: 0.7}.get(len(handles), 1.6)
+    head.legend(handles=list(handles), loc="center left", ncols=len(handles), borderaxespad=0.0, columnspacing=spacing)
     return figure, figure.add_subplot(grid[1], **options)
 
 
@@ -81,15 +82,15 @@ def name_regions(
 ) -> list[tuple[float, float, str]]:
     """Write each region's text where it is farthest from the region's edge; return the places."""
     rows, columns = values.shape
-    sampling = (3.0 / rows, 5.0 / columns)  # inch per cell, roughly: distances as they look on paper
+    sampling = (3.0 / rows, 1.8 / columns)  # a text is wider than high: room to the left and right counts for less
     places = []
     for value, text in texts.items():
         parts, count = ndimage.label(values == value)
         for k in range(1, count + 1):
             mask = parts == k
-            if mask.mean() < _SMALL:
-                continue
             depth = ndimage.distance_transform_edt(np.pad(mask, 1), sampling=sampling)[1:-1, 1:-1]
+            if depth.max() < _ROOM:
+                continue
             # among places almost as deep, the one nearest the middle of the region: long bands are named there
             i, j = np.nonzero(depth >= 0.97 * depth.max())
             centre = np.argmin(np.hypot((i - i.mean()) / rows, (j - j.mean()) / columns))
@@ -127,7 +128,7 @@ def map_figure(
         handles: list[Any] = regime_handles(state)
         if reversal.any():
             handles.append(reversal_handle("slip reverses"))
-        figure, ax = page(6.6, 5.0, handles)
+        figure, ax = page(7.0, 5.2, handles)
         regimes(ax, x[1], y[1], state)
         hatch(ax, x[1], y[1], reversal)
         name_regimes(ax, x[1], y[1], state)
