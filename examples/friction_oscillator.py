@@ -7,7 +7,6 @@ Run: python examples/friction_oscillator.py --plot blocks.png
 """
 
 import argparse
-import math
 
 import numpy as np
 import sympy as sp
@@ -51,7 +50,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         import matplotlib.pyplot as plt
 
         plt.plot(trajectory.t, trajectory.u)
-        plt.gca().set(xlabel="t in s", ylabel="velocities in m/s", xlim=(0, min(10 * math.tau / OMEGA, args.t_end)))
+        plt.gca().set(xlabel="t in s", ylabel="velocities in m/s", xlim=(0, min(8.0, args.t_end)))
         plt.savefig(args.plot)
     return {"slips": float(slips), "expected": expected, "share_1": float(share[0]), "share_2": float(share[1])}
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from stickslip.complementarity import solve
+from stickslip.complementarity.lemke import lemke_alone
 from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
 
 A = np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -105,7 +106,7 @@ GOOD = {
     "Fortran order": (np.asfortranarray(A), b),
     "every other row": (np.repeat(np.repeat(A, 2, axis=0), 2, axis=1)[::2, ::2], np.repeat(b, 2)[::2]),
     "big endian": (A.astype(">f8"), b.astype(">f8")),
-    "matrix and memoryview": (np.asmatrix(A), memoryview(b)),
+    "memoryviews": (memoryview(A), memoryview(b)),
 }
 
 
@@ -135,14 +136,15 @@ def test_odd_arrays_do_not_compile_the_solvers_anew() -> None:
     """Numba has a type of its own for read-only and for unaligned arrays, and takes seconds for each."""
     solve_lcp(A, b)
     solve_lcp(A, b, "lemke")
-    before = [len(f.signatures) for f in (solve._lemke_at_once, solve._lemke_alone)]
+    kernels = (solve._lemke_at_once, lemke_alone)
+    before = [len(kernel.signatures) for kernel in kernels]
     frozen_A, frozen_b = A.copy(), b.copy()
     frozen_A.flags.writeable = frozen_b.flags.writeable = False
     unaligned = np.frombuffer(b"\0" + A.tobytes(), dtype=np.uint8)[1:].view(np.float64).reshape(2, 2)
     for matrix, right in ((frozen_A, frozen_b), (unaligned, b), (A.T, b), (A, np.repeat(b, 2)[::2])):
         for method in ("auto", "lemke"):
             assert solve_lcp(matrix, right, method).solved
-    assert [len(f.signatures) for f in (solve._lemke_at_once, solve._lemke_alone)] == before
+    assert [len(kernel.signatures) for kernel in kernels] == before
 
 
 def test_the_answer_is_a_value_of_its_own() -> None:

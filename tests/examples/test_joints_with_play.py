@@ -32,7 +32,7 @@ def test_four_bar_example_is_the_one_of_the_library():
     from stickslip import library
 
     module, scenario = example("four_bar_with_play"), library.four_bar()
-    mine, q, u, t = module.model(), scenario.q0 + [0.01, -0.02], scenario.u0, 0.03
+    mine, q, u, t = module.model(), scenario.q0 + np.array([0.01, -0.02]), scenario.u0, 0.03
     np.testing.assert_allclose(mine.mass(q, t), scenario.system.mass(q, t), rtol=2e-3)  # J_3 is rounded there
     np.testing.assert_allclose(mine.force(q, u, t), scenario.system.force(q, u, t))
     np.testing.assert_allclose(mine.gap(q, t), scenario.system.gap(q, t))

@@ -95,6 +95,8 @@ def in_process_solvers() -> dict[str, tuple[Callable[..., Any], Callable[..., An
     """Solvers of this Python: (call to be timed, call with a limit on its pivots, what the result says)."""
     from stickslip.complementarity.solve import solve_lcp
 
+    for n in (1, 13):  # no solution: every method that `auto` may need is compiled before the clock starts
+        solve_lcp(np.zeros((n, n)), -np.ones(n))
     found: dict[str, Any] = {"stickslip": (solve_lcp, solve_lcp, lambda s: (s.x, bool(s.solved)))}
     try:
         from quantecon.optimize import lcp_lemke
@@ -139,7 +141,7 @@ def run_in_process(groups: list[Group], rounds: int, say: Callable[[str], None])
         k, n = group.b.shape
         problems = list(zip(group.A, group.b, strict=True))
         for name, (_, limited, read) in solvers.items():
-            limited(*problems[0])  # compiled before the clock starts
+            limited(*problems[0])
             answers = Answers(np.zeros((k, n)), np.zeros(k, bool), np.full(k, np.inf), np.zeros(k, bool))
             begin = time.perf_counter()
             for i, (A, b) in enumerate(problems):

@@ -95,10 +95,14 @@ def impact_map(
         typer.Option("--set", metavar="NAME=VALUE", help="Change a quantity, angles in degrees; may be repeated."),
     ] = None,
     x: Annotated[
-        str | None, typer.Option("--x", metavar="NAME=LO:HI:N", help="Quantity along x; default: velocity ratio.")
+        str | None,
+        typer.Option("--x", metavar="NAME=LO:HI:N", help="Quantity along x; default: ratio, kane_pendulum friction."),
     ] = None,
     y: Annotated[
-        str | None, typer.Option("--y", metavar="NAME=LO:HI:N", help="Quantity along y; default: angle.")
+        str | None,
+        typer.Option(
+            "--y", metavar="NAME=LO:HI:N", help="Quantity along y; default: angle, kane_pendulum restitution_normal."
+        ),
     ] = None,
     law: Annotated[
         str,
@@ -112,7 +116,8 @@ def impact_map(
     """Draw which impacts stick or slip, over any pair of quantities, and print the shares of the regimes.
 
     Quantities of the bar: angle, ratio (or tangential_velocity), normal_velocity, friction, restitution_normal,
-    restitution_tangential, mass, half_length, inertia.
+    restitution_tangential, mass, half_length, inertia; of kane_pendulum: th_1, th_2, omega_1, omega_2, mass, length and
+    the coefficients.
     """
     collision = collision_named(name)
     values = parse_values(settings or [], collision, name)
@@ -244,7 +249,7 @@ def _check_axes(x: Axis, y: Axis, values: dict[str, float]) -> None:
         raise ValueError("ratio and tangential_velocity both say how fast the tip slides: use one of them.")
     for axis in (x, y):
         if axis.name in values or (axis.name in slide and slide & set(values)):
-            raise ValueError(f"{axis.name} is an axis of the map: it cannot be set, too; choose other axes by --x, --y.")
+            raise ValueError(f"{axis.name} is an axis of the map: it cannot be set, too; --x and --y choose others.")
     if x.cells * y.cells > _MOST_STATES:
         raise ValueError(f"a map of {x.cells} x {y.cells} has more than {_MOST_STATES:,} impacts; use fewer cells.")
 
@@ -267,13 +272,14 @@ def _check_file(file: Path) -> None:
 def _solve(
     collision: Collision, values: dict[str, float], x: Axis, y: Axis, law: "ImpactLaw"
 ) -> dict[str, "np.ndarray"]:
-    """State, reversal, residual, solved, energy change and whether it is a gain, of every cell, each (y.cells, x.cells)."""
+    """What the impact of every cell did, by name; arrays of shape (y.cells, x.cells)."""
     import numpy as np
 
     from stickslip.stepping.impact import impact
 
     system, rows = collision.system, max(1, _BLOCK // x.cells)
     parts: list[tuple[np.ndarray, ...]] = []
+    _warm_up(collision, values, law)
     with _progress(y.cells) as advance:
         for start in range(0, y.cells, rows):
             block = y.centres[start : start + rows, None]
@@ -289,6 +295,19 @@ def _solve(
             advance(start + len(block))
     names = ("state", "reversal", "residual", "solved", "energy_change", "gain")
     return {name: np.concatenate(rows_) for name, rows_ in zip(names, zip(*parts, strict=True), strict=True)}
+
+
+def _warm_up(collision: Collision, values: dict[str, float], law: "ImpactLaw") -> None:
+    """Have the kernels compiled, which takes seconds the first time, and say so on a terminal."""
+    if not sys.stderr.isatty():
+        return
+    from rich.console import Console
+
+    from stickslip.stepping.impact import impact
+
+    with Console(stderr=True).status(f"preparing the kernels of {collision.entry} (compiled once, then cached)"):
+        q, u, params = collision.state(quantities(collision, values))
+        impact(collision.system, q[None, :], u[None, :], law, params=params)
 
 
 @contextmanager
@@ -356,6 +375,8 @@ def _draw(
 
     title = f"Impact regimes of {result['system'].replace('_', ' ')}, {result['law']}"
     fixed = ", ".join(f"{key} = {style.number(value)} {_unit(key)}".rstrip() for key, value in result["fixed"].items())
+    if result["law"] in ("poisson-integrated", "stronge", "stronge-lumped"):
+        fixed += "; regimes by the whole impulse: slip that turns inside an impact counts as stick"
     note = (
         f"{fixed}\ncheck: {result['impacts']:,} impacts, {result['unsolved']} unsolved, residual ≤ "
         f"{result['worst_residual']:.0e}; {result['energy_gain']:.1%} gain energy"

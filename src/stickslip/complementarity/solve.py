@@ -53,7 +53,7 @@ _SOLVED_BY_LEMKE = [f"solved by lemke in {count} pivots" for count in range(100)
 _LIMITS = {"auto": None, "lemke": None, "enumerate": None, "pgs": 10_000, "newton": 100}  # None: 50 n + 200
 ENUMERATE, PGS, NEWTON = 0, 1, 2
 _CODES = {"enumerate": ENUMERATE, "pgs": PGS, "newton": NEWTON}
-LEAST_PER_THREAD = 200  # problems of a stack: fewer are done before a thread has started
+OPERATIONS_PER_THREAD = 100_000  # fewer, counted roughly, are done before a thread has started
 
 
 def solve_lcp(
@@ -444,12 +444,12 @@ def _other_range(
         codes[i], counts[i], residuals[i] = code, count, residual
 
 
-def _in_threads(work: Callable[[int, int], None], k: int) -> None:
-    """work(start, stop) over 0..k, in as many threads as `numba.set_num_threads` allows; the work releases the GIL.
+def _in_threads(work: Callable[[int, int], None], k: int, operations: int) -> None:
+    """work(start, stop) over k problems, in as many threads as `numba.set_num_threads` allows and as pay off.
 
-    Not Numba's own parallel loop: it takes half a minute to compile, and OpenMP forbids to fork afterwards.
+    The work releases the GIL.  Numba's own parallel loop would take twenty seconds to compile.
     """
-    threads = min(get_num_threads(), k // LEAST_PER_THREAD)
+    threads = min(get_num_threads(), k * operations // OPERATIONS_PER_THREAD)
     if threads < 2:
         work(0, k)
         return
@@ -467,9 +467,10 @@ def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: i
     arrays = (A, b, X, Y, codes, counts, residuals)
     if k and n and method in ("auto", "lemke"):
         attempts = AUTO_ATTEMPTS if method == "auto" else 3
-        _in_threads(lambda start, stop: _lemke_range(start, stop, *arrays, attempts, limit, tol), k)
+        _in_threads(lambda start, stop: _lemke_range(start, stop, *arrays, attempts, limit, tol), k, n * n)
     elif k and n:
-        _in_threads(lambda start, stop: _other_range(start, stop, *arrays, _CODES[method], limit, tol), k)
+        operations = 2**n if method == "enumerate" else 20 * n * n
+        _in_threads(lambda start, stop: _other_range(start, stop, *arrays, _CODES[method], limit, tol), k, operations)
     name = "lemke" if method == "auto" else method
     status = np.empty(k, dtype=object)
     status[:] = f"solved by {name}"

@@ -125,7 +125,7 @@ def fig9() -> PaperFigure:
         step = max(float(np.abs(np.diff(curve)).max()) for curve in curves)
         note = _parameters(bar) + (
             f"\ncheck: {2 * len(r):,} impacts by the LCP, {_check(hits)}, closed forms (48)-(50) within {worst:.0e}\n"
-            f"continuous: the ratio after changes by at most {step:.2g} where the one before changes by {r[1] - r[0]:.2g}"
+            f"continuous: the ratio after changes by ≤ {step:.2g} where the one before changes by {r[1] - r[0]:.2g}"
         )
         title = "Post-impact velocity ratio at two angles"
         return _finish(figure, "Figure 9", title, note, bar.parameters, hits)
@@ -136,11 +136,13 @@ def fig10() -> PaperFigure:
     bar, limit = SUBCRITICAL, 6.0
     found = data.regime_map(bar, limit, 240, 180)
     with style.look():
-        handles = [*draw.regime_handles(found.state), Line2D([], [], color=style.INK, linewidth=1.4,
-                   label="closed-form boundaries (34), (47)")]  # fmt: skip
+        strong = ["#FFFFFF", "#D98CB3", "#5FA3D0", "#EDB64A", "#B9C0C9", "#66BB99"]
+        handles: list[Any] = draw.regime_handles(found.state)
+        for patch, code in zip(handles, np.unique(found.state), strict=True):
+            patch.set_facecolor(strong[code])
+        handles.append(Line2D([], [], color=style.INK, linewidth=1.4, label="closed-form boundaries (34), (47)"))
         figure, ax = draw.page(_WIDTH, 5.8, handles, projection="3d")
         r, phi = np.meshgrid(found.r, np.degrees(found.phi))
-        strong = ["#FFFFFF", "#D98CB3", "#5FA3D0", "#EDB64A", "#B9C0C9", "#66BB99"]
         colours = to_rgba_array(strong)[found.state, :3] * _light(found.slip_after)[..., None]
         ax.plot_surface(r, phi, found.slip_after, facecolors=colours, rcount=180, ccount=240, linewidth=0.0,
                         antialiased=False, shade=False)  # fmt: skip
@@ -148,8 +150,6 @@ def fig10() -> PaperFigure:
         for boundary in bar.boundaries(angles):
             ax.plot(boundary, np.degrees(angles), bar.slip_after(boundary, angles) + 0.04, color=style.INK,
                     linewidth=1.4, zorder=10)  # fmt: skip
-        for handle, patch_colour in zip(figure.axes[0].get_legend().get_patches(), strong[1:4], strict=True):
-            handle.set_facecolor(patch_colour)
         ax.set(xlim=(-limit, limit), ylim=(0.0, 180.0), yticks=range(0, 181, 45))
         ax.set_xlabel(r"$\gamma_T^-/\gamma_N^-$")
         ax.set_ylabel(r"$\varphi$ [°]")
@@ -195,8 +195,8 @@ def fig13() -> PaperFigure:
         )
         ax.set(xlim=(0.0, 5.0), ylim=(-1.5, 2.5))
         note = (
-            rf"Sphere: bar at $\varphi = \pi/2$ with $\Theta_S = \frac{{2}}{{5}}\,ms^2$; $\mu$ = {data.FIG13_FRICTION:g}; "
-            rf"Walton $\varepsilon_T$ = {data.FIG13_EPS_T:g}; Stronge $\eta^2$ = "
+            r"Sphere: bar at $\varphi = \pi/2$ with $\Theta_S = \frac{2}{5}\,ms^2$; "
+            rf"$\mu$ = {data.FIG13_FRICTION:g}; Walton $\varepsilon_T$ = {data.FIG13_EPS_T:g}; Stronge $\eta^2$ = "
             rf"{data.FIG13_EPS_T / data.FIG13_FRICTION:g}, so $\mu\eta^2$ = {data.FIG13_EPS_T:g}"
             f"\ncheck: {len(found.hits) * len(psi):,} impacts, {_check(found.hits)}; in gross slip the laws differ by "
             f"{found.gross_slip_difference:.0e}; Walton differs from Newton's LCP by {found.walton_difference:.0e}"

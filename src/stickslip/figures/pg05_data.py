@@ -204,7 +204,7 @@ class SphereComparison:
 
 
 def sphere_comparison(psi: Array) -> SphereComparison:
-    """Impacts of a bar upright with the inertia of a sphere: Stronge's lumped model, Walton's operator, Newton's LCP."""
+    """A bar upright with the inertia of a sphere: Stronge's lumped model, Walton's operator, Newton's LCP."""
     eta2 = FIG13_EPS_T / FIG13_FRICTION
     rows: list[list[Impact]] = []
     for e in FIG13_RESTITUTIONS:

@@ -39,8 +39,11 @@ def page(width: float, height: float, handles: Sequence[Any], **options: Any) ->
     grid = figure.add_gridspec(2, 1, height_ratios=[0.26, height - 1.2])
     head = figure.add_subplot(grid[0])
     head.set_axis_off()
-    spacing = {5: 1.1, 6: 0.7}.get(len(handles), 1.6)
-    head.legend(handles=list(handles), loc="center left", ncols=len(handles), borderaxespad=0.0, columnspacing=spacing)
+    spacing, length = {5: (1.1, 1.6), 6: (0.9, 1.1)}.get(len(handles), (1.6, 1.6))  # all in one line
+    head.legend(
+        handles=list(handles), loc="center left", ncols=len(handles), borderaxespad=0.0, columnspacing=spacing,
+        handlelength=length, handletextpad=0.5,
+    )  # fmt: skip
     return figure, figure.add_subplot(grid[1], **options)
 
 
