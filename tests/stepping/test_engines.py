@@ -9,6 +9,7 @@ import stickslip as ss
 from stickslip import library
 from stickslip.kernels import midpoint as template
 from stickslip.library.scenario import Scenario
+from stickslip.model.system import CONTACT
 from stickslip.stepping.engines import DONE, Block, Compiled, Memory, Reference
 from stickslip.trajectory import IMPACT, OPEN
 from tests.stepping import systems
@@ -26,8 +27,9 @@ def blocks():
     return Scenario(systems.row_of_blocks(n), q0, u0, 2e-3, 1.0, "Blocks", "test")
 
 
-# Step sizes so coarse that a few hundred steps see every phase of the motion, with several contacts closed at once.
-CASES = {
+# Scenario, step size and steps. The step sizes are so coarse that a few hundred steps see every phase of the motion,
+# with several contacts closed at once; for further entries of the library ten times their own.
+CASES = {name: (getattr(library, name), None, 400) for name in library.names()} | {
     "woodpecker": (library.woodpecker, 1e-3, 600),
     "bouncing_ball": (library.bouncing_ball, 5e-3, 400),
     "bouncing_ball_on_table": (library.bouncing_ball_on_table, 1e-3, 600),
@@ -42,8 +44,10 @@ CASES = {
 }
 
 
-def test_every_library_scenario_is_compared():
-    assert set(library.names()) <= set(CASES)
+def case_of(name):
+    build, dt, steps = CASES[name]
+    scenario = build()
+    return scenario, dt or 10 * scenario.dt, steps
 
 
 def close(value, expected, what):
@@ -61,8 +65,7 @@ def engines(system):
 @pytest.mark.parametrize("case", CASES)
 def test_one_step_from_the_same_state(case):
     """Restarted from the kernel's state at every step, so that chaos cannot hide or feign a difference."""
-    build, dt, steps = CASES[case]
-    scenario = build()
+    scenario, dt, steps = case_of(case)
     system = scenario.system
     f, n = system.n_dof, system.n_contacts
     compiled, reference = engines(system)
@@ -81,7 +84,7 @@ def test_one_step_from_the_same_state(case):
         impulse_scale = max(impulse_scale, np.abs(other.impulse[0]).max(initial=0.0))
         np.testing.assert_allclose(block.impulse[0], other.impulse[0], rtol=0, atol=1e-12 * impulse_scale)
         assert (block.state[0] == other.state[0]).all(), where
-        assert (memory.was_closed == theirs.was_closed).all(), where
+        assert (memory.last_loaded == theirs.last_loaded).all(), where
         assert block.n_events == other.n_events, where
         events, expected = block.events[: block.n_events], other.events[: other.n_events]
         np.testing.assert_allclose(events, expected, rtol=1e-11, atol=1e-12 * change, err_msg=where)
@@ -97,11 +100,9 @@ def test_one_step_from_the_same_state(case):
 @pytest.mark.parametrize("case", CASES)
 def test_whole_run(case):
     """Records, gaps, energies, contact states, impact table and certificate of a run of its own."""
-    build, dt, steps = CASES[case]
-    scenario = build()
-    ours, theirs = (
-        scenario.simulate(dt=dt, t_end=dt * min(steps, 300), engine=engine) for engine in ("compiled", "reference")
-    )
+    scenario, dt, steps = case_of(case)
+    options = {"dt": dt, "t_end": dt * min(steps, 300), "on_energy_gain": "ignore"}
+    ours, theirs = (scenario.simulate(engine=engine, **options) for engine in ("compiled", "reference"))
     assert (ours.engine, theirs.engine) == ("compiled", "reference")
     assert ours.complete and theirs.complete
     assert (ours.t == theirs.t).all()
@@ -110,13 +111,14 @@ def test_whole_run(case):
         # 300 steps of coarse step size: impacts may enlarge the rounding errors of a step a thousandfold.
         np.testing.assert_allclose(value, expected, rtol=0, atol=1e-10 * max(1e-3, np.abs(expected).max(initial=0.0)))
     np.testing.assert_allclose(ours.energy.total, theirs.energy.total, rtol=1e-10, atol=1e-12)
-    # Blocks that ride the belt side by side close with the speed of rounding errors: whether such a contact carries
-    # 1e-17 N s is left to chance, and so is its state.
-    impulse = np.minimum(ours.normal_impulse, theirs.normal_impulse)
-    noise = 1e-12 * max(ours.normal_impulse.max(initial=0.0), 1e-300)
+    # Bodies that touch and move alike close with the speed of rounding errors: whether such a contact carries 1e-17 N s
+    # is left to chance, and so is its state.
+    impulse = np.maximum(ours.normal_impulse, theirs.normal_impulse)
+    noise = 1e-12 * max(impulse.max(initial=0.0), 1e-300)
+    chance = (impulse <= noise) & (np.array(scenario.system.contact_kinds, dtype=int) == CONTACT)
     differ = ours.contact_state != theirs.contact_state
-    assert not differ[impulse > noise].any()
-    assert differ.sum() <= (2 if case == "row of blocks" else 0)
+    assert not differ[~chance].any()
+    assert differ.sum() <= 2
     rows = [table["normal_impulse"] > noise for table in (ours.impacts(), theirs.impacts())]
     for column, expected in theirs.impacts().columns.items():
         np.testing.assert_allclose(ours.impacts()[column][rows[0]], expected[rows[1]], rtol=1e-8, atol=1e-10)

@@ -203,6 +203,10 @@ def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g,
             gamma_T += W_T[k, j] * u[j]
             size_N += abs(W_N[k, j]) * change[j]
             size_T += abs(W_T[k, j]) * change[j]
+        kick = 0.0
+        for j in range(N_DOF):
+            kick += W_N[k, j] * dv[j]
+        size[k, 2] = abs(kick)
         gamma_A[k, 0] = gamma_N
         gamma_A[k, 1] = gamma_T
         size[k, 0] = size_N
@@ -458,12 +462,25 @@ def step_residual(directions, law, local, v_free, v, change, worst):
 
 
 @dev
-def contact_state(kind, was_closed, struck, gamma_N_A, gamma_T_E, size_T, bound, N, T, N_before):
-    """State of an active contact after a step that began with gamma_N_A and ended with gamma_T_E."""
+def closes(unloaded, gamma_N_A, kick):
+    """Whether a contact that carried no load for `unloaded` steps, and now does, has struck.
+
+    After one or two steps without load it has only if it closes faster than ten steps of the forces explain (`kick`,
+    what they do to gamma_N in one step): a lasting contact on curved ground may lose its load for a step.
+    """
+    return gamma_N_A < 0.0 and (unloaded > 2 or (unloaded > 0 and -gamma_N_A > 10.0 * kick))
+
+
+@dev
+def contact_state(kind, strikes, struck, gamma_T_E, size_T, bound, N, T, N_before):
+    """State of an active contact after a step that ended with gamma_T_E.
+
+    `strikes`: it has struck by itself; `struck`: some contact has, and an impulse that jumps makes this one part of it.
+    """
     if kind <= CLUTCH:
         if N == 0.0:
             return OPEN
-        if kind == CONTACT and ((was_closed == 0 and gamma_N_A < 0.0) or (struck and N > 5.0 * N_before)):
+        if kind == CONTACT and (strikes or (struck and N > 5.0 * N_before)):
             return IMPACT
         if size_T == 0.0 or bound == 0.0:
             return CLOSED
@@ -473,30 +490,28 @@ def contact_state(kind, was_closed, struck, gamma_N_A, gamma_T_E, size_T, bound,
 
 
 @dev
-def close_step(time, closed, directions, law, local, memory, states, events, n_events):
+def close_step(step, time, directions, law, local, memory, states, events, n_events):
     """Contact states, impacts and impulses after a step with closed contacts; (events, work, rows of the LCP)."""
     _, _, _, _, _, diagonal = directions
     mu, _, _, a = law
     active, kinds, _, size, gamma_A, gamma_E, Lambda = local
-    was_closed, N_before, total = memory
+    last_loaded, N_before, total = memory
     work = 0.0
     rows = int64(0)
     struck = False
     for k in range(N_CONTACTS):
-        if active[k] != 0 and was_closed[k] == 0 and gamma_A[k, 0] < 0.0 and Lambda[k, 0] > 0.0:
-            struck = True
+        if active[k] != 0 and Lambda[k, 0] > 0.0 and kinds[k] == CONTACT:
+            struck = struck or closes(step - last_loaded[k] - 1, gamma_A[k, 0], size[k, 2])
     for k in range(N_CONTACTS):
         if active[k] == 0:
             states[k] = OPEN
             N_before[k] = 0.0
-            was_closed[k] = 0
             continue
         N = Lambda[k, 0]
         T = Lambda[k, 1]
         bound = mu[k] * N + a[k]
-        state = contact_state(
-            kinds[k], was_closed[k], struck, gamma_A[k, 0], gamma_E[k, 1], size[k, 1], bound, N, T, N_before[k]
-        )
+        strikes = closes(step - last_loaded[k] - 1, gamma_A[k, 0], size[k, 2])
+        state = contact_state(kinds[k], strikes, struck, gamma_E[k, 1], size[k, 1], bound, N, T, N_before[k])
         states[k] = state
         rows += (1 if diagonal[k, 0] > 0.0 else 0) + (2 if diagonal[k, 1] > 0.0 else 0)
         if kinds[k] != SPRING:
@@ -514,8 +529,8 @@ def close_step(time, closed, directions, law, local, memory, states, events, n_e
         N_before[k] = N
         total[k, 0] += N
         total[k, 1] += T
-        # a contact that leaves with positive velocity will strike again, even if it is still inside
-        was_closed[k] = 1 if N > 0.0 and gamma_E[k, 0] <= 1e-10 * size[k, 0] else 0
+        if N > 0.0:
+            last_loaded[k] = step
     return n_events, work, rows
 
 
@@ -555,14 +570,14 @@ def march(
     rec_state,
     impulse_before,
     impulse_sum,
-    was_closed_,
+    last_loaded_,
     events,
     n_events,
     book,
 ):
     """Do steps first_step .. first_step + n_steps - 1; return (status, steps done, events, records).
 
-    State (q_, u_), the memory of the contacts (impulse_before, impulse_sum, was_closed_) and the book are updated in
+    State (q_, u_), the memory of the contacts (impulse_before, impulse_sum, last_loaded_) and the book are updated in
     place, so that a call with the remaining steps goes on as if there had been none in between.
     """
     q = local_array(N_DOF, float64)
@@ -582,7 +597,7 @@ def march(
     inverse = local_array((N_DOF, N_DOF), float64)
     g = local_array(N_CONTACTS, float64)
     active = local_array(N_CONTACTS, int64)
-    was_closed = local_array(N_CONTACTS, int64)
+    last_loaded = local_array(N_CONTACTS, int64)
     W_N = local_array((N_CONTACTS, N_DOF), float64)
     W_T = local_array((N_CONTACTS, N_DOF), float64)
     V_N = local_array((N_CONTACTS, N_DOF), float64)
@@ -590,7 +605,7 @@ def march(
     w_hat = local_array((N_CONTACTS, 2), float64)
     diagonal = local_array((N_CONTACTS, 3), float64)
     offset = local_array((N_CONTACTS, 2), float64)
-    size = local_array((N_CONTACTS, 2), float64)
+    size = local_array((N_CONTACTS, 3), float64)  # of gamma_N, of gamma_T; and what the forces do to gamma_N
     gamma_A = local_array((N_CONTACTS, 2), float64)
     gamma_E = local_array((N_CONTACTS, 2), float64)
     change = local_array(N_DOF, float64)
@@ -626,11 +641,11 @@ def march(
     directions = (W_N, W_T, w_hat, V_N, V_T, diagonal)
     law = (mu, eps_N, eps_T, a)
     local = (active, kinds, offset, size, gamma_A, gamma_E, Lambda)
-    memory = (was_closed, N_before, total)
+    memory = (last_loaded, N_before, total)
 
     laws(p, mu, eps_N, eps_T, threshold)
     for k in range(N_CONTACTS):
-        was_closed[k] = was_closed_[k]
+        last_loaded[k] = last_loaded_[k]
         kinds[k] = KINDS[k]
         N_before[k] = impulse_before[k]
         total[k, 0] = impulse_sum[k, 0]
@@ -715,7 +730,7 @@ def march(
         if closed > 0:
             in_contact = True
             n_events, work, rows = close_step(
-                t_E, closed, directions, law, local, memory, rec_state[records], events, n_events
+                step, t_E, directions, law, local, memory, rec_state[records], events, n_events
             )
             contact_work += work
             largest_lcp = max(largest_lcp, rows)
@@ -727,7 +742,6 @@ def march(
             for k in range(N_CONTACTS):
                 rec_state[records, k] = OPEN
                 N_before[k] = 0.0
-                was_closed[k] = 0
         countdown -= 1
         if countdown == 0:
             countdown = every
@@ -752,7 +766,7 @@ def march(
         if status == DONE and not abs(q[j]) + abs(u[j]) < math.inf:
             status = NOT_FINITE
     for k in range(N_CONTACTS):
-        was_closed_[k] = was_closed[k]
+        last_loaded_[k] = last_loaded[k]
         impulse_before[k] = N_before[k]
         impulse_sum[k, 0] = total[k, 0]
         impulse_sum[k, 1] = total[k, 1]

@@ -33,7 +33,7 @@ class Memory:
     step: int
     impulse_before: Array  # (n,) Lambda_N of the step before
     impulse_sum: Array  # (n, 2) impulses since the last record
-    was_closed: np.ndarray  # (n,) int64
+    last_loaded: np.ndarray  # (n,) int64, number of the last step with a normal impulse
     book: Array
     problem_text: str = ""
 
@@ -47,7 +47,7 @@ class Memory:
             0,
             np.zeros(contacts),
             np.zeros((contacts, 2)),
-            np.zeros(contacts, np.int64),
+            np.full(contacts, -10, np.int64),
             np.zeros(template.BOOK_SIZE),
         )
 
@@ -123,7 +123,7 @@ class Compiled:
             block.state,
             memory.impulse_before,
             memory.impulse_sum,
-            memory.was_closed,
+            memory.last_loaded,
             block.events,
             0,
             memory.book,
@@ -209,14 +209,20 @@ class Reference:
         idle = np.ones(self.system.n_contacts, dtype=bool)
         idle[problem.index] = False
         memory.impulse_before[idle] = 0.0
-        memory.was_closed[idle] = 0
         if not len(problem.index):
             return
         book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
         book[template.ITERATIONS] += report.iterations
         before, after = problem.gamma_A, problem.velocities(memory.u)
-        new = memory.was_closed[problem.index] == 0
-        struck = bool(np.any(new & (before[0] < 0.0) & (report.Lambda_N > 0.0)))
+        unloaded = memory.step - 1 - memory.last_loaded - 1  # the step just done has number memory.step - 1
+        kick = np.abs(problem.W_N @ (problem.u_free - problem.u_A))
+        strikes = [
+            bool(template.closes.py_func(unloaded[k], before[0][i], kick[i])) for i, k in enumerate(problem.index)
+        ]
+        struck = any(
+            report.Lambda_N[i] > 0.0 and self.system.contact_kinds[k] == CONTACT and strikes[i]
+            for i, k in enumerate(problem.index)
+        )
         gain, rows = 0.0, 0
         for i, k in enumerate(problem.index):
             kind = self.system.contact_kinds[k]
@@ -224,9 +230,8 @@ class Reference:
             gamma_N, gamma_T = (before[0][i], after[0][i]), (before[1][i], after[1][i])
             state[k] = template.contact_state.py_func(
                 kind,
-                memory.was_closed[k],
+                strikes[i],
                 struck,
-                gamma_N[0],
                 gamma_T[1],
                 local.size_T[i],
                 local.bound(report.Lambda_N)[i],
@@ -245,7 +250,8 @@ class Reference:
                 block.n_events += 1
             memory.impulse_before[k] = N
             memory.impulse_sum[k] += (N, T)
-            memory.was_closed[k] = int(N > 0.0 and gamma_N[1] <= 1e-10 * local.size_N[i])
+            if N > 0.0:
+                memory.last_loaded[k] = memory.step - 1
         book[template.CONTACT_WORK] += gain
         if gain > book[template.MAX_ENERGY_GAIN]:
             book[template.MAX_ENERGY_GAIN] = gain
