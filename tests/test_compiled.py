@@ -21,9 +21,7 @@ def test_relative_and_home_folders_become_absolute(monkeypatch, tmp_path):
     assert cache_folder() == Path.home() / "there"
 
 
-@pytest.mark.parametrize(
-    ("xdg", "expected"), [("/caches", "/caches/stickslip"), ("", None), ("relative/caches", None)]
-)
+@pytest.mark.parametrize(("xdg", "expected"), [("/caches", "/caches/stickslip"), ("", None), ("relative/caches", None)])
 def test_linux_follows_xdg(monkeypatch, xdg, expected):
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("STICKSLIP_CACHE", "")

@@ -19,7 +19,8 @@ def test_lcp_as_json(few, capsys):
     captured = capsys.readouterr()
     result = json.loads(captured.out)
     assert "n = 3" in captured.err  # progress
-    assert [(row["n"], row["kind"]) for row in result["groups"]] == [(n, k) for n in (3, 12) for k in bench_lcp.KINDS]
+    kinds = (*bench_lcp.KINDS, "all")
+    assert [(row["n"], row["kind"]) for row in result["groups"]] == [(n, kind) for n in (3, 12) for kind in kinds]
     for row in result["groups"]:
         ours = row["solvers"]["stickslip"]
         assert ours["wrong"] == 0 and ours["ratio"] in (None, 1.0)

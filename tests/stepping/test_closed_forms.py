@@ -363,6 +363,22 @@ def test_ball_locks_to_the_table():
     assert np.abs(phase).max() < 0.01
 
 
+def test_ball_that_rides_on_the_table_strikes_no_more():
+    """Below a omega^2 = g the ball comes to rest on the table, and restitution makes no impact of every step."""
+    scenario = library.bouncing_ball_on_table(amplitude=1e-4)  # a omega^2 = 0.36 g
+    dt = 1e-4
+    trajectory = scenario.simulate(dt=dt, t_end=2.0)
+    omega = 2 * math.pi * 30.0
+    rest = math.sqrt(2 * 0.02 / G) * (1 + 0.8) / (1 - 0.8)  # on a table that stands still
+    late = trajectory.t > 1.5 * rest
+    assert trajectory.impacts()["time"].max() < 1.5 * rest
+    assert len(trajectory.impacts()) < 60
+    assert set(trajectory.states()[late, 0]) == {"closed"}
+    # Velocities are those of the table at the midpoints, half a step behind: a omega^2 dt.
+    table = 1e-4 * omega * np.cos(omega * trajectory.t[late])
+    assert np.abs(trajectory["v"][late] - table).max() < 2 * 1e-4 * omega**2 * dt
+
+
 # -- tangential restitution ------------------------------------------------------------------------------------
 
 

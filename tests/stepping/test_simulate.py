@@ -13,6 +13,7 @@ import pytest
 import stickslip as ss
 from stickslip import library
 from stickslip.kernels.generate import compiled_module
+from stickslip.stepping import records
 from stickslip.stepping import simulate as module
 from stickslip.stepping.engines import Compiled, Reference
 from tests.stepping import systems
@@ -405,7 +406,7 @@ def test_streaming_gives_the_file_that_save_gives(tmp_path):
 
 
 def test_streaming_keeps_a_thinned_copy_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_memory_budget", lambda: 64 * 2000)
+    monkeypatch.setattr(records, "_memory_budget", lambda: 64 * 2000)
     path = tmp_path / "run.nc"
     trajectory = drop(t_end=20.0, out=path)
     on_disk = ss.load(path)

@@ -55,6 +55,7 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
     _, tail = rest.split(_END)
     if system.n_contacts > STACK_LIMIT:
         head = head.replace("local_array", "heap_array as local_array")
+        head = head.replace("import dev, ", "import rare as dev, ")  # inlined, its loops would unroll for minutes
     model = constants(system, solver, options or {}) + "\n\n" + system.source()
     stamp = f"# generated for {system.name!r}; numba {numba.__version__}, sources {sources_hash()}\n"
     return stamp + head + _BEGIN + model + _END + tail

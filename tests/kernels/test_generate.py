@@ -1,0 +1,97 @@
+"""Generated modules: what goes into them, under which name, and where they are kept."""
+
+import re
+
+import pytest
+
+import stickslip as ss
+from stickslip import library
+from stickslip.kernels import generate
+from stickslip.kernels import midpoint as template
+from stickslip.kernels.generate import SOLVER_CODES, compiled_module, module_source
+from tests.stepping import systems
+
+
+def source(system, solver="auto"):
+    return module_source(system, "midpoint", solver)
+
+
+def test_sizes_and_switches_are_written_as_constants():
+    text = source(library.woodpecker().system)
+    for line in ("N_DOF = 3", "N_CONTACTS = 3", "N_LCP = 9", "MASS_CONSTANT = True", "DIRECTIONS_CONSTANT = True"):
+        assert f"\n{line}\n" in text
+    text = source(systems.every_element().system)
+    assert "\nMASS_CONSTANT = False\n" in text
+    assert "\nKINDS = (2, 0, 0, 1, 3, 0)\n" in text  # friction, two stops, clutch, spring, contact
+
+
+@pytest.mark.parametrize("solver", SOLVER_CODES)
+def test_source_depends_on_the_solver_and_compiles(solver):
+    text = source(library.brick_on_ramp().system, solver)
+    assert f"\nSOLVER = {SOLVER_CODES[solver]}\n" in text
+    compile(text, "generated", "exec")
+
+
+def test_solver_codes_are_those_of_the_template():
+    codes = (template.GAUSS_SEIDEL, template.LEMKE, template.AUTO, template.ENUMERATE, template.NEWTON)
+    assert tuple(SOLVER_CODES[name] for name in ("gauss-seidel", "lemke", "auto", "enumerate", "newton")) == codes
+
+
+def test_large_systems_use_the_heap():
+    few, many = source(systems.row_of_blocks(3)), source(systems.row_of_blocks(7))
+    assert systems.row_of_blocks(7).n_contacts > generate.STACK_LIMIT >= systems.row_of_blocks(3).n_contacts
+    assert "heap_array as local_array" in many and "heap_array as local_array" not in few
+
+
+def test_only_the_model_of_the_template_is_replaced():
+    """The rest of the template is taken over word for word."""
+    text = source(library.bouncing_ball().system)
+    original = generate.Path(template.__file__).read_text(encoding="utf-8")
+    _, tail = text.split("# -- model: end\n")
+    assert original.endswith(tail) and "def march(" in tail
+
+
+def test_template_is_a_module_of_its_own():
+    """A point mass above a floor, as the file says."""
+    import numpy as np
+
+    M = np.array([[2.0]])
+    assert template.factor_mass.py_func(M) and M[0, 0] == 0.5
+    assert not template.factor_mass.py_func(np.array([[-1.0]]))
+    assert not template.factor_mass.py_func(np.array([[float("nan")]]))
+
+
+def test_file_names_are_plain_whatever_the_system_is_called():
+    module = compiled_module(systems.two_feet(), "midpoint", "auto")
+    assert re.fullmatch(r"stickslip_generated_block_with_two_feet_midpoint_auto_[0-9a-f]{20}", module.__name__)
+
+
+def test_functions_change_the_source():
+    def force_1(q, u, t, p):
+        return (-1.0 * q[0],)
+
+    def force_2(q, u, t, p):
+        return (-2.0 * q[0],)
+
+    one, two, again = (
+        source(ss.LagrangianSystem(mass=[[1.0]], force=force, name="s")) for force in (force_1, force_2, force_1)
+    )
+    assert one == again and one != two
+
+
+def test_source_is_written_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path))
+    path = generate._write_once("some_module", "x = 1\n")
+    stamp = path.stat().st_mtime_ns
+    assert generate._write_once("some_module", "x = 1\n") == path
+    assert path.stat().st_mtime_ns == stamp  # Numba's cache goes by it
+    assert generate._write_once("some_module", "x = 2\n").read_text() == "x = 2\n"  # a damaged file is replaced
+    assert [p.name for p in path.parent.iterdir() if p.suffix == ".tmp"] == []
+
+
+def test_a_cache_that_cannot_be_had_does_not_stop_a_run(tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("STICKSLIP_CACHE", str(blocked))
+    path = generate._write_once("some_module", "x = 1\n")
+    assert path.read_text() == "x = 1\n" and tmp_path not in path.parents
