@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stickslip.complementarity.infeasibility import proves_no_solution
-from stickslip.complementarity.random_problems import contact_lcp
+from stickslip.complementarity.random_problems import contact_lcp, random_lcp
 from stickslip.complementarity.solve import METHODS, classify_matrix, enumerate_lcp, solve_lcp
 from tests.complementarity.zoo import worst_violation
 
@@ -267,3 +267,12 @@ def test_large_matrices_say_what_is_undecided() -> None:
     c = classify_matrix(B + 10 * np.diag(np.abs(rng.standard_normal(15))))
     assert c.P is None or c.P is True
     assert c.explain()
+
+
+def test_nearly_singular_support_is_not_taken_for_a_singular_one() -> None:
+    """Two contacts whose active submatrix has a condition number of 1e12: Lemke solves it, so enumeration must."""
+    A, b = random_lcp("contact", 7, np.random.default_rng(636))
+    assert solve_lcp(A, b, "lemke").solved
+    assert solve_lcp(A, b, "enumerate").solved
+    for s in enumerate_lcp(A, b):
+        assert worst_violation(A, b, s) <= 1e-10

@@ -117,7 +117,6 @@ def test_brick_sticks_exactly_below_the_friction_angle(angle):
     np.testing.assert_allclose(trajectory.tangential_impulse[1:, 0], -G * math.sin(angle) * 1e-3, rtol=1e-12)
 
 
-@pytest.mark.xfail(reason="a contact whose tangential velocities are all zero is called closed", strict=True)
 def test_brick_on_level_ground_sticks():
     trajectory = library.brick_on_ramp(friction=0.5, angle=0.0, velocity=0.0).simulate(dt=1e-3, t_end=0.1)
     assert set(trajectory.states()[1:, 0]) == {"stick"}
@@ -431,7 +430,6 @@ def test_block_on_two_feet_rests():
     assert trajectory.certificate.max_lcp_size == 6
 
 
-@pytest.mark.xfail(reason="the kernel measures tangential velocities without those of single impulses", strict=True)
 def test_block_on_two_feet_rests_without_help():
     trajectory = feet([0.0, -1e-6, 0.0], [0.0, 0.0, 0.0], t_end=0.1)
     assert trajectory.certificate.fallbacks <= trajectory.steps  # Lemke in the kernel, and not the reference engine

@@ -21,14 +21,15 @@ from stickslip.complementarity.residuals import lcp_residual
 
 LIMIT = 20
 RANK_TOLERANCE = 1e-11  # of a submatrix scaled to entries of size 1
+LEAST_PIVOT = 1e-14  # a support that gives nothing as a singular one is tried again as a nearly singular one
 SCREEN = 1e-8  # supports are screened with this; what passes is then checked at the caller's tolerance
 MAX_POLYHEDRA = 2000  # singular supports looked at for continua
 
-EMPTY, POINT, POLYHEDRON = 0, 1, 2
+EMPTY, POINT, POLYHEDRON, RETRY = 0, 1, 2, 3
 
 
 @compiled
-def eliminate(k: int, n_columns: int, F: np.ndarray, order: np.ndarray) -> int:
+def eliminate(k: int, n_columns: int, F: np.ndarray, order: np.ndarray, tolerance: float) -> int:
     """Reduce F[:k, :n_columns] = [A_ss | rhs] to row echelon form by complete pivoting on the first k columns.
 
     Afterwards F[:rank, :rank] is the identity in the column order `order`; returns the rank.
@@ -45,7 +46,7 @@ def eliminate(k: int, n_columns: int, F: np.ndarray, order: np.ndarray) -> int:
                     best = abs(F[i, j])
                     row = i
                     col = j
-        if best <= RANK_TOLERANCE:
+        if best <= tolerance:
             return step
         for c in range(n_columns):
             F[step, c], F[row, c] = F[row, c], F[step, c]
@@ -127,7 +128,7 @@ def feasible_point(
 
 
 @compiled
-def examine_support(
+def examine_support_once(
     n: int,
     mask: int,
     D: np.ndarray,
@@ -138,8 +139,9 @@ def examine_support(
     active: np.ndarray,
     inactive: np.ndarray,
     work: tuple,
+    rank_tolerance: float,
 ) -> int:
-    """EMPTY, POINT or POLYHEDRON for the support given by the bits of `mask`; a point of it in x (scaled)."""
+    """`examine_support` with pivots below `rank_tolerance` taken for zero; RETRY where that leaves no solution."""
     k: Any = np.int64(0)  # not a literal, for which Numba would compile the callees twice
     m: Any = np.int64(0)
     for i in range(n):
@@ -153,16 +155,16 @@ def examine_support(
         for j in range(k):
             F[i, j] = D[active[i], active[j]]
         F[i, k] = -r[active[i]]
-    rank = eliminate(k, k + 1, F, order)
+    rank = eliminate(k, k + 1, F, order, rank_tolerance)
     for i in range(rank, k):
         if abs(F[i, k]) > SCREEN:
-            return EMPTY
+            return RETRY
     for i in range(k):  # active in the column order of the elimination; x serves as scratch
         x[i] = active[order[i]]
     for i in range(k):
         active[i] = int(x[i])
     if rank < k:
-        return POLYHEDRON if feasible_point(n, k, rank, D, r, F, active, inactive, x, work) else EMPTY
+        return POLYHEDRON if feasible_point(n, k, rank, D, r, F, active, inactive, x, work) else RETRY
     largest = 1.0
     for i in range(k):
         largest = max(largest, abs(F[i, k]))
@@ -183,6 +185,26 @@ def examine_support(
     for i in range(k):
         x[active[i]] = max(0.0, F[i, k])
     return POINT
+
+
+@compiled
+def examine_support(
+    n: int,
+    mask: int,
+    D: np.ndarray,
+    r: np.ndarray,
+    x: np.ndarray,
+    F: np.ndarray,
+    order: np.ndarray,
+    active: np.ndarray,
+    inactive: np.ndarray,
+    work: tuple,
+) -> int:
+    """EMPTY, POINT or POLYHEDRON for the support given by the bits of `mask`; a point of it in x (scaled)."""
+    kind = examine_support_once(n, mask, D, r, x, F, order, active, inactive, work, RANK_TOLERANCE)
+    if kind == RETRY:
+        kind = examine_support_once(n, mask, D, r, x, F, order, active, inactive, work, LEAST_PIVOT)
+    return EMPTY if kind == RETRY else kind
 
 
 @compiled(parallel=True)
