@@ -71,13 +71,13 @@ def test_tilted_slider_shows_single_corners():
 
 
 def test_number_of_impacts_does_not_grow_with_the_steps(level):
-    """The table lists every small rebound by which the stepper holds a contact; those that count stay the same."""
+    """The impacts that count stay the same, and the table holds hardly more than them."""
     fine = library.slider_crank().simulate(dt=2e-6, t_end=0.1, progress=False)
     counts = [len(distinct_impacts(run, min_speed=0.03)) for run in (level, fine)]
     assert abs(counts[0] - counts[1]) <= 2 and 30 < counts[0] < 60
     speeds = [resolved_speed(run)[0] for run in (level, fine)]
     assert speeds[0] / speeds[1] == pytest.approx(5.0, rel=0.2)
-    assert len(distinct_impacts(level)) < 100 < len(level.impacts())
+    assert len(distinct_impacts(level)) <= len(level.impacts()) < 100
 
 
 def test_resolved_speed_of_a_bouncing_ball_is_gravity_times_dt():
