@@ -1,7 +1,8 @@
 """The `compiled` decorator: Numba with a disk cache that belongs to the user and notices every edit of the package.
 
 Numba's own cache looks at the file of the function alone: change a helper in another module and the caller keeps the
-old machine code.  Here the cache is named by the content of all compiled sources together.
+old machine code.  Here the cache is named by the content of all compiled sources together; a folder inside one of
+theirs (complementarity/friction) is a group of its own, whose edits leave the machine code of the others alone.
 """
 
 from __future__ import annotations
@@ -65,10 +66,14 @@ def private_folder(*parts: str) -> Path:
 
 
 @functools.cache
-def sources_hash() -> str:
-    """Hash of everything that machine code in the cache was made from."""
+def sources_hash(group: str = "") -> str:
+    """Hash of everything that machine code in the cache was made from.
+
+    `group` is a folder inside the package whose functions may call all others but are called by none of them, such as
+    "complementarity/friction": its sources count for its own functions alone.
+    """
     digest = hashlib.sha256()
-    for name in COMPILED_SOURCES:
+    for name in (*COMPILED_SOURCES, *([group] if group else [])):
         path = PACKAGE / name
         for file in sorted(path.glob("*.py")) if path.is_dir() else [path]:
             if file.is_file():
@@ -76,18 +81,28 @@ def sources_hash() -> str:
     return digest.hexdigest()[:16]
 
 
+def source_group(file: str) -> str:
+    """The group of `sources_hash` that a source file belongs to: its folder below those of `COMPILED_SOURCES`."""
+    folder = Path(file).resolve().parent
+    if not folder.is_relative_to(PACKAGE):
+        return ""  # generated modules are named by their own hash
+    relative = folder.relative_to(PACKAGE)
+    return relative.as_posix() if len(relative.parts) > 1 and relative.parts[0] in COMPILED_SOURCES else ""
+
+
 class _PackageLocator(_CacheLocator):
     """Puts the machine code of a function into the user's cache folder, under the hash of the sources."""
 
-    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+    def __init__(self, function: Callable[..., Any], folder: Path, stamp: str) -> None:
         self._line = function.__code__.co_firstlineno
         self._folder = folder
+        self._stamp = stamp
 
     def get_cache_path(self) -> str:
         return str(self._folder)
 
     def get_source_stamp(self) -> str:
-        return sources_hash()
+        return self._stamp
 
     def get_disambiguator(self) -> str:
         return str(self._line)
@@ -96,12 +111,13 @@ class _PackageLocator(_CacheLocator):
     def from_function(cls, function: Callable[..., Any], file: str) -> _PackageLocator | None:
         try:
             module = Path(file).resolve().parent.name
-            folder = private_folder("numba", sources_hash(), module)
+            stamp = sources_hash(source_group(file))
+            folder = private_folder("numba", stamp, module)
             with tempfile.TemporaryFile(dir=folder):
                 pass
         except OSError:
             return None  # read-only home and the like: compile anew in every process
-        return cls(function, folder)
+        return cls(function, folder, stamp)
 
 
 class _PackageCacheImpl(CompileResultCacheImpl):

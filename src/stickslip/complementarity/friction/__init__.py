@@ -1,0 +1,1 @@
+"""Frictional contact problems with many contacts: one problem type, every method, one error measure."""

@@ -1,0 +1,410 @@
+"""Gauss-Seidel over contacts (Moreau, Jean): each contact solved exactly, the others held; with Anderson acceleration.
+
+The sweep g maps impulses to impulses, r* = g(r*).  Type-II Anderson over the last m sweeps, f_k = g(r_k) - r_k,
+
+    r_{k+1} = g_k - sum_j gamma_j (g_{j+1} - g_j),    gamma = argmin | f_k - sum_j gamma_j (f_{j+1} - f_j) |,
+
+projected onto the cones; a step that doubles |f| is taken back and the memory cleared.  Memory 0: plain sweeps.
+The change |f| costs nothing, so the true error is computed only when the change is small or after CHECK_EVERY sweeps.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import prange
+
+from stickslip.compiled import compiled
+from stickslip.complementarity.friction.blocks import add_product
+from stickslip.complementarity.friction.cones import relative_error
+from stickslip.complementarity.friction.one_contact import one_contact_2d, one_contact_3d
+from stickslip.complementarity.linear import lu_factor, lu_solve
+from stickslip.sets import project_cone_2d, project_cone_3d
+
+CHECK_EVERY = 50
+SERIAL_LEVEL = 64  # contacts of a level below which threads cost more than they bring
+
+
+@compiled
+def update_3d(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    diagonal: np.ndarray,
+    inverse: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+    relaxation: float,
+    i: int,
+) -> None:
+    """Solve contact i, the others held, and write its impulse."""
+    k = 3 * i
+    b0, b1, b2 = q[k], q[k + 1], q[k + 2]
+    for p in range(indptr[i], indptr[i + 1]):
+        j = 3 * indices[p]
+        if j != k and r[j] != 0.0:  # r_N = 0 means r = 0
+            b0 += data[p, 0, 0] * r[j] + data[p, 0, 1] * r[j + 1] + data[p, 0, 2] * r[j + 2]
+            b1 += data[p, 1, 0] * r[j] + data[p, 1, 1] * r[j + 1] + data[p, 1, 2] * r[j + 2]
+            b2 += data[p, 2, 0] * r[j] + data[p, 2, 1] * r[j + 1] + data[p, 2, 2] * r[j + 2]
+    n0, n1, n2 = one_contact_3d(diagonal[i], inverse[i], b0, b1, b2, mu[i], r[k + 1], r[k + 2])
+    if relaxation != 1.0:
+        n0 = r[k] + relaxation * (n0 - r[k])
+        n1 = r[k + 1] + relaxation * (n1 - r[k + 1])
+        n2 = r[k + 2] + relaxation * (n2 - r[k + 2])
+        n0, n1, n2 = project_cone_3d(n0, n1, n2, mu[i])
+    r[k], r[k + 1], r[k + 2] = n0, n1, n2
+
+
+@compiled
+def update_2d(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    diagonal: np.ndarray,
+    inverse: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+    relaxation: float,
+    i: int,
+) -> None:
+    """`update_3d` in the plane."""
+    k = 2 * i
+    b0, b1 = q[k], q[k + 1]
+    for p in range(indptr[i], indptr[i + 1]):
+        j = 2 * indices[p]
+        if j != k and r[j] != 0.0:
+            b0 += data[p, 0, 0] * r[j] + data[p, 0, 1] * r[j + 1]
+            b1 += data[p, 1, 0] * r[j] + data[p, 1, 1] * r[j + 1]
+    n0, n1 = one_contact_2d(diagonal[i], inverse[i], b0, b1, mu[i])
+    if relaxation != 1.0:
+        n0 = r[k] + relaxation * (n0 - r[k])
+        n1 = r[k + 1] + relaxation * (n1 - r[k + 1])
+        n0, n1 = project_cone_2d(n0, n1, mu[i])
+    r[k], r[k + 1] = n0, n1
+
+
+@compiled
+def sweep(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    diagonal: np.ndarray,
+    inverse: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+    relaxation: float,
+    first: int,
+    last: int,
+) -> None:
+    """One sweep over contacts first .. last - 1, in place."""
+    if data.shape[1] == 3:
+        for i in range(first, last):
+            update_3d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, i)
+    else:
+        for i in range(first, last):
+            update_2d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, i)
+
+
+@compiled
+def project_all(r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int) -> None:
+    """Project the impulses of contacts first .. last - 1 onto their cones, in place."""
+    for i in range(first, last):
+        k = dim * i
+        if dim == 3:
+            r[k], r[k + 1], r[k + 2] = project_cone_3d(r[k], r[k + 1], r[k + 2], mu[i])
+        else:
+            r[k], r[k + 1] = project_cone_2d(r[k], r[k + 1], mu[i])
+
+
+@compiled(reorder_sums=True)
+def dot(x: np.ndarray, y: np.ndarray) -> float:
+    """Scalar product, the same for every number of threads."""
+    total = 0.0
+    for k in range(x.shape[0]):
+        total += x[k] * y[k]
+    return total
+
+
+@compiled
+def error_of(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+    u: np.ndarray,
+    first: int,
+    last: int,
+) -> float:
+    """Write u = W r + q of a range of contacts and return their relative error."""
+    dim = data.shape[1]
+    for k in range(dim * first, dim * last):
+        u[k] = q[k]
+    add_product(data, indptr, indices, r, u, first, last)
+    return relative_error(u, q, r, mu, dim, first, last)
+
+
+@compiled
+def mixing(DF: np.ndarray, f: np.ndarray, gram: np.ndarray, stored: int, new: int) -> np.ndarray:
+    """gamma of the Anderson step; row and column `new` of the Gram matrix of DF are brought up to date."""
+    for j in range(stored):
+        gram[new, j] = dot(DF[new], DF[j])
+        gram[j, new] = gram[new, j]
+    A = gram[:stored, :stored].copy()
+    gamma = np.empty(stored)
+    pivot = np.empty(stored, np.int64)
+    for j in range(stored):
+        A[j, j] += 1e-10 * A[j, j] + 1e-300
+        gamma[j] = dot(DF[j], f)
+    if not (lu_factor(stored, A, pivot) > 0.0):
+        gamma[:] = 0.0
+        return gamma
+    lu_solve(stored, A, pivot, gamma)
+    return gamma
+
+
+@compiled
+def plain_sweeps(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    diagonal: np.ndarray,
+    inverse: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+    u: np.ndarray,
+    first: int,
+    last: int,
+    max_sweeps: int,
+    tol: float,
+    relaxation: float,
+    check_every: int,
+    history: np.ndarray,
+) -> tuple[int, float, int]:
+    """Sweep until the error of the range is at most tol; returns sweeps, error, and how many errors `history` holds."""
+    dim = data.shape[1]
+    a, b = dim * first, dim * last
+    before = np.empty(b - a)
+    light = tol
+    checks = 0
+    error = np.inf
+    for count in range(1, max_sweeps + 1):
+        before[:] = r[a:b]
+        sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, first, last)
+        change, size = 0.0, 0.0
+        for k in range(b - a):
+            change += (r[a + k] - before[k]) ** 2
+            size += r[a + k] ** 2
+        quiet = change <= light * light * size
+        if quiet or count % check_every == 0 or count == max_sweeps:
+            error = error_of(data, indptr, indices, q, mu, r, u, first, last)
+            if checks < history.shape[0]:
+                history[checks] = error
+                checks += 1
+            if error <= tol or (quiet and light < 1e-17):
+                return count, error, checks
+            if quiet:
+                light *= 0.3
+    return max_sweeps, error, checks
+
+
+@compiled
+def accelerated_sweeps(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    diagonal: np.ndarray,
+    inverse: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+    u: np.ndarray,
+    first: int,
+    last: int,
+    max_sweeps: int,
+    tol: float,
+    memory: int,
+    relaxation: float,
+    check_every: int,
+    history: np.ndarray,
+) -> tuple[int, float, int]:
+    """`plain_sweeps` with Anderson acceleration; r ends as the result of a sweep, inside the cones."""
+    dim = data.shape[1]
+    a, b = dim * first, dim * last
+    n = b - a
+    DF, DG = np.empty((memory, n)), np.empty((memory, n))
+    f, f_before, g_before, x = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    gram = np.zeros((memory, memory))
+    kept = 0  # sweeps since the memory was cleared
+    norm_before = np.inf
+    light = tol
+    checks = 0
+    error = np.inf
+    for count in range(1, max_sweeps + 1):
+        x[:] = r[a:b]
+        sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, first, last)
+        g = r[a:b]
+        size = 0.0
+        for k in range(n):
+            f[k] = g[k] - x[k]
+            size += g[k] * g[k]
+        norm = math.sqrt(dot(f, f))
+        quiet = norm <= light * math.sqrt(size)
+        if quiet or count % check_every == 0 or count == max_sweeps:
+            error = error_of(data, indptr, indices, q, mu, r, u, first, last)
+            if checks < history.shape[0]:
+                history[checks] = error
+                checks += 1
+            if error <= tol or count == max_sweeps or (quiet and light < 1e-17):
+                return count, error, checks
+            if quiet:
+                light *= 0.5
+        if kept > 0 and not (norm <= 2.0 * norm_before):  # take the step back, forget
+            g[:] = g_before
+            kept = 0
+            norm_before = np.inf
+            continue
+        norm_before = norm
+        if kept > 0:
+            new = (kept - 1) % memory
+            for k in range(n):
+                DF[new, k] = f[k] - f_before[k]
+                DG[new, k] = g[k] - g_before[k]
+        f_before[:] = f
+        g_before[:] = g
+        stored = min(kept, memory)
+        kept += 1
+        if stored > 0:
+            gamma = mixing(DF, f, gram, stored, (kept - 2) % memory)
+            for j in range(stored):
+                for k in range(n):
+                    g[k] -= gamma[j] * DG[j, k]
+            project_all(r, mu, dim, first, last)
+    return max_sweeps, error, checks
+
+
+@compiled
+def sweep_islands(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    diagonal: np.ndarray,
+    inverse: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+    u: np.ndarray,
+    offsets: np.ndarray,
+    max_sweeps: int,
+    tolerances: np.ndarray,
+    memory: int,
+    counts: np.ndarray,
+    errors: np.ndarray,
+) -> None:
+    """`accelerated_sweeps` on one island after the other, each to its own tolerance."""
+    no_history = np.empty(0)
+    for k in range(offsets.shape[0] - 1):
+        counts[k], errors[k], _ = accelerated_sweeps(
+            data, indptr, indices, diagonal, inverse, q, mu, r, u,
+            offsets[k], offsets[k + 1], max_sweeps, tolerances[k], memory, 1.0, CHECK_EVERY, no_history,
+        )  # fmt: skip
+
+
+@compiled
+def levels(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Contacts sorted by level, and where each level begins: a contact comes one level after its last earlier neighbour.
+
+    Contacts of one level do not touch one another, and a sweep level by level reads and writes exactly what the sweep
+    in order does: threads change nothing, bit for bit.
+    """
+    n = indptr.shape[0] - 1
+    level = np.zeros(n, np.int64)
+    deepest = 0
+    for i in range(n):
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if j < i and level[j] >= level[i]:
+                level[i] = level[j] + 1
+        # The pattern may be one-sided: a later contact that reads this one must wait as well.
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if j > i and level[j] <= level[i]:
+                level[j] = level[i] + 1
+        deepest = max(deepest, level[i])
+    begins = np.zeros(deepest + 2, np.int64)
+    for i in range(n):
+        begins[level[i] + 1] += 1
+    for k in range(deepest + 1):
+        begins[k + 1] += begins[k]
+    place = begins[:-1].copy()
+    order = np.empty(n, np.int64)
+    for i in range(n):
+        order[place[level[i]]] = i
+        place[level[i]] += 1
+    return order, begins
+
+
+@compiled
+def colours(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Contacts sorted by colour of a greedy colouring in their order: neighbours differ; in this order levels are few."""
+    n = indptr.shape[0] - 1
+    colour = np.full(n, -1, np.int64)
+    taken = np.full(n + 1, -1, np.int64)
+    most = 0
+    for i in range(n):
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if j != i and colour[j] >= 0:
+                taken[colour[j]] = i
+        c = 0
+        while taken[c] == i:
+            c += 1
+        colour[i] = c
+        most = max(most, c)
+    order = np.empty(n, np.int64)
+    w = 0
+    for c in range(most + 1):
+        for i in range(n):
+            if colour[i] == c:
+                order[w] = i
+                w += 1
+    return order
+
+
+@compiled(parallel=True)
+def sweep_levels(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    diagonal: np.ndarray,
+    inverse: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+    relaxation: float,
+    order: np.ndarray,
+    begins: np.ndarray,
+    count: int,
+) -> None:
+    """`count` sweeps over all contacts, the contacts of one level shared among threads."""
+    for _ in range(count):
+        for k in range(begins.shape[0] - 1):
+            a, b = begins[k], begins[k + 1]
+            if b - a < SERIAL_LEVEL:
+                for m in range(a, b):
+                    if data.shape[1] == 3:
+                        update_3d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m])
+                    else:
+                        update_2d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m])
+            elif data.shape[1] == 3:
+                for m in prange(a, b):
+                    update_3d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m])
+            else:
+                for m in prange(a, b):
+                    update_2d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m])

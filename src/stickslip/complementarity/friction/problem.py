@@ -1,0 +1,246 @@
+"""`FrictionProblem` and `FrictionSolution`: what goes in and what comes out of `solve_friction`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.complementarity.friction.cones import elliptic_map_square, natural_map_square
+from stickslip.complementarity.friction.contacts import Contacts, contacts_from
+from stickslip.complementarity.friction.delassus import Delassus
+from stickslip.complementarity.problems import _check_finite, _floats
+
+
+class Stage(NamedTuple):
+    """One leg of the way to a solution: method, contacts it worked on, iterations, error reached, seconds."""
+
+    method: str
+    contacts: int
+    iterations: int
+    error: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionSolution:
+    """Answer to a friction problem.
+
+    Attributes
+    ----------
+    r : impulses [N s], normal component first, contact after contact; joints last.
+    u : velocities W r + q [m/s], in the same order.
+    solved : whether `error` <= the tolerance asked for.
+    status : what happened, as a sentence.
+    error : natural map of the original problem at r, relative to max(|q|, |r|, |u|); computed anew at the end.
+    iterations : sweeps, Newton steps, pivots ..., of all stages together.
+    method : the method asked for.
+    path : the stages, in order.
+    seconds : wall-clock time [s].
+    history : error after each check, with the time [s] since the start; shape (k, 2); filled with record=True.
+    """
+
+    r: np.ndarray
+    u: np.ndarray
+    solved: bool
+    status: str
+    error: float
+    iterations: int
+    method: str
+    path: tuple[Stage, ...] = ()
+    seconds: float = 0.0
+    history: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
+
+    def __bool__(self) -> bool:
+        """True when solved."""
+        return self.solved
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionProblem:
+    """The contact problem of one time step: find impulses r and velocities u = W r + q such that for every contact
+
+        r in K = { |r_T| <= mu r_N },   u + mu |u_T| e_N in K* = { y_N >= mu |y_T| },   r perp u + mu |u_T| e_N
+
+    that is Signorini's condition in the normal direction and Coulomb's law, exact and not convexified, in the plane of
+    contact (de Saxce's form).  Components are ordered contact by contact, normal first.
+
+    Parameters
+    ----------
+    W : (m, m) [1/kg], dense, sparse (any SciPy format), or a `Delassus` object (W = H^T M^-1 H, never formed unless a
+        method needs it).  Need be neither symmetric nor regular.
+    q : (m,) velocities without impulses [m/s].
+    mu : friction coefficients >= 0: a number, one per contact (n,), or semi-axes of elliptic friction (n, 2).
+    dim : 2 or 3.
+    bilateral : number of joint rows at the end of W and q, where u = 0 and r is free; m = dim n + bilateral.
+
+    Examples
+    --------
+    >>> p = FrictionProblem([[1.0, 0.0], [0.0, 2.0]], [-1.0, 3.0], 0.5, dim=2)
+    >>> p.contacts, p.error(np.array([1.0, -0.5]))
+    (1, 0.0)
+    """
+
+    W: Any
+    q: Any
+    mu: Any
+    dim: int = 3
+    bilateral: int = 0
+
+    def __post_init__(self) -> None:
+        if self.dim not in (2, 3) or isinstance(self.dim, bool):
+            raise ValueError(f"dim must be 2 (plane) or 3 (space), got {self.dim!r}.")
+        if isinstance(self.bilateral, bool) or not isinstance(self.bilateral, int | np.integer) or self.bilateral < 0:
+            raise ValueError(f"bilateral must be the number of joint rows, an integer >= 0, got {self.bilateral!r}.")
+        W = _checked_delassus(self.W)
+        n, rest = divmod(W.shape[0] - self.bilateral, self.dim)
+        if rest or n < 0:
+            joints = f" less {self.bilateral} joint rows" if self.bilateral else ""
+            raise ValueError(
+                f"W must have {self.dim} rows per contact (dim = {self.dim}), got {W.shape[0]} rows{joints}; "
+                "is dim right?"
+            )
+        q = _floats(self.q, "q")
+        if q.shape != (W.shape[0],):
+            raise ValueError(f"q must have shape ({W.shape[0]},) to match W of shape {W.shape}, got {q.shape}.")
+        _check_finite(q, "q")
+        object.__setattr__(self, "W", W)
+        object.__setattr__(self, "q", q)
+        object.__setattr__(self, "mu", _checked_friction(self.mu, n, self.dim))
+
+    @classmethod
+    def from_dynamics(
+        cls, M: Any, H: Any, f: Any, w: Any, mu: Any, dim: int = 3, *, G: Any = None, b: Any = None
+    ) -> FrictionProblem:
+        """The problem M v = H r + G l + f, u = H^T v + w, 0 = G^T v + b, condensed but with W = H^T M^-1 H not formed.
+
+        M (f, f) mass matrix [kg], H (f, dim n) directions, f (f,) free momentum [N s], w (dim n,) [m/s]; G (f, k) and
+        b (k,) the directions and the velocities of joints.
+        """
+        directions = sp.csc_matrix(H, dtype=float)
+        offset = _floats(w, "w")
+        joints = 0
+        if G is not None:
+            joint_directions = sp.csc_matrix(G, dtype=float)
+            joints = joint_directions.shape[1]
+            if joint_directions.shape[0] != directions.shape[0]:
+                raise ValueError(
+                    f"G must have {directions.shape[0]} rows like H, got shape {joint_directions.shape}."
+                )
+            directions = sp.hstack([directions, joint_directions]).tocsc()
+            offset = np.concatenate([offset, np.zeros(joints) if b is None else _floats(b, "b")])
+        W = Delassus(M, directions)
+        momentum = _floats(f, "f")
+        if momentum.shape != (W.M.shape[0],):
+            raise ValueError(f"f must have shape ({W.M.shape[0]},) to match M, got {momentum.shape}.")
+        if offset.shape != (W.shape[0],):
+            raise ValueError(f"w (and b) must have {W.shape[0]} entries, one per column of H (and G), got {offset.shape}.")
+        return cls(W, W.H.T @ W.solve_mass(momentum) + offset, mu, dim, bilateral=joints)
+
+    @property
+    def contacts(self) -> int:
+        return len(self.mu)
+
+    @property
+    def elliptic(self) -> bool:
+        return self.mu.ndim == 2
+
+    @cached_property
+    def matrix(self) -> Any:
+        """W as an array or a CSR matrix; assembled where the problem was given without it."""
+        return self.W.assembled() if isinstance(self.W, Delassus) else self.W
+
+    @cached_property
+    def _circular(self) -> Contacts:
+        """The contacts as they are, where there are neither joints nor ellipses."""
+        return contacts_from(self.matrix, self.q, self.mu, self.dim)
+
+    def velocity(self, r: np.ndarray) -> np.ndarray:
+        """u = W r + q [m/s]."""
+        if isinstance(self.W, Delassus) and "matrix" not in self.__dict__:
+            return self.W.product(r) + self.q
+        if "_circular" in self.__dict__:
+            return self._circular.velocity(r)
+        return self.matrix @ r + self.q
+
+    def error(self, r: np.ndarray) -> float:
+        """Natural map of this problem at the impulses r, relative to max(|q|, |r|, |u|); joints count with |u|.
+
+        For elliptic friction the projection is that onto the elliptic cone, in the same Euclidean metric.
+        """
+        return self._error_at(np.ascontiguousarray(r, dtype=float), self.velocity(r))
+
+    def _error_at(self, r: np.ndarray, u: np.ndarray) -> float:
+        if self.elliptic:
+            square = elliptic_map_square(u, r, self.mu)
+        else:
+            square = natural_map_square(u, r, self.mu, self.dim, 0, self.contacts)
+        square += float(np.sum(u[self.dim * self.contacts :] ** 2))
+        size = max(np.linalg.norm(self.q), np.linalg.norm(r), np.linalg.norm(u))
+        if not (math.isfinite(square) and math.isfinite(size)):
+            return math.inf
+        return math.sqrt(square) / size if size > 0.0 else math.sqrt(square)
+
+    @cached_property
+    def contacts_alone(self) -> tuple[Contacts, Callable[[np.ndarray], np.ndarray]]:
+        """The equivalent problem of contacts with circular cones, and the map of its impulses to those of this one."""
+        if not self.bilateral and not self.elliptic:
+            return self._circular, lambda r: r
+        from stickslip.complementarity.friction.joints import eliminate_joints
+
+        n = self.dim * self.contacts
+        W, q, joint_impulses = eliminate_joints(self.matrix, self.q, n)
+        # r = S r' with S = diag(1, mu_i / mu): the ellipse becomes a circle, W' = S W S, u' = S u (E2, maximum dissipation)
+        mu, S = (_circle(self.mu)) if self.elliptic else (self.mu, np.ones(n))
+        if self.elliptic:
+            W = W * S[:, None] * S if isinstance(W, np.ndarray) else sp.diags(S) @ W @ sp.diags(S)
+        return contacts_from(W, S * q, mu, self.dim), lambda r: joint_impulses(S * r)
+
+
+def _circle(axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Radius mu = sqrt(mu_1 mu_2) per contact and the diagonal S, r = S r', that makes a circle of each ellipse."""
+    mu = np.sqrt(axes[:, 0] * axes[:, 1])
+    S = np.ones((len(axes), 3))
+    S[:, 1:] = np.divide(axes, mu[:, None], out=np.ones_like(axes), where=mu[:, None] > 0.0)
+    return mu, S.ravel()
+
+
+def _checked_delassus(W: Any) -> Any:
+    if isinstance(W, Delassus):
+        return W
+    if sp.issparse(W):
+        if W.shape[0] != W.shape[1]:
+            raise ValueError(f"W must be square, got shape {W.shape}.")
+        if W.dtype.kind not in "bifu":
+            raise ValueError(f"W must hold real numbers, got {W.dtype}.")
+        matrix = sp.csr_matrix(W, dtype=float) if W.format != "bsr" else W.astype(float)
+        if not np.all(np.isfinite(matrix.data)):
+            raise ValueError("W must be finite, got a value that is not.")
+        return matrix
+    matrix = _floats(W, "W")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"W must be square, got shape {matrix.shape}.")
+    _check_finite(matrix, "W")
+    return matrix
+
+
+def _checked_friction(mu: Any, n: int, dim: int) -> np.ndarray:
+    values = _floats(mu, "mu")
+    if values.ndim == 0:
+        values = np.full(n, float(values))
+    if values.shape != (n,) and not (dim == 3 and values.shape == (n, 2)):
+        wanted = f"({n},), one per contact" + (f", or ({n}, 2), two semi-axes per contact" if dim == 3 else "")
+        raise ValueError(f"mu must be a number or have shape {wanted}, got {values.shape}.")
+    _check_finite(values, "mu")
+    if np.any(values < 0.0):
+        where = tuple(int(i) for i in np.argwhere(values < 0.0)[0])
+        raise ValueError(f"mu must be >= 0, got {values[where]} at index {where}.")
+    if values.ndim == 2 and np.any((values == 0.0).sum(axis=1) == 1):
+        where = int(np.flatnonzero((values == 0.0).sum(axis=1) == 1)[0])
+        raise ValueError(f"mu of contact {where} must have both semi-axes positive or both 0, got {values[where]}.")
+    return values

@@ -1,0 +1,38 @@
+"""`read_friction_problem`, `write_friction_problem`: files of one-step contact problems, by their suffix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stickslip.complementarity.friction.problem import FrictionProblem
+from stickslip.io.fclib import read_fclib, write_fclib
+from stickslip.io.siconos_dat import read_dat, write_dat
+
+SUFFIXES = (".hdf5", ".h5", ".dat")
+
+
+def read_friction_problem(path: str | Path) -> FrictionProblem:
+    """Read a problem from an FCLIB `.hdf5` file or a Siconos `.dat` file.
+
+    Raises ValueError, one line, for a file that is missing or cannot be read.
+    """
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"a friction problem's file must end in {', '.join(SUFFIXES)}, got {path.name!r}.")
+    if not path.is_file():
+        raise ValueError(f"there is no file {str(path)!r}.")
+    try:
+        return read_dat(path) if path.suffix == ".dat" else read_fclib(path)
+    except OSError as problem:
+        raise ValueError(f"{path.name} cannot be read: {problem.strerror or problem}.") from problem
+
+
+def write_friction_problem(problem: FrictionProblem, path: str | Path) -> None:
+    """Write a problem as FCLIB `.hdf5` or as Siconos `.dat`, by the suffix."""
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"a friction problem's file must end in {', '.join(SUFFIXES)}, got {path.name!r}.")
+    if path.suffix == ".dat":
+        write_dat(problem, path)
+    else:
+        write_fclib(problem, path)
