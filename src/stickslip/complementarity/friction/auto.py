@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.complementarity.friction.blocks import components
 from stickslip.complementarity.friction.contacts import Contacts
-from stickslip.complementarity.friction.gauss_seidel import sweep_islands
 from stickslip.complementarity.friction.interior_point import InteriorPoint
-from stickslip.complementarity.friction.islands import island_tolerances, islands
+from stickslip.complementarity.friction.islands import island_tolerance, rows_back, rows_of, sweep_islands
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.complementarity.friction.newton import newton_iterations
 from stickslip.complementarity.friction.proximal_point import ProximalPoint
@@ -39,10 +39,10 @@ class Auto(FrictionMethod):
     default_iterations = 6  # attempts with a tighter tolerance
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        best = Best(r, contacts.error(r))
+        best = Best(r, np.inf)
         wanted, iterations = tol, 0
         for _ in range(self.limit):
-            outcome = self._attempt(contacts, best.r.copy(), wanted, progress)
+            outcome = self._attempt(contacts, best.r, wanted, progress)
             iterations += outcome.iterations
             best.offer(outcome.r, outcome.error)
             if best.error <= tol or progress.expired or wanted < 1e-15:
@@ -51,30 +51,33 @@ class Auto(FrictionMethod):
         return Outcome(best.r, best.error, iterations)
 
     def _attempt(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        sorted_, order, offsets = islands(contacts)
-        d, begin = contacts.dim, progress.seconds
-        x = r if order is None else np.ascontiguousarray(r.reshape(-1, d)[order]).ravel()
-        tolerances = island_tolerances(sorted_, offsets, tol)
-        counts, errors = np.zeros(len(tolerances), np.int64), np.zeros(len(tolerances))
-        arrays = sorted_.arrays()
-        sweep_islands(
-            *arrays, x, np.empty(len(x)), offsets, _affordable(sorted_, progress), tolerances, MEMORY, counts, errors
-        )
-        iterations = int(counts.sum())
-        progress.stage("gauss-seidel", len(contacts), int(counts.max()), float(errors.max()), begin)
-        progress.note(float(errors.max()))
-        for k in np.argsort(np.diff(offsets), kind="stable"):
-            if errors[k] <= tolerances[k]:
-                continue
-            a, b = int(offsets[k]), int(offsets[k + 1])
-            outcome = hard_island(sorted_.part(a, b), x[d * a : d * b].copy(), float(tolerances[k]), progress)
+        begin = progress.seconds
+        x, iterations, most, worst, missed = sweep_islands(
+            contacts.data, contacts.indptr, contacts.indices, contacts.q, contacts.mu, r,
+            tol, _affordable(contacts, progress), MEMORY,
+        )  # fmt: skip
+        progress.stage("gauss-seidel", len(contacts), most, worst, begin)
+        progress.note(worst)
+        if missed:
+            x, more = _hard_islands(contacts, x, tol, progress)
+            iterations += more
+        return Outcome(x, contacts.error(x), iterations)
+
+
+def _hard_islands(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> tuple[np.ndarray, int]:
+    """Go on with the islands that miss their tolerance, smallest first; impulses and iterations."""
+    order, offsets = components(contacts.indptr, contacts.indices)
+    arranged, d, iterations = contacts.permuted(order), contacts.dim, 0
+    x, q_square = rows_of(r, order, d), float(contacts.q @ contacts.q)
+    for k in np.argsort(np.diff(offsets), kind="stable"):
+        a, b = int(offsets[k]), int(offsets[k + 1])
+        tolerance = island_tolerance(arranged.q, q_square, a, b, d, tol)
+        island, part = arranged.part(a, b), x[d * a : d * b].copy()
+        if island.error(part) > tolerance:
+            outcome = hard_island(island, part, tolerance, progress)
             x[d * a : d * b] = outcome.r
             iterations += outcome.iterations
-        if order is not None:
-            back = np.empty((len(contacts), d))
-            back[order] = x.reshape(-1, d)
-            x = back.ravel()
-        return Outcome(x, contacts.error(x), iterations)
+    return rows_back(x, order, d), iterations
 
 
 def _affordable(contacts: Contacts, progress: Progress) -> int:
@@ -125,7 +128,7 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
     if n <= NEWTON_CONTACTS and not island.over:
         island.newton(r.copy(), 20, stall=6)
     if n <= INTERIOR_CONTACTS and not island.over:
-        inside = island.stage(InteriorPoint(60), island.best.r.copy())
+        inside = island.stage(InteriorPoint(60, crossover=True), island.best.r.copy())
         if not island.over and inside.error < 1e-3:
             island.newton(inside.r.copy(), 25)
     if direct and not island.over:

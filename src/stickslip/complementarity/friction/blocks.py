@@ -1,7 +1,8 @@
 """Square matrices of d x d blocks, one block row per contact: products, diagonals, permutations.
 
 Three arrays as in SciPy's BSR format: `data` (k, d, d), `indptr` (n + 1,), `indices` (k,), columns sorted, every
-diagonal block present.  Kernels that take a range `first`, `last` work on those contacts alone.
+diagonal block present.  Kernels that take a range `first`, `last` work on those contacts alone.  Entries are copied in
+loops: an assignment of slices would make Numba compile its error messages too, for seconds.
 """
 
 from __future__ import annotations
@@ -113,6 +114,14 @@ def invert_2(A: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
+def copy_block(source: np.ndarray, p: int, target: np.ndarray, w: int) -> None:
+    """target[w] = source[p]."""
+    for a in range(source.shape[1]):
+        for b in range(source.shape[2]):
+            target[w, a, b] = source[p, a, b]
+
+
+@compiled
 def diagonal_blocks(data: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The local matrices W_ii and their (regularised) inverses, each (n, d, d)."""
     n = indptr.shape[0] - 1
@@ -122,7 +131,7 @@ def diagonal_blocks(data: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -
     for i in range(n):
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] == i:
-                diagonal[i] = data[p]
+                copy_block(data, p, diagonal, i)
         if dim == 3:
             invert_3(diagonal[i], inverse[i])
         else:
@@ -137,7 +146,9 @@ def components(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.
     Inside a component the contacts keep their order.  The graph is taken as symmetric, as the pattern of W is.
     """
     n = indptr.shape[0] - 1
-    label = np.full(n, -1, np.int64)
+    label = np.empty(n, np.int64)
+    for i in range(n):
+        label[i] = -1
     stack = np.empty(n, np.int64)
     order = np.empty(n, np.int64)
     offsets = np.zeros(n + 1, np.int64)
@@ -162,7 +173,7 @@ def components(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.
         offsets[label[i] + 1] += 1
     for c in range(k):
         offsets[c + 1] += offsets[c]
-    place = offsets[:k].copy()
+    place = offsets[: k + 1].copy()
     for i in range(n):
         order[place[label[i]]] = i
         place[label[i]] += 1
@@ -185,7 +196,7 @@ def permute(
     for k in range(n):
         i = order[k]
         for p in range(indptr[i], indptr[i + 1]):
-            new_data[w] = data[p]
+            copy_block(data, p, new_data, w)
             new_indices[w] = place[indices[p]]
             w += 1
         new_indptr[k + 1] = w

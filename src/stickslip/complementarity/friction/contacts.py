@@ -71,10 +71,14 @@ class Contacts:
         add_product(self.data, self.indptr, self.indices, r, u, 0, len(self.mu))
         return u
 
+    def evaluate(self, r: np.ndarray) -> tuple[np.ndarray, float]:
+        """u = W r + q and the natural map relative to max(|q|, |r|, |u|)."""
+        u = np.empty(len(self.q))
+        return u, error_of(self.data, self.indptr, self.indices, self.q, self.mu, r, u, 0, len(self.mu))
+
     def error(self, r: np.ndarray) -> float:
         """Natural map relative to max(|q|, |r|, |u|)."""
-        u = np.empty(len(self.q))
-        return error_of(self.data, self.indptr, self.indices, self.q, self.mu, r, u, 0, len(self.mu))
+        return self.evaluate(r)[1]
 
     def part(self, first: int, last: int) -> Contacts:
         """An island that lies in one piece: contacts first .. last - 1, coupled with none of the others."""

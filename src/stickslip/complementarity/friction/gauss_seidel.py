@@ -150,22 +150,30 @@ def error_of(
 
 
 @compiled
-def mixing(DF: np.ndarray, f: np.ndarray, gram: np.ndarray, stored: int, new: int) -> np.ndarray:
+def mixing(
+    DF: np.ndarray,
+    f: np.ndarray,
+    gram: np.ndarray,
+    stored: int,
+    new: int,
+    A: np.ndarray,
+    pivot: np.ndarray,
+    gamma: np.ndarray,
+) -> None:
     """gamma of the Anderson step; row and column `new` of the Gram matrix of DF are brought up to date."""
     for j in range(stored):
         gram[new, j] = dot(DF[new], DF[j])
         gram[j, new] = gram[new, j]
-    A = gram[:stored, :stored].copy()
-    gamma = np.empty(stored)
-    pivot = np.empty(stored, np.int64)
     for j in range(stored):
+        for k in range(stored):
+            A[j, k] = gram[j, k]
         A[j, j] += 1e-10 * A[j, j] + 1e-300
         gamma[j] = dot(DF[j], f)
-    if not (lu_factor(stored, A, pivot) > 0.0):
-        gamma[:] = 0.0
-        return gamma
-    lu_solve(stored, A, pivot, gamma)
-    return gamma
+    if lu_factor(stored, A, pivot) > 0.0:
+        lu_solve(stored, A, pivot, gamma)
+    else:
+        for j in range(stored):
+            gamma[j] = 0.0
 
 
 @compiled
@@ -195,7 +203,8 @@ def plain_sweeps(
     checks = 0
     error = np.inf
     for count in range(1, max_sweeps + 1):
-        before[:] = r[a:b]
+        for k in range(b - a):
+            before[k] = r[a + k]
         sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, first, last)
         change, size = 0.0, 0.0
         for k in range(b - a):
@@ -233,21 +242,27 @@ def accelerated_sweeps(
     relaxation: float,
     check_every: int,
     history: np.ndarray,
+    work: np.ndarray,
 ) -> tuple[int, float, int]:
-    """`plain_sweeps` with Anderson acceleration; r ends as the result of a sweep, inside the cones."""
+    """`plain_sweeps` with Anderson acceleration; r ends as the result of a sweep, inside the cones.
+
+    `work` has 2 memory + 4 rows of at least as many numbers as the range.
+    """
     dim = data.shape[1]
     a, b = dim * first, dim * last
     n = b - a
-    DF, DG = np.empty((memory, n)), np.empty((memory, n))
-    f, f_before, g_before, x = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    gram = np.zeros((memory, memory))
+    DF, DG = work[:memory, :n], work[memory : 2 * memory, :n]
+    f, f_before, g_before, x = work[-4, :n], work[-3, :n], work[-2, :n], work[-1, :n]
+    gram, A = np.empty((memory, memory)), np.empty((memory, memory))
+    gamma, pivot = np.empty(memory), np.empty(memory, np.int64)
     kept = 0  # sweeps since the memory was cleared
     norm_before = np.inf
     light = tol
     checks = 0
     error = np.inf
     for count in range(1, max_sweeps + 1):
-        x[:] = r[a:b]
+        for k in range(n):
+            x[k] = r[a + k]
         sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, first, last)
         g = r[a:b]
         size = 0.0
@@ -266,7 +281,8 @@ def accelerated_sweeps(
             if quiet:
                 light *= 0.5
         if kept > 0 and not (norm <= 2.0 * norm_before):  # take the step back, forget
-            g[:] = g_before
+            for k in range(n):
+                g[k] = g_before[k]
             kept = 0
             norm_before = np.inf
             continue
@@ -276,44 +292,18 @@ def accelerated_sweeps(
             for k in range(n):
                 DF[new, k] = f[k] - f_before[k]
                 DG[new, k] = g[k] - g_before[k]
-        f_before[:] = f
-        g_before[:] = g
+        for k in range(n):
+            f_before[k] = f[k]
+            g_before[k] = g[k]
         stored = min(kept, memory)
         kept += 1
         if stored > 0:
-            gamma = mixing(DF, f, gram, stored, (kept - 2) % memory)
+            mixing(DF, f, gram, stored, (kept - 2) % memory, A, pivot, gamma)
             for j in range(stored):
                 for k in range(n):
                     g[k] -= gamma[j] * DG[j, k]
             project_all(r, mu, dim, first, last)
     return max_sweeps, error, checks
-
-
-@compiled
-def sweep_islands(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    diagonal: np.ndarray,
-    inverse: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    r: np.ndarray,
-    u: np.ndarray,
-    offsets: np.ndarray,
-    max_sweeps: int,
-    tolerances: np.ndarray,
-    memory: int,
-    counts: np.ndarray,
-    errors: np.ndarray,
-) -> None:
-    """`accelerated_sweeps` on one island after the other, each to its own tolerance."""
-    no_history = np.empty(0)
-    for k in range(offsets.shape[0] - 1):
-        counts[k], errors[k], _ = accelerated_sweeps(
-            data, indptr, indices, diagonal, inverse, q, mu, r, u,
-            offsets[k], offsets[k + 1], max_sweeps, tolerances[k], memory, 1.0, CHECK_EVERY, no_history,
-        )  # fmt: skip
 
 
 @compiled

@@ -11,21 +11,24 @@ replaced by r_T = y_T, whose only solution in L with r o y = 0 is zero, and the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as linalg
 import scipy.sparse as sp
-import scipy.sparse.linalg as sparse_linalg
 
+from stickslip.compiled import compiled
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
+from stickslip.complementarity.friction.newton import factorise, newton_iterations
 
-DENSE_LIMIT = 300
+DENSE_LIMIT = 100
 TINY = 1e-300
 REGULARISATION = 1e-2
 LEAST_CENTRING = 0.3
+CROSSOVER = (1e-3, 1e-5, 1e-7)  # errors below which Newton is tried from the iterate
 
 
 def _norm_T(x: np.ndarray) -> np.ndarray:
@@ -52,17 +55,27 @@ def nesterov_todd(r: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (root_y / root_r)[:, None, None] * H
 
 
+@compiled
 def longest_step(x: np.ndarray, dx: np.ndarray) -> float:
-    """The largest t with x + t dx in the cone; inf where there is no end."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        a = dx[:, 0] ** 2 - (dx[:, 1:] ** 2).sum(axis=1)
-        b = x[:, 0] * dx[:, 0] - (x[:, 1:] * dx[:, 1:]).sum(axis=1)
-        c = _determinant(x)
-        root = np.sqrt(b * b - a * c)  # NaN where the line never meets the boundary
-        half = np.where(b >= 0.0, -(b + root), -(b - root))
-        times = np.stack([np.where(dx[:, 0] < 0.0, -x[:, 0] / dx[:, 0], np.inf), half / a, c / half])
-    times = times[(times > 0.0)]
-    return float(times.min(initial=np.inf))
+    """The largest t with x + t dx in the cone, x inside; inf where there is no end."""
+    longest = np.inf
+    for i in range(x.shape[0]):
+        a, b, c, s = dx[i, 0] ** 2, x[i, 0] * dx[i, 0], x[i, 0], 0.0
+        for k in range(1, x.shape[1]):
+            a -= dx[i, k] ** 2
+            b -= x[i, k] * dx[i, k]
+            s += x[i, k] ** 2
+        s = math.sqrt(s)
+        c = max((x[i, 0] - s) * (x[i, 0] + s), TINY)
+        if dx[i, 0] < 0.0:
+            longest = min(longest, -x[i, 0] / dx[i, 0])
+        if b * b - a * c >= 0.0:  # roots of a t^2 + 2 b t + c
+            root = math.sqrt(b * b - a * c)
+            half = -(b + root) if b >= 0.0 else -(b - root)
+            for t in (half / a, c / half):
+                if t > 0.0:
+                    longest = min(longest, t)
+    return longest
 
 
 def _slope_of_phi(y: np.ndarray) -> np.ndarray:
@@ -79,38 +92,44 @@ def _apply(blocks: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 class _Scaled:
-    """W' and q' normalised to mean diagonal 1 and q of size 1 per contact."""
+    """W' and q' normalised to mean diagonal 1 and q of size 1 per contact; K = W' + blocks is factorised from here."""
 
     def __init__(self, contacts: Contacts) -> None:
         n, d = len(contacts), contacts.dim
         slippery = contacts.mu == 0.0
-        D = np.ones((n, d))
-        D[:, 0] = np.where(slippery, 1.0, contacts.mu)
-        keep = np.ones((n, d))
-        keep[slippery, 1:] = 0.0
-        self.D = D
-        left = sp.diags((keep / D).ravel())
-        W = left @ contacts.matrix @ left
-        self.r_unit = 1.0 / (float(W.diagonal().mean()) or 1.0)
+        self.keep = np.ones((n, d))
+        self.keep[slippery, 1:] = 0.0
+        self.D = np.ones((n, d))
+        self.D[:, 0] = np.where(slippery, 1.0, contacts.mu)
+        left = self.keep / self.D
+        row = np.repeat(np.arange(n), np.diff(contacts.indptr))
+        data = contacts.data * left[row][:, :, None] * left[contacts.indices][:, None, :]
+        self.own = np.flatnonzero(row == contacts.indices)
+        self.r_unit = 1.0 / (float(np.einsum("iaa->ia", data[self.own]).mean()) or 1.0)
         self.q_unit = float(np.linalg.norm(contacts.q)) / np.sqrt(n) or 1.0
-        self.W = (W * self.r_unit + sp.diags((1.0 - keep).ravel())).tocsr()
-        self.q = (keep * contacts.q.reshape(n, d) / D) / self.q_unit
-        self.keep = keep
+        data *= self.r_unit
+        data[self.own] += (1.0 - self.keep)[:, :, None] * np.eye(d)
+        self.data, self.shape = data, (n * d, n * d)
+        self.W = sp.bsr_matrix((data, contacts.indices, contacts.indptr), shape=self.shape).tocsr()
+        self.q = (self.keep * contacts.q.reshape(n, d) / self.D) / self.q_unit
+        # Where each entry of the blocks lands in compressed columns: the pattern is the same in every iteration.
+        numbers = np.arange(1.0, data.size + 1.0).reshape(data.shape)
+        pattern = sp.bsr_matrix((numbers, contacts.indices, contacts.indptr), shape=self.shape).tocsc()
+        self.place, self.rows, self.columns = pattern.data.astype(np.int64) - 1, pattern.indices, pattern.indptr
+        self.dense = n * d <= DENSE_LIMIT
 
     def impulses(self, r: np.ndarray) -> np.ndarray:
         return (self.keep * r / self.D * (self.q_unit * self.r_unit)).ravel()
 
-
-def _factorise(W: sp.csr_matrix, dense: np.ndarray | None, blocks: np.ndarray, delta: float) -> Callable:
-    n, d = blocks.shape[:2]
-    if dense is not None:
-        K = dense.copy()
-        K.reshape(n, d, n, d)[np.arange(n), :, np.arange(n), :] += blocks
-        K[np.diag_indices(n * d)] += delta
-        factors = linalg.lu_factor(K, check_finite=False)
-        return lambda b: linalg.lu_solve(factors, b, check_finite=False)
-    B = sp.bsr_matrix((blocks, np.arange(n), np.arange(n + 1)), shape=W.shape).tocsr()
-    return sparse_linalg.splu((W + B + delta * sp.eye(n * d, format="csr")).tocsc()).solve
+    def factorise(self, blocks: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """b -> (W' + blocks)^-1 b, the blocks on the diagonal."""
+        data = self.data.copy()
+        data[self.own] += blocks
+        K = sp.csc_matrix((data.ravel()[self.place], self.rows, self.columns), shape=self.shape)
+        if self.dense:
+            factors = linalg.lu_factor(K.toarray(), check_finite=False)
+            return lambda b: linalg.lu_solve(factors, b, check_finite=False)
+        return factorise(K)
 
 
 def _direction(
@@ -123,7 +142,12 @@ def _direction(
 
 @dataclass(frozen=True)
 class InteriorPoint(FrictionMethod):
-    """Interior point; takes no start: it begins in the middle of the cones."""
+    """Interior point; takes no start: it begins in the middle of the cones.
+
+    Attributes: crossover, whether a few Newton steps are tried whenever the error has fallen by another two digits.
+    """
+
+    crossover: bool = False
 
     name = "interior-point"
     default_iterations = 100
@@ -131,12 +155,11 @@ class InteriorPoint(FrictionMethod):
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         n, d = len(contacts), contacts.dim
         scaled = _Scaled(contacts)
-        dense = scaled.W.toarray() if n * d <= DENSE_LIMIT else None
         x = np.zeros((n, d))
         x[:, 0] = 1.0
         y = x.copy()
         best = Best(r, contacts.error(r))
-        step = 1.0
+        step, thresholds = 1.0, list(CROSSOVER) if self.crossover else []
         for k in range(self.limit):
             nu = float((x * y).sum()) / n
             residual = (scaled.W @ x.ravel()).reshape(n, d) + scaled.q - y
@@ -147,9 +170,15 @@ class InteriorPoint(FrictionMethod):
             progress.note(error)
             if error <= tol or not nu > 1e-18 or progress.expired:
                 return Outcome(best.r, best.error, k)
+            if thresholds and error < thresholds[0]:
+                thresholds = [t for t in thresholds if t < error]
+                landed = newton_iterations(contacts, candidate, tol, 8, progress, stall=3)
+                best.offer(landed.r, landed.error)
+                if landed.error <= tol:
+                    return Outcome(best.r, best.error, k + landed.iterations)
             H, Phi = nesterov_todd(x, y), _slope_of_phi(y)
             try:
-                solve = _factorise(scaled.W, dense, Phi @ H, REGULARISATION * min(1.0, nu))
+                solve = scaled.factorise(Phi @ H + REGULARISATION * min(1.0, nu) * np.eye(d))
             except (RuntimeError, linalg.LinAlgError):
                 return Outcome(best.r, best.error, k, "singular system")
             inverse = x * np.where(np.arange(d) == 0, 1.0, -1.0) / _determinant(x)[:, None]

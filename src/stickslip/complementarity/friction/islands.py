@@ -2,30 +2,102 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from stickslip.complementarity.friction.blocks import components
-from stickslip.complementarity.friction.contacts import Contacts
+import numpy as np
+from numba import int64
+
+from stickslip.compiled import compiled
+from stickslip.complementarity.friction.blocks import components, diagonal_blocks, permute
+from stickslip.complementarity.friction.cones import squares
+from stickslip.complementarity.friction.gauss_seidel import CHECK_EVERY, accelerated_sweeps, error_of, sweep
 
 LOOSEST = 1e-3
 
 
-def islands(contacts: Contacts) -> tuple[Contacts, np.ndarray | None, np.ndarray]:
-    """The contacts sorted by island, their order (None where nothing moved), and where each island begins."""
-    order, offsets = components(contacts.indptr, contacts.indices)
-    if len(offsets) == 2:
-        return contacts, None, offsets
-    return contacts.permuted(order), order, offsets
+@compiled
+def rows_of(x: np.ndarray, order: np.ndarray, dim: int) -> np.ndarray:
+    """The parts of contacts order[0], order[1], ... of x, one after the other."""
+    out = np.empty(x.shape[0])
+    for k in range(order.shape[0]):
+        for a in range(dim):
+            out[dim * k + a] = x[dim * order[k] + a]
+    return out
 
 
-def island_tolerances(contacts: Contacts, offsets: np.ndarray, tol: float) -> np.ndarray:
-    """Relative error that each island may keep so that the whole stays below `tol`.
+@compiled
+def rows_back(x: np.ndarray, order: np.ndarray, dim: int) -> np.ndarray:
+    """Undo `rows_of`."""
+    out = np.empty(x.shape[0])
+    for k in range(order.shape[0]):
+        for a in range(dim):
+            out[dim * order[k] + a] = x[dim * k + a]
+    return out
+
+
+@compiled
+def island_tolerance(q: np.ndarray, q_square: float, first: int, last: int, dim: int, tol: float) -> float:
+    """Relative error that an island may keep so that the whole stays below `tol`; q_square = |q|^2 of all contacts.
 
     An island whose q is small against that of all may be solved less exactly: its share of tol |q| by contacts.
     """
-    if len(offsets) == 2:
-        return np.array([tol])
-    whole = np.linalg.norm(contacts.q)
-    own = np.sqrt(np.add.reduceat(contacts.q**2, contacts.dim * offsets[:-1]))
-    share = 0.5 * np.sqrt(np.diff(offsets) / len(contacts))
-    return np.maximum(tol, np.minimum(LOOSEST, share * tol * whole / np.maximum(own, 1e-300)))
+    contacts = q.shape[0] // dim
+    if last - first == contacts:
+        return tol
+    own = squares(q, dim * first, dim * last)
+    share = 0.25 * (last - first) / contacts
+    return max(tol, min(LOOSEST, tol * math.sqrt(share * q_square / max(own, 1e-300))))
+
+
+@compiled
+def sweep_islands(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+    tol: float,
+    max_sweeps: int,
+    memory: int,
+) -> tuple:
+    """Sweep over one island after the other until each has reached its tolerance.
+
+    Returns the impulses, the sweeps of all islands together and the most of one, the worst error of an island, and how
+    many islands missed their tolerance.
+    """
+    n = mu.shape[0]
+    dim = data.shape[1]
+    order, offsets = components(indptr, indices)
+    count = offsets.shape[0] - 1
+    x = r.copy()
+    if count > 1:
+        data, indptr, indices = permute(data, indptr, indices, order)
+        mu, q = rows_of(mu, order, int64(1)), rows_of(q, order, dim)
+        x = rows_of(r, order, dim)
+    diagonal, inverse = diagonal_blocks(data, indptr, indices)
+    u = np.empty(dim * n)
+    largest = 0
+    for k in range(count):
+        largest = max(largest, offsets[k + 1] - offsets[k])
+    work = np.empty((2 * memory + 4, dim * largest))
+    no_history = np.empty(0)
+    q_square = squares(q, 0, dim * n)
+    total, most, missed, worst = 0, 0, 0, 0.0
+    for k in range(count):
+        a, b = offsets[k], offsets[k + 1]
+        tolerance = island_tolerance(q, q_square, a, b, dim, tol)
+        sweeps, error = 1, np.inf
+        if b - a == 1:  # a contact alone is solved exactly at once
+            sweep(data, indptr, indices, diagonal, inverse, q, mu, x, 1.0, a, b)
+            error = error_of(data, indptr, indices, q, mu, x, u, a, b)
+        if not error <= tolerance:
+            sweeps, error, _ = accelerated_sweeps(
+                data, indptr, indices, diagonal, inverse, q, mu, x, u,
+                a, b, max_sweeps, tolerance, memory, 1.0, CHECK_EVERY, no_history, work,
+            )  # fmt: skip
+        total += sweeps
+        most = max(most, sweeps)
+        worst = max(worst, error)
+        missed += not error <= tolerance
+    return (rows_back(x, order, dim) if count > 1 else x), total, most, worst, missed

@@ -29,7 +29,7 @@ from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.gauss_seidel import plain_sweeps
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
 
-DENSE_LIMIT = 200  # unknowns up to which a dense factorisation is faster
+DENSE_LIMIT = 150  # unknowns up to which a dense factorisation is faster
 WINDOW = 8
 HALVINGS = 12
 FORMULATIONS = ("alart-curnier", "fischer-burmeister")
@@ -143,8 +143,10 @@ def fischer_burmeister(
     total = 0.0
     for i in range(mu.shape[0]):
         k = dim * i
-        C[i] = 0.0
-        E[i] = 0.0
+        for a_ in range(dim):
+            for b_ in range(dim):
+                C[i, a_, b_] = 0.0
+                E[i, a_, b_] = 0.0
         if mu[i] == 0.0:
             a, b = r[k], rho[i] * u[k]
             root = math.sqrt(a * a + b * b + 2.0 * eps * eps)
@@ -282,6 +284,11 @@ def scatter(row: np.ndarray, column: np.ndarray, value: np.ndarray, out: np.ndar
             out[k, column[p]] = value[p]
 
 
+def factorise(A: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray]:
+    """b -> A^-1 b of a matrix whose pattern is symmetric, as that of every W is; RuntimeError where it is singular."""
+    return sparse_linalg.splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1).solve
+
+
 def _solve_rows(row: np.ndarray, column: np.ndarray, value: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solution of the Newton system, of whatever quality; NaN where it is singular."""
     n = len(right)
@@ -290,7 +297,7 @@ def _solve_rows(row: np.ndarray, column: np.ndarray, value: np.ndarray, right: n
         scatter(row, column, value, A)
         return linalg.lapack.dgesv(A, right, overwrite_a=1)[2]
     try:
-        return sparse_linalg.splu(sp.csr_matrix((value, column, row), shape=(n, n)).tocsc()).solve(right)
+        return factorise(sp.csr_matrix((value, column, row), shape=(n, n)).tocsc())(right)
     except RuntimeError:
         return np.full(n, np.nan)
 
@@ -390,7 +397,7 @@ def newton_iterations(
         r = r + t * dr
         short = short + 1 if t < 0.05 else 0
         if stall and short >= stall:
-            break
+            return Outcome(best.r, best.error, k + 1)
         if floor:
             factor = 0.2 if t == 1.0 else (3.0 if t < 0.2 else 1.0)
             alpha = max(floor * scale, min(alpha * factor, scale))

@@ -158,26 +158,20 @@ def slip_scan(
 
 
 @compiled
-def slip_start(
-    D: np.ndarray, q0: float, q1: float, q2: float, r1: float, r2: float
-) -> tuple[float, float]:
-    """Where to begin: along the last friction impulse, else against the sliding under the normal impulse alone."""
-    norm = math.sqrt(r1 * r1 + r2 * r2)
-    if norm > 0.0:
-        return r1 / norm, r2 / norm
-    x = q1 - q0 / D[0, 0] * D[1, 0]
-    y = q2 - q0 / D[0, 0] * D[2, 0]
+def unit(x: float, y: float) -> tuple[float, float]:
+    """(x, y) made a unit vector; (1, 0) for zero."""
     norm = math.sqrt(x * x + y * y)
-    if norm > 0.0:
-        return -x / norm, -y / norm
-    return 1.0, 0.0
+    return (x / norm, y / norm) if norm > 0.0 else (1.0, 0.0)
 
 
 @compiled
 def one_contact_3d(
     D: np.ndarray, S: np.ndarray, q0: float, q1: float, q2: float, mu: float, r1: float, r2: float
 ) -> tuple[float, float, float]:
-    """Impulse of a spatial contact; r1, r2 the friction impulse from which the search for the slip direction starts."""
+    """Impulse of a spatial contact.
+
+    r1, r2: the friction impulse along which the search for the slip begins; where it is zero, that of stick.
+    """
     if q0 >= 0.0 or D[0, 0] <= 0.0:
         return 0.0, 0.0, 0.0
     if mu == 0.0:
@@ -185,7 +179,7 @@ def one_contact_3d(
     s0, s1, s2 = stick_3d(D, S, q0, q1, q2)
     if s0 >= 0.0 and s1 * s1 + s2 * s2 <= mu * mu * s0 * s0:
         return s0, s1, s2
-    c, s = slip_start(D, q0, q1, q2, r1, r2)
+    c, s = unit(r1, r2) if r1 != 0.0 or r2 != 0.0 else unit(s1, s2)
     c, s, settled = slip_newton(D, q0, q1, q2, mu, c, s)
     if not settled:
         c, s = slip_scan(D, q0, q1, q2, mu, c, s)

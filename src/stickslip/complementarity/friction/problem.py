@@ -164,8 +164,6 @@ class FrictionProblem:
         """u = W r + q [m/s]."""
         if isinstance(self.W, Delassus) and "matrix" not in self.__dict__:
             return self.W.product(r) + self.q
-        if "_circular" in self.__dict__:
-            return self._circular.velocity(r)
         return self.matrix @ r + self.q
 
     def error(self, r: np.ndarray) -> float:
@@ -173,9 +171,13 @@ class FrictionProblem:
 
         For elliptic friction the projection is that onto the elliptic cone, in the same Euclidean metric.
         """
-        return self._error_at(np.ascontiguousarray(r, dtype=float), self.velocity(r))
+        return self.evaluate(np.ascontiguousarray(r, dtype=float))[1]
 
-    def _error_at(self, r: np.ndarray, u: np.ndarray) -> float:
+    def evaluate(self, r: np.ndarray) -> tuple[np.ndarray, float]:
+        """u = W r + q [m/s] and `error` of the impulses r."""
+        if "_circular" in self.__dict__:
+            return self._circular.evaluate(r)
+        u = self.velocity(r)
         if self.elliptic:
             square = elliptic_map_square(u, r, self.mu)
         else:
@@ -183,8 +185,8 @@ class FrictionProblem:
         square += float(np.sum(u[self.dim * self.contacts :] ** 2))
         size = max(np.linalg.norm(self.q), np.linalg.norm(r), np.linalg.norm(u))
         if not (math.isfinite(square) and math.isfinite(size)):
-            return math.inf
-        return math.sqrt(square) / size if size > 0.0 else math.sqrt(square)
+            return u, math.inf
+        return u, math.sqrt(square) / size if size > 0.0 else math.sqrt(square)
 
     @cached_property
     def contacts_alone(self) -> tuple[Contacts, Callable[[np.ndarray], np.ndarray]]:

@@ -56,8 +56,7 @@ def _solution(
     outcome: Outcome,
     progress: Progress,
 ) -> FrictionSolution:
-    u = problem.velocity(r)
-    error = problem._error_at(r, u)
+    u, error = problem.evaluate(r)
     solved = error <= tol
     how = " - ".join(dict.fromkeys(stage.method for stage in progress.stages))
     if solved:

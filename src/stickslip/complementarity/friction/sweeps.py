@@ -16,6 +16,7 @@ from stickslip.complementarity.friction.gauss_seidel import (
     plain_sweeps,
     sweep_levels,
 )
+from stickslip.complementarity.friction.islands import rows_back
 from stickslip.complementarity.friction.method import FrictionMethod, Outcome, Progress
 
 ORDERS = ("given", "coloured")
@@ -61,15 +62,14 @@ class GaussSeidel(FrictionMethod):
         outcome = self._run(
             contacts.permuted(order), r.reshape(-1, contacts.dim)[order].ravel(), tol, progress
         )
-        back = np.empty((len(contacts), contacts.dim))
-        back[order] = outcome.r.reshape(-1, contacts.dim)
-        return outcome._replace(r=back.ravel())
+        return outcome._replace(r=rows_back(outcome.r, order, contacts.dim))
 
     def _run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         if self.threads > 1:
             return self._run_threads(contacts, r, tol, progress)
         at_once = max(CHECK_EVERY, BLOCKS_AT_ONCE // max(1, len(contacts.indices)))
         u, history = np.empty(len(r)), np.empty(at_once if progress.record else 0)
+        work = np.empty((2 * self.memory + 4, len(r)))
         check_every = 1 if progress.record else CHECK_EVERY
         done, error = 0, np.inf
         while done < self.limit and not error <= tol:
@@ -77,8 +77,9 @@ class GaussSeidel(FrictionMethod):
             begin = progress.seconds
             if self.memory:
                 swept, error, checks = accelerated_sweeps(
-                    *contacts.arrays(), r, u, 0, len(contacts), count, tol, self.memory, self.relaxation, check_every, history
-                )
+                    *contacts.arrays(), r, u, 0, len(contacts), count, tol,
+                    self.memory, self.relaxation, check_every, history, work,
+                )  # fmt: skip
             else:
                 swept, error, checks = plain_sweeps(
                     *contacts.arrays(), r, u, 0, len(contacts), count, tol, self.relaxation, check_every, history
