@@ -26,7 +26,7 @@ import scipy.sparse.linalg as sparse_linalg
 from stickslip.compiled import compiled
 from stickslip.complementarity.friction.cones import relative_error
 from stickslip.complementarity.friction.contacts import Contacts
-from stickslip.complementarity.friction.gauss_seidel import plain_sweeps
+from stickslip.complementarity.friction.gauss_seidel import sweep
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
 
 DENSE_LIMIT = 150  # unknowns up to which a dense factorisation is faster
@@ -440,8 +440,6 @@ class Newton(FrictionMethod):
             raise ValueError(f"formulation must be one of {', '.join(FORMULATIONS)}, got {self.formulation!r}.")
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        if self.sweeps:
-            plain_sweeps(
-                *contacts.arrays(), r, np.empty(len(r)), 0, len(contacts), self.sweeps, tol, 1.0, self.sweeps, np.empty(0)
-            )
+        for _ in range(self.sweeps):
+            sweep(*contacts.arrays(), r, 1.0, 0, len(contacts))
         return newton_iterations(contacts, r, tol, self.limit, progress, formulation=self.formulation)

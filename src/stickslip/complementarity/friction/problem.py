@@ -198,18 +198,19 @@ class FrictionProblem:
         n = self.dim * self.contacts
         W, q, joint_impulses = eliminate_joints(self.matrix, self.q, n)
         # r = S r' with S = diag(1, mu_i / mu): the ellipse becomes a circle, W' = S W S, u' = S u (E2, maximum dissipation)
-        mu, S = (_circle(self.mu)) if self.elliptic else (self.mu, np.ones(n))
-        if self.elliptic:
-            W = W * S[:, None] * S if isinstance(W, np.ndarray) else sp.diags(S) @ W @ sp.diags(S)
-        return contacts_from(W, S * q, mu, self.dim), lambda r: joint_impulses(S * r)
+        if not self.elliptic:
+            return contacts_from(W, q, self.mu, self.dim), joint_impulses
+        S = self.stretch
+        W = W * S[:, None] * S if isinstance(W, np.ndarray) else sp.diags(S) @ W @ sp.diags(S)
+        return contacts_from(W, S * q, np.sqrt(self.mu.prod(axis=1)), self.dim), lambda r: joint_impulses(S * r)
 
-
-def _circle(axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Radius mu = sqrt(mu_1 mu_2) per contact and the diagonal S, r = S r', that makes a circle of each ellipse."""
-    mu = np.sqrt(axes[:, 0] * axes[:, 1])
-    S = np.ones((len(axes), 3))
-    S[:, 1:] = np.divide(axes, mu[:, None], out=np.ones_like(axes), where=mu[:, None] > 0.0)
-    return mu, S.ravel()
+    @property
+    def stretch(self) -> np.ndarray:
+        """The diagonal S, r = S r', that makes circles of radius mu = sqrt(mu_1 mu_2) of the ellipses, shape (3 n,)."""
+        S = np.ones((self.contacts, 3))
+        mu = np.sqrt(self.mu.prod(axis=1, keepdims=True))
+        S[:, 1:] = np.divide(self.mu, mu, out=np.ones_like(self.mu), where=mu > 0.0)
+        return S.ravel()
 
 
 def _checked_delassus(W: Any) -> Any:
