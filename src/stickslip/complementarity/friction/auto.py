@@ -1,7 +1,7 @@
 """The method "auto": cheap first, the residual watched, harder methods where it stays.
 
     islands, and on each of them accelerated Gauss-Seidel; then, for the islands that are left, smallest first:
-    Newton - interior point, and Newton from where it ended - proximal point - (large ones) interior point -
+    Newton - interior point, and Newton from where it ended - proximal point - (large ones only now) interior point -
     and until the time is up, in a new random order of the contacts each round, plain sweeps, Newton, proximal point,
     proximal point with leaps.
 
@@ -27,7 +27,9 @@ from stickslip.complementarity.friction.sweeps import GaussSeidel
 SWEEPS = 300
 MEMORY = 10
 NEWTON_CONTACTS, INTERIOR_CONTACTS = 1000, 2000
-DIRECT_UNKNOWNS = 20_000  # above, a factorisation of the whole island costs more than sweeps bring
+# Above either, a factorisation of the whole island costs more than sweeps bring.
+DIRECT_UNKNOWNS, DIRECT_ENTRIES = 20_000, 4_000_000
+ROUND_SECONDS = 3.0  # for each method of a round
 SEED = 20050131
 
 
@@ -107,9 +109,11 @@ class _Island:
         outcome = newton_iterations(contacts or self.contacts, r, self.tol, limit, self.progress, stall=stall)
         return self._take("newton", outcome, begin, contacts is None)
 
-    def stage(self, method: FrictionMethod, r: np.ndarray, contacts: Contacts | None = None) -> Outcome:
+    def stage(
+        self, method: FrictionMethod, r: np.ndarray, contacts: Contacts | None = None, seconds: float = np.inf
+    ) -> Outcome:
         begin = self.progress.seconds
-        outcome = method.run(contacts or self.contacts, r, self.tol, self.progress)
+        outcome = method.run(contacts or self.contacts, r, self.tol, self.progress.part(seconds))
         return self._take(method.name, outcome, begin, contacts is None)
 
     def _take(self, name: str, outcome: Outcome, begin: float, in_place: bool) -> Outcome:
@@ -124,22 +128,31 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
     """An island that accelerated sweeps left unsolved."""
     island = _Island(contacts, r, tol, progress)
     n = len(contacts)
-    direct = n * contacts.dim <= DIRECT_UNKNOWNS
-    if n <= NEWTON_CONTACTS and not island.over:
+    direct = n * contacts.dim <= DIRECT_UNKNOWNS and contacts.data.size <= DIRECT_ENTRIES
+    if direct and n <= NEWTON_CONTACTS and not island.over:
         island.newton(r.copy(), 20, stall=6)
-    if n <= INTERIOR_CONTACTS and not island.over:
-        inside = island.stage(InteriorPoint(60, crossover=True), island.best.r.copy())
-        if not island.over and inside.error < 1e-3:
-            island.newton(inside.r.copy(), 25)
+    if direct and n <= INTERIOR_CONTACTS:
+        _inside(island, 60)
     if direct and not island.over:
-        island.stage(ProximalPoint(30), island.best.r.copy())
-    if direct and n > INTERIOR_CONTACTS and not island.over:
-        island.stage(InteriorPoint(100), island.best.r.copy())
+        quarter = 0.25 * (progress.time_limit - progress.seconds)
+        island.stage(ProximalPoint(30), island.best.r.copy(), seconds=quarter)
+    if direct and n > INTERIOR_CONTACTS:
+        _inside(island, 100)
     if not direct and not island.over:
         island.stage(GaussSeidel(), island.best.r.copy())
     if direct:
         _reorder_and_repeat(island)
     return Outcome(island.best.r, island.best.error, island.iterations)
+
+
+def _inside(island: _Island, limit: int) -> None:
+    """Interior point with two regularisations, Newton from where the first ended."""
+    if not island.over:
+        inside = island.stage(InteriorPoint(limit, crossover=True), island.best.r.copy())
+        if not island.over and inside.error < 1e-3:
+            island.newton(inside.r.copy(), 25)
+    if not island.over:
+        island.stage(InteriorPoint(limit, crossover=True, regularisation=1e-4), island.best.r.copy())
 
 
 def _reorder_and_repeat(island: _Island) -> None:
@@ -157,7 +170,7 @@ def _reorder_and_repeat(island: _Island) -> None:
             if method is None:
                 outcome = island.newton(x, 40, contacts=shuffled)
             else:
-                outcome = island.stage(method, x.copy(), contacts=shuffled)
+                outcome = island.stage(method, x.copy(), contacts=shuffled, seconds=ROUND_SECONDS)
             x = outcome.r
             back[order] = x.reshape(-1, d)
             island.best.offer(back.ravel(), contacts.error(back.ravel()))

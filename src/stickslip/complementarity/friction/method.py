@@ -48,6 +48,11 @@ class Progress:
     def expired(self) -> bool:
         return self.seconds > self.time_limit
 
+    def part(self, seconds: float) -> Progress:
+        """The same clock and log with an earlier end: `seconds` from now."""
+        limit = min(self.time_limit, self.seconds + seconds)
+        return Progress(limit, self.record, self.begin, self.stages, self.history)
+
     def note(self, error: float) -> None:
         if self.record:
             self.history.append((self.seconds, float(error)))

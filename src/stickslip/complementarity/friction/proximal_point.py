@@ -82,9 +82,8 @@ class ProximalPoint(FrictionMethod):
                 break
             wanted = max(INNER_TOLERANCE * error, 0.3 * tol)
             inner = contacts.shifted(a * contacts.mean_diagonal, r)
-            x, reached, count, _ = newton_iterations(
-                inner, r.copy(), wanted, INNER_LIMIT, Progress(progress.time_limit - progress.seconds), floor=0.0, window=6
-            )
+            quiet = Progress(progress.time_limit, begin=progress.begin)  # errors of inner problems are not ours to log
+            x, reached, count, _ = newton_iterations(inner, r.copy(), wanted, INNER_LIMIT, quiet, floor=0.0, window=6)
             total += count
             settled, error_there = reached <= wanted, contacts.error(x)
             progress.note(error_there)
