@@ -16,6 +16,8 @@ from stickslip._version import __version__
 if TYPE_CHECKING:
     from stickslip import complementarity, library, sets
     from stickslip.analysis.painleve import painleve
+    from stickslip.complementarity.friction.problem import FrictionProblem, FrictionSolution
+    from stickslip.complementarity.friction.solve import enumerate_friction, solve_friction
     from stickslip.complementarity.planar import (
         AugmentedLagrangian,
         Auto,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     )
     from stickslip.complementarity.problems import LCPSolution
     from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
+    from stickslip.io.friction_files import read_friction_problem, write_friction_problem
     from stickslip.io.netcdf import load
     from stickslip.laws import Newton, Poisson, Stronge, Walton
     from stickslip.library.scenario import Scenario
@@ -45,6 +48,8 @@ _HOME = {
     "Contact": "stickslip.model.elements",
     "DryFriction": "stickslip.model.elements",
     "Enumerate": "stickslip.complementarity.planar",
+    "FrictionProblem": "stickslip.complementarity.friction.problem",
+    "FrictionSolution": "stickslip.complementarity.friction.problem",
     "GaussSeidel": "stickslip.complementarity.planar",
     "Impact": "stickslip.stepping.impact",
     "LCPSolution": "stickslip.complementarity.problems",
@@ -67,14 +72,18 @@ _HOME = {
     "Upr": "stickslip.sets",
     "Walton": "stickslip.laws",
     "classify_matrix": "stickslip.complementarity.solve",
+    "enumerate_friction": "stickslip.complementarity.friction.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
     "impact": "stickslip.stepping.impact",
     "link_energies": "stickslip.model.joints",
     "load": "stickslip.io.netcdf",
     "painleve": "stickslip.analysis.painleve",
+    "read_friction_problem": "stickslip.io.friction_files",
     "simulate": "stickslip.stepping.simulate",
+    "solve_friction": "stickslip.complementarity.friction.solve",
     "solve_lcp": "stickslip.complementarity.solve",
     "solve_mlcp": "stickslip.complementarity.solve",
+    "write_friction_problem": "stickslip.io.friction_files",
 }
 
 # Modules that are public as a whole: `stickslip.sets.Upr` works without a second import.
@@ -86,6 +95,8 @@ __all__ = [
     "Contact",
     "DryFriction",
     "Enumerate",
+    "FrictionProblem",
+    "FrictionSolution",
     "GaussSeidel",
     "Impact",
     "LCPSolution",
@@ -110,16 +121,20 @@ __all__ = [
     "__version__",
     "classify_matrix",
     "complementarity",
+    "enumerate_friction",
     "enumerate_lcp",
     "impact",
     "library",
     "link_energies",
     "load",
     "painleve",
+    "read_friction_problem",
     "sets",
     "simulate",
+    "solve_friction",
     "solve_lcp",
     "solve_mlcp",
+    "write_friction_problem",
 ]
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from stickslip._version import __version__
-from stickslip.cli import bench, compare_laws, demo, doctor, impact_map, listing, reproduce, run, show
+from stickslip.cli import bench, compare_laws, demo, doctor, friction, impact_map, listing, reproduce, run, show
 
 _REQUEST_WRONG = 2
 _COMPUTATION_FAILED = 1
@@ -43,6 +43,7 @@ app = typer.Typer(
 )
 for _name, _function in _COMMANDS.items():
     app.command(_name)(_function)
+app.add_typer(friction.app, name="friction")
 
 
 def _print_version(wanted: bool) -> None:

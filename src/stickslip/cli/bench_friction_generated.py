@@ -18,6 +18,7 @@ QUICK_CENSUS = {1: 5, 5: 5, 20: 5, 100: 1}
 TIME_LIMIT = 10.0  # [s] per problem
 COST_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 PYRAMID = (4, 8, 16, 32)
+PYRAMID_CONTACTS, PYRAMID_FRICTION = 10, 0.3
 SEED = 1992
 
 
@@ -124,6 +125,7 @@ def cost(sizes: tuple[int, ...], say: Callable[[str], None]) -> dict[str, Any]:
 
 def pyramid(problems: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Per number of directions: median error against the cone, natural map and difference of the velocities."""
+    from stickslip.complementarity.friction.problem import FrictionProblem
     from stickslip.complementarity.friction.pyramid import pyramid_solution
     from stickslip.complementarity.friction.solve import solve_friction
     from stickslip.complementarity.random_friction import crowded
@@ -131,7 +133,8 @@ def pyramid(problems: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
     say("pyramids")
     errors: dict[int, list[tuple[float, float]]] = {m: [] for m in PYRAMID}
     for k in range(problems):
-        problem = crowded(3, np.random.default_rng([SEED, k]), 3)
+        some = crowded(PYRAMID_CONTACTS, np.random.default_rng([SEED, k]), 3)
+        problem = FrictionProblem(some.matrix, some.q, PYRAMID_FRICTION)  # moderate: one solution
         contacts, _ = problem.contacts_alone
         exact = solve_friction(problem, tol=1e-12)
         if not exact.solved or not np.any(exact.r):
@@ -176,13 +179,17 @@ def tables(result: dict[str, Any]) -> list[Any]:
     for row in result["cost"]["rows"]:
         per_contact = 1e9 * row["sweep_s"] / row["contacts"]
         costs.add_row(
-            str(row["dim"]), str(row["contacts"]), f"{row['sweep_s']:.2e}", f"{per_contact:.0f}", f"{row['bytes'] / 1e6:.2f}"
+            str(row["dim"]),
+            str(row["contacts"]),
+            f"{row['sweep_s']:.2e}",
+            f"{per_contact:.0f}",
+            f"{row['bytes'] / 1e6:.2f}",
         )
     costs.caption = "slopes, log-log: " + ", ".join(
         f"dim {dim} time {slopes['sweep_s']:.2f}, memory {slopes['bytes']:.2f}"
         for dim, slopes in result["cost"]["slopes"].items()
     )
-    pyramids = Table(title="Pyramid against cone, three contacts in space")
+    pyramids = Table(title=f"Pyramid against cone, {PYRAMID_CONTACTS} contacts in space, friction {PYRAMID_FRICTION}")
     for name in ("directions", "problems", "natural map", "velocity / |q|"):
         pyramids.add_column(name, justify="right")
     for row in result["pyramid"]:

@@ -51,8 +51,7 @@ def _cross(arm: np.ndarray, t: np.ndarray) -> np.ndarray:
 
 def _frames(normals: np.ndarray) -> np.ndarray:
     """Orthonormal frames (n, d, d), the normal first."""
-    n, d = normals.shape
-    if d == 2:
+    if normals.shape[1] == 2:
         return np.stack([normals, np.stack([-normals[:, 1], normals[:, 0]], axis=1)], axis=1)
     helper = np.eye(3)[np.argmin(np.abs(normals), axis=1)]
     t1 = np.cross(normals, helper)
@@ -105,9 +104,7 @@ def granular(contacts: int, rng: np.random.Generator, dim: int = 3, mass_ratio: 
     normals = gap / np.linalg.norm(gap, axis=1, keepdims=True)
     points = np.where((second == GROUND)[:, None], below, 0.5 * (centres[first] + below))
     mass = mass_ratio ** rng.uniform(0.0, 1.0, len(grid)) if mass_ratio > 1.0 else rng.uniform(0.5, 2.0, len(grid))
-    return _problem(
-        centres, mass, 0.1 * mass, first, second, points, normals, _friction(len(first), rng), 1e-3, rng
-    )
+    return _problem(centres, mass, 0.1 * mass, first, second, points, normals, _friction(len(first), rng), 1e-3, rng)
 
 
 def stack(
@@ -128,9 +125,7 @@ def stack(
     normals = np.zeros((contacts, dim))
     normals[:, -1] = 1.0
     mass = mass_ratio ** (np.arange(levels) / max(1, levels - 1))
-    return _problem(
-        centres, mass, mass / 6.0, upper, upper - 1, points, normals, _friction(contacts, rng), 1e-3, rng
-    )
+    return _problem(centres, mass, mass / 6.0, upper, upper - 1, points, normals, _friction(contacts, rng), 1e-3, rng)
 
 
 def crowded(contacts: int, rng: np.random.Generator, dim: int = 3) -> FrictionProblem:
@@ -141,12 +136,12 @@ def crowded(contacts: int, rng: np.random.Generator, dim: int = 3) -> FrictionPr
     normals[:, -1] = np.abs(normals[:, -1]) + 0.3
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     centres = 3.0 * np.arange(bodies)[:, None] * np.eye(dim)[0]
-    points = centres[owner] - normals * rng.uniform(0.3, 1.0, (contacts, 1)) + 0.2 * rng.standard_normal((contacts, dim))
+    points = (
+        centres[owner] - normals * rng.uniform(0.3, 1.0, (contacts, 1)) + 0.2 * rng.standard_normal((contacts, dim))
+    )
     mass = 10.0 ** rng.uniform(-1.0, 1.0, bodies)
     ground = np.full(contacts, GROUND)
-    return _problem(
-        centres, mass, 0.2 * mass, owner, ground, points, normals, _friction(contacts, rng), 1e-1, rng
-    )
+    return _problem(centres, mass, 0.2 * mass, owner, ground, points, normals, _friction(contacts, rng), 1e-1, rng)
 
 
 def rod(contacts: int, rng: np.random.Generator, dim: int = 3) -> FrictionProblem:

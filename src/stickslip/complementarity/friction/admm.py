@@ -1,11 +1,11 @@
 """ADMM on the convex problem, its dilation term renewed in every iteration, so that the fixed point is Coulomb's law.
 
-For a given dilation s = mu |u_T| the problem is  min 1/2 r^T W r + (q + s e_N)^T r,  r in K; with a copy z of r in the cone
+For a given dilation s = mu |u_T| the problem is  min 1/2 r^T W r + (q + s e_N)^T r,  r in K; with a copy z in the cone
 
     (W + rho I) r = rho (z - l) - q - s e_N,      z = P_K(w r + (1 - w) z + l),      l <- l + w r + (1 - w) z_old - z
 
-with over-relaxation w.  A small rho converges faster where it converges at all (the renewed dilation is what limits it), so
-rho is trebled when the error stays; each change costs a factorisation.
+with over-relaxation w.  A small rho converges faster where it converges at all (the renewed dilation is what limits
+it), so rho is trebled when the error stays; each change costs a factorisation.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ADMM(FrictionMethod):
                 return Outcome(best.r, best.error, k)
             r = solve(rho * (z - lam) - contacts.q - dilation(u, contacts.mu, contacts.dim))
             mixed = OVER_RELAXATION * r + (1.0 - OVER_RELAXATION) * z
-            z_before, z = z, mixed + lam
+            z = mixed + lam
             project_all(z, contacts.mu, contacts.dim, 0, len(contacts))
             lam += mixed - z
             u, error = contacts.evaluate(z)

@@ -1,4 +1,4 @@
-"""Alternating subproblems (Panagiotopoulos): normal impulses for given friction, then friction for given normal impulses.
+"""Alternating subproblems (Panagiotopoulos): normal impulses for given friction, then friction for given normals.
 
     normal      u_N >= 0 perp r_N >= 0, r_T held: an LCP, by projected Gauss-Seidel
     tangential  -u_T in the normal cone of the disk mu r_N at r_T, r_N held: convex, contact by contact by projection

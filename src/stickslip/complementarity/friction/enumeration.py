@@ -1,8 +1,8 @@
 """Every solution of a very small problem: each contact open, stuck or slipping, all combinations.
 
-A combination leaves a linear system: r = 0 (open), u = 0 (stick), u_N = 0 and r_T = mu r_N t (slip in direction t).  In the
-plane t = +-1.  In space the angles of t are unknown: Newton on u_T x t = 0 from several angles; so a solution may be
-missed in space, but none that is returned is wrong: the natural map decides.
+A combination leaves a linear system: r = 0 (open), u = 0 (stick), u_N = 0 and r_T = mu r_N t (slip in direction t).  In
+the plane t = +-1.  In space the angles of t are unknown: Newton on u_T x t = 0 from several angles; so a solution may
+be missed in space, but none that is returned is wrong: the natural map decides.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def all_impulses(contacts: Contacts, tol: float) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class Enumerate(FrictionMethod):
-    """All combinations of open, stick and slip; the solution with the least error (see `enumerate_friction` for all)."""
+    """All combinations of open, stick and slip; the solution with the least error (`enumerate_friction` gives all)."""
 
     name = "enumerate"
     default_iterations = 1

@@ -303,7 +303,7 @@ def accelerated_sweeps(
 
 @compiled
 def levels(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Contacts sorted by level, and where each level begins: a contact comes one level after its last earlier neighbour.
+    """Contacts sorted by level, and where each level begins: a contact comes a level after its last earlier neighbour.
 
     Contacts of one level do not touch one another, and a sweep level by level reads and writes exactly what the sweep
     in order does: threads change nothing, bit for bit.
@@ -337,7 +337,7 @@ def levels(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 @compiled
 def colours(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """Contacts sorted by colour of a greedy colouring in their order: neighbours differ; in this order levels are few."""
+    """Contacts sorted by colour of a greedy colouring in their order: neighbours differ, so levels become few."""
     n = indptr.shape[0] - 1
     colour = np.full(n, -1, np.int64)
     taken = np.full(n + 1, -1, np.int64)

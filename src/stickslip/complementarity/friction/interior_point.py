@@ -1,12 +1,13 @@
-"""Interior point for the friction problem itself, which is not the optimality condition of anything (non-associated law).
+"""Interior point for the friction problem itself, which minimises nothing (a non-associated law).
 
 Scaled r' = (mu r_N, r_T), y' = (y_N / mu, y_T) both lie in the cone of Lorentz L, and the problem reads
 
     W' r' + q' = phi(y'),   phi(y) = y - |y_T| e_0,   r' in L,  y' in L,  r' o y' = 0.
 
-Newton on r' o y' = sigma nu e with the scaling of Nesterov and Todd, y' = H r': (W' + Phi H + delta I) dr = ..., Phi the
-Jacobian of phi, delta = `regularisation` min(1, nu).  Contacts without friction have no such scaling: their tangential rows are
-replaced by r_T = y_T, whose only solution in L with r o y = 0 is zero, and the normal pair is then the LCP's.
+Newton on r' o y' = sigma nu e with the scaling of Nesterov and Todd, y' = H r': (W' + Phi H + delta I) dr = ..., Phi
+the Jacobian of phi, delta = `regularisation` min(1, nu).  Contacts without friction have no such scaling: their
+tangential rows are replaced by r_T = y_T, whose only solution in L with r o y = 0 is zero, and the normal pair is then
+the LCP's.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
     u_i = H_i^T v + w_i,       r_i <- r_i + dr_i,       v <- v + M^-1 H_i dr_i
 
-A contact touches the bodies it joins and nothing else, so a sweep costs the entries of H, however many contacts a body has.
+A contact touches the bodies it joins and nothing else, so a sweep costs the entries of H, however many contacts a body
+has.
 """
 
 from __future__ import annotations

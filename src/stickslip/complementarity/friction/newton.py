@@ -7,9 +7,10 @@ Alart-Curnier: with t_N = r_N - rho_N u_N and y = r_T - rho_T u_T
 Fischer-Burmeister: x = (mu r_N, r_T) and y = (u_N / mu + |u_T|, u_T) lie in the cone of Lorentz and are orthogonal when
 x + y - (x^2 + y^2)^(1/2) = 0, squares and root in its Jordan algebra; smoothed by 2 eps^2 e under the root.
 
-Either way dF = C du + E dr with one d x d block C and E per contact, so the Newton matrix is C (W + alpha I) + E: `alpha`
-regularises the rank deficient W of a hyperstatic problem.  Contacts with C = 0 (open) drop out.  LU, never Cholesky: W
-from other programs is not symmetric.  The line search accepts what is better than the worst of the last few steps.
+Either way dF = C du + E dr with one d x d block C and E per contact, so the Newton matrix is C (W + alpha I) + E:
+`alpha` regularises the rank deficient W of a hyperstatic problem.  Contacts with C = 0 (open) drop out.  LU, never
+Cholesky: W from other programs is not symmetric.  The line search accepts what is better than the worst of the last few
+steps.
 """
 
 from __future__ import annotations
@@ -185,13 +186,10 @@ def fischer_burmeister(
             z[0] = 0.5 * (low + high)
             for a_ in range(1, dim):
                 z[a_] = 0.5 * (high - low) * (w[a_] / norm if norm > 0.0 else 0.0)
-            tangential = 0.0
             for a_ in range(dim):
                 F[k + a_] = x[a_] + y[a_] - z[a_]
                 Lx[0, a_], Lx[a_, 0], Lx[a_, a_] = x[a_], x[a_], x[0]
                 Ly[0, a_], Ly[a_, 0], Ly[a_, a_] = y[a_], y[a_], y[0]
-                if a_ > 0:
-                    tangential += z[a_] ** 2
             # inverse of the arrow matrix of z: 1/det (z_0, -z_T; -z_T, (det I + z_T z_T^T) / z_0)
             det = low * high
             Lz[0, 0] = z[0] / det
@@ -347,7 +345,7 @@ class _FischerBurmeister:
         return fischer_burmeister(u, r, c.mu, self.rho, c.dim, self.eps, self.F, self.C, self.E)
 
     def system(self, u: np.ndarray, r: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
-        size = max(np.linalg.norm(r), float(self.rho.mean()) * np.linalg.norm(u)) / math.sqrt(len(self.rho))
+        size = float(max(np.linalg.norm(r), self.rho.mean() * np.linalg.norm(u))) / math.sqrt(len(self.rho))
         self.eps = 1e-3 * min(1.0, error) * size + 1e-300
         self.value(u, r)
         return np.zeros(len(r)), -self.F

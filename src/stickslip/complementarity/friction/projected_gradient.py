@@ -4,8 +4,8 @@ For a given s = mu |u_T|, with step 1 / L and momentum beta_k,
 
     r_{k+1} = P_K(x_k - (W x_k + q + s e_N) / L),     x_{k+1} = r_{k+1} + beta_k (r_{k+1} - r_k),
 
-momentum dropped when it points uphill (O'Donoghue, Candes).  s is renewed when the convex problem is solved to a tenth of
-the true error.  Needs products with W only, so it takes problems whose W is never formed.
+momentum dropped when it points uphill (O'Donoghue, Candes).  s is renewed when the convex problem is solved to a tenth
+of the true error.  Needs products with W only, so it takes problems whose W is never formed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.complementarity.friction.admm import dilation
+from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.gauss_seidel import project_all
+from stickslip.complementarity.friction.matrix_free import MatrixFreeContacts
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
 
 POWER_STEPS = 30
@@ -23,12 +25,12 @@ INNER_LIMIT = 200
 INNER_TOLERANCE = 0.1
 
 
-def largest_eigenvalue(contacts: object, n: int) -> float:
+def largest_eigenvalue(contacts: Contacts | MatrixFreeContacts) -> float:
     """An estimate of the norm of W from above its power iterates: the last one plus a fifth."""
-    x = np.random.default_rng(0).standard_normal(n)
+    x = np.random.default_rng(0).standard_normal(len(contacts.q))
     norm = 1.0
     for _ in range(POWER_STEPS):
-        x = contacts.product(x)  # type: ignore[attr-defined]
+        x = contacts.product(x)
         norm = float(np.linalg.norm(x))
         if norm == 0.0:
             return 1.0
@@ -44,10 +46,10 @@ class ProjectedGradient(FrictionMethod):
     default_iterations = 20_000
     matrix_free = True
 
-    def run(self, contacts: object, r: np.ndarray, tol: float, progress: Progress) -> Outcome:  # type: ignore[override]
-        n, d, mu, q = len(contacts), contacts.dim, contacts.mu, contacts.q  # type: ignore[attr-defined, arg-type]
-        product, evaluate = contacts.product, contacts.evaluate  # type: ignore[attr-defined]
-        step = 1.0 / largest_eigenvalue(contacts, len(r))
+    def run(self, contacts: Contacts | MatrixFreeContacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
+        n, d, mu, q = len(contacts), contacts.dim, contacts.mu, contacts.q
+        product, evaluate = contacts.product, contacts.evaluate
+        step = 1.0 / largest_eigenvalue(contacts)
         best = Best(r.copy(), np.inf)
         done = 0
         while True:

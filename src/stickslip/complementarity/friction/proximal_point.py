@@ -2,8 +2,8 @@
 
 a falls while the inner problems are easy and rises when they are not, but never below the noise of W (from data written
 with six digits W is indefinite by some 1e-7).  With `jumps`, two successive steps in nearly the same direction are
-followed by a leap, 0.9 of the way to the first impulse that would leave its cone: what moves slowly along the null space
-of a hyperstatic W gets there at once.
+followed by a leap, 0.9 of the way to the first impulse that would leave its cone: what moves slowly along the null
+space of a hyperstatic W gets there at once.
 """
 
 from __future__ import annotations

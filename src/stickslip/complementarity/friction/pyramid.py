@@ -6,8 +6,8 @@ r_T = D beta, the columns of D unit vectors in m directions, sum beta <= mu r_N;
     (sigma) = ( D^T W_TN  D^T W_TT D  e ) ( beta   ) + ( D^T q_T )        0 <= y perp x >= 0
     ( zeta)   ( mu        -e^T        0 ) ( lambda )   ( 0       )
 
-In the plane m = 2 is exact.  In space the pyramid is inscribed in the cone; its answer is off by some 1 / m^2 and serves as
-the start of Newton on the cone itself.
+In the plane m = 2 is exact.  In space the pyramid is inscribed in the cone, and a slip picks one of its edges: the
+direction is off by up to pi / m, the answer by some 1 / m.  It serves as the start of Newton on the cone itself.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from stickslip.complementarity.friction.matrix_free import MatrixFreeContacts
 from stickslip.complementarity.friction.method import FrictionMethod, Outcome, Progress
 from stickslip.complementarity.friction.newton import Newton
 from stickslip.complementarity.friction.problem import FrictionProblem, FrictionSolution
-from stickslip.complementarity.friction.proximal_point import ProximalPoint
 from stickslip.complementarity.friction.projected_gradient import ProjectedGradient
+from stickslip.complementarity.friction.proximal_point import ProximalPoint
 from stickslip.complementarity.friction.pyramid import Lemke
 from stickslip.complementarity.friction.sweeps import GaussSeidel
 from stickslip.complementarity.problems import _check_finite, _floats, checked_tolerance
@@ -89,8 +89,8 @@ def solve_friction(
     tolerance = checked_tolerance(tol)
     start = _checked_impulses(r0, problem)
     if chosen.matrix_free and _stays_matrix_free(problem):
-        contacts = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
-        outcome = _run(chosen, contacts, start, tolerance, progress)
+        operator = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
+        outcome = _run(chosen, operator, start, tolerance, progress)
         return _solution(problem, outcome.r, tolerance, chosen, outcome, progress)
     contacts, expand = problem.contacts_alone
     wanted, start = tolerance, start[: len(contacts.q)]

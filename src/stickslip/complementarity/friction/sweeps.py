@@ -67,9 +67,7 @@ class GaussSeidel(FrictionMethod):
         if self.order == "given":
             return self._run(contacts, r, tol, progress)
         order = colours(contacts.indptr, contacts.indices)
-        outcome = self._run(
-            contacts.permuted(order), r.reshape(-1, contacts.dim)[order].ravel(), tol, progress
-        )
+        outcome = self._run(contacts.permuted(order), r.reshape(-1, contacts.dim)[order].ravel(), tol, progress)
         return outcome._replace(r=rows_back(outcome.r, order, contacts.dim))
 
     def _run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
