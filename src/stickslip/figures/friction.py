@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from stickslip.figures.style import FAINT, GREY, SERIES, look, new_figure, number, panel
 
 LINES = ("-", "--", ":", "-.")
+MOST_NAMED = 11  # curves that still get a name each
 
 
 def _styles(count: int) -> list[tuple[str, str]]:
@@ -19,22 +20,25 @@ def _styles(count: int) -> list[tuple[str, str]]:
 
 
 def convergence(histories: Mapping[str, np.ndarray], title: str, tol: float) -> Figure:
-    """Error against time, one curve per name; a history has rows (seconds, error)."""
+    """Least error so far against time, one curve per name; a history has rows (seconds, error)."""
     with look():
-        figure = new_figure(6.4, 3.8)
+        figure = new_figure(6.8, 3.8)
         ax = figure.add_subplot()
         drawn = {name: h[np.isfinite(h[:, 1]) & (h[:, 1] > 0.0)] for name, h in histories.items()}
+        several = len(drawn) > MOST_NAMED
         for (name, history), (colour, line) in zip(drawn.items(), _styles(len(drawn)), strict=True):
             if len(history):
                 mark = "o" if len(history) < 60 else None
-                ax.plot(1e3 * history[:, 0], history[:, 1], line, color=colour, label=name, marker=mark, markersize=2.5)
+                least = np.minimum.accumulate(history[:, 1])
+                look_of = {"color": SERIES[0], "alpha": 0.6} if several else {"color": colour, "linestyle": line}
+                ax.plot(1e3 * history[:, 0], least, label=name, marker=mark, markersize=2.5, **look_of)
         ax.axhline(tol, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)))
         ax.annotate(f"tolerance {number(tol)}", (1.0, tol), xycoords=("axes fraction", "data"), ha="right", va="bottom",
                     fontsize=7, color=GREY)  # fmt: skip
         ax.set_yscale("log")
         ax.set_xscale("log")
-        panel(ax, title, "time [ms]", "error (natural map, relative)")
-        if len(histories) > 1:
+        panel(ax, title, "time [ms]", "least error so far (natural map)")
+        if 1 < len(histories) <= MOST_NAMED:
             ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return figure
 

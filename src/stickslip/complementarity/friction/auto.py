@@ -11,6 +11,7 @@ add up to it are solved again, more exactly.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.interior_point import InteriorPoint
 from stickslip.complementarity.friction.islands import island_tolerance, rows_back, rows_of, sweep_islands
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
-from stickslip.complementarity.friction.newton import newton_iterations
+from stickslip.complementarity.friction.newton import compile_newton, newton_iterations
 from stickslip.complementarity.friction.proximal_point import ProximalPoint
 from stickslip.complementarity.friction.sweeps import GaussSeidel
 
@@ -59,7 +60,8 @@ class Auto(FrictionMethod):
             tol, _affordable(contacts, progress), MEMORY,
         )  # fmt: skip
         progress.stage("gauss-seidel", len(contacts), most, worst, begin)
-        progress.note(worst)
+        if progress.record:
+            progress.note(contacts.error(x))
         if missed:
             x, more = _hard_islands(contacts, x, tol, progress)
             iterations += more
@@ -70,14 +72,20 @@ def _hard_islands(contacts: Contacts, r: np.ndarray, tol: float, progress: Progr
     """Go on with the islands that miss their tolerance, smallest first; impulses and iterations."""
     order, offsets = components(contacts.indptr, contacts.indices)
     arranged, d, iterations = contacts.permuted(order), contacts.dim, 0
+    begin = time.perf_counter()
+    compile_newton()
+    progress.leave_out(time.perf_counter() - begin)
+    whole = len(offsets) == 2
     x, q_square = rows_of(r, order, d), float(contacts.q @ contacts.q)
     for k in np.argsort(np.diff(offsets), kind="stable"):
         a, b = int(offsets[k]), int(offsets[k + 1])
         tolerance = island_tolerance(arranged.q, q_square, a, b, d, tol)
         island, part = arranged.part(a, b), x[d * a : d * b].copy()
         if island.error(part) > tolerance:
-            outcome = hard_island(island, part, tolerance, progress)
+            outcome = hard_island(island, part, tolerance, progress if whole else progress.silent())
             x[d * a : d * b] = outcome.r
+            if progress.record:
+                progress.note(arranged.error(x))
             iterations += outcome.iterations
     return rows_back(x, order, d), iterations
 

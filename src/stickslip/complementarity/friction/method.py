@@ -53,6 +53,14 @@ class Progress:
         limit = min(self.time_limit, self.seconds + seconds)
         return Progress(limit, self.record, self.begin, self.stages, self.history)
 
+    def leave_out(self, seconds: float) -> None:
+        """Do not count time that machine code took to compile or load: it is spent once."""
+        self.begin += seconds
+
+    def silent(self) -> Progress:
+        """The same clock and stages; errors of part of a problem are not noted."""
+        return Progress(self.time_limit, False, self.begin, self.stages)
+
     def note(self, error: float) -> None:
         if self.record:
             self.history.append((self.seconds, float(error)))

@@ -15,6 +15,7 @@ steps.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ import scipy.sparse.linalg as sparse_linalg
 
 from stickslip.compiled import compiled
 from stickslip.complementarity.friction.cones import relative_error
-from stickslip.complementarity.friction.contacts import Contacts
+from stickslip.complementarity.friction.contacts import Contacts, contacts_from
 from stickslip.complementarity.friction.gauss_seidel import sweep
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
 
@@ -401,6 +402,13 @@ def newton_iterations(
             alpha = max(floor * scale, min(alpha * factor, scale))
     best.offer(r, contacts.error(r))
     return Outcome(best.r, best.error, max_iterations)
+
+
+@functools.cache
+def compile_newton() -> None:
+    """Have the kernels compiled or loaded, once; what that takes is nothing a clock should count."""
+    contacts = contacts_from(np.eye(2), np.array([-1.0, 0.3]), np.array([0.1]), 2)
+    newton_iterations(contacts, np.array([0.5, 0.0]), -1.0, 1, Progress())
 
 
 def _step_length(

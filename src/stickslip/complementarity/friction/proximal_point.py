@@ -82,8 +82,9 @@ class ProximalPoint(FrictionMethod):
                 break
             wanted = max(INNER_TOLERANCE * error, 0.3 * tol)
             inner = contacts.shifted(a * contacts.mean_diagonal, r)
-            quiet = Progress(progress.time_limit, begin=progress.begin)  # errors of inner problems are not ours to log
-            x, reached, count, _ = newton_iterations(inner, r.copy(), wanted, INNER_LIMIT, quiet, floor=0.0, window=6)
+            x, reached, count, _ = newton_iterations(
+                inner, r.copy(), wanted, INNER_LIMIT, progress.silent(), floor=0.0, window=6
+            )
             total += count
             settled, error_there = reached <= wanted, contacts.error(x)
             progress.note(error_there)
