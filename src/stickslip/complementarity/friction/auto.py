@@ -21,15 +21,14 @@ from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.interior_point import InteriorPoint
 from stickslip.complementarity.friction.islands import island_tolerance, rows_back, rows_of, sweep_islands
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
-from stickslip.complementarity.friction.newton import compile_newton, newton_iterations
+from stickslip.complementarity.friction.newton import better_dense, compile_newton, newton_iterations
 from stickslip.complementarity.friction.proximal_point import ProximalPoint
 from stickslip.complementarity.friction.sweeps import GaussSeidel
 
 SWEEPS = 300
 MEMORY = 10
 NEWTON_CONTACTS, INTERIOR_CONTACTS = 1000, 2000
-# Above either, a factorisation of the whole island costs more than sweeps bring.
-DIRECT_UNKNOWNS, DIRECT_ENTRIES = 20_000, 4_000_000
+DIRECT_UNKNOWNS, DIRECT_ENTRIES = 30_000, 6_000_000  # of a sparse matrix that is still worth a factorisation
 ROUND_SECONDS = 3.0  # for each method of a round
 SEED = 20050131
 
@@ -136,7 +135,8 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
     """An island that accelerated sweeps left unsolved."""
     island = _Island(contacts, r, tol, progress)
     n = len(contacts)
-    direct = n * contacts.dim <= DIRECT_UNKNOWNS and contacts.data.size <= DIRECT_ENTRIES
+    unknowns, entries = len(contacts.q), contacts.data.size
+    direct = better_dense(unknowns, entries) or (unknowns <= DIRECT_UNKNOWNS and entries <= DIRECT_ENTRIES)
     if direct and n <= NEWTON_CONTACTS and not island.over:
         island.newton(r.copy(), 20, stall=6)
     if direct and n <= INTERIOR_CONTACTS:

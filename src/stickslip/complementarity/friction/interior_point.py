@@ -23,9 +23,8 @@ import scipy.sparse as sp
 from stickslip.compiled import compiled
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
-from stickslip.complementarity.friction.newton import factorise, newton_iterations
+from stickslip.complementarity.friction.newton import better_dense, factorise, newton_iterations
 
-DENSE_LIMIT = 100
 TINY = 1e-300
 LEAST_CENTRING = 0.3
 CROSSOVER = (1e-3, 1e-5, 1e-7)  # errors below which Newton is tried from the iterate
@@ -116,7 +115,7 @@ class _Scaled:
         numbers = np.arange(1.0, data.size + 1.0).reshape(data.shape)
         pattern = sp.bsr_matrix((numbers, contacts.indices, contacts.indptr), shape=self.shape).tocsc()
         self.place, self.rows, self.columns = pattern.data.astype(np.int64) - 1, pattern.indices, pattern.indptr
-        self.dense = n * d <= DENSE_LIMIT
+        self.dense = better_dense(n * d, data.size)
 
     def impulses(self, r: np.ndarray) -> np.ndarray:
         return (self.keep * r / self.D * (self.q_unit * self.r_unit)).ravel()

@@ -32,6 +32,7 @@ from stickslip.complementarity.friction.gauss_seidel import sweep
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
 
 DENSE_LIMIT = 150  # unknowns up to which a dense factorisation is faster
+LARGEST_DENSE, DENSE_SHARE = 6_000, 0.2  # and where it is, because a fifth of the entries are there
 WINDOW = 8
 HALVINGS = 12
 FORMULATIONS = ("alart-curnier", "fischer-burmeister")
@@ -283,6 +284,11 @@ def scatter(row: np.ndarray, column: np.ndarray, value: np.ndarray, out: np.ndar
             out[k, column[p]] = value[p]
 
 
+def better_dense(n: int, entries: int) -> bool:
+    """Whether n equations with so many entries are solved faster as a dense matrix."""
+    return n <= DENSE_LIMIT or (n <= LARGEST_DENSE and entries > DENSE_SHARE * n * n)
+
+
 def factorise(A: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray]:
     """b -> A^-1 b of a matrix whose pattern is symmetric, as that of every W is; RuntimeError where it is singular."""
     return sparse_linalg.splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1).solve
@@ -291,7 +297,7 @@ def factorise(A: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray]:
 def _solve_rows(row: np.ndarray, column: np.ndarray, value: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solution of the Newton system, of whatever quality; NaN where it is singular."""
     n = len(right)
-    if n <= DENSE_LIMIT:
+    if better_dense(n, len(value)):
         A = np.zeros((n, n))
         scatter(row, column, value, A)
         return linalg.lapack.dgesv(A, right, overwrite_a=1)[2]
