@@ -1,9 +1,9 @@
 """The method "auto": cheap first, the residual watched, harder methods where it stays.
 
     islands, and on each of them accelerated Gauss-Seidel; then, for the islands that are left, smallest first:
-    Newton - interior point, and Newton from where it ended - proximal point - (large ones only now) interior point -
-    and until the time is up, in a new random order of the contacts each round, plain sweeps, Newton, proximal point,
-    proximal point with leaps.
+    Newton - interior point, and Newton from where it ended - proximal point, then with leaps - (large islands only
+    now) interior point - and until the time is up, in a new random order of the contacts each round, plain sweeps,
+    Newton, proximal point, proximal point with leaps.
 
 The error of the whole, original problem is computed at the end; islands that were solved to their tolerance and do not
 add up to it are solved again, more exactly.
@@ -54,17 +54,16 @@ class Auto(FrictionMethod):
 
     def _attempt(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         begin = progress.seconds
-        x, iterations, most, worst, missed = sweep_islands(
+        x, iterations, most, worst, missed, error = sweep_islands(
             contacts.data, contacts.indptr, contacts.indices, contacts.q, contacts.mu, r,
             tol, _affordable(contacts, progress), MEMORY,
         )  # fmt: skip
         progress.stage("gauss-seidel", len(contacts), most, worst, begin)
-        if progress.record:
-            progress.note(contacts.error(x))
+        progress.note(error)
         if missed:
             x, more = _hard_islands(contacts, x, tol, progress)
-            iterations += more
-        return Outcome(x, contacts.error(x), iterations)
+            iterations, error = iterations + more, contacts.error(x)
+        return Outcome(x, error, iterations)
 
 
 def _hard_islands(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> tuple[np.ndarray, int]:
@@ -144,6 +143,9 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
     if direct and not island.over:
         quarter = 0.25 * (progress.time_limit - progress.seconds)
         island.stage(ProximalPoint(30), island.best.r.copy(), seconds=quarter)
+    if direct and not island.over:
+        quarter = 0.25 * (progress.time_limit - progress.seconds)
+        island.stage(ProximalPoint(300, start=1e-3, floor=1e-10, jumps=True), island.best.r.copy(), seconds=quarter)
     if direct and n > INTERIOR_CONTACTS:
         _inside(island, 100)
     if not direct and not island.over:

@@ -269,15 +269,16 @@ def accelerated_sweeps(
     check_every: int,
     history: np.ndarray,
     work: np.ndarray,
+    anderson: tuple,
 ) -> tuple[int, float, int]:
     """Sweep a range of contacts until its error is at most tol, accelerated unless memory is 0.
 
     Returns sweeps, error, and how many errors `history` holds.  r ends as the result of a sweep, inside the cones.
-    `work` has 2 memory + 4 rows of at least as many numbers as the range.
+    `work` has 2 memory + 4 rows of at least as many numbers as the range; `anderson` is an `anderson_state`.
     """
     dim = data.shape[1]
     a, n = dim * first, dim * (last - first)
-    anderson = anderson_state(memory)
+    anderson[4][0], anderson[4][1] = 0.0, np.inf  # no memory of another range
     light = tol
     checks = 0
     error = np.inf

@@ -74,7 +74,7 @@ class GaussSeidel(FrictionMethod):
         at_once = max(CHECK_EVERY, BLOCKS_AT_ONCE // max(1, len(contacts.indices)))
         u, history = np.empty(len(r)), np.empty(at_once if progress.record else 0)
         work = np.empty((2 * self.memory + 4, len(r)))
-        check_every = 1 if progress.record else CHECK_EVERY
+        check_every, anderson = 1 if progress.record else CHECK_EVERY, anderson_state(self.memory)
         advance = accelerated_sweeps if self.threads == 1 else _Threads(contacts, self.threads)
         done, error = 0, np.inf
         while done < self.limit and not error <= tol:
@@ -82,7 +82,7 @@ class GaussSeidel(FrictionMethod):
             begin = progress.seconds
             swept, error, checks = advance(
                 *contacts.arrays(), r, u, 0, len(contacts), count, tol,
-                self.memory, self.relaxation, check_every, history, work,
+                self.memory, self.relaxation, check_every, history, work, anderson,
             )  # fmt: skip
             done += swept
             _note_history(progress, history[:checks], begin)
@@ -109,10 +109,11 @@ class _Threads:
     def _sweep(
         self, data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, diagonal: np.ndarray, inverse: np.ndarray,
         q: np.ndarray, mu: np.ndarray, r: np.ndarray, u: np.ndarray, first: int, last: int, max_sweeps: int, tol: float,
-        memory: int, relaxation: float, check_every: int, history: np.ndarray, work: np.ndarray,
+        memory: int, relaxation: float, check_every: int, history: np.ndarray, work: np.ndarray, anderson: tuple,
     ) -> tuple[int, float, int]:  # fmt: skip
         arrays = (data, indptr, indices, diagonal, inverse, q, mu)
-        anderson, light, checks, error = anderson_state(memory), tol, 0, np.inf
+        anderson[4][:] = 0.0, np.inf
+        light, checks, error = tol, 0, np.inf
         for count in range(1, max_sweeps + 1):
             work[-1] = r
             sweep_levels(*arrays, r, relaxation, self.order, self.begins)
