@@ -80,7 +80,7 @@ def independent_error(problem: Any, r: np.ndarray) -> float:
     x = R - u
     x[:, 0] -= mu * np.linalg.norm(u[:, 1:], axis=1)
     t = np.linalg.norm(x[:, 1:], axis=1)
-    inside = t <= mu * x[:, 0]
+    inside = (x[:, 0] >= 0.0) & (t <= mu * x[:, 0])
     below = mu * t <= -x[:, 0]
     normal = (x[:, 0] + mu * t) / (1.0 + mu**2)
     P = np.zeros_like(x)

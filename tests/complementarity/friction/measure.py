@@ -8,7 +8,7 @@ from stickslip.complementarity.friction.problem import FrictionProblem
 def project(x, mu):
     """Nearest point of the cone |x_T| <= mu x_N, written from its three cases."""
     t = np.linalg.norm(x[1:])
-    if t <= mu * x[0]:
+    if x[0] >= 0.0 and t <= mu * x[0]:
         return x.copy()
     if mu * t <= -x[0]:
         return np.zeros_like(x)

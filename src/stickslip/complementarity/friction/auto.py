@@ -91,7 +91,7 @@ def _hard_islands(contacts: Contacts, r: np.ndarray, tol: float, progress: Progr
 def _affordable(contacts: Contacts, progress: Progress) -> int:
     """Sweeps of the first stage: what a fifth of the time pays for, at 50 ns a block, but not more than SWEEPS."""
     seconds = 0.2 * (progress.time_limit - progress.seconds)
-    return int(min(SWEEPS, max(10.0, seconds / (5e-8 * len(contacts.indices) + 1e-12))))
+    return int(min(SWEEPS, max(2.0, seconds / (5e-8 * len(contacts.indices) + 1e-12))))
 
 
 class _Island:

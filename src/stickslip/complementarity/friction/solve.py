@@ -42,6 +42,8 @@ METHODS: dict[str, type[FrictionMethod]] = {
     )
 }
 TIME_LIMIT = 60.0  # [s], by default
+CROWDED = 2_000_000  # blocks of W above which `auto` first tries to do without it
+MATRIX_FREE_SWEEPS = 100_000
 
 
 def solve_friction(
@@ -95,6 +97,11 @@ def solve_friction(
         operator = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
         outcome = _run(chosen, operator, start, tolerance, progress)
         return _solution(problem, outcome.r, tolerance, chosen, outcome, progress)
+    if isinstance(chosen, Auto) and _stays_matrix_free(problem) and problem.W.expected_blocks(problem.dim) > CROWDED:
+        swept = _sweep_velocities(problem, start, tolerance, progress)
+        if swept.error <= tolerance or progress.expired:
+            return _solution(problem, swept.r, tolerance, chosen, swept, progress)
+        start = swept.r
     contacts, expand = problem.contacts_alone
     wanted, start = tolerance, start[: len(contacts.q)]
     if problem.elliptic:
@@ -128,6 +135,13 @@ def _run(method: FrictionMethod, contacts: Any, start: np.ndarray, tol: float, p
     if len(progress.stages) == stages:
         progress.stage(method.name, len(contacts), outcome.iterations, outcome.error, 0.0)
     return outcome
+
+
+def _sweep_velocities(problem: FrictionProblem, start: np.ndarray, tol: float, progress: Progress) -> Outcome:
+    """Sweeps without W, for half of the time: few bodies with many contacts each would fill it."""
+    contacts = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
+    half = progress.part(0.5 * (progress.time_limit - progress.seconds))
+    return _run(GaussSeidel(MATRIX_FREE_SWEEPS), contacts, start, tol, half)
 
 
 def _stays_matrix_free(problem: FrictionProblem) -> bool:
