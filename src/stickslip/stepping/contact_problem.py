@@ -145,7 +145,7 @@ def step_problem(
     if spring.any():
         moved = w_hat[:, 1] if u_ahead is None else -(W_T @ u_ahead)
         offset_T = np.where(spring, moved + g_here / dt, offset_T)
-        size_T = np.where(spring, size_T + np.abs(g_here / dt), size_T)
+        size_T = np.where(spring, size_T + np.abs(offset_T - w_hat[:, 1]), size_T)
     if g_before is not None and u_ahead is not None:
         contact = kinds == CONTACT
         offset_N = np.where(contact, (g_here + eps_N * g_before[index]) / dt - W_N @ u_ahead, offset_N)

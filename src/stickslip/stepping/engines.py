@@ -6,6 +6,7 @@ over from the other at any step.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,15 @@ class Memory:
             np.zeros(contacts),
             np.zeros(template.BOOK_SIZE),
         )
+
+    def copy(self) -> Memory:
+        """A copy to come back to with `return_to`."""
+        return copy.deepcopy(self)
+
+    def return_to(self, earlier: Memory) -> None:
+        """Take over the state of an earlier copy, in the same arrays."""
+        for name in ("q", "u", "impulse_before", "impulse_sum", "last_loaded", "reach", "book"):
+            getattr(self, name)[:] = getattr(earlier, name)
 
 
 @dataclass
@@ -108,8 +118,20 @@ class Compiled:
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
         """Do up to n_steps steps, filling `block` from its beginning; return the status code.
 
-        A step that is not solved is left undone (UNSOLVED).
+        A step that is not solved is left undone (UNSOLVED).  The kernel labels the contacts at records and in the last
+        step alone: where it stops early, it does the steps before once more to label them at the stop.
         """
+        before = memory.copy()
+        status, done = self._call(memory, dt, n_steps, every, block)
+        if status not in (DONE, EVENTS_FULL) and 0 < done and every > 1:
+            culprit = memory.book[template.CULPRIT]
+            memory.return_to(before)
+            self._call(memory, dt, done, every, block)
+            memory.book[template.CULPRIT] = culprit
+        memory.step += done
+        return int(status)
+
+    def _call(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> tuple[int, int]:
         status, done, block.n_events, block.records = self.module.march(
             memory.q,
             memory.u,
@@ -133,8 +155,7 @@ class Compiled:
             0,
             memory.book,
         )
-        memory.step += done
-        return int(status)
+        return status, done
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """Gaps (n, contacts) and energies (n, 2) of records."""
@@ -272,7 +293,7 @@ class Reference:
             memory.impulse_sum[k] += (N, T)
             if N > 0.0:
                 memory.last_loaded[k] = memory.step - 1
-                memory.reach[k] = template.REACH * dt * (local.size_N[i] + local.G_NN[i, i] * N)
+                memory.reach[k] = template.REACH * dt * local.G_NN[i, i] * N
         book[template.CONTACT_WORK] += gain
         if self.stepper.impact_steps == 2:  # the first step of an impact takes what the second gives back
             book[template.WORK_BEFORE], gain = gain, gain + min(0.0, book[template.WORK_BEFORE])
