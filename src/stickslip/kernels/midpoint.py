@@ -190,10 +190,10 @@ def free_velocity(u, dt, M, inverse, h, dv, v):
 @dev
 def bounded(v):
     """Whether the velocities are numbers of a size that a mechanism may have."""
+    total = 0.0
     for j in range(N_DOF):
-        if not abs(v[j]) < LARGEST:
-            return False
-    return True
+        total += abs(v[j])
+    return total < LARGEST
 
 
 @dev
