@@ -94,6 +94,7 @@ FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 
 ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP = 5, 6, 7, 8
 CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, BOOK_SIZE = 9, 10, 11, 12, 13
 AUTO_SWEEPS = 10
+SLOW = 0.05  # a sweep that leaves more than this of the one before it: ten of them would not settle
 SETTLED = 1e-14  # a sweep that changes no velocity by more than this, relatively, ends the iteration
 CANCELLED = 1e-14  # a velocity this small against the terms that it is the sum of is zero
 REACH = 1e-10  # of dt times the velocities: how far a loaded contact may seem open before it is
@@ -390,16 +391,22 @@ def sweep_contacts(directions, mu, a, local, change, dv, v_free, v, limit):
     W_N, W_T, w_hat, V_N, V_T, _ = directions
     active, kinds, offset, size, _, _, Lambda = local
     measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size)
+    before = math.inf
     for sweep in range(1, limit + 1):
         settled = True
+        total = 0.0
         for k in range(N_CONTACTS):
             if active[k] != 0:
                 moved = relax(k, directions, mu, a, offset, Lambda, v)
+                total += moved
                 if moved > SETTLED * (size[k, 0] + size[k, 1]):
                     settled = False
         if settled:
             cancel(active, V_N, V_T, Lambda, v_free, v)
             return sweep
+        if SOLVER == AUTO and total > SLOW * before:
+            return -sweep
+        before = total
     return -limit
 
 
