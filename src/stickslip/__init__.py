@@ -34,8 +34,11 @@ if TYPE_CHECKING:
     from stickslip.model.lagrangian import LagrangianSystem
     from stickslip.sets import Sgn, Upr
     from stickslip.stepping.impact import Impact, impact
+    from stickslip.stepping.moreau_jean import MoreauJean
     from stickslip.stepping.moreau_midpoint import MoreauMidpoint
+    from stickslip.stepping.paoli_schatzman import PaoliSchatzman
     from stickslip.stepping.simulate import simulate
+    from stickslip.stepping.stewart_trinkle import StewartTrinkle
     from stickslip.trajectory import Trajectory
 
 # Public name -> module that defines it.
@@ -51,8 +54,10 @@ _HOME = {
     "LagrangianSystem": "stickslip.model.lagrangian",
     "Lemke": "stickslip.complementarity.planar",
     "Link": "stickslip.model.joints",
+    "MoreauJean": "stickslip.stepping.moreau_jean",
     "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
     "Newton": "stickslip.laws",
+    "PaoliSchatzman": "stickslip.stepping.paoli_schatzman",
     "Poisson": "stickslip.laws",
     "PrestressedSpring": "stickslip.model.elements",
     "RevoluteClearanceJoint": "stickslip.model.joints",
@@ -60,6 +65,7 @@ _HOME = {
     "SemismoothNewton": "stickslip.complementarity.planar",
     "Sgn": "stickslip.sets",
     "SpragClutch": "stickslip.model.elements",
+    "StewartTrinkle": "stickslip.stepping.stewart_trinkle",
     "Stop": "stickslip.model.elements",
     "Stronge": "stickslip.laws",
     "Trajectory": "stickslip.trajectory",
@@ -92,8 +98,10 @@ __all__ = [
     "LagrangianSystem",
     "Lemke",
     "Link",
+    "MoreauJean",
     "MoreauMidpoint",
     "Newton",
+    "PaoliSchatzman",
     "Poisson",
     "PrestressedSpring",
     "RevoluteClearanceJoint",
@@ -101,6 +109,7 @@ __all__ = [
     "SemismoothNewton",
     "Sgn",
     "SpragClutch",
+    "StewartTrinkle",
     "Stop",
     "Stronge",
     "Trajectory",

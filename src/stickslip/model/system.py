@@ -46,6 +46,14 @@ class System:
         laws(p, mu, eps_N, eps_T, threshold)    (n,) each
         energy(q, u, t, p, E)                   E = (kinetic, potential) [J]; potential is nan where unknown
 
+    and `jacobian_source` text that defines
+
+        jacobian(q, u, t, p, K, C, work)        K = dh/dq, C = dh/du (f, f); work (2, f) is room for forces
+
+    which implicit steppers put into their iteration matrix.  Here it takes central differences of `force`, good to
+    about 1e-10 of the forces; that is a matter of the number of iterations, never of the result.  It may change q and u
+    and puts them back.
+
     Each is decorated by `@dev`, writes every entry of its outputs, allocates nothing and uses only the names
     `math`, `dev` and those in `inject`. Whoever executes the text supplies these names: the kernels as
     compiled functions for CPU and GPU, this class as plain Python for the reference engine.
@@ -132,6 +140,10 @@ class System:
         """Text of the model functions; equal text means equal functions, injected ones included."""
         return self._source
 
+    def jacobian_source(self) -> str:
+        """Text of `jacobian`; made on request, since only implicit steppers need it."""
+        return _DIFFERENCES.replace("N_COORDINATES", str(self.n_dof))
+
     @property
     def fingerprint(self) -> str:
         """Content hash of the model functions, the injected ones included."""
@@ -182,6 +194,16 @@ class System:
         self._evaluate("force", (q, u, t, self._parameters(p)), (h,))
         return h
 
+    def jacobian(
+        self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Derivatives of the forces, K = dh/dq and C = dh/du, shape (f, f) each."""
+        f = self.n_dof
+        K, C, work = np.empty((f, f)), np.empty((f, f)), np.empty((2, f))
+        point = np.array(q, dtype=float), np.array(u, dtype=float), t, self._parameters(p)
+        self._evaluate("jacobian", point, (K, C, work))
+        return K, C
+
     def gap(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
         """Gaps g_N(q, t), shape (n,); a prestressed spring's displacement stands in its place."""
         g = np.empty(self.n_contacts)
@@ -215,13 +237,20 @@ class System:
         arrays = [np.asarray(x, dtype=float) for x in inputs]
         if not self.inject:
             try:  # Python floats are much faster than NumPy scalars, but raise where compiled code gives nan
-                self._namespace(tolerant=False)[function](*[x.tolist() for x in arrays], *outputs)
+                self._function(function, tolerant=False)(*[x.tolist() for x in arrays], *outputs)
                 return
             except (ArithmeticError, ValueError):
                 pass
         with np.errstate(all="ignore"):
             numbers = [x if x.ndim else x[()] for x in arrays]
-            self._namespace(tolerant=not self.inject)[function](*numbers, *outputs)
+            self._function(function, tolerant=not self.inject)(*numbers, *outputs)
+
+    def _function(self, name: str, tolerant: bool) -> Callable[..., Any]:
+        namespace = self._namespace(tolerant)
+        if name not in namespace and name == "jacobian":
+            exec(compile(self.jacobian_source(), f"<derivatives of {self.name}>", "exec"), namespace)
+        function: Callable[..., Any] = namespace[name]
+        return function
 
     def _namespace(self, tolerant: bool) -> dict[str, Any]:
         if tolerant not in self._namespaces:
@@ -284,6 +313,29 @@ class System:
         _require_finite(state, [f"{label} of {name!r}" for name in names], "in the initial state")
         return state
 
+
+_DIFFERENCES = """@dev
+def jacobian(q, u, t, p, K, C, work):
+    for j in range(N_COORDINATES):
+        x = q[j]
+        step = 6e-6 * max(1.0, math.fabs(x))
+        q[j] = x + step
+        force(q, u, t, p, work[0])
+        q[j] = x - step
+        force(q, u, t, p, work[1])
+        q[j] = x
+        for i in range(N_COORDINATES):
+            K[i, j] = (work[0, i] - work[1, i]) / (2.0 * step)
+        x = u[j]
+        step = 6e-6 * max(1.0, math.fabs(x))
+        u[j] = x + step
+        force(q, u, t, p, work[0])
+        u[j] = x - step
+        force(q, u, t, p, work[1])
+        u[j] = x
+        for i in range(N_COORDINATES):
+            C[i, j] = (work[0, i] - work[1, i]) / (2.0 * step)
+"""
 
 # NumPy's functions return nan or inf outside their domain, as compiled code does; Python's math raises.
 _TOLERANT_MATH = types.SimpleNamespace(

@@ -19,11 +19,17 @@ from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw, Newton
 from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
+from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint, consistent_velocities
+from stickslip.stepping.paoli_schatzman import PaoliSchatzman
 from stickslip.stepping.records import Store
+from stickslip.stepping.stepper import Stepper
+from stickslip.stepping.stewart_trinkle import StewartTrinkle
 from stickslip.trajectory import Trajectory
 
-STEPPERS = {MoreauMidpoint.name: MoreauMidpoint}
+STEPPERS: dict[str, type[Stepper]] = {
+    stepper.name: stepper for stepper in (MoreauMidpoint, MoreauJean, PaoliSchatzman, StewartTrinkle)
+}
 ENGINES = ("auto", "compiled", "reference")
 ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
@@ -39,7 +45,7 @@ def simulate(
     *,
     dt: float,
     t_end: float,
-    stepper: str | MoreauMidpoint = "moreau-midpoint",
+    stepper: str | Stepper = "moreau-midpoint",
     solver: str | PlanarSolver = "auto",
     law: ImpactLaw | None = None,
     params: Mapping[Any, float] | None = None,
@@ -61,7 +67,8 @@ def simulate(
     system : what moves; see `LagrangianSystem`.
     q0, u0 : initial coordinates and velocities, shape (f,).
     dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.
-    stepper : "moreau-midpoint" or a stepper object.
+    stepper : "moreau-midpoint", "moreau-jean", "paoli-schatzman", "stewart-trinkle" or a stepper object such as
+        `MoreauJean(theta=1)`.
     solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian" or a solver object.
     law : impact law; None is Newton's with the contacts' own coefficients, as compiled.  Others run on
         the reference engine; `Stronge` and `Walton` know one contact and stop where two are closed at once.
@@ -150,7 +157,7 @@ class Run:
     """A checked request and the state of its execution."""
 
     system: System
-    stepper: MoreauMidpoint
+    stepper: Stepper
     solver: PlanarSolver
     engine: Compiled | Reference
     memory: Memory
@@ -196,6 +203,9 @@ class Run:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}.")
         chosen_solver, chosen_stepper = solver_from(solver), _stepper(stepper)
         q, u, p = system.check(q0, u0, params, start)
+        chosen_stepper.check(system, p)
+        if chosen_stepper.warning:
+            warnings.warn(f"stepper {chosen_stepper.name!r}: {chosen_stepper.warning}", RuntimeWarning, stacklevel=3)
         tolerance = _number(penetration_tol, "penetration_tol")
         if tolerance < 0.0:
             raise ValueError(f"penetration_tol must not be negative [m], got {tolerance:g}.")
@@ -240,8 +250,8 @@ def _steps(dt: float, t_end: float, t0: float) -> int:
     return max(1, round(steps))
 
 
-def _stepper(value: Any) -> MoreauMidpoint:
-    if isinstance(value, MoreauMidpoint):
+def _stepper(value: Any) -> Stepper:
+    if isinstance(value, Stepper):
         return value
     if isinstance(value, str) and value in STEPPERS:
         return STEPPERS[value]()
@@ -270,14 +280,17 @@ def _law(law: Any, system: System, p: Array) -> ImpactLaw | None:
 
 
 def _engine(
-    system: System, stepper: MoreauMidpoint, solver: PlanarSolver, wanted: str, go_on: bool, law: ImpactLaw | None
+    system: System, stepper: Stepper, solver: PlanarSolver, wanted: str, go_on: bool, law: ImpactLaw | None
 ) -> Compiled | Reference:
+    if law is not None and not stepper.takes_laws:
+        raise ValueError(f"law {law.name!r} runs with stepper 'moreau-midpoint' only, got {stepper.name!r}.")
     if law is not None and wanted == "compiled":
         raise ValueError(f"law {law.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
     if wanted == "reference" or law is not None or (wanted == "auto" and not Compiled.available(stepper, solver)):
         return Reference(system, stepper, solver, go_on, law)
     if not Compiled.available(stepper, solver):
-        raise ValueError(f"solver {solver.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
+        what = f"solver {solver.name!r}" if stepper.scheme is not None else f"stepper {stepper.name!r}"
+        raise ValueError(f"{what} has no compiled kernel; use engine='reference' or 'auto'.")
     return Compiled.build(system, stepper, solver)
 
 
@@ -321,8 +334,8 @@ def _rescue(run: Run, store: Store) -> int:
 def _reason(run: Run, code: int) -> str:
     memory, system = run.memory, run.system
     t = memory.t0 + memory.step * run.dt
-    if not np.all(np.isfinite(memory.q) & np.isfinite(memory.u)):
-        code = template.NOT_FINITE  # whatever stumbled over it first
+    if np.abs(memory.u).max() > math.sqrt(template.LARGEST):
+        code = template.BLOWN_UP  # whatever stumbled over it first
     if code == template.UNSOLVED:
         closed = int(np.sum(system.gap(memory.q + 0.5 * run.dt * memory.u, t + 0.5 * run.dt, memory.p) <= 0.0))
         detail = memory.problem_text or f"{run.solver.name} found no solution within {run.solver.tol:g}"
@@ -335,7 +348,15 @@ def _reason(run: Run, code: int) -> str:
     if code == template.GAP_NOT_A_NUMBER:
         name = system.contact_names[int(memory.book[template.CULPRIT])]
         return f"failed at t = {t:.9g} s: {memory.problem_text or f'the gap of contact {name!r} is not a number'}"
-    return f"failed at t = {t:.9g} s: the state is no longer finite; try a smaller dt"
+    if code == template.MATRIX_INDEFINITE:
+        return (
+            f"failed at t = {t:.9g} s: the iteration matrix M - theta dt dh/du - (theta dt)^2 dh/dq is not positive "
+            "definite, forces grow faster than this step can follow; try a smaller dt"
+        )
+    hint = "try a smaller dt"
+    if run.stepper.name != MoreauJean.name:
+        hint += " or, for stiff forces, the implicit stepper MoreauJean(theta=1)"
+    return f"failed at t = {t:.9g} s: the motion grows beyond all bounds in the next step; {hint}"
 
 
 def _warm_up(run: Run, store: Store, show: bool) -> None:
