@@ -764,6 +764,7 @@ def close_step(step, dt, diagonal, local, memory):
 
     A contact that carries load gets a `reach`: the gap by which it may seem open at the next step and still take part.
     Rounding errors open a gap of zero by less, and a resting body would fall for one step; a true opening is far more.
+    It does not shrink while the load lasts: shorter steps that follow have the same rounding errors.
     """
     active, kinds, _, _, gamma_A, gamma_E, Lambda = local
     last_loaded, N_before, total, reach = memory
@@ -780,11 +781,13 @@ def close_step(step, dt, diagonal, local, memory):
         if kinds[k] != SPRING:
             work += 0.5 * N * (gamma_A[k, 0] + gamma_E[k, 0]) + 0.5 * T * (gamma_A[k, 1] + gamma_E[k, 1])
         N_before[k] = N
-        reach[k] = REACH * dt * diagonal[k, 0] * N
         total[k, 0] += N
         total[k, 1] += T
         if N > 0.0:
             last_loaded[k] = step
+            reach[k] = max(reach[k], REACH * dt * diagonal[k, 0] * N)
+        else:
+            reach[k] = 0.0
     return work, rows
 
 

@@ -232,7 +232,7 @@ class AdaptiveEngine:
         contacts, h = self.system.n_contacts, H / n
         trial = Memory.start(memory.q, memory.u, memory.p, t, contacts)
         trial.impulse_before[:] = h * memory.impulse_before  # between steps of unequal length it holds forces
-        trial.last_loaded[:] = memory.last_loaded
+        trial.last_loaded[:], trial.reach[:] = memory.last_loaded, memory.reach
         block = Block.room(n, n * max(1, contacts) + contacts, self.system.n_dof, contacts)
         code = self.inner.march(trial, h, n, 1, block)
         self.counts["force_evaluations"] += trial.step
@@ -285,6 +285,7 @@ class AdaptiveEngine:
         memory.q, memory.u = q.copy(), u.copy()
         memory.impulse_sum += impulse
         memory.last_loaded[:], memory.impulse_before[:] = last.last_loaded, last.impulse_before
+        memory.reach[:] = np.max([trial.memory.reach for trial in trials], axis=0) * (last.last_loaded == _LOADED)
         for trial in trials:
             other = trial.memory.book
             for item in (template.MAX_RESIDUAL, template.MAX_PENETRATION, template.MAX_LCP_SIZE):

@@ -245,6 +245,7 @@ class Reference:
         idle = np.ones(self.system.n_contacts, dtype=bool)
         idle[problem.index] = False
         memory.impulse_before[idle] = 0.0
+        reach_before = memory.reach.copy()
         memory.reach[:] = 0.0
         if not len(problem.index):
             book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
@@ -293,7 +294,7 @@ class Reference:
             memory.impulse_sum[k] += (N, T)
             if N > 0.0:
                 memory.last_loaded[k] = memory.step - 1
-                memory.reach[k] = template.REACH * dt * local.G_NN[i, i] * N
+                memory.reach[k] = max(reach_before[k], template.REACH * dt * local.G_NN[i, i] * N)
         book[template.CONTACT_WORK] += gain
         if self.stepper.impact_steps == 2:  # the first step of an impact takes what the second gives back
             book[template.WORK_BEFORE], gain = gain, gain + min(0.0, book[template.WORK_BEFORE])
