@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from stickslip.model.joints import Link, RevoluteClearanceJoint, TranslationalClearanceJoint, link_energies
     from stickslip.model.lagrangian import LagrangianSystem
     from stickslip.sets import Sgn, Upr
+    from stickslip.stepping.event_driven import EventDriven
     from stickslip.stepping.impact import Impact, impact
     from stickslip.stepping.moreau_midpoint import MoreauMidpoint
     from stickslip.stepping.simulate import simulate
@@ -45,6 +46,7 @@ _HOME = {
     "Contact": "stickslip.model.elements",
     "DryFriction": "stickslip.model.elements",
     "Enumerate": "stickslip.complementarity.planar",
+    "EventDriven": "stickslip.stepping.event_driven",
     "GaussSeidel": "stickslip.complementarity.planar",
     "Impact": "stickslip.stepping.impact",
     "LCPSolution": "stickslip.complementarity.problems",
@@ -86,6 +88,7 @@ __all__ = [
     "Contact",
     "DryFriction",
     "Enumerate",
+    "EventDriven",
     "GaussSeidel",
     "Impact",
     "LCPSolution",

@@ -19,11 +19,14 @@ from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw, Newton
 from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
+from stickslip.stepping.event_driven import EventDriven, EventEngine
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint, consistent_velocities
 from stickslip.stepping.records import Store
 from stickslip.trajectory import Trajectory
 
-STEPPERS = {MoreauMidpoint.name: MoreauMidpoint}
+Stepper = MoreauMidpoint | EventDriven
+STEPPERS: dict[str, type[Stepper]] = {stepper.name: stepper for stepper in (MoreauMidpoint, EventDriven)}
+"""Every stepper under the name that `stepper=` and `--stepper` take."""
 ENGINES = ("auto", "compiled", "reference")
 ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
@@ -39,7 +42,7 @@ def simulate(
     *,
     dt: float,
     t_end: float,
-    stepper: str | MoreauMidpoint = "moreau-midpoint",
+    stepper: str | Stepper = "moreau-midpoint",
     solver: str | PlanarSolver = "auto",
     law: ImpactLaw | None = None,
     params: Mapping[Any, float] | None = None,
@@ -60,8 +63,9 @@ def simulate(
     ----------
     system : what moves; see `LagrangianSystem`.
     q0, u0 : initial coordinates and velocities, shape (f,).
-    dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.
-    stepper : "moreau-midpoint" or a stepper object.
+    dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.  For "event-driven", which
+        has no step size, dt is the spacing of the records.
+    stepper : "moreau-midpoint", "event-driven" or a stepper object.
     solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian" or a solver object.
     law : impact law; None is Newton's with the contacts' own coefficients, as compiled.  Others run on
         the reference engine; `Stronge` and `Walton` know one contact and stop where two are closed at once.
@@ -108,6 +112,8 @@ def simulate(
         with _progress_bar(progress, run) as advance:
             status, complete = _march(run, store, advance)
         trajectory = store.finish(status, complete, time.perf_counter() - begin)
+        if isinstance(run.engine, EventEngine):
+            trajectory = trajectory.with_attributes(**run.engine.notes())
     except BaseException:
         store.rescue(time.perf_counter() - begin)
         raise
@@ -127,11 +133,11 @@ class EnergyGain(ArithmeticError):
 def _report_gain(run: Run, trajectory: Trajectory, what: str) -> None:
     """Warn or raise where a contact gained more energy than the scheme's own resolution, dt h . M^-1 h dt."""
     gain = trajectory.certificate.max_energy_gain
-    resolution = 0.0
+    resolution, dt = 0.0, 0.0 if isinstance(run.engine, EventEngine) else run.dt
     for i in (0, -1):
         t, q, u = float(trajectory.t[i]), trajectory.q[i], trajectory.u[i]
         h = run.system.force(q, u, t, run.memory.p)
-        resolution = max(resolution, float(h @ np.linalg.solve(run.system.mass(q, t, run.memory.p), h)) * run.dt**2)
+        resolution = max(resolution, float(h @ np.linalg.solve(run.system.mass(q, t, run.memory.p), h)) * dt**2)
     kinetic = float(np.max(trajectory.energy.kinetic, initial=0.0))
     if not gain > 2.0 * resolution + 1e-12 * kinetic:
         return
@@ -150,9 +156,9 @@ class Run:
     """A checked request and the state of its execution."""
 
     system: System
-    stepper: MoreauMidpoint
+    stepper: Stepper
     solver: PlanarSolver
-    engine: Compiled | Reference
+    engine: Compiled | Reference | EventEngine
     memory: Memory
     dt: float
     steps: int
@@ -206,7 +212,15 @@ class Run:
             system,
             chosen_stepper,
             chosen_solver,
-            _engine(system, chosen_stepper, chosen_solver, engine, on_failure == "continue", _law(law, system, p)),
+            _engine(
+                system,
+                chosen_stepper,
+                chosen_solver,
+                engine,
+                on_failure == "continue",
+                _law(law, system, p),
+                start + steps * float(dt),
+            ),
             Memory.start(q, u, p, start, system.n_contacts),
             float(dt),
             steps,
@@ -240,8 +254,8 @@ def _steps(dt: float, t_end: float, t0: float) -> int:
     return max(1, round(steps))
 
 
-def _stepper(value: Any) -> MoreauMidpoint:
-    if isinstance(value, MoreauMidpoint):
+def _stepper(value: Any) -> Stepper:
+    if isinstance(value, tuple(STEPPERS.values())):
         return value
     if isinstance(value, str) and value in STEPPERS:
         return STEPPERS[value]()
@@ -270,8 +284,18 @@ def _law(law: Any, system: System, p: Array) -> ImpactLaw | None:
 
 
 def _engine(
-    system: System, stepper: MoreauMidpoint, solver: PlanarSolver, wanted: str, go_on: bool, law: ImpactLaw | None
-) -> Compiled | Reference:
+    system: System,
+    stepper: Stepper,
+    solver: PlanarSolver,
+    wanted: str,
+    go_on: bool,
+    law: ImpactLaw | None,
+    t_end: float,
+) -> Compiled | Reference | EventEngine:
+    if isinstance(stepper, EventDriven):
+        if wanted == "reference":
+            raise ValueError("the event-driven integrator has no reference engine; use engine='auto' or 'compiled'.")
+        return EventEngine(system, stepper, solver, law or Newton(), t_end)
     if law is not None and wanted == "compiled":
         raise ValueError(f"law {law.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
     if wanted == "reference" or law is not None or (wanted == "auto" and not Compiled.available(stepper, solver)):
@@ -284,7 +308,7 @@ def _engine(
 def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
     """March to the end in pieces of about a tenth of a second; return (status, complete)."""
     memory, total = run.memory, run.steps
-    piece = 200 if isinstance(run.engine, Reference) else 5_000
+    piece = 5_000 if isinstance(run.engine, Compiled) else 200
     try:
         while memory.step < total:
             n = min(total - memory.step, piece, _MAX_RECORDS_PER_PIECE * run.every)
@@ -309,6 +333,7 @@ def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
 
 def _rescue(run: Run, store: Store) -> int:
     """One step by the reference engine: its solvers polish what the kernel's lean versions leave inaccurate."""
+    assert isinstance(run.stepper, MoreauMidpoint)
     helper = Reference(run.system, run.stepper, run.solver, run.go_on)
     block = store.block(1)
     code = helper.march(run.memory, run.dt, 1, run.every, block)
@@ -321,6 +346,8 @@ def _rescue(run: Run, store: Store) -> int:
 def _reason(run: Run, code: int) -> str:
     memory, system = run.memory, run.system
     t = memory.t0 + memory.step * run.dt
+    if isinstance(run.engine, EventEngine):
+        return memory.problem_text
     if not np.all(np.isfinite(memory.q) & np.isfinite(memory.u)):
         code = template.NOT_FINITE  # whatever stumbled over it first
     if code == template.UNSOLVED:
@@ -340,7 +367,7 @@ def _reason(run: Run, code: int) -> str:
 
 def _warm_up(run: Run, store: Store, show: bool) -> None:
     """Compile the kernel, which takes seconds the first time, and say so."""
-    if not show or not isinstance(run.engine, Compiled):
+    if not show or isinstance(run.engine, Reference):
         run.engine.warm_up(run.memory, run.dt, store.block(0))
         return
     from rich.console import Console
