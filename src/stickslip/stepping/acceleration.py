@@ -153,16 +153,25 @@ class AccelerationProblem:
         du = self.free + self.V_N @ lambda_N + self.V_T @ (lambda_T + self.s * self.a)
         return Accelerations(du, lambda_N, lambda_T, self.W_N @ du + self.zeta[:, 0], self.W_T @ du + self.zeta[:, 1])
 
+    def scale(self, solution: Accelerations) -> Array:
+        """How large the numbers are that a solution's relative accelerations are made of, (k, 2).
+
+        What friction could do counts as well: where nothing pulls, round-off is no motion.
+        """
+        bound = self.mu * solution.lambda_N + self.a
+        change = np.abs(self.V_N) @ solution.lambda_N + np.abs(self.V_T) @ np.abs(solution.lambda_T)
+        scale = self.size + np.stack([np.abs(self.W_N) @ change, np.abs(self.W_T) @ change], axis=-1)
+        scale[:, 1] += self.beta * bound
+        return scale
+
     def residual(self, solution: Accelerations) -> float:
         """Worst violation of the laws, relative to the accelerations in them."""
-        N, T = solution.lambda_N, solution.lambda_T
-        change = np.abs(self.V_N) @ N + np.abs(self.V_T) @ np.abs(T)
-        size = self.size + np.stack([np.abs(self.W_N) @ change, np.abs(self.W_T) @ change], axis=-1)
-        size = np.where(size > 0.0, size, 1.0)
-        defect_N = np.where(N > 0.0, np.abs(solution.rise), np.maximum(0.0, -solution.rise)) / size[:, 0]
+        N, T, scale = solution.lambda_N, solution.lambda_T, self.scale(solution)
+        scale = np.where(scale > 0.0, scale, 1.0)
+        defect_N = np.where(N > 0.0, np.abs(solution.rise), np.maximum(0.0, -solution.rise)) / scale[:, 0]
         against = np.maximum(0.0, np.where(T > 0.0, solution.slide, -solution.slide))
         at_bound = np.abs(T) >= (self.mu * N + self.a) * (1.0 - 1e-12)
-        defect_T = np.where(at_bound, np.where(np.abs(T) > 0.0, against, 0.0), np.abs(solution.slide)) / size[:, 1]
+        defect_T = np.where(at_bound, np.where(np.abs(T) > 0.0, against, 0.0), np.abs(solution.slide)) / scale[:, 1]
         return float(max(np.max(defect_N[self.normal], initial=0.0), np.max(defect_T[self.candidate], initial=0.0)))
 
     def solve(self) -> tuple[Accelerations | None, str]:

@@ -123,7 +123,7 @@ class Watch:
     def _dips(self, values: Array, t: Array) -> list[tuple[int, int]]:
         """Intervals and contacts whose gap may have come down to zero and gone up again in between."""
         g, v = values[:, :, 0], values[:, :, 2]
-        turns = (v[:-1] < 0.0) & (v[1:] >= 0.0) & self.gaps & (g[:-1] > 0.0) & (g[1:] > 0.0)
+        turns = (v[:-1] < 0.0) & (v[1:] >= 0.0) & (g[:-1] > 0.0) & (g[1:] > 0.0) & self.gaps & self.armed[:, 0]
         if not turns.any():
             return []
         ahead, back = g[:-1] + v[:-1] * np.diff(t)[:, None], g[1:] - v[1:] * np.diff(t)[:, None]

@@ -13,9 +13,10 @@ from stickslip.complementarity.planar import PlanarSolver, solver_from
 from stickslip.kernels import midpoint as template
 from stickslip.kernels.generate import compiled_module
 from stickslip.laws import ImpactLaw, Newton
-from stickslip.model.system import Array, System
+from stickslip.model.system import CONTACT, SPRING, Array, System
 from stickslip.stepping.arcs import Arc
 from stickslip.stepping.engines import DONE, UNSOLVED, Block, Memory
+from stickslip.stepping.modes import onto_contacts
 from stickslip.stepping.motion import Motion, MotionError
 from stickslip.trajectory import IMPACT
 
@@ -60,6 +61,12 @@ class EventDriven:
             raise ValueError(f"atol must be positive, or None for a thousandth of rtol, got {self.atol!r}.")
         if isinstance(self.max_events, bool) or not (isinstance(self.max_events, int) and self.max_events > 0):
             raise ValueError(f"max_events must be a whole number >= 1, got {self.max_events!r}.")
+
+    def onto_contacts(self, system: System, q: Array, t: float, p: Array) -> Array:
+        """Coordinates of a start without the small penetrations that a printed state may have ([GS05] Table I)."""
+        kinds = np.array(system.contact_kinds, dtype=int)
+        near = np.flatnonzero((kinds == CONTACT) & (system.gap(q, t, p) <= self.gap_tol))
+        return onto_contacts(system, t, q, p, near, kinds == SPRING)
 
     def motion(
         self, system: System, q: Array, u: Array, p: Array, t0: float, t_end: float, law: ImpactLaw, solver: PlanarSolver

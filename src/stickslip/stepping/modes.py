@@ -61,7 +61,7 @@ def mode_of(
     n = system.n_contacts
     closed, sense = closed.copy(), sense.copy()
     normal, stick, slip = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
-    size = problem.size + _share_of_forces(problem, solution)
+    size = problem.scale(solution)
     tiny = ROUND_OFF * size
     bound = problem.mu * solution.lambda_N + problem.a
     holding: list[int] = []
@@ -89,11 +89,6 @@ def mode_of(
         if not stick[k] and abs(solution.lambda_T[i]) >= bound[i] * (1.0 - 1e-9):  # held by others, its own force known
             slip[k] = -np.sign(solution.lambda_T[i])
     return Mode(closed, sense, normal, stick, slip)
-
-
-def _share_of_forces(problem: AccelerationProblem, solution: Accelerations) -> Array:
-    change = np.abs(problem.V_N) @ solution.lambda_N + np.abs(problem.V_T) @ np.abs(solution.lambda_T)
-    return np.stack([np.abs(problem.W_N) @ change, np.abs(problem.W_T) @ change], axis=-1)
 
 
 def _independent(

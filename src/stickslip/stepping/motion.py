@@ -315,7 +315,9 @@ class Motion:
         gamma_A = np.stack([hit.normal_velocity_before, hit.tangential_velocity_before], axis=-1)
         gamma_E = np.stack([hit.normal_velocity_after, hit.tangential_velocity_after], axis=-1)
         Lambda = np.stack([hit.normal_impulse, hit.tangential_impulse], axis=-1)
-        self._book_impulses(Lambda, gamma_A, gamma_E)
+        work = self._book_impulses(Lambda, gamma_A, gamma_E)
+        if work > self.book.gain:
+            self.book.gain, self.book.gain_time = work, self.t
         self.book.residual = max(self.book.residual, float(hit.residual))
         for k in np.flatnonzero((self.kinds == CONTACT) & (Lambda[:, 0] > 0.0)):
             self.impacts.append((self.t, float(k), gamma_A[k, 0], gamma_E[k, 0], *Lambda[k], gamma_A[k, 1], gamma_E[k, 1]))
@@ -323,15 +325,15 @@ class Motion:
         closed, sense = touching(self.system, self.t, self.q, self.u, before, self.p, self.gap_tol, self.mode)
         return self._accumulated(closed, sense, Lambda[:, 0] > 0.0)
 
-    def _book_impulses(self, Lambda: Array, gamma_A: Array, gamma_E: Array) -> None:
+    def _book_impulses(self, Lambda: Array, gamma_A: Array, gamma_E: Array) -> float:
+        """Add impulses to those of the run; return their work [J]."""
         n = self.system.n_contacts
         self.integrals[:n] += Lambda[:, 0]
         self.integrals[n : 2 * n] += Lambda[:, 1]
         work = float((Lambda * 0.5 * (gamma_A + gamma_E))[self.kinds != SPRING].sum())
         self.integrals[-1] += work
         self.book.work = float(self.integrals[-1])
-        if work > self.book.gain:
-            self.book.gain, self.book.gain_time = work, self.t
+        return work
 
     def _accumulated(self, closed: np.ndarray, sense: Array, struck: np.ndarray) -> tuple[np.ndarray, Array]:
         """Close the contacts whose remaining impacts would all come within zeno * span.
@@ -398,7 +400,7 @@ class Motion:
         bound = problem.mu * solution.lambda_N + problem.a
         forces = np.stack([solution.lambda_N, np.maximum(np.abs(solution.lambda_T), bound)], axis=-1)
         self.force_scale[problem.index] = problem.size / np.stack([alpha, beta], axis=-1) + forces
-        self.acceleration_scale[problem.index] = problem.size
+        self.acceleration_scale[problem.index] = problem.scale(solution)
         self.du = self.du_now()
         error = float(np.abs(self.du - solution.du).max(initial=0.0))
         if not error <= 1e-6 * (float(np.abs(solution.du).max(initial=0.0)) + float(np.abs(problem.free).max(initial=0.0))):

@@ -206,6 +206,8 @@ class Run:
         if tolerance < 0.0:
             raise ValueError(f"penetration_tol must not be negative [m], got {tolerance:g}.")
         _check_penetration(system, q, start, p, tolerance)
+        if isinstance(chosen_stepper, EventDriven):
+            q = chosen_stepper.onto_contacts(system, q, start, p)
         if initialise:
             u = consistent_velocities(system, start, q, u, chosen_solver, p)
         return cls(
