@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from stickslip.kernels import midpoint as template
 from stickslip.model.system import CONTACT, Array, System
-from stickslip.stepping.engines import DONE, EVENTS_FULL, Block, Compiled, Memory, Reference
+from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Block, Compiled, Memory, Reference
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 
 _GROWTH, _SHRINK, _SAFETY = 5.0, 0.2, 0.9
@@ -24,8 +23,8 @@ class Adaptive:
 
     A step is smooth if every contact is in the same state (open, stick, slip+, slip-) in all substeps of all runs: then
     its end is extrapolated.  The error expansion of the rule runs in H^2 where the forces do not depend on velocities
-    and closed contacts keep their directions, in H otherwise.  Order in smooth phases: 2 K, or K (K - 1 on closed contacts
-    whose directions turn).  A step in which a contact changes its state is halved down to `smallest_step`, and then
+    and closed contacts keep their directions, in H otherwise.  Order in smooth phases: 2 K, or K (K - 1 on closed
+    contacts whose directions turn).  A step in which a contact changes its state is halved down to `smallest_step`, and then
     done by one plain midpoint step: order 1 in that step, velocity error of a switch O(smallest_step).  Velocity
     level; restitution: Newton's law in inequality form, as `MoreauMidpoint`.  `dt` of `simulate` is the spacing of
     the records, on which steps end: a coarse one lets them grow.
@@ -40,13 +39,14 @@ class Adaptive:
     largest_step : longest step [s]; None: the spacing of the records
     """
 
-    stepper: MoreauMidpoint = MoreauMidpoint()
+    stepper: MoreauMidpoint = field(default_factory=MoreauMidpoint)
     rtol: float = 1e-6
     runs: int | None = None
     smallest_step: float | None = None
     largest_step: float | None = None
 
     name = "adaptive"
+    impact_steps = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.stepper, MoreauMidpoint):
@@ -103,6 +103,7 @@ class AdaptiveEngine:
     system: System
     stepper: Adaptive
     inner: Compiled | Reference
+    rescue: Reference  # for steps that the lean solvers of a kernel leave inaccurate
     t_end: float
     steps_in_all: int
     H: float = 0.0  # next step to try [s]
@@ -110,6 +111,7 @@ class AdaptiveEngine:
     mode: np.ndarray | None = None  # contact states of the last smooth step
     velocity: float = 0.0  # largest velocity so far, norm of the kinetic energy
     spacing: float = 1.0  # of the records' grid [s]
+    longest_step: float = 0.0  # so far [s]
     counts: dict[str, int] = field(
         default_factory=lambda: {"smooth_steps": 0, "switching_steps": 0, "rejected_steps": 0, "force_evaluations": 0}
     )
@@ -161,7 +163,9 @@ class AdaptiveEngine:
         """Step from t to t_record, updating memory and the contact states."""
         smallest = self._smallest(memory)
         largest = self.stepper.largest_step or math.inf
-        self.H = self.H or max(smallest, 1e-3 * (self.t_end - memory.t0))  # no estimate can be trusted on a first long one
+        self.H = self.H or max(
+            smallest, 1e-3 * (self.t_end - memory.t0)
+        )  # no estimate can be trusted on a first long one
         while t < t_record - 1e-9 * smallest:
             rest = t_record - t
             H = min(self.H, largest, rest)
@@ -206,7 +210,7 @@ class AdaptiveEngine:
         self.H = grown if H >= self.H else max(self.H, grown)  # a step cut by a record says nothing about longer ones
         impulse = best[2 * f : -1].reshape(-1, 2)
         self._accept(memory, t, q, u, impulse, trials, best[-1])
-        self.mode = mode
+        self.mode, self.longest_step = mode, max(self.longest_step, H)
         state[:] = mode
         self.counts["smooth_steps"] += 1
         return True
@@ -230,11 +234,12 @@ class AdaptiveEngine:
     def _run(self, memory: Memory, t: float, H: float, n: int) -> Trial:
         """n substeps of the inner rule over [t, t + H]; `memory` stays as it is."""
         contacts, h = self.system.n_contacts, H / n
-        trial = Memory.start(memory.q, memory.u, memory.p, t, contacts)
-        trial.impulse_before[:] = h * memory.impulse_before  # between steps of unequal length it holds forces
-        trial.last_loaded[:], trial.reach[:] = memory.last_loaded, memory.reach
+        trial = self._trial(memory, t, h)
         block = Block.room(n, n * max(1, contacts) + contacts, self.system.n_dof, contacts)
         code = self.inner.march(trial, h, n, 1, block)
+        if code == UNSOLVED and self.inner is not self.rescue:
+            trial = self._trial(memory, t, h)
+            code = self.rescue.march(trial, h, n, 1, block)
         self.counts["force_evaluations"] += trial.step
         if code not in (DONE, EVENTS_FULL):
             memory.problem_text = trial.problem_text
@@ -243,6 +248,13 @@ class AdaptiveEngine:
         trial.last_loaded[:] = np.where(trial.last_loaded == n - 1, _LOADED, _UNLOADED)
         trial.impulse_before /= h
         return Trial(trial, block.impulse[:n], block.state[:n], block.events[: block.n_events])
+
+    def _trial(self, memory: Memory, t: float, h: float) -> Memory:
+        """Memory for a run with substeps h that starts where `memory` stands."""
+        trial = Memory.start(memory.q, memory.u, memory.p, t, self.system.n_contacts)
+        trial.impulse_before[:] = h * memory.impulse_before  # between steps of unequal length it holds forces
+        trial.last_loaded[:], trial.reach[:] = memory.last_loaded, memory.reach
+        return trial
 
     def _power(self, mode: np.ndarray) -> int:
         """Power of H in which the error of the rule expands."""
