@@ -72,9 +72,7 @@ STEPPERS = {
 # Each kernel takes seconds to compile: two systems that have everything stand for the others where time matters.
 TYPICAL = ("woodpecker", "every element")
 PAIRS = [
-    pytest.param(
-        stepper, case, marks=[] if stepper == "moreau-midpoint" or case in TYPICAL else pytest.mark.slow
-    )
+    pytest.param(stepper, case, marks=[] if stepper == "moreau-midpoint" or case in TYPICAL else pytest.mark.slow)
     for stepper in STEPPERS
     for case in CASES
     if stepper != "backward euler" or case not in TYPICAL

@@ -194,9 +194,7 @@ class System:
         self._evaluate("force", (q, u, t, self._parameters(p)), (h,))
         return h
 
-    def jacobian(
-        self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None
-    ) -> tuple[Array, Array]:
+    def jacobian(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> tuple[Array, Array]:
         """Derivatives of the forces, K = dh/dq and C = dh/du, shape (f, f) each."""
         f = self.n_dof
         K, C, work = np.empty((f, f)), np.empty((f, f)), np.empty((2, f))
