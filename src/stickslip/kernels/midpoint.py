@@ -100,7 +100,7 @@ CANCELLED = 1e-14  # a velocity this small against the terms that it is the sum 
 REACH = 1e-10  # of dt times the velocities: how far a loaded contact may seem open before it is
 LARGEST = 1e100  # a velocity beyond is the end of an unstable run; energies are still finite
 ITERATION_LIMIT = 50
-IMPLICIT = SCHEME == THETA or SCHEME == PAOLI or (SCHEME == STEWART and not MASS_CONSTANT)
+IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
 PASSES = ITERATION_LIMIT if IMPLICIT else 1
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
 IMPACT_STEPS = 2 if SCHEME == PAOLI else 1

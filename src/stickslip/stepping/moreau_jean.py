@@ -28,8 +28,8 @@ class MoreauJean(Stepper):
     M - theta dt C - theta^2 dt^2 K with the symmetric parts of C = dh/du and K = dh/dq, so that its contact problem
     keeps the form of [GS05] eq. (33).  A skew part (gyroscopic forces) slows the iteration, not the result down.
 
-    Order: 2 in smooth motion for theta = 1/2, also where h depends on u; otherwise 1; 1 across impacts and stick-slip
-    transitions.  theta = 1 is the backward Euler method and damps stiff springs, theta = 1/2 lets them ring.
+    Order: 2 in smooth motion and across stick-slip transitions for theta = 1/2, also where h depends on u, if the
+    directions of closed contacts are constant; otherwise 1; 1 across impacts.  theta = 1 is the backward Euler method and damps stiff springs, theta = 1/2 lets them ring.
     Restitution: Newton's law in inequality form, normal and tangential.  Reference: Jean 1999; Acary and Brogliato
     2008, 10.1.
 
@@ -51,6 +51,10 @@ class MoreauJean(Stepper):
     @property
     def order_smooth(self) -> int:  # type: ignore[override]
         return 2 if self.theta == 0.5 else 1
+
+    @property
+    def order_stick(self) -> int:  # type: ignore[override]
+        return self.order_smooth
 
     @property
     def options(self) -> dict[str, Any]:

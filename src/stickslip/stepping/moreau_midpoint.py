@@ -19,8 +19,8 @@ from stickslip.stepping.stepper import State, Stepper, StepReport, check_project
 class MoreauMidpoint(Stepper):
     """Moreau's midpoint rule on velocity level.
 
-    Order: 2 in smooth motion where h does not depend on u (h is taken at u_A; otherwise 1), 1 across impacts and
-    stick-slip transitions.  Contacts are closed when the gap at the midpoint is not positive.  Restitution: Newton's
+    Order: 2 in smooth motion and across stick-slip transitions where h does not depend on u (h is taken at u_A) and the
+    directions of closed contacts are constant, otherwise 1; 1 across impacts.  Contacts are closed when the gap at the midpoint is not positive.  Restitution: Newton's
     law in inequality form, normal and tangential [GS05] eqs. (11), (12).  Reference: Moreau 1988; [GS05] 5.
 
     projection : depth [m] beyond which penetrations are removed at the end of a step by moving q along M^-1 w_N
@@ -32,6 +32,7 @@ class MoreauMidpoint(Stepper):
 
     name = "moreau-midpoint"
     order_smooth = 2
+    order_stick = 2
     scheme = template.MIDPOINT
     takes_laws = True
 

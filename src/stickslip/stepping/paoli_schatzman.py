@@ -9,9 +9,9 @@ import numpy as np
 from stickslip.complementarity.planar import PlanarSolver
 from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw
-from stickslip.model.system import CONTACT, Array, System
-from stickslip.stepping.contact_problem import gaps, mass_matrix, step_problem
-from stickslip.stepping.stepper import Iteration, State, Stepper, StepReport, report
+from stickslip.model.system import Array, System
+from stickslip.stepping.contact_problem import gaps, mass_matrix
+from stickslip.stepping.stepper import State, Stepper, StepReport, solve_on_position_level
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class PaoliSchatzman(Stepper):
         M (q_E - 2 q_A + q_B) / dt = dt h(q_A, u_A, t_A) + W_N Lambda_N + W_T Lambda_T
         0 <= Lambda_N perp g_N(q_E, t_E) + eps_N g_N(q_B, t_B) >= 0,    -Lambda_T in mu Lambda_N Sgn(gamma_T(u_E))
 
-    with q_B one step before q_A.  Velocities are the differences u_A = (q_A - q_B) / dt, u_E = (q_E - q_A) / dt, so that
-    (q, u) is the whole state and u belongs to the middle of the step that led to it.  M and the directions are taken at
-    q_A; gaps that are not linear are met exactly, by iteration; a contact takes part from the iterate on in which its
-    condition would be violated.  With eps_N = 0 no gap is ever negative beyond that tolerance; with eps_N > 0 a contact
-    may dip in by eps_N times its last gap.
+    with q_B one step before q_A.  Velocities are the differences u_A = (q_A - q_B) / dt, u_E = (q_E - q_A) / dt: then
+    (q, u) is the whole state, and u belongs to the middle of the step that led to it.  M and the directions are taken
+    at q_A; gaps that are not linear are met exactly, by iteration; a contact takes part from the iterate on in which
+    its condition would be violated.  With eps_N = 0 no gap is ever negative beyond that tolerance; with eps_N > 0 a
+    contact may dip in by eps_N times its last gap.
 
     Order: 1 in smooth motion (positions and velocities as a pair; symplectic Euler), 1 across impacts.  Restitution:
     Newton's normal law through q_E + eps_N q_B: an impact takes two steps, and its two rows are one in the table of
@@ -63,22 +63,8 @@ class PaoliSchatzman(Stepper):
         u_free = u_A + dt * np.linalg.solve(M, system.force(q_A, u_A, state.t, p))
         directions = system.geometry(q_A, state.t, p)
         g_B = gaps(system, q_A - dt * u_A, state.t - dt, p)
-        eps_N = system.laws(p)[1]
-        active = np.array(system.contact_kinds, dtype=int) != CONTACT
-        iteration = Iteration(np.diag(M), u_A, "the iteration on the gaps")
-        u_E = u_free
-        for _ in range(template.ITERATION_LIMIT):
-            g = gaps(system, q_A + dt * u_E, t_E, p)
-            newcomers = ~active & (g + eps_N * g_B <= 0.0)
-            active = active | newcomers
-            index = np.flatnonzero(active)
-            problem = step_problem(system, index, g, M, u_A, u_free, directions, dt, p, u_ahead=u_E, g_before=g_B)
-            solution = solver.solve(problem.local)
-            u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
-            if iteration.settled(u_free, u_E, u_before) and not newcomers.any():
-                break
-            if not np.all(np.isfinite(u_E)):
-                break
-        residual = max(iteration.correction, problem.residual(u_E, solution.Lambda_N, solution.Lambda_T))
-        complaint = iteration.complaint(solver.tol)
-        return State(t_E, q_A + dt * u_E, u_E), report(problem, solution, residual, solver.tol, complaint)
+        u_E, report = solve_on_position_level(
+            system, solver, p, M, u_A, directions, dt,
+            free=lambda _: u_free, place=lambda u: q_A + dt * u, t=t_E, g_before=g_B,
+        )  # fmt: skip
+        return State(t_E, q_A + dt * u_E, u_E), report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from stickslip.complementarity.solve import solve_lcp
 from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.model.system import CONTACT, Array, System
-from stickslip.stepping.contact_problem import StepProblem
+from stickslip.stepping.contact_problem import StepProblem, gaps, step_problem
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,20 @@ class Stepper(ABC):
     Attributes
     ----------
     name : as `--stepper` and `simulate(stepper=...)` know it
-    order_smooth : order in motion without events; where h depends on u, see `order_smooth_with_damping`
-    order_impact : order across impacts and other events
+    order_smooth : order of (q, u) in motion without events, for h free of u
+    order_stick : order across changes between stick and slip, where velocities have kinks
+    order_impact : order across impacts and their accumulation, where velocities jump; u in the L1 norm
     level : "velocity" or "position", on which unilateral contacts are imposed
     scheme : code of the kernel, None where there is none
     at_end : penetrations are measured at the ends of the steps, not where the contacts are evaluated
     impact_steps : steps that an impact takes
     takes_laws : other impact laws than Newton's can be given
+    warning : why nobody should use it; empty for all that can be asked for by name
     """
 
     name: ClassVar[str]
     order_smooth: ClassVar[int]
+    order_stick: ClassVar[int] = 1
     order_impact: ClassVar[int] = 1
     level: ClassVar[str] = "velocity"
     scheme: ClassVar[int | None] = None
@@ -81,7 +85,8 @@ class Stepper(ABC):
         return {"SCHEME": self.scheme, "PROJECTION": float(self.projection)}
 
     def check(self, system: System, p: Array) -> None:
-        """Raise ValueError where the scheme cannot treat a system."""
+        """Raise ValueError where the scheme cannot treat a system; this one takes them all."""
+        return
 
     @abstractmethod
     def step(
@@ -125,6 +130,47 @@ def report(
     if solution.solved and not solved and not iteration:  # right impulses whose velocities lost too many digits
         status = f"residual {residual:.1e} of the end velocities exceeds {tol:.1e}, {status}"
     return StepReport(problem, solution.Lambda_N, solution.Lambda_T, residual, solved, status, solution.iterations)
+
+
+def solve_on_position_level(
+    system: System,
+    solver: PlanarSolver,
+    p: Array,
+    M: Array,
+    u_A: Array,
+    directions: tuple[Array, Array, Array],
+    dt: float,
+    *,
+    free: Callable[[Array], Array],
+    place: Callable[[Array], Array],
+    t: float,
+    g_before: Array,
+) -> tuple[Array, StepReport]:
+    """Velocities u = free(u) + M^-1 W Lambda with 0 <= Lambda_N perp g_N(place(u), t) + eps_N g_before >= 0.
+
+    `place` is a configuration that moves with u, d place / d u = dt.  Gaps that are not linear are met by iteration; a
+    contact takes part from the iterate on in which its condition would be violated.
+    """
+    eps_N = system.laws(p)[1]
+    active = np.array(system.contact_kinds, dtype=int) != CONTACT
+    iteration = Iteration(np.diag(M), u_A, "the iteration on the gaps")
+    u = free(u_A)
+    for _ in range(template.ITERATION_LIMIT):
+        g = gaps(system, place(u), t, p)
+        newcomers = ~active & (g + eps_N * g_before <= 0.0)
+        active = active | newcomers
+        u_free = free(u)
+        problem = step_problem(
+            system, np.flatnonzero(active), g, M, u_A, u_free, directions, dt, p, u_ahead=u, g_before=g_before
+        )
+        solution = solver.solve(problem.local)
+        u_before, u = u, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
+        if iteration.settled(u_free, u, u_before) and not newcomers.any():
+            break
+        if not np.all(np.isfinite(u)):
+            break
+    residual = max(iteration.correction, problem.residual(u, solution.Lambda_N, solution.Lambda_T))
+    return u, report(problem, solution, residual, solver.tol, iteration.complaint(solver.tol))
 
 
 @dataclass
