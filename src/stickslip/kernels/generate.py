@@ -46,6 +46,7 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         "SCHEME": 0,
         "PROJECTION": 0.0,
         "THETA_VALUE": 0.5,
+        "LASTING": False,
         **{key: value for key, value in options.items() if key != "JACOBIAN"},
     }
     return "".join(f"{name} = {value!r}\n" for name, value in values.items())

@@ -32,6 +32,7 @@ SOLVER = 2
 SCHEME = 0
 PROJECTION = 0.0
 THETA_VALUE = 0.5
+LASTING = False
 
 
 @dev
@@ -275,7 +276,7 @@ def find_active(g, reach, kinds, active):
     closed = int64(0)
     for k in range(N_CONTACTS):
         active[k] = 0
-        if kinds[k] != CONTACT or g[k] <= reach[k]:
+        if kinds[k] != CONTACT or g[k] <= reach[k] or (LASTING and reach[k] > 0.0):
             active[k] = 1
             closed += 1
         elif not g[k] > 0.0:
@@ -284,7 +285,7 @@ def find_active(g, reach, kinds, active):
 
 
 @dev
-def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before):
+def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach):
     """Set up the local problem of the active contacts, [GS05] eqs. (20), (21); return the deepest penetration.
 
     Where g holds the gaps at q_A + dt `ahead`, the end of the step, springs and contacts on position level go by it.
@@ -309,7 +310,9 @@ def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g,
             gamma_T += W_T[k, j] * u[j]
         gamma_A[k, 0] = gamma_N
         gamma_A[k, 1] = gamma_T
-        offset[k, 0] = w_hat[k, 0] + eps_N[k] * gamma_N
+        offset[k, 0] = w_hat[k, 0]
+        if not LASTING or reach[k] == 0.0:  # only a contact that carried load in the step before has a reach
+            offset[k, 0] += eps_N[k] * gamma_N
         offset[k, 1] = w_hat[k, 1] + eps_T[k] * gamma_T
         if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E, or at the end
             moved = w_hat[k, 1]
@@ -1047,7 +1050,7 @@ def march(
                     geometry(q_C, t_M if CENTRED else t_A, p, W_N, W_T, w_hat)  # step 3 (c)
                 ahead = v_last if SCHEME == PAOLI else u
                 deepest = prepare_contacts(
-                    M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before
+                    M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach
                 )
                 # step 4, the contact problem [GS05] eqs. (12), (17); in a function of its own it costs a fifth of the
                 # speed

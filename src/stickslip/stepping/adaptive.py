@@ -4,7 +4,7 @@ ones across them, after Studer, Leine and Glocker 2008."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Block, Compi
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 
 _GROWTH, _SHRINK, _SAFETY = 5.0, 0.2, 0.9
+_BRIEF = 10.0  # a flight shorter than this many smallest steps is not resolved
 _LOADED, _UNLOADED = -1, -10  # Memory.last_loaded before a step 0: in the step before, or long ago
 
 
@@ -24,9 +25,9 @@ class Adaptive:
     A step is smooth if every contact is in the same state (open, stick, slip+, slip-) in all substeps of all runs: then
     its end is extrapolated.  The error expansion of the rule runs in H^2 where the forces do not depend on velocities
     and closed contacts keep their directions, in H otherwise.  Order in smooth phases: 2 K, or K (K - 1 on closed
-    contacts whose directions turn).  A step in which a contact changes its state is halved down to `smallest_step`, and then
-    done by one plain midpoint step: order 1 in that step, velocity error of a switch O(smallest_step).  Velocity
-    level; restitution: Newton's law in inequality form, as `MoreauMidpoint`.  `dt` of `simulate` is the spacing of
+    contacts whose directions turn).  A step in which a contact changes its state is halved down to `smallest_step`, and
+    then done by one plain midpoint step: order 1 in that step, velocity error of a switch O(smallest_step).  Velocity
+    level; restitution: Newton's law in inequality form, for contacts that close.  `dt` of `simulate` is the spacing of
     the records, on which steps end: a coarse one lets them grow.
     Reference: Studer, Leine and Glocker, Int. J. Numer. Meth. Engng 76 (2008) 1747-1781.
 
@@ -39,7 +40,7 @@ class Adaptive:
     largest_step : longest step [s]; None: the spacing of the records
     """
 
-    stepper: MoreauMidpoint = field(default_factory=MoreauMidpoint)
+    stepper: MoreauMidpoint = field(default_factory=lambda: MoreauMidpoint(lasting=True))
     rtol: float = 1e-6
     runs: int | None = None
     smallest_step: float | None = None
@@ -51,6 +52,7 @@ class Adaptive:
     def __post_init__(self) -> None:
         if not isinstance(self.stepper, MoreauMidpoint):
             raise ValueError(f"stepper must be MoreauMidpoint(), whose error expansion is known, got {self.stepper!r}.")
+        object.__setattr__(self, "stepper", replace(self.stepper, lasting=True))
         if self.stepper.projection > 0.0:
             raise ValueError("stepper must be without projection, which has no error expansion to extrapolate.")
         if isinstance(self.rtol, bool) or not (isinstance(self.rtol, (int, float)) and 1e-12 <= self.rtol <= 1e-1):
@@ -227,9 +229,26 @@ class AdaptiveEngine:
         end = trial.memory
         self._accept(memory, t, end.q, end.u, trial.impulse, [trial], end.book[template.CONTACT_WORK])
         events.extend(trial.events)
+        self._settle(memory, t + H)
         self.barrier, self.mode = math.inf, None
         state[:] = trial.states[-1]
         self.counts["switching_steps"] += 1
+
+    def _settle(self, memory: Memory, t: float) -> None:
+        """Let contacts go that leave after an impact, but for those whose flight is too short to resolve.
+
+        A contact that leaves with gamma_N and is pulled back with a returns after 2 gamma_N / a.  Where that is a few
+        smallest steps, the errors of which may have made the whole hop, the accumulation of impacts is over.
+        """
+        system, smallest = self.system, self._smallest(memory)
+        q, p = memory.q, memory.p
+        W_N, _, w_hat = system.geometry(q, t, p)
+        pull = W_N @ np.linalg.solve(system.mass(q, t, p), system.force(q, memory.u, t, p))
+        turn = system.drift(q, memory.u, t, p)[:, 0]
+        gamma_N = W_N @ memory.u + w_hat[:, 0]
+        brief = (pull + turn < 0.0) & (2.0 * gamma_N < _BRIEF * smallest * (np.abs(pull) + np.abs(turn)))
+        leaves = (gamma_N > 0.0) & ~brief & (np.array(system.contact_kinds, dtype=int) == CONTACT)
+        memory.reach[leaves], memory.last_loaded[leaves] = 0.0, _UNLOADED
 
     def _run(self, memory: Memory, t: float, H: float, n: int) -> Trial:
         """n substeps of the inner rule over [t, t + H]; `memory` stays as it is."""
