@@ -3,7 +3,8 @@
 Errors against closed forms: coordinates in the sup norm, velocities in L1, which converges though impact times shift.
 Impacts fall anywhere in a step, and the error depends on where: it is averaged over starts that shift them by parts of
 a step.  Into rest a stepper resolves log(1 / dt) impacts, each with an error of its own: there the order is that of the
-error over this logarithm.  The short runs use the reference engine, which needs no compilation; the long ones the kernels.
+error over this logarithm.  The short runs use the reference engine, which needs no compilation; the long ones the
+kernels.
 """
 
 from functools import cache

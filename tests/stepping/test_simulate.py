@@ -58,7 +58,7 @@ def drop(**options):
         ({"solver": "lemk"}, "solver must be one of auto, lemke, .*, got 'lemk'"),
         ({"solver": ss.Lemke}, "solver must be one of .* or a solver object, got <class"),
         ({"solver": ["lemke"]}, r"solver must be one of .*, got \['lemke'\]"),
-        ({"stepper": "moreau"}, "stepper must be one of moreau-midpoint, moreau-jean, .* or a stepper object, got 'moreau'"),
+        ({"stepper": "moreau"}, "stepper must be one of moreau-midpoint, .* or a stepper object, got 'moreau'"),
         ({"stepper": None}, "or a stepper object, got None"),
         ({"engine": "gpu"}, "engine must be one of auto, compiled, reference, got 'gpu'"),
         ({"engine": "compiled", "solver": "augmented-lagrangian"}, "'augmented-lagrangian' has no compiled kernel"),
