@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import stickslip as ss
 from stickslip import library
 from stickslip.model.symbolic import Printer, derivative, function_source, lagrange, shorten
+from stickslip.model.system import System
 
 t = sp.Symbol("t", real=True)
 
