@@ -97,12 +97,8 @@ def test_rest_inside_the_floor_does_not_drift(mass, g):
 )
 def test_rest_on_the_surface_survives_rounding(mass, friction, angle):
     scenario = library.brick_on_ramp(velocity=0.0, mass=mass, friction=friction, angle=angle)
-    dt = 1e-3
-    trajectory = scenario.simulate(dt=dt, t_end=20.0)
-    # On the surface to the last bit, rounding may open the gap by 1e-21 m and leave the brick free for one step.
-    assert np.abs(trajectory.q).max() <= 2 * G * dt**2
-    later = trajectory.q[100:]
-    assert np.ptp(later, axis=0).max() < ROUNDING
+    trajectory = scenario.simulate(dt=1e-3, t_end=20.0)
+    assert (trajectory.q == 0.0).all() and (trajectory.u == 0.0).all()
 
 
 # -- brick on a ramp [S00] 1.1 ---------------------------------------------------------------------------------

@@ -47,8 +47,8 @@ def fig4_1() -> PaperFigure:
         certificate = _worst([midpoint, *newmark])
         style.caption(
             figure,
-            f"ball dropped from rest, m = 1 kg, g = {_G:g} m/s²; Newmark with β = 0, γ = 1; complementarity of positions "
-            f"only: in (a) the energy falls to\n{energy.min() / energy[0]:.3f} and rises to "
+            f"ball dropped from rest, m = 1 kg, g = {_G:g} m/s²; Newmark with β = 0, γ = 1; complementarity of "
+            f"positions only: in (a) the energy falls to\n{energy.min() / energy[0]:.3f} and rises to "
             f"{energy.max() / energy[0]:.2f} times its first value.  Schemes that fail, kept to show it; their own "
             f"problems: {certificate.failed_steps} failed steps, residual ≤ {certificate.max_residual:.1e}",
         )

@@ -228,7 +228,9 @@ def iteration_system(q, u, v, t_E, dt, p, inertia, h_A, A, h, K, C, work, q_E, d
 @dev
 def relative(change, size):
     """change / size; 0 where nothing changed."""
-    return change / size if change > 0.0 else 0.0
+    if change == 0.0:
+        return 0.0
+    return change / size if size > 0.0 else math.inf
 
 
 @dev
@@ -244,7 +246,8 @@ def correction_of(v, v_last, u, dv, weight):
     size = 0.0
     for j in range(N_DOF):
         change += weight[j] * (v[j] - v_last[j]) * (v[j] - v_last[j])
-        size += weight[j] * (abs(u[j]) + abs(dv[j])) * (abs(u[j]) + abs(dv[j]))
+        terms = abs(u[j]) + abs(dv[j]) + abs(v[j])
+        size += weight[j] * terms * terms
     return relative(math.sqrt(change), math.sqrt(size))
 
 

@@ -29,9 +29,9 @@ class MoreauJean(Stepper):
     keeps the form of [GS05] eq. (33).  A skew part (gyroscopic forces) slows the iteration, not the result down.
 
     Order: 2 in smooth motion and across stick-slip transitions for theta = 1/2, also where h depends on u, if the
-    directions of closed contacts are constant; otherwise 1; 1 across impacts.  theta = 1 is the backward Euler method and damps stiff springs, theta = 1/2 lets them ring.
-    Restitution: Newton's law in inequality form, normal and tangential.  Reference: Jean 1999; Acary and Brogliato
-    2008, 10.1.
+    directions of closed contacts are constant; otherwise 1; 1 across impacts.  theta = 1 is the backward Euler method
+    and damps stiff springs, theta = 1/2 lets them ring.  Restitution: Newton's law in inequality form, normal and
+    tangential.  Reference: Jean 1999; Acary and Brogliato 2008.
 
     theta : in [1/2, 1]; below, no step size is stable.
     projection : as for `MoreauMidpoint`.

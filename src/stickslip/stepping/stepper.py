@@ -187,7 +187,7 @@ class Iteration:
     correction: float = np.inf  # relative, of the last iterate
 
     def settled(self, u_free: Array, u: Array, u_before: Array) -> bool:
-        size = self._norm(np.abs(self.u_A) + np.abs(u_free - self.u_A))
+        size = self._norm(np.abs(self.u_A) + np.abs(u_free - self.u_A) + np.abs(u))
         change, before = self._norm(u - u_before), self.correction
         self.correction = template.relative.py_func(change, size)
         return bool(template.settled.py_func(self.correction, before))
