@@ -69,10 +69,19 @@ class EventDriven:
         return onto_contacts(system, t, q, p, near, kinds == SPRING)
 
     def motion(
-        self, system: System, q: Array, u: Array, p: Array, t0: float, t_end: float, law: ImpactLaw, solver: PlanarSolver
+        self,
+        system: System,
+        q: Array,
+        u: Array,
+        p: Array,
+        t0: float,
+        t_end: float,
+        law: ImpactLaw,
+        solver: PlanarSolver,
+        kernel: Any = None,
     ) -> Motion:
         """The walk from event to event of a checked state."""
-        kernel = compiled_module(system, "smooth", "auto")
+        kernel = compiled_module(system, "smooth", "auto") if kernel is None else kernel
         atol = 1e-3 * self.rtol if self.atol is None else float(self.atol)
         return Motion(
             system, kernel, p, law, solver, t0, q.copy(), u.copy(), t_end,
@@ -110,6 +119,9 @@ class EventEngine:
     name: str = "compiled"
     motion: Motion | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        self.kernel = compiled_module(self.system, "smooth", "auto")
+
     def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
         """Compile the rates and indicators of the system, or load them from the disk cache."""
         y = np.concatenate([memory.q, memory.u, np.zeros(4 * self.system.n_contacts + 1)])
@@ -120,7 +132,7 @@ class EventEngine:
     def _start(self, memory: Memory) -> Motion:
         if self.motion is None:
             self.motion = self.stepper.motion(
-                self.system, memory.q, memory.u, memory.p, memory.t0, self.t_end, self.law, self.solver
+                self.system, memory.q, memory.u, memory.p, memory.t0, self.t_end, self.law, self.solver, self.kernel
             )
             self.arcs = self.motion.arcs()
             self.arc: Arc | None = None
@@ -193,7 +205,7 @@ class EventEngine:
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """Gaps (n, contacts) and energies (n, 2) of records."""
         gaps, energies = np.empty((len(t), contacts)), np.empty((len(t), 2))
-        compiled_module(self.system, "smooth", "auto").measure(q, u, t, p, gaps, energies)
+        self.kernel.measure(q, u, t, p, gaps, energies)
         return gaps, energies
 
     def notes(self) -> dict[str, str]:
