@@ -228,7 +228,9 @@ def test_elements_against_closed_forms():
     rub = np.where(t < stop, -t + 2 * t**2, -0.125 + 0.5 * (t - stop) ** 2)
     assert run["rub"] == pytest.approx(rub, abs=1e-11)
     # play: 1 m/s to and fro between -0.1 and 0.15 m.
-    assert run["play"] == pytest.approx(0.025 + 0.125 * 2 / np.pi * np.arcsin(np.sin((t - 0.025) * np.pi / 0.25)), abs=1e-11)
+    assert run["play"] == pytest.approx(
+        0.025 + 0.125 * 2 / np.pi * np.arcsin(np.sin((t - 0.025) * np.pi / 0.25)), abs=1e-11
+    )
     # turn: 2 rad/s, slowed down by 4 N to rest after 1 s, and the clutch does not let it turn back.
     assert run["turn"] == pytest.approx(np.where(t < 1, 2 * t - t**2, 1.0), abs=1e-11)
     # hold: 3 N do not overcome the preload of 4 N.

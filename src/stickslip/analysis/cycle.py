@@ -72,9 +72,7 @@ def _hermite(s: float, h: float, x: Array, v: Array) -> float:
     """Cubic polynomial with values x and slopes v at both ends of a step h, at the part s of it."""
     rest = 1.0 - s
     return float(
-        rest * rest * (1.0 + 2.0 * s) * x[0]
-        + s * s * (3.0 - 2.0 * s) * x[1]
-        + s * rest * h * (rest * v[0] - s * v[1])
+        rest * rest * (1.0 + 2.0 * s) * x[0] + s * s * (3.0 - 2.0 * s) * x[1] + s * rest * h * (rest * v[0] - s * v[1])
     )
 
 

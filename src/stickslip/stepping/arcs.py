@@ -47,9 +47,7 @@ class Arc:
             return sign * value(*self.state(time))
 
         v = [at(time) for time in t]
-        return [
-            brentq(at, t[i], t[i + 1], xtol=1e-16, rtol=1e-15) for i in range(SAMPLES) if v[i] > 0.0 >= v[i + 1]
-        ]
+        return [brentq(at, t[i], t[i + 1], xtol=1e-16, rtol=1e-15) for i in range(SAMPLES) if v[i] > 0.0 >= v[i + 1]]
 
 
 @dataclass(frozen=True, eq=False)

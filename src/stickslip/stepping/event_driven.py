@@ -17,7 +17,8 @@ from stickslip.model.system import CONTACT, SPRING, Array, System
 from stickslip.stepping.arcs import Arc
 from stickslip.stepping.engines import DONE, UNSOLVED, Block, Memory
 from stickslip.stepping.modes import onto_contacts
-from stickslip.stepping.motion import Motion, MotionError
+from stickslip.stepping.motion import Motion
+from stickslip.stepping.motion_book import MotionError
 from stickslip.trajectory import IMPACT
 
 
@@ -27,9 +28,9 @@ class EventDriven:
 
     Between events the motion obeys M du/dt = h + W lambda with the closed contacts as equality constraints, integrated
     by an explicit Runge-Kutta method of order 8 with dense output (DOP853).  Closing gaps, contacts that lose their
-    load, slip that stops and stick that ends are roots of indicators on the dense output; the complementarity problem on
-    acceleration level ([GS05] end of 6) finds the next mode, the impact law the velocities after a collision.  Infinitely
-    many impacts in finite time are summed up where the rest of them would last less than `zeno` of the run.
+    load, slip that stops and stick that ends are roots of indicators on the dense output.  The complementarity problem
+    on acceleration level ([GS05] end of 6) finds the next mode, the impact law the velocities after a collision.
+    Infinitely many impacts in finite time are summed up where the rest of them would last less than `zeno` of the run.
 
     Order 8 in smooth phases and across events, which are located to round-off; level: accelerations, impacts on
     velocity level; restitution: any impact law.  `dt` of `simulate` is the spacing of the records, nothing else.

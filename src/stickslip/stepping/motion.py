@@ -6,7 +6,7 @@ paradox decide on the next mode; `Motion.arcs` yields the smooth motion in betwe
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,34 +28,13 @@ from stickslip.stepping.modes import (
     relative_velocities,
     touching,
 )
+from stickslip.stepping.motion_book import Book, MotionError
 
 _FORCE_TOLERANCE = 1e-9  # of the forces that the free accelerations ask for
 _RESOLUTION = 1e-8  # of the contact forces over the run: the step size follows them that well
 _GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
 _WINDOW = 1e-3  # share of the run in which events are counted
 _NO_PROGRESS = 60  # mode changes at one instant that end a run
-
-
-class MotionError(ArithmeticError):
-    """No way on: `t` [s] is where."""
-
-    def __init__(self, t: float, message: str) -> None:
-        super().__init__(message)
-        self.t = t
-
-
-@dataclass
-class Book:
-    """What the certificate is made of, and how often what happened."""
-
-    residual: float = 0.0
-    gain: float = 0.0
-    gain_time: float = 0.0
-    work: float = 0.0
-    lcp_size: int = 0
-    projection_energy: float = 0.0
-    projections: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
@@ -274,7 +253,7 @@ class Motion:
         return 0.0 if back > 0.0 and 2.0 * speed < self.zeno * self.span * back else side
 
     def _grazes(self, k: int) -> bool:
-        """Whether a closing contact turns before it is gap_tol deep: then nothing happens, and it must be seen again."""
+        """Whether a closing contact turns before it is gap_tol deep: nothing happens, and it must be seen again."""
         gamma, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
         rise = self.system.geometry(self.q, self.t, self.p)[0][k] @ self.du_now() + self._zeta()[k, 0]
         speed = -float(gamma[k, 0])
@@ -320,7 +299,9 @@ class Motion:
             self.book.gain, self.book.gain_time = work, self.t
         self.book.residual = max(self.book.residual, float(hit.residual))
         for k in np.flatnonzero((self.kinds == CONTACT) & (Lambda[:, 0] > 0.0)):
-            self.impacts.append((self.t, float(k), gamma_A[k, 0], gamma_E[k, 0], *Lambda[k], gamma_A[k, 1], gamma_E[k, 1]))
+            self.impacts.append(
+                (self.t, float(k), gamma_A[k, 0], gamma_E[k, 0], *Lambda[k], gamma_A[k, 1], gamma_E[k, 1])
+            )
         self.book.counts["impacts"] += 1
         closed, sense = touching(self.system, self.t, self.q, self.u, before, self.p, self.gap_tol, self.mode)
         return self._accumulated(closed, sense, Lambda[:, 0] > 0.0)
@@ -356,9 +337,7 @@ class Motion:
 
     # -- the next mode ---------------------------------------------------------------------------------------
 
-    def _accelerations(
-        self, closed: np.ndarray, sense: Array
-    ) -> tuple[AccelerationProblem, Accelerations | None]:
+    def _accelerations(self, closed: np.ndarray, sense: Array) -> tuple[AccelerationProblem, Accelerations | None]:
         index = np.flatnonzero(closed)
         problem = AccelerationProblem.at(self.system, self.t, self.q, self.u, self.p, index, sense[index])
         return problem, problem.solve()[0]
@@ -385,7 +364,9 @@ class Motion:
         sense[~closed] = 0.0
         if solution is None:
             if not self._jam(closed, sense):
-                raise MotionError(self.t, f"no accelerations exist with {int(closed.sum())} closed contacts, nor an impact")
+                raise MotionError(
+                    self.t, f"no accelerations exist with {int(closed.sum())} closed contacts, nor an impact"
+                )
             return
         self._enter(mode_of(self.system, closed, sense, problem, solution), problem, solution)
 
@@ -403,7 +384,9 @@ class Motion:
         self.acceleration_scale[problem.index] = problem.scale(solution)
         self.du = self.du_now()
         error = float(np.abs(self.du - solution.du).max(initial=0.0))
-        if not error <= 1e-6 * (float(np.abs(solution.du).max(initial=0.0)) + float(np.abs(problem.free).max(initial=0.0))):
+        if not error <= 1e-6 * (
+            float(np.abs(solution.du).max(initial=0.0)) + float(np.abs(problem.free).max(initial=0.0))
+        ):
             raise MotionError(self.t, f"the mode's accelerations differ from those of its problem by {error:.1e}")
 
     def _jam(self, closed: np.ndarray, sense: Array) -> bool:

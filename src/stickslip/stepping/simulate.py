@@ -63,8 +63,8 @@ def simulate(
     ----------
     system : what moves; see `LagrangianSystem`.
     q0, u0 : initial coordinates and velocities, shape (f,).
-    dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.  For "event-driven", which
-        has no step size, dt is the spacing of the records.
+    dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.  For "event-driven",
+        which has no step size, dt is the spacing of the records.
     stepper : "moreau-midpoint", "event-driven" or a stepper object.
     solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian" or a solver object.
     law : impact law; None is Newton's with the contacts' own coefficients, as compiled.  Others run on
@@ -257,7 +257,7 @@ def _steps(dt: float, t_end: float, t0: float) -> int:
 
 
 def _stepper(value: Any) -> Stepper:
-    if isinstance(value, tuple(STEPPERS.values())):
+    if isinstance(value, Stepper):
         return value
     if isinstance(value, str) and value in STEPPERS:
         return STEPPERS[value]()
