@@ -79,6 +79,7 @@ FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 
 ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP = 5, 6, 7, 8
 CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, BOOK_SIZE = 9, 10, 11, 12
 AUTO_SWEEPS = 10
+SLOW = 0.05  # a sweep that leaves more than this of the one before it: ten of them would not settle
 SETTLED = 1e-14  # a sweep that changes no velocity by more than this, relatively, ends the iteration
 
 
@@ -183,7 +184,7 @@ def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g,
     """Set up the local problem of the active contacts, [GS05] eqs. (20), (21); return the deepest penetration."""
     W_N, W_T, w_hat, _, _, _ = directions
     _, eps_N, eps_T, _ = law
-    active, kinds, offset, size, gamma_A, _, Lambda = local
+    active, kinds, offset, _, gamma_A, _, Lambda = local
     for j in range(N_DOF):
         v_free[j] = v[j]
         change[j] = abs(u[j]) + abs(dv[j])
@@ -196,62 +197,99 @@ def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g,
             contact_row(k, M, directions)
         gamma_N = w_hat[k, 0]
         gamma_T = w_hat[k, 1]
-        size_N = abs(gamma_N)
-        size_T = abs(gamma_T)
         for j in range(N_DOF):
             gamma_N += W_N[k, j] * u[j]
             gamma_T += W_T[k, j] * u[j]
-            size_N += abs(W_N[k, j]) * change[j]
-            size_T += abs(W_T[k, j]) * change[j]
-        kick = 0.0
-        for j in range(N_DOF):
-            kick += W_N[k, j] * dv[j]
-        size[k, 2] = abs(kick)
         gamma_A[k, 0] = gamma_N
         gamma_A[k, 1] = gamma_T
-        size[k, 0] = size_N
-        size[k, 1] = size_T
         offset[k, 0] = w_hat[k, 0] + eps_N[k] * gamma_N
         offset[k, 1] = w_hat[k, 1] + eps_T[k] * gamma_T
         if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E
             offset[k, 1] = w_hat[k, 1] + g[k] / dt
-            size[k, 1] += abs(g[k] / dt)
         if PROJECTION == 0.0 and kinds[k] == CONTACT and -g[k] > deepest:
             deepest = -g[k]
     return deepest
 
 
+@rare
+def measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size):
+    """Columns of `size` for the active contacts: the sums of absolute values that make up gamma_N and gamma_T without
+    impulses, and what the forces alone do to gamma_N in this step.
+    """
+    for k in range(N_CONTACTS):
+        if active[k] == 0:
+            continue
+        size_N = abs(w_hat[k, 0])
+        size_T = abs(w_hat[k, 1])
+        kick = 0.0
+        for j in range(N_DOF):
+            size_N += abs(W_N[k, j]) * change[j]
+            size_T += abs(W_T[k, j]) * change[j]
+            kick += W_N[k, j] * dv[j]
+        if kinds[k] == SPRING:
+            size_T += abs(offset[k, 1] - w_hat[k, 1])
+        size[k, 0] = size_N
+        size[k, 1] = size_T
+        size[k, 2] = abs(kick)
+
+
 @dev
-def gauss_seidel(closed, directions, law, local, v, limit):
-    """Sweep over the active contacts, velocities v kept up to date; return the sweeps, negative if not settled."""
+def relax(k, directions, mu, a, offset, Lambda, v):
+    """Solve contact k for the velocities v that the others leave it, and update v; return what it changed."""
     W_N, W_T, _, V_N, V_T, diagonal = directions
-    mu, _, _, a = law
-    active, _, offset, size, _, _, Lambda = local
+    alpha = diagonal[k, 0]
+    beta = diagonal[k, 1]
+    delta = diagonal[k, 2]
+    c_N = offset[k, 0] - alpha * Lambda[k, 0] - delta * Lambda[k, 1]
+    c_T = offset[k, 1] - delta * Lambda[k, 0] - beta * Lambda[k, 1]
+    for j in range(N_DOF):
+        c_N += W_N[k, j] * v[j]
+        c_T += W_T[k, j] * v[j]
+    N, T = one_contact(alpha, beta, delta, c_N, c_T, mu[k], a[k])
+    step_N = N - Lambda[k, 0]
+    step_T = T - Lambda[k, 1]
+    Lambda[k, 0] = N
+    Lambda[k, 1] = T
+    for j in range(N_DOF):
+        v[j] += V_N[k, j] * step_N + V_T[k, j] * step_T
+    return abs(alpha * step_N) + abs(beta * step_T)
+
+
+@rare
+def sweep_contacts(directions, mu, a, local, change, dv, v, limit):
+    """Sweep over the active contacts, velocities v kept up to date; return the sweeps, negative if not settled."""
+    W_N, W_T, w_hat, _, _, _ = directions
+    active, kinds, offset, size, _, _, Lambda = local
+    measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size)
+    before = math.inf
     for sweep in range(1, limit + 1):
         settled = True
+        total = 0.0
         for k in range(N_CONTACTS):
-            if active[k] == 0:
-                continue
-            alpha = diagonal[k, 0]
-            beta = diagonal[k, 1]
-            delta = diagonal[k, 2]
-            c_N = offset[k, 0] - alpha * Lambda[k, 0] - delta * Lambda[k, 1]
-            c_T = offset[k, 1] - delta * Lambda[k, 0] - beta * Lambda[k, 1]
-            for j in range(N_DOF):
-                c_N += W_N[k, j] * v[j]
-                c_T += W_T[k, j] * v[j]
-            N, T = one_contact(alpha, beta, delta, c_N, c_T, mu[k], a[k])
-            step_N = N - Lambda[k, 0]
-            step_T = T - Lambda[k, 1]
-            Lambda[k, 0] = N
-            Lambda[k, 1] = T
-            for j in range(N_DOF):
-                v[j] += V_N[k, j] * step_N + V_T[k, j] * step_T
-            if abs(alpha * step_N) + abs(beta * step_T) > SETTLED * (size[k, 0] + size[k, 1]):
-                settled = False
-        if settled or closed == 1:
+            if active[k] != 0:
+                moved = relax(k, directions, mu, a, offset, Lambda, v)
+                total += moved
+                if moved > SETTLED * (size[k, 0] + size[k, 1]):
+                    settled = False
+        if settled:
             return sweep
+        if SOLVER == AUTO and total > SLOW * before:
+            return -sweep
+        before = total
     return -limit
+
+
+@dev
+def gauss_seidel(closed, directions, law, local, change, dv, v, limit):
+    """Gauss-Seidel over the active contacts, which is exact in one sweep where there is only one."""
+    mu, _, _, a = law
+    active, _, offset, _, _, _, Lambda = local
+    if closed == 1:
+        for k in range(N_CONTACTS):
+            if active[k] != 0:
+                relax(k, directions, mu, a, offset, Lambda, v)
+        return int64(1)
+    return sweep_contacts(directions, mu, a, local, change, dv, v, limit)
 
 
 @dev
@@ -416,21 +454,68 @@ def project(q, t, p, M, g, directions, shift, dq):
 
 
 @dev
-def step_residual(directions, law, local, v_free, v, change, worst):
-    """Worst violation of the laws by the end velocity v, relative to the velocities that make it up; gamma_E of v.
+def defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T):
+    """Violations of the laws of contact k at the end velocities w^T v in m/s; infinite for impulses off the cone."""
+    N = Lambda[k, 0]
+    T = Lambda[k, 1]
+    bound = mu[k] * N + a[k]
+    if not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12)):
+        return math.inf, math.inf
+    defect_N = 0.0
+    defect_T = 0.0
+    if diagonal[k, 0] > 0.0:
+        xi_N = end_N + offset[k, 0]
+        defect_N = abs(xi_N) if N > 0.0 else -xi_N
+    if diagonal[k, 1] > 0.0 and bound > 0.0:
+        xi_T = end_T + offset[k, 1]
+        if abs(T) < bound * (1.0 - 1e-12):
+            defect_T = abs(xi_T)
+        else:
+            defect_T = xi_T if T > 0.0 else -xi_T
+    return defect_N, defect_T
 
-    The worst of the steps before comes in as `worst`: only what exceeds it is divided out.  What single impulses change
-    counts, not their sum: frictions of two feet that cancel leave rounding errors, and these are no violation.
+
+@dev
+def within(directions, law, local, v, worst):
+    """Write gamma_E of the end velocity v; True if the violations are surely no worse than `worst`.
+
+    Measured by what the contact's own impulses change, which is less than the size that `full_residual` takes.
+    """
+    W_N, W_T, w_hat, _, _, diagonal = directions
+    mu, _, _, a = law
+    active, _, offset, _, _, gamma_E, Lambda = local
+    sure = True
+    for k in range(N_CONTACTS):
+        if active[k] == 0:
+            continue
+        end_N = 0.0
+        end_T = 0.0
+        for j in range(N_DOF):
+            end_N += W_N[k, j] * v[j]
+            end_T += W_T[k, j] * v[j]
+        gamma_E[k, 0] = end_N + w_hat[k, 0]
+        gamma_E[k, 1] = end_T + w_hat[k, 1]
+        defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
+        N = Lambda[k, 0]
+        T = abs(Lambda[k, 1])
+        coupling = abs(diagonal[k, 2])
+        if not defect_N <= worst * (diagonal[k, 0] * N + coupling * T):
+            sure = False
+        if not defect_T <= worst * (coupling * N + diagonal[k, 1] * T):
+            sure = False
+    return sure
+
+
+@rare
+def full_residual(directions, mu, a, local, change, dv, v, worst):
+    """Worst violation of the laws by the end velocity v, relative to the velocities that make it up, or `worst`.
+
+    What single impulses change counts, not their sum: frictions of two feet that cancel leave rounding errors, and
+    these are no violation.
     """
     W_N, W_T, w_hat, V_N, V_T, diagonal = directions
-    mu, _, _, a = law
-    active, _, offset, size, _, gamma_E, Lambda = local
-    for j in range(N_DOF):
-        change[j] = 0.0
-    for k in range(N_CONTACTS):
-        if active[k] != 0:
-            for j in range(N_DOF):
-                change[j] += abs(V_N[k, j] * Lambda[k, 0]) + abs(V_T[k, j] * Lambda[k, 1])
+    active, kinds, offset, size, _, _, Lambda = local
+    measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size)
     for k in range(N_CONTACTS):
         if active[k] == 0:
             continue
@@ -441,29 +526,27 @@ def step_residual(directions, law, local, v_free, v, change, worst):
         for j in range(N_DOF):
             end_N += W_N[k, j] * v[j]
             end_T += W_T[k, j] * v[j]
-            size_N += abs(W_N[k, j]) * change[j]
-            size_T += abs(W_T[k, j]) * change[j]
-        gamma_E[k, 0] = end_N + w_hat[k, 0]
-        gamma_E[k, 1] = end_T + w_hat[k, 1]
-        N = Lambda[k, 0]
-        T = Lambda[k, 1]
-        bound = mu[k] * N + a[k]
-        if not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12)):
-            return math.inf
-        if diagonal[k, 0] > 0.0:
-            xi_N = end_N + offset[k, 0]
-            defect = abs(xi_N) if N > 0.0 else -xi_N
-            if not defect <= worst * size_N:
-                worst = defect / size_N
-        if diagonal[k, 1] > 0.0 and bound > 0.0:
-            xi_T = end_T + offset[k, 1]
-            if abs(T) < bound * (1.0 - 1e-12):
-                defect = abs(xi_T)
-            else:
-                defect = xi_T if T > 0.0 else -xi_T
-            if not defect <= worst * size_T:
-                worst = defect / size_T
+            change_j = 0.0
+            for m in range(N_CONTACTS):
+                if active[m] != 0:
+                    change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j] * Lambda[m, 1])
+            size_N += abs(W_N[k, j]) * change_j
+            size_T += abs(W_T[k, j]) * change_j
+        defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
+        if not defect_N <= worst * size_N:
+            worst = defect_N / size_N
+        if not defect_T <= worst * size_T:
+            worst = defect_T / size_T
     return worst if worst == worst else math.inf
+
+
+@dev
+def step_residual(directions, law, local, change, dv, v, worst):
+    """The worst residual of the steps so far and of this one, whose gamma_E is written."""
+    mu, _, _, a = law
+    if within(directions, law, local, v, worst):
+        return worst
+    return full_residual(directions, mu, a, local, change, dv, v, worst)
 
 
 @dev
@@ -495,14 +578,21 @@ def contact_state(kind, strikes, struck, gamma_T_E, size_T, tangential, bound, N
 
 
 @dev
-def close_step(step, time, directions, law, local, memory, states, events, n_events):
-    """Contact states, impacts and impulses after a step with closed contacts; (events, work, rows of the LCP)."""
-    _, _, _, _, _, diagonal = directions
-    mu, _, _, a = law
-    active, kinds, _, size, gamma_A, gamma_E, Lambda = local
-    last_loaded, N_before, total = memory
-    work = 0.0
-    rows = int64(0)
+def may_strike(step, local, last_loaded):
+    """Whether a contact that carried no load in the step before closes in this one and does."""
+    active, _, _, _, gamma_A, _, Lambda = local
+    for k in range(N_CONTACTS):
+        if active[k] != 0 and last_loaded[k] < step - 1 and gamma_A[k, 0] < 0.0 and Lambda[k, 0] > 0.0:
+            return True
+    return False
+
+
+@rare
+def label_contacts(step, time, directions, mu, a, local, change, dv, last_loaded, N_before, states, events, n_events):
+    """Write the contact states of a step, and a row of `events` for each impact; return the number of events."""
+    W_N, W_T, w_hat, _, _, diagonal = directions
+    active, kinds, offset, size, gamma_A, gamma_E, Lambda = local
+    measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size)
     struck = False
     for k in range(N_CONTACTS):
         if active[k] != 0 and Lambda[k, 0] > 0.0 and kinds[k] == CONTACT:
@@ -510,7 +600,6 @@ def close_step(step, time, directions, law, local, memory, states, events, n_eve
     for k in range(N_CONTACTS):
         if active[k] == 0:
             states[k] = OPEN
-            N_before[k] = 0.0
             continue
         N = Lambda[k, 0]
         T = Lambda[k, 1]
@@ -520,9 +609,6 @@ def close_step(step, time, directions, law, local, memory, states, events, n_eve
         size_T = size[k, 1] + diagonal[k, 1] * abs(T) + abs(diagonal[k, 2]) * N  # with what its own impulses do
         state = contact_state(kinds[k], strikes, struck, gamma_E[k, 1], size_T, tangential, bound, N, T, N_before[k])
         states[k] = state
-        rows += (1 if diagonal[k, 0] > 0.0 else 0) + (2 if diagonal[k, 1] > 0.0 else 0)
-        if kinds[k] != SPRING:
-            work += 0.5 * N * (gamma_A[k, 0] + gamma_E[k, 0]) + 0.5 * T * (gamma_A[k, 1] + gamma_E[k, 1])
         if state == IMPACT:
             events[n_events, 0] = time
             events[n_events, 1] = k
@@ -533,12 +619,31 @@ def close_step(step, time, directions, law, local, memory, states, events, n_eve
             events[n_events, 6] = gamma_A[k, 1]
             events[n_events, 7] = gamma_E[k, 1]
             n_events += 1
+    return n_events
+
+
+@dev
+def close_step(step, diagonal, local, memory):
+    """Remember the impulses of a step with closed contacts; return (work of the contacts, rows of the LCP)."""
+    active, kinds, _, _, gamma_A, gamma_E, Lambda = local
+    last_loaded, N_before, total = memory
+    work = 0.0
+    rows = int64(0)
+    for k in range(N_CONTACTS):
+        if active[k] == 0:
+            N_before[k] = 0.0
+            continue
+        N = Lambda[k, 0]
+        T = Lambda[k, 1]
+        rows += (1 if diagonal[k, 0] > 0.0 else 0) + (2 if diagonal[k, 1] > 0.0 else 0)
+        if kinds[k] != SPRING:
+            work += 0.5 * N * (gamma_A[k, 0] + gamma_E[k, 0]) + 0.5 * T * (gamma_A[k, 1] + gamma_E[k, 1])
         N_before[k] = N
         total[k, 0] += N
         total[k, 1] += T
         if N > 0.0:
             last_loaded[k] = step
-    return n_events, work, rows
+    return work, rows
 
 
 @dev
@@ -679,6 +784,7 @@ def march(
     largest_lcp = int64(book[MAX_LCP_SIZE])
     effort = int64(0)
     contact_work = 0.0
+    last_step = first_step + n_steps - 1
     for step in range(first_step, first_step + n_steps):
         t_M = t0 + (step + 0.5) * dt  # [GS05] 5, step 1
         t_E = t0 + (step + 1) * dt
@@ -703,15 +809,15 @@ def march(
             residual = math.inf
             if SOLVER == GAUSS_SEIDEL or SOLVER == AUTO:  # noqa: SIM109 (Numba prunes comparisons of constants)
                 limit = sweeps if SOLVER == GAUSS_SEIDEL else int64(AUTO_SWEEPS)
-                iterations = gauss_seidel(closed, directions, law, local, v, limit)
-                residual = step_residual(directions, law, local, v_free, v, change, worst_residual)
+                iterations = gauss_seidel(closed, directions, law, local, change, dv, v, limit)
+                residual = step_residual(directions, law, local, change, dv, v, worst_residual)
             if SOLVER != GAUSS_SEIDEL and (SOLVER != AUTO or iterations < 0 or residual > tol):
                 for j in range(N_DOF):
                     v[j] = v_free[j]
                 iterations = by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, 1e-9)
                 residual = math.inf
                 if iterations >= 0:
-                    residual = step_residual(directions, law, local, v_free, v, change, worst_residual)
+                    residual = step_residual(directions, law, local, change, dv, v, worst_residual)
                 if SOLVER == AUTO:
                     book[FALLBACKS] += 1.0
             effort += abs(iterations)
@@ -724,21 +830,26 @@ def march(
             u[j] = v[j]
         done += 1
 
-        if PROJECTION > 0.0:
-            energy(q, u, t_E, p, E)
-            before = E[0] + E[1]
-            if project(q, t_E, p, M, g, directions, shift, dq):
-                energy(q, u, t_E, p, E)
-                book[PROJECTION_ENERGY] += E[0] + E[1] - before
-                book[PROJECTIONS] += 1.0
-            for k in range(N_CONTACTS):
-                if kinds[k] == CONTACT and -g[k] > deepest:
-                    deepest = -g[k]
         if closed > 0:
             in_contact = True
-            n_events, work, rows = close_step(
-                step, t_E, directions, law, local, memory, rec_state[records], events, n_events
-            )
+            # states are kept with the records alone
+            if countdown == 1 or step == last_step or may_strike(step, local, last_loaded):
+                n_events = label_contacts(
+                    step,
+                    t_E,
+                    directions,
+                    mu,
+                    a,
+                    local,
+                    change,
+                    dv,
+                    last_loaded,
+                    N_before,
+                    rec_state[records],
+                    events,
+                    n_events,
+                )
+            work, rows = close_step(step, diagonal, local, memory)
             contact_work += work
             largest_lcp = max(largest_lcp, rows)
             if work > largest_gain:
@@ -749,6 +860,16 @@ def march(
             for k in range(N_CONTACTS):
                 rec_state[records, k] = OPEN
                 N_before[k] = 0.0
+        if PROJECTION > 0.0:
+            energy(q, u, t_E, p, E)
+            before = E[0] + E[1]
+            if project(q, t_E, p, M, g, directions, shift, dq):
+                energy(q, u, t_E, p, E)
+                book[PROJECTION_ENERGY] += E[0] + E[1] - before
+                book[PROJECTIONS] += 1.0
+            for k in range(N_CONTACTS):
+                if kinds[k] == CONTACT and -g[k] > deepest:
+                    deepest = -g[k]
         countdown -= 1
         if countdown == 0:
             countdown = every

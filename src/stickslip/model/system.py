@@ -150,6 +150,10 @@ class System:
     def parameter_vector(self, params: Mapping[Any, float] | None = None) -> Array:
         """Return the parameter vector p: the defaults with `params` (by name or symbol) put in, checked."""
         p = self.parameter_values.copy()
+        if params is not None and not isinstance(params, Mapping):
+            raise ValueError(
+                f"params must map parameter names to numbers, such as {{'friction': 0.3}}, got {params!r}."
+            )
         for key, value in (params or {}).items():
             name = str(key)
             if name not in self.parameter_names:
@@ -288,7 +292,12 @@ class System:
         return q, u, p
 
     def _state(self, values: ArrayLike, label: str, kind: str, names: tuple[str, ...]) -> Array:
-        state = np.array(values, dtype=float)
+        try:
+            state = np.array(values, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{label} must be {self.n_dof} numbers, one per {kind} ({', '.join(names)}), got {values!r}."
+            ) from None
         if state.shape != (self.n_dof,):
             raise ValueError(
                 f"{label} must have shape ({self.n_dof},), one per {kind} ({', '.join(names)}), got {state.shape}."

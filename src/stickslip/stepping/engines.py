@@ -6,6 +6,7 @@ over from the other at any step.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,15 @@ class Memory:
             np.full(contacts, -10, np.int64),
             np.zeros(template.BOOK_SIZE),
         )
+
+    def copy(self) -> Memory:
+        """A copy to come back to with `return_to`."""
+        return copy.deepcopy(self)
+
+    def return_to(self, earlier: Memory) -> None:
+        """Take over the state of an earlier copy, in the same arrays."""
+        for name in ("q", "u", "impulse_before", "impulse_sum", "last_loaded", "book"):
+            getattr(self, name)[:] = getattr(earlier, name)
 
 
 @dataclass
@@ -104,8 +114,20 @@ class Compiled:
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
         """Do up to n_steps steps, filling `block` from its beginning; return the status code.
 
-        A step that is not solved is left undone (UNSOLVED).
+        A step that is not solved is left undone (UNSOLVED).  The kernel labels the contacts at records and in the last
+        step alone: where it stops early, it does the steps before once more to label them at the stop.
         """
+        before = memory.copy()
+        status, done = self._call(memory, dt, n_steps, every, block)
+        if status not in (DONE, EVENTS_FULL) and 0 < done and every > 1:
+            culprit = memory.book[template.CULPRIT]
+            memory.return_to(before)
+            self._call(memory, dt, done, every, block)
+            memory.book[template.CULPRIT] = culprit
+        memory.step += done
+        return int(status)
+
+    def _call(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> tuple[int, int]:
         status, done, block.n_events, block.records = self.module.march(
             memory.q,
             memory.u,
@@ -128,8 +150,7 @@ class Compiled:
             0,
             memory.book,
         )
-        memory.step += done
-        return int(status)
+        return status, done
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """Gaps (n, contacts) and energies (n, 2) of records."""
