@@ -24,8 +24,8 @@ from stickslip.stepping.moreau_midpoint import MoreauMidpoint, consistent_veloci
 from stickslip.stepping.records import Store
 from stickslip.trajectory import Trajectory
 
-Stepper = MoreauMidpoint | EventDriven
-STEPPERS: dict[str, type[Stepper]] = {stepper.name: stepper for stepper in (MoreauMidpoint, EventDriven)}
+Integrator = MoreauMidpoint | EventDriven
+STEPPERS: dict[str, type[Integrator]] = {stepper.name: stepper for stepper in (MoreauMidpoint, EventDriven)}
 """Every stepper under the name that `stepper=` and `--stepper` take."""
 ENGINES = ("auto", "compiled", "reference")
 ON_FAILURE = ("stop", "continue")
@@ -42,7 +42,7 @@ def simulate(
     *,
     dt: float,
     t_end: float,
-    stepper: str | Stepper = "moreau-midpoint",
+    stepper: str | Integrator = "moreau-midpoint",
     solver: str | PlanarSolver = "auto",
     law: ImpactLaw | None = None,
     params: Mapping[Any, float] | None = None,
@@ -156,7 +156,7 @@ class Run:
     """A checked request and the state of its execution."""
 
     system: System
-    stepper: Stepper
+    stepper: Integrator
     solver: PlanarSolver
     engine: Compiled | Reference | EventEngine
     memory: Memory
@@ -256,8 +256,8 @@ def _steps(dt: float, t_end: float, t0: float) -> int:
     return max(1, round(steps))
 
 
-def _stepper(value: Any) -> Stepper:
-    if isinstance(value, Stepper):
+def _stepper(value: Any) -> Integrator:
+    if isinstance(value, Integrator):
         return value
     if isinstance(value, str) and value in STEPPERS:
         return STEPPERS[value]()
@@ -287,7 +287,7 @@ def _law(law: Any, system: System, p: Array) -> ImpactLaw | None:
 
 def _engine(
     system: System,
-    stepper: Stepper,
+    stepper: Integrator,
     solver: PlanarSolver,
     wanted: str,
     go_on: bool,
