@@ -17,7 +17,8 @@ from stickslip.model.system import CONTACT, SPRING, Array, System
 from stickslip.stepping.arcs import Arc
 from stickslip.stepping.engines import DONE, UNSOLVED, Block, Memory
 from stickslip.stepping.modes import onto_contacts
-from stickslip.stepping.motion import Motion, MotionError
+from stickslip.stepping.motion import Motion
+from stickslip.stepping.motion_book import MotionError
 from stickslip.trajectory import IMPACT
 
 
@@ -27,9 +28,9 @@ class EventDriven:
 
     Between events the motion obeys M du/dt = h + W lambda with the closed contacts as equality constraints, integrated
     by an explicit Runge-Kutta method of order 8 with dense output (DOP853).  Closing gaps, contacts that lose their
-    load, slip that stops and stick that ends are roots of indicators on the dense output; the complementarity problem on
-    acceleration level ([GS05] end of 6) finds the next mode, the impact law the velocities after a collision.  Infinitely
-    many impacts in finite time are summed up where the rest of them would last less than `zeno` of the run.
+    load, slip that stops and stick that ends are roots of indicators on the dense output.  The complementarity problem
+    on acceleration level ([GS05] end of 6) finds the next mode, the impact law the velocities after a collision.
+    Infinitely many impacts in finite time are summed up where the rest of them would last less than `zeno` of the run.
 
     Order 8 in smooth phases and across events, which are located to round-off; level: accelerations, impacts on
     velocity level; restitution: any impact law.  `dt` of `simulate` is the spacing of the records, nothing else.
@@ -79,9 +80,10 @@ class EventDriven:
         t_end: float,
         law: ImpactLaw,
         solver: PlanarSolver,
+        kernel: Any = None,
     ) -> Motion:
         """The walk from event to event of a checked state."""
-        kernel = compiled_module(system, "smooth", "auto")
+        kernel = compiled_module(system, "smooth", "auto") if kernel is None else kernel
         atol = 1e-3 * self.rtol if self.atol is None else float(self.atol)
         return Motion(
             system, kernel, p, law, solver, t0, q.copy(), u.copy(), t_end,
@@ -120,6 +122,9 @@ class EventEngine:
     longest_step: float = 0.0  # resolution [s] to which it knows the energy of contacts: exactly
     motion: Motion | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        self.kernel = compiled_module(self.system, "smooth", "auto")
+
     def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
         """Compile the rates and indicators of the system, or load them from the disk cache."""
         y = np.concatenate([memory.q, memory.u, np.zeros(4 * self.system.n_contacts + 1)])
@@ -130,7 +135,7 @@ class EventEngine:
     def _start(self, memory: Memory) -> Motion:
         if self.motion is None:
             self.motion = self.stepper.motion(
-                self.system, memory.q, memory.u, memory.p, memory.t0, self.t_end, self.law, self.solver
+                self.system, memory.q, memory.u, memory.p, memory.t0, self.t_end, self.law, self.solver, self.kernel
             )
             self.arcs = self.motion.arcs()
             self.arc: Arc | None = None
@@ -203,7 +208,7 @@ class EventEngine:
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """Gaps (n, contacts) and energies (n, 2) of records."""
         gaps, energies = np.empty((len(t), contacts)), np.empty((len(t), 2))
-        compiled_module(self.system, "smooth", "auto").measure(q, u, t, p, gaps, energies)
+        self.kernel.measure(q, u, t, p, gaps, energies)
         return gaps, energies
 
     def notes(self) -> dict[str, str]:

@@ -78,7 +78,7 @@ def mode_of(
             holding.append(i)
         if sense[k] != 0.0 and bound[i] > 0.0:
             slip[k] = sense[k]
-    chosen = _independent(problem, [(i, 0) for i in np.flatnonzero(normal[problem.index])], [])
+    chosen = _independent(problem, [(int(i), 0) for i in np.flatnonzero(normal[problem.index])], [])
     for i, k in enumerate(problem.index):
         normal[k] = normal[k] and (i, 0) in chosen
     holding.sort(key=lambda i: bool(abs(solution.lambda_T[i]) >= bound[i] * (1.0 - 1e-9)))  # those inside first
@@ -138,7 +138,7 @@ def relative_velocities(
 
 
 def onto_contacts(system: System, t: float, q: Array, p: Array, index: np.ndarray, tangent: np.ndarray) -> Array:
-    """Coordinates with zero gap at the contacts of `index`, by Newton steps along M^-1 w; springs (`tangent`) by w_T."""
+    """Coordinates with zero gap at the contacts of `index`: Newton steps along M^-1 w_N; w_T of springs (`tangent`)."""
     for _ in range(4):
         g = system.gap(q, t, p)[index]
         if np.max(np.abs(g), initial=0.0) <= 1e-15 * max(1.0, float(np.abs(q).max(initial=0.0))):

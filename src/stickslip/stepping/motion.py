@@ -6,7 +6,7 @@ paradox decide on the next mode; `Motion.arcs` yields the smooth motion in betwe
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,34 +28,13 @@ from stickslip.stepping.modes import (
     relative_velocities,
     touching,
 )
+from stickslip.stepping.motion_book import Book, MotionError
 
 _FORCE_TOLERANCE = 1e-9  # of the forces that the free accelerations ask for
 _RESOLUTION = 1e-8  # of the contact forces over the run: the step size follows them that well
 _GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
 _WINDOW = 1e-3  # share of the run in which events are counted
 _NO_PROGRESS = 60  # mode changes at one instant that end a run
-
-
-class MotionError(ArithmeticError):
-    """No way on: `t` [s] is where."""
-
-    def __init__(self, t: float, message: str) -> None:
-        super().__init__(message)
-        self.t = t
-
-
-@dataclass
-class Book:
-    """What the certificate is made of, and how often what happened."""
-
-    residual: float = 0.0
-    gain: float = 0.0
-    gain_time: float = 0.0
-    work: float = 0.0
-    lcp_size: int = 0
-    projection_energy: float = 0.0
-    projections: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
@@ -274,7 +253,7 @@ class Motion:
         return 0.0 if back > 0.0 and 2.0 * speed < self.zeno * self.span * back else side
 
     def _grazes(self, k: int) -> bool:
-        """Whether a closing contact turns before it is gap_tol deep: then nothing happens, and it must be seen again."""
+        """Whether a closing contact turns before it is gap_tol deep: nothing happens, and it must be seen again."""
         gamma, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
         rise = self.system.geometry(self.q, self.t, self.p)[0][k] @ self.du_now() + self._zeta()[k, 0]
         speed = -float(gamma[k, 0])

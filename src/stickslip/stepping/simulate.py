@@ -154,7 +154,7 @@ def _report_gain(run: Run, trajectory: Trajectory, what: str) -> None:
         h = run.system.force(q, u, t, run.memory.p)
         resolution = max(resolution, float(h @ np.linalg.solve(run.system.mass(q, t, run.memory.p), h)) * dt**2)
     kinetic = float(np.max(trajectory.energy.kinetic, initial=0.0))
-    if run.stepper.level == "position":
+    if isinstance(run.stepper, Stepper) and run.stepper.level == "position":
         resolution += math.sqrt(resolution * 2.0 * kinetic)
     if not gain > 2.0 * resolution + 1e-12 * kinetic:
         return
