@@ -651,8 +651,8 @@ def within(directions, law, local, v, worst):
 def full_residual(directions, mu, a, local, change, dv, v, worst):
     """Worst violation of the laws by the end velocity v, relative to the velocities that make it up, or `worst`.
 
-    What single impulses change counts, not their sum: frictions of two feet that cancel leave rounding errors, and
-    these are no violation.
+    What single impulses change counts, not their sum, and frictions count with their bounds: those of two feet that
+    cancel or vanish leave rounding errors, and these are no violation.
     """
     W_N, W_T, w_hat, V_N, V_T, diagonal = directions
     active, kinds, offset, size, _, _, Lambda = local
@@ -670,7 +670,7 @@ def full_residual(directions, mu, a, local, change, dv, v, worst):
             change_j = 0.0
             for m in range(N_CONTACTS):
                 if active[m] != 0:
-                    change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j] * Lambda[m, 1])
+                    change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j]) * (mu[m] * Lambda[m, 0] + a[m])
             size_N += abs(W_N[k, j]) * change_j
             size_T += abs(W_T[k, j]) * change_j
         defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
