@@ -8,8 +8,8 @@ import pytest
 import stickslip as ss
 from stickslip.cli import bench_friction, bench_friction_generated, doctor, main
 from stickslip.complementarity.random_friction import granular, stack
-from stickslip.figures.friction import profile
-from stickslip.figures.style import is_ours
+from stickslip.figures.friction import cost, profile
+from stickslip.figures.style import is_ours, save
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_bench_says_what_is_wrong(capsys, tmp_path):
     assert "there is no benchmark 'frictionn'" in capsys.readouterr().err
 
 
-def test_bench_of_generated_problems(capsys):
+def test_bench_of_generated_problems(tmp_path):
     said = []
     shares = bench_friction_generated.census({1: 1, 6: 1}, said.append)
     assert all(row["wrong"] == 0 and row["problems"] == 2 for row in shares) and len(shares) == 36
@@ -95,6 +95,7 @@ def test_bench_of_generated_problems(capsys):
     pyramids = bench_friction_generated.pyramid(2, said.append)
     assert pyramids[0]["velocity"] > pyramids[-1]["velocity"]
     assert len(bench_friction_generated.tables({"census": shares, "cost": costs, "pyramid": pyramids})) == 3
+    assert is_ours(save(cost(costs["rows"]), tmp_path / "cost.png"))
 
 
 def test_performance_profile_by_hand():

@@ -23,7 +23,7 @@ def bench(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer problems and repetitions.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    plot: Annotated[str | None, typer.Option(help="File of the performance profiles of friction FOLDER.")] = None,
+    plot: Annotated[str | None, typer.Option(help="File of the figure of friction: profiles, or cost.")] = None,
 ) -> None:
     """Measure stickslip and its peers in one run, on this machine.
 

@@ -27,18 +27,22 @@ TOLERANCE = 1e-8
 TIME_LIMIT, QUICK_LIMIT = 20.0, 2.0  # [s] per problem and method
 PEER_LIMIT = 120.0  # [s], its 20,000 sweeps included
 ROUNDS, ROUND_SECONDS = 20, 0.5
-FIGURE = "friction-profiles.png"
+FIGURE, COST_FIGURE = "friction-profiles.png", "friction-cost.png"
 
 
 def measure(
     quick: bool, say: Callable[[str], None], folder: str | None = None, figure: str | None = None
 ) -> dict[str, Any]:
     """Results of every method on every problem of the folder; draws the profiles."""
-    if folder is None:
-        return bench_friction_generated.measure(quick, say)
     from stickslip.figures import friction as pictures
     from stickslip.figures import style
 
+    if folder is None:
+        result = bench_friction_generated.measure(quick, say)
+        drawn = pictures.cost(result["cost"]["rows"])
+        path = style.save(drawn, figure or COST_FIGURE, title="Cost of a sweep against contacts")
+        say(f"cost of a sweep in {path}")
+        return {**result, "figure": str(path)}
     problems = read_folder(folder)
     siconos = doctor.find_siconos()
     warm_up()
