@@ -47,7 +47,7 @@ class ADMM(FrictionMethod):
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         unit = sp.eye(len(r), format="csr")
         rho = self.penalty * contacts.mean_diagonal
-        solve = factorise((contacts.matrix + rho * unit).tocsc())
+        solve = factorise((contacts.matrix + rho * unit).tocsc()).solve
         z, lam = r.copy(), np.zeros(len(r))
         u, error = contacts.evaluate(z)
         best = Best(z.copy(), error)
@@ -66,6 +66,6 @@ class ADMM(FrictionMethod):
             if (k + 1) % PATIENCE == 0:
                 if best.error > 0.5 * reference and rho < LARGEST_PENALTY * contacts.mean_diagonal:
                     rho, lam = 3.0 * rho, lam / 3.0
-                    solve = factorise((contacts.matrix + rho * unit).tocsc())
+                    solve = factorise((contacts.matrix + rho * unit).tocsc()).solve
                 reference = best.error
         return Outcome(best.r, best.error, self.limit)

@@ -113,9 +113,13 @@ class _Scaled:
         self.q = (self.keep * contacts.q.reshape(n, d) / self.D) / self.q_unit
         # Where each entry of the blocks lands in compressed columns: the pattern is the same in every iteration.
         numbers = np.arange(1.0, data.size + 1.0).reshape(data.shape)
-        pattern = sp.bsr_matrix((numbers, contacts.indices, contacts.indptr), shape=self.shape).tocsc()
-        self.place, self.rows, self.columns = pattern.data.astype(np.int64) - 1, pattern.indices, pattern.indptr
+        self._arrange(sp.bsr_matrix((numbers, contacts.indices, contacts.indptr), shape=self.shape).tocsc())
+        self.order: np.ndarray | None = None
         self.dense = better_dense(n * d, data.size)
+
+    def _arrange(self, pattern: sp.csc_matrix) -> None:
+        pattern.sort_indices()
+        self.pattern, self.place = pattern, pattern.data.astype(np.int64) - 1
 
     def impulses(self, r: np.ndarray) -> np.ndarray:
         return (self.keep * r / self.D * (self.q_unit * self.r_unit)).ravel()
@@ -124,11 +128,28 @@ class _Scaled:
         """b -> (W' + blocks)^-1 b, the blocks on the diagonal."""
         data = self.data.copy()
         data[self.own] += blocks
-        K = sp.csc_matrix((data.ravel()[self.place], self.rows, self.columns), shape=self.shape)
+        K = sp.csc_matrix((data.ravel()[self.place], self.pattern.indices, self.pattern.indptr), shape=self.shape)
         if self.dense:
             factors = linalg.lu_factor(K.toarray(), check_finite=False)
             return lambda b: linalg.lu_solve(factors, b, check_finite=False)
-        return factorise(K)
+        if self.order is None:
+            factors = factorise(K)
+            self.order = np.argsort(factors.perm_c)  # from now on the matrix is built in this order, a quarter faster
+            self._arrange(self.pattern[self.order][:, self.order].tocsc())
+            return factors.solve
+        return _Reordered(factorise(K, "NATURAL").solve, self.order)
+
+
+class _Reordered:
+    """Solve with the factors of a matrix whose rows and columns stand in another order."""
+
+    def __init__(self, solve: Callable[[np.ndarray], np.ndarray], order: np.ndarray) -> None:
+        self.solve, self.order = solve, order
+
+    def __call__(self, b: np.ndarray) -> np.ndarray:
+        x = np.empty_like(b)
+        x[self.order] = self.solve(b[self.order])
+        return x
 
 
 def _direction(

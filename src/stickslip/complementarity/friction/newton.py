@@ -19,6 +19,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg as linalg
@@ -289,9 +290,9 @@ def better_dense(n: int, entries: int) -> bool:
     return n <= DENSE_LIMIT or (n <= LARGEST_DENSE and entries > DENSE_SHARE * n * n)
 
 
-def factorise(A: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray]:
-    """b -> A^-1 b of a matrix whose pattern is symmetric, as that of every W is; RuntimeError where it is singular."""
-    return sparse_linalg.splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1).solve
+def factorise(A: sp.csc_matrix, ordering: str = "MMD_AT_PLUS_A") -> Any:
+    """LU factors of a matrix whose pattern is symmetric, as that of every W is; RuntimeError where it is singular."""
+    return sparse_linalg.splu(A, permc_spec=ordering, diag_pivot_thresh=0.1)
 
 
 def _solve_rows(row: np.ndarray, column: np.ndarray, value: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -302,7 +303,7 @@ def _solve_rows(row: np.ndarray, column: np.ndarray, value: np.ndarray, right: n
         scatter(row, column, value, A)
         return linalg.lapack.dgesv(A, right, overwrite_a=1)[2]
     try:
-        return factorise(sp.csr_matrix((value, column, row), shape=(n, n)).tocsc())(right)
+        return factorise(sp.csr_matrix((value, column, row), shape=(n, n)).tocsc()).solve(right)
     except RuntimeError:
         return np.full(n, np.nan)
 
