@@ -41,18 +41,22 @@ def _vector(group: Any, name: str) -> np.ndarray:
     return np.asarray(group["vectors"][name][()], dtype=float)
 
 
-def _dimension(group: Any) -> int:
-    return int(np.asarray(group["spacedim"][()]).ravel()[0])
+def _dimension(group: Any, rows: int, contacts: int) -> int:
+    """The dimension as written, else from the rows per contact."""
+    if "spacedim" in group:
+        return int(np.asarray(group["spacedim"][()]).ravel()[0])
+    return rows // max(1, contacts)
 
 
 def _read_local(group: Any) -> FrictionProblem:
-    W, q, joints = _read_matrix(group["W"]), _vector(group, "q"), 0
+    W, q, mu, joints = _read_matrix(group["W"]), _vector(group, "q"), _vector(group, "mu"), 0
+    dim = _dimension(group, len(q), len(mu))
     if "V" in group and "R" in group:
         V, R = _read_matrix(group["V"]), _read_matrix(group["R"])
         joints = R.shape[0]
         W = sp.bmat([[W, V], [V.T, R]], format="csr")
         q = np.concatenate([q, _vector(group, "s")])
-    return FrictionProblem(W, q, _vector(group, "mu"), _dimension(group), bilateral=joints)
+    return FrictionProblem(W, q, mu, dim, bilateral=joints)
 
 
 def _read_global(group: Any) -> FrictionProblem:
@@ -60,7 +64,7 @@ def _read_global(group: Any) -> FrictionProblem:
     b = _vector(group, "b") if G is not None else None
     f, w, mu = (_vector(group, name) for name in ("f", "w", "mu"))
     M, H = _read_matrix(group["M"]), _read_matrix(group["H"])
-    return FrictionProblem.from_dynamics(M, H, f, w, mu, _dimension(group), G=G, b=b)
+    return FrictionProblem.from_dynamics(M, H, f, w, mu, _dimension(group, len(w), len(mu)), G=G, b=b)
 
 
 def _read_matrix(group: Any) -> sp.csr_matrix:

@@ -110,6 +110,11 @@ class _Island:
     def over(self) -> bool:
         return self.solved or self.progress.expired
 
+    @property
+    def quarter(self) -> float:
+        """A quarter of the time that is left [s]."""
+        return 0.25 * (self.progress.time_limit - self.progress.seconds)
+
     def newton(self, r: np.ndarray, limit: int, stall: int = 0, contacts: Contacts | None = None) -> Outcome:
         begin = self.progress.seconds
         outcome = newton_iterations(contacts or self.contacts, r, self.tol, limit, self.progress, stall=stall)
@@ -141,11 +146,10 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
     if direct and n <= INTERIOR_CONTACTS:
         _inside(island, 60)
     if direct and not island.over:
-        quarter = 0.25 * (progress.time_limit - progress.seconds)
-        island.stage(ProximalPoint(30), island.best.r.copy(), seconds=quarter)
+        island.stage(ProximalPoint(30), island.best.r.copy(), seconds=island.quarter)
     if direct and not island.over:
-        quarter = 0.25 * (progress.time_limit - progress.seconds)
-        island.stage(ProximalPoint(300, start=1e-3, floor=1e-10, jumps=True), island.best.r.copy(), seconds=quarter)
+        leaping = ProximalPoint(300, start=1e-3, floor=1e-10, jumps=True)
+        island.stage(leaping, island.best.r.copy(), seconds=island.quarter)
     if direct and n > INTERIOR_CONTACTS:
         _inside(island, 100)
     if not direct and not island.over:
@@ -156,13 +160,15 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
 
 
 def _inside(island: _Island, limit: int) -> None:
-    """Interior point with two regularisations, Newton from where the first ended."""
+    """Interior point with two regularisations, each for a quarter of the time; Newton from where the first ended."""
     if not island.over:
-        inside = island.stage(InteriorPoint(limit, crossover=True), island.best.r.copy())
+        method = InteriorPoint(limit, crossover=True)
+        inside = island.stage(method, island.best.r.copy(), seconds=island.quarter)
         if not island.over and inside.error < 1e-3:
             island.newton(inside.r.copy(), 25)
     if not island.over:
-        island.stage(InteriorPoint(limit, crossover=True, regularisation=1e-4), island.best.r.copy())
+        method = InteriorPoint(limit, crossover=True, regularisation=1e-4)
+        island.stage(method, island.best.r.copy(), seconds=island.quarter)
 
 
 def _reorder_and_repeat(island: _Island) -> None:

@@ -27,6 +27,7 @@ from stickslip.complementarity.friction.newton import better_dense, factorise, n
 
 TINY = 1e-300
 LEAST_CENTRING = 0.3
+PATIENCE, HOPELESS = 40, 1e-2  # with crossover: an error that is still above after so many iterations will stay
 CROSSOVER = (1e-3, 1e-5, 1e-7)  # errors below which Newton is tried from the iterate
 
 
@@ -194,7 +195,8 @@ class InteriorPoint(FrictionMethod):
             error = contacts.error(candidate)
             best.offer(candidate, error)
             progress.note(error)
-            if error <= tol or not nu > 1e-18 or progress.expired:
+            hopeless = self.crossover and k >= PATIENCE and error > HOPELESS
+            if error <= tol or hopeless or not nu > 1e-18 or progress.expired:
                 return Outcome(best.r, best.error, k)
             if thresholds and error < thresholds[0]:
                 thresholds = [t for t in thresholds if t < error]
