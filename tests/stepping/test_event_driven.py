@@ -222,6 +222,19 @@ def test_sliding_the_other_way_goes_on():
     assert np.abs(run.gap).max() < 1e-13
 
 
+def test_where_contact_may_end_or_last_it_ends_and_that_is_said():
+    """The same bar with a spin of 5 rad/s: alpha - mu delta < 0 < b has two accelerations."""
+    bar = ss.library.impacting_bar(mass=1.0, half_length=1.0, friction=5 / 3)
+    phi, spin = np.pi / 3, 5.0
+    u0 = [2 + spin * np.sin(phi), spin * np.cos(phi), spin]
+    assert ss.painleve(bar.system, [0, np.sin(phi), phi], u0).verdict == "several"
+    run = ss.simulate(bar.system, [0, np.sin(phi), phi], u0, dt=1e-3, t_end=0.02, stepper=TIGHT)
+    assert run.attributes["indeterminate"] == "1"
+    assert (run.states()[1:] == "open").all()
+    flight = run.gap[1:, 0] / run.t[1:] ** 2  # from b/2 = (spin^2 sin(phi) - g)/2 on
+    assert flight[0] == pytest.approx((spin**2 * np.sin(phi) - G) / 2, rel=1e-2)
+
+
 # -- other elements ------------------------------------------------------------------------------------------
 
 
