@@ -449,3 +449,10 @@ def test_options_are_checked(options, message):
 def test_there_is_no_reference_engine():
     with pytest.raises(ValueError, match="no reference engine"):
         ss.library.bouncing_ball().simulate(stepper="event-driven", engine="reference")
+
+
+def test_a_clutch_that_starts_backwards_locks_at_once():
+    run = ss.simulate(separate_elements(), [0, 0, 0, 0], [0, 0, -1, 0], dt=0.1, t_end=0.5, stepper=TIGHT)
+    assert np.abs(run["turn"][1:]).max() < 1e-15 and np.abs(run["turn_dot"][1:]).max() < 1e-15
+    assert run.normal_impulse[1, run.contact_names.index("clutch")] == pytest.approx(2.0)  # 2 kg m^2 * 1 rad/s
+    assert run.certificate.contact_work == pytest.approx(-1.0)

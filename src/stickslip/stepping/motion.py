@@ -82,10 +82,9 @@ class Motion:
         self._begin()
         while self.t < self.t_end:
             watch = self._watch()
-            first = self._first_step()
             arcs = smooth_arcs(
                 self._rates, self.mode, self.f, self.t, self._vector(), self.t_end, watch,
-                (self.rtol, self._atol()), first, self._drifts, self.span,
+                (self.rtol, self._atol()), self._first_step(), self._drifts, self.span,
             )  # fmt: skip
             event = yield from self._followed(arcs)
             self.book.counts["grazes"] += watch.grazes
@@ -193,12 +192,11 @@ class Motion:
         near = np.flatnonzero((self.kinds == CONTACT) & (g <= self.gap_tol))
         self._project(near)
         gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
-        hits = gamma[:, 0] < -ROUND_OFF * size[:, 0]
-        hits &= (self.kinds == CLUTCH) | np.isin(np.arange(len(hits)), near)
+        hits = gamma[near, 0] < -ROUND_OFF * size[near, 0]
         closed, sense = touching(self.system, self.t, self.q, self.u, self.u, self.p, self.gap_tol, self.mode)
         sense = np.where(self.kinds == SPRING, np.where(np.abs(g) > self.gap_tol, np.sign(g), sense), sense)
         self.mode = Mode(closed, sense, *self.mode.constraints)
-        if np.any(hits & (self.kinds == CONTACT)):
+        if np.any(hits):
             closed, sense = self._impact()
         self._settle(closed, sense)
 
