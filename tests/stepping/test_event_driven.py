@@ -456,3 +456,12 @@ def test_a_clutch_that_starts_backwards_locks_at_once():
     assert np.abs(run["turn"][1:]).max() < 1e-15 and np.abs(run["turn_dot"][1:]).max() < 1e-15
     assert run.normal_impulse[1, run.contact_names.index("clutch")] == pytest.approx(2.0)  # 2 kg m^2 * 1 rad/s
     assert run.certificate.contact_work == pytest.approx(-1.0)
+
+
+def test_a_load_that_sets_in_from_zero_engages_the_clutch():
+    """-5 sin(5 t) N on a clutch at rest: no acceleration at t = 0, and no mode to choose from it."""
+    run = ss.simulate(separate_elements(), [0] * 4, [0] * 4, dt=0.1, t_end=0.5, params={"wave": 5.0}, stepper=TIGHT)
+    assert run.complete, run.status
+    assert np.abs(run["turn"]).max() < 1e-9 and np.abs(run["turn_dot"]).max() < 1e-9
+    impulse = 1.0 - np.cos(5 * run.t[-1])  # of 5 sin(5 t) N, up to t = 0.5 s
+    assert run.normal_impulse[:, run.contact_names.index("clutch")].sum() == pytest.approx(impulse, abs=1e-6)

@@ -110,8 +110,8 @@ class Motion:
         return np.concatenate([self.q, self.u, self.integrals])
 
     def _take(self, event: Event) -> None:
-        self.t, f = event.t, self.f
-        self.q, self.u, self.integrals = event.y[:f].copy(), event.y[f : 2 * f].copy(), event.y[2 * f :].copy()
+        self.t = event.t
+        self.q, self.u, self.integrals = (part.copy() for part in np.split(event.y, [self.f, 2 * self.f]))
 
     def _rates(self, t: float, y: Array) -> Array:
         out = np.empty(len(y))
@@ -133,7 +133,8 @@ class Motion:
         """The indicators of the present mode, with their tolerances."""
         mode, n = self.mode, self.system.n_contacts
         _, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
-        speed = ROUND_OFF * (size + 1e-2 * self.span * self.acceleration_scale)
+        # Not zero even at rest: a load that sets in after t must have made a velocity before its event is told from t.
+        speed = ROUND_OFF * (size + 1e-2 * self.span * self.acceleration_scale) + 1e-2 * self.gap_tol / self.span
         force = _FORCE_TOLERANCE * self.force_scale
         tol = np.empty((n, 2))
         gap = np.where(mode.closed, self.gap_tol, self._gap_noise())  # what others hold closed stays so up to gap_tol
