@@ -243,9 +243,8 @@ class Motion:
         """
         gamma, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
         side, speed = float(np.sign(gamma[k, 1])), abs(float(gamma[k, 1]))
-        closed, sense = self.mode.closed, self.mode.sense.copy()
-        sense[k] = side
-        solution = self._accelerations(closed, sense)[1]
+        sense = np.where(np.arange(len(self.kinds)) == k, side, self.mode.sense)
+        solution = self._accelerations(self.mode.closed, sense)[1]
         if side == 0.0 or solution is None:
             return side
         back = -side * (self.system.geometry(self.q, self.t, self.p)[1][k] @ solution.du + self._zeta()[k, 1])
