@@ -33,15 +33,20 @@ if TYPE_CHECKING:
     from stickslip.model.joints import Link, RevoluteClearanceJoint, TranslationalClearanceJoint, link_energies
     from stickslip.model.lagrangian import LagrangianSystem
     from stickslip.sets import Sgn, Upr
+    from stickslip.stepping.adaptive import Adaptive
     from stickslip.stepping.event_driven import EventDriven
     from stickslip.stepping.impact import Impact, impact
+    from stickslip.stepping.moreau_jean import MoreauJean
     from stickslip.stepping.moreau_midpoint import MoreauMidpoint
+    from stickslip.stepping.paoli_schatzman import PaoliSchatzman
     from stickslip.stepping.simulate import simulate
+    from stickslip.stepping.stewart_trinkle import StewartTrinkle
     from stickslip.trajectory import Trajectory
 
 # Public name -> module that defines it.
 _HOME = {
     "AugmentedLagrangian": "stickslip.complementarity.planar",
+    "Adaptive": "stickslip.stepping.adaptive",
     "Auto": "stickslip.complementarity.planar",
     "Contact": "stickslip.model.elements",
     "DryFriction": "stickslip.model.elements",
@@ -53,8 +58,10 @@ _HOME = {
     "LagrangianSystem": "stickslip.model.lagrangian",
     "Lemke": "stickslip.complementarity.planar",
     "Link": "stickslip.model.joints",
+    "MoreauJean": "stickslip.stepping.moreau_jean",
     "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
     "Newton": "stickslip.laws",
+    "PaoliSchatzman": "stickslip.stepping.paoli_schatzman",
     "Poisson": "stickslip.laws",
     "PrestressedSpring": "stickslip.model.elements",
     "RevoluteClearanceJoint": "stickslip.model.joints",
@@ -62,6 +69,7 @@ _HOME = {
     "SemismoothNewton": "stickslip.complementarity.planar",
     "Sgn": "stickslip.sets",
     "SpragClutch": "stickslip.model.elements",
+    "StewartTrinkle": "stickslip.stepping.stewart_trinkle",
     "Stop": "stickslip.model.elements",
     "Stronge": "stickslip.laws",
     "Trajectory": "stickslip.trajectory",
@@ -83,6 +91,7 @@ _HOME = {
 _MODULES = ("complementarity", "library", "sets")
 
 __all__ = [
+    "Adaptive",
     "AugmentedLagrangian",
     "Auto",
     "Contact",
@@ -95,8 +104,10 @@ __all__ = [
     "LagrangianSystem",
     "Lemke",
     "Link",
+    "MoreauJean",
     "MoreauMidpoint",
     "Newton",
+    "PaoliSchatzman",
     "Poisson",
     "PrestressedSpring",
     "RevoluteClearanceJoint",
@@ -104,6 +115,7 @@ __all__ = [
     "SemismoothNewton",
     "Sgn",
     "SpragClutch",
+    "StewartTrinkle",
     "Stop",
     "Stronge",
     "Trajectory",

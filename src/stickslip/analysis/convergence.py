@@ -22,6 +22,7 @@ from scipy.spatial import cKDTree
 
 from stickslip.library.scenario import Scenario
 from stickslip.model.system import Array, unknown_name
+from stickslip.stepping.adaptive import Adaptive
 from stickslip.stepping.event_driven import EventDriven
 from stickslip.stepping.simulate import STEPPERS
 from stickslip.trajectory import Trajectory
@@ -29,6 +30,7 @@ from stickslip.trajectory import Trajectory
 NORMS = ("q_sup", "u_L1", "u_graph")
 _JUDGE_LEVELS = (1e-4, 1e-6, 1e-8)  # tolerances at which the judge itself is judged
 _ROUND_OFF = 1e-12  # errors below say nothing of a method
+_ADAPTIVE_LEVELS = (1e-3, 1e-4, 1e-5, 1e-6)
 _SHORT = 0.2  # runs that take less seconds are timed three times
 _MOST_POINTS = 200_000
 _NEIGHBOURS = 8
@@ -189,17 +191,18 @@ def converge(
     tell("the judge")
     motion = JudgedMotion.run(scenario, judge, end, 2 * n * 2**halvings)
 
-    def stepped(name: str, count: int) -> Errors:
-        tell(f"{name}, dt = {end / count:.3g} s")
+    def stepped(stepper: str | Adaptive, count: int) -> Errors:
+        name, step = (stepper, end / count) if isinstance(stepper, str) else (stepper.name, stepper.rtol)
+        tell(f"{name}, {step:.3g}")
 
         def run() -> Trajectory:
             result: Trajectory = scenario.simulate(
-                dt=end / count, t_end=end, stepper=name, on_energy_gain="ignore", progress=False
+                dt=end / count, t_end=end, stepper=stepper, on_energy_gain="ignore", progress=False
             )
             return result
 
         first = run()
-        errors = motion.errors(first, name, end / count)
+        errors = motion.errors(first, name, step)
         if first.wall_s > _SHORT:
             return errors
         return replace(errors, seconds=min(first.wall_s, *(run().wall_s for _ in range(2))))  # the clock is coarse
@@ -213,6 +216,8 @@ def converge(
     for name in chosen:
         if name == EventDriven.name:
             rows += [judged(tolerance) for tolerance in _JUDGE_LEVELS if tolerance > 100.0 * rtol]
+        elif name == Adaptive.name:  # records as fine as the coarsest steps of the others
+            rows += [stepped(Adaptive(rtol=tolerance), n) for tolerance in _ADAPTIVE_LEVELS]
         else:
             rows += [stepped(name, n * 2**k) for k in range(halvings + 1)]
     last = judged(min(1e-2, 100.0 * rtol))

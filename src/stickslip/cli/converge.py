@@ -105,6 +105,7 @@ def _cycles(
 ) -> list[dict[str, Any]] | None:
     """Period and drop per cycle by every method, for a system that has a section; None for the others."""
     from stickslip.analysis.cycle import SECTIONS, Cycle, judged_cycle, stepped_cycle
+    from stickslip.stepping.adaptive import Adaptive
     from stickslip.stepping.event_driven import EventDriven
     from stickslip.stepping.simulate import STEPPERS
 
@@ -125,7 +126,7 @@ def _cycles(
         )
 
     for method in STEPPERS if steppers is None else steppers:
-        if method != EventDriven.name:
+        if method not in (EventDriven.name, Adaptive.name):
             for dt in _CYCLE_STEPS:
                 add(method, dt, lambda method=method, dt=dt: stepped_cycle(scenario, section, method, dt))  # type: ignore[misc]
     for rtol in _CYCLE_TOLERANCES:

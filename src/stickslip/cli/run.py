@@ -29,12 +29,17 @@ def run(
     dt: Annotated[
         float | None,
         typer.Option(
-            help="Step size [s], of event-driven the spacing of the records; default: the system's own.", metavar="S"
+            help="Step size [s], of adaptive and event-driven the spacing of the records; default: the system's own.",
+            metavar="S",
         ),
     ] = None,
     t_end: Annotated[float | None, typer.Option(help="End time [s]; default: the system's own.", metavar="S")] = None,
     stepper: Annotated[
-        str, typer.Option(help="Integrator: moreau-midpoint or event-driven.", metavar="NAME")
+        str,
+        typer.Option(
+            help="moreau-midpoint, moreau-jean, paoli-schatzman, stewart-trinkle, adaptive or event-driven.",
+            metavar="NAME",
+        ),
     ] = "moreau-midpoint",
     solver: Annotated[str, typer.Option(help="Solver of each step's contact problem.", metavar="NAME")] = "auto",
     engine: Annotated[str, typer.Option(help="auto, compiled or reference.", metavar="NAME")] = "auto",

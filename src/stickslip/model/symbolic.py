@@ -264,6 +264,21 @@ def model_source(equations: Equations) -> str:
     )
 
 
+def jacobian_source(equations: Equations) -> str:
+    """Return the source of `jacobian`, the exact derivatives of h, as `system.System` asks for it.
+
+    Where a force jumps (sign, Heaviside) its slope is that of its branches.
+    """
+    eq = equations.replaced(source_symbols(equations.q, equations.u, equations.t, equations.parameters))
+    entries = []
+    for name, variables in (("K", eq.q), ("C", eq.u)):
+        for i, force in enumerate(eq.h):
+            for j, x in enumerate(variables):
+                slope = derivative(force, x).replace(sp.DiracDelta, lambda *_: sp.S.Zero)
+                entries.append((f"{name}[{i}, {j}]", slope))
+    return function_source("jacobian", "q, u, t, p, K, C, work", entries)
+
+
 def drift_source(equations: Equations) -> str:
     """Return the source of `drift`, as `system.System` asks for it: zeta = (dW/dt)^T u + d w_hat/dt, with u held."""
     eq = equations.replaced(source_symbols(equations.q, equations.u, equations.t, equations.parameters))

@@ -46,6 +46,14 @@ class System:
         laws(p, mu, eps_N, eps_T, threshold)    (n,) each
         energy(q, u, t, p, E)                   E = (kinetic, potential) [J]; potential is nan where unknown
 
+    and `jacobian_source` text that defines
+
+        jacobian(q, u, t, p, K, C, work)        K = dh/dq, C = dh/du (f, f); work (2, f) is room for forces
+
+    which implicit steppers put into their iteration matrix.  Here it takes central differences of `force`, good to
+    about 1e-10 of the forces; that is a matter of the number of iterations, never of the result.  It may change q and u
+    and puts them back.
+
     Each is decorated by `@dev`, writes every entry of its outputs, allocates nothing and uses only the names
     `math`, `dev` and those in `inject`. `drift_source()` adds one more, which integrators on acceleration level need:
 
@@ -136,6 +144,10 @@ class System:
         """Text of the model functions; equal text means equal functions, injected ones included."""
         return self._source
 
+    def jacobian_source(self) -> str:
+        """Text of `jacobian`; made on request, since only implicit steppers need it."""
+        return _DIFFERENCES.replace("N_COORDINATES", str(self.n_dof))
+
     def drift_source(self) -> str:
         """Text of `drift`; here by differences along the motion, for systems whose directions are functions."""
         return _DRIFT_BY_DIFFERENCES
@@ -190,6 +202,14 @@ class System:
         self._evaluate("force", (q, u, t, self._parameters(p)), (h,))
         return h
 
+    def jacobian(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> tuple[Array, Array]:
+        """Derivatives of the forces, K = dh/dq and C = dh/du, shape (f, f) each."""
+        f = self.n_dof
+        K, C, work = np.empty((f, f)), np.empty((f, f)), np.empty((2, f))
+        point = np.array(q, dtype=float), np.array(u, dtype=float), t, self._parameters(p)
+        self._evaluate("jacobian", point, (K, C, work))
+        return K, C
+
     def gap(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
         """Gaps g_N(q, t), shape (n,); a prestressed spring's displacement stands in its place."""
         g = np.empty(self.n_contacts)
@@ -237,11 +257,12 @@ class System:
             numbers = [x if x.ndim else x[()] for x in arrays]
             self._function(function, tolerant=not self.inject)(*numbers, *outputs)
 
-    def _function(self, name: str, tolerant: bool) -> Callable[..., None]:
+    def _function(self, name: str, tolerant: bool) -> Callable[..., Any]:
         namespace = self._namespace(tolerant)
-        if name == "drift" and name not in namespace:  # differentiated when it is first asked for: few runs need it
-            exec(compile(self.drift_source(), f"<drift of {self.name}>", "exec"), namespace)
-        function: Callable[..., None] = namespace[name]
+        if name not in namespace and name in ("jacobian", "drift"):  # made when first asked for: few runs need them
+            text = self.jacobian_source() if name == "jacobian" else self.drift_source()
+            exec(compile(text, f"<{name} of {self.name}>", "exec"), namespace)
+        function: Callable[..., Any] = namespace[name]
         return function
 
     def _namespace(self, tolerant: bool) -> dict[str, Any]:
@@ -305,6 +326,29 @@ class System:
         _require_finite(state, [f"{label} of {name!r}" for name in names], "in the initial state")
         return state
 
+
+_DIFFERENCES = """@dev
+def jacobian(q, u, t, p, K, C, work):
+    for j in range(N_COORDINATES):
+        x = q[j]
+        step = 6e-6 * max(1.0, math.fabs(x))
+        q[j] = x + step
+        force(q, u, t, p, work[0])
+        q[j] = x - step
+        force(q, u, t, p, work[1])
+        q[j] = x
+        for i in range(N_COORDINATES):
+            K[i, j] = (work[0, i] - work[1, i]) / (2.0 * step)
+        x = u[j]
+        step = 6e-6 * max(1.0, math.fabs(x))
+        u[j] = x + step
+        force(q, u, t, p, work[0])
+        u[j] = x - step
+        force(q, u, t, p, work[1])
+        u[j] = x
+        for i in range(N_COORDINATES):
+            C[i, j] = (work[0, i] - work[1, i]) / (2.0 * step)
+"""
 
 # Central differences of eighth order; the first line is room of shapes (n, f) and (n, 2) without a call to allocate it.
 _DRIFT_BY_DIFFERENCES = """@dev

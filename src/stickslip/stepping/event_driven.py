@@ -52,6 +52,7 @@ class EventDriven:
     max_events: int = 10_000
 
     name = "event-driven"
+    impact_steps = 1
 
     def __post_init__(self) -> None:
         for key, low, high in (("rtol", 1e-13, 1e-2), ("gap_tol", 1e-15, 1.0), ("zeno", 1e-14, 1e-2)):
@@ -118,6 +119,7 @@ class EventEngine:
     law: ImpactLaw
     t_end: float
     name: str = "compiled"
+    longest_step: float = 0.0  # resolution [s] to which it knows the energy of contacts: exactly
     motion: Motion | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

@@ -18,14 +18,23 @@ from stickslip.complementarity.planar import PlanarSolver, solver_from
 from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw, Newton
 from stickslip.model.system import CONTACT, Array, System
+from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
 from stickslip.stepping.event_driven import EventDriven, EventEngine
+from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint, consistent_velocities
+from stickslip.stepping.paoli_schatzman import PaoliSchatzman
 from stickslip.stepping.records import Store
+from stickslip.stepping.stepper import Stepper
+from stickslip.stepping.stewart_trinkle import StewartTrinkle
 from stickslip.trajectory import Trajectory
 
-Integrator = MoreauMidpoint | EventDriven
-STEPPERS: dict[str, type[Integrator]] = {stepper.name: stepper for stepper in (MoreauMidpoint, EventDriven)}
+Integrator = Stepper | EventDriven | Adaptive
+Engine = Compiled | Reference | EventEngine | AdaptiveEngine
+STEPPERS: dict[str, type[Integrator]] = {
+    stepper.name: stepper
+    for stepper in (MoreauMidpoint, MoreauJean, PaoliSchatzman, StewartTrinkle, Adaptive, EventDriven)
+}
 """Every stepper under the name that `stepper=` and `--stepper` take."""
 ENGINES = ("auto", "compiled", "reference")
 ON_FAILURE = ("stop", "continue")
@@ -63,9 +72,10 @@ def simulate(
     ----------
     system : what moves; see `LagrangianSystem`.
     q0, u0 : initial coordinates and velocities, shape (f,).
-    dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.  For "event-driven",
-        which has no step size, dt is the spacing of the records.
-    stepper : "moreau-midpoint", "event-driven" or a stepper object.
+    dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.  For "event-driven" and
+        "adaptive", which choose their steps, dt is the spacing of the records.
+    stepper : "moreau-midpoint", "moreau-jean", "paoli-schatzman", "stewart-trinkle", "adaptive", "event-driven" or a
+        stepper object such as `MoreauJean(theta=1)`.
     solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian" or a solver object.
     law : impact law; None is Newton's with the contacts' own coefficients, as compiled.  Others run on
         the reference engine; `Stronge` and `Walton` know one contact and stop where two are closed at once.
@@ -112,7 +122,7 @@ def simulate(
         with _progress_bar(progress, run) as advance:
             status, complete = _march(run, store, advance)
         trajectory = store.finish(status, complete, time.perf_counter() - begin)
-        if isinstance(run.engine, EventEngine):
+        if isinstance(run.engine, (EventEngine, AdaptiveEngine)):
             trajectory = trajectory.with_attributes(**run.engine.notes())
     except BaseException:
         store.rescue(time.perf_counter() - begin)
@@ -131,14 +141,21 @@ class EnergyGain(ArithmeticError):
 
 
 def _report_gain(run: Run, trajectory: Trajectory, what: str) -> None:
-    """Warn or raise where a contact gained more energy than the scheme's own resolution, dt h . M^-1 h dt."""
+    """Warn or raise where a contact gained more energy than the scheme's own resolution, dt h . M^-1 h dt.
+
+    On position level it is what the forces do in a step at the largest speed: an impact ends within its two steps.
+    """
     gain = trajectory.certificate.max_energy_gain
-    resolution, dt = 0.0, 0.0 if isinstance(run.engine, EventEngine) else run.dt
+    resolution, dt = 0.0, run.dt
+    if isinstance(run.engine, (EventEngine, AdaptiveEngine)):
+        dt = run.engine.longest_step
     for i in (0, -1):
         t, q, u = float(trajectory.t[i]), trajectory.q[i], trajectory.u[i]
         h = run.system.force(q, u, t, run.memory.p)
         resolution = max(resolution, float(h @ np.linalg.solve(run.system.mass(q, t, run.memory.p), h)) * dt**2)
     kinetic = float(np.max(trajectory.energy.kinetic, initial=0.0))
+    if isinstance(run.stepper, Stepper) and run.stepper.level == "position":
+        resolution += math.sqrt(resolution * 2.0 * kinetic)
     if not gain > 2.0 * resolution + 1e-12 * kinetic:
         return
     time_of_gain = run.memory.t0 + run.memory.book[template.GAIN_STEP] * run.dt
@@ -158,7 +175,7 @@ class Run:
     system: System
     stepper: Integrator
     solver: PlanarSolver
-    engine: Compiled | Reference | EventEngine
+    engine: Engine
     memory: Memory
     dt: float
     steps: int
@@ -202,6 +219,12 @@ class Run:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}.")
         chosen_solver, chosen_stepper = solver_from(solver), _stepper(stepper)
         q, u, p = system.check(q0, u0, params, start)
+        if isinstance(chosen_stepper, Stepper):
+            chosen_stepper.check(system, p)
+            if chosen_stepper.warning:
+                warnings.warn(
+                    f"stepper {chosen_stepper.name!r}: {chosen_stepper.warning}", RuntimeWarning, stacklevel=3
+                )
         tolerance = _number(penetration_tol, "penetration_tol")
         if tolerance < 0.0:
             raise ValueError(f"penetration_tol must not be negative [m], got {tolerance:g}.")
@@ -222,6 +245,7 @@ class Run:
                 on_failure == "continue",
                 _law(law, system, p),
                 start + steps * float(dt),
+                steps,
             ),
             Memory.start(q, u, p, start, system.n_contacts),
             float(dt),
@@ -257,7 +281,7 @@ def _steps(dt: float, t_end: float, t0: float) -> int:
 
 
 def _stepper(value: Any) -> Integrator:
-    if isinstance(value, Integrator):
+    if isinstance(value, (Stepper, EventDriven, Adaptive)):
         return value
     if isinstance(value, str) and value in STEPPERS:
         return STEPPERS[value]()
@@ -293,17 +317,27 @@ def _engine(
     go_on: bool,
     law: ImpactLaw | None,
     t_end: float,
-) -> Compiled | Reference | EventEngine:
+    steps: int,
+) -> Engine:
     if isinstance(stepper, EventDriven):
         if wanted == "reference":
             raise ValueError("the event-driven integrator has no reference engine; use engine='auto' or 'compiled'.")
         return EventEngine(system, stepper, solver, law or Newton(), t_end)
+    if isinstance(stepper, Adaptive):
+        inner = _engine(system, stepper.stepper, solver, wanted, go_on, law, t_end, steps)
+        assert isinstance(inner, (Compiled, Reference))
+        return AdaptiveEngine(
+            system, stepper, inner, Reference(system, stepper.stepper, solver, go_on, law), t_end, steps
+        )
+    if law is not None and not stepper.takes_laws:
+        raise ValueError(f"law {law.name!r} runs with stepper 'moreau-midpoint' only, got {stepper.name!r}.")
     if law is not None and wanted == "compiled":
         raise ValueError(f"law {law.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
     if wanted == "reference" or law is not None or (wanted == "auto" and not Compiled.available(stepper, solver)):
         return Reference(system, stepper, solver, go_on, law)
     if not Compiled.available(stepper, solver):
-        raise ValueError(f"solver {solver.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
+        what = f"solver {solver.name!r}" if stepper.scheme is not None else f"stepper {stepper.name!r}"
+        raise ValueError(f"{what} has no compiled kernel; use engine='reference' or 'auto'.")
     return Compiled.build(system, stepper, solver)
 
 
@@ -335,7 +369,7 @@ def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
 
 def _rescue(run: Run, store: Store) -> int:
     """One step by the reference engine: its solvers polish what the kernel's lean versions leave inaccurate."""
-    assert isinstance(run.stepper, MoreauMidpoint)
+    assert isinstance(run.stepper, Stepper)
     helper = Reference(run.system, run.stepper, run.solver, run.go_on)
     block = store.block(1)
     code = helper.march(run.memory, run.dt, 1, run.every, block)
@@ -350,8 +384,8 @@ def _reason(run: Run, code: int) -> str:
     t = memory.t0 + memory.step * run.dt
     if isinstance(run.engine, EventEngine):
         return memory.problem_text
-    if not np.all(np.isfinite(memory.q) & np.isfinite(memory.u)):
-        code = template.NOT_FINITE  # whatever stumbled over it first
+    if np.abs(memory.u).max() > math.sqrt(template.LARGEST):
+        code = template.BLOWN_UP  # whatever stumbled over it first
     if code == template.UNSOLVED:
         closed = int(np.sum(system.gap(memory.q + 0.5 * run.dt * memory.u, t + 0.5 * run.dt, memory.p) <= 0.0))
         detail = memory.problem_text or f"{run.solver.name} found no solution within {run.solver.tol:g}"
@@ -364,7 +398,15 @@ def _reason(run: Run, code: int) -> str:
     if code == template.GAP_NOT_A_NUMBER:
         name = system.contact_names[int(memory.book[template.CULPRIT])]
         return f"failed at t = {t:.9g} s: {memory.problem_text or f'the gap of contact {name!r} is not a number'}"
-    return f"failed at t = {t:.9g} s: the state is no longer finite; try a smaller dt"
+    if code == template.MATRIX_INDEFINITE:
+        return (
+            f"failed at t = {t:.9g} s: the iteration matrix M - theta dt dh/du - (theta dt)^2 dh/dq is not positive "
+            "definite, forces grow faster than this step can follow; try a smaller dt"
+        )
+    hint = "try a smaller dt"
+    if run.stepper.name != MoreauJean.name:
+        hint += " or, for stiff forces, the implicit stepper MoreauJean(theta=1)"
+    return f"failed at t = {t:.9g} s: the motion grows beyond all bounds in the next step; {hint}"
 
 
 def _warm_up(run: Run, store: Store, show: bool) -> None:
