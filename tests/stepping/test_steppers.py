@@ -221,7 +221,7 @@ def test_an_impact_in_which_slip_ends_does_not_depend_on_where_in_a_step_it_fall
     touching = np.array([0.0, 0.5 * math.sin(1.0), 1.0])
     expected = ss.impact(scenario.system, touching, u).u
     for part in (0.05, 0.2, 0.5, 0.8, 0.95):
-        q = touching + [0.0, (part + 2) * dt, 0.0]
+        q = touching + np.array([0.0, (part + 2) * dt, 0.0])
         run = ss.simulate(scenario.system, q, u, dt=dt, t_end=8 * dt, stepper=stepper, engine="reference")
         np.testing.assert_allclose(run.u[-1], expected, rtol=0, atol=1e-2)
 
