@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from stickslip.model.joints import Link, RevoluteClearanceJoint, TranslationalClearanceJoint, link_energies
     from stickslip.model.lagrangian import LagrangianSystem
     from stickslip.sets import Sgn, Upr
+    from stickslip.stepping.adaptive import Adaptive
+    from stickslip.stepping.event_driven import EventDriven
     from stickslip.stepping.impact import Impact, impact
     from stickslip.stepping.moreau_jean import MoreauJean
     from stickslip.stepping.moreau_midpoint import MoreauMidpoint
@@ -44,10 +46,12 @@ if TYPE_CHECKING:
 # Public name -> module that defines it.
 _HOME = {
     "AugmentedLagrangian": "stickslip.complementarity.planar",
+    "Adaptive": "stickslip.stepping.adaptive",
     "Auto": "stickslip.complementarity.planar",
     "Contact": "stickslip.model.elements",
     "DryFriction": "stickslip.model.elements",
     "Enumerate": "stickslip.complementarity.planar",
+    "EventDriven": "stickslip.stepping.event_driven",
     "GaussSeidel": "stickslip.complementarity.planar",
     "Impact": "stickslip.stepping.impact",
     "LCPSolution": "stickslip.complementarity.problems",
@@ -87,11 +91,13 @@ _HOME = {
 _MODULES = ("complementarity", "library", "sets")
 
 __all__ = [
+    "Adaptive",
     "AugmentedLagrangian",
     "Auto",
     "Contact",
     "DryFriction",
     "Enumerate",
+    "EventDriven",
     "GaussSeidel",
     "Impact",
     "LCPSolution",

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from stickslip._version import __version__
-from stickslip.cli import bench, compare_laws, demo, doctor, impact_map, listing, reproduce, run, show
+from stickslip.cli import bench, compare_laws, converge, demo, doctor, impact_map, listing, reproduce, run, show
 
 _REQUEST_WRONG = 2
 _COMPUTATION_FAILED = 1
@@ -30,6 +30,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "show": show.show,
     "impact-map": impact_map.impact_map,
     "compare-laws": compare_laws.compare_laws,
+    "converge": converge.converge,
     "reproduce": reproduce.reproduce,
     "bench": bench.bench,
     "doctor": doctor.doctor,

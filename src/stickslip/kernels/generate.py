@@ -25,6 +25,7 @@ from stickslip.model.system import System
 
 SOLVER_CODES = {"gauss-seidel": 0, "lemke": 1, "auto": 2, "enumerate": 3, "newton": 4}
 STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
+NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 
 
@@ -45,6 +46,7 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         "SCHEME": 0,
         "PROJECTION": 0.0,
         "THETA_VALUE": 0.5,
+        "LASTING": False,
         **{key: value for key, value in options.items() if key != "JACOBIAN"},
     }
     return "".join(f"{name} = {value!r}\n" for name, value in values.items())
@@ -65,6 +67,8 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
     model = constants(system, solver, options) + "\n\n" + system.source()
     if options.get("JACOBIAN"):
         model += "\n\n" + system.jacobian_source()
+    if template in NEED_DRIFT:
+        model += "\n\n" + system.drift_source()
     stamp = f"# generated for {system.name!r}; numba {numba.__version__}, sources {sources_hash()}\n"
     return stamp + head + _BEGIN + model + _END + tail
 

@@ -32,6 +32,7 @@ SOLVER = 2
 SCHEME = 0
 PROJECTION = 0.0
 THETA_VALUE = 0.5
+LASTING = False
 
 
 @dev
@@ -291,7 +292,7 @@ def find_active(g, reach, kinds, active):
     closed = int64(0)
     for k in range(N_CONTACTS):
         active[k] = 0
-        if kinds[k] != CONTACT or g[k] <= reach[k]:
+        if kinds[k] != CONTACT or g[k] <= reach[k] or (LASTING and reach[k] > 0.0):
             active[k] = 1
             closed += 1
         elif not g[k] > 0.0:
@@ -300,7 +301,7 @@ def find_active(g, reach, kinds, active):
 
 
 @dev
-def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before):
+def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach):
     """Set up the local problem of the active contacts, [GS05] eqs. (20), (21); return the deepest penetration.
 
     Where g holds the gaps at q_A + dt `ahead`, the end of the step, springs and contacts on position level go by it.
@@ -325,7 +326,9 @@ def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g,
             gamma_T += W_T[k, j] * u[j]
         gamma_A[k, 0] = gamma_N
         gamma_A[k, 1] = gamma_T
-        offset[k, 0] = w_hat[k, 0] + eps_N[k] * gamma_N
+        offset[k, 0] = w_hat[k, 0]
+        if not LASTING or reach[k] == 0.0:  # only a contact that carried load in the step before has a reach
+            offset[k, 0] += eps_N[k] * gamma_N
         offset[k, 1] = w_hat[k, 1] + eps_T[k] * gamma_T
         if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E, or at the end
             moved = w_hat[k, 1]
@@ -661,8 +664,8 @@ def within(directions, law, local, v, worst):
 def full_residual(directions, mu, a, local, change, dv, v, worst):
     """Worst violation of the laws by the end velocity v, relative to the velocities that make it up, or `worst`.
 
-    What single impulses change counts, not their sum: frictions of two feet that cancel leave rounding errors, and
-    these are no violation.
+    What single impulses change counts, not their sum, and frictions count with their bounds: those of two feet that
+    cancel or vanish leave rounding errors, and these are no violation.
     """
     W_N, W_T, w_hat, V_N, V_T, diagonal = directions
     active, kinds, offset, size, _, _, Lambda = local
@@ -680,7 +683,7 @@ def full_residual(directions, mu, a, local, change, dv, v, worst):
             change_j = 0.0
             for m in range(N_CONTACTS):
                 if active[m] != 0:
-                    change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j] * Lambda[m, 1])
+                    change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j]) * (mu[m] * Lambda[m, 0] + a[m])
             size_N += abs(W_N[k, j]) * change_j
             size_T += abs(W_T[k, j]) * change_j
         defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
@@ -782,6 +785,7 @@ def close_step(step, dt, diagonal, local, memory):
 
     A contact that carries load gets a `reach`: the gap by which it may seem open at the next step and still take part.
     Rounding errors open a gap of zero by less, and a resting body would fall for one step; a true opening is far more.
+    It does not shrink while the load lasts: shorter steps that follow have the same rounding errors.
     """
     active, kinds, _, _, gamma_A, gamma_E, Lambda = local
     last_loaded, N_before, total, reach = memory
@@ -798,11 +802,13 @@ def close_step(step, dt, diagonal, local, memory):
         if kinds[k] != SPRING:
             work += 0.5 * N * (gamma_A[k, 0] + gamma_E[k, 0]) + 0.5 * T * (gamma_A[k, 1] + gamma_E[k, 1])
         N_before[k] = N
-        reach[k] = REACH * dt * diagonal[k, 0] * N
         total[k, 0] += N
         total[k, 1] += T
         if N > 0.0:
             last_loaded[k] = step
+            reach[k] = max(reach[k], REACH * dt * diagonal[k, 0] * N)
+        else:
+            reach[k] = 0.0
     return work, rows
 
 
@@ -1071,7 +1077,7 @@ def march(
                     geometry(q_C, t_M if CENTRED else t_A, p, W_N, W_T, w_hat)  # step 3 (c)
                 ahead = v_last if SCHEME == PAOLI else u
                 deepest = prepare_contacts(
-                    M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before
+                    M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach
                 )
                 # step 4, the contact problem [GS05] eqs. (12), (17); in a function of its own it costs a fifth of the
                 # speed

@@ -17,6 +17,7 @@ from stickslip.model.symbolic import (
     Equations,
     Expr,
     derivative,
+    drift_source,
     gradient,
     jacobian_source,
     lagrange,
@@ -208,6 +209,10 @@ class LagrangianSystem(System):
         if self._equations is None:
             return super().jacobian_source()
         return jacobian_source(self._equations)
+
+    def drift_source(self) -> str:
+        """Source of `drift`, see `System`: differentiated symbolically where the equations are known."""
+        return super().drift_source() if self._equations is None else drift_source(self._equations)
 
     def check(
         self, q0: ArrayLike, u0: ArrayLike, params: Mapping[Any, float] | None = None, t: float = 0.0

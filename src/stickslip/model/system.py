@@ -55,8 +55,12 @@ class System:
     and puts them back.
 
     Each is decorated by `@dev`, writes every entry of its outputs, allocates nothing and uses only the names
-    `math`, `dev` and those in `inject`. Whoever executes the text supplies these names: the kernels as
-    compiled functions for CPU and GPU, this class as plain Python for the reference engine.
+    `math`, `dev` and those in `inject`. `drift_source()` adds one more, which integrators on acceleration level need:
+
+        drift(q, u, t, p, zeta)                 zeta (n, 2): d gamma/dt with u held, (dW/dt)^T u + d w_hat/dt
+
+    Whoever executes the text supplies these names: the kernels as compiled functions for CPU and GPU, this class as
+    plain Python for the reference engine.
 
     Attributes
     ----------
@@ -144,6 +148,10 @@ class System:
         """Text of `jacobian`; made on request, since only implicit steppers need it."""
         return _DIFFERENCES.replace("N_COORDINATES", str(self.n_dof))
 
+    def drift_source(self) -> str:
+        """Text of `drift`; here by differences along the motion, for systems whose directions are functions."""
+        return _DRIFT_BY_DIFFERENCES
+
     @property
     def fingerprint(self) -> str:
         """Content hash of the model functions, the injected ones included."""
@@ -216,6 +224,12 @@ class System:
         self._evaluate("geometry", (q, t, self._parameters(p)), (W_N, W_T, w_hat))
         return W_N, W_T, w_hat
 
+    def drift(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """d gamma/dt with u held, zeta = (dW/dt)^T u + d w_hat/dt, shape (n, 2): normal, tangential."""
+        zeta = np.zeros((self.n_contacts, 2))
+        self._evaluate("drift", (q, u, t, self._parameters(p)), (zeta,))
+        return zeta
+
     def laws(self, p: Array | None = None) -> tuple[Array, Array, Array, Array]:
         """Friction mu [-], restitutions eps_N, eps_T [-] and friction threshold [N], shape (n,) each."""
         mu, eps_N, eps_T, threshold = (np.empty(self.n_contacts) for _ in range(4))
@@ -245,8 +259,9 @@ class System:
 
     def _function(self, name: str, tolerant: bool) -> Callable[..., Any]:
         namespace = self._namespace(tolerant)
-        if name not in namespace and name == "jacobian":
-            exec(compile(self.jacobian_source(), f"<derivatives of {self.name}>", "exec"), namespace)
+        if name not in namespace and name in ("jacobian", "drift"):  # made when first asked for: few runs need them
+            text = self.jacobian_source() if name == "jacobian" else self.drift_source()
+            exec(compile(text, f"<{name} of {self.name}>", "exec"), namespace)
         function: Callable[..., Any] = namespace[name]
         return function
 
@@ -333,6 +348,28 @@ def jacobian(q, u, t, p, K, C, work):
         u[j] = x
         for i in range(N_COORDINATES):
             C[i, j] = (work[0, i] - work[1, i]) / (2.0 * step)
+"""
+
+# Central differences of eighth order; the first line is room of shapes (n, f) and (n, 2) without a call to allocate it.
+_DRIFT_BY_DIFFERENCES = """@dev
+def drift(q, u, t, p, zeta):
+    W_N, W_T, w_hat = zeta[:, :1] * u, zeta[:, :1] * u, zeta * 1.0
+    speed = 0.0
+    for i in range(u.shape[0]):
+        speed = max(speed, abs(u[i]))
+    step = 5e-4 / (1.0 + speed)  # truncation and round-off near 1e-12 for motions of a few hundred rad/s
+    zeta[:, :] = 0.0
+    for i, weight in ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0)):
+        for sign in (-1.0, 1.0):
+            tau = sign * i * step
+            geometry(q + tau * u, t + tau, p, W_N, W_T, w_hat)
+            for k in range(zeta.shape[0]):
+                gamma_N, gamma_T = w_hat[k, 0], w_hat[k, 1]
+                for j in range(u.shape[0]):
+                    gamma_N += W_N[k, j] * u[j]
+                    gamma_T += W_T[k, j] * u[j]
+                zeta[k, 0] += sign * weight * gamma_N / step
+                zeta[k, 1] += sign * weight * gamma_T / step
 """
 
 # NumPy's functions return nan or inf outside their domain, as compiled code does; Python's math raises.

@@ -50,14 +50,15 @@ class StepProblem:
     def residual(self, u_E: Array, Lambda_N: Array, Lambda_T: Array) -> float:
         """Worst violation of the laws by u_E, relative to the velocities that make it up; as the kernels measure it.
 
-        The velocities that the impulses of single contacts make count, not their sum: on a block with two feet that
-        rests, frictions that cancel leave nothing but rounding errors, and these are no violation.
+        The velocities that the impulses of single contacts make count, not their sum, and frictions count with their
+        bounds: on a block with feet that rests, frictions that cancel or vanish leave nothing but rounding errors, and
+        these are no violation.
         """
         local = self.local
         bound = local.bound(Lambda_N)
         if not np.all(np.isfinite(u_E)) or np.any(Lambda_N < 0) or np.any(np.abs(Lambda_T) > bound * (1 + 1e-12)):
             return np.inf
-        change = np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ np.abs(Lambda_T)
+        change = np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ bound
         xi_N = local.c_N + self.W_N @ (u_E - self.u_free)
         xi_T = local.c_T + self.W_T @ (u_E - self.u_free)
         size_N = local.size_N + np.abs(self.W_N) @ change
@@ -98,7 +99,14 @@ def active_contacts(system: System, g: Array, dt: float, reach: Array | None) ->
 
 
 def contact_problem(
-    system: System, t: float, q: Array, u_A: Array, dt: float, p: Array, reach: Array | None = None
+    system: System,
+    t: float,
+    q: Array,
+    u_A: Array,
+    dt: float,
+    p: Array,
+    reach: Array | None = None,
+    keep_lasting: bool = False,
 ) -> StepProblem:
     """Build the problem at the midpoint (t, q) of a step of length dt that begins with velocity u_A.
 
@@ -108,7 +116,10 @@ def contact_problem(
     g = gaps(system, q, t, p)
     u_free = u_A + dt * np.linalg.solve(M, system.force(q, u_A, t, p))
     index = active_contacts(system, g, dt, reach)
-    return step_problem(system, index, g, M, u_A, u_free, system.geometry(q, t, p), dt, p)
+    lasting = reach > 0.0 if keep_lasting and reach is not None else None
+    if lasting is not None:
+        index = np.union1d(index, np.flatnonzero(lasting))
+    return step_problem(system, index, g, M, u_A, u_free, system.geometry(q, t, p), dt, p, lasting=lasting)
 
 
 def step_problem(
@@ -123,16 +134,19 @@ def step_problem(
     p: Array,
     u_ahead: Array | None = None,
     g_before: Array | None = None,
+    lasting: np.ndarray | None = None,
 ) -> StepProblem:
     """The problem of the contacts in `index`, with u_E = u_free + M^-1 W Lambda.
 
     On velocity level xi = gamma_E + eps gamma_A.  A prestressed spring is Sgn of its displacement: at the next
     midpoint, g + dt gamma_E; or, where `g` holds the gaps at q_A + dt u_ahead and the end of the step, at that end:
     g + dt w_T (u_E - u_ahead).  With `g_before`, the gaps one step before q_A, contacts are on position level:
-    dt xi_N = g + dt w_N (u_E - u_ahead) + eps_N g_before.
+    dt xi_N = g + dt w_N (u_E - u_ahead) + eps_N g_before.  Contacts marked as `lasting` have no restitution.
     """
     W_N, W_T, w_hat = (rows[index] for rows in directions)
     mu, eps_N, eps_T, threshold = (law[index] for law in system.laws(p))
+    if lasting is not None:
+        eps_N = np.where(lasting[index], 0.0, eps_N)
     kinds, g_here = np.array(system.contact_kinds, dtype=int)[index], g[index]
     scale = np.abs(u_A) + np.abs(u_free - u_A)
     size_N = np.abs(w_hat[:, 0]) + np.abs(W_N) @ scale

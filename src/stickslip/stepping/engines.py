@@ -248,6 +248,7 @@ class Reference:
         idle = np.ones(self.system.n_contacts, dtype=bool)
         idle[problem.index] = False
         memory.impulse_before[idle] = 0.0
+        reach_before = memory.reach.copy()
         memory.reach[:] = 0.0
         memory.carried = np.zeros_like(memory.carried)
         if not len(problem.index):
@@ -297,7 +298,7 @@ class Reference:
             memory.impulse_sum[k] += (N, T)
             if N > 0.0:
                 memory.last_loaded[k] = memory.step - 1
-                memory.reach[k] = template.REACH * dt * local.G_NN[i, i] * N
+                memory.reach[k] = max(reach_before[k], template.REACH * dt * local.G_NN[i, i] * N)
         if self.stepper.impact_steps == 2 and ((state == template.IMPACT) & (state_before != template.IMPACT)).any():
             memory.carried[problem.index] = np.column_stack([report.Lambda_N, report.Lambda_T])
         book[template.CONTACT_WORK] += gain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +28,13 @@ class MoreauMidpoint(Stepper):
     projection : depth [m] beyond which penetrations are removed at the end of a step by moving q along M^-1 w_N
         ([FLG10] 6.4); 0: none.  Velocities are left alone; the energy this adds or removes is booked in the
         certificate (`projection_energy`), and the penetration is then measured at the ends of the steps.
+    lasting : a contact that carried load in the step before takes part until it loses it, without restitution, whatever
+        its gap at the midpoint.  False is [GS05]: there a lasting contact whose directions turn hops in the size of a
+        step.
     """
 
     projection: float = 0.0
+    lasting: bool = False
 
     name = "moreau-midpoint"
     order_smooth = 2
@@ -39,6 +44,13 @@ class MoreauMidpoint(Stepper):
 
     def __post_init__(self) -> None:
         check_projection(self.projection)
+        if not isinstance(self.lasting, bool):
+            raise ValueError(f"lasting must be True or False, got {self.lasting!r}.")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Compile-time constants of the kernel."""
+        return {**super().options, "LASTING": self.lasting}
 
     def step(
         self,
@@ -51,7 +63,7 @@ class MoreauMidpoint(Stepper):
     ) -> tuple[State, StepReport]:
         """One step in plain NumPy; the compiled kernel does the same.  `law` replaces Newton's impact law."""
         q_M = state.q + 0.5 * dt * state.u  # [GS05] 5, step 2
-        problem = contact_problem(system, state.t + 0.5 * dt, q_M, state.u, dt, p, state.reach)
+        problem = contact_problem(system, state.t + 0.5 * dt, q_M, state.u, dt, p, state.reach, self.lasting)
         if not len(problem.index):
             law = None
         solution: PlanarSolution | LawSolution
