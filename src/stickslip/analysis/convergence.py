@@ -29,6 +29,7 @@ from stickslip.trajectory import Trajectory
 
 NORMS = ("q_sup", "u_L1", "u_graph")
 _JUDGE_LEVELS = (1e-4, 1e-6, 1e-8)  # tolerances at which the judge itself is judged
+_ROUND_OFF = 1e-12  # errors below say nothing of a method
 _ADAPTIVE_LEVELS = (1e-3, 1e-4, 1e-5, 1e-6)
 _SHORT = 0.2  # runs that take less seconds are timed three times
 _MOST_POINTS = 200_000
@@ -231,7 +232,7 @@ def converge(
 def slope(rows: Sequence[Errors], stepper: str, norm: str, floor: float = 0.0) -> float:
     """Slope of log error against log step, least squares over runs well above the judge's own error; nan for < 2."""
     mine = [(row.step, getattr(row, norm)) for row in rows if row.stepper == stepper]
-    points = np.array([(step, error) for step, error in mine if error > 10.0 * floor and error > 0.0]).reshape(-1, 2)
+    points = np.array([(step, error) for step, error in mine if error > max(10.0 * floor, _ROUND_OFF)]).reshape(-1, 2)
     if len(points) < 2:
         return math.nan
     return float(np.polyfit(np.log(points[:, 0]), np.log(points[:, 1]), 1)[0])
