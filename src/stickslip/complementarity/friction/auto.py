@@ -1,9 +1,9 @@
 """The method "auto": cheap first, the residual watched, harder methods where it stays.
 
     islands, and on each of them accelerated Gauss-Seidel; then, for the islands that are left, smallest first:
-    Newton - interior point, and Newton from where it ended - proximal point, then with leaps - (large islands only
-    now) interior point - and until the time is up, in a new random order of the contacts each round, plain sweeps,
-    Newton, proximal point, proximal point with leaps.
+    Newton, also from a few sweeps - interior point, and Newton from where it ended - proximal point, then with leaps -
+    (large islands only now) interior point - and until the time is up, in a new random order of the contacts each
+    round, plain sweeps, Newton, proximal point, proximal point with leaps.
 
 The error of the whole, original problem is computed at the end; islands that were solved to their tolerance and do not
 add up to it are solved again, more exactly.
@@ -18,6 +18,7 @@ import numpy as np
 
 from stickslip.complementarity.friction.blocks import components
 from stickslip.complementarity.friction.contacts import Contacts
+from stickslip.complementarity.friction.gauss_seidel import sweep
 from stickslip.complementarity.friction.interior_point import InteriorPoint
 from stickslip.complementarity.friction.islands import island_tolerance, rows_back, rows_of, sweep_islands
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
@@ -25,7 +26,7 @@ from stickslip.complementarity.friction.newton import better_dense, compile_newt
 from stickslip.complementarity.friction.proximal_point import ProximalPoint
 from stickslip.complementarity.friction.sweeps import GaussSeidel
 
-SWEEPS = 300
+SWEEPS, FEW = 300, 5
 MEMORY = 10
 NEWTON_CONTACTS, INTERIOR_CONTACTS = 1000, 2000
 DIRECT_UNKNOWNS, DIRECT_ENTRIES = 30_000, 6_000_000  # of a sparse matrix that is still worth a factorisation
@@ -143,6 +144,8 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
     direct = better_dense(unknowns, entries) or (unknowns <= DIRECT_UNKNOWNS and entries <= DIRECT_ENTRIES)
     if direct and n <= NEWTON_CONTACTS and not island.over:
         island.newton(r.copy(), 20, stall=6)
+        if not island.over:
+            island.newton(_few_sweeps(contacts), 35)
     if direct and n <= INTERIOR_CONTACTS:
         _inside(island, 60)
     if direct and not island.over:
@@ -157,6 +160,14 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
     if direct:
         _reorder_and_repeat(island)
     return Outcome(island.best.r, island.best.error, island.iterations)
+
+
+def _few_sweeps(contacts: Contacts) -> np.ndarray:
+    """Impulses after a few sweeps from zero: Newton often gets on from here where it stalls at the end of many."""
+    r = np.zeros(len(contacts.q))
+    for _ in range(FEW):
+        sweep(*contacts.arrays(), r, 1.0, 0, len(contacts))
+    return r
 
 
 def _inside(island: _Island, limit: int) -> None:
