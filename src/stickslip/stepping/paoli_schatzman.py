@@ -32,7 +32,8 @@ class PaoliSchatzman(Stepper):
     impacts; there is no tangential restitution.  How the impact splits is left to where in a step it falls; so the
     impulses of all contacts obey the laws in sum over the two steps, which gives Newton's law with friction and with
     several contacts, too (ours; step by step, the end of slip would be left to chance).  Energy gains are judged over
-    two steps for the same reason.  Reference: Paoli and Schatzman 2002, without friction.
+    two steps for the same reason.  `simulate` first moves a start that penetrates onto the contact, since one step
+    would push it out with a velocity of its depth over dt.  Reference: Paoli and Schatzman 2002, without friction.
     """
 
     name = "paoli-schatzman"

@@ -231,6 +231,9 @@ class Run:
         _check_penetration(system, q, start, p, tolerance)
         if isinstance(chosen_stepper, EventDriven):
             q = chosen_stepper.onto_contacts(system, q, start, p)
+        elif isinstance(chosen_stepper, Stepper) and chosen_stepper.level == "position":
+            # on position level one step would push a penetration out again, with a velocity of its depth over dt
+            q = EventDriven(gap_tol=1e-15).onto_contacts(system, q, start, p)
         if initialise:
             u = consistent_velocities(system, start, q, u, chosen_solver, p)
         return cls(

@@ -163,7 +163,8 @@ def solve_on_position_level(
     active = (np.array(system.contact_kinds, dtype=int) != CONTACT) | carried.any(axis=1)
     W_N, W_T, _ = directions
     taken_back = np.linalg.solve(M, W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
-    iteration = Iteration(np.diag(M), u_A, "the iteration on the gaps")
+    grain = template.GRAIN * np.abs(place(np.zeros_like(u_A))) / dt
+    iteration = Iteration(np.diag(M), u_A, "the iteration on the gaps", grain)
     u = free(u_A)
     for _ in range(template.ITERATION_LIMIT):
         g = gaps(system, place(u), t, p)
@@ -196,11 +197,12 @@ class Iteration:
     weight: Array  # diagonal of M
     u_A: Array
     name: str
+    grain: Array | float = 0.0  # corrections of single velocities below are rounding errors of positions over dt
     correction: float = np.inf  # relative, of the last iterate
 
     def settled(self, u_free: Array, u: Array, u_before: Array) -> bool:
         size = self._norm(np.abs(self.u_A) + np.abs(u_free - self.u_A) + np.abs(u))
-        change, before = self._norm(u - u_before), self.correction
+        change, before = self._norm(np.maximum(0.0, np.abs(u - u_before) - self.grain)), self.correction
         self.correction = template.relative.py_func(change, size)
         return bool(template.settled.py_func(self.correction, before))
 
