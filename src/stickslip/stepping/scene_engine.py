@@ -13,12 +13,13 @@ from stickslip.complementarity.friction.auto import hard_island
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import Progress
 from stickslip.kernels.scene import layout, step
-from stickslip.kernels.scene.island import SHARPER, block_system, right_side, take_impulses
+from stickslip.kernels.scene.island import SHARPER, block_system, right_side, solve_island, take_impulses
 from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
 from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
 
 SWEEPS = 300
+EXACT_BELOW = 1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
 RESCUE_SECONDS = 60.0
 EVENTS_AT_ONCE = 4096
 
@@ -49,8 +50,9 @@ class SceneEngine:
         self.bodies = tables.body_table(scene)
         self.geoms, self.hulls, self.polygons, self.fields = tables.geom_tables(scene, material_of)
         self.joints, self.springs = tables.joint_table(scene), tables.spring_table(scene)
+        start = max(1e-2 * tol, 1e-13) if tol <= EXACT_BELOW else tol
         self.options = layout.Options(
-            scene.dim, dt, theta, scene.gravity.copy(), tables.slop_of(scene), predictive, tol, SWEEPS, go_on
+            scene.dim, dt, theta, scene.gravity.copy(), tables.slop_of(scene), predictive, tol, start, SWEEPS, go_on
         )
         n = len(scene.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
@@ -119,21 +121,14 @@ class SceneEngine:
     def _call(self, memory: Memory, n: int, every: int, block: Block, records: RecordRows, resume: bool) -> int:
         k = block.records
         self.book.counts[0] = 0
-        before = numba.get_num_threads()
-        if self.threads > 1:
-            numba.set_num_threads(min(self.threads, numba.config.NUMBA_NUM_THREADS))
-        try:
-            code, done, written = step.march(
-                self.bodies, self.geoms, self.materials, self.hulls, self.polygons, self.fields, self.joints, self.springs,
-                self.options, self.narrow, self.ignore, self.candidates, self.contacts[0], self.pairs[0],
-                self.contacts[1], self.pairs[1], self.active, self.order, self.rows, self.begins, self.row_begins,
-                self.parent, self.label, self.wrench, self.head, self.follow, self.residuals, self.effort, self.counts,
-                self.channel, self.channels, self.book, memory.t0, memory.step, n, every, self._driven(memory, n),
-                self.threads if self.threads > 1 else None, resume, block.q[k:], block.u[k:], block.impulse[k:],
-                block.state[k:], records.gap[k:], records.energy[k:],
-            )  # fmt: skip
-        finally:
-            numba.set_num_threads(before)
+        code, done, written = step.march(
+            self.bodies, self.geoms, self.materials, self.hulls, self.polygons, self.fields, self.joints, self.springs,
+            self.options, self.narrow, self.ignore, self.candidates, self.contacts[0], self.pairs[0],
+            self.contacts[1], self.pairs[1], self.active, self.order, self.rows, self.begins, self.row_begins,
+            self.parent, self.label, self.wrench, self.residuals, self.effort, self.counts, self.channel, self.channels,
+            self.book, memory.t0, memory.step, n, every, self._driven(memory, n), resume, block.q[k:], block.u[k:],
+            block.impulse[k:], block.state[k:], records.gap[k:], records.energy[k:],
+        )  # fmt: skip
         memory.step += done
         block.records += written
         events = int(self.book.counts[0])
@@ -175,40 +170,45 @@ class SceneEngine:
             if callable(force.torque):
                 wrench[i, 3 if dim == 3 else 5 :] += np.asarray(force.torque(t, x, v), float)
 
+    def _solve(self, contacts: Any) -> float:
+        """Solve the islands whose start from the last step was not good enough; returns the worst residual."""
+        count = int(self.counts[step.ISLANDS])
+        if self.threads == 1 or count < 2:
+            for k in np.flatnonzero(~(self.residuals[:count] <= self.options.start)):
+                first, last = int(self.begins[k]), int(self.begins[k + 1])
+                # The stages are called one by one from here: compiled as one function they take twice as long to compile.
+                self.residuals[k] = solve_island.py_func(
+                    self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows,
+                    int(self.row_begins[k]), int(self.row_begins[k + 1]), self.options, self.head, self.follow[2 * first :],
+                    self.effort[k:],
+                )  # fmt: skip
+        else:
+            before = numba.get_num_threads()
+            numba.set_num_threads(min(self.threads, numba.config.NUMBA_NUM_THREADS))
+            try:
+                step.solve_in_parallel(
+                    self.bodies, contacts, self.active, self.joints, self.options, self.order, self.rows, self.begins,
+                    self.row_begins, count, self.head, self.follow, self.residuals, self.effort,
+                )  # fmt: skip
+            finally:
+                numba.set_num_threads(before)
+        return float(self.residuals[:count].max(initial=0.0))
+
     def _rescue(self, memory: Memory, every: int, block: Block, records: RecordRows) -> int:
-        """Solve the islands that the kernel left, with every method there is, and finish the step."""
+        """Solve the step the kernel stands in, with every method there is, and finish it."""
         contacts = self.contacts[int(self.counts[step.SIDE])]
-        solved = True
-        for k in range(int(self.counts[step.ISLANDS])):
-            if self.residuals[k] <= self.options.tol:
-                continue
-            first, last = int(self.begins[k]), int(self.begins[k + 1])
-            self.effort[k] = 1
-            solved = False
-            if self.row_begins[k + 1] == self.row_begins[k]:
-                self._hard_island(contacts, first, last)
-        if not solved:
-            saved = self.book.numbers.copy()
-            code = self._peek(contacts)
-            if code > self.options.tol and not self.go_on:
-                self.book.numbers[:] = saved
+        if not self._solve(contacts) <= self.options.tol:
+            for k in range(int(self.counts[step.ISLANDS])):
+                if not self.residuals[k] <= self.options.tol and self.row_begins[k + 1] == self.row_begins[k]:
+                    self.effort[k] = 1
+                    self._hard_island(contacts, k)
+            if not self.residuals[: int(self.counts[step.ISLANDS])].max() <= self.options.tol and not self.go_on:
                 return step.UNSOLVED
         return self._call(memory, 1, every, block, records, True)
 
-    def _peek(self, contacts: layout.Contacts) -> float:
-        """Worst residual of the islands with the impulses they have now."""
-        worst = 0.0
-        for k in range(int(self.counts[step.ISLANDS])):
-            arguments = (
-                self.bodies, contacts, self.active, self.order, self.begins[k], self.begins[k + 1], self.joints, self.rows,
-                self.row_begins[k], self.row_begins[k + 1], self.options.dim,
-            )  # fmt: skip
-            step.end_velocities(*arguments)
-            residual = float(step.island_residual(*arguments))
-            worst = residual if not residual <= worst else worst
-        return worst
-
-    def _hard_island(self, contacts: layout.Contacts, first: int, last: int) -> None:
+    def _hard_island(self, contacts: Any, k: int) -> None:
+        """Newton, interior point, proximal point and so on, for an island on which the kernel gave up."""
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
         dim, n = self.options.dim, last - first
         data, indptr, indices = block_system(
             self.bodies, contacts, self.active, self.order, first, last, dim, self.head, self.follow
@@ -220,6 +220,9 @@ class SceneEngine:
         )
         if math.isfinite(outcome.error):
             take_impulses(self.active, self.order, first, last, dim, outcome.r)
+        arguments = (self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows, 0, 0, dim)
+        step.end_velocities(*arguments)
+        self.residuals[k] = step.island_residual(*arguments)
 
     # -- records -------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 """The contact problem of one island as arrays, and its solution.
 
-Stages: the start from the last step is checked first (a body at rest needs nothing else); then a few sweeps of Gauss-Seidel;
-for few contacts Newton, driven to rounding because what it leaves over would disturb the next steps; for many,
+Stages: the start from the last step is checked before (a body at rest needs nothing else); a few sweeps of Gauss-Seidel; for few contacts Newton, driven to rounding because what it leaves over would disturb the next steps; for many,
 accelerated sweeps.  Islands with joints go to Newton at once.  Contacts are scaled by size^-1/2, W' = S W S.
 """
 
@@ -331,10 +330,7 @@ def solve_island(
 ) -> float:  # fmt: skip
     """Solve one island and set its end velocities; returns the residual.  effort[0] counts stages beyond the first."""
     dim = options.dim
-    end_velocities(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
-    residual = island_residual(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
-    if residual <= options.tol:
-        return residual
+    residual = np.inf
     if row_last > row_first:
         solve_dense(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, options)
         end_velocities(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
@@ -357,6 +353,6 @@ def solve_island(
         residual = island_residual(
             bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim
         )
-        if residual <= options.tol or (not small and attempt == 1):
+        if residual <= options.start or (attempt > 0 and (residual <= options.tol or not small)):
             break
     return residual

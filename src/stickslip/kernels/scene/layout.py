@@ -96,8 +96,8 @@ CORNER = np.dtype(
         ("corners_b", float, (3,)),
         ("normals_a", float, (3,)),
         ("normals_b", float, (3,)),
-        ("clip", float, (3,)),
-        ("clipped", float, (3,)),
+        ("outline", float, (3,)),
+        ("cut", float, (3,)),
     ],
     align=True,
 )
@@ -218,6 +218,7 @@ class Options(NamedTuple):
     slop: float  # gaps below count as closed [m]
     predictive: bool
     tol: float
+    start: float  # residual up to which the impulses of the last step are taken as they are
     sweeps: int  # accelerated sweeps before the step is handed to the host
     go_on: bool  # carry on with a step that is not solved
 

@@ -74,7 +74,7 @@ def spread(room: Room, count: int) -> int:
         if room.gaps[k] < room.gaps[deepest]:
             deepest = k
     kept = 0
-    taken = room.clip[:, 0]
+    taken = room.outline[:, 0]
     for k in range(count):
         taken[k] = 0.0
     for w in range(MAX_POINTS):
@@ -151,7 +151,7 @@ def clip_faces(
             incident, least = f, s
     loop = hulls.loops[other_table[2] + incident]
     count = loop[1]
-    source, target = room.clip, room.clipped
+    source, target = room.outline, room.cut
     for k in range(count):
         v = other[hulls.corners[loop[0] + k]]
         source[k, 0], source[k, 1], source[k, 2] = v[0], v[1], v[2]

@@ -239,7 +239,7 @@ def ball_field(
     i1 = min(rows - 2, int(math.floor((x + reach) / size[0] + 0.5 * (rows - 1))))
     j0 = max(0, int(math.floor((y - reach) / size[1] + 0.5 * (columns - 1))))
     j1 = min(columns - 2, int(math.floor((y + reach) / size[1] + 0.5 * (columns - 1))))
-    corners = room.clip
+    corners = room.outline
     begin = count
     for i in range(i0, i1 + 1):
         for j in range(j0, j1 + 1):

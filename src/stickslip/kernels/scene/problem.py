@@ -6,7 +6,8 @@ g_M + dt u_N,free <= 0.  It then asks for
     u_N >= -g_M / dt    while g_M > 0: the bodies meet exactly at the next midpoint (midpoints leapfrog),
     u_N >= -eps_N u_N,A where the velocity before closes the contact by itself, g_M + dt u_N,A <= 0: Newton's law,
 
-whichever is larger, and u_N >= 0 for g_M <= slop.  There is no velocity threshold: a body at rest has u_N,A = 0, and a body
+whichever is larger, and u_N >= 0 for g_M <= slop.  Points without restitution that are in reach take part in any case,
+so that an impulse at one contact cannot drive another one in.  There is no velocity threshold: a body at rest has u_N,A = 0, and a body
 that lands gently rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N each time.
 Rule of the paper, [GS05] 5: active if g_M <= 0, xi = u + eps u_A in the laws.
 """
@@ -143,9 +144,9 @@ def activate(
         frame = active.frame[n]
         tangents(contacts.normal[c], dim == 2, frame)
         v0, v1, v2 = contact_velocity(active, n, bodies, bodies.free, a, b)
-        if options.predictive and gap > options.slop and gap + dt * v0 > 0.0:
-            continue
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
+        if options.predictive and gap > options.slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
+            continue
         mu, grain = materials.mu[k, m], materials.grain[k, m]
         if grain > 0 and dim == 3 and mu > 0.0:
             mu = grained(bodies.mid[a if grain == 1 else b], mu, materials.aspect[k, m], frame)

@@ -182,32 +182,19 @@ def sort_islands(
             row_begins[count] = n_rows
 
 
-@compiled
-def solve_in_turn(
-    bodies: Bodies, contacts: Contacts, active: Active, joints: Any, options: Options, order: np.ndarray,
-    rows: np.ndarray, begins: np.ndarray, row_begins: np.ndarray, count: int, head: np.ndarray,
-    follow: np.ndarray, residuals: np.ndarray, effort: np.ndarray,
-) -> None:  # fmt: skip
-    """Solve the islands one after the other."""
-    for k in range(count):
-        residuals[k] = solve_island(
-            bodies, contacts, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
-            options, head, follow[2 * begins[k] :], effort[k:],
-        )  # fmt: skip
-
-
 @compiled(parallel=True)
 def solve_in_parallel(
     bodies: Bodies, contacts: Contacts, active: Active, joints: Any, options: Options, order: np.ndarray,
     rows: np.ndarray, begins: np.ndarray, row_begins: np.ndarray, count: int, head: np.ndarray,
     follow: np.ndarray, residuals: np.ndarray, effort: np.ndarray,
 ) -> None:  # fmt: skip
-    """`solve_in_turn` with the islands shared among threads: they have no body and no number in common."""
+    """Solve the islands whose residual is above the tolerance, shared among threads: they have no body in common."""
     for k in prange(count):
-        residuals[k] = solve_island(
-            bodies, contacts, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
-            options, head, follow[2 * begins[k] :], effort[k:],
-        )  # fmt: skip
+        if not residuals[k] <= options.start:
+            residuals[k] = solve_island(
+                bodies, contacts, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
+                row_begins[k + 1], options, head, follow[2 * begins[k] :], effort[k:],
+            )  # fmt: skip
 
 
 @compiled
@@ -399,17 +386,17 @@ def march(
     springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, first: Contacts,
     first_pairs: Pairs, second: Contacts, second_pairs: Pairs, active: Active, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray, parent: np.ndarray, label: np.ndarray, wrench: np.ndarray,
-    head: np.ndarray, follow: np.ndarray, residuals: np.ndarray, effort: np.ndarray, counts: np.ndarray,
-    channel: np.ndarray, channels: np.ndarray, book: Book, t0: float, step: int, n_steps: int, every: int,
-    driven: Any, threads: Any, resume: bool, q: np.ndarray, u: np.ndarray, impulse: np.ndarray, state: np.ndarray,
+    residuals: np.ndarray, effort: np.ndarray, counts: np.ndarray, channel: np.ndarray, channels: np.ndarray, book: Book, t0: float, step: int, n_steps: int, every: int,
+    driven: Any, resume: bool, q: np.ndarray, u: np.ndarray, impulse: np.ndarray, state: np.ndarray,
     gap: np.ndarray, energy: np.ndarray,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Do up to n_steps steps from number `step`; returns (status, steps done, records written).
 
-    A step that is not solved is left where it is (UNSOLVED) for the host, which improves `active.r` and calls again with
-    `resume`: then the first step is only checked and finished.
+    A step that the impulses of the last one do not solve is left where it is (UNSOLVED) for the host, which solves its
+    islands and comes back with `resume`: then the first step is only checked and finished.  (One kernel for
+    both would take twice as long to compile, and save little: a step at rest needs no solver.)
     """
-    done, records = 0, 0
+    done, records = np.int64(0), np.int64(0)
     while done < n_steps:
         t = t0 + (step + done) * options.dt
         new, new_pairs, old, old_pairs = first, first_pairs, second, second_pairs
@@ -424,37 +411,25 @@ def march(
                 counts, t, driven, done,
             ):  # fmt: skip
                 return NO_ROOM, done, records
-            count = counts[ISLANDS]
-            for k in range(count):
+            for k in range(counts[ISLANDS]):
                 effort[k] = 0
-            if threads is None:
-                solve_in_turn(
-                    bodies, new, active, joints, options, order, rows, begins, row_begins, count, head, follow,
-                    residuals, effort,
-                )  # fmt: skip
-            else:
-                solve_in_parallel(
-                    bodies, new, active, joints, options, order, rows, begins, row_begins, count, head, follow,
-                    residuals, effort,
-                )  # fmt: skip
         worst, helped, largest = 0.0, 0, 0
         for k in range(counts[ISLANDS]):
-            if resume:
-                end_velocities(
-                    bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
-                    row_begins[k + 1], options.dim,
-                )  # fmt: skip
-                residuals[k] = island_residual(
-                    bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
-                    row_begins[k + 1], options.dim,
-                )  # fmt: skip
+            end_velocities(
+                bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
+                options.dim,
+            )  # fmt: skip
+            residuals[k] = island_residual(
+                bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
+                options.dim,
+            )  # fmt: skip
             if not residuals[k] <= worst:
                 worst = residuals[k]
             helped += effort[k]
             largest = max(largest, options.dim * (begins[k + 1] - begins[k]) + row_begins[k + 1] - row_begins[k])
+        if not resume and not worst <= options.start:
+            return UNSOLVED, done, records
         if not worst <= options.tol:
-            if not resume:
-                return UNSOLVED, done, records
             book.numbers[FAILED_STEPS] += 1
         resume = False
         if helped > 0:
