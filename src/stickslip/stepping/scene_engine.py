@@ -13,13 +13,24 @@ from stickslip.complementarity.friction.auto import hard_island
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import Progress
 from stickslip.kernels.scene import layout, step
-from stickslip.kernels.scene.island import SHARPER, block_system, right_side, solve_island, take_impulses
+from stickslip.kernels.scene.island import (
+    SHARPER,
+    block_system,
+    end_velocities,
+    island_residual,
+    right_side,
+    solve_island,
+    take_impulses,
+)
+from stickslip.kernels.scene.narrow_phase import store_pairs
 from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
 from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
 
 SWEEPS = 300
-EXACT_BELOW = 1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
+EXACT_BELOW = (
+    1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
+)
 RESCUE_SECONDS = 60.0
 EVENTS_AT_ONCE = 4096
 
@@ -44,7 +55,9 @@ class SceneEngine:
 
     name = "compiled"
 
-    def __init__(self, scene: Scene, dt: float, theta: float, predictive: bool, tol: float, go_on: bool, threads: int) -> None:
+    def __init__(
+        self, scene: Scene, dt: float, theta: float, predictive: bool, tol: float, go_on: bool, threads: int
+    ) -> None:
         materials, material_of = tables.material_tables(scene)
         self.scene, self.materials, self.threads, self.go_on = scene, materials, threads, go_on
         self.bodies = tables.body_table(scene)
@@ -75,7 +88,8 @@ class SceneEngine:
 
     def _grow(self, n: int) -> None:
         """Make room for n contact points and pairs, keeping those of the last step."""
-        old = getattr(self, "contacts", None)
+        old: Any = getattr(self, "contacts", None)
+        old_pairs: Any = getattr(self, "pairs", None)
         self.candidates = np.zeros((2 * n, 2), np.int64)
         self.contacts_room = n
         contacts = [layout.records(layout.CONTACT, n) for _ in range(2)]
@@ -83,8 +97,8 @@ class SceneEngine:
         if old is not None:
             for k in range(2):
                 contacts[k][: len(old[k])] = old[k]
-                pairs[k].entry[: len(self.pairs[k].entry)] = self.pairs[k].entry
-                step.store_pairs(pairs[k], int(self.counts[step.PAIRS_OLD]))
+                pairs[k].entry[: len(old_pairs[k].entry)] = old_pairs[k].entry
+                store_pairs(pairs[k], int(self.counts[step.PAIRS_OLD]))
         self.contacts, self.pairs = contacts, pairs
         self.active = layout.records(layout.ACTIVE, n)
         bodies = len(self.bodies.kind) + len(self.rows)
@@ -176,11 +190,12 @@ class SceneEngine:
         if self.threads == 1 or count < 2:
             for k in np.flatnonzero(~(self.residuals[:count] <= self.options.start)):
                 first, last = int(self.begins[k]), int(self.begins[k + 1])
-                # The stages are called one by one from here: compiled as one function they take twice as long to compile.
+                # The stages are called one by one from here: compiled as one function they take twice as long to
+                # compile.
                 self.residuals[k] = solve_island.py_func(
                     self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows,
-                    int(self.row_begins[k]), int(self.row_begins[k + 1]), self.options, self.head, self.follow[2 * first :],
-                    self.effort[k:],
+                    int(self.row_begins[k]), int(self.row_begins[k + 1]), self.options, self.head,
+                    self.follow[2 * first :], self.effort[k:],
                 )  # fmt: skip
         else:
             before = numba.get_num_threads()
@@ -221,8 +236,8 @@ class SceneEngine:
         if math.isfinite(outcome.error):
             take_impulses(self.active, self.order, first, last, dim, outcome.r)
         arguments = (self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows, 0, 0, dim)
-        step.end_velocities(*arguments)
-        self.residuals[k] = step.island_residual(*arguments)
+        end_velocities(*arguments)
+        self.residuals[k] = island_residual(*arguments)
 
     # -- records -------------------------------------------------------------------------------------------------------
 

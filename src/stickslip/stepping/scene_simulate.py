@@ -1,4 +1,4 @@
-"""`simulate_scene`: the time loop of `Scene.simulate`; same trajectory, certificate, streaming and rescue as `simulate`."""
+"""`simulate_scene`: the time loop of `Scene.simulate`; trajectory, certificate, streaming as those of `simulate`."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ class SceneStore(Store):
 
     def block(self, steps: int) -> Any:
         run = self.run
-        block, self.rows = room_for(
-            steps // run.every + 1, len(run.q0), len(run.u0), run.system.n_contacts
-        )
+        block, self.rows = room_for(steps // run.every + 1, len(run.q0), len(run.u0), run.system.n_contacts)
         block.state[0] = self.last_state
         return block
 
@@ -86,8 +84,8 @@ def simulate_scene(
     """March a scene; see `Scene.simulate` for the arguments.
 
     Order 2 in free flight and with joints, order 1 across impacts and stick-slip transitions.  Contacts obey Newton's
-    impact law and Coulomb's law on velocity level.  Ctrl-C, a failed step or a state that is not finite end the run; the
-    trajectory so far is returned with `complete` False and `status` saying where and why.
+    impact law and Coulomb's law on velocity level.  Ctrl-C, a failed step or a state that is not finite end the run;
+    the trajectory so far is returned with `complete` False and `status` saying where and why.
     """
     run = _prepare(scene, dt, t_end, stepper, rule, tol, every, t0, threads, overlap, penetration_tol, on_failure)
     store = SceneStore(run, None if out is None else Path(out), overwrite)  # type: ignore[arg-type]
@@ -108,15 +106,19 @@ def simulate_scene(
 
 
 def _prepare(
-    scene: Scene, dt: Any, t_end: Any, stepper: Any, rule: Any, tol: Any, every: Any, t0: Any, threads: Any, overlap: Any,
-    penetration_tol: Any, on_failure: Any,
+    scene: Scene, dt: Any, t_end: Any, stepper: Any, rule: Any, tol: Any, every: Any, t0: Any, threads: Any,
+    overlap: Any, penetration_tol: Any, on_failure: Any,
 ) -> SceneRun:  # fmt: skip
     start = _number(t0, "t0")
     steps = _steps(_number(dt, "dt"), _number(t_end, "t_end"), start)
     for name, value in (("every", every), ("threads", threads)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
-    for name, value, allowed in (("rule", rule, RULES), ("overlap", overlap, OVERLAP), ("on_failure", on_failure, ON_FAILURE)):
+    for name, value, allowed in (
+        ("rule", rule, RULES),
+        ("overlap", overlap, OVERLAP),
+        ("on_failure", on_failure, ON_FAILURE),
+    ):
         if value not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}.")
     tolerance = _number(tol, "tol")
@@ -125,12 +127,22 @@ def _prepare(
     label, theta = _stepper(stepper)
     if not any(body.kind == "moving" for body in scene.bodies):
         raise ValueError(f"scene {scene.name!r} must have a body that moves; use add_body.")
-    engine = SceneEngine(scene, float(dt), theta, rule == "predictive", tolerance, on_failure == "continue", int(threads))
+    engine = SceneEngine(
+        scene, float(dt), theta, rule == "predictive", tolerance, on_failure == "continue", int(threads)
+    )
     check_start(engine, start, overlap, _number(penetration_tol, "penetration_tol"))
     q, u = engine.state()
     c = len(engine.channels)
     memory = Memory(
-        q, u, scene.gravity[: scene.dim], start, 0, np.zeros(c), np.zeros((c, 2)), np.zeros(c, np.int64), engine.book.numbers
+        q,
+        u,
+        scene.gravity[: scene.dim],
+        start,
+        0,
+        np.zeros(c),
+        np.zeros((c, 2)),
+        np.zeros(c, np.int64),
+        engine.book.numbers,
     )
     return SceneRun(
         _system(scene, c), _Named(label), _Named("auto", tolerance), engine, memory, float(dt), steps, int(every),

@@ -101,7 +101,9 @@ class _Meshes:
             self.loops.append((len(self.corners), len(loop)))
             self.corners.extend(loop)
         if piece.kind == "hull":
-            sides = {tuple(sorted((p, q))) for loop in mesh.loops for p, q in zip(loop, loop[1:] + loop[:1], strict=True)}
+            sides = {
+                tuple(sorted((p, q))) for loop in mesh.loops for p, q in zip(loop, loop[1:] + loop[:1], strict=True)
+            }
             entry[5] = self._add_edges(mesh.vertices, sorted(sides))
         return entry
 

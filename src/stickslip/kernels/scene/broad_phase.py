@@ -68,9 +68,7 @@ def hash_cell(x: int, y: int, z: int, mask: int) -> int:
 
 
 @compiled
-def candidate_pairs(
-    bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, dim: int, pairs: np.ndarray
-) -> int:
+def candidate_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, dim: int, pairs: np.ndarray) -> int:
     """Write the pairs and return their number, FULL where `pairs` is too short."""
     n = geoms.kind.shape[0]
     count = 0

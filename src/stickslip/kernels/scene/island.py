@@ -1,7 +1,8 @@
 """The contact problem of one island as arrays, and its solution.
 
-Stages: the start from the last step is checked before (a body at rest needs nothing else); a few sweeps of Gauss-Seidel; for few contacts Newton, driven to rounding because what it leaves over would disturb the next steps; for many,
-accelerated sweeps.  Islands with joints go to Newton at once.  Contacts are scaled by size^-1/2, W' = S W S.
+The impulses of the last step are checked before (a body at rest needs nothing else).  Stages: a few sweeps of
+Gauss-Seidel; for few contacts Newton, driven to rounding because what it leaves over would disturb the next steps; for
+many, accelerated sweeps.  Islands with joints go to Newton at once.  Contacts are scaled by mobility^-1/2, W' = S W S.
 """
 
 from __future__ import annotations
@@ -286,7 +287,9 @@ def solve_dense(
         for m in range(row_first, row_last):
             s, w = rows[m], dim * n + m - row_first
             j = s // ROWS_PER_JOINT
-            q[w] = S[w] * (row_velocity(joints, s, bodies.free, joints.link.a[j], joints.link.b[j]) - joints.row.target[s])
+            q[w] = S[w] * (
+                row_velocity(joints, s, bodies.free, joints.link.a[j], joints.link.b[j]) - joints.row.target[s]
+            )
             z[w] = joints.row.impulse[s] / S[w]
             low[m - row_first] = joints.row.low[s] / S[w]
             high[m - row_first] = joints.row.high[s] / S[w]
@@ -350,9 +353,7 @@ def solve_island(
             if not small or attempt > 0:
                 tol *= 0.1
         end_velocities(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
-        residual = island_residual(
-            bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim
-        )
+        residual = island_residual(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
         if residual <= options.start or (attempt > 0 and (residual <= options.tol or not small)):
             break
     return residual

@@ -4,9 +4,9 @@ Equality rows hold the joint together at the next midpoint.  With g the position
 
     row . (u_E - u_A) = -g(q_M + dt u_A) / dt,
 
-the linearisation of g(q_M + dt u_E) = 0 about the velocity before: SHAKE up to O(dt^3), so that a joint neither drifts nor
-loses the second order of the midpoint rule.  A limit is a row with impulse >= 0, a motor one with a speed and a largest
-effort, dry friction one with speed 0 and a largest effort.
+the linearisation of g(q_M + dt u_E) = 0 about the velocity before: SHAKE up to O(dt^3), so that a joint neither
+drifts nor loses the second order of the midpoint rule.  A limit is a row with impulse >= 0, a motor one with a speed
+and a largest effort, dry friction one with speed 0 and a largest effort.
 """
 
 from __future__ import annotations
@@ -81,9 +81,7 @@ def joint_errors(kind: int, planar: bool, A: np.ndarray, B: np.ndarray, length: 
 
 
 @compiled
-def point_row(
-    joints: Joints, row: int, x: float, y: float, z: float, arm_a: np.ndarray, arm_b: np.ndarray
-) -> None:
+def point_row(joints: Joints, row: int, x: float, y: float, z: float, arm_a: np.ndarray, arm_b: np.ndarray) -> None:
     """Relative velocity of two points along (x, y, z); arms from the centres of mass."""
     d = joints.row.direction[row]
     d[0], d[1], d[2] = x, y, z
@@ -128,8 +126,10 @@ def apply_row(joints: Joints, row: int, impulse: float, bodies: Bodies, a: int, 
 
 
 @compiled
-def equality_rows(joints: Joints, j: int, planar: bool, A: np.ndarray, B: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray) -> int:
-    """Directions of the equality rows, in the order of `joint_errors`; arm_a of a prismatic joint reaches to B's point."""
+def equality_rows(
+    joints: Joints, j: int, planar: bool, A: np.ndarray, B: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray
+) -> int:
+    """Directions of the equality rows, in the order of `joint_errors`; arm_a of a prismatic joint reaches to B."""
     s = j * ROWS_PER_JOINT
     kind = joints.link.kind[j]
     d0, d1, d2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
@@ -183,7 +183,9 @@ def joint_coordinate(joints: Joints, j: int, A: np.ndarray, B: np.ndarray) -> fl
 
 
 @compiled
-def coordinate_row(joints: Joints, j: int, slot: int, sign: float, A: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray) -> None:
+def coordinate_row(
+    joints: Joints, j: int, slot: int, sign: float, A: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray
+) -> None:
     """Row of the joint's own motion: turn about, or travel along, its axis."""
     x, y, z = rotate(A, 0.0, 0.0, sign)
     if joints.link.kind[j] == PRISMATIC:
@@ -194,7 +196,14 @@ def coordinate_row(joints: Joints, j: int, slot: int, sign: float, A: np.ndarray
 
 @compiled
 def bounded_rows(
-    joints: Joints, j: int, bodies: Bodies, A: np.ndarray, B: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray, dt: float
+    joints: Joints,
+    j: int,
+    bodies: Bodies,
+    A: np.ndarray,
+    B: np.ndarray,
+    arm_a: np.ndarray,
+    arm_b: np.ndarray,
+    dt: float,
 ) -> None:
     """Limit, motor and dry friction of a revolute or prismatic joint."""
     s, data = j * ROWS_PER_JOINT, joints.link.numbers[j]
@@ -253,7 +262,9 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float) -> int:
         for k in range(ROWS_PER_JOINT):
             if joints.row.used[s + k]:
                 used += 1
-                joints.row.impulse[s + k] = min(joints.row.high[s + k], max(joints.row.low[s + k], joints.row.impulse[s + k]))
+                joints.row.impulse[s + k] = min(
+                    joints.row.high[s + k], max(joints.row.low[s + k], joints.row.impulse[s + k])
+                )
             else:
                 joints.row.impulse[s + k] = 0.0
     return used

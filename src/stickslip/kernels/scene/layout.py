@@ -37,7 +37,11 @@ BODY = np.dtype(
         ("free", float, (6,)),  # (n, 6) end velocity without contact impulses
         ("end", float, (6,)),  # (n, 6) end velocity
         ("inv_mass", float),  # (n,)
-        ("inv_inertia", float, (9,)),  # (n, 9) d omega_E / d (angular impulse), world axes; not symmetric for a spinning body
+        (
+            "inv_inertia",
+            float,
+            (9,),
+        ),  # (n, 9) d omega_E / d (angular impulse), world axes; not symmetric for a spinning body
         ("radius", float),  # (n,) of the sphere around the centre of mass that holds the shapes
         ("reach", float),  # (n,) how far a point of the body can come in one step
     ],
@@ -75,6 +79,7 @@ MATERIAL = np.dtype(
 )
 """Laws of each pair of materials, shape (k, k)."""
 Materials = Any
+
 
 class Hulls(NamedTuple):
     """Convex polyhedra; `Geoms.table` has first vertex, vertices, first face, faces, first edge, edges."""
@@ -207,6 +212,7 @@ SPRING = np.dtype(
 )
 """Springs with dampers between points of bodies."""
 Springs = Any
+
 
 class Options(NamedTuple):
     """Numbers of a run."""

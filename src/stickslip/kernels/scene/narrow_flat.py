@@ -1,9 +1,9 @@
 """Narrow phase of convex polyhedra (boxes, hulls) and planar polygons: separating axes, then clipping of faces.
 
 The normal is the axis along which the shapes are farthest apart (or overlap least).  A face of the first shape is
-preferred, then one of the second, then a pair of edges, each unless the next is better by more than `PREFERENCE` of the
-size: rounding cannot make the choice flicker.  Corners that lie outside the reference face by less than `CLIP` of the size
-count as inside, so that aligned faces keep their own corners.
+preferred, then one of the second, then a pair of edges, each unless the next is better by more than `PREFERENCE` of
+the size: rounding cannot make the choice flicker.  Corners that lie outside the reference face by less than `CLIP` of
+the size count as inside, so that aligned faces keep their own corners.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def clip_faces(
     hulls: Hulls, room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int,
     other_table: np.ndarray, other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
 ) -> int:  # fmt: skip
-    """Contact points of a face with the face of the other shape that looks at it; sign +1 where the face is of shape a."""
+    """Contact points of a face with the face of the other shape that looks at it; sign +1: the face is of shape a."""
     n = normals[face]
     incident, least = 0, np.inf
     for f in range(other_table[3]):
@@ -219,9 +219,7 @@ def edge_axes(
 
 
 @compiled
-def support_edge(
-    hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int, a: float, b: float, c: float
-) -> int:
+def support_edge(hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int, a: float, b: float, c: float) -> int:
     """The edge parallel to `edge` that lies farthest along (a, b, c)."""
     chosen, best = edge, -np.inf
     for i in range(table[4], table[4] + table[5]):
@@ -259,9 +257,7 @@ def hull_pair(
         j = support_edge(hulls, table_b, B, j, -x, -y, -z)
         P, Q = A[hulls.edges[i, 0]], A[hulls.edges[i, 1]]
         R, S = B[hulls.edges[j, 0]], B[hulls.edges[j, 1]]
-        f, g = nearest_of_segments(
-            P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2]
-        )
+        f, g = nearest_of_segments(P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2])
         if 0.0 < f < 1.0 and 0.0 < g < 1.0:
             return add_point(
                 room, 0,
@@ -296,9 +292,7 @@ def ball_hull(
     if distance <= 0.0:
         n = room.normals_b[best]
         h = 0.5 * (distance - r) - distance
-        return add_point(
-            room, count, x + h * n[0], y + h * n[1], z + h * n[2], -n[0], -n[1], -n[2], distance - r
-        )
+        return add_point(room, count, x + h * n[0], y + h * n[1], z + h * n[2], -n[0], -n[1], -n[2], distance - r)
     least = np.inf
     p0, p1, p2 = 0.0, 0.0, 0.0
     for f in range(table[3]):
@@ -375,7 +369,7 @@ def ball_polygon(
         n = room.normals_b[edge]
         h = 0.5 * (distance - r) - distance
         return add_point(room, count, x + h * n[0], y + h * n[1], 0.0, -n[0], -n[1], 0.0, distance - r)
-    least, p0, p1 = np.inf, 0.0, 0.0
+    least, p0, p1 = np.inf, 0.0, 0.0  # nearest point of the outline
     for k in range(table[1]):
         P, Q = corners[k], corners[(k + 1) % table[1]]
         w = along_segment(x, y, 0.0, P[0], P[1], 0.0, Q[0], Q[1], 0.0)
@@ -445,18 +439,18 @@ def clip_edges(
         # position along the edge: a corner of the other shape, or where its edge passes an end of ours
         w = r if k == 0 else s
         far = s if k == 0 else r
-        f = 0.0
+        share = 0.0
         if w < -tolerance:
             if far < -tolerance:
                 return 0
-            f = -w / (far - w)
+            share = -w / (far - w)
         elif w > length + tolerance:
             if far > length + tolerance:
                 return 0
-            f = (w - length) / (w - far)
+            share = (w - length) / (w - far)
         a, b = (R[0], R[1]) if k == 0 else (S[0], S[1])
         c, d = (S[0], S[1]) if k == 0 else (R[0], R[1])
-        x, y = a + f * (c - a), b + f * (d - b)
+        x, y = a + share * (c - a), b + share * (d - b)
         gap = n[0] * (x - P[0]) + n[1] * (y - P[1])
         if gap <= margin:
             found = add_point(

@@ -1,7 +1,7 @@
 """Narrow phase of all pairs, and the memory of contact points from step to step.
 
-A pair whose bodies have not moved since its points were computed keeps them.  Otherwise new points take the impulse of the
-old point of the same pair that lies nearest on the body, so that the solver starts from the last solution.
+A pair whose bodies have not moved since its points were computed keeps them.  Otherwise new points take the impulse
+of the old point of the same pair that lies nearest on the body, so that the solver starts from the last solution.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ SAME_POINT = 0.05  # of the size: points nearer than this are the same one
 
 
 @compiled
-def points_of_pair(geoms: Geoms, hulls: Any, polygons: Any, fields: Any, room: Room, i: int, j: int, margin: float) -> int:
+def points_of_pair(
+    geoms: Geoms, hulls: Any, polygons: Any, fields: Any, room: Room, i: int, j: int, margin: float
+) -> int:
     """Write the contact points of geometries i and j (kind of i <= kind of j) into `room`; their number."""
     k, m = geoms.kind[i], geoms.kind[j]
     p, q = geoms.world[i], geoms.world[j]

@@ -19,9 +19,7 @@ PARALLEL = 1e-6  # sine of the angle below which two capsules touch along a line
 
 
 @compiled
-def add_point(
-    room: Room, count: int, x: float, y: float, z: float, a: float, b: float, c: float, gap: float
-) -> int:
+def add_point(room: Room, count: int, x: float, y: float, z: float, a: float, b: float, c: float, gap: float) -> int:
     """Append a point (x, y, z) with normal (a, b, c)."""
     room.points[count, 0], room.points[count, 1], room.points[count, 2] = x, y, z
     room.normals[count, 0], room.normals[count, 1], room.normals[count, 2] = a, b, c
@@ -58,9 +56,7 @@ def balls(
 
 
 @compiled
-def ball_plane(
-    room: Room, count: int, x: float, y: float, z: float, r: float, plane: np.ndarray, margin: float
-) -> int:
+def ball_plane(room: Room, count: int, x: float, y: float, z: float, r: float, plane: np.ndarray, margin: float) -> int:
     """A ball above a half-space, whose outer normal is the z axis of its pose."""
     a, b, c = rotate(plane, 0.0, 0.0, 1.0)
     height = a * (x - plane[0]) + b * (y - plane[1]) + c * (z - plane[2])
@@ -79,9 +75,7 @@ def ends(pose: np.ndarray, half: float) -> tuple[float, float, float, float, flo
 
 
 @compiled
-def along_segment(
-    x: float, y: float, z: float, p: float, q: float, r: float, P: float, Q: float, R: float
-) -> float:
+def along_segment(x: float, y: float, z: float, p: float, q: float, r: float, P: float, Q: float, R: float) -> float:
     """Fraction in [0, 1] of the segment p -> P whose point is nearest to x."""
     a, b, c = P - p, Q - q, R - r
     square = a * a + b * b + c * c
@@ -126,9 +120,7 @@ def ball_capsule(
     """A ball and a capsule."""
     p0, p1, p2, q0, q1, q2 = ends(pose, half)
     f = along_segment(x, y, z, p0, p1, p2, q0, q1, q2)
-    return balls(
-        room, count, x, y, z, r, p0 + f * (q0 - p0), p1 + f * (q1 - p1), p2 + f * (q2 - p2), R, margin
-    )
+    return balls(room, count, x, y, z, r, p0 + f * (q0 - p0), p1 + f * (q1 - p1), p2 + f * (q2 - p2), R, margin)
 
 
 @compiled
@@ -156,9 +148,7 @@ def capsules(
                 count = balls(room, count, x, y, z, r, s0 + w * b0, s1 + w * b1, s2 + w * b2, R, margin)
             return count
     f, g = nearest_of_segments(p0, p1, p2, q0, q1, q2, s0, s1, s2, t0, t1, t2)
-    return balls(
-        room, 0, p0 + f * a0, p1 + f * a1, p2 + f * a2, r, s0 + g * b0, s1 + g * b1, s2 + g * b2, R, margin
-    )
+    return balls(room, 0, p0 + f * a0, p1 + f * a1, p2 + f * a2, r, s0 + g * b0, s1 + g * b1, s2 + g * b2, R, margin)
 
 
 @compiled
@@ -204,9 +194,7 @@ def nearest_on_triangle(
 
 
 @compiled
-def field_corner(
-    heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int, out: np.ndarray
-) -> None:
+def field_corner(heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int, out: np.ndarray) -> None:
     """Grid point (i, j) of a height field in its own frame; the origin is the middle of the rectangle."""
     rows, columns = table[1], table[2]
     out[0] = (i - 0.5 * (rows - 1)) * size[0]

@@ -3,9 +3,9 @@
     contacts   as in complementarity.friction.newton
     rows       F = l - min(high, max(low, l - rho w)),   w = row velocity - target
 
-The matrix is C (W + alpha 1) + E; rows at a bound are l = bound.  alpha regularises redundant contacts and joints, and what
-it leaves over is taken out by the next iteration.  Unknowns are scaled to unit diagonal blocks, so that impulses and
-velocities have the same units: the root of an energy.
+The matrix is C (W + alpha 1) + E; rows at a bound are l = bound.  alpha regularises redundant contacts and joints,
+and what it leaves over is taken out by the next iteration.  Unknowns are scaled to unit diagonal blocks, so that
+impulses and velocities have the same units: the root of an energy.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ g_M + dt u_N,free <= 0.  It then asks for
     u_N >= -g_M / dt    while g_M > 0: the bodies meet exactly at the next midpoint (midpoints leapfrog),
     u_N >= -eps_N u_N,A where the velocity before closes the contact by itself, g_M + dt u_N,A <= 0: Newton's law,
 
-whichever is larger, and u_N >= 0 for g_M <= slop.  Points without restitution that are in reach take part in any case,
-so that an impulse at one contact cannot drive another one in.  There is no velocity threshold: a body at rest has u_N,A = 0, and a body
-that lands gently rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N each time.
-Rule of the paper, [GS05] 5: active if g_M <= 0, xi = u + eps u_A in the laws.
+whichever is larger, and u_N >= 0 for g_M <= slop.  Points without restitution that are in reach take part in any
+case, so that an impulse at one contact cannot drive another one in.  There is no velocity threshold: a body at rest
+has u_N,A = 0, and a body that lands gently rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N
+each time. Rule of the paper, [GS05] 5: active if g_M <= 0, xi = u + eps u_A in the laws.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def tangents(n: np.ndarray, planar: bool, frame: np.ndarray) -> None:
 def grained(pose: np.ndarray, mu_1: float, aspect: float, frame: np.ndarray) -> float:
     """Turn the tangents to the x axis of a body and scale them so that elliptic friction has a circular cone.
 
-    r = (r_N, S r'), S = diag(mu_1, mu_2) / mu, mu = sqrt(mu_1 mu_2), which is returned: with rows S t the law of maximum
-    dissipation for the ellipse is Coulomb's law for r' ([S00] (2.17)-(2.19)).
+    r = (r_N, S r'), S = diag(mu_1, mu_2) / mu, mu = sqrt(mu_1 mu_2), which is returned: with rows S t the law of
+    maximum dissipation for the ellipse is Coulomb's law for r' ([S00] (2.17)-(2.19)).
     """
     x, y, z = rotate(pose, 1.0, 0.0, 0.0)
     n0, n1, n2 = frame[0], frame[1], frame[2]
@@ -116,7 +116,9 @@ def apply_contact(active: Active, i: int, bodies: Bodies, a: int, b: int, dim: i
 
 
 @compiled
-def side_product(bodies: Bodies, body: int, f: np.ndarray, p: np.ndarray, g: np.ndarray, q: np.ndarray, row: int, column: int) -> float:
+def side_product(
+    bodies: Bodies, body: int, f: np.ndarray, p: np.ndarray, g: np.ndarray, q: np.ndarray, row: int, column: int
+) -> float:
     """f_row M^-1 g_column^T of two frames with arms p, q on the same body."""
     if bodies.kind[body] != MOVING:
         return 0.0
@@ -138,12 +140,20 @@ def activate(
         if not options.predictive and gap > 0.0:
             continue
         active.contact[n] = c
+        # The impulse acts midway between the surfaces, so that two free bodies keep their angular momentum; on a body
+        # that meets a fixed one it acts at its own surface, where it will be when the gap is closed.
+        shift = 0.0
+        if bodies.kind[a] != MOVING:
+            shift = 0.5 * gap
+        elif bodies.kind[b] != MOVING:
+            shift = -0.5 * gap
         for k in range(3):
-            active.arm_a[n, k] = contacts.point[c, k] - bodies.mid[a, k]
-            active.arm_b[n, k] = contacts.point[c, k] - bodies.mid[b, k]
+            x = contacts.point[c, k] + shift * contacts.normal[c, k]
+            active.arm_a[n, k] = x - bodies.mid[a, k]
+            active.arm_b[n, k] = x - bodies.mid[b, k]
         frame = active.frame[n]
         tangents(contacts.normal[c], dim == 2, frame)
-        v0, v1, v2 = contact_velocity(active, n, bodies, bodies.free, a, b)
+        v0, _, _ = contact_velocity(active, n, bodies, bodies.free, a, b)
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
         if options.predictive and gap > options.slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
             continue

@@ -1,8 +1,8 @@
 """Rotations: unit quaternions (w, x, y, z), and the angular momentum balance of a free body over one step.
 
-A body with inertia J at the midpoint and angular velocity omega at an end of the step is turned from the midpoint to that
-end by E(phi) = exp [phi], phi = theta dt omega, and has there the momentum E(phi) J omega, because E leaves omega itself
-alone.  The balance of momentum over the step,
+A body with inertia J at the midpoint and angular velocity omega at an end of the step is turned from the midpoint to
+that end by E(phi) = exp [phi], phi = theta dt omega, and has there the momentum E(phi) J omega, because E leaves
+omega itself alone.  The balance of momentum over the step,
 
     E(theta dt omega_E) J omega_E = E(-(1 - theta) dt omega_A) J omega_A + dt tau,
 

@@ -26,7 +26,7 @@ from stickslip.kernels.midpoint import (
     MAX_RESIDUAL,
 )
 from stickslip.kernels.scene.broad_phase import candidate_pairs
-from stickslip.kernels.scene.island import end_velocities, island_residual, solve_island
+from stickslip.kernels.scene.island import end_velocities, island_residual, solve_dense, solve_island
 from stickslip.kernels.scene.joint_rows import joint_rows, row_velocity
 from stickslip.kernels.scene.layout import (
     DRIVEN,
@@ -87,7 +87,9 @@ def spring_wrenches(springs: Any, bodies: Bodies, wrench: np.ndarray) -> None:
 
 
 @compiled
-def free_motion(bodies: Bodies, springs: Any, options: Options, t: float, driven: Any, step: int, wrench: np.ndarray) -> None:
+def free_motion(
+    bodies: Bodies, springs: Any, options: Options, t: float, driven: Any, step: int, wrench: np.ndarray
+) -> None:
     """Midpoint poses, free end velocities, and what an impulse meets."""
     dt, theta, g = options.dt, options.theta, options.gravity
     J, K, phi = np.empty(9), np.empty(9), np.empty(3)
@@ -386,9 +388,9 @@ def march(
     springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, first: Contacts,
     first_pairs: Pairs, second: Contacts, second_pairs: Pairs, active: Active, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray, parent: np.ndarray, label: np.ndarray, wrench: np.ndarray,
-    residuals: np.ndarray, effort: np.ndarray, counts: np.ndarray, channel: np.ndarray, channels: np.ndarray, book: Book, t0: float, step: int, n_steps: int, every: int,
-    driven: Any, resume: bool, q: np.ndarray, u: np.ndarray, impulse: np.ndarray, state: np.ndarray,
-    gap: np.ndarray, energy: np.ndarray,
+    residuals: np.ndarray, effort: np.ndarray, counts: np.ndarray, channel: np.ndarray, channels: np.ndarray,
+    book: Book, t0: float, step: int, n_steps: int, every: int, driven: Any, resume: bool, q: np.ndarray,
+    u: np.ndarray, impulse: np.ndarray, state: np.ndarray, gap: np.ndarray, energy: np.ndarray,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Do up to n_steps steps from number `step`; returns (status, steps done, records written).
 
@@ -396,7 +398,8 @@ def march(
     islands and comes back with `resume`: then the first step is only checked and finished.  (One kernel for
     both would take twice as long to compile, and save little: a step at rest needs no solver.)
     """
-    done, records = np.int64(0), np.int64(0)
+    done: Any = np.int64(0)  # a plain 0 would compile `prepare` twice
+    records: Any = np.int64(0)
     while done < n_steps:
         t = t0 + (step + done) * options.dt
         new, new_pairs, old, old_pairs = first, first_pairs, second, second_pairs
@@ -413,7 +416,7 @@ def march(
                 return NO_ROOM, done, records
             for k in range(counts[ISLANDS]):
                 effort[k] = 0
-        worst, helped, largest = 0.0, 0, 0
+        worst, reached, helped, largest = 0.0, 0.0, 0, 0
         for k in range(counts[ISLANDS]):
             end_velocities(
                 bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
@@ -423,6 +426,24 @@ def march(
                 bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
                 options.dim,
             )  # fmt: skip
+            if joints is not None:
+                # A joint moves its bodies on curves: every step has to be solved, which is worth the longer compiling.
+                if row_begins[k + 1] > row_begins[k] and not resume and not residuals[k] <= options.start:
+                    solve_dense(
+                        bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
+                        row_begins[k + 1], options,
+                    )  # fmt: skip
+                    end_velocities(
+                        bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
+                        row_begins[k + 1], options.dim,
+                    )  # fmt: skip
+                    residuals[k] = island_residual(
+                        bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
+                        row_begins[k + 1], options.dim,
+                    )  # fmt: skip
+                    if residuals[k] <= options.tol:
+                        reached = max(reached, residuals[k])
+                        residuals[k] = 0.0  # no need to call the host
             if not residuals[k] <= worst:
                 worst = residuals[k]
             helped += effort[k]
@@ -434,7 +455,7 @@ def march(
         resume = False
         if helped > 0:
             book.numbers[FALLBACKS] += 1
-        book.numbers[MAX_RESIDUAL] = max(book.numbers[MAX_RESIDUAL], worst)
+        book.numbers[MAX_RESIDUAL] = max(book.numbers[MAX_RESIDUAL], max(worst, reached))
         book.numbers[MAX_LCP_SIZE] = max(book.numbers[MAX_LCP_SIZE], float(largest))
         book.numbers[MAX_CONTACTS] = max(book.numbers[MAX_CONTACTS], float(counts[ACTIVE]))
         finite = finish(

@@ -1,4 +1,4 @@
-"""Joints, springs and forces of a scene, as the user describes them; positions and axes in world coordinates at the start."""
+"""Joints, springs and forces of a scene, as the user describes them: in world coordinates, at the start."""
 
 from __future__ import annotations
 

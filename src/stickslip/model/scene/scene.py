@@ -49,7 +49,22 @@ class Scene:
             self.gravity[:dim] = vector(gravity, "gravity", dim)
         zero, nothing = np.zeros(3), np.zeros((3, 3))
         self.bodies: list[Body] = [
-            Body(0, "world", "static", self.dim, None, math.inf, nothing, zero, IDENTITY, 0.0, zero, zero, zero, Material())
+            Body(
+                0,
+                "world",
+                "static",
+                self.dim,
+                None,
+                math.inf,
+                nothing,
+                zero,
+                IDENTITY,
+                0.0,
+                zero,
+                zero,
+                zero,
+                Material(),
+            )
         ]
         self.joints: list[Joint] = []
         self.springs: list[Spring] = []
@@ -122,12 +137,12 @@ class Scene:
         mass or density : [kg], or [kg/m^3] ([kg/m^2] in the plane); one of the two.
         inertia : about the centre of mass [kg m^2]: a number in the plane; (3,) principal values or (3, 3) in space.
             Computed from the shape where it is not given.
-        centre_of_mass : in the coordinates of the shape [m]; the centroid where it is not given.
-        position : of the centre of mass [m].
-        orientation : angle [rad] or unit quaternion (w, x, y, z).
-        velocity, angular_velocity : [m/s], [rad/s], world axes.
-        friction : mu, or (mu_1, mu_2) of elliptic friction in space; restitution, restitution_tangential: eps_N, eps_T in
-            [0, 1].  Of two bodies that touch, one without a value takes the other's; two values make their geometric mean.
+        centre_of_mass : in the coordinates of the shape [m]; the centroid where it is not given. position : of the
+        centre of mass [m]. orientation : angle [rad] or unit quaternion (w, x, y, z). velocity, angular_velocity :
+        [m/s], [rad/s], world axes. friction : mu, or (mu_1, mu_2) of elliptic friction in space; restitution,
+        restitution_tangential: eps_N, eps_T in
+            [0, 1].  Of two bodies that touch, one without a value takes the other's; two values make their geometric
+            mean.
         appears, vanishes : the body takes part from the first time until the second [s].
         """
         if not isinstance(shape, Shape):
@@ -195,8 +210,8 @@ class Scene:
         q, angle = orientation(turn, self.dim, f"orientation of {label!r}")
         column = -1 if kind == "static" else sum(body.kind != "static" for body in self.bodies)
         body = Body(
-            len(self.bodies), label, kind, self.dim, shape, mass, np.zeros((3, 3)) if inertia is None else inertia, x, q,
-            angle, v, w, np.zeros(3) if centre is None else centre, material, life, motion, column,
+            len(self.bodies), label, kind, self.dim, shape, mass, np.zeros((3, 3)) if inertia is None else inertia, x,
+            q, angle, v, w, np.zeros(3) if centre is None else centre, material, life, motion, column,
         )  # fmt: skip
         self.bodies.append(body)
         return body
@@ -261,7 +276,7 @@ class Scene:
         self, a: Body | None, b: Body, at: Any, axis: Any, *, limits: Any = None, motor: Any = None,
         friction: float = 0.0, collide: bool = False,
     ) -> Joint:  # fmt: skip
-        """A slider along `axis` (fixed in a) through the point `at`; limits [m], motor (speed [m/s], force [N]), friction [N]."""
+        """A slider along `axis`, fixed in a, through `at`; limits [m], motor (speed [m/s], force [N]), friction [N]."""
         direction = np.zeros(3)
         direction[: self.dim] = unit(axis, "axis", self.dim)
         return self._joint("prismatic", a, b, at, direction, limits, motor, friction, collide)
@@ -309,7 +324,9 @@ class Scene:
         if i == j:
             raise ValueError(f"a joint needs two different bodies, got {self.bodies[i].name!r} twice.")
         if self.bodies[i].kind != "moving" and self.bodies[j].kind != "moving":
-            raise ValueError(f"a joint needs a body that moves, got {self.bodies[i].name!r} and {self.bodies[j].name!r}.")
+            raise ValueError(
+                f"a joint needs a body that moves, got {self.bodies[i].name!r} and {self.bodies[j].name!r}."
+            )
         return i, j
 
     def _keep(self, joint: Joint, collide: bool) -> Joint:
@@ -340,7 +357,8 @@ class Scene:
     def add_force(self, body: Body, force: Any = None, torque: Any = None) -> Force:
         """A force [N] at the centre of mass and a torque [N m] in world axes.
 
-        Constant, or functions of (t, position, velocity) that are called in every step, which costs some 20 microseconds each.
+        Constant, or functions of (t, position, velocity) that are called in every step, which costs some 20
+        microseconds each.
         """
         index = self._number(body)
         if body.kind != "moving":
@@ -376,16 +394,13 @@ class Scene:
     ) -> Trajectory:
         """Compute the motion and return it with its certificate; see `stickslip.stepping.scene_simulate`.
 
-        Parameters
-        ----------
-        dt, t_end : step size and end time [s].
-        stepper : "moreau-midpoint", or a stepper object with `theta` (Jean's theta-method).
-        rule : when a contact is active: "predictive" (it would close within the step; no sinking in), or "gs05" (closed at
+        Parameters ---------- dt, t_end : step size and end time [s]. stepper : "moreau-midpoint", or a stepper object
+        with `theta` (Jean's theta-method). rule : when a contact is active: "predictive" (it would close within the
+        step; no sinking in), or "gs05" (closed at
             the midpoint, [GS05] 5).
-        tol : residual of the contact laws, relative to the velocities at the contacts.
-        every : record every N-th step.
-        threads : islands are shared among so many threads; the result does not depend on it.
-        overlap : bodies that overlap at the start by more than `penetration_tol` [m] are an error ("raise"), are moved apart
+        tol : residual of the contact laws, relative to the velocities at the contacts. every : record every N-th
+        step. threads : islands are shared among so many threads; the result does not depend on it. overlap : bodies
+        that overlap at the start by more than `penetration_tol` [m] are an error ("raise"), are moved apart
             ("resolve"), or stay ("keep").
         on_failure : "stop" at a step that is not solved and return what there is, or "continue", counted.
         progress, out, overwrite : as in `simulate`.
@@ -431,9 +446,7 @@ def _inertia(value: Any, dim: int) -> np.ndarray:
     if not np.allclose(array, array.T, rtol=1e-9, atol=0.0) or values[0] <= 0.0:
         raise ValueError(f"inertia must be symmetric and positive definite, got principal values {values.tolist()}.")
     if values[2] > (values[0] + values[1]) * (1.0 + 1e-9):
-        raise ValueError(
-            f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}."
-        )
+        raise ValueError(f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
     return array
 
 

@@ -1,7 +1,8 @@
 """Shapes: what bodies are made of.
 
-A shape knows its dimension, its volume (area in the plane), centre and inertia at unit density, and the pieces the narrow
-phase knows.  Coordinates are those of the shape; a body puts its centre of mass at the origin of its own frame.
+A shape knows its dimension, its volume (area in the plane), centre and inertia at unit density, and the pieces the
+narrow phase knows.  Coordinates are those of the shape; a body puts its centre of mass at the origin of its own
+frame.
 """
 
 from __future__ import annotations
@@ -104,9 +105,7 @@ class Shape(ABC):
     def check_dimension(self, dim: int) -> None:
         if self.dim not in (None, dim):
             where = {2: "the plane", 3: "space"}
-            raise ValueError(
-                f"{type(self).__name__} is a shape of {where[self.dim or 0]}, the scene is of {where[dim]} (dim = {dim})."
-            )
+            raise ValueError(f"{type(self).__name__} is a shape of {where[self.dim or 0]}, the scene has dim = {dim}.")
 
 
 class Unbounded(Shape):
@@ -300,9 +299,7 @@ class ConvexHull(Shape):
         v = self.mesh.vertices
         middle = 0.5 * (v.min(axis=0) + v.max(axis=0))
         bound = float(np.linalg.norm(v - middle, axis=1).max())
-        return [
-            Piece("hull", middle, IDENTITY, bound=bound, mesh=Mesh(v - middle, self.mesh.normals, self.mesh.loops))
-        ]
+        return [Piece("hull", middle, IDENTITY, bound=bound, mesh=Mesh(v - middle, self.mesh.normals, self.mesh.loops))]
 
 
 @dataclass(frozen=True)
@@ -335,7 +332,8 @@ class Box(Shape):
 class Compound(Shape):
     """Several shapes that move as one body: `parts` are shapes, or (shape, position) or (shape, position, orientation).
 
-    Orientation: angle [rad] in the plane, unit quaternion (w, x, y, z) in space.  Parts may overlap; their masses add up.
+    Orientation: angle [rad] in the plane, unit quaternion (w, x, y, z) in space.  Parts may overlap; their masses add
+    up.
     """
 
     parts: Sequence[Any]
@@ -467,7 +465,7 @@ def _hull_mesh(p: np.ndarray) -> Mesh:
         ) from None
     if hull.volume <= 1e-9 * size**3:
         raise ValueError(
-            f"points of ConvexHull must span a volume, got {hull.volume:.3g} m^3 for points that spread over {size:.3g} m."
+            f"points of ConvexHull must span a volume, got {hull.volume:.3g} m^3 for points that reach over {size:.3g} m."
         )
     used = np.unique(hull.simplices)
     if len(used) > MOST_CORNERS:
@@ -478,7 +476,10 @@ def _hull_mesh(p: np.ndarray) -> Mesh:
     for triangle, plane in zip(hull.simplices, hull.equations, strict=True):
         corners = {number_of[int(k)] for k in triangle}
         for n, members in faces:
-            if n @ plane[:3] > 1.0 - 1e-9 and np.abs(vertices[list(corners)] @ n - vertices[min(members)] @ n).max() <= FLAT * size:
+            if (
+                n @ plane[:3] > 1.0 - 1e-9
+                and np.abs(vertices[list(corners)] @ n - vertices[min(members)] @ n).max() <= FLAT * size
+            ):
                 members |= corners
                 break
         else:
