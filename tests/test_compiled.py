@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stickslip.compiled import cache_folder
+from stickslip.compiled import PACKAGE, cache_folder, source_group, sources_hash
 
 
 def test_environment_variable_names_the_folder(monkeypatch, tmp_path):
@@ -27,3 +27,13 @@ def test_linux_follows_xdg(monkeypatch, xdg, expected):
     monkeypatch.setenv("STICKSLIP_CACHE", "")
     monkeypatch.setenv("XDG_CACHE_HOME", xdg)
     assert cache_folder() == (Path(expected) if expected else Path.home() / ".cache" / "stickslip")
+
+
+def test_a_folder_inside_compiled_sources_is_a_group_of_its_own():
+    """Editing friction solvers leaves the machine code of everything else alone."""
+    friction = PACKAGE / "complementarity" / "friction" / "newton.py"
+    assert source_group(str(friction)) == "complementarity/friction"
+    assert source_group(str(PACKAGE / "complementarity" / "lemke.py")) == ""
+    assert source_group(str(PACKAGE / "sets.py")) == ""
+    assert source_group("/somewhere/else/kernels/made.py") == ""
+    assert sources_hash("complementarity/friction") != sources_hash()

@@ -24,6 +24,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     names = {"__name__": "__main__"}
     for line, source in blocks(page):
         exec(compile("\n" * line + source, str(page), "exec"), names)
+    assert len(names) > 2, f"the blocks of {page.name} define nothing"
 
 
 def test_the_readme_has_an_example() -> None:

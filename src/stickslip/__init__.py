@@ -16,6 +16,8 @@ from stickslip._version import __version__
 if TYPE_CHECKING:
     from stickslip import complementarity, library, sets
     from stickslip.analysis.painleve import painleve
+    from stickslip.complementarity.friction.problem import FrictionProblem, FrictionSolution
+    from stickslip.complementarity.friction.solve import enumerate_friction, solve_friction
     from stickslip.complementarity.planar import (
         AugmentedLagrangian,
         Auto,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     )
     from stickslip.complementarity.problems import LCPSolution
     from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
+    from stickslip.io.friction_files import read_friction_problem, write_friction_problem
     from stickslip.io.netcdf import load
     from stickslip.laws import Newton, Poisson, Stronge, Walton
     from stickslip.library.scenario import Scenario
@@ -46,14 +49,20 @@ if TYPE_CHECKING:
         Sphere,
     )
     from stickslip.sets import Sgn, Upr
+    from stickslip.stepping.adaptive import Adaptive
+    from stickslip.stepping.event_driven import EventDriven
     from stickslip.stepping.impact import Impact, impact
+    from stickslip.stepping.moreau_jean import MoreauJean
     from stickslip.stepping.moreau_midpoint import MoreauMidpoint
+    from stickslip.stepping.paoli_schatzman import PaoliSchatzman
     from stickslip.stepping.simulate import simulate
+    from stickslip.stepping.stewart_trinkle import StewartTrinkle
     from stickslip.trajectory import Trajectory
 
 # Public name -> module that defines it.
 _HOME = {
     "AugmentedLagrangian": "stickslip.complementarity.planar",
+    "Adaptive": "stickslip.stepping.adaptive",
     "Auto": "stickslip.complementarity.planar",
     "Box": "stickslip.model.scene.shapes",
     "Capsule": "stickslip.model.scene.shapes",
@@ -63,6 +72,9 @@ _HOME = {
     "ConvexHull": "stickslip.model.scene.shapes",
     "DryFriction": "stickslip.model.elements",
     "Enumerate": "stickslip.complementarity.planar",
+    "EventDriven": "stickslip.stepping.event_driven",
+    "FrictionProblem": "stickslip.complementarity.friction.problem",
+    "FrictionSolution": "stickslip.complementarity.friction.problem",
     "GaussSeidel": "stickslip.complementarity.planar",
     "HalfPlane": "stickslip.model.scene.shapes",
     "HalfSpace": "stickslip.model.scene.shapes",
@@ -72,8 +84,10 @@ _HOME = {
     "LagrangianSystem": "stickslip.model.lagrangian",
     "Lemke": "stickslip.complementarity.planar",
     "Link": "stickslip.model.joints",
+    "MoreauJean": "stickslip.stepping.moreau_jean",
     "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
     "Newton": "stickslip.laws",
+    "PaoliSchatzman": "stickslip.stepping.paoli_schatzman",
     "Poisson": "stickslip.laws",
     "Polygon": "stickslip.model.scene.shapes",
     "PrestressedSpring": "stickslip.model.elements",
@@ -84,6 +98,7 @@ _HOME = {
     "Sgn": "stickslip.sets",
     "Sphere": "stickslip.model.scene.shapes",
     "SpragClutch": "stickslip.model.elements",
+    "StewartTrinkle": "stickslip.stepping.stewart_trinkle",
     "Stop": "stickslip.model.elements",
     "Stronge": "stickslip.laws",
     "Trajectory": "stickslip.trajectory",
@@ -91,20 +106,25 @@ _HOME = {
     "Upr": "stickslip.sets",
     "Walton": "stickslip.laws",
     "classify_matrix": "stickslip.complementarity.solve",
+    "enumerate_friction": "stickslip.complementarity.friction.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
     "impact": "stickslip.stepping.impact",
     "link_energies": "stickslip.model.joints",
     "load": "stickslip.io.netcdf",
     "painleve": "stickslip.analysis.painleve",
+    "read_friction_problem": "stickslip.io.friction_files",
     "simulate": "stickslip.stepping.simulate",
+    "solve_friction": "stickslip.complementarity.friction.solve",
     "solve_lcp": "stickslip.complementarity.solve",
     "solve_mlcp": "stickslip.complementarity.solve",
+    "write_friction_problem": "stickslip.io.friction_files",
 }
 
 # Modules that are public as a whole: `stickslip.sets.Upr` works without a second import.
 _MODULES = ("complementarity", "library", "sets")
 
 __all__ = [
+    "Adaptive",
     "AugmentedLagrangian",
     "Auto",
     "Box",
@@ -115,6 +135,9 @@ __all__ = [
     "ConvexHull",
     "DryFriction",
     "Enumerate",
+    "EventDriven",
+    "FrictionProblem",
+    "FrictionSolution",
     "GaussSeidel",
     "HalfPlane",
     "HalfSpace",
@@ -124,8 +147,10 @@ __all__ = [
     "LagrangianSystem",
     "Lemke",
     "Link",
+    "MoreauJean",
     "MoreauMidpoint",
     "Newton",
+    "PaoliSchatzman",
     "Poisson",
     "Polygon",
     "PrestressedSpring",
@@ -136,6 +161,7 @@ __all__ = [
     "Sgn",
     "Sphere",
     "SpragClutch",
+    "StewartTrinkle",
     "Stop",
     "Stronge",
     "Trajectory",
@@ -145,16 +171,20 @@ __all__ = [
     "__version__",
     "classify_matrix",
     "complementarity",
+    "enumerate_friction",
     "enumerate_lcp",
     "impact",
     "library",
     "link_energies",
     "load",
     "painleve",
+    "read_friction_problem",
     "sets",
     "simulate",
+    "solve_friction",
     "solve_lcp",
     "solve_mlcp",
+    "write_friction_problem",
 ]
 
 

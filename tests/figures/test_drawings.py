@@ -288,8 +288,8 @@ def test_what_cannot_be_drawn_is_refused():
         Circle((0.0, 0.0), 1.0, "red")
     with pytest.raises(ValueError, match="inside another group"):
         list(Group("outer", Placement(), (Group("inner", Placement(), ()),)))
-    with pytest.raises(NotImplementedError):
-        Primitive().corners()
+    with pytest.raises(TypeError, match="abstract"):
+        Primitive()
 
 
 def test_fit_leaves_out_what_reaches_to_infinity():

@@ -245,7 +245,7 @@ def test_functions_and_energies_describe_the_same_system():
         two.check(q, u)
 
 
-def run_compiled(system, q, u, t=0.0):
+def assert_compiled_agrees(system, q, u, t=0.0):
     """All model functions compiled by Numba, evaluated once."""
     import numba
 
@@ -272,7 +272,7 @@ def run_compiled(system, q, u, t=0.0):
 
 @pytest.mark.parametrize("build", [pendulum, pendulum_of_functions])
 def test_both_compile_with_numba(build):
-    run_compiled(build(), [0.3], [-1.2])
+    assert_compiled_agrees(build(), [0.3], [-1.2])
 
 
 def test_constant_mass_and_directions():
@@ -443,4 +443,4 @@ def test_elements_hold_in_a_system_together():
     )
     assert system.contact_kinds == (CONTACT, CONTACT, CLUTCH, SPRING, FRICTION)
     system.check([0.0, 0.0], [0.0, 0.0])
-    run_compiled(system, [0.3, 0.4], [1.0, 2.0])
+    assert_compiled_agrees(system, [0.3, 0.4], [1.0, 2.0])

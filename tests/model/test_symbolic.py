@@ -11,7 +11,10 @@ import sympy as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import stickslip as ss
+from stickslip import library
 from stickslip.model.symbolic import Printer, derivative, function_source, lagrange, shorten
+from stickslip.model.system import System
 
 t = sp.Symbol("t", real=True)
 
@@ -248,3 +251,32 @@ print(hashlib.sha256(text.encode()).hexdigest())
         )
         digests.add(run.stdout.strip())
     assert len(digests) == 1
+
+
+# -- derivatives of the forces, for implicit steppers --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("build", [library.woodpecker, library.slider_crank, library.kane_pendulum])
+def test_derivatives_of_the_forces_are_those_of_differences(build):
+    """Exact derivatives against the central differences that systems of functions get."""
+    scenario = build()
+    system = scenario.system
+    rng = np.random.default_rng(1)
+    q, u = scenario.q0 + 0.01 * rng.normal(size=system.n_dof), scenario.u0 + rng.normal(size=system.n_dof)
+    exact = system.jacobian(q, u, 0.1)
+    namespace = dict(system._namespace(False))
+    exec(System.jacobian_source(system), namespace)
+    K, C = np.empty_like(exact[0]), np.empty_like(exact[1])
+    namespace["jacobian"](q.copy(), u.copy(), 0.1, system.parameter_values, K, C, np.empty((2, system.n_dof)))
+    size = max(1.0, np.abs(exact[0]).max(), np.abs(exact[1]).max())
+    np.testing.assert_allclose(K, exact[0], rtol=0, atol=1e-6 * size)
+    np.testing.assert_allclose(C, exact[1], rtol=0, atol=1e-6 * size)
+
+
+def test_the_slope_of_a_force_that_jumps_is_that_of_its_branches():
+    x, v = sp.symbols("x v")
+    system = ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, forces=[-3 * sp.sign(v) - 2 * v - x**3], name="dry and viscous"
+    )
+    K, C = system.jacobian([2.0], [1.0])
+    assert (K[0, 0], C[0, 0]) == (-12.0, -2.0)

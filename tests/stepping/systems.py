@@ -38,11 +38,11 @@ def every_element():
                 slip=a + lift * sp.cos(5 * t),
                 friction=0.4,
                 restitution_normal=0.3,
-                restitution_tangential=0.5,
+                restitution_tangential="grip",
                 threshold=0.2,
             ),
         ],
-        parameters={m: 0.8, length: 0.7, k: 60.0, belt: 0.15, preload: 5.0, lift: 0.02},
+        parameters={m: 0.8, length: 0.7, k: 60.0, belt: 0.15, preload: 5.0, lift: 0.02, "grip": 0.5},
         name="every element",
     )
     q0, u0 = np.array([0.1, 0.35, 0.0, 0.0, 0.0, 0.05]), np.array([0.3, 2.5, 0.5, 0.2, 0.4, 0.0])

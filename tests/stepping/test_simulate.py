@@ -58,8 +58,8 @@ def drop(**options):
         ({"solver": "lemk"}, "solver must be one of auto, lemke, .*, got 'lemk'"),
         ({"solver": ss.Lemke}, "solver must be one of .* or a solver object, got <class"),
         ({"solver": ["lemke"]}, r"solver must be one of .*, got \['lemke'\]"),
-        ({"stepper": "moreau"}, "stepper must be one of moreau-midpoint or a stepper object, got 'moreau'"),
-        ({"stepper": None}, "stepper must be one of moreau-midpoint or a stepper object, got None"),
+        ({"stepper": "moreau"}, "stepper must be one of moreau-midpoint, .* or a stepper object, got 'moreau'"),
+        ({"stepper": None}, "or a stepper object, got None"),
         ({"engine": "gpu"}, "engine must be one of auto, compiled, reference, got 'gpu'"),
         ({"engine": "compiled", "solver": "augmented-lagrangian"}, "'augmented-lagrangian' has no compiled kernel"),
         ({"every": 0}, "every must be a whole number >= 1, got 0"),
@@ -112,7 +112,7 @@ def test_table_i_may_start_inside():
     [
         ("hollow", "the mass matrix is not positive definite at q = [1", 0.79),  # x reaches 1, a bit early
         ("deep", "the gap of contact 'far wall' is not a number", 1.0),  # sqrt of 1 - t
-        ("wild", "the state is no longer finite; try a smaller dt", None),
+        ("wild", "the motion grows beyond all bounds in the next step; try a smaller dt or, for stiff", None),
     ],
 )
 def test_what_was_computed_is_kept(engine, every, parameter, words, when):
@@ -126,11 +126,9 @@ def test_what_was_computed_is_kept(engine, every, parameter, words, when):
     assert trajectory.t[-1] == pytest.approx(trajectory.steps * 1e-2)
     if when is not None:
         assert stated == pytest.approx(when, abs=1e-9)
-    # All fields have one row per record, and all but the last of a run that blew up are finite.
     assert len(trajectory.q) == len(trajectory.gap) == len(trajectory.energy.total) == len(trajectory) > 10
-    assert np.isfinite(trajectory.q[:-1]).all()
-    if parameter != "wild":
-        assert np.isfinite(trajectory.q).all()
+    for field in (trajectory.q, trajectory.u, trajectory.gap, trajectory.energy.total):
+        assert np.isfinite(field).all() or parameter == "deep"
 
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from stickslip.complementarity.solve import enumerate_lcp
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import CONTACT, KIND_NAMES, Array, System
+from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
 from stickslip.stepping.impact import Impact, impact
 
 
@@ -106,22 +106,28 @@ def painleve(
     ValueError : no closed contact; a closed contact approaches (that is an impact); elements other than contacts.
     """
     q, u, p = system.check(q, u, params, t)
-    state = _sliding(system, q, u, p, t, gap_tol, velocity_tol)
-    found: list[Acceleration] = []
-    A, b = state.lcp()
-    for answer in enumerate_lcp(A, b):
-        solution = state.read(answer.x)
-        size = 1e-8 * max(1e-300, float(np.abs(solution.acceleration).max()), float(np.abs(state.free).max()))
-        if all(np.abs(solution.acceleration - other.acceleration).max() > size for other in found):
-            found.append(solution)
-    hit = impact(system, q, state.u, law, params=params, t=t, gap_tol=gap_tol)
+    state, u = _sliding(system, q, u, p, t, gap_tol, velocity_tol)
+    found = state.solutions()
+
+    def spread(values: Array, open_value: float = np.nan) -> Array:
+        """Values of the closed contacts in their places among all."""
+        everywhere = np.full(system.n_contacts, open_value)
+        everywhere[state.index] = values
+        return everywhere
+
+    hit = impact(system, q, u, law, params=params, t=t, gap_tol=gap_tol)
     return Painleve(
         verdict="unique" if len(found) == 1 else ("several" if found else "none"),
-        solutions=tuple(found),
-        slip=state.spread(state.s, 0.0),
-        friction=state.spread(state.mu),
-        critical_friction=state.spread(_critical(state.alpha, np.abs(state.delta))),
-        jam=state.spread((state.s != 0.0) & (state.alpha - state.mu * state.s * state.delta <= 0.0), 0.0) > 0.0,
+        solutions=tuple(
+            Acceleration(
+                x.du, spread(x.lambda_N, 0.0), spread(x.lambda_T, 0.0), spread(x.rise), _motion(system, state, x)
+            )
+            for x in found
+        ),
+        slip=spread(state.s, 0.0),
+        friction=spread(state.mu),
+        critical_friction=spread(_critical(state.alpha, np.abs(state.delta))),
+        jam=spread(state.jams, 0.0) > 0.0,
         resolution=hit if np.any(hit.normal_impulse > 0.0) else None,
     )
 
@@ -173,74 +179,22 @@ def smallest_critical_friction(
     return (-1.0 / float(answer.fun) if answer.fun < 0.0 else np.inf), float(answer.x)
 
 
-@dataclass(frozen=True)
-class _Sliding:
-    """The acceleration problem of k closed contacts, r of which may stick; `free` is M^-1 h with known friction."""
-
-    index: np.ndarray
-    n: int
-    u: Array
-    s: Array
-    mu: Array
-    a: Array
-    alpha: Array
-    delta: Array
-    free: Array
-    V: Array  # M^-1 (W_N - mu s W_T), (f, k)
-    V_T: Array  # M^-1 W_T of the stick candidates, (f, r)
-    W_N: Array
-    W_T: Array
-    zeta_N: Array
-    zeta_T: Array
-
-    @property
-    def stick(self) -> np.ndarray:
-        return np.flatnonzero(self.s == 0.0)
-
-    def lcp(self) -> tuple[Array, Array]:
-        """x = (lambda_N, lambda_R, dgamma_L), y = (dgamma_N, dgamma_R, lambda_L)."""
-        k, S = len(self.index), self.stick
-        r = len(S)
-        mu = np.zeros((r, k))
-        mu[np.arange(r), S] = self.mu[S]
-        W_TS = self.W_T[S]
-        V_E = self.V - self.V_T @ mu  # stick: lambda_T = lambda_R - mu lambda_N - a
-        free = self.free - self.V_T @ self.a[S]
-        A = np.block(
-            [
-                [self.W_N @ V_E, self.W_N @ self.V_T, np.zeros((k, r))],
-                [W_TS @ V_E, W_TS @ self.V_T, np.eye(r)],
-                [2.0 * mu, -np.eye(r), np.zeros((r, r))],
-            ]
-        )
-        b = np.concatenate([self.W_N @ free + self.zeta_N, W_TS @ free + self.zeta_T[S], 2.0 * self.a[S]])
-        return A, b
-
-    def read(self, x: Array) -> Acceleration:
-        k, S = len(self.index), self.stick
-        N = x[:k]
-        T = -self.s * (self.mu * N + self.a)
-        T[S] = x[k : k + len(S)] - self.mu[S] * N[S] - self.a[S]
-        acceleration = self.free + self.V @ N + self.V_T @ T[S]
-        rise = self.W_N @ acceleration + self.zeta_N
-        slide = self.W_T @ acceleration + self.zeta_T
-        tiny = 1e-10 * max(1e-300, float(np.abs(acceleration).max()), float(np.abs(self.free).max()))
-        motion = ["open"] * self.n
-        for i, contact in enumerate(self.index):
-            if N[i] == 0.0 and rise[i] > tiny:
-                motion[contact] = "lifts off"
-            else:
-                motion[contact] = "slips" if self.s[i] != 0.0 or abs(slide[i]) > tiny else "sticks"
-        return Acceleration(acceleration, self.spread(N, 0.0), self.spread(T, 0.0), self.spread(rise), tuple(motion))
-
-    def spread(self, values: Array, open_value: float = np.nan) -> Array:
-        """Values of the closed contacts in their places among all n."""
-        everywhere = np.full(self.n, open_value)
-        everywhere[self.index] = values
-        return everywhere
+def _motion(system: System, state: AccelerationProblem, solution: Accelerations) -> tuple[str, ...]:
+    """What each contact does in a solution."""
+    tiny = 1e-10 * max(1e-300, float(np.abs(solution.du).max()), float(np.abs(state.free).max()))
+    motion = ["open"] * system.n_contacts
+    for i, contact in enumerate(state.index):
+        if solution.lambda_N[i] == 0.0 and solution.rise[i] > tiny:
+            motion[contact] = "lifts off"
+        else:
+            motion[contact] = "slips" if state.s[i] != 0.0 or abs(solution.slide[i]) > tiny else "sticks"
+    return tuple(motion)
 
 
-def _sliding(system: System, q: Array, u: Array, p: Array, t: float, gap_tol: float, velocity_tol: float) -> _Sliding:
+def _sliding(
+    system: System, q: Array, u: Array, p: Array, t: float, gap_tol: float, velocity_tol: float
+) -> tuple[AccelerationProblem, Array]:
+    """The acceleration problem, and the velocities with normal velocities that are exactly zero."""
     other = sorted({kind for kind in system.contact_kinds if kind != CONTACT})
     if other:
         raise ValueError(
@@ -252,7 +206,6 @@ def _sliding(system: System, q: Array, u: Array, p: Array, t: float, gap_tol: fl
         raise ValueError(
             f"no contact is closed: the smallest gap is {g.min(initial=np.inf):.6g} m, gap_tol = {gap_tol:g} m."
         )
-    M = system.mass(q, t, p)
     W_N, W_T, w_hat = system.geometry(q, t, p)
     gamma, size = _velocities(W_N, W_T, w_hat, u, index)
     approaching = gamma[:, 0] < -velocity_tol * size[:, 0]
@@ -270,48 +223,13 @@ def _sliding(system: System, q: Array, u: Array, p: Array, t: float, gap_tol: fl
     s = np.where(
         np.abs(gamma_T) > velocity_tol * (np.abs(w_hat[:, 1]) + np.abs(W_T) @ np.abs(u)), np.sign(gamma_T), 0.0
     )
-    mu, _, _, a = (law[index] for law in system.laws(p))
-    zeta = _drift(system, q, u, t, p)[index]
-    V_N, V_T = (np.asarray(np.linalg.solve(M, W.T), dtype=float) for W in (W_N, W_T))
-    h = system.force(q, u, t, p) - W_T.T @ (s * a)
-    return _Sliding(
-        index=index,
-        n=system.n_contacts,
-        u=u,
-        s=s,
-        mu=mu,
-        a=a,
-        alpha=np.diag(W_N @ V_N),
-        delta=np.diag(W_N @ V_T),
-        free=np.asarray(np.linalg.solve(M, h), dtype=float),
-        V=V_N - V_T * (mu * s),
-        V_T=V_T[:, s == 0.0],
-        W_N=W_N,
-        W_T=W_T,
-        zeta_N=zeta[:, 0],
-        zeta_T=zeta[:, 1],
-    )
+    return AccelerationProblem.at(system, t, q, u, p, index, s), u
 
 
 def _velocities(W_N: Array, W_T: Array, w_hat: Array, u: Array, index: np.ndarray) -> tuple[Array, Array]:
     gamma = np.stack([W_N @ u, W_T @ u], axis=-1) + w_hat
     size = np.stack([np.abs(W_N) @ np.abs(u), np.abs(W_T) @ np.abs(u)], axis=-1) + np.abs(w_hat)
     return gamma[index], size[index]
-
-
-def _drift(system: System, q: Array, u: Array, t: float, p: Array) -> Array:
-    """zeta = (dW/dt)^T u + d w_hat/dt, (n, 2): the part of d gamma/dt that is there without du/dt.
-
-    Central differences of sixth order along the motion; the step keeps truncation and round-off near 1e-12.
-    """
-    step = 2e-3 / (1.0 + float(np.abs(u).max()))
-
-    def gamma(tau: float) -> Array:
-        W_N, W_T, w_hat = system.geometry(q + tau * u, t + tau, p)
-        return np.stack([W_N @ u, W_T @ u], axis=-1) + w_hat
-
-    pairs = [gamma(i * step) - gamma(-i * step) for i in (1, 2, 3)]
-    return (45.0 * pairs[0] - 9.0 * pairs[1] + pairs[2]) / (60.0 * step)
 
 
 def _local_mass(system: System, q: Array, t: float, p: Array, contact: int) -> tuple[float, float]:

@@ -16,7 +16,19 @@ from typing import Annotated, Any
 import typer
 
 from stickslip._version import __version__
-from stickslip.cli import bench, compare_laws, demo, doctor, impact_map, listing, reproduce, run, show
+from stickslip.cli import (
+    bench,
+    compare_laws,
+    converge,
+    demo,
+    doctor,
+    friction,
+    impact_map,
+    listing,
+    reproduce,
+    run,
+    show,
+)
 
 _REQUEST_WRONG = 2
 _COMPUTATION_FAILED = 1
@@ -30,6 +42,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "show": show.show,
     "impact-map": impact_map.impact_map,
     "compare-laws": compare_laws.compare_laws,
+    "converge": converge.converge,
     "reproduce": reproduce.reproduce,
     "bench": bench.bench,
     "doctor": doctor.doctor,
@@ -43,6 +56,7 @@ app = typer.Typer(
 )
 for _name, _function in _COMMANDS.items():
     app.command(_name)(_function)
+app.add_typer(friction.app, name="friction")
 
 
 def _print_version(wanted: bool) -> None:

@@ -7,15 +7,23 @@ from typing import Annotated, Any
 
 import typer
 
-_MODULES = {"lcp": "stickslip.cli.bench_lcp", "run": "stickslip.cli.bench_run"}
+_MODULES = {
+    "lcp": "stickslip.cli.bench_lcp",
+    "run": "stickslip.cli.bench_run",
+    "friction": "stickslip.cli.bench_friction",
+}
 
 
 def bench(
     what: Annotated[
-        list[str] | None, typer.Argument(help=f"What to measure: {', '.join(_MODULES)}; all of them if omitted.")
+        list[str] | None,
+        typer.Argument(
+            help=f"What to measure: {', '.join(_MODULES)}; all if omitted. After friction, a folder of problems."
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer problems and repetitions.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    plot: Annotated[str | None, typer.Option(help="File of the performance profiles of friction FOLDER.")] = None,
 ) -> None:
     """Measure stickslip and its peers in one run, on this machine.
 
@@ -23,19 +31,30 @@ def bench(
     """
     from rich.console import Console
 
-    for name in what or ():
-        if name not in _MODULES:
-            raise ValueError(f"there is no benchmark {name!r}; choose from {', '.join(_MODULES)}.")
-    wanted = what or list(_MODULES)
+    wanted, folder = _wanted(what or list(_MODULES))
     results: dict[str, Any] = {}
     for name in wanted:
         module = importlib.import_module(_MODULES[name])
-        results[name] = module.measure(quick, _say)
+        options = {"folder": folder, "figure": plot} if name == "friction" else {}
+        results[name] = module.measure(quick, _say, **options)
         if not as_json:
             console = Console(width=None if sys.stdout.isatty() else 160)  # a pipe has no width of its own
             console.print(module.table(results[name]))
     if as_json:
         print(json.dumps(results[wanted[0]] if len(wanted) == 1 else results, indent=2))
+
+
+def _wanted(words: list[str]) -> tuple[list[str], str | None]:
+    """Benchmarks asked for, and the folder that follows "friction"."""
+    names, folder = [], None
+    for before, word in zip(["", *words], words, strict=False):
+        if before == "friction" and word not in _MODULES:
+            folder = word
+        elif word in _MODULES:
+            names.append(word)
+        else:
+            raise ValueError(f"there is no benchmark {word!r}; choose from {', '.join(_MODULES)}.")
+    return names, folder
 
 
 def _say(message: str) -> None:

@@ -1,7 +1,7 @@
 """Solve a friction problem with Siconos: `python3 bench_friction_siconos.py problem.dat SOLVER tol rounds answer.npz`.
 
-Runs under whatever Python has Siconos, so it imports nothing of stickslip.  SOLVER is NSGS or NSN_AC.  Writes r, whether
-Siconos says solved, and the least time [s] of a call of its driver, problem in and impulses out.
+Runs under whatever Python has Siconos, so it imports nothing of stickslip.  SOLVER is NSGS or NSN_AC.  Writes r,
+whether Siconos says solved, and the least time [s] of a call of its driver, problem in and impulses out.
 """
 
 from __future__ import annotations

@@ -26,9 +26,21 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),
     ] = None,
-    dt: Annotated[float | None, typer.Option(help="Step size [s]; default: the system's own.", metavar="S")] = None,
+    dt: Annotated[
+        float | None,
+        typer.Option(
+            help="Step size [s], of adaptive and event-driven the spacing of the records; default: the system's own.",
+            metavar="S",
+        ),
+    ] = None,
     t_end: Annotated[float | None, typer.Option(help="End time [s]; default: the system's own.", metavar="S")] = None,
-    stepper: Annotated[str, typer.Option(help="Time stepping method.", metavar="NAME")] = "moreau-midpoint",
+    stepper: Annotated[
+        str,
+        typer.Option(
+            help="moreau-midpoint, moreau-jean, paoli-schatzman, stewart-trinkle, adaptive or event-driven.",
+            metavar="NAME",
+        ),
+    ] = "moreau-midpoint",
     solver: Annotated[str, typer.Option(help="Solver of each step's contact problem.", metavar="NAME")] = "auto",
     engine: Annotated[str, typer.Option(help="auto, compiled or reference.", metavar="NAME")] = "auto",
     every: Annotated[

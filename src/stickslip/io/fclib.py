@@ -58,10 +58,9 @@ def _read_local(group: Any) -> FrictionProblem:
 def _read_global(group: Any) -> FrictionProblem:
     G = _read_matrix(group["G"]) if "G" in group else None
     b = _vector(group, "b") if G is not None else None
-    vectors = (_vector(group, name) for name in ("f", "w", "mu"))
-    return FrictionProblem.from_dynamics(
-        _read_matrix(group["M"]), _read_matrix(group["H"]), *vectors, _dimension(group), G=G, b=b
-    )
+    f, w, mu = (_vector(group, name) for name in ("f", "w", "mu"))
+    M, H = _read_matrix(group["M"]), _read_matrix(group["H"])
+    return FrictionProblem.from_dynamics(M, H, f, w, mu, _dimension(group), G=G, b=b)
 
 
 def _read_matrix(group: Any) -> sp.csr_matrix:
@@ -81,7 +80,7 @@ def _read_matrix(group: Any) -> sp.csr_matrix:
 
 
 def write_fclib(problem: FrictionProblem, path: str | Path, title: str = "") -> None:
-    """Write a problem; as a global one where it was given as M, H (w = 0 and M^-1 f folded into w), else as a local one."""
+    """Write a problem: as a global one where it was given as M and H (f = 0, all of q in w), else as a local one."""
     import h5py
 
     if problem.elliptic:

@@ -1,7 +1,7 @@
 """Siconos' `.dat` files of friction problems: read, and write as blocks.
 
-`dim`, `nc`, then W, q, mu ("local") or M, H, f, w, mu ("global": M v = H r + f, u = H^T v + w), some with one number more
-at the end.  A matrix: storage, rows, columns, then
+`dim`, `nc`, then W, q, mu ("local") or M, H, f, w, mu ("global": M v = H r + f, u = H^T v + w), some with one number
+more at the end.  A matrix: storage, rows, columns, then
   0  dense: rows, columns again, values column by column;
   1  blocks: their number, block rows, block columns, cumulative row and column sizes, filled1, filled2, CSR pointers,
      column indices, then per block its index and its values column by column;
@@ -28,7 +28,7 @@ class _Tokens:
 
     def __init__(self, text: str, name: str) -> None:
         self.lines = text.splitlines()
-        self.line, self.pending, self.name = 0, [], name
+        self.line, self.name = 0, name
         self.pending: list[str] = []
 
     def _fill(self) -> None:
@@ -118,7 +118,7 @@ def _read_blocks(tokens: _Tokens, rows: int, columns: int) -> sp.csr_matrix:
     row_begins, column_begins = np.r_[0, row_ends[:-1]], np.r_[0, column_ends[:-1]]
     i_parts, j_parts, values = [], [], []
     block_row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    for k in range(count):
+    for _ in range(count):
         index = tokens.integer()
         if not 0 <= index < len(indices):
             raise ValueError(f"{tokens.name}: block number {index} of {count} does not exist.")

@@ -25,6 +25,7 @@ from stickslip.model.system import System
 
 SOLVER_CODES = {"gauss-seidel": 0, "lemke": 1, "auto": 2, "enumerate": 3, "newton": 4}
 STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
+NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 
 
@@ -42,21 +43,32 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         "DIRECTIONS_CONSTANT": system.directions_constant,
         "KINDS": system.contact_kinds or (0,),  # an empty tuple cannot be indexed, not even in a loop that never runs
         "SOLVER": SOLVER_CODES[solver],
+        "SCHEME": 0,
         "PROJECTION": 0.0,
-        **options,
+        "THETA_VALUE": 0.5,
+        "LASTING": False,
+        **{key: value for key, value in options.items() if key != "JACOBIAN"},
     }
     return "".join(f"{name} = {value!r}\n" for name, value in values.items())
 
 
 def module_source(system: System, template: str, solver: str, options: Mapping[str, Any] | None = None) -> str:
-    """Text of the generated module; `options` are compile-time constants of the stepper."""
+    """Text of the generated module; `options` are compile-time constants of the stepper.
+
+    One of them is no constant: JACOBIAN asks for the derivatives of the forces.
+    """
     text = (Path(__file__).parent / f"{template}.py").read_text(encoding="utf-8")
     head, rest = text.split(_BEGIN)
     _, tail = rest.split(_END)
     if system.n_contacts > STACK_LIMIT:
         head = head.replace("local_array", "heap_array as local_array")
         head = head.replace("import dev, ", "import rare as dev, ")  # inlined, its loops would unroll for minutes
-    model = constants(system, solver, options or {}) + "\n\n" + system.source()
+    options = options or {}
+    model = constants(system, solver, options) + "\n\n" + system.source()
+    if options.get("JACOBIAN"):
+        model += "\n\n" + system.jacobian_source()
+    if template in NEED_DRIFT:
+        model += "\n\n" + system.drift_source()
     stamp = f"# generated for {system.name!r}; numba {numba.__version__}, sources {sources_hash()}\n"
     return stamp + head + _BEGIN + model + _END + tail
 

@@ -1,7 +1,8 @@
-"""Template: Moreau's midpoint rule for planar contacts, [GS05] 5, as one compiled loop.
+"""Template: the time steppers for planar contacts as one compiled loop, Moreau's midpoint rule [GS05] 5 first of all.
 
 This file is a complete module for a point mass above a floor.  The generator puts another system between the two
-lines that say `model`, and the answer to `SOLVER`; everything else is taken over word for word.
+lines that say `model`, and the answers to `SOLVER` and `SCHEME`; everything else is taken over word for word.
+Branches that a scheme does not take are removed when it is compiled: each runs as if the loop were its own.
 
 Shapes: q, u (N_DOF,); p (parameters,); W_N, W_T and their products with M^-1: one row per contact.
 """
@@ -28,7 +29,10 @@ MASS_CONSTANT = True
 DIRECTIONS_CONSTANT = True
 KINDS = (0,)
 SOLVER = 2
+SCHEME = 0
 PROJECTION = 0.0
+THETA_VALUE = 0.5
+LASTING = False
 
 
 @dev
@@ -45,6 +49,17 @@ def gap(q, t, p, g):
 def dynamics(q, u, t, p, M, h, g):
     h[0] = -p[0]
     g[0] = q[0]
+
+
+@dev
+def force(q, u, t, p, h):
+    h[0] = -p[0]
+
+
+@dev
+def jacobian(q, u, t, p, K, C, work):
+    K[0, 0] = 0.0
+    C[0, 0] = 0.0
 
 
 @dev
@@ -72,14 +87,24 @@ def energy(q, u, t, p, E):
 # -- model: end
 
 GAUSS_SEIDEL, LEMKE, AUTO, ENUMERATE, NEWTON = 0, 1, 2, 3, 4
-DONE, EVENTS_FULL, UNSOLVED, NOT_FINITE, MASS_INDEFINITE, GAP_NOT_A_NUMBER = 0, 1, 2, 3, 4, 5
+MIDPOINT, THETA, STEWART, PAOLI = 0, 1, 2, 3
+DONE, EVENTS_FULL, UNSOLVED, BLOWN_UP, MASS_INDEFINITE, GAP_NOT_A_NUMBER, MATRIX_INDEFINITE = 0, 1, 2, 3, 4, 5, 6
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = 0, 1, 2, 3, 4, 5
 CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
 FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 1, 2, 3, 4
 ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP = 5, 6, 7, 8
-CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, BOOK_SIZE = 9, 10, 11, 12
+CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, BOOK_SIZE = 9, 10, 11, 12, 13
 AUTO_SWEEPS = 10
+SLOW = 0.05  # a sweep that leaves more than this of the one before it: ten of them would not settle
 SETTLED = 1e-14  # a sweep that changes no velocity by more than this, relatively, ends the iteration
+CANCELLED = 1e-14  # a velocity this small against the terms that it is the sum of is zero
+REACH = 1e-10  # of dt times the velocities: how far a loaded contact may seem open before it is
+LARGEST = 1e100  # a velocity beyond is the end of an unstable run; energies are still finite
+ITERATION_LIMIT = 50
+IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
+PASSES = ITERATION_LIMIT if IMPLICIT else 1
+CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
+IMPACT_STEPS = 2 if SCHEME == PAOLI else 1
 
 
 @dev
@@ -165,12 +190,96 @@ def free_velocity(u, dt, M, inverse, h, dv, v):
 
 
 @dev
-def find_active(g, kinds, active):
-    """Mark the contacts that take part in the step and count them; -1 - k where the gap of contact k is no number."""
+def bounded(v):
+    """Whether the velocities are numbers of a size that a mechanism may have."""
+    total = 0.0
+    for j in range(N_DOF):
+        total += abs(v[j])
+    return total < LARGEST
+
+
+@dev
+def iteration_system(q, u, v, t_E, dt, p, inertia, h_A, A, h, K, C, work, q_E, dv):
+    """One Newton step of the theta-method without contacts, v <- v - A^-1 r; False where A is not positive definite.
+
+    r = M (v - u_A) - dt (theta h_E + (1 - theta) h_A); A = M - theta dt C - theta^2 dt^2 K with the symmetric parts of
+    the derivatives, factored.
+    """
+    reach = THETA_VALUE * dt
+    for j in range(N_DOF):
+        q_E[j] = q[j] + dt * (THETA_VALUE * v[j] + (1.0 - THETA_VALUE) * u[j])
+    force(q_E, v, t_E, p, h)
+    jacobian(q_E, v, t_E, p, K, C, work)
+    for i in range(N_DOF):
+        r = -dt * (THETA_VALUE * h[i] + (1.0 - THETA_VALUE) * h_A[i])
+        for j in range(N_DOF):
+            r += inertia[i, j] * (v[j] - u[j])
+            A[i, j] = inertia[i, j] - 0.5 * reach * (C[i, j] + C[j, i]) - 0.5 * reach * reach * (K[i, j] + K[j, i])
+        h[i] = r
+    if not factor_mass(A):
+        return False
+    solve_mass(A, h)
+    for j in range(N_DOF):
+        v[j] -= h[j]
+        dv[j] = v[j] - u[j]
+    return True
+
+
+@dev
+def relative(change, size):
+    """change / size; 0 where nothing changed."""
+    if change == 0.0:
+        return 0.0
+    return change / size if size > 0.0 else math.inf
+
+
+@dev
+def settled(correction, before):
+    """Whether an iteration has arrived: a tiny correction, or a small one that rounding keeps from shrinking."""
+    return correction <= 1e-14 or (correction <= 1e-10 and correction > 0.5 * before)
+
+
+@dev
+def correction_of(v, v_last, u, dv, weight):
+    """Last correction of an implicit step's velocity against the velocities in it, in the kinetic energy's norm."""
+    change = 0.0
+    size = 0.0
+    for j in range(N_DOF):
+        change += weight[j] * (v[j] - v_last[j]) * (v[j] - v_last[j])
+        terms = abs(u[j]) + abs(dv[j]) + abs(v[j])
+        size += weight[j] * terms * terms
+    return relative(math.sqrt(change), math.sqrt(size))
+
+
+@dev
+def find_closing(first, g, g_before, eps_N, kinds, active):
+    """As `find_active` on position level: contacts whose condition would be violated join; (count, any newcomer)."""
+    closed = int64(0)
+    newcomers = False
+    for k in range(N_CONTACTS):
+        if first:
+            active[k] = 0 if kinds[k] == CONTACT else 1
+        if active[k] == 0:
+            y = g[k] + eps_N[k] * g_before[k]
+            if y <= 0.0:
+                active[k] = 1
+                newcomers = True
+            elif not y > 0.0:
+                return int64(-1 - k), False
+        closed += active[k]
+    return closed, newcomers
+
+
+@dev
+def find_active(g, reach, kinds, active):
+    """Mark the contacts that take part in the step and count them; -1 - k where the gap of contact k is no number.
+
+    `reach` is zero but for contacts that carried load in the step before, see `close_step`.
+    """
     closed = int64(0)
     for k in range(N_CONTACTS):
         active[k] = 0
-        if kinds[k] != CONTACT or g[k] <= 0.0:
+        if kinds[k] != CONTACT or g[k] <= reach[k] or (LASTING and reach[k] > 0.0):
             active[k] = 1
             closed += 1
         elif not g[k] > 0.0:
@@ -179,11 +288,14 @@ def find_active(g, kinds, active):
 
 
 @dev
-def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest):
-    """Set up the local problem of the active contacts, [GS05] eqs. (20), (21); return the deepest penetration."""
+def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach):
+    """Set up the local problem of the active contacts, [GS05] eqs. (20), (21); return the deepest penetration.
+
+    Where g holds the gaps at q_A + dt `ahead`, the end of the step, springs and contacts on position level go by it.
+    """
     W_N, W_T, w_hat, _, _, _ = directions
     _, eps_N, eps_T, _ = law
-    active, kinds, offset, size, gamma_A, _, Lambda = local
+    active, kinds, offset, _, gamma_A, _, Lambda = local
     for j in range(N_DOF):
         v_free[j] = v[j]
         change[j] = abs(u[j]) + abs(dv[j])
@@ -192,66 +304,132 @@ def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g,
         Lambda[k, 1] = 0.0
         if active[k] == 0:
             continue
-        if not DIRECTIONS_CONSTANT:
+        if not DIRECTIONS_CONSTANT or SCHEME == THETA:
             contact_row(k, M, directions)
         gamma_N = w_hat[k, 0]
         gamma_T = w_hat[k, 1]
-        size_N = abs(gamma_N)
-        size_T = abs(gamma_T)
         for j in range(N_DOF):
             gamma_N += W_N[k, j] * u[j]
             gamma_T += W_T[k, j] * u[j]
-            size_N += abs(W_N[k, j]) * change[j]
-            size_T += abs(W_T[k, j]) * change[j]
-        kick = 0.0
-        for j in range(N_DOF):
-            kick += W_N[k, j] * dv[j]
-        size[k, 2] = abs(kick)
         gamma_A[k, 0] = gamma_N
         gamma_A[k, 1] = gamma_T
-        size[k, 0] = size_N
-        size[k, 1] = size_T
-        offset[k, 0] = w_hat[k, 0] + eps_N[k] * gamma_N
+        offset[k, 0] = w_hat[k, 0]
+        if not LASTING or reach[k] == 0.0:  # only a contact that carried load in the step before has a reach
+            offset[k, 0] += eps_N[k] * gamma_N
         offset[k, 1] = w_hat[k, 1] + eps_T[k] * gamma_T
-        if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E
-            offset[k, 1] = w_hat[k, 1] + g[k] / dt
-            size[k, 1] += abs(g[k] / dt)
-        if PROJECTION == 0.0 and kinds[k] == CONTACT and -g[k] > deepest:
+        if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E, or at the end
+            moved = w_hat[k, 1]
+            if not CENTRED:
+                moved = 0.0
+                for j in range(N_DOF):
+                    moved -= W_T[k, j] * ahead[j]
+            offset[k, 1] = moved + g[k] / dt
+        if SCHEME == PAOLI and kinds[k] == CONTACT:  # dt xi_N = g(q_E) + eps_N g(q_B)
+            offset[k, 0] = (g[k] + eps_N[k] * g_before[k]) / dt
+            for j in range(N_DOF):
+                offset[k, 0] -= W_N[k, j] * ahead[j]
+        if CENTRED and PROJECTION == 0.0 and kinds[k] == CONTACT and -g[k] > deepest:
             deepest = -g[k]
     return deepest
 
 
+@rare
+def measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size):
+    """Columns of `size` for the active contacts: the sums of absolute values that make up gamma_N and gamma_T without
+    impulses, and what the forces alone do to gamma_N in this step.
+    """
+    for k in range(N_CONTACTS):
+        if active[k] == 0:
+            continue
+        size_N = abs(w_hat[k, 0])
+        size_T = abs(w_hat[k, 1])
+        kick = 0.0
+        for j in range(N_DOF):
+            size_N += abs(W_N[k, j]) * change[j]
+            size_T += abs(W_T[k, j]) * change[j]
+            kick += W_N[k, j] * dv[j]
+        if kinds[k] == SPRING:
+            size_T += abs(offset[k, 1] - w_hat[k, 1])
+        if SCHEME == PAOLI and kinds[k] == CONTACT:
+            size_N += abs(offset[k, 0])
+        size[k, 0] = size_N
+        size[k, 1] = size_T
+        size[k, 2] = abs(kick)
+
+
 @dev
-def gauss_seidel(closed, directions, law, local, v, limit):
-    """Sweep over the active contacts, velocities v kept up to date; return the sweeps, negative if not settled."""
+def relax(k, directions, mu, a, offset, Lambda, v):
+    """Solve contact k for the velocities v that the others leave it, and update v; return what it changed."""
     W_N, W_T, _, V_N, V_T, diagonal = directions
-    mu, _, _, a = law
-    active, _, offset, size, _, _, Lambda = local
+    alpha = diagonal[k, 0]
+    beta = diagonal[k, 1]
+    delta = diagonal[k, 2]
+    c_N = offset[k, 0] - alpha * Lambda[k, 0] - delta * Lambda[k, 1]
+    c_T = offset[k, 1] - delta * Lambda[k, 0] - beta * Lambda[k, 1]
+    for j in range(N_DOF):
+        c_N += W_N[k, j] * v[j]
+        c_T += W_T[k, j] * v[j]
+    N, T = one_contact(alpha, beta, delta, c_N, c_T, mu[k], a[k])
+    step_N = N - Lambda[k, 0]
+    step_T = T - Lambda[k, 1]
+    Lambda[k, 0] = N
+    Lambda[k, 1] = T
+    for j in range(N_DOF):
+        v[j] += V_N[k, j] * step_N + V_T[k, j] * step_T
+    return abs(alpha * step_N) + abs(beta * step_T)
+
+
+@dev
+def cancel(active, V_N, V_T, Lambda, v_free, v):
+    """Set velocities to zero whose terms cancel to their last digits, so that what rests does not creep."""
+    for j in range(N_DOF):
+        terms = abs(v_free[j])
+        for k in range(N_CONTACTS):
+            if active[k] != 0:
+                terms += abs(V_N[k, j] * Lambda[k, 0]) + abs(V_T[k, j] * Lambda[k, 1])
+        if abs(v[j]) <= CANCELLED * terms:
+            v[j] = 0.0
+
+
+@rare
+def sweep_contacts(directions, mu, a, local, change, dv, v_free, v, limit):
+    """Sweep over the active contacts, velocities v kept up to date; return the sweeps, negative if not settled."""
+    W_N, W_T, w_hat, V_N, V_T, _ = directions
+    active, kinds, offset, size, _, _, Lambda = local
+    measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size)
+    before = math.inf
     for sweep in range(1, limit + 1):
         settled = True
+        total = 0.0
         for k in range(N_CONTACTS):
-            if active[k] == 0:
-                continue
-            alpha = diagonal[k, 0]
-            beta = diagonal[k, 1]
-            delta = diagonal[k, 2]
-            c_N = offset[k, 0] - alpha * Lambda[k, 0] - delta * Lambda[k, 1]
-            c_T = offset[k, 1] - delta * Lambda[k, 0] - beta * Lambda[k, 1]
-            for j in range(N_DOF):
-                c_N += W_N[k, j] * v[j]
-                c_T += W_T[k, j] * v[j]
-            N, T = one_contact(alpha, beta, delta, c_N, c_T, mu[k], a[k])
-            step_N = N - Lambda[k, 0]
-            step_T = T - Lambda[k, 1]
-            Lambda[k, 0] = N
-            Lambda[k, 1] = T
-            for j in range(N_DOF):
-                v[j] += V_N[k, j] * step_N + V_T[k, j] * step_T
-            if abs(alpha * step_N) + abs(beta * step_T) > SETTLED * (size[k, 0] + size[k, 1]):
-                settled = False
-        if settled or closed == 1:
+            if active[k] != 0:
+                moved = relax(k, directions, mu, a, offset, Lambda, v)
+                total += moved
+                if moved > SETTLED * (size[k, 0] + size[k, 1]):
+                    settled = False
+        if settled:
+            cancel(active, V_N, V_T, Lambda, v_free, v)
             return sweep
+        if SOLVER == AUTO and total > SLOW * before:
+            return -sweep
+        before = total
     return -limit
+
+
+@dev
+def gauss_seidel(closed, directions, law, local, change, dv, v_free, v, limit):
+    """Gauss-Seidel over the active contacts, which is exact in one sweep where there is only one."""
+    mu, _, _, a = law
+    active, _, offset, _, _, _, Lambda = local
+    if closed == 1:
+        for k in range(N_CONTACTS):
+            if active[k] != 0:
+                relax(k, directions, mu, a, offset, Lambda, v)
+        for j in range(N_DOF):  # `cancel`, where the terms of one contact are those of v_free with the other sign
+            if abs(v[j]) <= 2.0 * CANCELLED * abs(v_free[j]):
+                v[j] = 0.0
+        return int64(1)
+    return sweep_contacts(directions, mu, a, local, change, dv, v_free, v, limit)
 
 
 @dev
@@ -311,7 +489,7 @@ def assemble_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, lcp):
 
 
 @rare
-def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, tol):
+def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v_free, v, Lambda, lcp, tol):
     """Solve the step's LCP directly; impulses into Lambda, velocities into v; pivots, negative if unsolved.
 
     Lemke's path is followed once, without polishing: `step_residual` judges the step, and what it refuses is solved
@@ -363,6 +541,7 @@ def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, 
         if active[k] != 0:
             for j in range(N_DOF):
                 v[j] += V_N[k, j] * Lambda[k, 0] + V_T[k, j] * Lambda[k, 1]
+    cancel(active, V_N, V_T, Lambda, v_free, v)
     return pivots
 
 
@@ -385,7 +564,7 @@ def project(q, t, p, M, g, directions, shift, dq):
         if deepest <= PROJECTION:
             break
         moved = True
-        if not MASS_CONSTANT:
+        if not MASS_CONSTANT or SCHEME == THETA:
             mass(q, t, p, M)
             if not factor_mass(M):
                 break
@@ -394,7 +573,7 @@ def project(q, t, p, M, g, directions, shift, dq):
         for j in range(N_DOF):
             dq[j] = 0.0
         for k in range(N_CONTACTS):
-            if KINDS[k] == CONTACT and g[k] < 0.0 and not DIRECTIONS_CONSTANT:
+            if KINDS[k] == CONTACT and g[k] < 0.0 and (not DIRECTIONS_CONSTANT or SCHEME == THETA):
                 contact_row(k, M, directions)
         for _sweep in range(200):
             change = 0.0
@@ -416,21 +595,68 @@ def project(q, t, p, M, g, directions, shift, dq):
 
 
 @dev
-def step_residual(directions, law, local, v_free, v, change, worst):
-    """Worst violation of the laws by the end velocity v, relative to the velocities that make it up; gamma_E of v.
+def defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T):
+    """Violations of the laws of contact k at the end velocities w^T v in m/s; infinite for impulses off the cone."""
+    N = Lambda[k, 0]
+    T = Lambda[k, 1]
+    bound = mu[k] * N + a[k]
+    if not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12)):
+        return math.inf, math.inf
+    defect_N = 0.0
+    defect_T = 0.0
+    if diagonal[k, 0] > 0.0:
+        xi_N = end_N + offset[k, 0]
+        defect_N = abs(xi_N) if N > 0.0 else -xi_N
+    if diagonal[k, 1] > 0.0 and bound > 0.0:
+        xi_T = end_T + offset[k, 1]
+        if abs(T) < bound * (1.0 - 1e-12):
+            defect_T = abs(xi_T)
+        else:
+            defect_T = xi_T if T > 0.0 else -xi_T
+    return defect_N, defect_T
 
-    The worst of the steps before comes in as `worst`: only what exceeds it is divided out.  What single impulses change
-    counts, not their sum: frictions of two feet that cancel leave rounding errors, and these are no violation.
+
+@dev
+def within(directions, law, local, v, worst):
+    """Write gamma_E of the end velocity v; True if the violations are surely no worse than `worst`.
+
+    Measured by what the contact's own impulses change, which is less than the size that `full_residual` takes.
+    """
+    W_N, W_T, w_hat, _, _, diagonal = directions
+    mu, _, _, a = law
+    active, _, offset, _, _, gamma_E, Lambda = local
+    sure = True
+    for k in range(N_CONTACTS):
+        if active[k] == 0:
+            continue
+        end_N = 0.0
+        end_T = 0.0
+        for j in range(N_DOF):
+            end_N += W_N[k, j] * v[j]
+            end_T += W_T[k, j] * v[j]
+        gamma_E[k, 0] = end_N + w_hat[k, 0]
+        gamma_E[k, 1] = end_T + w_hat[k, 1]
+        defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
+        N = Lambda[k, 0]
+        T = abs(Lambda[k, 1])
+        coupling = abs(diagonal[k, 2])
+        if not defect_N <= worst * (diagonal[k, 0] * N + coupling * T):
+            sure = False
+        if not defect_T <= worst * (coupling * N + diagonal[k, 1] * T):
+            sure = False
+    return sure
+
+
+@rare
+def full_residual(directions, mu, a, local, change, dv, v, worst):
+    """Worst violation of the laws by the end velocity v, relative to the velocities that make it up, or `worst`.
+
+    What single impulses change counts, not their sum, and frictions count with their bounds: those of two feet that
+    cancel or vanish leave rounding errors, and these are no violation.
     """
     W_N, W_T, w_hat, V_N, V_T, diagonal = directions
-    mu, _, _, a = law
-    active, _, offset, size, _, gamma_E, Lambda = local
-    for j in range(N_DOF):
-        change[j] = 0.0
-    for k in range(N_CONTACTS):
-        if active[k] != 0:
-            for j in range(N_DOF):
-                change[j] += abs(V_N[k, j] * Lambda[k, 0]) + abs(V_T[k, j] * Lambda[k, 1])
+    active, kinds, offset, size, _, _, Lambda = local
+    measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size)
     for k in range(N_CONTACTS):
         if active[k] == 0:
             continue
@@ -441,29 +667,27 @@ def step_residual(directions, law, local, v_free, v, change, worst):
         for j in range(N_DOF):
             end_N += W_N[k, j] * v[j]
             end_T += W_T[k, j] * v[j]
-            size_N += abs(W_N[k, j]) * change[j]
-            size_T += abs(W_T[k, j]) * change[j]
-        gamma_E[k, 0] = end_N + w_hat[k, 0]
-        gamma_E[k, 1] = end_T + w_hat[k, 1]
-        N = Lambda[k, 0]
-        T = Lambda[k, 1]
-        bound = mu[k] * N + a[k]
-        if not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12)):
-            return math.inf
-        if diagonal[k, 0] > 0.0:
-            xi_N = end_N + offset[k, 0]
-            defect = abs(xi_N) if N > 0.0 else -xi_N
-            if not defect <= worst * size_N:
-                worst = defect / size_N
-        if diagonal[k, 1] > 0.0 and bound > 0.0:
-            xi_T = end_T + offset[k, 1]
-            if abs(T) < bound * (1.0 - 1e-12):
-                defect = abs(xi_T)
-            else:
-                defect = xi_T if T > 0.0 else -xi_T
-            if not defect <= worst * size_T:
-                worst = defect / size_T
+            change_j = 0.0
+            for m in range(N_CONTACTS):
+                if active[m] != 0:
+                    change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j]) * (mu[m] * Lambda[m, 0] + a[m])
+            size_N += abs(W_N[k, j]) * change_j
+            size_T += abs(W_T[k, j]) * change_j
+        defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
+        if not defect_N <= worst * size_N:
+            worst = defect_N / size_N
+        if not defect_T <= worst * size_T:
+            worst = defect_T / size_T
     return worst if worst == worst else math.inf
+
+
+@dev
+def step_residual(directions, law, local, change, dv, v, worst):
+    """The worst residual of the steps so far and of this one, whose gamma_E is written."""
+    mu, _, _, a = law
+    if within(directions, law, local, v, worst):
+        return worst
+    return full_residual(directions, mu, a, local, change, dv, v, worst)
 
 
 @dev
@@ -495,14 +719,21 @@ def contact_state(kind, strikes, struck, gamma_T_E, size_T, tangential, bound, N
 
 
 @dev
-def close_step(step, time, directions, law, local, memory, states, events, n_events):
-    """Contact states, impacts and impulses after a step with closed contacts; (events, work, rows of the LCP)."""
-    _, _, _, _, _, diagonal = directions
-    mu, _, _, a = law
-    active, kinds, _, size, gamma_A, gamma_E, Lambda = local
-    last_loaded, N_before, total = memory
-    work = 0.0
-    rows = int64(0)
+def may_strike(step, local, last_loaded):
+    """Whether a contact that carried no load in the step before closes in this one and does."""
+    active, _, _, _, gamma_A, _, Lambda = local
+    for k in range(N_CONTACTS):
+        if active[k] != 0 and last_loaded[k] < step - 1 and gamma_A[k, 0] < 0.0 and Lambda[k, 0] > 0.0:
+            return True
+    return False
+
+
+@rare
+def label_contacts(step, time, directions, mu, a, local, change, dv, last_loaded, N_before, states, events, n_events):
+    """Write the contact states of a step, and a row of `events` for each impact; return the number of events."""
+    W_N, W_T, w_hat, _, _, diagonal = directions
+    active, kinds, offset, size, gamma_A, gamma_E, Lambda = local
+    measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size)
     struck = False
     for k in range(N_CONTACTS):
         if active[k] != 0 and Lambda[k, 0] > 0.0 and kinds[k] == CONTACT:
@@ -510,7 +741,6 @@ def close_step(step, time, directions, law, local, memory, states, events, n_eve
     for k in range(N_CONTACTS):
         if active[k] == 0:
             states[k] = OPEN
-            N_before[k] = 0.0
             continue
         N = Lambda[k, 0]
         T = Lambda[k, 1]
@@ -519,11 +749,9 @@ def close_step(step, time, directions, law, local, memory, states, events, n_eve
         tangential = diagonal[k, 1] > 0.0
         size_T = size[k, 1] + diagonal[k, 1] * abs(T) + abs(diagonal[k, 2]) * N  # with what its own impulses do
         state = contact_state(kinds[k], strikes, struck, gamma_E[k, 1], size_T, tangential, bound, N, T, N_before[k])
+        lasting = IMPACT_STEPS == 2 and states[k] == IMPACT and N > 0.0  # the second half of an impact
         states[k] = state
-        rows += (1 if diagonal[k, 0] > 0.0 else 0) + (2 if diagonal[k, 1] > 0.0 else 0)
-        if kinds[k] != SPRING:
-            work += 0.5 * N * (gamma_A[k, 0] + gamma_E[k, 0]) + 0.5 * T * (gamma_A[k, 1] + gamma_E[k, 1])
-        if state == IMPACT:
+        if state == IMPACT or lasting:
             events[n_events, 0] = time
             events[n_events, 1] = k
             events[n_events, 2] = gamma_A[k, 0]
@@ -533,30 +761,63 @@ def close_step(step, time, directions, law, local, memory, states, events, n_eve
             events[n_events, 6] = gamma_A[k, 1]
             events[n_events, 7] = gamma_E[k, 1]
             n_events += 1
+    return n_events
+
+
+@dev
+def close_step(step, dt, diagonal, local, memory):
+    """Remember the impulses of a step with closed contacts; return (work of the contacts, rows of the LCP).
+
+    A contact that carries load gets a `reach`: the gap by which it may seem open at the next step and still take part.
+    Rounding errors open a gap of zero by less, and a resting body would fall for one step; a true opening is far more.
+    It does not shrink while the load lasts: shorter steps that follow have the same rounding errors.
+    """
+    active, kinds, _, _, gamma_A, gamma_E, Lambda = local
+    last_loaded, N_before, total, reach = memory
+    work = 0.0
+    rows = int64(0)
+    for k in range(N_CONTACTS):
+        if active[k] == 0:
+            N_before[k] = 0.0
+            reach[k] = 0.0
+            continue
+        N = Lambda[k, 0]
+        T = Lambda[k, 1]
+        rows += (1 if diagonal[k, 0] > 0.0 else 0) + (2 if diagonal[k, 1] > 0.0 else 0)
+        if kinds[k] != SPRING:
+            work += 0.5 * N * (gamma_A[k, 0] + gamma_E[k, 0]) + 0.5 * T * (gamma_A[k, 1] + gamma_E[k, 1])
         N_before[k] = N
         total[k, 0] += N
         total[k, 1] += T
         if N > 0.0:
             last_loaded[k] = step
-    return n_events, work, rows
+            reach[k] = max(reach[k], REACH * dt * diagonal[k, 0] * N)
+        else:
+            reach[k] = 0.0
+    return work, rows
+
+
+@dev
+def penetration(g, kinds, deepest):
+    """The deepest penetration so far and of the gaps g."""
+    for k in range(N_CONTACTS):
+        if kinds[k] == CONTACT and -g[k] > deepest:
+            deepest = -g[k]
+    return deepest
 
 
 @dev
 def record(q, u, total, rec_q, rec_u, rec_impulse, rec_state, i):
-    """Write record i, begin new sums, and carry the contact states on; False where the state is not finite."""
-    finite = True
+    """Write record i, begin new sums, and carry the contact states on."""
     for j in range(N_DOF):
         rec_q[i, j] = q[j]
         rec_u[i, j] = u[j]
-        if not abs(q[j]) + abs(u[j]) < math.inf:
-            finite = False
     for k in range(N_CONTACTS):
         rec_impulse[i, k, 0] = total[k, 0]
         rec_impulse[i, k, 1] = total[k, 1]
         total[k, 0] = 0.0
         total[k, 1] = 0.0
         rec_state[i + 1, k] = rec_state[i, k]
-    return finite
 
 
 @entry
@@ -578,14 +839,15 @@ def march(
     impulse_before,
     impulse_sum,
     last_loaded_,
+    reach_,
     events,
     n_events,
     book,
 ):
     """Do steps first_step .. first_step + n_steps - 1; return (status, steps done, events, records).
 
-    State (q_, u_), the memory of the contacts (impulse_before, impulse_sum, last_loaded_) and the book are updated in
-    place, so that a call with the remaining steps goes on as if there had been none in between.
+    State (q_, u_), the memory of the contacts (impulse_before, impulse_sum, last_loaded_, reach_) and the book are
+    updated in place, so that a call with the remaining steps goes on as if there had been none in between.
     """
     q = local_array(N_DOF, float64)
     u = local_array(N_DOF, float64)
@@ -595,7 +857,7 @@ def march(
         u[j] = u_[j]
     for j in range(p_.shape[0]):
         p[j] = p_[j]
-    q_M = local_array(N_DOF, float64)
+    q_C = local_array(N_DOF, float64)  # where the contacts are evaluated
     v = local_array(N_DOF, float64)
     v_free = local_array(N_DOF, float64)
     h = local_array(N_DOF, float64)
@@ -628,6 +890,16 @@ def march(
     E = local_array(2, float64)
     shift = local_array(N_CONTACTS, float64)
     dq = local_array(N_DOF, float64)
+    reach = local_array(N_CONTACTS, float64)
+    g_before = local_array(N_CONTACTS, float64)
+    q_E = local_array(N_DOF, float64)
+    v_last = local_array(N_DOF, float64)
+    h_A = local_array(N_DOF, float64)
+    weight = local_array(N_DOF, float64)
+    inertia = local_array((N_DOF, N_DOF), float64)
+    K = local_array((N_DOF, N_DOF), float64)
+    C = local_array((N_DOF, N_DOF), float64)
+    work_h = local_array((2, N_DOF), float64)
     if SOLVER != GAUSS_SEIDEL:
         lcp = (
             local_array((N_LCP, N_LCP_COLUMNS), float64),  # A, and the covering vector behind it
@@ -648,13 +920,14 @@ def march(
     directions = (W_N, W_T, w_hat, V_N, V_T, diagonal)
     law = (mu, eps_N, eps_T, a)
     local = (active, kinds, offset, size, gamma_A, gamma_E, Lambda)
-    memory = (last_loaded, N_before, total)
+    memory = (last_loaded, N_before, total, reach)
 
     laws(p, mu, eps_N, eps_T, threshold)
     for k in range(N_CONTACTS):
         last_loaded[k] = last_loaded_[k]
         kinds[k] = KINDS[k]
         N_before[k] = impulse_before[k]
+        reach[k] = reach_[k]
         total[k, 0] = impulse_sum[k, 0]
         total[k, 1] = impulse_sum[k, 1]
         a[k] = threshold[k] * dt
@@ -663,6 +936,8 @@ def march(
         if not factor_mass(M):
             return MASS_INDEFINITE, int64(0), n_events, int64(0)
         invert_mass(M, inverse)
+        if IMPLICIT:
+            mass(q, t0, p, inertia)
     if DIRECTIONS_CONSTANT:
         geometry(q, t0, p, W_N, W_T, w_hat)
         for k in range(N_CONTACTS):
@@ -679,51 +954,191 @@ def march(
     largest_lcp = int64(book[MAX_LCP_SIZE])
     effort = int64(0)
     contact_work = 0.0
+    work_before = book[WORK_BEFORE]
+    last_step = first_step + n_steps - 1
     for step in range(first_step, first_step + n_steps):
+        t_A = t0 + step * dt
         t_M = t0 + (step + 0.5) * dt  # [GS05] 5, step 1
         t_E = t0 + (step + 1) * dt
-        for j in range(N_DOF):
-            q_M[j] = q[j] + 0.5 * dt * u[j]  # step 2
-        dynamics(q_M, u, t_M, p, M, h, g)  # step 3 (a), (b)
-        if not MASS_CONSTANT and not factor_mass(M):
-            status = MASS_INDEFINITE
-            break
-        free_velocity(u, dt, M, inverse, h, dv, v)
-        closed = find_active(g, kinds, active)
-        if closed < 0:
-            status = GAP_NOT_A_NUMBER
-            book[CULPRIT] = -1 - closed
-            break
-        if closed > 0:
-            if not DIRECTIONS_CONSTANT:
-                geometry(q_M, t_M, p, W_N, W_T, w_hat)  # step 3 (c)
-            deepest = prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest)
-            # step 4, the contact problem [GS05] eqs. (12), (17); in a function of its own it costs a fifth of the speed
-            iterations = int64(0)
-            residual = math.inf
-            if SOLVER == GAUSS_SEIDEL or SOLVER == AUTO:  # noqa: SIM109 (Numba prunes comparisons of constants)
-                limit = sweeps if SOLVER == GAUSS_SEIDEL else int64(AUTO_SWEEPS)
-                iterations = gauss_seidel(closed, directions, law, local, v, limit)
-                residual = step_residual(directions, law, local, v_free, v, change, worst_residual)
-            if SOLVER != GAUSS_SEIDEL and (SOLVER != AUTO or iterations < 0 or residual > tol):
+        if SCHEME == MIDPOINT:
+            for j in range(N_DOF):
+                q_C[j] = q[j] + 0.5 * dt * u[j]  # step 2
+            dynamics(q_C, u, t_M, p, M, h, g)  # step 3 (a), (b)
+        elif SCHEME == THETA:
+            for j in range(N_DOF):
+                q_C[j] = q[j] + 0.5 * dt * u[j]
+                v[j] = u[j]
+            gap(q_C, t_M, p, g)
+            force(q, u, t_A, p, h_A)
+            if not MASS_CONSTANT:
+                mass(q_C, t_M, p, inertia)
+        elif SCHEME == STEWART:
+            for j in range(N_DOF):
+                q_C[j] = q[j]
+                q_E[j] = q[j] + dt * u[j]
+                v[j] = u[j]
+            gap(q_E, t_E, p, g)
+            force(q, u, t_A, p, h_A)
+            if not MASS_CONSTANT:
+                mass(q_E, t_E, p, inertia)
+        else:
+            for j in range(N_DOF):
+                q_C[j] = q[j]
+                q_E[j] = q[j] - dt * u[j]
+            gap(q_E, t_A - dt, p, g_before)
+            force(q, u, t_A, p, h)
+            if not MASS_CONSTANT:
+                mass(q, t_A, p, M)
                 for j in range(N_DOF):
-                    v[j] = v_free[j]
-                iterations = by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v, Lambda, lcp, 1e-9)
+                    inertia[j, j] = M[j, j]
+                if not factor_mass(M):
+                    status = MASS_INDEFINITE
+                    break
+            free_velocity(u, dt, M, inverse, h, dv, v)
+            if not bounded(v):
+                status = BLOWN_UP
+                break
+        if IMPLICIT:
+            for j in range(N_DOF):
+                weight[j] = inertia[j, j]
+        closed = int64(0)
+        newcomers = False
+        correction = math.inf
+        iterations = int64(0)
+        for count in range(PASSES):
+            if IMPLICIT:
+                for j in range(N_DOF):
+                    v_last[j] = v[j]
+            if SCHEME == MIDPOINT:
+                if not MASS_CONSTANT and not factor_mass(M):
+                    status = MASS_INDEFINITE
+                    break
+                free_velocity(u, dt, M, inverse, h, dv, v)
+            elif SCHEME == THETA:
+                if not iteration_system(q, u, v, t_E, dt, p, inertia, h_A, M, h, K, C, work_h, q_E, dv):
+                    status = MATRIX_INDEFINITE
+                    break
+            elif SCHEME == STEWART:
+                for j in range(N_DOF):
+                    h[j] = h_A[j]
+                if not MASS_CONSTANT:
+                    if count == 0:
+                        for i in range(N_DOF):
+                            for j in range(N_DOF):
+                                M[i, j] = inertia[i, j]
+                    else:
+                        mass(q_E, t_E, p, M)  # the fixed-point iteration of [S00] 2.3
+                    if not factor_mass(M):
+                        status = MASS_INDEFINITE
+                        break
+                free_velocity(u, dt, M, inverse, h, dv, v)
+            else:
+                for j in range(N_DOF):
+                    q_E[j] = q[j] + dt * v_last[j]
+                    v[j] = u[j] + dv[j]
+                gap(q_E, t_E, p, g)
+            if SCHEME != PAOLI and not bounded(v):
+                status = BLOWN_UP
+                break
+            if SCHEME == PAOLI:
+                closed, newcomers = find_closing(count == 0, g, g_before, eps_N, kinds, active)
+            else:
+                closed = find_active(g, reach, kinds, active)
+            if closed < 0:
+                status = GAP_NOT_A_NUMBER
+                book[CULPRIT] = -1 - closed
+                break
+            if closed > 0:
+                if not DIRECTIONS_CONSTANT:
+                    geometry(q_C, t_M if CENTRED else t_A, p, W_N, W_T, w_hat)  # step 3 (c)
+                ahead = v_last if SCHEME == PAOLI else u
+                deepest = prepare_contacts(
+                    M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach
+                )
+                # step 4, the contact problem [GS05] eqs. (12), (17); in a function of its own it costs a fifth of the
+                # speed
                 residual = math.inf
-                if iterations >= 0:
-                    residual = step_residual(directions, law, local, v_free, v, change, worst_residual)
-                if SOLVER == AUTO:
-                    book[FALLBACKS] += 1.0
-            effort += abs(iterations)
-            if not residual <= tol:
+                if SOLVER == GAUSS_SEIDEL or SOLVER == AUTO:  # noqa: SIM109 (Numba prunes comparisons of constants)
+                    limit = sweeps if SOLVER == GAUSS_SEIDEL else int64(AUTO_SWEEPS)
+                    iterations = gauss_seidel(closed, directions, law, local, change, dv, v_free, v, limit)
+                    residual = step_residual(directions, law, local, change, dv, v, worst_residual)
+                if SOLVER != GAUSS_SEIDEL and (SOLVER != AUTO or iterations < 0 or residual > tol):
+                    for j in range(N_DOF):
+                        v[j] = v_free[j]
+                    iterations = by_lcp(
+                        active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v_free, v, Lambda, lcp, 1e-9
+                    )
+                    residual = math.inf
+                    if iterations >= 0:
+                        residual = step_residual(directions, law, local, change, dv, v, worst_residual)
+                    if SOLVER == AUTO:
+                        book[FALLBACKS] += 1.0
+                effort += abs(iterations)
+                if not residual <= tol:
+                    status = UNSOLVED
+                    break
+                worst_residual = residual
+            if IMPLICIT:
+                before = correction
+                correction = correction_of(v, v_last, u, dv, weight)
+                if settled(correction, before) and not newcomers:
+                    break
+                if SCHEME == STEWART:
+                    for j in range(N_DOF):
+                        q_E[j] = q[j] + dt * v[j]
+        if status != DONE:
+            break
+        if IMPLICIT:
+            if not correction <= tol:
                 status = UNSOLVED
                 break
-            worst_residual = residual
+            worst_residual = max(worst_residual, correction)
         for j in range(N_DOF):
-            q[j] = q_M[j] + 0.5 * dt * v[j]  # step 5
+            if SCHEME == MIDPOINT:
+                q[j] = q_C[j] + 0.5 * dt * v[j]  # step 5
+            elif SCHEME == THETA:
+                q[j] += dt * (THETA_VALUE * v[j] + (1.0 - THETA_VALUE) * u[j])
+            else:
+                q[j] += dt * v[j]
             u[j] = v[j]
         done += 1
 
+        if closed > 0:
+            in_contact = True
+            # states are kept with the records alone
+            if IMPACT_STEPS == 2 or countdown == 1 or step == last_step or may_strike(step, local, last_loaded):
+                n_events = label_contacts(
+                    step,
+                    t_E,
+                    directions,
+                    mu,
+                    a,
+                    local,
+                    change,
+                    dv,
+                    last_loaded,
+                    N_before,
+                    rec_state[records],
+                    events,
+                    n_events,
+                )
+            work, rows = close_step(step, dt, diagonal, local, memory)
+            contact_work += work
+            largest_lcp = max(largest_lcp, rows)
+            gain = work
+            if IMPACT_STEPS == 2:  # the first step of an impact takes what the second gives back
+                gain += min(0.0, work_before)
+                work_before = work
+            if gain > largest_gain:
+                largest_gain = gain
+                book[GAIN_STEP] = step + 1
+        elif in_contact:
+            in_contact = False
+            work_before = 0.0
+            for k in range(N_CONTACTS):
+                rec_state[records, k] = OPEN
+                N_before[k] = 0.0
+                reach[k] = 0.0
         if PROJECTION > 0.0:
             energy(q, u, t_E, p, E)
             before = E[0] + E[1]
@@ -731,32 +1146,15 @@ def march(
                 energy(q, u, t_E, p, E)
                 book[PROJECTION_ENERGY] += E[0] + E[1] - before
                 book[PROJECTIONS] += 1.0
-            for k in range(N_CONTACTS):
-                if kinds[k] == CONTACT and -g[k] > deepest:
-                    deepest = -g[k]
-        if closed > 0:
-            in_contact = True
-            n_events, work, rows = close_step(
-                step, t_E, directions, law, local, memory, rec_state[records], events, n_events
-            )
-            contact_work += work
-            largest_lcp = max(largest_lcp, rows)
-            if work > largest_gain:
-                largest_gain = work
-                book[GAIN_STEP] = step + 1
-        elif in_contact:
-            in_contact = False
-            for k in range(N_CONTACTS):
-                rec_state[records, k] = OPEN
-                N_before[k] = 0.0
+            deepest = penetration(g, kinds, deepest)
+        elif not CENTRED and closed > 0:
+            gap(q, t_E, p, g)
+            deepest = penetration(g, kinds, deepest)
         countdown -= 1
         if countdown == 0:
             countdown = every
-            if not record(q, u, total, rec_q, rec_u, rec_impulse, rec_state, records):
-                status = NOT_FINITE
+            record(q, u, total, rec_q, rec_u, rec_impulse, rec_state, records)
             records += 1
-            if status != DONE:
-                break
         if n_events > events.shape[0] - N_CONTACTS:
             status = EVENTS_FULL
             break
@@ -767,13 +1165,13 @@ def march(
     book[MAX_LCP_SIZE] = float64(largest_lcp)
     book[ITERATIONS] += effort
     book[CONTACT_WORK] += contact_work
+    book[WORK_BEFORE] = work_before
     for j in range(N_DOF):
         q_[j] = q[j]
         u_[j] = u[j]
-        if status == DONE and not abs(q[j]) + abs(u[j]) < math.inf:
-            status = NOT_FINITE
     for k in range(N_CONTACTS):
         last_loaded_[k] = last_loaded[k]
+        reach_[k] = reach[k]
         impulse_before[k] = N_before[k]
         impulse_sum[k, 0] = total[k, 0]
         impulse_sum[k, 1] = total[k, 1]

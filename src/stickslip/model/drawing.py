@@ -9,6 +9,7 @@ Everything turns into plain numbers with `to_dict`.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -74,7 +75,7 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Primitive:
+class Primitive(ABC):
     """Base of all shapes; a subclass sets `kind` and answers with its corner points."""
 
     kind: ClassVar[str] = ""
@@ -84,13 +85,13 @@ class Primitive:
         if style not in STYLES:
             raise ValueError(f"style must be one of {', '.join(STYLES)}, got {style!r}.")
 
+    @abstractmethod
     def corners(self) -> Sequence[Point]:
         """Points that a view must contain."""
-        raise NotImplementedError
 
+    @abstractmethod
     def placed(self, placement: Placement) -> Primitive:
         """The same shape, moved with a body."""
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

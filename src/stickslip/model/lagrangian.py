@@ -17,7 +17,9 @@ from stickslip.model.symbolic import (
     Equations,
     Expr,
     derivative,
+    drift_source,
     gradient,
+    jacobian_source,
     lagrange,
     model_source,
     shorten,
@@ -44,7 +46,8 @@ class LagrangianSystem(System):
     ----------
     mass : function (q, t, p) -> (f, f) array, or a constant (f, f) array
     force : function (q, u, t, p) -> (f,) array
-        h: gyroscopic terms and all classical forces.
+        h: gyroscopic terms and all classical forces.  Implicit steppers differentiate it by central differences (to
+        about 1e-10 of its size); that decides how often they iterate, not what they arrive at.
     contacts : sequence of Contact
         With `gap=` a function (q, t, p) -> float and `normal=`, `tangent=` functions (q, t, p) -> (f,) array
         or constant vectors; `normal_drift=`, `tangent_drift=` functions (q, t, p) -> float where gaps move
@@ -200,6 +203,16 @@ class LagrangianSystem(System):
         if self._equations is None:
             raise ValueError(f"system {self.name!r} was given as functions: it has no symbolic equations.")
         return self._equations
+
+    def jacobian_source(self) -> str:
+        """Exact derivatives of derived forces; differences where the forces were given as functions."""
+        if self._equations is None:
+            return super().jacobian_source()
+        return jacobian_source(self._equations)
+
+    def drift_source(self) -> str:
+        """Source of `drift`, see `System`: differentiated symbolically where the equations are known."""
+        return super().drift_source() if self._equations is None else drift_source(self._equations)
 
     def check(
         self, q0: ArrayLike, u0: ArrayLike, params: Mapping[Any, float] | None = None, t: float = 0.0

@@ -264,6 +264,35 @@ def model_source(equations: Equations) -> str:
     )
 
 
+def jacobian_source(equations: Equations) -> str:
+    """Return the source of `jacobian`, the exact derivatives of h, as `system.System` asks for it.
+
+    Where a force jumps (sign, Heaviside) its slope is that of its branches.
+    """
+    eq = equations.replaced(source_symbols(equations.q, equations.u, equations.t, equations.parameters))
+    entries = []
+    for name, variables in (("K", eq.q), ("C", eq.u)):
+        for i, force in enumerate(eq.h):
+            for j, x in enumerate(variables):
+                slope = derivative(force, x).replace(sp.DiracDelta, lambda *_: sp.S.Zero)
+                entries.append((f"{name}[{i}, {j}]", slope))
+    return function_source("jacobian", "q, u, t, p, K, C, work", entries)
+
+
+def drift_source(equations: Equations) -> str:
+    """Return the source of `drift`, as `system.System` asks for it: zeta = (dW/dt)^T u + d w_hat/dt, with u held."""
+    eq = equations.replaced(source_symbols(equations.q, equations.u, equations.t, equations.parameters))
+
+    def rate(row: sp.ImmutableMatrix, w_hat: Expr) -> Expr:
+        gamma = sum((w * v for w, v in zip(row, eq.u, strict=True)), w_hat)
+        return sum((derivative(gamma, x) * v for x, v in zip(eq.q, eq.u, strict=True)), derivative(gamma, eq.t))
+
+    contacts = range(len(eq.kind))
+    zeta = [(f"zeta[{k}, 0]", rate(eq.W_N[k, :], eq.w_hat_N[k])) for k in contacts]
+    zeta += [(f"zeta[{k}, 1]", rate(eq.W_T[k, :], eq.w_hat_T[k])) for k in contacts]
+    return function_source("drift", "q, u, t, p, zeta", zeta)
+
+
 def laws_source(mu: Sequence[Expr], eps_N: Sequence[Expr], eps_T: Sequence[Expr], threshold: Sequence[Expr]) -> str:
     """Return the source of `laws`, from expressions in the symbols of `source_symbols`."""
     columns = {"mu": mu, "eps_N": eps_N, "eps_T": eps_T, "threshold": threshold}

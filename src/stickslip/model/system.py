@@ -46,9 +46,21 @@ class System:
         laws(p, mu, eps_N, eps_T, threshold)    (n,) each
         energy(q, u, t, p, E)                   E = (kinetic, potential) [J]; potential is nan where unknown
 
+    and `jacobian_source` text that defines
+
+        jacobian(q, u, t, p, K, C, work)        K = dh/dq, C = dh/du (f, f); work (2, f) is room for forces
+
+    which implicit steppers put into their iteration matrix.  Here it takes central differences of `force`, good to
+    about 1e-10 of the forces; that is a matter of the number of iterations, never of the result.  It may change q and u
+    and puts them back.
+
     Each is decorated by `@dev`, writes every entry of its outputs, allocates nothing and uses only the names
-    `math`, `dev` and those in `inject`. Whoever executes the text supplies these names: the kernels as
-    compiled functions for CPU and GPU, this class as plain Python for the reference engine.
+    `math`, `dev` and those in `inject`. `drift_source()` adds one more, which integrators on acceleration level need:
+
+        drift(q, u, t, p, zeta)                 zeta (n, 2): d gamma/dt with u held, (dW/dt)^T u + d w_hat/dt
+
+    Whoever executes the text supplies these names: the kernels as compiled functions for CPU and GPU, this class as
+    plain Python for the reference engine.
 
     Attributes
     ----------
@@ -132,6 +144,14 @@ class System:
         """Text of the model functions; equal text means equal functions, injected ones included."""
         return self._source
 
+    def jacobian_source(self) -> str:
+        """Text of `jacobian`; made on request, since only implicit steppers need it."""
+        return _DIFFERENCES.replace("N_COORDINATES", str(self.n_dof))
+
+    def drift_source(self) -> str:
+        """Text of `drift`; here by differences along the motion, for systems whose directions are functions."""
+        return _DRIFT_BY_DIFFERENCES
+
     @property
     def fingerprint(self) -> str:
         """Content hash of the model functions, the injected ones included."""
@@ -142,6 +162,10 @@ class System:
     def parameter_vector(self, params: Mapping[Any, float] | None = None) -> Array:
         """Return the parameter vector p: the defaults with `params` (by name or symbol) put in, checked."""
         p = self.parameter_values.copy()
+        if params is not None and not isinstance(params, Mapping):
+            raise ValueError(
+                f"params must map parameter names to numbers, such as {{'friction': 0.3}}, got {params!r}."
+            )
         for key, value in (params or {}).items():
             name = str(key)
             if name not in self.parameter_names:
@@ -178,6 +202,14 @@ class System:
         self._evaluate("force", (q, u, t, self._parameters(p)), (h,))
         return h
 
+    def jacobian(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> tuple[Array, Array]:
+        """Derivatives of the forces, K = dh/dq and C = dh/du, shape (f, f) each."""
+        f = self.n_dof
+        K, C, work = np.empty((f, f)), np.empty((f, f)), np.empty((2, f))
+        point = np.array(q, dtype=float), np.array(u, dtype=float), t, self._parameters(p)
+        self._evaluate("jacobian", point, (K, C, work))
+        return K, C
+
     def gap(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
         """Gaps g_N(q, t), shape (n,); a prestressed spring's displacement stands in its place."""
         g = np.empty(self.n_contacts)
@@ -191,6 +223,12 @@ class System:
         w_hat = np.empty((self.n_contacts, 2))
         self._evaluate("geometry", (q, t, self._parameters(p)), (W_N, W_T, w_hat))
         return W_N, W_T, w_hat
+
+    def drift(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """d gamma/dt with u held, zeta = (dW/dt)^T u + d w_hat/dt, shape (n, 2): normal, tangential."""
+        zeta = np.zeros((self.n_contacts, 2))
+        self._evaluate("drift", (q, u, t, self._parameters(p)), (zeta,))
+        return zeta
 
     def laws(self, p: Array | None = None) -> tuple[Array, Array, Array, Array]:
         """Friction mu [-], restitutions eps_N, eps_T [-] and friction threshold [N], shape (n,) each."""
@@ -211,13 +249,21 @@ class System:
         arrays = [np.asarray(x, dtype=float) for x in inputs]
         if not self.inject:
             try:  # Python floats are much faster than NumPy scalars, but raise where compiled code gives nan
-                self._namespace(tolerant=False)[function](*[x.tolist() for x in arrays], *outputs)
+                self._function(function, tolerant=False)(*[x.tolist() for x in arrays], *outputs)
                 return
             except (ArithmeticError, ValueError):
                 pass
         with np.errstate(all="ignore"):
             numbers = [x if x.ndim else x[()] for x in arrays]
-            self._namespace(tolerant=not self.inject)[function](*numbers, *outputs)
+            self._function(function, tolerant=not self.inject)(*numbers, *outputs)
+
+    def _function(self, name: str, tolerant: bool) -> Callable[..., Any]:
+        namespace = self._namespace(tolerant)
+        if name not in namespace and name in ("jacobian", "drift"):  # made when first asked for: few runs need them
+            text = self.jacobian_source() if name == "jacobian" else self.drift_source()
+            exec(compile(text, f"<{name} of {self.name}>", "exec"), namespace)
+        function: Callable[..., Any] = namespace[name]
+        return function
 
     def _namespace(self, tolerant: bool) -> dict[str, Any]:
         if tolerant not in self._namespaces:
@@ -267,7 +313,12 @@ class System:
         return q, u, p
 
     def _state(self, values: ArrayLike, label: str, kind: str, names: tuple[str, ...]) -> Array:
-        state = np.array(values, dtype=float)
+        try:
+            state = np.array(values, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{label} must be {self.n_dof} numbers, one per {kind} ({', '.join(names)}), got {values!r}."
+            ) from None
         if state.shape != (self.n_dof,):
             raise ValueError(
                 f"{label} must have shape ({self.n_dof},), one per {kind} ({', '.join(names)}), got {state.shape}."
@@ -275,6 +326,51 @@ class System:
         _require_finite(state, [f"{label} of {name!r}" for name in names], "in the initial state")
         return state
 
+
+_DIFFERENCES = """@dev
+def jacobian(q, u, t, p, K, C, work):
+    for j in range(N_COORDINATES):
+        x = q[j]
+        step = 6e-6 * max(1.0, math.fabs(x))
+        q[j] = x + step
+        force(q, u, t, p, work[0])
+        q[j] = x - step
+        force(q, u, t, p, work[1])
+        q[j] = x
+        for i in range(N_COORDINATES):
+            K[i, j] = (work[0, i] - work[1, i]) / (2.0 * step)
+        x = u[j]
+        step = 6e-6 * max(1.0, math.fabs(x))
+        u[j] = x + step
+        force(q, u, t, p, work[0])
+        u[j] = x - step
+        force(q, u, t, p, work[1])
+        u[j] = x
+        for i in range(N_COORDINATES):
+            C[i, j] = (work[0, i] - work[1, i]) / (2.0 * step)
+"""
+
+# Central differences of eighth order; the first line is room of shapes (n, f) and (n, 2) without a call to allocate it.
+_DRIFT_BY_DIFFERENCES = """@dev
+def drift(q, u, t, p, zeta):
+    W_N, W_T, w_hat = zeta[:, :1] * u, zeta[:, :1] * u, zeta * 1.0
+    speed = 0.0
+    for i in range(u.shape[0]):
+        speed = max(speed, abs(u[i]))
+    step = 5e-4 / (1.0 + speed)  # truncation and round-off near 1e-12 for motions of a few hundred rad/s
+    zeta[:, :] = 0.0
+    for i, weight in ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0)):
+        for sign in (-1.0, 1.0):
+            tau = sign * i * step
+            geometry(q + tau * u, t + tau, p, W_N, W_T, w_hat)
+            for k in range(zeta.shape[0]):
+                gamma_N, gamma_T = w_hat[k, 0], w_hat[k, 1]
+                for j in range(u.shape[0]):
+                    gamma_N += W_N[k, j] * u[j]
+                    gamma_T += W_T[k, j] * u[j]
+                zeta[k, 0] += sign * weight * gamma_N / step
+                zeta[k, 1] += sign * weight * gamma_T / step
+"""
 
 # NumPy's functions return nan or inf outside their domain, as compiled code does; Python's math raises.
 _TOLERANT_MATH = types.SimpleNamespace(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarProblem
+from stickslip.kernels import midpoint as template
 from stickslip.model.system import CONTACT, SPRING, Array, System
 
 
@@ -14,6 +15,7 @@ from stickslip.model.system import CONTACT, SPRING, Array, System
 class StepProblem:
     """All that step 4 of [GS05] 5 needs: the velocities without contact impulses, the directions, and the local laws.
 
+    M is the matrix by which impulses change velocities: the mass matrix, or the iteration matrix of an implicit step.
     `index` lists the k active contacts among the system's n; rows of W_N, W_T and w_hat belong to them.
     """
 
@@ -38,20 +40,25 @@ class StepProblem:
         return self.W_N @ u + self.w_hat[:, 0], self.W_T @ u + self.w_hat[:, 1]
 
     def end_velocity(self, Lambda_N: Array, Lambda_T: Array) -> Array:
-        """u_E of [GS05] eq. (32)."""
-        return self.u_free + np.linalg.solve(self.M, self.W_N.T @ Lambda_N + self.W_T.T @ Lambda_T)
+        """u_E of [GS05] eq. (32); a sum of terms that cancel to their last digits is zero."""
+        if not len(self.index):
+            return self.u_free
+        u_E = self.u_free + np.linalg.solve(self.M, self.W_N.T @ Lambda_N + self.W_T.T @ Lambda_T)
+        terms = np.abs(self.u_free) + np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ np.abs(Lambda_T)
+        return np.where(np.abs(u_E) <= template.CANCELLED * terms, 0.0, u_E)
 
     def residual(self, u_E: Array, Lambda_N: Array, Lambda_T: Array) -> float:
         """Worst violation of the laws by u_E, relative to the velocities that make it up; as the kernels measure it.
 
-        The velocities that the impulses of single contacts make count, not their sum: on a block with two feet that
-        rests, frictions that cancel leave nothing but rounding errors, and these are no violation.
+        The velocities that the impulses of single contacts make count, not their sum, and frictions count with their
+        bounds: on a block with feet that rests, frictions that cancel or vanish leave nothing but rounding errors, and
+        these are no violation.
         """
         local = self.local
         bound = local.bound(Lambda_N)
         if not np.all(np.isfinite(u_E)) or np.any(Lambda_N < 0) or np.any(np.abs(Lambda_T) > bound * (1 + 1e-12)):
             return np.inf
-        change = np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ np.abs(Lambda_T)
+        change = np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ bound
         xi_N = local.c_N + self.W_N @ (u_E - self.u_free)
         xi_T = local.c_T + self.W_T @ (u_E - self.u_free)
         size_N = local.size_N + np.abs(self.W_N) @ change
@@ -63,47 +70,108 @@ class StepProblem:
         return float(max(np.max(defect_N[local.normal], initial=0.0), np.max(defect_T[local.tangential], initial=0.0)))
 
 
-def contact_problem(system: System, t: float, q: Array, u_A: Array, dt: float, p: Array) -> StepProblem:
-    """Build the problem at the midpoint (t, q) of a step of length dt that begins with velocity u_A.
-
-    dt = 0 gives the pure impact equations ([GS05] end of 6): no forces, no load-independent friction, no springs.
-    """
+def mass_matrix(system: System, q: Array, t: float, p: Array) -> Array:
+    """M(q, t), or LinAlgError where it is not positive definite."""
     M = system.mass(q, t, p)
-    np.linalg.cholesky(M)  # LinAlgError unless it is positive definite; solve() below would take any regular matrix
-    h = system.force(q, u_A, t, p)
+    np.linalg.cholesky(M)  # a solver of linear equations would take any regular matrix
+    return M
+
+
+def gaps(system: System, q: Array, t: float, p: Array) -> Array:
+    """g_N(q, t), or FloatingPointError with the name of a contact whose gap is no number."""
     g = system.gap(q, t, p)
     if np.any(np.isnan(g)):
         culprit = system.contact_names[int(np.flatnonzero(np.isnan(g))[0])]
         raise FloatingPointError(f"the gap of contact {culprit!r} is not a number at t = {t:.9g} s")
-    acceleration = np.linalg.solve(M, h)
-    u_free = u_A + dt * acceleration
+    return g
+
+
+def active_contacts(system: System, g: Array, dt: float, reach: Array | None) -> np.ndarray:
+    """Numbers of the contacts that take part in a step on velocity level, [GS05] 5, step 3 (b).
+
+    A contact that carried load in the step before stays within its reach, see `stepper.State`.
+    """
     kinds = np.array(system.contact_kinds, dtype=int)
-    active = (kinds != CONTACT) | (g <= 0.0)  # [GS05] 5, step 3 (b)
+    active = (kinds != CONTACT) | (g <= (0.0 if reach is None else reach))
     if dt == 0.0:
         active &= kinds != SPRING
-    index = np.flatnonzero(active)
-    W_N, W_T, w_hat = (rows[index] for rows in system.geometry(q, t, p))
-    mu, eps_N, eps_T, threshold = (law[index] for law in system.laws(p))
+    return np.flatnonzero(active)
 
-    scale = np.abs(u_A) + np.abs(dt * acceleration)
+
+def contact_problem(
+    system: System,
+    t: float,
+    q: Array,
+    u_A: Array,
+    dt: float,
+    p: Array,
+    reach: Array | None = None,
+    keep_lasting: bool = False,
+) -> StepProblem:
+    """Build the problem at the midpoint (t, q) of a step of length dt that begins with velocity u_A.
+
+    dt = 0 gives the pure impact equations ([GS05] end of 6): no forces, no load-independent friction, no springs.
+    """
+    M = mass_matrix(system, q, t, p)
+    g = gaps(system, q, t, p)
+    u_free = u_A + dt * np.linalg.solve(M, system.force(q, u_A, t, p))
+    index = active_contacts(system, g, dt, reach)
+    lasting = reach > 0.0 if keep_lasting and reach is not None else None
+    if lasting is not None:
+        index = np.union1d(index, np.flatnonzero(lasting))
+    return step_problem(system, index, g, M, u_A, u_free, system.geometry(q, t, p), dt, p, lasting=lasting)
+
+
+def step_problem(
+    system: System,
+    index: np.ndarray,
+    g: Array,
+    M: Array,
+    u_A: Array,
+    u_free: Array,
+    directions: tuple[Array, Array, Array],
+    dt: float,
+    p: Array,
+    u_ahead: Array | None = None,
+    g_before: Array | None = None,
+    lasting: np.ndarray | None = None,
+) -> StepProblem:
+    """The problem of the contacts in `index`, with u_E = u_free + M^-1 W Lambda.
+
+    On velocity level xi = gamma_E + eps gamma_A.  A prestressed spring is Sgn of its displacement: at the next
+    midpoint, g + dt gamma_E; or, where `g` holds the gaps at q_A + dt u_ahead and the end of the step, at that end:
+    g + dt w_T (u_E - u_ahead).  With `g_before`, the gaps one step before q_A, contacts are on position level:
+    dt xi_N = g + dt w_N (u_E - u_ahead) + eps_N g_before.  Contacts marked as `lasting` have no restitution.
+    """
+    W_N, W_T, w_hat = (rows[index] for rows in directions)
+    mu, eps_N, eps_T, threshold = (law[index] for law in system.laws(p))
+    if lasting is not None:
+        eps_N = np.where(lasting[index], 0.0, eps_N)
+    kinds, g_here = np.array(system.contact_kinds, dtype=int)[index], g[index]
+    scale = np.abs(u_A) + np.abs(u_free - u_A)
     size_N = np.abs(w_hat[:, 0]) + np.abs(W_N) @ scale
     size_T = np.abs(w_hat[:, 1]) + np.abs(W_T) @ scale
     gamma_N = W_N @ u_A + w_hat[:, 0]
     gamma_T = W_T @ u_A + w_hat[:, 1]
-    c_N = W_N @ u_free + w_hat[:, 0] + eps_N * gamma_N  # [GS05] eqs. (20), (21) with u_E = u_free
-    c_T = W_T @ u_free + w_hat[:, 1] + eps_T * gamma_T
-    spring = kinds[index] == SPRING
-    if spring.any():  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E
-        c_T[spring] = (W_T @ u_free + w_hat[:, 1])[spring] + g[index][spring] / dt
-        size_T[spring] += np.abs(g[index][spring] / dt)
+    offset_N = w_hat[:, 0] + eps_N * gamma_N  # [GS05] eqs. (20), (21)
+    offset_T = w_hat[:, 1] + eps_T * gamma_T
+    spring = kinds == SPRING
+    if spring.any():
+        moved = w_hat[:, 1] if u_ahead is None else -(W_T @ u_ahead)
+        offset_T = np.where(spring, moved + g_here / dt, offset_T)
+        size_T = np.where(spring, size_T + np.abs(offset_T - w_hat[:, 1]), size_T)
+    if g_before is not None and u_ahead is not None:
+        contact = kinds == CONTACT
+        offset_N = np.where(contact, (g_here + eps_N * g_before[index]) / dt - W_N @ u_ahead, offset_N)
+        size_N = np.where(contact, size_N + np.abs(offset_N), size_N)
     V_N, V_T = np.linalg.solve(M, W_N.T), np.linalg.solve(M, W_T.T)
     G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
     local = PlanarProblem(
         G_NN=G_NN,
         G_NT=G_NT,
         G_TT=G_TT,
-        c_N=c_N,
-        c_T=c_T,
+        c_N=W_N @ u_free + offset_N,
+        c_T=W_T @ u_free + offset_T,
         mu=mu,
         a=threshold * dt,
         normal=np.diag(G_NN) > 0.0,

@@ -6,6 +6,7 @@ over from the other at any step.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,12 @@ from stickslip.kernels import midpoint as template
 from stickslip.kernels.generate import SOLVER_CODES, compiled_module
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import CONTACT, SPRING, Array, System
-from stickslip.stepping.moreau_midpoint import MoreauMidpoint, State
+from stickslip.stepping.moreau_jean import IterationMatrixError
+from stickslip.stepping.stepper import State, Stepper, StepReport
 
 DONE, EVENTS_FULL, UNSOLVED = template.DONE, template.EVENTS_FULL, template.UNSOLVED
 EVENT_COLUMNS = 8
+TEMPLATE = "midpoint"
 
 
 @dataclass
@@ -34,6 +37,7 @@ class Memory:
     impulse_before: Array  # (n,) Lambda_N of the step before
     impulse_sum: Array  # (n, 2) impulses since the last record
     last_loaded: np.ndarray  # (n,) int64, number of the last step with a normal impulse
+    reach: Array  # (n,) [m], how far a contact that carried load in the step before may seem open
     book: Array
     problem_text: str = ""
 
@@ -48,8 +52,18 @@ class Memory:
             np.zeros(contacts),
             np.zeros((contacts, 2)),
             np.full(contacts, -10, np.int64),
+            np.zeros(contacts),
             np.zeros(template.BOOK_SIZE),
         )
+
+    def copy(self) -> Memory:
+        """A copy to come back to with `return_to`."""
+        return copy.deepcopy(self)
+
+    def return_to(self, earlier: Memory) -> None:
+        """Take over the state of an earlier copy, in the same arrays."""
+        for name in ("q", "u", "impulse_before", "impulse_sum", "last_loaded", "reach", "book"):
+            getattr(self, name)[:] = getattr(earlier, name)
 
 
 @dataclass
@@ -86,13 +100,13 @@ class Compiled:
     name = "compiled"
 
     @staticmethod
-    def available(stepper: Any, solver: PlanarSolver) -> bool:
-        return solver.name in SOLVER_CODES and hasattr(stepper, "template")
+    def available(stepper: Stepper, solver: PlanarSolver) -> bool:
+        return solver.name in SOLVER_CODES and stepper.scheme is not None
 
     @classmethod
-    def build(cls, system: System, stepper: Any, solver: PlanarSolver) -> Compiled:
+    def build(cls, system: System, stepper: Stepper, solver: PlanarSolver) -> Compiled:
         return cls(
-            compiled_module(system, stepper.template, solver.name, stepper.options),
+            compiled_module(system, TEMPLATE, solver.name, stepper.options),
             solver.max_iterations or 10_000,
             float(solver.tol),
         )
@@ -104,8 +118,20 @@ class Compiled:
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
         """Do up to n_steps steps, filling `block` from its beginning; return the status code.
 
-        A step that is not solved is left undone (UNSOLVED).
+        A step that is not solved is left undone (UNSOLVED).  The kernel labels the contacts at records and in the last
+        step alone: where it stops early, it does the steps before once more to label them at the stop.
         """
+        before = memory.copy()
+        status, done = self._call(memory, dt, n_steps, every, block)
+        if status not in (DONE, EVENTS_FULL) and 0 < done and every > 1:
+            culprit = memory.book[template.CULPRIT]
+            memory.return_to(before)
+            self._call(memory, dt, done, every, block)
+            memory.book[template.CULPRIT] = culprit
+        memory.step += done
+        return int(status)
+
+    def _call(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> tuple[int, int]:
         status, done, block.n_events, block.records = self.module.march(
             memory.q,
             memory.u,
@@ -124,12 +150,12 @@ class Compiled:
             memory.impulse_before,
             memory.impulse_sum,
             memory.last_loaded,
+            memory.reach,
             block.events,
             0,
             memory.book,
         )
-        memory.step += done
-        return int(status)
+        return status, done
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """Gaps (n, contacts) and energies (n, 2) of records."""
@@ -143,7 +169,7 @@ class Reference:
     """The same steps in plain NumPy, with any solver; slow and readable."""
 
     system: System
-    stepper: MoreauMidpoint
+    stepper: Stepper
     solver: PlanarSolver
     go_on: bool = False
     law: ImpactLaw | None = None
@@ -157,9 +183,12 @@ class Reference:
         """As `Compiled.march`; with `go_on` a step that is not solved is done all the same, and counted."""
         block.records = block.n_events = 0
         for _ in range(n_steps):
-            state = State(memory.t0 + memory.step * dt, memory.q, memory.u)
+            state = State(memory.t0 + memory.step * dt, memory.q, memory.u, memory.reach)
             try:
-                after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
+                with np.errstate(all="ignore"):  # what overflows is told below
+                    after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
+            except IterationMatrixError:
+                return template.MATRIX_INDEFINITE
             except np.linalg.LinAlgError:
                 return template.MASS_INDEFINITE
             except FloatingPointError as problem:
@@ -168,8 +197,8 @@ class Reference:
             except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
                 memory.problem_text = str(problem).rstrip(".")
                 return template.UNSOLVED
-            if not np.all(np.isfinite(after.q) & np.isfinite(after.u)):
-                return template.NOT_FINITE
+            if not (np.all(np.abs(after.u) < template.LARGEST) and np.all(np.isfinite(report.problem.u_free))):
+                return template.BLOWN_UP
             if not report.solved:
                 memory.problem_text = report.status
                 if not self.go_on:
@@ -180,6 +209,8 @@ class Reference:
             self._keep_books(memory, dt, report, block)
             if self.stepper.projection > 0.0:
                 self._project(memory, dt)
+            elif self.stepper.at_end and len(report.problem.index):
+                self._measure_penetration(memory, dt)
             if memory.step % every == 0:
                 i = block.records
                 block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
@@ -198,18 +229,27 @@ class Reference:
             memory.book[template.PROJECTION_ENERGY] += change
             memory.book[template.PROJECTIONS] += 1
             memory.q = q
+        self._measure_penetration(memory, dt)
+
+    def _measure_penetration(self, memory: Memory, dt: float) -> None:
         unilateral = np.array(self.system.contact_kinds, dtype=int) == CONTACT
-        deepest = float(np.max(-self.system.gap(q, t, p)[unilateral], initial=0.0))
+        gap = self.system.gap(memory.q, memory.t0 + memory.step * dt, memory.p)
+        deepest = float(np.max(-gap[unilateral], initial=0.0))
         memory.book[template.MAX_PENETRATION] = max(memory.book[template.MAX_PENETRATION], deepest)
 
-    def _keep_books(self, memory: Memory, dt: float, report: Any, block: Block) -> None:
+    def _keep_books(self, memory: Memory, dt: float, report: StepReport, block: Block) -> None:
         book, problem, local = memory.book, report.problem, report.problem.local
         state = block.state[block.records]
+        state_before = state.copy()
         state[:] = template.OPEN
         idle = np.ones(self.system.n_contacts, dtype=bool)
         idle[problem.index] = False
         memory.impulse_before[idle] = 0.0
+        reach_before = memory.reach.copy()
+        memory.reach[:] = 0.0
         if not len(problem.index):
+            book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
+            book[template.WORK_BEFORE] = 0.0
             return
         book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
         book[template.ITERATIONS] += report.iterations
@@ -243,9 +283,10 @@ class Reference:
             rows += int(local.normal[i]) + 2 * int(local.tangential[i])
             if kind != SPRING:
                 gain += 0.5 * N * sum(gamma_N) + 0.5 * T * sum(gamma_T)
-            if kind == CONTACT and self.stepper.projection == 0.0:
+            if kind == CONTACT and self.stepper.projection == 0.0 and not self.stepper.at_end:
                 book[template.MAX_PENETRATION] = max(book[template.MAX_PENETRATION], -problem.g[k])
-            if state[k] == template.IMPACT:
+            lasting = self.stepper.impact_steps == 2 and state_before[k] == template.IMPACT and N > 0.0
+            if state[k] == template.IMPACT or lasting:
                 time = memory.t0 + memory.step * dt
                 block.events[block.n_events] = (time, k, *gamma_N, N, T, *gamma_T)
                 block.n_events += 1
@@ -253,7 +294,10 @@ class Reference:
             memory.impulse_sum[k] += (N, T)
             if N > 0.0:
                 memory.last_loaded[k] = memory.step - 1
+                memory.reach[k] = max(reach_before[k], template.REACH * dt * local.G_NN[i, i] * N)
         book[template.CONTACT_WORK] += gain
+        if self.stepper.impact_steps == 2:  # the first step of an impact takes what the second gives back
+            book[template.WORK_BEFORE], gain = gain, gain + min(0.0, book[template.WORK_BEFORE])
         if gain > book[template.MAX_ENERGY_GAIN]:
             book[template.MAX_ENERGY_GAIN] = gain
             book[template.GAIN_STEP] = memory.step

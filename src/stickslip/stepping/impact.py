@@ -173,7 +173,14 @@ def impact(
 
         return stack_of_impacts(system, q, u, law, params, float(t), float(gap_tol), chosen)
     q, u, p = system.check(q, u, params, t)
-    return _Setting(system, law, q, u, p, float(t), float(gap_tol), chosen).impact()
+    return impact_at(system, law, q, u, p, float(t), float(gap_tol), chosen)
+
+
+def impact_at(
+    system: System, law: ImpactLaw, q: Array, u: Array, p: Array, t: float, gap_tol: float, solver: PlanarSolver
+) -> Impact:
+    """As `impact`, for a state and a parameter vector that were checked before."""
+    return _Setting(system, law, q, u, p, t, gap_tol, solver).impact()
 
 
 @dataclass(frozen=True)

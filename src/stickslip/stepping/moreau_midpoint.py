@@ -3,67 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolution, PlanarSolver
-from stickslip.complementarity.solve import solve_lcp
+from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw, LawSolution
-from stickslip.model.system import CONTACT, Array, System
-from stickslip.stepping.contact_problem import StepProblem, contact_problem
+from stickslip.model.system import Array, System
+from stickslip.stepping.contact_problem import contact_problem
 from stickslip.stepping.impact import solve_step
+from stickslip.stepping.stepper import State, Stepper, StepReport, check_projection, report
 
 
 @dataclass(frozen=True)
-class State:
-    """Time [s], coordinates and velocities at the end of a step."""
-
-    t: float
-    q: Array
-    u: Array
-
-
-@dataclass(frozen=True)
-class StepReport:
-    """What happened in a step: impulses of the active contacts, residual, and the solver's sentence."""
-
-    problem: StepProblem
-    Lambda_N: Array
-    Lambda_T: Array
-    residual: float
-    solved: bool
-    status: str
-    iterations: int
-
-
-@dataclass(frozen=True)
-class MoreauMidpoint:
+class MoreauMidpoint(Stepper):
     """Moreau's midpoint rule on velocity level.
 
-    Order: 2 in smooth motion where h does not depend on u (h is taken at u_A; otherwise 1), 1 across impacts and
-    stick-slip transitions.  Contacts are closed when the gap at the midpoint is not positive.  Restitution: Newton's
-    law in inequality form, normal and tangential [GS05] eqs. (11), (12).  Reference: Moreau 1988; [GS05] 5.
+    Order: 2 in smooth motion and across stick-slip transitions where h does not depend on u (h is taken at u_A) and the
+    directions of closed contacts are constant, otherwise 1; 1 across impacts.  Contacts are closed when the gap at the
+    midpoint is not positive.  Restitution: Newton's law in inequality form, normal and tangential [GS05] eqs. (11),
+    (12).  Reference: Moreau 1988; [GS05] 5.
 
     projection : depth [m] beyond which penetrations are removed at the end of a step by moving q along M^-1 w_N
         ([FLG10] 6.4); 0: none.  Velocities are left alone; the energy this adds or removes is booked in the
         certificate (`projection_energy`), and the penetration is then measured at the ends of the steps.
+    lasting : a contact that carried load in the step before takes part until it loses it, without restitution, whatever
+        its gap at the midpoint.  False is [GS05]: there a lasting contact whose directions turn hops in the size of a
+        step.
     """
 
     projection: float = 0.0
+    lasting: bool = False
 
     name = "moreau-midpoint"
-    template = "midpoint"
+    order_smooth = 2
+    order_stick = 2
+    scheme = template.MIDPOINT
+    takes_laws = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.projection, bool) or not (0.0 <= self.projection < np.inf):
-            raise ValueError(
-                f"projection must be a depth in metres, such as 5e-10, or 0 for none, got {self.projection!r}."
-            )
+        check_projection(self.projection)
+        if not isinstance(self.lasting, bool):
+            raise ValueError(f"lasting must be True or False, got {self.lasting!r}.")
 
     @property
-    def options(self) -> dict[str, float]:
+    def options(self) -> dict[str, Any]:
         """Compile-time constants of the kernel."""
-        return {"PROJECTION": float(self.projection)}
+        return {**super().options, "LASTING": self.lasting}
 
     def step(
         self,
@@ -76,7 +63,7 @@ class MoreauMidpoint:
     ) -> tuple[State, StepReport]:
         """One step in plain NumPy; the compiled kernel does the same.  `law` replaces Newton's impact law."""
         q_M = state.q + 0.5 * dt * state.u  # [GS05] 5, step 2
-        problem = contact_problem(system, state.t + 0.5 * dt, q_M, state.u, dt, p)
+        problem = contact_problem(system, state.t + 0.5 * dt, q_M, state.u, dt, p, state.reach, self.lasting)
         if not len(problem.index):
             law = None
         solution: PlanarSolution | LawSolution
@@ -89,35 +76,8 @@ class MoreauMidpoint:
             residual = problem.residual(u_E, solution.Lambda_N, solution.Lambda_T)
         else:  # the residual above is Newton's law's; another law has its own
             residual = solution.residual
-        solved = bool(residual <= solver.tol)
-        status = solution.status
-        if solution.solved and not solved:  # the impulses are right, but their velocities lost too many digits
-            status = f"residual {residual:.1e} of the end velocities exceeds {solver.tol:.1e}, {status}"
-        report = StepReport(
-            problem,
-            solution.Lambda_N,
-            solution.Lambda_T,
-            residual,
-            solved,
-            status,
-            solution.iterations,
-        )
         q_E = q_M + 0.5 * dt * u_E  # step 5
-        return State(state.t + dt, q_E, u_E), report
-
-    def project(self, system: System, t: float, q: Array, p: Array) -> Array:
-        """The coordinates without penetrations deeper than `projection`; q itself where there are none."""
-        unilateral = np.array(system.contact_kinds, dtype=int) == CONTACT
-        for _ in range(20):
-            g = system.gap(q, t, p)
-            if not unilateral.any() or np.max(-g[unilateral]) <= self.projection:
-                break
-            index = np.flatnonzero(unilateral & (g < 0.0))
-            W = system.geometry(q, t, p)[0][index]
-            V = np.linalg.solve(system.mass(q, t, p), W.T)
-            shift = solve_lcp(W @ V, g[index] + 0.5 * self.projection, "auto", tol=1e-9)
-            q = q + V @ shift.x
-        return q
+        return State(state.t + dt, q_E, u_E), report(problem, solution, residual, solver.tol)
 
 
 def consistent_velocities(system: System, t: float, q: Array, u: Array, solver: PlanarSolver, p: Array) -> Array:

@@ -37,6 +37,7 @@ class Store:
     seen: int = 0
     deepest: float = 0.0
     events_dropped: bool = False
+    unfinished: Array = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
     writer: Any = None
 
     def __post_init__(self) -> None:
@@ -83,15 +84,23 @@ class Store:
             self._append(
                 (memory.t0 + index * self.run.dt, block.q[:m], block.u[:m], block.impulse[:m], block.state[:m])
             )
-        if block.n_events:
-            events = block.events[: block.n_events].copy()
-            if self.writer is not None:
-                self.writer.append_impacts(_columns(events))
-            if self.writer is None or sum(map(len, self.events)) < _MAX_EVENTS_IN_MEMORY:
-                self.events.append(events)
-            else:
-                self.events_dropped = True
+        events = block.events[: block.n_events].copy()
+        if self.run.stepper.impact_steps == 2:
+            events, self.unfinished = join_impacts(
+                np.concatenate([self.unfinished, events]), memory.t0 + memory.step * self.run.dt, self.run.dt
+            )
+        self._take_impacts(events)
         self.last_state = block.state[m].copy()
+
+    def _take_impacts(self, events: Array) -> None:
+        if not len(events):
+            return
+        if self.writer is not None:
+            self.writer.append_impacts(_columns(events))
+        if self.writer is None or sum(map(len, self.events)) < _MAX_EVENTS_IN_MEMORY:
+            self.events.append(events)
+        else:
+            self.events_dropped = True
 
     def _append(self, part: tuple[np.ndarray, ...]) -> None:
         t, q, u, impulse, state = (np.ascontiguousarray(x) for x in part)
@@ -144,6 +153,7 @@ class Store:
     def finish(self, status: str, complete: bool, wall: float) -> Trajectory:
         """The trajectory; the last state is recorded even between two records."""
         run, memory = self.run, self.run.memory
+        self._take_impacts(self.unfinished)
         if memory.step % run.every:
             now = memory.t0 + memory.step * run.dt
             if now > self.last[0][-1]:
@@ -252,6 +262,31 @@ class Store:
             wall_s=wall,
             version=__version__,
         )
+
+
+def join_impacts(rows: Array, now: float, dt: float) -> tuple[Array, Array]:
+    """Make one row of the two that an impact leaves which takes two steps; (finished rows, those that may go on).
+
+    Velocities before are those of the first row, velocities after those of the second, impulses are summed.
+    """
+    time, contact = IMPACT_COLUMNS.index("time"), IMPACT_COLUMNS.index("contact")
+    after = [IMPACT_COLUMNS.index(name) for name in ("normal_velocity_after", "tangential_velocity_after")]
+    impulse = [IMPACT_COLUMNS.index(name) for name in ("normal_impulse", "tangential_impulse")]
+    joined: list[Array] = []
+    first_half: dict[int, Array] = {}  # contact -> its row that may still find its second half
+    for row in rows:
+        first = first_half.pop(int(row[contact]), None)
+        if first is not None and row[time] - first[time] < 1.5 * dt:
+            first[after] = row[after]
+            first[impulse] += row[impulse]
+        else:
+            joined.append(row.copy())
+            first_half[int(row[contact])] = joined[-1]
+    waiting = {id(row) for row in first_half.values() if row[time] > now - 0.5 * dt}
+    none = np.zeros((0, len(IMPACT_COLUMNS)))
+    finished = [row for row in joined if id(row) not in waiting]
+    unfinished = [row for row in joined if id(row) in waiting]
+    return np.array(finished) if finished else none, np.array(unfinished) if unfinished else none
 
 
 def _columns(events: Array) -> dict[str, Array]:

@@ -18,12 +18,24 @@ from stickslip.complementarity.planar import PlanarSolver, solver_from
 from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw, Newton
 from stickslip.model.system import CONTACT, Array, System
+from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
+from stickslip.stepping.event_driven import EventDriven, EventEngine
+from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint, consistent_velocities
+from stickslip.stepping.paoli_schatzman import PaoliSchatzman
 from stickslip.stepping.records import Store
+from stickslip.stepping.stepper import Stepper
+from stickslip.stepping.stewart_trinkle import StewartTrinkle
 from stickslip.trajectory import Trajectory
 
-STEPPERS = {MoreauMidpoint.name: MoreauMidpoint}
+Integrator = Stepper | EventDriven | Adaptive
+Engine = Compiled | Reference | EventEngine | AdaptiveEngine
+STEPPERS: dict[str, type[Integrator]] = {
+    stepper.name: stepper
+    for stepper in (MoreauMidpoint, MoreauJean, PaoliSchatzman, StewartTrinkle, Adaptive, EventDriven)
+}
+"""Every stepper under the name that `stepper=` and `--stepper` take."""
 ENGINES = ("auto", "compiled", "reference")
 ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
@@ -39,7 +51,7 @@ def simulate(
     *,
     dt: float,
     t_end: float,
-    stepper: str | MoreauMidpoint = "moreau-midpoint",
+    stepper: str | Integrator = "moreau-midpoint",
     solver: str | PlanarSolver = "auto",
     law: ImpactLaw | None = None,
     params: Mapping[Any, float] | None = None,
@@ -60,8 +72,10 @@ def simulate(
     ----------
     system : what moves; see `LagrangianSystem`.
     q0, u0 : initial coordinates and velocities, shape (f,).
-    dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.
-    stepper : "moreau-midpoint" or a stepper object.
+    dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.  For "event-driven" and
+        "adaptive", which choose their steps, dt is the spacing of the records.
+    stepper : "moreau-midpoint", "moreau-jean", "paoli-schatzman", "stewart-trinkle", "adaptive", "event-driven" or a
+        stepper object such as `MoreauJean(theta=1)`.
     solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian" or a solver object.
     law : impact law; None is Newton's with the contacts' own coefficients, as compiled.  Others run on
         the reference engine; `Stronge` and `Walton` know one contact and stop where two are closed at once.
@@ -108,6 +122,8 @@ def simulate(
         with _progress_bar(progress, run) as advance:
             status, complete = _march(run, store, advance)
         trajectory = store.finish(status, complete, time.perf_counter() - begin)
+        if isinstance(run.engine, (EventEngine, AdaptiveEngine)):
+            trajectory = trajectory.with_attributes(**run.engine.notes())
     except BaseException:
         store.rescue(time.perf_counter() - begin)
         raise
@@ -125,14 +141,21 @@ class EnergyGain(ArithmeticError):
 
 
 def _report_gain(run: Run, trajectory: Trajectory, what: str) -> None:
-    """Warn or raise where a contact gained more energy than the scheme's own resolution, dt h . M^-1 h dt."""
+    """Warn or raise where a contact gained more energy than the scheme's own resolution, dt h . M^-1 h dt.
+
+    On position level it is what the forces do in a step at the largest speed: an impact ends within its two steps.
+    """
     gain = trajectory.certificate.max_energy_gain
-    resolution = 0.0
+    resolution, dt = 0.0, run.dt
+    if isinstance(run.engine, (EventEngine, AdaptiveEngine)):
+        dt = run.engine.longest_step
     for i in (0, -1):
         t, q, u = float(trajectory.t[i]), trajectory.q[i], trajectory.u[i]
         h = run.system.force(q, u, t, run.memory.p)
-        resolution = max(resolution, float(h @ np.linalg.solve(run.system.mass(q, t, run.memory.p), h)) * run.dt**2)
+        resolution = max(resolution, float(h @ np.linalg.solve(run.system.mass(q, t, run.memory.p), h)) * dt**2)
     kinetic = float(np.max(trajectory.energy.kinetic, initial=0.0))
+    if isinstance(run.stepper, Stepper) and run.stepper.level == "position":
+        resolution += math.sqrt(resolution * 2.0 * kinetic)
     if not gain > 2.0 * resolution + 1e-12 * kinetic:
         return
     time_of_gain = run.memory.t0 + run.memory.book[template.GAIN_STEP] * run.dt
@@ -150,9 +173,9 @@ class Run:
     """A checked request and the state of its execution."""
 
     system: System
-    stepper: MoreauMidpoint
+    stepper: Integrator
     solver: PlanarSolver
-    engine: Compiled | Reference
+    engine: Engine
     memory: Memory
     dt: float
     steps: int
@@ -196,17 +219,34 @@ class Run:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}.")
         chosen_solver, chosen_stepper = solver_from(solver), _stepper(stepper)
         q, u, p = system.check(q0, u0, params, start)
+        if isinstance(chosen_stepper, Stepper):
+            chosen_stepper.check(system, p)
+            if chosen_stepper.warning:
+                warnings.warn(
+                    f"stepper {chosen_stepper.name!r}: {chosen_stepper.warning}", RuntimeWarning, stacklevel=3
+                )
         tolerance = _number(penetration_tol, "penetration_tol")
         if tolerance < 0.0:
             raise ValueError(f"penetration_tol must not be negative [m], got {tolerance:g}.")
         _check_penetration(system, q, start, p, tolerance)
+        if isinstance(chosen_stepper, EventDriven):
+            q = chosen_stepper.onto_contacts(system, q, start, p)
         if initialise:
             u = consistent_velocities(system, start, q, u, chosen_solver, p)
         return cls(
             system,
             chosen_stepper,
             chosen_solver,
-            _engine(system, chosen_stepper, chosen_solver, engine, on_failure == "continue", _law(law, system, p)),
+            _engine(
+                system,
+                chosen_stepper,
+                chosen_solver,
+                engine,
+                on_failure == "continue",
+                _law(law, system, p),
+                start + steps * float(dt),
+                steps,
+            ),
             Memory.start(q, u, p, start, system.n_contacts),
             float(dt),
             steps,
@@ -240,8 +280,8 @@ def _steps(dt: float, t_end: float, t0: float) -> int:
     return max(1, round(steps))
 
 
-def _stepper(value: Any) -> MoreauMidpoint:
-    if isinstance(value, MoreauMidpoint):
+def _stepper(value: Any) -> Integrator:
+    if isinstance(value, (Stepper, EventDriven, Adaptive)):
         return value
     if isinstance(value, str) and value in STEPPERS:
         return STEPPERS[value]()
@@ -270,21 +310,41 @@ def _law(law: Any, system: System, p: Array) -> ImpactLaw | None:
 
 
 def _engine(
-    system: System, stepper: MoreauMidpoint, solver: PlanarSolver, wanted: str, go_on: bool, law: ImpactLaw | None
-) -> Compiled | Reference:
+    system: System,
+    stepper: Integrator,
+    solver: PlanarSolver,
+    wanted: str,
+    go_on: bool,
+    law: ImpactLaw | None,
+    t_end: float,
+    steps: int,
+) -> Engine:
+    if isinstance(stepper, EventDriven):
+        if wanted == "reference":
+            raise ValueError("the event-driven integrator has no reference engine; use engine='auto' or 'compiled'.")
+        return EventEngine(system, stepper, solver, law or Newton(), t_end)
+    if isinstance(stepper, Adaptive):
+        inner = _engine(system, stepper.stepper, solver, wanted, go_on, law, t_end, steps)
+        assert isinstance(inner, (Compiled, Reference))
+        return AdaptiveEngine(
+            system, stepper, inner, Reference(system, stepper.stepper, solver, go_on, law), t_end, steps
+        )
+    if law is not None and not stepper.takes_laws:
+        raise ValueError(f"law {law.name!r} runs with stepper 'moreau-midpoint' only, got {stepper.name!r}.")
     if law is not None and wanted == "compiled":
         raise ValueError(f"law {law.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
     if wanted == "reference" or law is not None or (wanted == "auto" and not Compiled.available(stepper, solver)):
         return Reference(system, stepper, solver, go_on, law)
     if not Compiled.available(stepper, solver):
-        raise ValueError(f"solver {solver.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
+        what = f"solver {solver.name!r}" if stepper.scheme is not None else f"stepper {stepper.name!r}"
+        raise ValueError(f"{what} has no compiled kernel; use engine='reference' or 'auto'.")
     return Compiled.build(system, stepper, solver)
 
 
 def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
     """March to the end in pieces of about a tenth of a second; return (status, complete)."""
     memory, total = run.memory, run.steps
-    piece = 200 if isinstance(run.engine, Reference) else 5_000
+    piece = 5_000 if isinstance(run.engine, Compiled) else 200
     try:
         while memory.step < total:
             n = min(total - memory.step, piece, _MAX_RECORDS_PER_PIECE * run.every)
@@ -309,6 +369,7 @@ def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
 
 def _rescue(run: Run, store: Store) -> int:
     """One step by the reference engine: its solvers polish what the kernel's lean versions leave inaccurate."""
+    assert isinstance(run.stepper, Stepper)
     helper = Reference(run.system, run.stepper, run.solver, run.go_on)
     block = store.block(1)
     code = helper.march(run.memory, run.dt, 1, run.every, block)
@@ -321,8 +382,10 @@ def _rescue(run: Run, store: Store) -> int:
 def _reason(run: Run, code: int) -> str:
     memory, system = run.memory, run.system
     t = memory.t0 + memory.step * run.dt
-    if not np.all(np.isfinite(memory.q) & np.isfinite(memory.u)):
-        code = template.NOT_FINITE  # whatever stumbled over it first
+    if isinstance(run.engine, EventEngine):
+        return memory.problem_text
+    if np.abs(memory.u).max() > math.sqrt(template.LARGEST):
+        code = template.BLOWN_UP  # whatever stumbled over it first
     if code == template.UNSOLVED:
         closed = int(np.sum(system.gap(memory.q + 0.5 * run.dt * memory.u, t + 0.5 * run.dt, memory.p) <= 0.0))
         detail = memory.problem_text or f"{run.solver.name} found no solution within {run.solver.tol:g}"
@@ -335,12 +398,20 @@ def _reason(run: Run, code: int) -> str:
     if code == template.GAP_NOT_A_NUMBER:
         name = system.contact_names[int(memory.book[template.CULPRIT])]
         return f"failed at t = {t:.9g} s: {memory.problem_text or f'the gap of contact {name!r} is not a number'}"
-    return f"failed at t = {t:.9g} s: the state is no longer finite; try a smaller dt"
+    if code == template.MATRIX_INDEFINITE:
+        return (
+            f"failed at t = {t:.9g} s: the iteration matrix M - theta dt dh/du - (theta dt)^2 dh/dq is not positive "
+            "definite, forces grow faster than this step can follow; try a smaller dt"
+        )
+    hint = "try a smaller dt"
+    if run.stepper.name != MoreauJean.name:
+        hint += " or, for stiff forces, the implicit stepper MoreauJean(theta=1)"
+    return f"failed at t = {t:.9g} s: the motion grows beyond all bounds in the next step; {hint}"
 
 
 def _warm_up(run: Run, store: Store, show: bool) -> None:
     """Compile the kernel, which takes seconds the first time, and say so."""
-    if not show or not isinstance(run.engine, Compiled):
+    if not show or isinstance(run.engine, Reference):
         run.engine.warm_up(run.memory, run.dt, store.block(0))
         return
     from rich.console import Console

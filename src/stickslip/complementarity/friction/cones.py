@@ -27,9 +27,7 @@ def natural_map_square(u: np.ndarray, r: np.ndarray, mu: np.ndarray, dim: int, f
         k = dim * i
         if dim == 3:
             slip = norm_2d(u[k + 1], u[k + 2])
-            p0, p1, p2 = project_cone_3d(
-                r[k] - u[k] - mu[i] * slip, r[k + 1] - u[k + 1], r[k + 2] - u[k + 2], mu[i]
-            )
+            p0, p1, p2 = project_cone_3d(r[k] - u[k] - mu[i] * slip, r[k + 1] - u[k + 1], r[k + 2] - u[k + 2], mu[i])
             total += (r[k] - p0) ** 2 + (r[k + 1] - p1) ** 2 + (r[k + 2] - p2) ** 2
         else:
             p0, p1 = project_cone_2d(r[k] - u[k] - mu[i] * abs(u[k + 1]), r[k + 1] - u[k + 1], mu[i])
@@ -60,9 +58,7 @@ def relative_error(
 
 
 @compiled
-def project_elliptic_cone(
-    x_N: float, x_1: float, x_2: float, mu_1: float, mu_2: float
-) -> tuple[float, float, float]:
+def project_elliptic_cone(x_N: float, x_1: float, x_2: float, mu_1: float, mu_2: float) -> tuple[float, float, float]:
     """prox of the cone { r_N >= |(r_1 / mu_1, r_2 / mu_2)| }, mu_1, mu_2 > 0, in the Euclidean metric.
 
     Outside the cone and its polar the foot point satisfies x - P = t (-P_N, P_1 / mu_1^2, P_2 / mu_2^2), so
@@ -95,7 +91,7 @@ def project_elliptic_cone(
         trial = p + step
         if not (low < trial < high):
             trial = 0.5 * (low + high)
-        if abs(trial - p) <= 1e-16 * p or trial == low or trial == high:
+        if abs(trial - p) <= 1e-16 * p or trial in (low, high):
             p = trial
             break
         p = trial

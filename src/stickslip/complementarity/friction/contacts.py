@@ -95,7 +95,8 @@ class Contacts:
     def permuted(self, order: np.ndarray) -> Contacts:
         """The same contacts, number order[k] in place k."""
         q = self.q.reshape(-1, self.dim)[order].ravel()
-        return Contacts(*permute(self.data, self.indptr, self.indices, order), q, self.mu[order])
+        data, indptr, indices = permute(self.data, self.indptr, self.indices, order)
+        return Contacts(data, indptr, indices, q, self.mu[order])
 
     def shifted(self, shift: float, center: np.ndarray) -> Contacts:
         """The proximal problem around `center`: W + shift I, q - shift center."""
@@ -109,4 +110,5 @@ class Contacts:
 
 def contacts_from(W: object, q: np.ndarray, mu: np.ndarray, dim: int) -> Contacts:
     """`Contacts` of a dense or sparse matrix."""
-    return Contacts(*block_arrays(W, dim), np.ascontiguousarray(q), np.ascontiguousarray(mu))
+    data, indptr, indices = block_arrays(W, dim)
+    return Contacts(data, indptr, indices, np.ascontiguousarray(q), np.ascontiguousarray(mu))

@@ -83,6 +83,11 @@ class Delassus:
         except RuntimeError as problem:
             raise ValueError("M must be regular, got a singular matrix.") from problem
 
+    def expected_blocks(self, dim: int) -> float:
+        """Blocks of W, roughly and from above: pairs of contacts that share a body."""
+        contacts_per_row = np.diff(self.H.tocsr().indptr) / dim
+        return float(np.sum(contacts_per_row**2) / (3.0 if dim == 2 else 6.0) * dim)
+
     def product(self, x: np.ndarray) -> np.ndarray:
         """H^T M^-1 H x."""
         return self.H.T @ self.solve_mass(self.H @ x)

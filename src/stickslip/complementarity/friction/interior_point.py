@@ -1,12 +1,13 @@
-"""Interior point for the friction problem itself, which is not the optimality condition of anything (non-associated law).
+"""Interior point for the friction problem itself, which minimises nothing (a non-associated law).
 
 Scaled r' = (mu r_N, r_T), y' = (y_N / mu, y_T) both lie in the cone of Lorentz L, and the problem reads
 
     W' r' + q' = phi(y'),   phi(y) = y - |y_T| e_0,   r' in L,  y' in L,  r' o y' = 0.
 
-Newton on r' o y' = sigma nu e with the scaling of Nesterov and Todd, y' = H r': (W' + Phi H + delta I) dr = ..., Phi the
-Jacobian of phi, delta = 1e-2 min(1, nu).  Contacts without friction have no such scaling: their tangential rows are
-replaced by r_T = y_T, whose only solution in L with r o y = 0 is zero, and the normal pair is then the LCP's.
+Newton on r' o y' = sigma nu e with the scaling of Nesterov and Todd, y' = H r': (W' + Phi H + delta I) dr = ..., Phi
+the Jacobian of phi, delta = `regularisation` min(1, nu).  Contacts without friction have no such scaling: their
+tangential rows are replaced by r_T = y_T, whose only solution in L with r o y = 0 is zero, and the normal pair is then
+the LCP's.
 """
 
 from __future__ import annotations
@@ -22,11 +23,9 @@ import scipy.sparse as sp
 from stickslip.compiled import compiled
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
-from stickslip.complementarity.friction.newton import factorise, newton_iterations
+from stickslip.complementarity.friction.newton import better_dense, factorise, newton_iterations
 
-DENSE_LIMIT = 100
 TINY = 1e-300
-REGULARISATION = 1e-2
 LEAST_CENTRING = 0.3
 CROSSOVER = (1e-3, 1e-5, 1e-7)  # errors below which Newton is tried from the iterate
 
@@ -116,7 +115,7 @@ class _Scaled:
         numbers = np.arange(1.0, data.size + 1.0).reshape(data.shape)
         pattern = sp.bsr_matrix((numbers, contacts.indices, contacts.indptr), shape=self.shape).tocsc()
         self.place, self.rows, self.columns = pattern.data.astype(np.int64) - 1, pattern.indices, pattern.indptr
-        self.dense = n * d <= DENSE_LIMIT
+        self.dense = better_dense(n * d, data.size)
 
     def impulses(self, r: np.ndarray) -> np.ndarray:
         return (self.keep * r / self.D * (self.q_unit * self.r_unit)).ravel()
@@ -144,15 +143,21 @@ def _direction(
 class InteriorPoint(FrictionMethod):
     """Interior point; takes no start: it begins in the middle of the cones.
 
-    Attributes: crossover, whether a few Newton steps are tried whenever the error has fallen by another two digits.
+    Attributes: crossover, whether a few Newton steps are tried whenever the error has fallen by another two digits;
+    regularisation, relative to the mean diagonal of W: 1e-2 suits most problems, 1e-4 tall stacks.
     """
 
     crossover: bool = False
+    regularisation: float = 1e-2
 
     name = "interior-point"
     default_iterations = 100
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
+        with np.errstate(all="ignore"):  # an iterate that runs away is noticed below
+            return self._run(contacts, r, tol, progress)
+
+    def _run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         n, d = len(contacts), contacts.dim
         scaled = _Scaled(contacts)
         x = np.zeros((n, d))
@@ -178,7 +183,7 @@ class InteriorPoint(FrictionMethod):
                     return Outcome(best.r, best.error, k + landed.iterations)
             H, Phi = nesterov_todd(x, y), _slope_of_phi(y)
             try:
-                solve = scaled.factorise(Phi @ H + REGULARISATION * min(1.0, nu) * np.eye(d))
+                solve = scaled.factorise(Phi @ H + self.regularisation * min(1.0, nu) * np.eye(d))
             except (RuntimeError, linalg.LinAlgError):
                 return Outcome(best.r, best.error, k, "singular system")
             inverse = x * np.where(np.arange(d) == 0, 1.0, -1.0) / _determinant(x)[:, None]

@@ -9,8 +9,14 @@ from numba import int64
 
 from stickslip.compiled import compiled
 from stickslip.complementarity.friction.blocks import components, diagonal_blocks, permute
-from stickslip.complementarity.friction.cones import squares
-from stickslip.complementarity.friction.gauss_seidel import CHECK_EVERY, accelerated_sweeps, error_of, sweep
+from stickslip.complementarity.friction.cones import relative_error, squares
+from stickslip.complementarity.friction.gauss_seidel import (
+    CHECK_EVERY,
+    accelerated_sweeps,
+    anderson_state,
+    error_of,
+    sweep,
+)
 
 LOOSEST = 1e-3
 
@@ -63,8 +69,8 @@ def sweep_islands(
 ) -> tuple:
     """Sweep over one island after the other until each has reached its tolerance.
 
-    Returns the impulses, the sweeps of all islands together and the most of one, the worst error of an island, and how
-    many islands missed their tolerance.
+    Returns the impulses, the sweeps of all islands together and the most of one, the worst error of an island, how many
+    islands missed their tolerance, and the error of the whole.
     """
     n = mu.shape[0]
     dim = data.shape[1]
@@ -82,6 +88,7 @@ def sweep_islands(
         largest = max(largest, offsets[k + 1] - offsets[k])
     work = np.empty((2 * memory + 4, dim * largest))
     no_history = np.empty(0)
+    anderson = anderson_state(memory)
     q_square = squares(q, 0, dim * n)
     total, most, missed, worst = 0, 0, 0, 0.0
     for k in range(count):
@@ -94,10 +101,11 @@ def sweep_islands(
         if not error <= tolerance:
             sweeps, error, _ = accelerated_sweeps(
                 data, indptr, indices, diagonal, inverse, q, mu, x, u,
-                a, b, max_sweeps, tolerance, memory, 1.0, CHECK_EVERY, no_history, work,
+                a, b, max_sweeps, tolerance, memory, 1.0, CHECK_EVERY, no_history, work, anderson,
             )  # fmt: skip
         total += sweeps
         most = max(most, sweeps)
         worst = max(worst, error)
         missed += not error <= tolerance
-    return (rows_back(x, order, dim) if count > 1 else x), total, most, worst, missed
+    error = relative_error(u, q, x, mu, dim, 0, n)  # every island has left its velocities in u
+    return (rows_back(x, order, dim) if count > 1 else x), total, most, worst, missed, error

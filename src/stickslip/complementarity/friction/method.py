@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -47,6 +48,19 @@ class Progress:
     def expired(self) -> bool:
         return self.seconds > self.time_limit
 
+    def part(self, seconds: float) -> Progress:
+        """The same clock and log with an earlier end: `seconds` from now."""
+        limit = min(self.time_limit, self.seconds + seconds)
+        return Progress(limit, self.record, self.begin, self.stages, self.history)
+
+    def leave_out(self, seconds: float) -> None:
+        """Do not count time that machine code took to compile or load: it is spent once."""
+        self.begin += seconds
+
+    def silent(self) -> Progress:
+        """The same clock and stages; errors of part of a problem are not noted."""
+        return Progress(self.time_limit, False, self.begin, self.stages)
+
     def note(self, error: float) -> None:
         if self.record:
             self.history.append((self.seconds, float(error)))
@@ -64,6 +78,7 @@ class FrictionMethod(ABC):
 
     name: ClassVar[str] = ""
     default_iterations: ClassVar[int] = 100
+    matrix_free: ClassVar[bool] = False  # whether `run` also takes `MatrixFreeContacts`
 
     def __post_init__(self) -> None:
         checked_count(self.max_iterations, f"max_iterations of {type(self).__name__}", self.default_iterations)
@@ -75,6 +90,35 @@ class FrictionMethod(ABC):
     @abstractmethod
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         """Improve the impulses r, shape (n d,), until their error is at most `tol`."""
+
+
+class Evaluated(Protocol):
+    """Contacts of any kind that tell the error of impulses."""
+
+    def error(self, r: np.ndarray) -> float: ...
+
+
+def sweep_until(
+    sweep: Callable[[np.ndarray, int], None],
+    contacts: Evaluated,
+    r: np.ndarray,
+    tol: float,
+    limit: int,
+    progress: Progress,
+) -> Outcome:
+    """Sweep in place, sweep(r, count), until the error is at most `tol`; checks become rarer as the sweeps go on."""
+    done, error = 0, contacts.error(r)
+    best = Best(r.copy(), error)
+    while done < limit and not error <= tol and not progress.expired:
+        count = 1 if progress.record else min(max(1, done // 10), 50, limit - done)
+        sweep(r, count)
+        done += count
+        error = contacts.error(r)
+        best.offer(r, error)
+        progress.note(error)
+        if not error < np.inf:
+            break
+    return Outcome(best.r, best.error, done)
 
 
 class Best:

@@ -7,13 +7,15 @@ Alart-Curnier: with t_N = r_N - rho_N u_N and y = r_T - rho_T u_T
 Fischer-Burmeister: x = (mu r_N, r_T) and y = (u_N / mu + |u_T|, u_T) lie in the cone of Lorentz and are orthogonal when
 x + y - (x^2 + y^2)^(1/2) = 0, squares and root in its Jordan algebra; smoothed by 2 eps^2 e under the root.
 
-Either way dF = C du + E dr with one d x d block C and E per contact, so the Newton matrix is C (W + alpha I) + E: `alpha`
-regularises the rank deficient W of a hyperstatic problem.  Contacts with C = 0 (open) drop out.  LU, never Cholesky: W
-from other programs is not symmetric.  The line search accepts what is better than the worst of the last few steps.
+Either way dF = C du + E dr with one d x d block C and E per contact, so the Newton matrix is C (W + alpha I) + E:
+`alpha` regularises the rank deficient W of a hyperstatic problem.  Contacts with C = 0 (open) drop out.  LU, never
+Cholesky: W from other programs is not symmetric.  The line search accepts what is better than the worst of the last few
+steps.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,11 +27,12 @@ import scipy.sparse.linalg as sparse_linalg
 
 from stickslip.compiled import compiled
 from stickslip.complementarity.friction.cones import relative_error
-from stickslip.complementarity.friction.contacts import Contacts
-from stickslip.complementarity.friction.gauss_seidel import plain_sweeps
+from stickslip.complementarity.friction.contacts import Contacts, contacts_from
+from stickslip.complementarity.friction.gauss_seidel import sweep
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
 
 DENSE_LIMIT = 150  # unknowns up to which a dense factorisation is faster
+LARGEST_DENSE, DENSE_SHARE = 6_000, 0.2  # and where it is, because a fifth of the entries are there
 WINDOW = 8
 HALVINGS = 12
 FORMULATIONS = ("alart-curnier", "fischer-burmeister")
@@ -185,13 +188,10 @@ def fischer_burmeister(
             z[0] = 0.5 * (low + high)
             for a_ in range(1, dim):
                 z[a_] = 0.5 * (high - low) * (w[a_] / norm if norm > 0.0 else 0.0)
-            tangential = 0.0
             for a_ in range(dim):
                 F[k + a_] = x[a_] + y[a_] - z[a_]
                 Lx[0, a_], Lx[a_, 0], Lx[a_, a_] = x[a_], x[a_], x[0]
                 Ly[0, a_], Ly[a_, 0], Ly[a_, a_] = y[a_], y[a_], y[0]
-                if a_ > 0:
-                    tangential += z[a_] ** 2
             # inverse of the arrow matrix of z: 1/det (z_0, -z_T; -z_T, (det I + z_T z_T^T) / z_0)
             det = low * high
             Lz[0, 0] = z[0] / det
@@ -284,6 +284,11 @@ def scatter(row: np.ndarray, column: np.ndarray, value: np.ndarray, out: np.ndar
             out[k, column[p]] = value[p]
 
 
+def better_dense(n: int, entries: int) -> bool:
+    """Whether n equations with so many entries are solved faster as a dense matrix."""
+    return n <= DENSE_LIMIT or (n <= LARGEST_DENSE and entries > DENSE_SHARE * n * n)
+
+
 def factorise(A: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray]:
     """b -> A^-1 b of a matrix whose pattern is symmetric, as that of every W is; RuntimeError where it is singular."""
     return sparse_linalg.splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1).solve
@@ -292,7 +297,7 @@ def factorise(A: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray]:
 def _solve_rows(row: np.ndarray, column: np.ndarray, value: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solution of the Newton system, of whatever quality; NaN where it is singular."""
     n = len(right)
-    if n <= DENSE_LIMIT:
+    if better_dense(n, len(value)):
         A = np.zeros((n, n))
         scatter(row, column, value, A)
         return linalg.lapack.dgesv(A, right, overwrite_a=1)[2]
@@ -347,7 +352,7 @@ class _FischerBurmeister:
         return fischer_burmeister(u, r, c.mu, self.rho, c.dim, self.eps, self.F, self.C, self.E)
 
     def system(self, u: np.ndarray, r: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
-        size = max(np.linalg.norm(r), float(self.rho.mean()) * np.linalg.norm(u)) / math.sqrt(len(self.rho))
+        size = float(max(np.linalg.norm(r), self.rho.mean() * np.linalg.norm(u))) / math.sqrt(len(self.rho))
         self.eps = 1e-3 * min(1.0, error) * size + 1e-300
         self.value(u, r)
         return np.zeros(len(r)), -self.F
@@ -405,6 +410,13 @@ def newton_iterations(
     return Outcome(best.r, best.error, max_iterations)
 
 
+@functools.cache
+def compile_newton() -> None:
+    """Have the kernels compiled or loaded, once; what that takes is nothing a clock should count."""
+    contacts = contacts_from(np.eye(2), np.array([-1.0, 0.3]), np.array([0.1]), 2)
+    newton_iterations(contacts, np.array([0.5, 0.0]), -1.0, 1, Progress())
+
+
 def _step_length(
     value: Callable[[np.ndarray, np.ndarray], float],
     u: np.ndarray,
@@ -440,8 +452,6 @@ class Newton(FrictionMethod):
             raise ValueError(f"formulation must be one of {', '.join(FORMULATIONS)}, got {self.formulation!r}.")
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        if self.sweeps:
-            plain_sweeps(
-                *contacts.arrays(), r, np.empty(len(r)), 0, len(contacts), self.sweeps, tol, 1.0, self.sweeps, np.empty(0)
-            )
+        for _ in range(self.sweeps):
+            sweep(*contacts.arrays(), r, 1.0, 0, len(contacts))
         return newton_iterations(contacts, r, tol, self.limit, progress, formulation=self.formulation)

@@ -69,9 +69,7 @@ def one_contact_2d(D: np.ndarray, S: np.ndarray, q0: float, q1: float, mu: float
 
 
 @compiled
-def stick_3d(
-    D: np.ndarray, S: np.ndarray, q0: float, q1: float, q2: float
-) -> tuple[float, float, float]:
+def stick_3d(D: np.ndarray, S: np.ndarray, q0: float, q1: float, q2: float) -> tuple[float, float, float]:
     """-D^-1 q from the regularised inverse S, with one step of refinement."""
     r0 = -(S[0, 0] * q0 + S[0, 1] * q1 + S[0, 2] * q2)
     r1 = -(S[1, 0] * q0 + S[1, 1] * q1 + S[1, 2] * q2)
@@ -125,9 +123,7 @@ def slip_newton(
 
 
 @compiled
-def slip_scan(
-    D: np.ndarray, q0: float, q1: float, q2: float, mu: float, c: float, s: float
-) -> tuple[float, float]:
+def slip_scan(D: np.ndarray, q0: float, q1: float, q2: float, mu: float, c: float, s: float) -> tuple[float, float]:
     """The slip direction nearest to (c, s) among all roots on the circle; without one, the best angle of the scan."""
     best_c, best_s, closest = c, s, -3.0
     least_c, least_s, least = c, s, np.inf
@@ -190,9 +186,7 @@ def one_contact_3d(
     return r_N, mu * r_N * c, mu * r_N * s
 
 
-def one_contact_solutions_2d(
-    D: np.ndarray, q: np.ndarray, mu: float
-) -> list[tuple[str, np.ndarray]]:
+def one_contact_solutions_2d(D: np.ndarray, q: np.ndarray, mu: float) -> list[tuple[str, np.ndarray]]:
     """Every solution of one planar contact, as (case, impulse): take-off, stick, slip+ (t = 1), slip-.
 
     Supercritical friction gives up to three; several cases that give the same impulse are named once.

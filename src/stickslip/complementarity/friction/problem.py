@@ -129,9 +129,7 @@ class FrictionProblem:
             joint_directions = sp.csc_matrix(G, dtype=float)
             joints = joint_directions.shape[1]
             if joint_directions.shape[0] != directions.shape[0]:
-                raise ValueError(
-                    f"G must have {directions.shape[0]} rows like H, got shape {joint_directions.shape}."
-                )
+                raise ValueError(f"G must have {directions.shape[0]} rows like H, got shape {joint_directions.shape}.")
             directions = sp.hstack([directions, joint_directions]).tocsc()
             offset = np.concatenate([offset, np.zeros(joints) if b is None else _floats(b, "b")])
         W = Delassus(M, directions)
@@ -139,7 +137,9 @@ class FrictionProblem:
         if momentum.shape != (W.M.shape[0],):
             raise ValueError(f"f must have shape ({W.M.shape[0]},) to match M, got {momentum.shape}.")
         if offset.shape != (W.shape[0],):
-            raise ValueError(f"w (and b) must have {W.shape[0]} entries, one per column of H (and G), got {offset.shape}.")
+            raise ValueError(
+                f"w (and b) must have {W.shape[0]} entries, one per column of H (and G), got {offset.shape}."
+            )
         return cls(W, W.H.T @ W.solve_mass(momentum) + offset, mu, dim, bilateral=joints)
 
     @property
@@ -183,7 +183,7 @@ class FrictionProblem:
         else:
             square = natural_map_square(u, r, self.mu, self.dim, 0, self.contacts)
         square += float(np.sum(u[self.dim * self.contacts :] ** 2))
-        size = max(np.linalg.norm(self.q), np.linalg.norm(r), np.linalg.norm(u))
+        size = float(max(np.linalg.norm(self.q), np.linalg.norm(r), np.linalg.norm(u)))
         if not (math.isfinite(square) and math.isfinite(size)):
             return u, math.inf
         return u, math.sqrt(square) / size if size > 0.0 else math.sqrt(square)
@@ -197,19 +197,20 @@ class FrictionProblem:
 
         n = self.dim * self.contacts
         W, q, joint_impulses = eliminate_joints(self.matrix, self.q, n)
-        # r = S r' with S = diag(1, mu_i / mu): the ellipse becomes a circle, W' = S W S, u' = S u (E2, maximum dissipation)
-        mu, S = (_circle(self.mu)) if self.elliptic else (self.mu, np.ones(n))
-        if self.elliptic:
-            W = W * S[:, None] * S if isinstance(W, np.ndarray) else sp.diags(S) @ W @ sp.diags(S)
-        return contacts_from(W, S * q, mu, self.dim), lambda r: joint_impulses(S * r)
+        # r = S r', S = diag(1, mu_i / mu): the ellipse becomes a circle, W' = S W S, u' = S u; [S00] (2.17)-(2.19)
+        if not self.elliptic:
+            return contacts_from(W, q, self.mu, self.dim), joint_impulses
+        S = self.stretch
+        W = W * S[:, None] * S if isinstance(W, np.ndarray) else sp.diags(S) @ W @ sp.diags(S)
+        return contacts_from(W, S * q, np.sqrt(self.mu.prod(axis=1)), self.dim), lambda r: joint_impulses(S * r)
 
-
-def _circle(axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Radius mu = sqrt(mu_1 mu_2) per contact and the diagonal S, r = S r', that makes a circle of each ellipse."""
-    mu = np.sqrt(axes[:, 0] * axes[:, 1])
-    S = np.ones((len(axes), 3))
-    S[:, 1:] = np.divide(axes, mu[:, None], out=np.ones_like(axes), where=mu[:, None] > 0.0)
-    return mu, S.ravel()
+    @property
+    def stretch(self) -> np.ndarray:
+        """The diagonal S, r = S r', that makes circles of radius mu = sqrt(mu_1 mu_2) of the ellipses, shape (3 n,)."""
+        S = np.ones((self.contacts, 3))
+        mu = np.sqrt(self.mu.prod(axis=1, keepdims=True))
+        S[:, 1:] = np.divide(self.mu, mu, out=np.ones_like(self.mu), where=mu > 0.0)
+        return S.ravel()
 
 
 def _checked_delassus(W: Any) -> Any:
@@ -243,6 +244,6 @@ def _checked_friction(mu: Any, n: int, dim: int) -> np.ndarray:
         where = tuple(int(i) for i in np.argwhere(values < 0.0)[0])
         raise ValueError(f"mu must be >= 0, got {values[where]} at index {where}.")
     if values.ndim == 2 and np.any((values == 0.0).sum(axis=1) == 1):
-        where = int(np.flatnonzero((values == 0.0).sum(axis=1) == 1)[0])
-        raise ValueError(f"mu of contact {where} must have both semi-axes positive or both 0, got {values[where]}.")
+        first = int(np.flatnonzero((values == 0.0).sum(axis=1) == 1)[0])
+        raise ValueError(f"mu of contact {first} must have both semi-axes positive or both 0, got {values[first]}.")
     return values

@@ -2,8 +2,8 @@
 
 a falls while the inner problems are easy and rises when they are not, but never below the noise of W (from data written
 with six digits W is indefinite by some 1e-7).  With `jumps`, two successive steps in nearly the same direction are
-followed by a leap, 0.9 of the way to the first impulse that would leave its cone: what moves slowly along the null space
-of a hyperstatic W gets there at once.
+followed by a leap, 0.9 of the way to the first impulse that would leave its cone: what moves slowly along the null
+space of a hyperstatic W gets there at once.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class ProximalPoint(FrictionMethod):
             wanted = max(INNER_TOLERANCE * error, 0.3 * tol)
             inner = contacts.shifted(a * contacts.mean_diagonal, r)
             x, reached, count, _ = newton_iterations(
-                inner, r.copy(), wanted, INNER_LIMIT, Progress(progress.time_limit - progress.seconds), floor=0.0, window=6
+                inner, r.copy(), wanted, INNER_LIMIT, progress.silent(), floor=0.0, window=6
             )
             total += count
             settled, error_there = reached <= wanted, contacts.error(x)

@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from stickslip.complementarity.friction.admm import ADMM
+from stickslip.complementarity.friction.alternating import Alternating
+from stickslip.complementarity.friction.augmented_lagrangian import AugmentedLagrangian
 from stickslip.complementarity.friction.auto import Auto
+from stickslip.complementarity.friction.contacts import contacts_from
+from stickslip.complementarity.friction.delassus import Delassus
+from stickslip.complementarity.friction.enumeration import Enumerate, all_impulses, check_size
 from stickslip.complementarity.friction.interior_point import InteriorPoint
+from stickslip.complementarity.friction.matrix_free import MatrixFreeContacts
 from stickslip.complementarity.friction.method import FrictionMethod, Outcome, Progress
 from stickslip.complementarity.friction.newton import Newton
 from stickslip.complementarity.friction.problem import FrictionProblem, FrictionSolution
+from stickslip.complementarity.friction.projected_gradient import ProjectedGradient
 from stickslip.complementarity.friction.proximal_point import ProximalPoint
+from stickslip.complementarity.friction.pyramid import Lemke
 from stickslip.complementarity.friction.sweeps import GaussSeidel
 from stickslip.complementarity.problems import _check_finite, _floats, checked_tolerance
 
 METHODS: dict[str, type[FrictionMethod]] = {
-    method.name: method for method in (Auto, GaussSeidel, Newton, InteriorPoint, ProximalPoint)
+    method.name: method
+    for method in (
+        Auto,
+        GaussSeidel,
+        Newton,
+        InteriorPoint,
+        ProximalPoint,
+        ADMM,
+        ProjectedGradient,
+        Alternating,
+        AugmentedLagrangian,
+        Lemke,
+        Enumerate,
+    )
 }
 TIME_LIMIT = 60.0  # [s], by default
+CROWDED = 2_000_000  # blocks of W above which `auto` first tries to do without it
+MATRIX_FREE_SWEEPS = 100_000
 
 
 def solve_friction(
@@ -31,21 +56,119 @@ def solve_friction(
     r0: Any = None,
     record: bool = False,
 ) -> FrictionSolution:
-    """Solve a frictional contact problem to a relative natural-map error of `tol`."""
-    progress = Progress(_checked_time(time_limit), bool(record))
+    """Solve a frictional contact problem: find r with a natural-map error of at most `tol` (see `FrictionProblem`).
+
+    Parameters
+    ----------
+    problem : the problem.
+    method : "auto" (islands; accelerated Gauss-Seidel, then harder methods where needed), "gauss-seidel", "newton",
+        "interior-point", "proximal-point", "admm", "projected-gradient", "alternating", "augmented-lagrangian", "lemke"
+        (on a pyramid, small problems), "enumerate" (very small ones), or a method object with options of its own, such
+        as `stickslip.complementarity.friction.sweeps.GaussSeidel(threads=2)`.
+    tol : largest error that counts as solved; relative, and the same measure for every method.
+    max_iterations : sweeps, steps or products, None for the method's default.
+    time_limit : seconds after which the best impulses so far are returned; None for no limit.
+    r0 : impulses to start from, like q, default zero.
+    record : keep the error after every iteration in `history` (slower: each costs a product with W).
+
+    Returns
+    -------
+    FrictionSolution : `solved` only if the error, computed anew on the given problem, is at most `tol`.
+
+    Raises
+    ------
+    ValueError : for an unknown method, a wrong shape or number; one line.
+
+    Examples
+    --------
+    >>> p = FrictionProblem([[1.0, 0.0], [0.0, 2.0]], [-1.0, 3.0], 0.5, dim=2)  # slides: |r_T| = mu r_N
+    >>> s = solve_friction(p)
+    >>> s.solved, s.r.tolist(), s.u.tolist()
+    (True, [1.0, -0.5], [0.0, 2.0])
+    """
     chosen = _checked_method(method, max_iterations)
+    _compile(type(chosen))
+    progress = Progress(_checked_time(time_limit), bool(record))
     if not isinstance(problem, FrictionProblem):
         raise ValueError(f"problem must be a FrictionProblem, got {type(problem).__name__}.")
     tolerance = checked_tolerance(tol)
+    start = _checked_impulses(r0, problem)
+    if chosen.matrix_free and _stays_matrix_free(problem):
+        operator = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
+        outcome = _run(chosen, operator, start, tolerance, progress)
+        return _solution(problem, outcome.r, tolerance, chosen, outcome, progress)
+    if isinstance(chosen, Auto) and _stays_matrix_free(problem) and problem.W.expected_blocks(problem.dim) > CROWDED:
+        swept = _sweep_velocities(problem, start, tolerance, progress)
+        if swept.error <= tolerance or progress.expired:
+            return _solution(problem, swept.r, tolerance, chosen, swept, progress)
+        start = swept.r
     contacts, expand = problem.contacts_alone
-    start = _checked_impulses(r0, problem)[: len(contacts.q)]
+    wanted, start = tolerance, start[: len(contacts.q)]
+    if problem.elliptic:
+        start = start / problem.stretch
+    while True:
+        outcome = _run(chosen, contacts, start, wanted, progress)
+        solution = _solution(problem, expand(outcome.r), tolerance, chosen, outcome, progress)
+        # Joints and ellipses are measured on the problem as given, not on the one that the method saw.
+        if solution.solved or outcome.error > wanted or wanted < 1e-3 * tolerance or not expand_matters(problem):
+            return solution
+        start, wanted = outcome.r, 0.1 * wanted
+
+
+@functools.cache
+def _compile(method: type[FrictionMethod]) -> None:
+    """Have a method's kernels compiled or loaded before the clock starts, on one contact that slides."""
+    contacts = contacts_from(np.eye(3), np.array([-1.0, 0.3, 0.2]), np.array([0.1]), 3)
+    method(1).run(contacts, np.zeros(3), 1e-8 if method is Auto else -1.0, Progress())
+
+
+def expand_matters(problem: FrictionProblem) -> bool:
+    """Whether the error on the problem differs from that of the contacts alone."""
+    return problem.elliptic or problem.bilateral > 0
+
+
+def _run(method: FrictionMethod, contacts: Any, start: np.ndarray, tol: float, progress: Progress) -> Outcome:
     if not len(contacts):
-        outcome = Outcome(start, 0.0, 0)
-    else:
-        outcome = chosen.run(contacts, start, tolerance, progress)
-    if not progress.stages:
-        progress.stage(chosen.name, len(contacts), outcome.iterations, outcome.error, 0.0)
-    return _solution(problem, expand(outcome.r), tolerance, chosen, outcome, progress)
+        return Outcome(start, 0.0, 0)
+    stages = len(progress.stages)
+    outcome = method.run(contacts, start, tol, progress)
+    if len(progress.stages) == stages:
+        progress.stage(method.name, len(contacts), outcome.iterations, outcome.error, 0.0)
+    return outcome
+
+
+def _sweep_velocities(problem: FrictionProblem, start: np.ndarray, tol: float, progress: Progress) -> Outcome:
+    """Sweeps without W, for half of the time: few bodies with many contacts each would fill it."""
+    contacts = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
+    half = progress.part(0.5 * (progress.time_limit - progress.seconds))
+    return _run(GaussSeidel(MATRIX_FREE_SWEEPS), contacts, start, tol, half)
+
+
+def _stays_matrix_free(problem: FrictionProblem) -> bool:
+    """Whether sweeps and products can do without W: M falls into small blocks, circular cones, no joints."""
+    return (
+        isinstance(problem.W, Delassus)
+        and not expand_matters(problem)
+        and "matrix" not in problem.__dict__
+        and problem.W.mass_inverse is not None
+    )
+
+
+def enumerate_friction(problem: FrictionProblem, *, tol: float = 1e-8) -> list[FrictionSolution]:
+    """Every solution of a very small problem (6 contacts in the plane, 3 in space); empty where none was found.
+
+    Complete in the plane, up to continua of solutions; in space the slip directions are searched from several angles.
+    """
+    tolerance = checked_tolerance(tol)
+    contacts, expand = problem.contacts_alone
+    check_size(contacts)
+    answers = []
+    for x in all_impulses(contacts, tolerance):
+        r = expand(x)
+        u, error = problem.evaluate(r)
+        if error <= tolerance:
+            answers.append(FrictionSolution(r, u, True, "one of the solutions", error, 1, "enumerate"))
+    return answers
 
 
 def _solution(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numba
 import numpy as np
@@ -11,13 +12,17 @@ from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.gauss_seidel import (
     CHECK_EVERY,
     accelerated_sweeps,
+    anderson_state,
+    anderson_step,
     colours,
+    error_of,
     levels,
-    plain_sweeps,
+    sweep_change,
     sweep_levels,
 )
 from stickslip.complementarity.friction.islands import rows_back
-from stickslip.complementarity.friction.method import FrictionMethod, Outcome, Progress
+from stickslip.complementarity.friction.matrix_free import MatrixFreeContacts
+from stickslip.complementarity.friction.method import FrictionMethod, Outcome, Progress, sweep_until
 
 ORDERS = ("given", "coloured")
 BLOCKS_AT_ONCE = 20_000_000  # block products between two looks at the clock, some half a second
@@ -33,7 +38,7 @@ class GaussSeidel(FrictionMethod):
     relaxation : 0 < omega < 2 (plain: 1).
     order : "given", or "coloured": by the colours of the contact graph, so that many contacts can be done at a time.
     threads : contacts of a level (which do not touch one another) are shared among so many threads.  The result does
-        not depend on it, bit for bit.  More than one: plain sweeps.
+        not depend on it, bit for bit.
     """
 
     memory: int = 10
@@ -43,6 +48,7 @@ class GaussSeidel(FrictionMethod):
 
     name = "gauss-seidel"
     default_iterations = 20_000
+    matrix_free = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -55,56 +61,75 @@ class GaussSeidel(FrictionMethod):
         if isinstance(self.threads, bool) or not isinstance(self.threads, int) or self.threads < 1:
             raise ValueError(f"threads must be a whole number >= 1, got {self.threads!r}.")
 
-    def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
+    def run(self, contacts: Contacts | MatrixFreeContacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
+        if isinstance(contacts, MatrixFreeContacts):
+            return sweep_until(contacts.sweep, contacts, r, tol, self.limit, progress)
         if self.order == "given":
             return self._run(contacts, r, tol, progress)
         order = colours(contacts.indptr, contacts.indices)
-        outcome = self._run(
-            contacts.permuted(order), r.reshape(-1, contacts.dim)[order].ravel(), tol, progress
-        )
+        outcome = self._run(contacts.permuted(order), r.reshape(-1, contacts.dim)[order].ravel(), tol, progress)
         return outcome._replace(r=rows_back(outcome.r, order, contacts.dim))
 
     def _run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        if self.threads > 1:
-            return self._run_threads(contacts, r, tol, progress)
         at_once = max(CHECK_EVERY, BLOCKS_AT_ONCE // max(1, len(contacts.indices)))
         u, history = np.empty(len(r)), np.empty(at_once if progress.record else 0)
         work = np.empty((2 * self.memory + 4, len(r)))
-        check_every = 1 if progress.record else CHECK_EVERY
+        check_every, anderson = 1 if progress.record else CHECK_EVERY, anderson_state(self.memory)
+        advance = accelerated_sweeps if self.threads == 1 else _Threads(contacts, self.threads)
         done, error = 0, np.inf
         while done < self.limit and not error <= tol:
             count = min(at_once, self.limit - done)
             begin = progress.seconds
-            if self.memory:
-                swept, error, checks = accelerated_sweeps(
-                    *contacts.arrays(), r, u, 0, len(contacts), count, tol,
-                    self.memory, self.relaxation, check_every, history, work,
-                )  # fmt: skip
-            else:
-                swept, error, checks = plain_sweeps(
-                    *contacts.arrays(), r, u, 0, len(contacts), count, tol, self.relaxation, check_every, history
-                )
+            swept, error, checks = advance(
+                *contacts.arrays(), r, u, 0, len(contacts), count, tol,
+                self.memory, self.relaxation, check_every, history, work, anderson,
+            )  # fmt: skip
             done += swept
             _note_history(progress, history[:checks], begin)
             if progress.expired or swept < count:
                 break
         return Outcome(r, error, done)
 
-    def _run_threads(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        order, begins = levels(contacts.indptr, contacts.indices)
+
+class _Threads:
+    """`accelerated_sweeps` with the contacts of a level shared among threads: the same arithmetic in the same order."""
+
+    def __init__(self, contacts: Contacts, threads: int) -> None:
+        self.order, self.begins = levels(contacts.indptr, contacts.indices)
+        self.threads = min(threads, numba.config.NUMBA_NUM_THREADS)
+
+    def __call__(self, *arguments: Any) -> tuple[int, float, int]:
         before = numba.get_num_threads()
-        numba.set_num_threads(min(self.threads, numba.config.NUMBA_NUM_THREADS))
-        done, error = 0, np.inf
+        numba.set_num_threads(self.threads)
         try:
-            while done < self.limit and not error <= tol and not progress.expired:
-                count = min(1 if progress.record else 10, self.limit - done)
-                sweep_levels(*contacts.arrays(), r, self.relaxation, order, begins, count)
-                done += count
-                error = contacts.error(r)
-                progress.note(error)
+            return self._sweep(*arguments)
         finally:
             numba.set_num_threads(before)
-        return Outcome(r, error, done)
+
+    def _sweep(
+        self, data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, diagonal: np.ndarray, inverse: np.ndarray,
+        q: np.ndarray, mu: np.ndarray, r: np.ndarray, u: np.ndarray, first: int, last: int, max_sweeps: int, tol: float,
+        memory: int, relaxation: float, check_every: int, history: np.ndarray, work: np.ndarray, anderson: tuple,
+    ) -> tuple[int, float, int]:  # fmt: skip
+        arrays = (data, indptr, indices, diagonal, inverse, q, mu)
+        anderson[4][:] = 0.0, np.inf
+        light, checks, error = tol, 0, np.inf
+        for count in range(1, max_sweeps + 1):
+            work[-1] = r
+            sweep_levels(*arrays, r, relaxation, self.order, self.begins)
+            norm, size = sweep_change(r, 0, work, len(r))
+            quiet = norm <= light * size
+            if quiet or count % check_every == 0 or count == max_sweeps:
+                error = error_of(data, indptr, indices, q, mu, r, u, first, last)
+                if checks < len(history):
+                    history[checks] = error
+                    checks += 1
+                if error <= tol or count == max_sweeps or (quiet and light < 1e-17):
+                    return count, error, checks
+                light *= 0.5 if quiet else 1.0
+            if memory > 0:
+                anderson_step(r, mu, data.shape[1], first, last, memory, norm, work, anderson)
+        return max_sweeps, error, checks
 
 
 def _note_history(progress: Progress, errors: np.ndarray, begin: float) -> None:

@@ -1,0 +1,131 @@
+"""`stickslip friction solve FILE|DIR`: one-step frictional contact problems from files."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    help="Frictional contact problems of one time step: FCLIB .hdf5 and Siconos .dat files.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+
+@app.callback()
+def _friction() -> None:
+    """Keep `solve` a subcommand although it is the only one."""
+
+
+@app.command()
+def solve(
+    path: Annotated[str, typer.Argument(metavar="FILE|DIR", help="A problem, or a folder of them.")],
+    method: Annotated[
+        list[str] | None, typer.Option(help="auto, gauss-seidel, newton, ...; several to compare them.")
+    ] = None,
+    tol: Annotated[float, typer.Option(help="Largest relative natural-map error that counts as solved.")] = 1e-8,
+    time_limit: Annotated[float, typer.Option(help="Seconds per problem.")] = 60.0,
+    max_iterations: Annotated[
+        int | None, typer.Option(help="Sweeps or steps; the method's default if omitted.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    plot: Annotated[str | None, typer.Option(help="Draw error against time to this file (.png, .svg, .pdf).")] = None,
+    impulses: Annotated[
+        bool, typer.Option("--impulses", help="With --json: the impulses r and velocities u too.")
+    ] = False,
+) -> int:
+    """Solve friction problems and tell what became of each.
+
+    Exit code 1 when one of them was not solved.
+    """
+    from stickslip.complementarity.friction.solve import METHODS
+
+    methods = method or ["auto"]
+    for name in methods:
+        if name not in METHODS:
+            raise ValueError(f"there is no method {name!r}; choose from {', '.join(METHODS)}.")
+    rows, histories = _solve_all(Path(path), methods, tol, time_limit, max_iterations, plot is not None, impulses)
+    if plot is not None:
+        _draw(histories, Path(path).name, tol, plot)
+    solved = sum(row["solved"] for row in rows)
+    if as_json:
+        print(json.dumps({"tol": tol, "solved": solved, "problems": rows}, indent=2))
+    else:
+        _print_table(rows, solved)
+    return 0 if solved == len(rows) else 1
+
+
+def _files(path: Path) -> list[Path]:
+    from stickslip.io.friction_files import SUFFIXES
+
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+    if not files:
+        raise ValueError(f"{str(path)!r} has no friction problems, files ending in {', '.join(SUFFIXES)}.")
+    return files
+
+
+def _solve_all(
+    path: Path, methods: list[str], tol: float, time_limit: float, limit: int | None, record: bool, impulses: bool
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """One row per file and method, and the recorded histories by name."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from stickslip.complementarity.friction.solve import solve_friction
+    from stickslip.io.friction_files import read_friction_problem
+
+    files, rows, histories = _files(path), [], {}
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task("solving", total=len(files) * len(methods))
+        for file in files:
+            problem = read_friction_problem(file)
+            for name in methods:
+                progress.update(task, description=f"{file.name} {name}")
+                s = solve_friction(problem, name, tol=tol, time_limit=time_limit, max_iterations=limit, record=record)
+                row = {
+                    "problem": file.name,
+                    "dim": problem.dim,
+                    "contacts": problem.contacts,
+                    "joints": problem.bilateral,
+                    "method": name,
+                    "solved": bool(s.solved),
+                    "error": s.error,
+                    "iterations": s.iterations,
+                    "seconds": s.seconds,
+                    "status": s.status,
+                    "path": [stage._asdict() for stage in s.path],
+                }
+                if impulses:
+                    row |= {"r": s.r.tolist(), "u": s.u.tolist()}
+                rows.append(row)
+                label = file.name if len(methods) == 1 else (name if len(files) == 1 else f"{file.name}, {name}")
+                histories[label] = s.history
+                progress.advance(task)
+    return rows, histories
+
+
+def _draw(histories: dict[str, Any], title: str, tol: float, path: str) -> None:
+    from stickslip.figures import friction as pictures
+    from stickslip.figures import style
+
+    print(f"drawn: {style.save(pictures.convergence(histories, title, tol), path, title=title)}", file=sys.stderr)
+
+
+def _print_table(rows: list[dict[str, Any]], solved: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    grid = Table(caption=f"{solved} of {len(rows)} solved")
+    for name in ("problem", "dim", "contacts", "method", "solved", "error", "iterations", "seconds", "stages"):
+        grid.add_column(name, justify="left" if name in ("problem", "method", "stages") else "right")
+    for row in rows:
+        stages = " - ".join(dict.fromkeys(stage["method"] for stage in row["path"]))
+        grid.add_row(
+            row["problem"], str(row["dim"]), str(row["contacts"]), row["method"], "yes" if row["solved"] else "no",
+            f"{row['error']:.1e}", str(row["iterations"]), f"{row['seconds']:.4f}", stages,
+        )  # fmt: skip
+    Console(width=None if sys.stdout.isatty() else 160).print(grid)

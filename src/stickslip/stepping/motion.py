@@ -1,0 +1,402 @@
+"""From event to event: what happens where a mode ends, and the arcs between.
+
+At an event the impact law, the acceleration problem and the rules for accumulating impacts, grazing and Painleve's
+paradox decide on the next mode; `Motion.arcs` yields the smooth motion in between.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stickslip.complementarity.planar import PlanarSolver
+from stickslip.laws import ImpactLaw
+from stickslip.model.system import CLUTCH, CONTACT, SPRING, Array, System
+from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
+from stickslip.stepping.arcs import Arc, Event, Watch, smooth_arcs
+from stickslip.stepping.impact import impact_at
+from stickslip.stepping.modes import (
+    ROUND_OFF,
+    Mode,
+    mode_of,
+    onto_contacts,
+    onto_velocities,
+    relative_velocities,
+    touching,
+)
+from stickslip.stepping.motion_book import Book, MotionError
+
+_FORCE_TOLERANCE = 1e-9  # of the forces that the free accelerations ask for
+_RESOLUTION = 1e-8  # of the contact forces over the run: the step size follows them that well
+_GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
+_WINDOW = 1e-3  # share of the run in which events are counted
+_NO_PROGRESS = 60  # mode changes at one instant that end a run
+
+
+@dataclass
+class Motion:
+    """The motion of a system from event to event.
+
+    Attributes: kernel, the compiled module of `kernels.smooth`; p, parameters; law, solver, eps_N for impacts; rtol,
+    gap_tol, zeno, max_events as in `EventDriven`; t, y, mode, the present; impacts, rows of the impact table so far.
+    """
+
+    system: System
+    kernel: Any
+    p: Array
+    law: ImpactLaw
+    solver: PlanarSolver
+    t: float
+    q: Array
+    u: Array
+    t_end: float
+    rtol: float
+    atol: float
+    gap_tol: float
+    zeno: float
+    max_events: int
+    impacts: list[tuple[float, ...]] = field(default_factory=list)
+    book: Book = field(default_factory=Book)
+
+    def __post_init__(self) -> None:
+        system, n = self.system, self.system.n_contacts
+        _, eps_N, eps_T, _ = system.laws(self.p)
+        self.eps_N, _ = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+        self.kinds = np.array(system.contact_kinds, dtype=int)
+        self.f, self.span = system.n_dof, self.t_end - self.t
+        self.integrals = np.zeros(4 * n + 1)
+        self.mode = Mode.free(n)
+        self.disarmed: set[tuple[int, int]] = set()
+        self.recent: deque[float] = deque()
+        self.last_step: float | None = None
+        self.du = np.zeros(self.f)
+
+    # -- the walk --------------------------------------------------------------------------------------------
+
+    def arcs(self) -> Iterator[Arc]:
+        """The smooth arcs one after the other; impacts and books are kept up to date with the arc that was yielded."""
+        self._begin()
+        while self.t < self.t_end:
+            watch = self._watch()
+            first = self._first_step()
+            arcs = smooth_arcs(
+                self._rates, self.mode, self.f, self.t, self._vector(), self.t_end, watch,
+                (self.rtol, self._atol()), first, self._drifts, self.span,
+            )  # fmt: skip
+            event = yield from self._followed(arcs)
+            self.book.counts["grazes"] += watch.grazes
+            if event is None:
+                return
+            self._count(event)
+            self._act(event)
+
+    def _followed(self, arcs: Any) -> Any:
+        """Pass the arcs on and remember the length of the last whole step."""
+        while True:
+            try:
+                arc = next(arcs)
+            except StopIteration as end:
+                return end.value
+            if arc.t_E > arc.t_A:
+                self.last_step = arc.t_E - arc.t_A
+            self.book.counts["steps"] += 1
+            self.book.work = float(arc.vector(arc.t_E)[-1])
+            yield arc
+
+    def _vector(self) -> Array:
+        return np.concatenate([self.q, self.u, self.integrals])
+
+    def _take(self, event: Event) -> None:
+        self.t, f = event.t, self.f
+        self.q, self.u, self.integrals = event.y[:f].copy(), event.y[f : 2 * f].copy(), event.y[2 * f :].copy()
+
+    def _rates(self, t: float, y: Array) -> Array:
+        out = np.empty(len(y))
+        self.kernel.rates(t, y, self.p, *self.mode.constraints, out)
+        return out
+
+    def _indicators(self, t: Array, y: Array) -> Array:
+        out = np.empty((len(t), self.system.n_contacts, 3))
+        self.kernel.indicators(t, y, self.p, *self.mode.constraints, out)
+        return out
+
+    def _atol(self) -> Array:
+        n = self.system.n_contacts
+        forces = np.where(self.force_scale > 0.0, _RESOLUTION * self.force_scale * self.span, np.inf)
+        motion = np.full(2 * self.f, self.atol)
+        return np.concatenate([motion, forces[:, 0], forces[:, 1], np.full(2 * n, self.gap_tol), [np.inf]])
+
+    def _watch(self) -> Watch:
+        """The indicators of the present mode, with their tolerances."""
+        mode, n = self.mode, self.system.n_contacts
+        _, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        speed = ROUND_OFF * (size + 1e-2 * self.span * self.acceleration_scale)
+        force = _FORCE_TOLERANCE * self.force_scale
+        tol = np.empty((n, 2))
+        gap = np.where(mode.closed, self.gap_tol, self._gap_noise())  # what others hold closed stays so up to gap_tol
+        tol[:, 0] = np.where(mode.normal != 0, force[:, 0], np.where(self.kinds == CONTACT, gap, speed[:, 0]))
+        tol[:, 1] = np.where(mode.stick != 0, force[:, 1], np.where(self.kinds == SPRING, self.gap_tol, speed[:, 1]))
+        values = self._indicators(np.array([self.t]), self._vector()[None])[0, :, :2]
+        armed = values > tol
+        for slot in self.disarmed:
+            armed[slot], tol[slot] = False, self.gap_tol
+        self.disarmed.clear()
+        return Watch(self._indicators, tol, (self.kinds == CONTACT) & (mode.normal == 0), armed, self.gap_tol)
+
+    def _gap_noise(self) -> Array:
+        """Round-off of the gaps, (n,) [m]: hops must be higher than that to be seen."""
+        W_N, _, _ = self.system.geometry(self.q, self.t, self.p)
+        return np.asarray(_GAP_NOISE * np.maximum(1.0, np.abs(W_N) @ np.abs(self.q)))
+
+    def _first_step(self) -> float | None:
+        """The last step, but a quarter of the flight of a contact that has just left: its hop must be seen."""
+        W_N, _, w_hat = self.system.geometry(self.q, self.t, self.p)
+        gamma_N = W_N @ self.u + w_hat[:, 0]
+        rise = W_N @ self.du + self.system.drift(self.q, self.u, self.t, self.p)[:, 0]
+        left = (self.kinds == CONTACT) & (self.mode.normal == 0) & (gamma_N > 0.0) & (rise < 0.0)
+        left &= self.system.gap(self.q, self.t, self.p) <= self.gap_tol
+        flights = 2.0 * gamma_N[left] / -rise[left]
+        limits = [0.25 * float(flights.min())] if len(flights) else []
+        limits += [] if self.last_step is None else [self.last_step]
+        if not limits:
+            return None
+        return min(max(min(limits), 4.0 * np.spacing(abs(self.t) + self.span)), self.t_end - self.t)
+
+    def _drifts(self, t: float, y: Array) -> bool:
+        held = self.mode.closed & (self.kinds == CONTACT)
+        return bool(np.any(np.abs(self.system.gap(y[: self.f], t, self.p)[held]) > 0.1 * self.gap_tol))
+
+    def _count(self, event: Event) -> None:
+        self.recent.append(event.t)
+        self.book.counts["events"] += 1
+        while self.recent and self.recent[0] < event.t - _WINDOW * self.span:
+            self.recent.popleft()
+        if len(self.recent) > self.max_events:
+            raise MotionError(
+                event.t,
+                f"more than {self.max_events} events within {_WINDOW * self.span:.3g} s: contacts open and close or "
+                "slip and stick without end; raise max_events, or use a time stepper, which needs no events",
+            )
+        same = [time for time in list(self.recent)[-_NO_PROGRESS:] if time >= event.t - 1e-13 * self.span]
+        if len(same) >= _NO_PROGRESS:
+            raise MotionError(event.t, f"the mode changed {_NO_PROGRESS} times at this instant; no mode is consistent")
+
+    # -- events ----------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Project the start onto contacts that it penetrates, let contacts that approach collide, find the mode."""
+        g = self.system.gap(self.q, self.t, self.p)
+        near = np.flatnonzero((self.kinds == CONTACT) & (g <= self.gap_tol))
+        self._project(near)
+        gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        hits = gamma[:, 0] < -ROUND_OFF * size[:, 0]
+        hits &= (self.kinds == CLUTCH) | np.isin(np.arange(len(hits)), near)
+        closed, sense = touching(self.system, self.t, self.q, self.u, self.u, self.p, self.gap_tol, self.mode)
+        sense = np.where(self.kinds == SPRING, np.where(np.abs(g) > self.gap_tol, np.sign(g), sense), sense)
+        self.mode = Mode(closed, sense, *self.mode.constraints)
+        if np.any(hits & (self.kinds == CONTACT)):
+            closed, sense = self._impact()
+        self._settle(closed, sense)
+
+    def _act(self, event: Event) -> None:
+        """Find the mode that follows an event."""
+        mode, kinds = self.mode, self.kinds
+        forces = self._forces(event)
+        self._take(event)
+        closed, sense = mode.closed.copy(), mode.sense.copy()
+        closing = [k for k, part in event.slots if part == 0 and mode.normal[k] == 0 and kinds[k] == CONTACT]
+        opened: list[int] = []
+        for k, part in event.slots:
+            if part == 0 and mode.normal[k] == 0 and kinds[k] == CLUTCH:
+                closed[k] = True
+            elif part == 0 and mode.normal[k] != 0 and abs(forces[k, 0]) <= 1e-3 * self.force_scale[k, 0]:
+                opened.append(k)
+            elif part == 1 and mode.stick[k] != 0:
+                sense[k] = -np.sign(forces[k, 1])  # at the bound gamma_T' is zero: the LCP could not tell
+            elif part == 1 and kinds[k] == SPRING:
+                sense[k] = self._side(k)
+            elif part == 1:
+                sense[k] = 0.0
+        if event.stuck or any(part == 0 and mode.normal[k] != 0 and k not in opened for k, part in event.slots):
+            if not self._jam(closed, sense):
+                raise MotionError(self.t, "the contact forces grow without bound, and no impact resolves it")
+            return
+        closing = [k for k in closing if not self._grazes(k)]
+        if closing:
+            self._project(np.union1d(closing, np.flatnonzero(closed & (kinds == CONTACT))).astype(int))
+            closed, sense = self._impact()
+            opened = []
+        self._settle(closed, sense, opened)
+
+    def _forces(self, event: Event) -> Array:
+        """Contact forces lambda_N, lambda_T in the mode that ends, (n, 2)."""
+        n = self.system.n_contacts
+        return self._rates(event.t, event.y)[2 * self.f : 2 * self.f + 2 * n].reshape(2, n).T
+
+    def _side(self, k: int) -> float:
+        """The side on which a spring goes on that reached its rest position; 0 where it stays.
+
+        It stays if it would be back within the time in which accumulating events are taken as one.
+        """
+        gamma, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        side, speed = float(np.sign(gamma[k, 1])), abs(float(gamma[k, 1]))
+        closed, sense = self.mode.closed, self.mode.sense.copy()
+        sense[k] = side
+        solution = self._accelerations(closed, sense)[1]
+        if side == 0.0 or solution is None:
+            return side
+        back = -side * (self.system.geometry(self.q, self.t, self.p)[1][k] @ solution.du + self._zeta()[k, 1])
+        return 0.0 if back > 0.0 and 2.0 * speed < self.zeno * self.span * back else side
+
+    def _grazes(self, k: int) -> bool:
+        """Whether a closing contact turns before it is gap_tol deep: nothing happens, and it must be seen again."""
+        gamma, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        rise = self.system.geometry(self.q, self.t, self.p)[0][k] @ self.du_now() + self._zeta()[k, 0]
+        speed = -float(gamma[k, 0])
+        if not (speed <= 0.0 or (rise > 0.0 and speed * speed <= 2.0 * rise * self.gap_tol)):
+            return False
+        self.book.counts["grazes"] += 1
+        self.disarmed.add((k, 0))
+        return True
+
+    def du_now(self) -> Array:
+        """Accelerations at the present state in the present mode."""
+        return self._rates(self.t, self._vector())[self.f : 2 * self.f]
+
+    def _zeta(self) -> Array:
+        return self.system.drift(self.q, self.u, self.t, self.p)
+
+    def _project(self, index: np.ndarray) -> None:
+        """Remove what is left of the gaps of closed contacts; its energy is booked."""
+        before = self.q
+        springs = (self.kinds == SPRING) & (self.mode.stick != 0)
+        index = np.union1d(index, np.flatnonzero(springs)).astype(int)
+        self.q = onto_contacts(self.system, self.t, self.q, self.p, index, self.kinds == SPRING)
+        if np.any(self.q != before):
+            energies = [sum(self.system.energy(q, self.u, self.t, self.p)) for q in (before, self.q)]
+            self.book.projection_energy += energies[1] - energies[0]
+            self.book.projections += 1
+
+    def _impact(self) -> tuple[np.ndarray, Array]:
+        """The impact law at the present state; closed contacts and their sense of slip after it."""
+        before = self.u
+        try:
+            hit = impact_at(self.system, self.law, self.q, before, self.p, self.t, self.gap_tol, self.solver)
+        except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
+            raise MotionError(self.t, str(problem).rstrip(".")) from None
+        if not hit.solved:
+            raise MotionError(self.t, f"the impact was not solved: {hit.status}")
+        self.u = hit.u
+        gamma_A = np.stack([hit.normal_velocity_before, hit.tangential_velocity_before], axis=-1)
+        gamma_E = np.stack([hit.normal_velocity_after, hit.tangential_velocity_after], axis=-1)
+        Lambda = np.stack([hit.normal_impulse, hit.tangential_impulse], axis=-1)
+        work = self._book_impulses(Lambda, gamma_A, gamma_E)
+        if work > self.book.gain:
+            self.book.gain, self.book.gain_time = work, self.t
+        self.book.residual = max(self.book.residual, float(hit.residual))
+        for k in np.flatnonzero((self.kinds == CONTACT) & (Lambda[:, 0] > 0.0)):
+            self.impacts.append(
+                (self.t, float(k), gamma_A[k, 0], gamma_E[k, 0], *Lambda[k], gamma_A[k, 1], gamma_E[k, 1])
+            )
+        self.book.counts["impacts"] += 1
+        closed, sense = touching(self.system, self.t, self.q, self.u, before, self.p, self.gap_tol, self.mode)
+        return self._accumulated(closed, sense, Lambda[:, 0] > 0.0)
+
+    def _book_impulses(self, Lambda: Array, gamma_A: Array, gamma_E: Array) -> float:
+        """Add impulses to those of the run; return their work [J]."""
+        n = self.system.n_contacts
+        self.integrals[:n] += Lambda[:, 0]
+        self.integrals[n : 2 * n] += Lambda[:, 1]
+        work = float((Lambda * 0.5 * (gamma_A + gamma_E))[self.kinds != SPRING].sum())
+        self.integrals[-1] += work
+        self.book.work = float(self.integrals[-1])
+        return work
+
+    def _accumulated(self, closed: np.ndarray, sense: Array, struck: np.ndarray) -> tuple[np.ndarray, Array]:
+        """Close the contacts whose remaining impacts would all come within zeno * span.
+
+        Contact i, thrown up with gamma_N and pulled back with gamma_N' < 0, comes to rest after
+        2 gamma_N / (|gamma_N'| (1 - eps_N)), [S00] section 4.2; the velocity it has is taken by `onto_velocities`.
+        """
+        gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        for i in np.flatnonzero(struck & ~closed & (self.kinds == CONTACT)):
+            _, solution = self._accelerations(closed, sense)
+            if solution is None:
+                break
+            rise = self.system.geometry(self.q, self.t, self.p)[0][i] @ solution.du + self._zeta()[i, 0]
+            short = 2.0 * gamma[i, 0] < -rise * (1.0 - self.eps_N[i]) * self.zeno * self.span
+            if short or gamma[i, 0] ** 2 < -2.0 * rise * 10.0 * self._gap_noise()[i]:  # or lower than round-off
+                closed[i] = True
+                sense[i] = np.sign(gamma[i, 1]) if abs(gamma[i, 1]) > ROUND_OFF * size[i, 1] else 0.0
+                self.book.counts["accumulations"] += 1
+        return closed, sense
+
+    # -- the next mode ---------------------------------------------------------------------------------------
+
+    def _accelerations(self, closed: np.ndarray, sense: Array) -> tuple[AccelerationProblem, Accelerations | None]:
+        index = np.flatnonzero(closed)
+        problem = AccelerationProblem.at(self.system, self.t, self.q, self.u, self.p, index, sense[index])
+        return problem, problem.solve()[0]
+
+    def _settle(self, closed: np.ndarray, sense: Array, opened: list[int] | None = None) -> None:
+        """Solve the acceleration problem of the closed contacts and enter the mode it leads to.
+
+        Contacts in `opened` have lost their load: they are left out, and put back where they would be pressed in.
+        """
+        self._project(np.flatnonzero(closed & (self.kinds == CONTACT)))
+        gamma_A, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        self.u, Lambda = onto_velocities(self.system, self.t, self.q, self.u, self.p, closed, sense)
+        gamma_E, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        self._book_impulses(Lambda, gamma_A, gamma_E)
+        opened = opened or []
+        closed[opened] = False
+        problem, solution = self._accelerations(closed, sense)
+        if opened and solution is not None:
+            rise = self.system.geometry(self.q, self.t, self.p)[0] @ solution.du + self._zeta()[:, 0]
+            pressed = [k for k in opened if rise[k] < -1e-6 * self.acceleration_scale[k, 0]]
+            if pressed:
+                closed[pressed] = True
+                problem, solution = self._accelerations(closed, sense)
+        sense[~closed] = 0.0
+        if solution is None:
+            if not self._jam(closed, sense):
+                raise MotionError(
+                    self.t, f"no accelerations exist with {int(closed.sum())} closed contacts, nor an impact"
+                )
+            return
+        self._enter(mode_of(self.system, closed, sense, problem, solution), problem, solution)
+
+    def _enter(self, mode: Mode, problem: AccelerationProblem, solution: Accelerations) -> None:
+        self.mode = mode
+        self.book.residual = max(self.book.residual, problem.residual(solution))
+        self.book.lcp_size = max(self.book.lcp_size, problem.rows)
+        self.book.counts["indeterminate"] += int(problem.indeterminate)
+        n = self.system.n_contacts
+        self.force_scale, self.acceleration_scale = np.zeros((n, 2)), np.zeros((n, 2))
+        alpha, beta = (np.where(x > 0.0, x, np.inf) for x in (problem.alpha, problem.beta))
+        bound = problem.mu * solution.lambda_N + problem.a
+        forces = np.stack([solution.lambda_N, np.maximum(np.abs(solution.lambda_T), bound)], axis=-1)
+        self.force_scale[problem.index] = problem.size / np.stack([alpha, beta], axis=-1) + forces
+        self.acceleration_scale[problem.index] = problem.scale(solution)
+        self.du = self.du_now()
+        error = float(np.abs(self.du - solution.du).max(initial=0.0))
+        if not error <= 1e-6 * (
+            float(np.abs(solution.du).max(initial=0.0)) + float(np.abs(problem.free).max(initial=0.0))
+        ):
+            raise MotionError(self.t, f"the mode's accelerations differ from those of its problem by {error:.1e}")
+
+    def _jam(self, closed: np.ndarray, sense: Array) -> bool:
+        """An impact without collision where no finite forces exist, [PG05] section 6; False if that is none, either."""
+        if not np.any(closed & (self.kinds == CONTACT)):
+            return False
+        before = len(self.impacts)
+        closed, sense = self._impact()
+        self.book.counts["impacts without collision"] += 1
+        if len(self.impacts) == before:
+            return False
+        self._settle(closed, sense)
+        return True

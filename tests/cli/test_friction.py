@@ -1,0 +1,105 @@
+"""`stickslip friction solve` and `stickslip bench friction`."""
+
+import json
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.cli import bench_friction, bench_friction_generated, doctor, main
+from stickslip.complementarity.random_friction import granular, stack
+from stickslip.figures.friction import profile
+from stickslip.figures.style import is_ours
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three problems of our own, one of them in the plane."""
+    for name, problem in (
+        ("a.hdf5", granular(10, np.random.default_rng(1), 3)),
+        ("b.dat", stack(8, np.random.default_rng(2), 2)),
+        ("c.dat", granular(30, np.random.default_rng(3), 3)),
+    ):
+        ss.write_friction_problem(ss.FrictionProblem(problem.matrix, problem.q, 0.4, problem.dim), tmp_path / name)
+    return tmp_path
+
+
+def test_solve_a_file(folder, capsys):
+    assert main(["friction", "solve", str(folder / "a.hdf5")]) == 0
+    assert "1 of 1 solved" in capsys.readouterr().out
+
+
+def test_solve_a_folder_as_json(folder, capsys):
+    assert main(["friction", "solve", str(folder), "--json", "--impulses", "--method", "newton"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["solved"] == 3 and [row["problem"] for row in result["problems"]] == ["a.hdf5", "b.dat", "c.dat"]
+    for row in result["problems"]:
+        problem = ss.read_friction_problem(folder / row["problem"])
+        assert row["error"] == pytest.approx(problem.error(np.array(row["r"])), rel=1e-9, abs=1e-16)
+        assert {"method", "iterations", "seconds", "status", "path", "contacts"} <= set(row)
+
+
+def test_unsolved_is_exit_code_one(folder, capsys):
+    assert main(["friction", "solve", str(folder / "c.dat"), "--method", "admm", "--max-iterations", "1"]) == 1
+    assert "0 of 1 solved" in capsys.readouterr().out
+
+
+def test_convergence_figure(folder, tmp_path, capsys):
+    picture = tmp_path / "c.png"
+    arguments = ["--method", "auto", "--method", "interior-point", "--plot", str(picture)]
+    assert main(["friction", "solve", str(folder / "c.dat"), *arguments]) == 0
+    assert is_ours(picture)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.dat"], "there is no file 'nowhere.dat'"),
+        (["{folder}", "--method", "magic"], "there is no method 'magic'; choose from auto, gauss-seidel"),
+        (["{folder}", "--tol", "2"], "tol must be a number between 0 and 1"),
+        (["{folder}/empty"], "has no friction problems"),
+    ],
+)
+def test_bad_requests_get_one_line_and_exit_code_two(folder, capsys, arguments, message):
+    (folder / "empty").mkdir()
+    assert main(["friction", "solve", *(word.format(folder=folder) for word in arguments)]) == 2
+    errors = capsys.readouterr().err.strip().splitlines()
+    assert len(errors) == 1 and message in errors[0]
+
+
+def test_bench_of_a_folder(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "find_siconos", lambda: {"python": None, "version": None})
+    monkeypatch.setattr(bench_friction, "OURS", ("auto", "newton", "admm"))
+    picture = tmp_path / "profiles.png"
+    assert main(["bench", "friction", str(folder), "--quick", "--json", "--plot", str(picture)]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert is_ours(picture) and len(result["problems"]) == 3
+    for row in result["problems"]:
+        assert row["results"]["auto"]["solved"] and row["results"]["auto"]["error"] <= 1e-8
+    assert bench_friction.table(result).row_count == 3
+
+
+def test_bench_says_what_is_wrong(capsys, tmp_path):
+    assert main(["bench", "friction", str(tmp_path / "nowhere")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+    assert main(["bench", "frictionn"]) == 2
+    assert "there is no benchmark 'frictionn'" in capsys.readouterr().err
+
+
+def test_bench_of_generated_problems(capsys):
+    said = []
+    shares = bench_friction_generated.census({1: 1, 6: 1}, said.append)
+    assert all(row["wrong"] == 0 and row["problems"] == 2 for row in shares) and len(shares) == 36
+    costs = bench_friction_generated.cost((100, 400), said.append)
+    assert costs["slopes"]["3"]["bytes"] == pytest.approx(1.0, abs=0.15)
+    pyramids = bench_friction_generated.pyramid(2, said.append)
+    assert pyramids[0]["velocity"] > pyramids[-1]["velocity"]
+    assert len(bench_friction_generated.tables({"census": shares, "cost": costs, "pyramid": pyramids})) == 3
+
+
+def test_performance_profile_by_hand():
+    """Two solvers, three problems: A best on two, B on the third, A fails there."""
+    tau, shares = profile({"A": [1.0, 2.0, np.inf], "B": [2.0, 4.0, 1.0]})
+    assert shares["A"][0] == pytest.approx(2 / 3) and shares["A"][-1] == pytest.approx(2 / 3)
+    assert shares["B"][0] == pytest.approx(1 / 3) and shares["B"][-1] == 1.0
+    assert np.all(np.diff(shares["B"]) >= 0.0) and tau[0] == 1.0
