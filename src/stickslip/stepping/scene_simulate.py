@@ -14,11 +14,12 @@ from stickslip.model.scene.bodies import COORDINATES, VELOCITIES
 from stickslip.model.scene.scene import Scene
 from stickslip.model.system import CONTACT
 from stickslip.stepping.engines import Memory
+from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, room_for
 from stickslip.stepping.scene_start import check_start
-from stickslip.stepping.simulate import ON_FAILURE, _number, _progress_bar, _steps
+from stickslip.stepping.simulate import ON_FAILURE, _number, _progress_bar, _stepper, _steps
 from stickslip.trajectory import Trajectory
 
 RULES = ("predictive", "gs05")
@@ -124,7 +125,7 @@ def _prepare(
     tolerance = _number(tol, "tol")
     if not 0.0 < tolerance < 1.0:
         raise ValueError(f"tol must lie between 0 and 1, got {tolerance:g}.")
-    label, theta = _stepper(stepper)
+    label, theta = _theta(stepper)
     if not any(body.kind == "moving" for body in scene.bodies):
         raise ValueError(f"scene {scene.name!r} must have a body that moves; use add_body.")
     engine = SceneEngine(
@@ -133,32 +134,23 @@ def _prepare(
     check_start(engine, start, overlap, _number(penetration_tol, "penetration_tol"))
     q, u = engine.state()
     c = len(engine.channels)
-    memory = Memory(
-        q,
-        u,
-        scene.gravity[: scene.dim],
-        start,
-        0,
-        np.zeros(c),
-        np.zeros((c, 2)),
-        np.zeros(c, np.int64),
-        engine.book.numbers,
-    )
+    memory = Memory.start(q, u, scene.gravity[: scene.dim], start, c)
+    memory.book = engine.book.numbers
     return SceneRun(
         _system(scene, c), _Named(label), _Named("auto", tolerance), engine, memory, float(dt), steps, int(every),
         q.copy(), u.copy(),
     )  # fmt: skip
 
 
-def _stepper(value: Any) -> tuple[str, float]:
-    """Name and theta of a stepper."""
-    if value == MoreauMidpoint.name or (isinstance(value, MoreauMidpoint) and value.projection == 0.0):
-        return MoreauMidpoint.name, 0.5
-    theta = getattr(value, "theta", None)
-    if isinstance(theta, float) and 0.5 <= theta <= 1.0:
-        return str(getattr(value, "name", "theta")), theta
+def _theta(value: Any) -> tuple[str, float]:
+    """Name and theta of a stepper that scenes have."""
+    stepper = _stepper(value)
+    if isinstance(stepper, MoreauMidpoint) and stepper.projection == 0.0:
+        return stepper.name, 0.5
+    if isinstance(stepper, MoreauJean):
+        return stepper.name, float(stepper.theta)
     raise ValueError(
-        f"stepper of a scene must be 'moreau-midpoint' or a stepper with theta between 0.5 and 1, got {value!r}."
+        f"stepper of a scene must be 'moreau-midpoint' or 'moreau-jean' (MoreauJean(theta)), got {value!r}."
     )
 
 

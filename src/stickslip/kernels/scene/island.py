@@ -14,7 +14,7 @@ import numpy as np
 
 from stickslip.compiled import compiled
 from stickslip.complementarity.friction.blocks import diagonal_blocks
-from stickslip.complementarity.friction.gauss_seidel import accelerated_sweeps, plain_sweeps
+from stickslip.complementarity.friction.gauss_seidel import accelerated_sweeps, anderson_state
 from stickslip.kernels.scene.joint_rows import apply_row, row_velocity
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
 from stickslip.kernels.scene.newton import newton_island
@@ -25,6 +25,7 @@ from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 NEWTON_CONTACTS = 80
 FIRST_SWEEPS = 6
 MEMORY = 10
+CHECK_EVERY = 20
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
 
 
@@ -311,16 +312,12 @@ def solve_sweeps(
     q, z, u, mu = np.empty(dim * n), np.empty(dim * n), np.empty(dim * n), np.empty(n)
     right_side(bodies, contacts, active, order, first, last, dim, q, mu, z)
     diagonal, inverse = diagonal_blocks(data, indptr, indices)
-    history = np.empty(0)
-    if sweeps <= FIRST_SWEEPS:
-        _, error, _ = plain_sweeps(
-            data, indptr, indices, diagonal, inverse, q, mu, z, u, 0, n, sweeps, tol, 1.0, sweeps, history
-        )
-    else:
-        work = np.empty((2 * MEMORY + 4, dim * n))
-        _, error, _ = accelerated_sweeps(
-            data, indptr, indices, diagonal, inverse, q, mu, z, u, 0, n, sweeps, tol, MEMORY, 1.0, 20, history, work
-        )
+    memory = 0 if sweeps <= FIRST_SWEEPS else MEMORY
+    work = np.empty((2 * memory + 4, dim * n))
+    _, error, _ = accelerated_sweeps(
+        data, indptr, indices, diagonal, inverse, q, mu, z, u, 0, n, sweeps, tol, memory, 1.0, CHECK_EVERY, np.empty(0),
+        work, anderson_state(memory),
+    )  # fmt: skip
     take_impulses(active, order, first, last, dim, z)
     return error
 

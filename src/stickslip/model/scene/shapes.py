@@ -465,7 +465,7 @@ def _hull_mesh(p: np.ndarray) -> Mesh:
         ) from None
     if hull.volume <= 1e-9 * size**3:
         raise ValueError(
-            f"points of ConvexHull must span a volume, got {hull.volume:.3g} m^3 for points that reach over {size:.3g} m."
+            f"points of ConvexHull must span a volume, got {hull.volume:.3g} m^3 for points over {size:.3g} m."
         )
     used = np.unique(hull.simplices)
     if len(used) > MOST_CORNERS:
