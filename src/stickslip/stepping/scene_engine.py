@@ -63,7 +63,7 @@ class SceneEngine:
         self.bodies = tables.body_table(scene)
         self.geoms, self.hulls, self.polygons, self.fields = tables.geom_tables(scene, material_of)
         self.joints, self.springs = tables.joint_table(scene), tables.spring_table(scene)
-        start = max(1e-2 * tol, 1e-13) if tol <= EXACT_BELOW else tol
+        start = 0.1 * tol if tol <= EXACT_BELOW else tol
         self.options = layout.Options(
             scene.dim, dt, theta, scene.gravity.copy(), tables.slop_of(scene), predictive, tol, start, SWEEPS, go_on
         )
@@ -195,7 +195,7 @@ class SceneEngine:
                 self.residuals[k] = solve_island.py_func(
                     self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows,
                     int(self.row_begins[k]), int(self.row_begins[k + 1]), self.options, self.head,
-                    self.follow[2 * first :], self.effort[k:],
+                    self.follow[2 * first :], self.effort[k:], float(self.residuals[k]),
                 )  # fmt: skip
         else:
             before = numba.get_num_threads()

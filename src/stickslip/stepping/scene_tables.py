@@ -83,6 +83,7 @@ class _Meshes:
     """Collects meshes into one table; equal meshes are not looked for."""
 
     def __init__(self) -> None:
+        self.corner_count = 0
         self.vertices: list[np.ndarray] = []
         self.normals: list[np.ndarray] = []
         self.loops: list[tuple[int, int]] = []
@@ -94,7 +95,8 @@ class _Meshes:
         """First vertex, vertices, first face, faces, first edge, edges."""
         mesh = piece.mesh
         assert mesh is not None
-        entry = [sum(map(len, self.vertices)), len(mesh.vertices), len(self.loops), len(mesh.loops), len(self.edges), 0]
+        entry = [self.corner_count, len(mesh.vertices), len(self.loops), len(mesh.loops), len(self.edges), 0]
+        self.corner_count += len(mesh.vertices)
         self.vertices.append(mesh.vertices)
         self.normals.append(mesh.normals)
         for loop in mesh.loops:
@@ -181,13 +183,12 @@ def geom_tables(
 def material_tables(scene: Scene) -> tuple[layout.Materials, list[int]]:
     """Laws of all pairs of materials, and the material of each body; bodies with laws of their own have their own."""
     special = {i for pair in scene.pair_laws for i in pair}
-    keys: list[Any] = []
+    known: dict[Any, int] = {}
     numbers = []
     for body in scene.bodies:
         key = (body.material, body.number if body.number in special else -1)
-        if key not in keys:
-            keys.append(key)
-        numbers.append(keys.index(key))
+        numbers.append(known.setdefault(key, len(known)))
+    keys = list(known)
     k = len(keys)
     table = layout.records(layout.MATERIAL, k, k)
     for i, (first, a) in enumerate(keys):

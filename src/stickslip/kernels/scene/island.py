@@ -25,6 +25,7 @@ from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 NEWTON_CONTACTS = 80
 FIRST_SWEEPS = 6
 MEMORY = 10
+NEAR = 1e-2  # residual from which Newton needs no sweeps before it
 CHECK_EVERY = 20
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
 
@@ -326,31 +327,29 @@ def solve_sweeps(
 def solve_island(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, options: Options, head: np.ndarray, follow: np.ndarray,
-    effort: np.ndarray,
+    effort: np.ndarray, residual: float,
 ) -> float:  # fmt: skip
-    """Solve one island and set its end velocities; returns the residual.  effort[0] counts stages beyond the first."""
-    dim = options.dim
-    residual = np.inf
-    if row_last > row_first:
-        solve_dense(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, options)
-        end_velocities(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
-        return island_residual(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
-    small = last - first <= NEWTON_CONTACTS
-    tol = SHARPER * options.tol
-    for attempt in range(4):
-        if small and attempt == 1:
-            effort[0] += 1
+    """Solve one island, whose impulses have this residual, and set its end velocities; returns the new residual.
+
+    effort[0] counts stages beyond those that usually do.
+    """
+    n, dim, tol = last - first, options.dim, SHARPER * options.tol
+    direct = row_last > row_first or n <= NEWTON_CONTACTS
+    for stage in range(4):
+        if stage == 0 and row_last == row_first and direct:
+            if n > 1 and residual < NEAR:
+                continue
+            solve_sweeps(bodies, contacts, active, order, first, last, options, head, follow, FIRST_SWEEPS, 1e-15)
+        elif stage == 1 and direct:
             solve_dense(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, options)
+        elif stage >= 2 and row_last == row_first:
+            effort[0] += stage - 2 if not direct else 1
+            solve_sweeps(bodies, contacts, active, order, first, last, options, head, follow, options.sweeps, tol)
+            tol *= 0.1
         else:
-            sweeps = FIRST_SWEEPS if small and attempt == 0 else options.sweeps
-            solve_sweeps(
-                bodies, contacts, active, order, first, last, options, head, follow, sweeps,
-                1e-15 if small and attempt == 0 else tol,
-            )  # fmt: skip
-            if not small or attempt > 0:
-                tol *= 0.1
+            continue
         end_velocities(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
         residual = island_residual(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
-        if residual <= options.start or (attempt > 0 and (residual <= options.tol or not small)):
+        if residual <= (1e-2 * options.start if stage == 0 else options.tol):
             break
     return residual

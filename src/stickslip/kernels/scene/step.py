@@ -195,7 +195,7 @@ def solve_in_parallel(
         if not residuals[k] <= options.start:
             residuals[k] = solve_island(
                 bodies, contacts, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
-                row_begins[k + 1], options, head, follow[2 * begins[k] :], effort[k:],
+                row_begins[k + 1], options, head, follow[2 * begins[k] :], effort[k:], residuals[k],
             )  # fmt: skip
 
 

@@ -66,6 +66,8 @@ class Scene:
                 Material(),
             )
         ]
+        self._names = {"world"}
+        self._columns = 0  # bodies with a place in the trajectory
         self.joints: list[Joint] = []
         self.springs: list[Spring] = []
         self.forces: list[Force] = []
@@ -201,19 +203,21 @@ class Scene:
             raise ValueError(f"shape must be a shape such as Sphere or Box, got {shape!r}.")
         shape.check_dimension(self.dim)
         label = str(name) if name is not None else f"{type(shape).__name__.lower()}{len(self.bodies)}"
-        if any(body.name == label for body in self.bodies):
+        if label in self._names:
             raise ValueError(f"name of a body must be its own, got {label!r} twice.")
         x = np.zeros(3)
         if position is not None:
             x[: self.dim] = vector(position, f"position of {label!r}", self.dim)
         v, w = self._velocities(velocity, angular_velocity, label)
         q, angle = orientation(turn, self.dim, f"orientation of {label!r}")
-        column = -1 if kind == "static" else sum(body.kind != "static" for body in self.bodies)
+        column = -1 if kind == "static" else self._columns
         body = Body(
             len(self.bodies), label, kind, self.dim, shape, mass, np.zeros((3, 3)) if inertia is None else inertia, x,
             q, angle, v, w, np.zeros(3) if centre is None else centre, material, life, motion, column,
         )  # fmt: skip
         self.bodies.append(body)
+        self._names.add(label)
+        self._columns += kind != "static"
         return body
 
     def _velocities(self, velocity: Any, angular_velocity: Any, label: str) -> tuple[np.ndarray, np.ndarray]:
