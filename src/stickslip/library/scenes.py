@@ -33,7 +33,7 @@ def cube_stack(cubes: int = 10, friction: float = 0.5) -> Scene:
     scene = Scene(dim=3, name="cube stack")
     scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="floor")
     for k in range(cubes):
-        scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5 + k), name=f"cube{k + 1}")
+        scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5 + k), friction=friction, name=f"cube{k + 1}")
     return scene
 
 
@@ -41,8 +41,8 @@ def heavy_on_light(ratio: float = 1000.0, friction: float = 0.5) -> Scene:
     """A unit cube of 1 kg that carries one of `ratio` kg."""
     scene = Scene(dim=3, name="heavy on light")
     scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="floor")
-    scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5), name="light")
-    scene.add_body(Box((1, 1, 1)), mass=ratio, position=(0, 0, 1.5), name="heavy")
+    scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5), friction=friction, name="light")
+    scene.add_body(Box((1, 1, 1)), mass=ratio, position=(0, 0, 1.5), friction=friction, name="heavy")
     return scene
 
 
@@ -64,10 +64,11 @@ def cube_on_ramp(angle: float = 0.38, friction: float = 0.5) -> Scene:
     return scene
 
 
-def _standing(scene: Scene, vertices: Any, density: float, name: str) -> Body:
+def _standing(scene: Scene, vertices: Any, density: float, friction: float, name: str) -> Body:
     """A polygon where its vertices say."""
     shape = Polygon(vertices)
-    return scene.add_body(shape, density=density, position=shape.mass_properties(2).centre[:2], name=name)
+    position = shape.mass_properties(2).centre[:2]
+    return scene.add_body(shape, density=density, position=position, friction=friction, name=name)
 
 
 def card_house(friction: float = 0.6) -> Scene:
@@ -78,13 +79,13 @@ def card_house(friction: float = 0.6) -> Scene:
 
     def pair(x: float, y: float, name: str) -> None:
         left = [(-width, 0.0), (-width + thick, 0.0), (0.0, height - 0.2), (0.0, height)]
-        _standing(scene, [(x + a, y + b) for a, b in left], 1.0, f"{name} left")
-        _standing(scene, [(x - a, y + b) for a, b in left], 1.0, f"{name} right")
+        _standing(scene, [(x + a, y + b) for a, b in left], 1.0, friction, f"{name} left")
+        _standing(scene, [(x - a, y + b) for a, b in left], 1.0, friction, f"{name} right")
 
     pair(-0.4, 0.0, "lower a")
     pair(0.4, 0.0, "lower b")
     roof = [(-0.75, height), (0.75, height), (0.75, height + thick), (-0.75, height + thick)]
-    _standing(scene, roof, 1.0, "roof")
+    _standing(scene, roof, 1.0, friction, "roof")
     pair(0.0, height + thick, "upper")
     return scene
 
@@ -103,7 +104,7 @@ def arch(stones: int = 9, thickness: float = 0.3, friction: float = 0.7) -> Scen
             (1.0, angles[k + 1]),
         ):
             corners.append((radius * math.cos(angle), radius * math.sin(angle)))
-        _standing(scene, corners, 1000.0, f"stone{k + 1}")
+        _standing(scene, corners, 1000.0, friction, f"stone{k + 1}")
     return scene
 
 
@@ -122,6 +123,7 @@ def domino_row(dominoes: int = 10, push: float = 1.5, friction: float = 0.3) -> 
             position=(0.6 * k, 0.5),
             velocity=velocity,
             angular_velocity=spin,
+            friction=friction,
             name=f"domino{k + 1}",
         )
     return scene
@@ -203,8 +205,9 @@ def granular_column(grains: int = 200, columns: int = 10, friction: float = 0.5,
         row, column = divmod(k, columns)
         shift = 0.011 * (row % 2)
         position = (0.0225 * column + shift, 0.0115 + 0.0225 * row)
+        grain = Circle(float(rng.uniform(0.009, 0.011)))
         scene.add_body(
-            Circle(float(rng.uniform(0.009, 0.011))), density=2500.0, position=position, name=f"grain{k + 1}"
+            grain, density=2500.0, position=position, friction=friction, name=f"grain{k + 1}"
         )
     return scene
 
@@ -225,5 +228,5 @@ def poured_spheres(spheres: int = 5000, friction: float = 0.3, radius: float = 0
         layer, rest = divmod(k, side * side)
         i, j = divmod(rest, side)
         position = pitch * (np.array([i, j, layer]) + 0.5) + rng.uniform(-0.04, 0.04, 3) * radius
-        scene.add_body(Sphere(radius), density=2500.0, position=position, name=f"sphere{k + 1}")
+        scene.add_body(Sphere(radius), density=2500.0, position=position, friction=friction, name=f"sphere{k + 1}")
     return scene

@@ -28,6 +28,7 @@ from stickslip.stepping import scene_tables as tables
 from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
 
 SWEEPS = 300
+NEWTON_CONTACTS, NEWTON_CONTACTS_LOOSE, LOOSE = 80, 8, 1e-7  # loose tolerances are cheaper by sweeps
 EXACT_BELOW = (
     1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
 )
@@ -64,8 +65,9 @@ class SceneEngine:
         self.geoms, self.hulls, self.polygons, self.fields = tables.geom_tables(scene, material_of)
         self.joints, self.springs = tables.joint_table(scene), tables.spring_table(scene)
         start = 0.1 * tol if tol <= EXACT_BELOW else tol
+        newton = NEWTON_CONTACTS if tol <= LOOSE else NEWTON_CONTACTS_LOOSE
         self.options = layout.Options(
-            scene.dim, dt, theta, scene.gravity.copy(), tables.slop_of(scene), predictive, tol, start, SWEEPS, go_on
+            scene.dim, dt, theta, scene.gravity.copy(), tables.slop_of(scene), predictive, tol, start, newton, SWEEPS, go_on
         )
         n = len(scene.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)

@@ -147,17 +147,21 @@ def geom_tables(
     """Geometries, and the meshes of hulls and polygons and the heights of fields (None where there are none)."""
     hulls, polygons, heights = _Meshes(), _Meshes(), [np.zeros(0)]
     rows: list[tuple[int, int, np.ndarray, tuple[float, ...], list[int], float]] = []
-    shared: dict[int, list[int]] = {}
+    shared: dict[int, list[tuple[Piece, list[int]]]] = {}  # bodies of one shape object share its mesh
     for body in scene.bodies:
-        for piece in _pieces(body):
-            table = [0] * 6
+        if id(body.shape) not in shared:
+            entries = []
+            for piece in _pieces(body):
+                table = [0] * 6
+                if piece.mesh is not None:
+                    table = (hulls if piece.kind == "hull" else polygons).add(piece)
+                if piece.heights is not None:
+                    table = [sum(map(len, heights)), *piece.heights.shape, 0, 0, 0]
+                    heights.append(piece.heights.ravel())
+                entries.append((piece, table))
+            shared[id(body.shape)] = entries
+        for piece, table in shared[id(body.shape)]:
             size: tuple[float, ...] = (*piece.size, 0.0, 0.0)
-            if piece.mesh is not None:
-                table = shared.get(id(piece.mesh)) or (hulls if piece.kind == "hull" else polygons).add(piece)
-                shared[id(piece.mesh)] = table
-            if piece.heights is not None:
-                table = [sum(map(len, heights)), *piece.heights.shape, 0, 0, 0]
-                heights.append(piece.heights.ravel())
             pose = np.array([*(piece.offset - body.centre), *piece.turn])
             rows.append((KINDS.index(piece.kind), body.number, pose, size, table, piece.bound))
     n = len(rows)

@@ -22,7 +22,6 @@ from stickslip.kernels.scene.problem import apply_contact, contact_velocity, sid
 from stickslip.kernels.scene.rotation import times
 from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 
-NEWTON_CONTACTS = 80
 FIRST_SWEEPS = 6
 MEMORY = 10
 NEAR = 1e-2  # residual from which Newton needs no sweeps before it
@@ -334,7 +333,7 @@ def solve_island(
     effort[0] counts stages beyond those that usually do.
     """
     n, dim, tol = last - first, options.dim, SHARPER * options.tol
-    direct = row_last > row_first or n <= NEWTON_CONTACTS
+    direct = row_last > row_first or n <= options.newton
     for stage in range(4):
         if stage == 0 and row_last == row_first and direct:
             if n > 1 and residual < NEAR:

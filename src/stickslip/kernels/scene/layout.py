@@ -225,6 +225,7 @@ class Options(NamedTuple):
     predictive: bool
     tol: float
     start: float  # residual up to which the impulses of the last step are taken as they are
+    newton: int  # contacts of an island up to which Newton is taken
     sweeps: int  # accelerated sweeps before the step is handed to the host
     go_on: bool  # carry on with a step that is not solved
 

@@ -239,6 +239,8 @@ def note_contacts(
 ) -> float:  # fmt: skip
     """Per body: impulses, state and gap; impacts; returns the work of the contacts in this step."""
     dim, work = options.dim, 0.0
+    g = options.gravity
+    fall = options.dt * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
     for k in range(book.gap.shape[0]):
         book.state[k] = OPEN
         book.gap[k] = np.inf
@@ -260,6 +262,7 @@ def note_contacts(
         a, b, before = contacts.a[c], contacts.b[c], active.before[i]
         u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, a, b)
         t2 = r[2] if dim == 3 else 0.0
+        speed = fall + abs(before[0]) + abs(before[1]) + abs(before[2])
         work += 0.5 * (r[0] * (u0 + before[0]) + r[1] * (u1 + before[1]) + t2 * (u2 + before[2]))
         p = contacts.impulse[c]
         p[0], p[1], p[2] = world_impulse(active, i, dim)
@@ -269,8 +272,9 @@ def note_contacts(
         if fresh:
             state = IMPACT
         elif active.mu[i] > 0.0:
-            size = math.sqrt(r[1] ** 2 + t2**2)
-            state = STICK if size < active.mu[i] * r[0] * (1.0 - 1e-9) else SLIP
+            # points that carry next to nothing lie on the edge of their cone: the velocity tells, not the impulse
+            slip = math.sqrt((u1 + active.bias[i, 1]) ** 2 + ((u2 + active.bias[i, 2]) ** 2 if dim == 3 else 0.0))
+            state = SLIP if slip > 1e-8 * speed else STICK
         first = True
         for body in (a, b):
             k = channel[body]
