@@ -67,7 +67,7 @@ def test_overlap_is_reported_with_pair_and_depth_or_resolved():
     made = scene()
     made.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 0.1), name="low")
     high = made.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 0.25), name="high")
-    with pytest.raises(ValueError, match="'low' and 'high' overlap by 0.05 m"):
+    with pytest.raises(ValueError, match=r"'low' and 'high' overlap by 0\.05 m"):
         made.simulate(dt=1e-3, t_end=0.01)
     trajectory = made.simulate(dt=1e-3, t_end=0.01, overlap="resolve")
     assert trajectory.certificate.max_penetration < 2e-6
@@ -89,7 +89,7 @@ def test_a_run_is_saved_and_loaded(tmp_path):
 def test_mass_properties_of_shapes():
     box = ss.Box((1, 2, 3)).mass_properties(3)
     corners = [(x, y, z) for x in (-0.5, 0.5) for y in (-1, 1) for z in (-1.5, 1.5)]
-    hull = ss.ConvexHull(np.array(corners) + [3, 1, 2]).mass_properties(3)
+    hull = ss.ConvexHull(np.add(corners, (3, 1, 2))).mass_properties(3)
     assert hull.volume == pytest.approx(box.volume, rel=1e-12)
     assert hull.centre == pytest.approx([3, 1, 2], rel=1e-12)
     assert np.allclose(hull.inertia, box.inertia, rtol=0, atol=1e-10)

@@ -109,7 +109,7 @@ def arch(stones: int = 9, thickness: float = 0.3, friction: float = 0.7) -> Scen
 
 
 def domino_row(dominoes: int = 10, push: float = 1.5, friction: float = 0.3) -> Scene:
-    """Dominoes 0.2 m x 1 m, 0.6 m apart, in the plane; the first turns with `push` [rad/s] about its lower right corner."""
+    """Dominoes 0.2 m x 1 m, 0.6 m apart, in the plane; the first turns with `push` [rad/s] about its lower corner."""
     scene = Scene(dim=2, name="domino row")
     scene.add_static(HalfPlane((0, 1)), friction=friction, name="floor")
     shape = Polygon.rectangle(0.2, 1.0)
@@ -189,8 +189,9 @@ def tippe_top(spin: float = 180.0, friction: float = 0.3) -> Scene:
     scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="table")
     axis = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
     inertia = mass * radius**2 * np.array([131 / 350, 131 / 350, 0.4])
+    middle = np.array([0.0, 0.0, radius])
     scene.add_body(
-        Sphere(radius), mass=mass, inertia=inertia, centre_of_mass=(0, 0, -offset), position=np.array([0, 0, radius]) - offset * axis,
+        Sphere(radius), mass=mass, inertia=inertia, centre_of_mass=(0, 0, -offset), position=middle - offset * axis,
         orientation=(math.cos(0.5 * tilt), 0.0, math.sin(0.5 * tilt), 0.0), angular_velocity=spin * axis, name="top",
     )  # fmt: skip
     return scene
@@ -206,9 +207,7 @@ def granular_column(grains: int = 200, columns: int = 10, friction: float = 0.5,
         shift = 0.011 * (row % 2)
         position = (0.0225 * column + shift, 0.0115 + 0.0225 * row)
         grain = Circle(float(rng.uniform(0.009, 0.011)))
-        scene.add_body(
-            grain, density=2500.0, position=position, friction=friction, name=f"grain{k + 1}"
-        )
+        scene.add_body(grain, density=2500.0, position=position, friction=friction, name=f"grain{k + 1}")
     return scene
 
 
@@ -220,7 +219,8 @@ def poured_spheres(spheres: int = 5000, friction: float = 0.3, radius: float = 0
     width = side * pitch
     scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="floor")
     for name, normal, offset in (
-        ("west", (1, 0, 0), 0.0), ("east", (-1, 0, 0), -width), ("south", (0, 1, 0), 0.0), ("north", (0, -1, 0), -width),
+        ("west", (1, 0, 0), 0.0), ("east", (-1, 0, 0), -width),
+        ("south", (0, 1, 0), 0.0), ("north", (0, -1, 0), -width),
     ):  # fmt: skip
         scene.add_static(HalfSpace(normal, offset), friction=friction, name=name)
     rng = np.random.default_rng(seed)

@@ -67,7 +67,17 @@ class SceneEngine:
         start = 0.1 * tol if tol <= EXACT_BELOW else tol
         newton = NEWTON_CONTACTS if tol <= LOOSE else NEWTON_CONTACTS_LOOSE
         self.options = layout.Options(
-            scene.dim, dt, theta, scene.gravity.copy(), tables.slop_of(scene), predictive, tol, start, newton, SWEEPS, go_on
+            scene.dim,
+            dt,
+            theta,
+            scene.gravity.copy(),
+            tables.slop_of(scene),
+            predictive,
+            tol,
+            start,
+            newton,
+            SWEEPS,
+            go_on,
         )
         n = len(scene.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)

@@ -15,6 +15,7 @@ from stickslip.model.scene.joints import Force, Joint, Spring
 from stickslip.model.scene.shapes import IDENTITY, Shape, Unbounded, orientation
 
 if TYPE_CHECKING:
+    from stickslip.model.drawing import Drawing
     from stickslip.trajectory import Trajectory
 
 
@@ -415,6 +416,12 @@ class Scene:
             self, dt, t_end, stepper=stepper, rule=rule, tol=tol, every=every, t0=t0, threads=threads, overlap=overlap,
             penetration_tol=penetration_tol, on_failure=on_failure, progress=progress, out=out, overwrite=overwrite,
         )  # fmt: skip
+
+    def drawing(self, view: tuple[float, float, float, float] | None = None) -> Drawing:
+        """How the scene looks, for `stickslip.figures`: as it is in the plane, from the side in space."""
+        from stickslip.model.scene.drawing import scene_drawing
+
+        return scene_drawing(self, view)
 
     def __repr__(self) -> str:
         kinds = [body.kind for body in self.bodies[1:]]
