@@ -141,7 +141,12 @@ def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
             if name in results["missing"]:
                 continue
             say(f"{case} in {name}")
-            x, seconds = program(cubes, duration)
+            try:
+                x, seconds = program(cubes, duration)
+            except ImportError as problem:  # installed, but not whole
+                say(f"{name}: {problem}")
+                results["missing"].append(name)
+                continue
             results["cases"][case][name] = {
                 **deviations(case, x),
                 "t_end": duration,

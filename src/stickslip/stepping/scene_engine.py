@@ -200,7 +200,7 @@ class SceneEngine:
         """Solve the islands whose start from the last step was not good enough; returns the worst residual."""
         count = int(self.counts[step.ISLANDS])
         if self.threads == 1 or count < 2:
-            for k in np.flatnonzero(~(self.residuals[:count] <= self.options.start)):
+            for k in np.flatnonzero(~(self.residuals[:count] <= step.start_limit(self.options, self.counts))):
                 first, last = int(self.begins[k]), int(self.begins[k + 1])
                 # The stages are called one by one from here: compiled as one function they take twice as long to
                 # compile.

@@ -49,7 +49,7 @@ from stickslip.kernels.scene.rotation import advance, compose, free_rotation, ro
 DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE = range(5)
 MAX_CONTACTS = BOOK_SIZE  # one number more than a Lagrangian system writes down
 OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
-PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, HARD, CANDIDATES, COUNTS = range(9)
+PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, COUNTS = range(9)
 """Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
 
 
@@ -387,6 +387,16 @@ def record(
 
 
 @compiled
+def start_limit(options: Options, counts: np.ndarray) -> float:
+    """Residual up to which the impulses of the last step are taken as they are.
+
+    A solution also makes up for what was wrong with the velocity before.  Taken on, that part of it would be the error of
+    the next step; so the step after a solution is solved once more, and then rest is rest.
+    """
+    return 1e-2 * options.start if counts[AFRESH] == 1 and options.start < options.tol else options.start
+
+
+@compiled
 def march(
     bodies: Bodies, geoms: Geoms, materials: Materials, hulls: Any, polygons: Any, fields: Any, joints: Any,
     springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, first: Contacts,
@@ -452,10 +462,12 @@ def march(
                 worst = residuals[k]
             helped += effort[k]
             largest = max(largest, options.dim * (begins[k + 1] - begins[k]) + row_begins[k + 1] - row_begins[k])
-        if not resume and not worst <= options.start:
+        limit = start_limit(options, counts)
+        if not resume and not worst <= limit:
             return UNSOLVED, done, records
         if not worst <= options.tol:
             book.numbers[FAILED_STEPS] += 1
+        counts[AFRESH] = 1 if resume and counts[AFRESH] == 0 else 0
         resume = False
         if helped > 0:
             book.numbers[FALLBACKS] += 1
