@@ -182,8 +182,9 @@ def rolling_disc(angle: float = 0.3, friction: float = 0.5, radius: float = 0.1)
 def tippe_top(spin: float = 500.0, friction: float = 0.3) -> Scene:
     """A ball of 15 mm radius and 6 g whose centre of mass lies 3 mm below its middle; set spinning fast, it turns over.
 
-    Under Coulomb's law a slow top soon rolls without slip and stays upright; a fast one needs more friction for that than
-    there is, slips on, and rises.  Jellett's integral, angular momentum times vector to the contact point, is kept all along.
+    Under Coulomb's law a slow top soon rolls without slip and stays upright; a fast one needs more friction for that
+    than there is, slips on, and rises.  Jellett's integral, angular momentum times vector to the contact point, is
+    kept all along.
 
     I_1 = 131/350 m R^2, I_3 = 2/5 m R^2: the values of Ueda, Sasaki and Watanabe (2005), as quoted in the literature.
     """

@@ -390,8 +390,8 @@ def record(
 def start_limit(options: Options, counts: np.ndarray) -> float:
     """Residual up to which the impulses of the last step are taken as they are.
 
-    A solution also makes up for what was wrong with the velocity before.  Taken on, that part of it would be the error of
-    the next step; so the step after a solution is solved once more, and then rest is rest.
+    A solution also makes up for what was wrong with the velocity before.  Taken on, that part of it would be the
+    error of the next step; so the step after a solution is solved once more, and then rest is rest.
     """
     return 1e-2 * options.start if counts[AFRESH] == 1 and options.start < options.tol else options.start
 
