@@ -25,6 +25,7 @@ from numba.extending import intrinsic
 ENVIRONMENT_VARIABLE = "STICKSLIP_CACHE"
 PACKAGE = Path(__file__).parent
 COMPILED_SOURCES = ("compiled.py", "sets.py", "complementarity", "laws", "kernels")
+GROUPS_CALLED = {"kernels/scene": ("complementarity/friction",)}  # groups whose functions a group calls
 
 
 def cache_folder() -> Path:
@@ -70,10 +71,10 @@ def sources_hash(group: str = "") -> str:
     """Hash of everything that machine code in the cache was made from.
 
     `group` is a folder inside the package whose functions may call all others but are called by none of them, such as
-    "complementarity/friction": its sources count for its own functions alone.
+    "complementarity/friction": its sources count for its own functions and those of the groups that call it.
     """
     digest = hashlib.sha256()
-    for name in (*COMPILED_SOURCES, *([group] if group else [])):
+    for name in (*COMPILED_SOURCES, *GROUPS_CALLED.get(group, ()), *([group] if group else [])):
         path = PACKAGE / name
         for file in sorted(path.glob("*.py")) if path.is_dir() else [path]:
             if file.is_file():

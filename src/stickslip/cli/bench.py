@@ -11,6 +11,7 @@ _MODULES = {
     "lcp": "stickslip.cli.bench_lcp",
     "run": "stickslip.cli.bench_run",
     "friction": "stickslip.cli.bench_friction",
+    "scenes": "stickslip.cli.bench_scenes",
 }
 
 

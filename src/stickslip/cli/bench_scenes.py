@@ -1,0 +1,170 @@
+"""`stickslip bench scenes`: ten-cube stack, cube on a ramp, thrown cube, here and in MuJoCo and Bullet, in one run.
+
+Creep, drift and lift are distances [m] from the exact motion; every program takes the same step and its default solver.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+DT, G, FRICTION = 1e-3, 9.81, 0.5
+ANGLE, SPEED = 0.38, 6.0
+PEERS = {"mujoco": "mujoco", "bullet": "pybullet"}
+Cubes = tuple[list[tuple[float, float, float]], float, float]
+"""Positions of the cubes, angle of the ground about y [rad], speed of the first cube along x."""
+
+CASES: dict[str, tuple[Cubes, float]] = {
+    "stack": (([(0.0, 0.0, 0.5 + k) for k in range(10)], 0.0, 0.0), 10.0),
+    "ramp": (([(0.5 * math.sin(ANGLE), 0.0, 0.5 * math.cos(ANGLE))], ANGLE, 0.0), 5.0),
+    "thrown": (([(0.0, 0.0, 0.5)], 0.0, SPEED), 2.0),
+}
+
+
+def _stickslip(cubes: Cubes, t_end: float) -> tuple[np.ndarray, float]:
+    """Positions (records, cubes, 3) and seconds of the march."""
+    from stickslip.model.scene.scene import Scene
+    from stickslip.model.scene.shapes import Box, HalfSpace
+
+    positions, angle, speed = cubes
+    scene = Scene(dim=3, gravity=G, name="bench")
+    scene.add_static(HalfSpace((math.sin(angle), 0.0, math.cos(angle))), friction=FRICTION)
+    for k, position in enumerate(positions):
+        scene.add_body(
+            Box((1, 1, 1)), mass=1.0, position=position, orientation=_turn(angle), friction=FRICTION,
+            velocity=(speed if k == 0 else 0.0, 0.0, 0.0),
+        )  # fmt: skip
+    scene.simulate(DT, 5 * DT)
+    trajectory = scene.simulate(DT, t_end, every=10)
+    return trajectory.q.reshape(len(trajectory), len(positions), 7)[:, :, :3], trajectory.wall_s
+
+
+def _turn(angle: float) -> tuple[float, float, float, float]:
+    return math.cos(0.5 * angle), 0.0, math.sin(0.5 * angle), 0.0
+
+
+def _mujoco(cubes: Cubes, t_end: float) -> tuple[np.ndarray, float]:
+    import mujoco
+
+    positions, angle, speed = cubes
+    w, x, y, z = _turn(angle)
+    boxes = "".join(
+        f'<body pos="{p[0]} {p[1]} {p[2]}" quat="{w} {x} {y} {z}"><freejoint/>'
+        f'<geom type="box" size=".5 .5 .5" mass="1" friction="{FRICTION} 0 0" condim="3"/></body>'
+        for p in positions
+    )
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><option timestep="{DT}" gravity="0 0 {-G}" cone="elliptic"/><worldbody>'
+        f'<geom type="plane" size="0 0 1" quat="{w} {x} {y} {z}" friction="{FRICTION} 0 0" condim="3"/>{boxes}'
+        "</worldbody></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    data.qvel[0] = speed
+    records, steps, busy = [data.qpos.copy()], round(t_end / DT), 0.0
+    for _ in range(steps // 10):
+        begin = time.perf_counter()
+        mujoco.mj_step(model, data, 10)
+        busy += time.perf_counter() - begin
+        records.append(data.qpos.copy())
+    return np.array(records).reshape(len(records), len(positions), 7)[:, :, :3], busy
+
+
+def _bullet(cubes: Cubes, t_end: float) -> tuple[np.ndarray, float]:
+    import pybullet as b
+
+    positions, angle, speed = cubes
+    w, x, y, z = _turn(angle)
+    client = b.connect(b.DIRECT)
+    try:
+        b.setGravity(0, 0, -G)
+        b.setTimeStep(DT)
+        ground = b.createMultiBody(
+            0, b.createCollisionShape(b.GEOM_PLANE, planeNormal=[math.sin(angle), 0, math.cos(angle)])
+        )
+        shape = b.createCollisionShape(b.GEOM_BOX, halfExtents=[0.5] * 3)
+        bodies = [b.createMultiBody(1.0, shape, basePosition=p, baseOrientation=[x, y, z, w]) for p in positions]
+        for body in (ground, *bodies):
+            # Bullet multiplies the coefficients of two bodies, and puts bodies to sleep unless told not to
+            b.changeDynamics(body, -1, lateralFriction=math.sqrt(FRICTION), restitution=0.0, linearDamping=0.0)
+            b.changeDynamics(body, -1, angularDamping=0.0, activationState=b.ACTIVATION_STATE_DISABLE_SLEEPING)
+        b.resetBaseVelocity(bodies[0], [speed, 0, 0])
+        records, busy = [_bullet_positions(b, bodies)], 0.0
+        for _ in range(round(t_end / DT) // 10):
+            begin = time.perf_counter()
+            for _ in range(10):
+                b.stepSimulation()
+            busy += time.perf_counter() - begin
+            records.append(_bullet_positions(b, bodies))
+    finally:
+        b.disconnect(client)
+    return np.array(records), busy
+
+
+def _bullet_positions(b: Any, bodies: list[int]) -> list[Any]:
+    return [b.getBasePositionAndOrientation(body)[0] for body in bodies]
+
+
+PROGRAMS: dict[str, Callable[[Cubes, float], tuple[np.ndarray, float]]] = {
+    "stickslip": _stickslip,
+    "mujoco": _mujoco,
+    "bullet": _bullet,
+}
+
+
+def deviations(case: str, x: np.ndarray) -> dict[str, float]:
+    """How far positions (records, cubes, 3) are from the exact motion [m]."""
+    if case == "thrown":
+        return {
+            "stop": float(x[-1, 0, 0] - SPEED**2 / (2 * FRICTION * G)),
+            "lift": float((x[:, 0, 2] - 0.5).max()),
+            "sink": float((0.5 - x[:, 0, 2]).max()),
+        }
+    moved = np.linalg.norm(x - x[0], axis=2)
+    return {"drift" if case == "stack" else "creep": float(moved[-1].max()), "most": float(moved.max())}
+
+
+def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
+    """Run all cases in all programs that are installed."""
+    results: dict[str, Any] = {"dt": DT, "missing": [], "cases": {}}
+    for name, module in PEERS.items():
+        if importlib.util.find_spec(module) is None:
+            results["missing"].append(name)
+    for case, (cubes, t_end) in CASES.items():
+        results["cases"][case] = {}
+        duration = 0.2 * t_end if quick and case != "thrown" else t_end
+        for name, program in PROGRAMS.items():
+            if name in results["missing"]:
+                continue
+            say(f"{case} in {name}")
+            try:
+                x, seconds = program(cubes, duration)
+            except ImportError as problem:  # installed, but not whole
+                say(f"{name}: {problem}")
+                results["missing"].append(name)
+                continue
+            results["cases"][case][name] = {
+                **deviations(case, x),
+                "t_end": duration,
+                "steps_per_s": round(duration / DT) / max(seconds, 1e-9),
+            }
+    return results
+
+
+def table(results: dict[str, Any]) -> Any:
+    """The results as a table for the terminal."""
+    from rich.table import Table
+
+    missing = f"; not installed: {', '.join(results['missing'])}" if results["missing"] else ""
+    shown = Table(title=f"scenes, dt = {results['dt']:g} s{missing}")
+    for column in ("case", "program", "deviation [m]", "steps/s"):
+        shown.add_column(column, justify="right" if column == "steps/s" else "left")
+    for case, programs in results["cases"].items():
+        for name, row in programs.items():
+            words = ", ".join(f"{key} {value:.1e}" for key, value in row.items() if key not in ("t_end", "steps_per_s"))
+            shown.add_row(case, name, words, f"{row['steps_per_s']:.3g}")
+    return shown

@@ -1,0 +1,270 @@
+"""Joints as rows: velocity of a row = l . (v_b - v_a) + m_b . omega_b - m_a . omega_a, impulse between two bounds.
+
+Equality rows hold the joint together at the next midpoint.  With g the position error and u_A the velocity before,
+
+    row . (u_E - u_A) = -g(q_M + dt u_A) / dt,
+
+the linearisation of g(q_M + dt u_E) = 0 about the velocity before: SHAKE up to O(dt^3), so that a joint neither
+drifts nor loses the second order of the midpoint rule.  A limit is a row with impulse >= 0, a motor one with a speed
+and a largest effort, dry friction one with speed 0 and a largest effort.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.compiled import compiled
+from stickslip.kernels.scene.layout import ROWS_PER_JOINT, Bodies, Joints
+from stickslip.kernels.scene.rotation import advance, compose, rotate, times
+
+SPHERICAL, REVOLUTE, PRISMATIC, FIXED, DISTANCE = range(5)
+LIMIT, MOTOR, FRICTION = 6, 7, 8
+LENGTH, LOWER, UPPER, SPEED, EFFORT, HOLD = range(6)
+
+
+@compiled
+def relative_turn(A: np.ndarray, B: np.ndarray) -> tuple[float, float, float, float]:
+    """Quaternion of frame B seen from frame A, with w >= 0."""
+    w, x, y, z = A[3], -A[4], -A[5], -A[6]
+    p, q, r, s = B[3], B[4], B[5], B[6]
+    n0 = w * p - x * q - y * r - z * s
+    n1 = w * q + x * p + y * s - z * r
+    n2 = w * r - x * s + y * p + z * q
+    n3 = w * s + x * r - y * q + z * p
+    sign = -1.0 if n0 < 0.0 else 1.0
+    return sign * n0, sign * n1, sign * n2, sign * n3
+
+
+@compiled
+def joint_errors(kind: int, planar: bool, A: np.ndarray, B: np.ndarray, length: float, out: np.ndarray) -> int:
+    """Position errors of a joint whose frames are at A and B; returns how many there are."""
+    d0, d1, d2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
+    if kind == DISTANCE:
+        out[0] = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2) - length
+        return 1
+    count = 0
+    if kind == PRISMATIC:
+        a, b, c = rotate(A, 1.0, 0.0, 0.0)
+        out[0] = a * d0 + b * d1 + c * d2
+        count = 1
+        if not planar:
+            a, b, c = rotate(A, 0.0, 1.0, 0.0)
+            out[1] = a * d0 + b * d1 + c * d2
+            count = 2
+    else:
+        out[0], out[1] = d0, d1
+        count = 2
+        if not planar:
+            out[2] = d2
+            count = 3
+    if kind == REVOLUTE and not planar:
+        x, y, z = rotate(A, 0.0, 0.0, 1.0)
+        p, q, r = rotate(B, 0.0, 0.0, 1.0)
+        x, y, z = y * r - z * q, z * p - x * r, x * q - y * p  # z_A x z_B = the turn of B across the axis
+        a, b, c = rotate(A, 1.0, 0.0, 0.0)
+        out[count] = a * x + b * y + c * z
+        a, b, c = rotate(A, 0.0, 1.0, 0.0)
+        out[count + 1] = a * x + b * y + c * z
+        count += 2
+    if kind == PRISMATIC or kind == FIXED:
+        _, x, y, z = relative_turn(A, B)
+        x, y, z = rotate(A, 2.0 * x, 2.0 * y, 2.0 * z)
+        if planar:
+            out[count] = z
+            count += 1
+        else:
+            out[count], out[count + 1], out[count + 2] = x, y, z
+            count += 3
+    return count
+
+
+@compiled
+def point_row(joints: Joints, row: int, x: float, y: float, z: float, arm_a: np.ndarray, arm_b: np.ndarray) -> None:
+    """Relative velocity of two points along (x, y, z); arms from the centres of mass."""
+    d = joints.row.direction[row]
+    d[0], d[1], d[2] = x, y, z
+    d[3], d[4], d[5] = arm_a[1] * z - arm_a[2] * y, arm_a[2] * x - arm_a[0] * z, arm_a[0] * y - arm_a[1] * x
+    d[6], d[7], d[8] = arm_b[1] * z - arm_b[2] * y, arm_b[2] * x - arm_b[0] * z, arm_b[0] * y - arm_b[1] * x
+
+
+@compiled
+def turn_row(joints: Joints, row: int, x: float, y: float, z: float) -> None:
+    """Relative angular velocity along (x, y, z)."""
+    d = joints.row.direction[row]
+    d[0], d[1], d[2] = 0.0, 0.0, 0.0
+    d[3], d[4], d[5] = x, y, z
+    d[6], d[7], d[8] = x, y, z
+
+
+@compiled
+def row_velocity(joints: Joints, row: int, vel: np.ndarray, a: int, b: int) -> float:
+    """Velocity of a row for body velocities `vel`."""
+    d = joints.row.direction[row]
+    total = 0.0
+    for k in range(3):
+        total += d[k] * (vel[b, k] - vel[a, k]) + d[6 + k] * vel[b, 3 + k] - d[3 + k] * vel[a, 3 + k]
+    return total
+
+
+@compiled
+def apply_row(joints: Joints, row: int, impulse: float, bodies: Bodies, a: int, b: int) -> None:
+    """Add the impulse of a row to the end velocities."""
+    d = joints.row.direction[row]
+    for k in range(3):
+        bodies.end[a, k] -= bodies.inv_mass[a] * impulse * d[k]
+        bodies.end[b, k] += bodies.inv_mass[b] * impulse * d[k]
+    x, y, z = times(bodies.inv_inertia[a], impulse * d[3], impulse * d[4], impulse * d[5])
+    bodies.end[a, 3] -= x
+    bodies.end[a, 4] -= y
+    bodies.end[a, 5] -= z
+    x, y, z = times(bodies.inv_inertia[b], impulse * d[6], impulse * d[7], impulse * d[8])
+    bodies.end[b, 3] += x
+    bodies.end[b, 4] += y
+    bodies.end[b, 5] += z
+
+
+@compiled
+def equality_rows(
+    joints: Joints, j: int, planar: bool, A: np.ndarray, B: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray
+) -> int:
+    """Directions of the equality rows, in the order of `joint_errors`; arm_a of a prismatic joint reaches to B."""
+    s = j * ROWS_PER_JOINT
+    kind = joints.link.kind[j]
+    d0, d1, d2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
+    if kind == DISTANCE:
+        length = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
+        point_row(joints, s, d0 / length, d1 / length, d2 / length, arm_a, arm_b)
+        return 1
+    if kind == PRISMATIC:
+        x, y, z = rotate(A, 1.0, 0.0, 0.0)
+        point_row(joints, s, x, y, z, arm_a, arm_b)
+        count = 1
+        if not planar:
+            x, y, z = rotate(A, 0.0, 1.0, 0.0)
+            point_row(joints, s + 1, x, y, z, arm_a, arm_b)
+            count = 2
+    else:
+        point_row(joints, s, 1.0, 0.0, 0.0, arm_a, arm_b)
+        point_row(joints, s + 1, 0.0, 1.0, 0.0, arm_a, arm_b)
+        count = 2
+        if not planar:
+            point_row(joints, s + 2, 0.0, 0.0, 1.0, arm_a, arm_b)
+            count = 3
+    if kind == REVOLUTE and not planar:
+        x, y, z = rotate(A, 1.0, 0.0, 0.0)
+        turn_row(joints, s + count, x, y, z)
+        x, y, z = rotate(A, 0.0, 1.0, 0.0)
+        turn_row(joints, s + count + 1, x, y, z)
+        count += 2
+    if kind == PRISMATIC or kind == FIXED:
+        if not planar:
+            turn_row(joints, s + count, 1.0, 0.0, 0.0)
+            turn_row(joints, s + count + 1, 0.0, 1.0, 0.0)
+            count += 2
+        turn_row(joints, s + count, 0.0, 0.0, 1.0)
+        count += 1
+    return count
+
+
+@compiled
+def joint_coordinate(joints: Joints, j: int, A: np.ndarray, B: np.ndarray) -> float:
+    """Angle [rad] of a revolute joint, counted over turns, or travel [m] of a prismatic one."""
+    if joints.link.kind[j] == PRISMATIC:
+        x, y, z = rotate(A, 0.0, 0.0, 1.0)
+        return x * (B[0] - A[0]) + y * (B[1] - A[1]) + z * (B[2] - A[2])
+    w, _, _, z = relative_turn(A, B)
+    angle = 2.0 * math.atan2(z, w)
+    turns = round((joints.link.turns[j] - angle) / (2.0 * math.pi))
+    angle += 2.0 * math.pi * turns
+    joints.link.turns[j] = angle
+    return angle
+
+
+@compiled
+def coordinate_row(
+    joints: Joints, j: int, slot: int, sign: float, A: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray
+) -> None:
+    """Row of the joint's own motion: turn about, or travel along, its axis."""
+    x, y, z = rotate(A, 0.0, 0.0, sign)
+    if joints.link.kind[j] == PRISMATIC:
+        point_row(joints, j * ROWS_PER_JOINT + slot, x, y, z, arm_a, arm_b)
+    else:
+        turn_row(joints, j * ROWS_PER_JOINT + slot, x, y, z)
+
+
+@compiled
+def bounded_rows(
+    joints: Joints,
+    j: int,
+    bodies: Bodies,
+    A: np.ndarray,
+    B: np.ndarray,
+    arm_a: np.ndarray,
+    arm_b: np.ndarray,
+    dt: float,
+) -> None:
+    """Limit, motor and dry friction of a revolute or prismatic joint."""
+    s, data = j * ROWS_PER_JOINT, joints.link.numbers[j]
+    a, b = joints.link.a[j], joints.link.b[j]
+    if data[LOWER] > -np.inf or data[UPPER] < np.inf:
+        x = joint_coordinate(joints, j, A, B)
+        low, high = x - data[LOWER], data[UPPER] - x
+        sign, gap = (1.0, low) if low <= high else (-1.0, high)
+        coordinate_row(joints, j, LIMIT, sign, A, arm_a, arm_b)
+        if gap <= 0.0 or gap + dt * row_velocity(joints, s + LIMIT, bodies.free, a, b) <= 0.0:
+            joints.row.used[s + LIMIT] = True
+            joints.row.target[s + LIMIT] = -gap / dt if gap > 0.0 else 0.0
+            joints.row.low[s + LIMIT], joints.row.high[s + LIMIT] = 0.0, np.inf
+    if data[EFFORT] > 0.0:
+        coordinate_row(joints, j, MOTOR, 1.0, A, arm_a, arm_b)
+        joints.row.used[s + MOTOR] = True
+        joints.row.target[s + MOTOR] = data[SPEED]
+        joints.row.low[s + MOTOR], joints.row.high[s + MOTOR] = -dt * data[EFFORT], dt * data[EFFORT]
+    if data[HOLD] > 0.0:
+        coordinate_row(joints, j, FRICTION, 1.0, A, arm_a, arm_b)
+        joints.row.used[s + FRICTION] = True
+        joints.row.target[s + FRICTION] = 0.0
+        joints.row.low[s + FRICTION], joints.row.high[s + FRICTION] = -dt * data[HOLD], dt * data[HOLD]
+
+
+@compiled
+def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float) -> int:
+    """Set up the rows of all joints at the midpoint; returns how many take part."""
+    A, B, pose = np.empty(7), np.empty(7), np.empty(7)
+    arm_a, arm_b, errors = np.empty(3), np.empty(3), np.empty(6)
+    used = 0
+    for j in range(joints.link.kind.shape[0]):
+        s, a, b = j * ROWS_PER_JOINT, joints.link.a[j], joints.link.b[j]
+        for k in range(ROWS_PER_JOINT):
+            joints.row.used[s + k] = False
+        if not (bodies.alive[a] and bodies.alive[b]):
+            continue
+        kind, length = joints.link.kind[j], joints.link.numbers[j, LENGTH]
+        compose(bodies.mid[a], joints.link.frame_a[j], A)
+        compose(bodies.mid[b], joints.link.frame_b[j], B)
+        for k in range(3):
+            arm_a[k] = (B[k] if kind == PRISMATIC else A[k]) - bodies.mid[a, k]
+            arm_b[k] = B[k] - bodies.mid[b, k]
+        count = equality_rows(joints, j, planar, A, B, arm_a, arm_b)
+        if kind == REVOLUTE or kind == PRISMATIC:
+            bounded_rows(joints, j, bodies, A, B, arm_a, arm_b, dt)
+        advance(bodies.mid[a], bodies.vel[a], dt, pose)
+        compose(pose, joints.link.frame_a[j], A)
+        advance(bodies.mid[b], bodies.vel[b], dt, pose)
+        compose(pose, joints.link.frame_b[j], B)
+        joint_errors(kind, planar, A, B, length, errors)
+        for k in range(count):
+            joints.row.used[s + k] = True
+            joints.row.target[s + k] = row_velocity(joints, s + k, bodies.vel, a, b) - errors[k] / dt
+            joints.row.low[s + k], joints.row.high[s + k] = -np.inf, np.inf
+        for k in range(ROWS_PER_JOINT):
+            if joints.row.used[s + k]:
+                used += 1
+                joints.row.impulse[s + k] = min(
+                    joints.row.high[s + k], max(joints.row.low[s + k], joints.row.impulse[s + k])
+                )
+            else:
+                joints.row.impulse[s + k] = 0.0
+    return used

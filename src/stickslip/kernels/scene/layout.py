@@ -1,0 +1,256 @@
+"""The arrays of a scene as kernels see them: records, one array per kind of thing, which keeps compiling fast.
+
+Space is always three-dimensional; a planar scene stays in z = 0.
+
+Poses are (x, y, z, w, x, y, z): position of the centre of mass [m] and unit quaternion, body to world.
+Velocities are (v, omega), both in world axes [m/s, rad/s].  3 x 3 matrices are rows of 9 numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+STATIC, DRIVEN, MOVING = 0, 1, 2
+SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD = range(6)
+"""Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field.  Pairs are ordered by kind."""
+
+CORNERS = 256  # most vertices or faces of a shape
+MAX_POINTS = 8  # contact points of one pair
+ROWS_PER_JOINT = 9
+
+
+BODY = np.dtype(
+    [
+        ("kind", np.int64),  # (n,) STATIC, DRIVEN, MOVING
+        ("life", float, (2,)),  # (n, 2) times of appearing and vanishing [s]
+        ("alive", np.bool_),  # (n,) bool, in this step
+        ("mass", float),  # (n,) [kg]; inf for static and driven bodies
+        ("inertia", float, (9,)),  # (n, 9) in body axes [kg m^2]
+        ("isotropic", np.bool_),  # (n,) bool: inertia = j 1, or a planar body
+        ("wrench", float, (6,)),  # (n, 6) external force [N] and torque [N m], world axes
+        ("pose", float, (7,)),  # (n, 7) at the beginning, then the end of the step
+        ("angle", float),  # (n,) of planar bodies [rad], not reduced to a turn
+        ("vel", float, (6,)),  # (n, 6) at the beginning of the step
+        ("mid", float, (7,)),  # (n, 7) pose at which the contacts are evaluated
+        ("free", float, (6,)),  # (n, 6) end velocity without contact impulses
+        ("end", float, (6,)),  # (n, 6) end velocity
+        ("inv_mass", float),  # (n,)
+        (
+            "inv_inertia",
+            float,
+            (9,),
+        ),  # (n, 9) d omega_E / d (angular impulse), world axes; not symmetric for a spinning body
+        ("radius", float),  # (n,) of the sphere around the centre of mass that holds the shapes
+        ("reach", float),  # (n,) how far a point of the body can come in one step
+    ],
+    align=True,
+)
+"""n bodies; number 0 is the world."""
+Bodies = Any
+
+GEOM = np.dtype(
+    [
+        ("kind", np.int64),
+        ("body", np.int64),
+        ("local", float, (7,)),  # (g, 7) pose in the body
+        ("extent", float, (4,)),  # (g, 4): sphere radius; capsule radius, half length; plane: unused
+        ("table", np.int64, (6,)),  # (g, 6) ranges in the tables of hulls or polygons
+        ("bound", float),  # (g,) radius of a sphere about the geometry's origin; inf for planes and fields
+        ("material", np.int64),  # (g,)
+        ("large", np.bool_),  # (g,) bool: tested against all others, outside the grid
+        ("world", float, (7,)),  # (g, 7) pose at the midpoint
+    ],
+    align=True,
+)
+"""Geometries fixed to bodies."""
+Geoms = Any
+
+MATERIAL = np.dtype(
+    [
+        ("mu", float),
+        ("aspect", float),  # mu_2 / mu_1 of elliptic friction, axes of the body that is listed
+        ("grain", np.int64),  # 0: circular; 1, 2: tangents follow the x axis of the first or second body
+        ("eps_N", float),
+        ("eps_T", float),
+    ],
+    align=True,
+)
+"""Laws of each pair of materials, shape (k, k)."""
+Materials = Any
+
+
+class Hulls(NamedTuple):
+    """Convex polyhedra; `Geoms.table` has first vertex, vertices, first face, faces, first edge, edges."""
+
+    vertices: np.ndarray  # (v, 3)
+    normals: np.ndarray  # (f, 3)
+    loops: np.ndarray  # (f, 2) first corner and number of corners in `corners`
+    corners: np.ndarray  # vertex numbers, counter-clockwise seen from outside
+    edges: np.ndarray  # (e, 2) vertex numbers
+    directions: np.ndarray  # (e,) number of the direction among the unique ones: parallel edges share it
+
+
+CORNER = np.dtype(
+    [
+        ("points", float, (3,)),  # (CORNERS, 3)
+        ("normals", float, (3,)),
+        ("gaps", float),  # (CORNERS,)
+        ("corners_a", float, (3,)),
+        ("corners_b", float, (3,)),
+        ("normals_a", float, (3,)),
+        ("normals_b", float, (3,)),
+        ("outline", float, (3,)),
+        ("cut", float, (3,)),
+    ],
+    align=True,
+)
+"""Working room of the narrow phase: what it found, and the corners of both shapes in world coordinates."""
+Room = Any
+
+CONTACT = np.dtype(
+    [
+        ("a", np.int64),  # (N,) bodies
+        ("b", np.int64),
+        ("pair", np.int64, (2,)),  # (N, 2) geometries
+        ("point", float, (3,)),  # (N, 3)
+        ("normal", float, (3,)),  # (N, 3) from a to b
+        ("gap", float),  # (N,)
+        ("impulse", float, (3,)),  # (N, 3) world vector on b, for the next step's start
+        ("local", float, (3,)),  # (N, 3) point in the axes of body a
+    ],
+    align=True,
+)
+"""Room for N contact points; those of one step stand in front, in the order of their islands once they are active."""
+Contacts = Any
+
+PAIR = np.dtype(
+    [
+        ("key", np.int64),
+        ("first", np.int64),
+        ("count", np.int64),
+        ("pose", float, (15,)),  # poses of both bodies when the points were computed, and the margin taken
+    ],
+    align=True,
+)
+"""A pair of geometries with contact points, found again in the next step by its key."""
+
+
+class Pairs(NamedTuple):
+    """Pairs and the hash table that finds them."""
+
+    entry: Any  # (P,) PAIR
+    table: np.ndarray  # (T,) pair numbers, T a power of two
+
+
+ACTIVE = np.dtype(
+    [
+        ("contact", np.int64),  # (N,) number in `Contacts`
+        ("frame", float, (9,)),  # (N, 9) rows n, t_1, t_2
+        ("arm_a", float, (3,)),  # (N, 3)
+        ("arm_b", float, (3,)),
+        ("gap", float),
+        ("mu", float),
+        ("before", float, (3,)),  # (N, 3) velocity at the beginning of the step, in the frame
+        ("bias", float, (3,)),  # (N, 3) u = relative velocity + bias
+        ("r", float, (3,)),  # (N, 3) impulses in the frame [N s]
+        ("mobility", float),  # (N,) mean diagonal of the local matrix [1/kg]
+        ("impact", np.bool_),  # (N,) bool
+        ("island", np.int64),  # (N,)
+    ],
+    align=True,
+)
+"""The contact problem of a step: active contacts sorted by island, u = W r + q."""
+Active = Any
+
+LINK = np.dtype(
+    [
+        ("kind", np.int64),
+        ("a", np.int64),
+        ("b", np.int64),
+        ("frame_a", float, (7,)),  # joint frame in body a; its z axis is the joint's axis
+        ("frame_b", float, (7,)),
+        ("numbers", float, (8,)),  # length, lower, upper, motor speed, motor effort, friction effort
+        ("turns", float),  # angle of a revolute joint in the last step, to count turns
+    ],
+    align=True,
+)
+"""A joint."""
+
+ROW = np.dtype(
+    [
+        ("used", np.bool_),  # takes part in this step
+        ("direction", float, (9,)),  # linear, angular on a, angular on b
+        ("target", float),  # velocity asked for
+        ("low", float),  # bounds of the impulse
+        ("high", float),
+        ("impulse", float),
+        ("island", np.int64),
+    ],
+    align=True,
+)
+"""A row of a joint."""
+
+
+class Joints(NamedTuple):
+    """Joints, and their rows: those of joint j are number j * ROWS_PER_JOINT and following."""
+
+    link: Any  # (j,) LINK
+    row: Any  # (j * ROWS_PER_JOINT,) ROW
+
+
+SPRING = np.dtype(
+    [
+        ("a", np.int64),
+        ("b", np.int64),
+        ("local_a", float, (3,)),  # (s, 3)
+        ("local_b", float, (3,)),
+        ("law", float, (3,)),  # (s, 3): stiffness, damping, length without force
+    ],
+    align=True,
+)
+"""Springs with dampers between points of bodies."""
+Springs = Any
+
+
+class Options(NamedTuple):
+    """Numbers of a run."""
+
+    dim: int
+    dt: float
+    theta: float
+    gravity: np.ndarray  # (3,)
+    slop: float  # gaps below count as closed [m]
+    predictive: bool
+    tol: float
+    start: float  # residual up to which the impulses of the last step are taken as they are
+    newton: int  # contacts of an island up to which Newton is taken
+    sweeps: int  # accelerated sweeps before the step is handed to the host
+    go_on: bool  # carry on with a step that is not solved
+
+
+class Book(NamedTuple):
+    """What a run writes down: numbers of the certificate, sums and states per moving or driven body, impacts."""
+
+    numbers: np.ndarray
+    impulse: np.ndarray  # (c, 2) normal and tangential, since the last record
+    state: np.ndarray  # (c,) int8
+    gap: np.ndarray  # (c,) smallest gap of the body's contact points
+    loaded: np.ndarray  # (N,) bool: the point carried an impulse in the step before
+    events: np.ndarray  # (e, 8)
+    counts: np.ndarray  # (1,) events
+
+
+class Fields(NamedTuple):
+    """Height fields: `Geoms.table` has first height, rows, columns; `GEOM.extent` the spacings."""
+
+    heights: np.ndarray
+
+
+def records(dtype: np.dtype, *shape: int, **fields: Any) -> Any:
+    """An array of records with attribute access, zero except for the fields given."""
+    array = np.zeros(shape, dtype).view(np.recarray)
+    for name, values in fields.items():
+        array[name] = values
+    return array

@@ -1,0 +1,479 @@
+"""Narrow phase of convex polyhedra (boxes, hulls) and planar polygons: separating axes, then clipping of faces.
+
+The normal is the axis along which the shapes are farthest apart (or overlap least).  A face of the first shape is
+preferred, then one of the second, then a pair of edges, each unless the next is better by more than `PREFERENCE` of
+the size: rounding cannot make the choice flicker.  Corners that lie outside the reference face by less than `CLIP` of
+the size count as inside, so that aligned faces keep their own corners.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.compiled import compiled
+from stickslip.kernels.scene.layout import MAX_POINTS, Hulls, Room
+from stickslip.kernels.scene.narrow_round import add_point, along_segment, balls, ends, nearest_of_segments
+from stickslip.kernels.scene.rotation import rotate, to_world
+
+PREFERENCE = 1e-7
+CLIP = 1e-6
+
+
+@compiled
+def place(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray, normals: np.ndarray) -> None:
+    """Corners and face normals of a shape in world coordinates."""
+    for k in range(table[1]):
+        v = hulls.vertices[table[0] + k]
+        corners[k, 0], corners[k, 1], corners[k, 2] = to_world(pose, v[0], v[1], v[2])
+    for k in range(table[3]):
+        n = hulls.normals[table[2] + k]
+        normals[k, 0], normals[k, 1], normals[k, 2] = rotate(pose, n[0], n[1], n[2])
+
+
+@compiled
+def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float) -> float:
+    """min over the corners of their coordinate along (a, b, c)."""
+    best = np.inf
+    for k in range(count):
+        best = min(best, a * corners[k, 0] + b * corners[k, 1] + c * corners[k, 2])
+    return best
+
+
+@compiled
+def best_face(
+    hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, other: np.ndarray, others: int,
+    margin: float,
+) -> tuple[int, float]:  # fmt: skip
+    """The face that separates best and how far; stops at a face that is farther than `margin`."""
+    face, separation = 0, -np.inf
+    for f in range(table[3]):
+        n = normals[f]
+        v = corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
+        s = lowest(other, others, n[0], n[1], n[2]) - (n[0] * v[0] + n[1] * v[1] + n[2] * v[2])
+        if s > separation:
+            face, separation = f, s
+            if s > margin:
+                break
+    return face, separation
+
+
+@compiled
+def spread(room: Room, count: int) -> int:
+    """Reduce to MAX_POINTS: the deepest point, and the farthest ones in seven directions across the normal."""
+    if count <= MAX_POINTS:
+        return count
+    n = room.normals[0]
+    a, b, c = (0.0, -n[2], n[1]) if abs(n[0]) < 0.7 else (-n[2], 0.0, n[0])
+    norm = math.sqrt(a * a + b * b + c * c)
+    a, b, c = a / norm, b / norm, c / norm
+    d, e, f = n[1] * c - n[2] * b, n[2] * a - n[0] * c, n[0] * b - n[1] * a
+    deepest = 0
+    for k in range(count):
+        if room.gaps[k] < room.gaps[deepest]:
+            deepest = k
+    kept = 0
+    taken = room.outline[:, 0]
+    for k in range(count):
+        taken[k] = 0.0
+    for w in range(MAX_POINTS):
+        best, chosen = -np.inf, -1
+        angle = 2.0 * math.pi * w / (MAX_POINTS - 1)
+        x, y = math.cos(angle), math.sin(angle)
+        for k in range(count):
+            p = room.points[k]
+            value = x * (a * p[0] + b * p[1] + c * p[2]) + y * (d * p[0] + e * p[1] + f * p[2])
+            if value > best and taken[k] == 0.0:
+                best, chosen = value, k
+        if w == MAX_POINTS - 1 and taken[deepest] == 0.0:
+            chosen = deepest
+        taken[chosen] = 1.0
+    for k in range(count):
+        if taken[k] == 1.0:
+            for i in range(3):
+                room.points[kept, i] = room.points[k, i]
+                room.normals[kept, i] = room.normals[k, i]
+            room.gaps[kept] = room.gaps[k]
+            kept += 1
+    return kept
+
+
+@compiled
+def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, plane: np.ndarray, margin: float) -> int:
+    """The corners of a polyhedron or polygon near a half-space."""
+    a, b, c = rotate(plane, 0.0, 0.0, 1.0)
+    count = 0
+    for k in range(table[1]):
+        v = hulls.vertices[table[0] + k]
+        x, y, z = to_world(pose, v[0], v[1], v[2])
+        gap = a * (x - plane[0]) + b * (y - plane[1]) + c * (z - plane[2])
+        if gap <= margin:
+            h = 0.5 * gap
+            count = add_point(room, count, x - h * a, y - h * b, z - h * c, -a, -b, -c, gap)
+    return spread(room, count)
+
+
+@compiled
+def clip_half(
+    source: np.ndarray, count: int, a: float, b: float, c: float, d: float, tolerance: float, target: np.ndarray
+) -> int:
+    """The part of a polygon with a x + b y + c z <= d; corners up to `tolerance` beyond are kept as they are."""
+    kept = 0
+    for k in range(count):
+        P, Q = source[k], source[(k + 1) % count]
+        s = a * P[0] + b * P[1] + c * P[2] - d
+        t = a * Q[0] + b * Q[1] + c * Q[2] - d
+        if s <= tolerance:
+            for i in range(3):
+                target[kept, i] = P[i]
+            kept += 1
+        if (s < -tolerance and t > tolerance) or (s > tolerance and t < -tolerance):
+            f = s / (s - t)
+            for i in range(3):
+                target[kept, i] = P[i] + f * (Q[i] - P[i])
+            kept += 1
+    return kept
+
+
+@compiled
+def clip_faces(
+    hulls: Hulls, room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int,
+    other_table: np.ndarray, other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
+) -> int:  # fmt: skip
+    """Contact points of a face with the face of the other shape that looks at it; sign +1: the face is of shape a."""
+    n = normals[face]
+    incident, least = 0, np.inf
+    for f in range(other_table[3]):
+        m = other_normals[f]
+        s = n[0] * m[0] + n[1] * m[1] + n[2] * m[2]
+        if s < least - 1e-9:
+            incident, least = f, s
+    loop = hulls.loops[other_table[2] + incident]
+    count = loop[1]
+    source, target = room.outline, room.cut
+    for k in range(count):
+        v = other[hulls.corners[loop[0] + k]]
+        source[k, 0], source[k, 1], source[k, 2] = v[0], v[1], v[2]
+    loop = hulls.loops[table[2] + face]
+    for k in range(loop[1]):
+        P = corners[hulls.corners[loop[0] + k]]
+        Q = corners[hulls.corners[loop[0] + (k + 1) % loop[1]]]
+        e0, e1, e2 = Q[0] - P[0], Q[1] - P[1], Q[2] - P[2]
+        a, b, c = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
+        norm = math.sqrt(a * a + b * b + c * c)
+        a, b, c = a / norm, b / norm, c / norm
+        count = clip_half(source, count, a, b, c, a * P[0] + b * P[1] + c * P[2], CLIP * size, target)
+        source, target = target, source
+        if count == 0:
+            return 0
+    P = corners[hulls.corners[loop[0]]]
+    level = n[0] * P[0] + n[1] * P[1] + n[2] * P[2]
+    found = 0
+    for k in range(count):
+        v = source[k]
+        gap = n[0] * v[0] + n[1] * v[1] + n[2] * v[2] - level
+        if gap <= margin:
+            h = 0.5 * gap
+            found = add_point(
+                room, found, v[0] - h * n[0], v[1] - h * n[1], v[2] - h * n[2],
+                sign * n[0], sign * n[1], sign * n[2], gap,
+            )  # fmt: skip
+    return spread(room, found)
+
+
+@compiled
+def edge_axes(
+    hulls: Hulls, room: Room, table_a: np.ndarray, table_b: np.ndarray, towards: tuple[float, float, float], beat: float
+) -> tuple[int, int, float, float, float, float]:
+    """Edges of a and b (one per direction) whose common normal separates by more than `beat`, and that normal."""
+    A, B = room.corners_a, room.corners_b
+    found_a, found_b, best = -1, -1, beat
+    x, y, z = 0.0, 0.0, 0.0
+    seen_a = -1
+    for i in range(table_a[4], table_a[4] + table_a[5]):
+        if hulls.directions[i] == seen_a:
+            continue
+        seen_a = hulls.directions[i]
+        P, Q = A[hulls.edges[i, 0]], A[hulls.edges[i, 1]]
+        a0, a1, a2 = Q[0] - P[0], Q[1] - P[1], Q[2] - P[2]
+        seen_b = -1
+        for j in range(table_b[4], table_b[4] + table_b[5]):
+            if hulls.directions[j] == seen_b:
+                continue
+            seen_b = hulls.directions[j]
+            R, S = B[hulls.edges[j, 0]], B[hulls.edges[j, 1]]
+            b0, b1, b2 = S[0] - R[0], S[1] - R[1], S[2] - R[2]
+            c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+            norm = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
+            if norm * norm <= 1e-12 * (a0 * a0 + a1 * a1 + a2 * a2) * (b0 * b0 + b1 * b1 + b2 * b2):
+                continue
+            if c0 * towards[0] + c1 * towards[1] + c2 * towards[2] < 0.0:
+                norm = -norm
+            c0, c1, c2 = c0 / norm, c1 / norm, c2 / norm
+            s = lowest(B, table_b[1], c0, c1, c2) + lowest(A, table_a[1], -c0, -c1, -c2)
+            if s > best:
+                found_a, found_b, best = i, j, s
+                x, y, z = c0, c1, c2
+    return found_a, found_b, best, x, y, z
+
+
+@compiled
+def support_edge(hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int, a: float, b: float, c: float) -> int:
+    """The edge parallel to `edge` that lies farthest along (a, b, c)."""
+    chosen, best = edge, -np.inf
+    for i in range(table[4], table[4] + table[5]):
+        if hulls.directions[i] == hulls.directions[edge]:
+            P, Q = corners[hulls.edges[i, 0]], corners[hulls.edges[i, 1]]
+            s = a * (P[0] + Q[0]) + b * (P[1] + Q[1]) + c * (P[2] + Q[2])
+            if s > best:
+                chosen, best = i, s
+    return chosen
+
+
+@compiled
+def hull_pair(
+    hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
+    size: float, margin: float,
+) -> int:  # fmt: skip
+    """Two convex polyhedra."""
+    A, B = room.corners_a, room.corners_b
+    place(hulls, table_a, pose_a, A, room.normals_a)
+    place(hulls, table_b, pose_b, B, room.normals_b)
+    face_a, s_a = best_face(hulls, table_a, A, room.normals_a, B, table_b[1], margin)
+    if s_a > margin:
+        return 0
+    face_b, s_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin)
+    if s_b > margin:
+        return 0
+    tolerance = PREFERENCE * size
+    best = s_b if s_b > s_a + tolerance else s_a
+    towards = (pose_b[0] - pose_a[0], pose_b[1] - pose_a[1], pose_b[2] - pose_a[2])
+    i, j, s, x, y, z = edge_axes(hulls, room, table_a, table_b, towards, best + tolerance)
+    if i >= 0 and s > margin:
+        return 0
+    if i >= 0:
+        i = support_edge(hulls, table_a, A, i, x, y, z)
+        j = support_edge(hulls, table_b, B, j, -x, -y, -z)
+        P, Q = A[hulls.edges[i, 0]], A[hulls.edges[i, 1]]
+        R, S = B[hulls.edges[j, 0]], B[hulls.edges[j, 1]]
+        f, g = nearest_of_segments(P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2])
+        if 0.0 < f < 1.0 and 0.0 < g < 1.0:
+            return add_point(
+                room, 0,
+                0.5 * (P[0] + f * (Q[0] - P[0]) + R[0] + g * (S[0] - R[0])),
+                0.5 * (P[1] + f * (Q[1] - P[1]) + R[1] + g * (S[1] - R[1])),
+                0.5 * (P[2] + f * (Q[2] - P[2]) + R[2] + g * (S[2] - R[2])),
+                x, y, z, s,
+            )  # fmt: skip
+    if s_b > s_a + tolerance:
+        return clip_faces(
+            hulls, room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin
+        )
+    return clip_faces(hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
+
+
+@compiled
+def ball_hull(
+    hulls: Hulls, room: Room, count: int, x: float, y: float, z: float, r: float, table: np.ndarray,
+    pose: np.ndarray, margin: float,
+) -> int:  # fmt: skip
+    """A ball and a convex polyhedron: the nearest point of the faces that see the centre; inside, the nearest face."""
+    place(hulls, table, pose, room.corners_b, room.normals_b)
+    corners = room.corners_b
+    best, distance = -1, -np.inf
+    for f in range(table[3]):
+        n, v = room.normals_b[f], corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
+        s = n[0] * (x - v[0]) + n[1] * (y - v[1]) + n[2] * (z - v[2])
+        if s > distance:
+            best, distance = f, s
+    if distance - r > margin:
+        return count
+    if distance <= 0.0:
+        n = room.normals_b[best]
+        h = 0.5 * (distance - r) - distance
+        return add_point(room, count, x + h * n[0], y + h * n[1], z + h * n[2], -n[0], -n[1], -n[2], distance - r)
+    least = np.inf
+    p0, p1, p2 = 0.0, 0.0, 0.0
+    for f in range(table[3]):
+        n, loop = room.normals_b[f], hulls.loops[table[2] + f]
+        v = corners[hulls.corners[loop[0]]]
+        s = n[0] * (x - v[0]) + n[1] * (y - v[1]) + n[2] * (z - v[2])
+        if s <= 0.0:
+            continue
+        inside = True
+        for k in range(loop[1]):
+            P = corners[hulls.corners[loop[0] + k]]
+            Q = corners[hulls.corners[loop[0] + (k + 1) % loop[1]]]
+            e0, e1, e2 = Q[0] - P[0], Q[1] - P[1], Q[2] - P[2]
+            a, b, c = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
+            if a * (x - P[0]) + b * (y - P[1]) + c * (z - P[2]) > 0.0:
+                inside = False
+                w = along_segment(x, y, z, P[0], P[1], P[2], Q[0], Q[1], Q[2])
+                a, b, c = P[0] + w * e0, P[1] + w * e1, P[2] + w * e2
+                square = (x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2
+                if square < least:
+                    least, p0, p1, p2 = square, a, b, c
+        if inside and s * s < least:
+            least, p0, p1, p2 = s * s, x - s * n[0], y - s * n[1], z - s * n[2]
+    return balls(room, count, x, y, z, r, p0, p1, p2, 0.0, margin)
+
+
+@compiled
+def capsule_hull(
+    hulls: Hulls, room: Room, pose: np.ndarray, half: float, r: float, table: np.ndarray, other: np.ndarray,
+    margin: float,
+) -> int:  # fmt: skip
+    """A capsule and a convex polyhedron: its ends as balls, and its axis against the edges where that is nearer."""
+    p0, p1, p2, q0, q1, q2 = ends(pose, half)
+    count = ball_hull(hulls, room, 0, p0, p1, p2, r, table, other, margin)
+    count = ball_hull(hulls, room, count, q0, q1, q2, r, table, other, margin)
+    nearest = np.inf
+    for k in range(count):
+        nearest = min(nearest, room.gaps[k])
+    corners = room.corners_b
+    place(hulls, table, other, corners, room.normals_b)
+    least, s0, s1, s2, t0, t1, t2 = np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(table[4], table[4] + table[5]):
+        P, Q = corners[hulls.edges[i, 0]], corners[hulls.edges[i, 1]]
+        f, g = nearest_of_segments(p0, p1, p2, q0, q1, q2, P[0], P[1], P[2], Q[0], Q[1], Q[2])
+        if not 0.0 < f < 1.0:
+            continue
+        a, b, c = p0 + f * (q0 - p0), p1 + f * (q1 - p1), p2 + f * (q2 - p2)
+        d, e, h = P[0] + g * (Q[0] - P[0]), P[1] + g * (Q[1] - P[1]), P[2] + g * (Q[2] - P[2])
+        square = (a - d) ** 2 + (b - e) ** 2 + (c - h) ** 2
+        if square < least:
+            least, s0, s1, s2, t0, t1, t2 = square, a, b, c, d, e, h
+    if math.sqrt(least) - r < nearest - CLIP * half:
+        count = balls(room, count, s0, s1, s2, r, t0, t1, t2, 0.0, margin)
+    return count
+
+
+@compiled
+def ball_polygon(
+    hulls: Hulls, room: Room, count: int, x: float, y: float, r: float, table: np.ndarray, pose: np.ndarray,
+    margin: float,
+) -> int:  # fmt: skip
+    """A circle and a convex polygon; edge k runs from corner k to k + 1."""
+    place(hulls, table, pose, room.corners_b, room.normals_b)
+    corners = room.corners_b
+    edge, distance = 0, -np.inf
+    for k in range(table[3]):
+        n, v = room.normals_b[k], corners[k]
+        s = n[0] * (x - v[0]) + n[1] * (y - v[1])
+        if s > distance:
+            edge, distance = k, s
+    if distance - r > margin:
+        return count
+    if distance <= 0.0:
+        n = room.normals_b[edge]
+        h = 0.5 * (distance - r) - distance
+        return add_point(room, count, x + h * n[0], y + h * n[1], 0.0, -n[0], -n[1], 0.0, distance - r)
+    least, p0, p1 = np.inf, 0.0, 0.0  # nearest point of the outline
+    for k in range(table[1]):
+        P, Q = corners[k], corners[(k + 1) % table[1]]
+        w = along_segment(x, y, 0.0, P[0], P[1], 0.0, Q[0], Q[1], 0.0)
+        a, b = P[0] + w * (Q[0] - P[0]), P[1] + w * (Q[1] - P[1])
+        square = (x - a) ** 2 + (y - b) ** 2
+        if square < least:
+            least, p0, p1 = square, a, b
+    return balls(room, count, x, y, 0.0, r, p0, p1, 0.0, 0.0, margin)
+
+
+@compiled
+def capsule_polygon(
+    hulls: Hulls, room: Room, pose: np.ndarray, half: float, r: float, table: np.ndarray, other: np.ndarray,
+    margin: float,
+) -> int:  # fmt: skip
+    """A planar capsule and a convex polygon: the ends as circles, and the corners against the axis."""
+    p0, p1, _, q0, q1, _ = ends(pose, half)
+    count = ball_polygon(hulls, room, 0, p0, p1, r, table, other, margin)
+    count = ball_polygon(hulls, room, count, q0, q1, r, table, other, margin)
+    corners = room.corners_b
+    place(hulls, table, other, corners, room.normals_b)
+    for k in range(table[1]):
+        v = corners[k]
+        f = along_segment(v[0], v[1], 0.0, p0, p1, 0.0, q0, q1, 0.0)
+        if 0.0 < f < 1.0:
+            count = balls(room, count, p0 + f * (q0 - p0), p1 + f * (q1 - p1), 0.0, r, v[0], v[1], 0.0, 0.0, margin)
+    return count
+
+
+@compiled
+def polygon_face(
+    table: np.ndarray, corners: np.ndarray, normals: np.ndarray, other: np.ndarray, others: int, margin: float
+) -> tuple[int, float]:
+    """The edge of a polygon that separates it best from the other."""
+    face, separation = 0, -np.inf
+    for f in range(table[3]):
+        n, v = normals[f], corners[f]
+        s = lowest(other, others, n[0], n[1], 0.0) - (n[0] * v[0] + n[1] * v[1])
+        if s > separation:
+            face, separation = f, s
+            if s > margin:
+                break
+    return face, separation
+
+
+@compiled
+def clip_edges(
+    room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int, other_table: np.ndarray,
+    other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
+) -> int:  # fmt: skip
+    """`clip_faces` in the plane: up to two points of the edge that looks at edge `face`."""
+    n = normals[face]
+    incident, least = 0, np.inf
+    for f in range(other_table[3]):
+        s = n[0] * other_normals[f, 0] + n[1] * other_normals[f, 1]
+        if s < least - 1e-9:
+            incident, least = f, s
+    P, Q = corners[face], corners[(face + 1) % table[1]]
+    R, S = other[incident], other[(incident + 1) % other_table[1]]
+    length = math.hypot(Q[0] - P[0], Q[1] - P[1])
+    t0, t1 = (Q[0] - P[0]) / length, (Q[1] - P[1]) / length
+    r = (R[0] - P[0]) * t0 + (R[1] - P[1]) * t1
+    s = (S[0] - P[0]) * t0 + (S[1] - P[1]) * t1
+    tolerance = CLIP * size
+    found = 0
+    for k in range(2):
+        # position along the edge: a corner of the other shape, or where its edge passes an end of ours
+        w = r if k == 0 else s
+        far = s if k == 0 else r
+        share = 0.0
+        if w < -tolerance:
+            if far < -tolerance:
+                return 0
+            share = -w / (far - w)
+        elif w > length + tolerance:
+            if far > length + tolerance:
+                return 0
+            share = (w - length) / (w - far)
+        a, b = (R[0], R[1]) if k == 0 else (S[0], S[1])
+        c, d = (S[0], S[1]) if k == 0 else (R[0], R[1])
+        x, y = a + share * (c - a), b + share * (d - b)
+        gap = n[0] * (x - P[0]) + n[1] * (y - P[1])
+        if gap <= margin:
+            found = add_point(
+                room, found, x - 0.5 * gap * n[0], y - 0.5 * gap * n[1], 0.0, sign * n[0], sign * n[1], 0.0, gap
+            )
+    return found
+
+
+@compiled
+def polygon_pair(
+    hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
+    size: float, margin: float,
+) -> int:  # fmt: skip
+    """Two convex polygons."""
+    A, B = room.corners_a, room.corners_b
+    place(hulls, table_a, pose_a, A, room.normals_a)
+    place(hulls, table_b, pose_b, B, room.normals_b)
+    face_a, s_a = polygon_face(table_a, A, room.normals_a, B, table_b[1], margin)
+    if s_a > margin:
+        return 0
+    face_b, s_b = polygon_face(table_b, B, room.normals_b, A, table_a[1], margin)
+    if s_b > margin:
+        return 0
+    if s_b > s_a + PREFERENCE * size:
+        return clip_edges(room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin)
+    return clip_edges(room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)

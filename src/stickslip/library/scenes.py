@@ -1,0 +1,236 @@
+"""Ready-made scenes: stacks, houses of cards, arches, dominoes, chains, tops and piles.  Each returns a `Scene`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stickslip.model.scene.bodies import Body
+from stickslip.model.scene.scene import Scene
+from stickslip.model.scene.shapes import Box, Capsule, Circle, HalfPlane, HalfSpace, Polygon, Sphere
+
+__all__ = [
+    "arch",
+    "card_house",
+    "cradle",
+    "cube_on_ramp",
+    "cube_stack",
+    "domino_row",
+    "granular_column",
+    "hanging_chain",
+    "heavy_on_light",
+    "poured_spheres",
+    "rolling_disc",
+    "thrown_cube",
+    "tippe_top",
+]
+
+
+def cube_stack(cubes: int = 10, friction: float = 0.5) -> Scene:
+    """Unit cubes of 1 kg on top of one another, at rest."""
+    scene = Scene(dim=3, name="cube stack")
+    scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="floor")
+    for k in range(cubes):
+        scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5 + k), friction=friction, name=f"cube{k + 1}")
+    return scene
+
+
+def heavy_on_light(ratio: float = 1000.0, friction: float = 0.5) -> Scene:
+    """A unit cube of 1 kg that carries one of `ratio` kg."""
+    scene = Scene(dim=3, name="heavy on light")
+    scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="floor")
+    scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5), friction=friction, name="light")
+    scene.add_body(Box((1, 1, 1)), mass=ratio, position=(0, 0, 1.5), friction=friction, name="heavy")
+    return scene
+
+
+def thrown_cube(speed: float = 6.0, friction: float = 0.5) -> Scene:
+    """A unit cube that slides flat over the floor; it stops after v^2 / (2 mu g)."""
+    scene = Scene(dim=3, name="thrown cube")
+    scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="floor")
+    scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5), velocity=(speed, 0, 0), name="cube")
+    return scene
+
+
+def cube_on_ramp(angle: float = 0.38, friction: float = 0.5) -> Scene:
+    """A unit cube at rest on a ramp of `angle` [rad]; it slides with g (sin - mu cos) where tan(angle) > mu."""
+    n = np.array([math.sin(angle), 0.0, math.cos(angle)])
+    scene = Scene(dim=3, name="cube on ramp")
+    scene.add_static(HalfSpace(tuple(n)), friction=friction, name="ramp")
+    turn = (math.cos(0.5 * angle), 0.0, math.sin(0.5 * angle), 0.0)
+    scene.add_body(Box((1, 1, 1)), mass=1.0, position=0.5 * n, orientation=turn, name="cube")
+    return scene
+
+
+def _standing(scene: Scene, vertices: Any, density: float, friction: float, name: str) -> Body:
+    """A polygon where its vertices say."""
+    shape = Polygon(vertices)
+    position = shape.mass_properties(2).centre[:2]
+    return scene.add_body(shape, density=density, position=position, friction=friction, name=name)
+
+
+def card_house(friction: float = 0.6) -> Scene:
+    """Seven cards in two storeys, in the plane; their ends are mitred, so that they meet in faces."""
+    scene = Scene(dim=2, name="card house")
+    scene.add_static(HalfPlane((0, 1)), friction=friction, name="floor")
+    width, height, thick = 0.3, 1.0, 0.06
+
+    def pair(x: float, y: float, name: str) -> None:
+        left = [(-width, 0.0), (-width + thick, 0.0), (0.0, height - 0.2), (0.0, height)]
+        _standing(scene, [(x + a, y + b) for a, b in left], 1.0, friction, f"{name} left")
+        _standing(scene, [(x - a, y + b) for a, b in left], 1.0, friction, f"{name} right")
+
+    pair(-0.4, 0.0, "lower a")
+    pair(0.4, 0.0, "lower b")
+    roof = [(-0.75, height), (0.75, height), (0.75, height + thick), (-0.75, height + thick)]
+    _standing(scene, roof, 1.0, friction, "roof")
+    pair(0.0, height + thick, "upper")
+    return scene
+
+
+def arch(stones: int = 9, thickness: float = 0.3, friction: float = 0.7) -> Scene:
+    """A half circle of wedges with inner radius 1 m, in the plane, held by its weight alone."""
+    scene = Scene(dim=2, name="arch")
+    scene.add_static(HalfPlane((0, 1)), friction=friction, name="floor")
+    angles = np.linspace(0.0, math.pi, stones + 1)
+    for k in range(stones):
+        corners = []
+        for radius, angle in (
+            (1.0, angles[k]),
+            (1.0 + thickness, angles[k]),
+            (1.0 + thickness, angles[k + 1]),
+            (1.0, angles[k + 1]),
+        ):
+            corners.append((radius * math.cos(angle), radius * math.sin(angle)))
+        _standing(scene, corners, 1000.0, friction, f"stone{k + 1}")
+    return scene
+
+
+def domino_row(dominoes: int = 10, push: float = 1.5, friction: float = 0.3) -> Scene:
+    """Dominoes 0.2 m x 1 m, 0.6 m apart, in the plane; the first turns with `push` [rad/s] about its lower corner."""
+    scene = Scene(dim=2, name="domino row")
+    scene.add_static(HalfPlane((0, 1)), friction=friction, name="floor")
+    shape = Polygon.rectangle(0.2, 1.0)
+    for k in range(dominoes):
+        spin = -push if k == 0 else 0.0
+        # velocity of the centre when the corner at (0.1, -0.5) stays
+        velocity = (-spin * 0.5, -spin * 0.1)
+        scene.add_body(
+            shape,
+            density=100.0,
+            position=(0.6 * k, 0.5),
+            velocity=velocity,
+            angular_velocity=spin,
+            friction=friction,
+            name=f"domino{k + 1}",
+        )
+    return scene
+
+
+def cradle(balls: int = 5, speed: float = 1.0, gap: float = 2e-3) -> Scene:
+    """Equal steel balls in a row without weight, `gap` apart; the first one comes with `speed`, the last one leaves."""
+    scene = Scene(dim=3, gravity=0.0, name="cradle")
+    for k in range(balls):
+        scene.add_body(
+            Sphere(0.01), mass=0.03, position=(k * (0.02 + gap), 0, 0), velocity=(speed if k == 0 else 0.0, 0, 0),
+            restitution=1.0, friction=0.0, name=f"ball{k + 1}",
+        )  # fmt: skip
+    return scene
+
+
+def hanging_chain(links: int = 20, span: float = 0.8) -> Scene:
+    """Rods of total length 1 m in the plane, hinged together and at both ends, let go from a wedge of width `span`."""
+    scene = Scene(dim=2, name="hanging chain")
+    length = 1.0 / links
+    sag = math.sqrt(max(0.0, 0.25 - 0.25 * span**2))
+    knee = np.array([0.5 * span, -sag])
+    points = [
+        knee * (2.0 * k / links)
+        if 2 * k <= links
+        else np.array([span, 0.0]) + (knee - [span, 0.0]) * (2.0 - 2.0 * k / links)
+        for k in range(links + 1)
+    ]
+    before = None
+    for k in range(links):
+        p, q = points[k], points[k + 1]
+        angle = math.atan2(q[1] - p[1], q[0] - p[0])
+        shape = Capsule(0.1 * length, 0.8 * length)
+        rod = scene.add_body(
+            shape, mass=length, inertia=length**3 / 12.0, position=0.5 * (p + q), orientation=angle, name=f"link{k + 1}"
+        )
+        scene.add_revolute(before, rod, at=p)
+        before = rod
+    assert before is not None
+    scene.add_revolute(None, before, at=points[-1])
+    for a in scene.bodies[1:]:
+        for b in scene.bodies[1 : a.number]:
+            scene.ignore(a, b)
+    return scene
+
+
+def rolling_disc(angle: float = 0.3, friction: float = 0.5, radius: float = 0.1) -> Scene:
+    """A disc that rolls down a slope of `angle` [rad], in the plane: 2/3 g sin(angle) while tan(angle) <= 3 mu."""
+    n = np.array([math.sin(angle), math.cos(angle)])
+    scene = Scene(dim=2, name="rolling disc")
+    scene.add_static(HalfPlane(tuple(n)), friction=friction, name="slope")
+    scene.add_body(Circle(radius), mass=1.0, position=radius * n, name="disc")
+    return scene
+
+
+def tippe_top(spin: float = 500.0, friction: float = 0.3) -> Scene:
+    """A ball of 15 mm radius and 6 g whose centre of mass lies 3 mm below its middle; set spinning fast, it turns over.
+
+    Under Coulomb's law a slow top soon rolls without slip and stays upright; a fast one needs more friction for that
+    than there is, slips on, and rises.  Jellett's integral, angular momentum times vector to the contact point, is
+    kept all along.
+
+    I_1 = 131/350 m R^2, I_3 = 2/5 m R^2: the values of Ueda, Sasaki and Watanabe (2005), as quoted in the literature.
+    """
+    radius, offset, mass, tilt = 0.015, 0.003, 0.006, 0.3
+    scene = Scene(dim=3, name="tippe top")
+    scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="table")
+    axis = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
+    inertia = mass * radius**2 * np.array([131 / 350, 131 / 350, 0.4])
+    middle = np.array([0.0, 0.0, radius])
+    scene.add_body(
+        Sphere(radius), mass=mass, inertia=inertia, centre_of_mass=(0, 0, -offset), position=middle - offset * axis,
+        orientation=(math.cos(0.5 * tilt), 0.0, math.sin(0.5 * tilt), 0.0), angular_velocity=spin * axis, name="top",
+    )  # fmt: skip
+    return scene
+
+
+def granular_column(grains: int = 200, columns: int = 10, friction: float = 0.5, seed: int = 1) -> Scene:
+    """A column of discs, in the plane, that collapses under its weight; radii of 9 to 11 mm."""
+    scene = Scene(dim=2, name="granular column")
+    scene.add_static(HalfPlane((0, 1)), friction=friction, name="floor")
+    rng = np.random.default_rng(seed)
+    for k in range(grains):
+        row, column = divmod(k, columns)
+        shift = 0.011 * (row % 2)
+        position = (0.0225 * column + shift, 0.0115 + 0.0225 * row)
+        grain = Circle(float(rng.uniform(0.009, 0.011)))
+        scene.add_body(grain, density=2500.0, position=position, friction=friction, name=f"grain{k + 1}")
+    return scene
+
+
+def poured_spheres(spheres: int = 5000, friction: float = 0.3, radius: float = 0.01, seed: int = 1) -> Scene:
+    """Spheres in loose layers above an open box, about twice as high as wide when they have settled."""
+    scene = Scene(dim=3, name="poured spheres")
+    side = max(2, round((spheres / 2.0) ** (1.0 / 3.0)))
+    pitch = 2.2 * radius
+    width = side * pitch
+    scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="floor")
+    for name, normal, offset in (
+        ("west", (1, 0, 0), 0.0), ("east", (-1, 0, 0), -width),
+        ("south", (0, 1, 0), 0.0), ("north", (0, -1, 0), -width),
+    ):  # fmt: skip
+        scene.add_static(HalfSpace(normal, offset), friction=friction, name=name)
+    rng = np.random.default_rng(seed)
+    for k in range(spheres):
+        layer, rest = divmod(k, side * side)
+        i, j = divmod(rest, side)
+        position = pitch * (np.array([i, j, layer]) + 0.5) + rng.uniform(-0.04, 0.04, 3) * radius
+        scene.add_body(Sphere(radius), density=2500.0, position=position, friction=friction, name=f"sphere{k + 1}")
+    return scene

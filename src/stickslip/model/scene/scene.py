@@ -1,0 +1,467 @@
+"""`Scene`: bodies with shapes, joints, springs and forces, put together one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.model.scene.bodies import Body, Material
+from stickslip.model.scene.checks import number, unit, vector
+from stickslip.model.scene.joints import Force, Joint, Spring
+from stickslip.model.scene.shapes import IDENTITY, Shape, Unbounded, orientation
+
+if TYPE_CHECKING:
+    from stickslip.model.drawing import Drawing
+    from stickslip.trajectory import Trajectory
+
+
+class Scene:
+    """Rigid bodies with hard contacts and Coulomb friction, in the plane or in space.
+
+    Parameters
+    ----------
+    dim : 2 (plane: coordinates x, y, angle) or 3 (space: x, y, z, unit quaternion w, x, y, z).
+    gravity : [m/s^2], a number (downwards: -y in the plane, -z in space) or a vector.
+    name : used in messages, figures and files.
+
+    Angular velocities are in world axes.  The position of a body is that of its centre of mass.
+
+    Examples
+    --------
+    >>> scene = Scene(dim=3)
+    >>> floor = scene.add_static(HalfSpace(normal=(0, 0, 1)), friction=0.5)
+    >>> cube = scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5), velocity=(6, 0, 0))
+    >>> trajectory = scene.simulate(dt=1e-3, t_end=2.0)
+    """
+
+    def __init__(self, dim: int = 3, gravity: Any = 9.81, name: str = "scene") -> None:
+        if dim not in (2, 3) or isinstance(dim, bool):
+            raise ValueError(f"dim must be 2 (plane) or 3 (space), got {dim!r}.")
+        self.dim = int(dim)
+        self.name = str(name)
+        self.gravity = np.zeros(3)
+        if np.ndim(gravity) == 0:
+            self.gravity[dim - 1] = -number(gravity, "gravity")
+        else:
+            self.gravity[:dim] = vector(gravity, "gravity", dim)
+        zero, nothing = np.zeros(3), np.zeros((3, 3))
+        self.bodies: list[Body] = [
+            Body(
+                0,
+                "world",
+                "static",
+                self.dim,
+                None,
+                math.inf,
+                nothing,
+                zero,
+                IDENTITY,
+                0.0,
+                zero,
+                zero,
+                zero,
+                Material(),
+            )
+        ]
+        self._names = {"world"}
+        self._columns = 0  # bodies with a place in the trajectory
+        self.joints: list[Joint] = []
+        self.springs: list[Spring] = []
+        self.forces: list[Force] = []
+        self.ignored: set[tuple[int, int]] = set()
+        self.pair_laws: dict[tuple[int, int], Material] = {}
+
+    # -- bodies --------------------------------------------------------------------------------------------------------
+
+    def add_static(
+        self,
+        shape: Shape,
+        *,
+        position: Any = None,
+        orientation: Any = None,
+        friction: Any = None,
+        restitution: Any = None,
+        restitution_tangential: Any = None,
+        name: str | None = None,
+    ) -> Body:
+        """Add a body that never moves; position and orientation are those of the shape."""
+        material = _material(friction, restitution, restitution_tangential, self.dim)
+        return self._add("static", shape, material, name, position, orientation)
+
+    def add_driven(
+        self,
+        shape: Shape,
+        *,
+        position: Any = None,
+        orientation: Any = None,
+        velocity: Any = None,
+        angular_velocity: Any = None,
+        motion: Callable[[float], Any] | None = None,
+        friction: Any = None,
+        restitution: Any = None,
+        restitution_tangential: Any = None,
+        name: str | None = None,
+    ) -> Body:
+        """Add a body whose velocity is prescribed: constant, or `motion(t)` -> (velocity, angular velocity)."""
+        if motion is not None and not callable(motion):
+            raise ValueError(f"motion must be a function of t, got {motion!r}.")
+        material = _material(friction, restitution, restitution_tangential, self.dim)
+        return self._add(
+            "driven", shape, material, name, position, orientation, velocity, angular_velocity, motion=motion
+        )
+
+    def add_body(
+        self,
+        shape: Shape,
+        *,
+        mass: float | None = None,
+        density: float | None = None,
+        inertia: Any = None,
+        centre_of_mass: Any = None,
+        position: Any = None,
+        orientation: Any = None,
+        velocity: Any = None,
+        angular_velocity: Any = None,
+        friction: Any = None,
+        restitution: Any = None,
+        restitution_tangential: Any = None,
+        appears: float = -math.inf,
+        vanishes: float = math.inf,
+        name: str | None = None,
+    ) -> Body:
+        """Add a body that moves freely.
+
+        Parameters
+        ----------
+        mass or density : [kg], or [kg/m^3] ([kg/m^2] in the plane); one of the two.
+        inertia : about the centre of mass [kg m^2]: a number in the plane; (3,) principal values or (3, 3) in space.
+            Computed from the shape where it is not given.
+        centre_of_mass : in the coordinates of the shape [m]; the centroid where it is not given. position : of the
+        centre of mass [m]. orientation : angle [rad] or unit quaternion (w, x, y, z). velocity, angular_velocity :
+        [m/s], [rad/s], world axes. friction : mu, or (mu_1, mu_2) of elliptic friction in space; restitution,
+        restitution_tangential: eps_N, eps_T in
+            [0, 1].  Of two bodies that touch, one without a value takes the other's; two values make their geometric
+            mean.
+        appears, vanishes : the body takes part from the first time until the second [s].
+        """
+        if not isinstance(shape, Shape):
+            raise ValueError(f"shape must be a shape such as Sphere or Box, got {shape!r}.")
+        if isinstance(shape, Unbounded):
+            shape.mass_properties(self.dim)
+        shape.check_dimension(self.dim)
+        weight, tensor, centre = self._mass(shape, mass, density, inertia, centre_of_mass)
+        material = _material(friction, restitution, restitution_tangential, self.dim)
+        life = (_time(appears, "appears"), _time(vanishes, "vanishes"))
+        if not life[0] < life[1]:
+            raise ValueError(f"vanishes must come after appears = {life[0]:g} s, got {life[1]:g} s.")
+        return self._add(
+            "moving", shape, material, name, position, orientation, velocity, angular_velocity,
+            mass=weight, inertia=tensor, centre=centre, life=life,
+        )  # fmt: skip
+
+    def _mass(
+        self, shape: Shape, mass: Any, density: Any, inertia: Any, centre_of_mass: Any
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        if (mass is None) == (density is None):
+            raise ValueError("give mass or density of a body, one of the two.")
+        properties = shape.mass_properties(self.dim)
+        if mass is not None:
+            weight = number(mass, "mass", positive=True)
+        else:
+            weight = number(density, "density", positive=True) * properties.volume
+        centre = properties.centre
+        tensor = properties.inertia * (weight / properties.volume)
+        if centre_of_mass is not None:
+            centre = np.zeros(3)
+            centre[: self.dim] = vector(centre_of_mass, "centre_of_mass", self.dim)
+            if inertia is None:
+                raise ValueError("inertia must be given with centre_of_mass: the shape's own is about its centroid.")
+        if inertia is not None:
+            tensor = _inertia(inertia, self.dim)
+        return weight, tensor, centre
+
+    def _add(
+        self,
+        kind: str,
+        shape: Shape,
+        material: Material,
+        name: str | None,
+        position: Any = None,
+        turn: Any = None,
+        velocity: Any = None,
+        angular_velocity: Any = None,
+        mass: float = math.inf,
+        inertia: np.ndarray | None = None,
+        centre: np.ndarray | None = None,
+        life: tuple[float, float] = (-math.inf, math.inf),
+        motion: Callable[[float], Any] | None = None,
+    ) -> Body:
+        if not isinstance(shape, Shape):
+            raise ValueError(f"shape must be a shape such as Sphere or Box, got {shape!r}.")
+        shape.check_dimension(self.dim)
+        label = str(name) if name is not None else f"{type(shape).__name__.lower()}{len(self.bodies)}"
+        if label in self._names:
+            raise ValueError(f"name of a body must be its own, got {label!r} twice.")
+        x = np.zeros(3)
+        if position is not None:
+            x[: self.dim] = vector(position, f"position of {label!r}", self.dim)
+        v, w = self._velocities(velocity, angular_velocity, label)
+        q, angle = orientation(turn, self.dim, f"orientation of {label!r}")
+        column = -1 if kind == "static" else self._columns
+        body = Body(
+            len(self.bodies), label, kind, self.dim, shape, mass, np.zeros((3, 3)) if inertia is None else inertia, x,
+            q, angle, v, w, np.zeros(3) if centre is None else centre, material, life, motion, column,
+        )  # fmt: skip
+        self.bodies.append(body)
+        self._names.add(label)
+        self._columns += kind != "static"
+        return body
+
+    def _velocities(self, velocity: Any, angular_velocity: Any, label: str) -> tuple[np.ndarray, np.ndarray]:
+        v, w = np.zeros(3), np.zeros(3)
+        if velocity is not None:
+            v[: self.dim] = vector(velocity, f"velocity of {label!r}", self.dim)
+        if angular_velocity is not None:
+            if self.dim == 2:
+                w[2] = number(angular_velocity, f"angular_velocity of {label!r}")
+            else:
+                w[:] = vector(angular_velocity, f"angular_velocity of {label!r}", 3)
+        return v, w
+
+    # -- laws of pairs -------------------------------------------------------------------------------------------------
+
+    def set_pair(
+        self, a: Body, b: Body, *, friction: Any = None, restitution: Any = None, restitution_tangential: Any = None
+    ) -> None:
+        """Give two bodies laws of their own; what is None stays as their materials say."""
+        key = self._pair(a, b)
+        self.pair_laws[key] = _material(friction, restitution, restitution_tangential, self.dim)
+
+    def ignore(self, a: Body, b: Body) -> None:
+        """Let two bodies pass through one another."""
+        self.ignored.add(self._pair(a, b))
+
+    def _pair(self, a: Body, b: Body) -> tuple[int, int]:
+        i, j = self._number(a), self._number(b)
+        if i == j:
+            raise ValueError(f"two different bodies are needed, got {self.bodies[i].name!r} twice.")
+        return min(i, j), max(i, j)
+
+    def _number(self, body: Body | None) -> int:
+        if body is None:
+            return 0
+        if not isinstance(body, Body) or not (body.number < len(self.bodies) and self.bodies[body.number] is body):
+            raise ValueError(f"body must come from add_body, add_driven or add_static of this scene, got {body!r}.")
+        return body.number
+
+    # -- joints, springs, forces ---------------------------------------------------------------------------------------
+
+    def add_revolute(
+        self, a: Body | None, b: Body, at: Any, axis: Any = None, *, limits: Any = None, motor: Any = None,
+        friction: float = 0.0, collide: bool = False,
+    ) -> Joint:  # fmt: skip
+        """A hinge at the point `at`, about z in the plane, about `axis` in space; a = None is the world.
+
+        limits : (least, largest) angle of b against a [rad], 0 at the start.
+        motor : (speed [rad/s], largest torque [N m]).
+        friction : torque of dry friction [N m].
+        """
+        direction = np.array([0.0, 0.0, 1.0])
+        if self.dim == 3:
+            if axis is None:
+                raise ValueError("axis of a revolute joint in space must be given.")
+            direction = unit(axis, "axis", 3)
+        return self._joint("revolute", a, b, at, direction, limits, motor, friction, collide)
+
+    def add_prismatic(
+        self, a: Body | None, b: Body, at: Any, axis: Any, *, limits: Any = None, motor: Any = None,
+        friction: float = 0.0, collide: bool = False,
+    ) -> Joint:  # fmt: skip
+        """A slider along `axis`, fixed in a, through `at`; limits [m], motor (speed [m/s], force [N]), friction [N]."""
+        direction = np.zeros(3)
+        direction[: self.dim] = unit(axis, "axis", self.dim)
+        return self._joint("prismatic", a, b, at, direction, limits, motor, friction, collide)
+
+    def add_fixed(self, a: Body | None, b: Body, at: Any = None, *, collide: bool = False) -> Joint:
+        """Glue two bodies together; `at` is where (b's centre of mass by default)."""
+        point = b.position[: self.dim] if at is None else at
+        return self._joint("fixed", a, b, point, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide)
+
+    def add_spherical(self, a: Body | None, b: Body, at: Any, *, collide: bool = False) -> Joint:
+        """A ball joint at the point `at`, in space."""
+        if self.dim == 2:
+            raise ValueError("a spherical joint is a joint of space; use add_revolute in the plane.")
+        return self._joint("spherical", a, b, at, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide)
+
+    def add_distance(self, a: Body | None, b: Body, at_a: Any, at_b: Any, *, collide: bool = True) -> Joint:
+        """A massless rod with hinges at both ends, from the point `at_a` of a to the point `at_b` of b."""
+        p, q = np.zeros(3), np.zeros(3)
+        p[: self.dim] = vector(at_a, "at_a", self.dim)
+        q[: self.dim] = vector(at_b, "at_b", self.dim)
+        length = float(np.linalg.norm(q - p))
+        if length == 0.0:
+            raise ValueError("at_a and at_b of a distance joint must differ; use a revolute or spherical joint.")
+        return self._keep(Joint("distance", *self._ends(a, b), p, q, np.array([0.0, 0.0, 1.0]), length), collide)
+
+    def _joint(
+        self, kind: str, a: Body | None, b: Body, at: Any, axis: np.ndarray, limits: Any, motor: Any, friction: Any,
+        collide: bool,
+    ) -> Joint:  # fmt: skip
+        p = np.zeros(3)
+        p[: self.dim] = vector(at, "at", self.dim)
+        low, high = -math.inf, math.inf
+        if limits is not None:
+            low, high = (float(x) for x in limits)
+            if not low <= 0.0 <= high:
+                raise ValueError(f"limits must be (least <= 0, largest >= 0), counted from the start, got {limits!r}.")
+        drive = (0.0, 0.0)
+        if motor is not None:
+            drive = (number(motor[0], "speed of motor"), number(motor[1], "effort of motor", least=0.0))
+        hold = number(friction, "friction of a joint", least=0.0)
+        return self._keep(Joint(kind, *self._ends(a, b), p, p, axis, 0.0, (low, high), drive, hold), collide)
+
+    def _ends(self, a: Body | None, b: Body | None) -> tuple[int, int]:
+        i, j = self._number(a), self._number(b)
+        if i == j:
+            raise ValueError(f"a joint needs two different bodies, got {self.bodies[i].name!r} twice.")
+        if self.bodies[i].kind != "moving" and self.bodies[j].kind != "moving":
+            raise ValueError(
+                f"a joint needs a body that moves, got {self.bodies[i].name!r} and {self.bodies[j].name!r}."
+            )
+        return i, j
+
+    def _keep(self, joint: Joint, collide: bool) -> Joint:
+        if not collide:
+            self.ignored.add((min(joint.a, joint.b), max(joint.a, joint.b)))
+        self.joints.append(joint)
+        return joint
+
+    def add_spring(
+        self, a: Body | None, b: Body, at_a: Any, at_b: Any, *, stiffness: float, damping: float = 0.0,
+        length: float | None = None,
+    ) -> Spring:  # fmt: skip
+        """A spring [N/m] with damper [N s/m] between points given in world coordinates at the start.
+
+        length : without force [m]; the distance at the start where it is not given.
+        """
+        p, q = np.zeros(3), np.zeros(3)
+        p[: self.dim] = vector(at_a, "at_a", self.dim)
+        q[: self.dim] = vector(at_b, "at_b", self.dim)
+        rest = float(np.linalg.norm(q - p)) if length is None else number(length, "length", least=0.0)
+        i, j = self._ends(a, b)
+        spring = Spring(
+            i, j, p, q, number(stiffness, "stiffness", least=0.0), number(damping, "damping", least=0.0), rest
+        )
+        self.springs.append(spring)
+        return spring
+
+    def add_force(self, body: Body, force: Any = None, torque: Any = None) -> Force:
+        """A force [N] at the centre of mass and a torque [N m] in world axes.
+
+        Constant, or functions of (t, position, velocity) that are called in every step, which costs some 20
+        microseconds each.
+        """
+        index = self._number(body)
+        if body.kind != "moving":
+            raise ValueError(f"body must move freely to feel a force, got {body.name!r} ({body.kind}).")
+        push = force if callable(force) or force is None else vector(force, "force", self.dim)
+        if self.dim == 2 and torque is not None and not callable(torque):
+            twist: Any = np.array([number(torque, "torque")])
+        else:
+            twist = torque if callable(torque) or torque is None else vector(torque, "torque", 3)
+        entry = Force(index, push, twist)
+        self.forces.append(entry)
+        return entry
+
+    # -- running -------------------------------------------------------------------------------------------------------
+
+    def simulate(
+        self,
+        dt: float,
+        t_end: float,
+        *,
+        stepper: Any = "moreau-midpoint",
+        rule: str = "predictive",
+        tol: float = 1e-10,
+        every: int = 1,
+        t0: float = 0.0,
+        threads: int = 1,
+        overlap: str = "raise",
+        penetration_tol: float = 1e-6,
+        on_failure: str = "stop",
+        progress: bool | None = None,
+        out: str | Path | None = None,
+        overwrite: bool = False,
+    ) -> Trajectory:
+        """Compute the motion and return it with its certificate; see `stickslip.stepping.scene_simulate`.
+
+        Parameters ---------- dt, t_end : step size and end time [s]. stepper : "moreau-midpoint", or a stepper object
+        with `theta` (Jean's theta-method). rule : when a contact is active: "predictive" (it would close within the
+        step; no sinking in), or "gs05" (closed at
+            the midpoint, [GS05] 5).
+        tol : residual of the contact laws, relative to the velocities at the contacts. every : record every N-th
+        step. threads : islands are shared among so many threads; the result does not depend on it. overlap : bodies
+        that overlap at the start by more than `penetration_tol` [m] are an error ("raise"), are moved apart
+            ("resolve"), or stay ("keep").
+        on_failure : "stop" at a step that is not solved and return what there is, or "continue", counted.
+        progress, out, overwrite : as in `simulate`.
+        """
+        from stickslip.stepping.scene_simulate import simulate_scene
+
+        return simulate_scene(
+            self, dt, t_end, stepper=stepper, rule=rule, tol=tol, every=every, t0=t0, threads=threads, overlap=overlap,
+            penetration_tol=penetration_tol, on_failure=on_failure, progress=progress, out=out, overwrite=overwrite,
+        )  # fmt: skip
+
+    def drawing(self, view: tuple[float, float, float, float] | None = None) -> Drawing:
+        """How the scene looks, for `stickslip.figures`: as it is in the plane, from the side in space."""
+        from stickslip.model.scene.drawing import scene_drawing
+
+        return scene_drawing(self, view)
+
+    def __repr__(self) -> str:
+        kinds = [body.kind for body in self.bodies[1:]]
+        return (
+            f"<Scene {self.name!r}, dim = {self.dim}: {kinds.count('moving')} moving, {kinds.count('driven')} driven, "
+            f"{kinds.count('static')} static bodies, {len(self.joints)} joints, {len(self.springs)} springs>"
+        )
+
+
+def _material(friction: Any, restitution: Any, restitution_tangential: Any, dim: int) -> Material:
+    mu = friction
+    if mu is not None and np.ndim(mu) == 1 and dim == 3:
+        axes = vector(mu, "friction", 2)
+        mu = tuple(number(float(x), "friction", positive=True) for x in axes)
+    elif mu is not None:
+        mu = number(mu, "friction", least=0.0)
+    e = None if restitution is None else number(restitution, "restitution", least=0.0, most=1.0)
+    e_T = restitution_tangential
+    if e_T is not None:
+        e_T = number(e_T, "restitution_tangential", least=0.0, most=1.0)
+    return Material(mu, e, e_T)
+
+
+def _inertia(value: Any, dim: int) -> np.ndarray:
+    if dim == 2:
+        return np.diag([0.0, 0.0, number(value, "inertia", positive=True)])
+    array = np.array(value, dtype=float)
+    if array.shape == (3,):
+        array = np.diag(array)
+    if array.shape != (3, 3) or not np.all(np.isfinite(array)):
+        raise ValueError(f"inertia must be three principal values or a (3, 3) matrix of finite numbers, got {value!r}.")
+    values = np.linalg.eigvalsh(0.5 * (array + array.T))
+    if not np.allclose(array, array.T, rtol=1e-9, atol=0.0) or values[0] <= 0.0:
+        raise ValueError(f"inertia must be symmetric and positive definite, got principal values {values.tolist()}.")
+    if values[2] > (values[0] + values[1]) * (1.0 + 1e-9):
+        raise ValueError(f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
+    return array
+
+
+def _time(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise ValueError(f"{name} must be a time [s], got {value!r}.")
+    return float(value)

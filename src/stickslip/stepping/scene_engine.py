@@ -1,0 +1,289 @@
+"""The engine of a scene: its arrays, the calls of its kernel, and help for steps that the kernel cannot solve."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from stickslip.complementarity.friction.auto import hard_island
+from stickslip.complementarity.friction.contacts import Contacts
+from stickslip.complementarity.friction.method import Progress
+from stickslip.kernels.scene import layout, step
+from stickslip.kernels.scene.island import (
+    SHARPER,
+    block_system,
+    end_velocities,
+    island_residual,
+    right_side,
+    solve_island,
+    take_impulses,
+)
+from stickslip.kernels.scene.narrow_phase import store_pairs
+from stickslip.model.scene.scene import Scene
+from stickslip.stepping import scene_tables as tables
+from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
+
+SWEEPS = 300
+NEWTON_CONTACTS, NEWTON_CONTACTS_LOOSE, LOOSE = 80, 8, 1e-7  # loose tolerances are cheaper by sweeps
+EXACT_BELOW = (
+    1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
+)
+RESCUE_SECONDS = 60.0
+EVENTS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class SceneSystem:
+    """Names and sizes of a scene, as the record store asks for them; one contact channel per body that can move."""
+
+    name: str
+    n_dof: int
+    n_contacts: int
+    contact_kinds: tuple[int, ...]
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    contact_names: tuple[str, ...]
+    parameter_names: tuple[str, ...]
+    units: dict[str, str]
+
+
+class SceneEngine:
+    """Marches a scene; keeps all arrays between calls."""
+
+    name = "compiled"
+
+    def __init__(
+        self, scene: Scene, dt: float, theta: float, predictive: bool, tol: float, go_on: bool, threads: int
+    ) -> None:
+        materials, material_of = tables.material_tables(scene)
+        self.scene, self.materials, self.threads, self.go_on = scene, materials, threads, go_on
+        self.bodies = tables.body_table(scene)
+        self.geoms, self.hulls, self.polygons, self.fields = tables.geom_tables(scene, material_of)
+        self.joints, self.springs = tables.joint_table(scene), tables.spring_table(scene)
+        start = 0.1 * tol if tol <= EXACT_BELOW else tol
+        newton = NEWTON_CONTACTS if tol <= LOOSE else NEWTON_CONTACTS_LOOSE
+        self.options = layout.Options(
+            scene.dim,
+            dt,
+            theta,
+            scene.gravity.copy(),
+            tables.slop_of(scene),
+            predictive,
+            tol,
+            start,
+            newton,
+            SWEEPS,
+            go_on,
+        )
+        n = len(scene.bodies)
+        keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
+        self.ignore = np.array(keys, np.int64)
+        self.channels = np.array([body.number for body in scene.bodies if body.kind != "static"], np.int64)
+        self.channel = np.full(n, -1, np.int64)
+        self.channel[self.channels] = np.arange(len(self.channels))
+        self.driven = [body for body in scene.bodies if body.kind == "driven"]
+        self.called = [force for force in scene.forces if callable(force.force) or callable(force.torque)]
+        self.wrench = np.zeros((n, 6))
+        self.narrow = layout.records(layout.CORNER, layout.CORNERS)
+        self.counts = tables.counters()
+        self.parent, self.label, self.head = (np.full(n, -1, np.int64) for _ in range(3))
+        self.rows = np.zeros(0 if self.joints is None else len(self.joints.row), np.int64)
+        self.book = tables.book_room(len(self.channels), 0, 0)
+        self._grow(4 * len(self.geoms.kind) + 64)
+        self.fresh: tuple[np.ndarray, np.ndarray] = (np.zeros((0, 0)), np.zeros((0, 2)))
+
+    # -- room ----------------------------------------------------------------------------------------------------------
+
+    def _grow(self, n: int) -> None:
+        """Make room for n contact points and pairs, keeping those of the last step."""
+        old: Any = getattr(self, "contacts", None)
+        old_pairs: Any = getattr(self, "pairs", None)
+        self.candidates = np.zeros((2 * n, 2), np.int64)
+        self.contacts_room = n
+        contacts = [layout.records(layout.CONTACT, n) for _ in range(2)]
+        pairs = [tables.pair_room(n) for _ in range(2)]
+        if old is not None:
+            for k in range(2):
+                contacts[k][: len(old[k])] = old[k]
+                pairs[k].entry[: len(old_pairs[k].entry)] = old_pairs[k].entry
+                store_pairs(pairs[k], int(self.counts[step.PAIRS_OLD]))
+        self.contacts, self.pairs = contacts, pairs
+        self.active = layout.records(layout.ACTIVE, n)
+        bodies = len(self.bodies.kind) + len(self.rows)
+        self.order, self.follow = np.zeros(n, np.int64), np.zeros(2 * n, np.int64)
+        self.begins, self.row_begins = np.zeros(bodies + 2, np.int64), np.zeros(bodies + 2, np.int64)
+        self.residuals, self.effort = np.zeros(bodies + 2), np.zeros(bodies + 2, np.int64)
+        room = tables.book_room(len(self.channels), n, EVENTS_AT_ONCE + 2 * n)
+        self.book = room._replace(
+            numbers=self.book.numbers, impulse=self.book.impulse, state=self.book.state, gap=self.book.gap
+        )
+
+    # -- marching ------------------------------------------------------------------------------------------------------
+
+    def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block, records: RecordRows) -> int:
+        """Do up to n_steps steps, filling `block` and `records` from their beginning; returns the status code."""
+        code, target = step.DONE, memory.step + n_steps
+        block.records, block.n_events = 0, 0
+        while True:
+            left = target - memory.step if not self.called else min(1, target - memory.step)
+            self._apply_functions(memory)
+            code = self._call(memory, left, every, block, records, False)
+            if code == step.UNSOLVED:
+                code = self._rescue(memory, every, block, records)
+            if code == step.NO_ROOM:
+                self._grow(2 * self.contacts_room)
+            elif code == step.DONE and memory.step < target:
+                continue
+            elif code != step.DONE or memory.step >= target:
+                break
+        block.state[block.records] = self.book.state
+        self.fresh = (records.gap[: block.records], records.energy[: block.records])
+        return code
+
+    def _call(self, memory: Memory, n: int, every: int, block: Block, records: RecordRows, resume: bool) -> int:
+        k = block.records
+        self.book.counts[0] = 0
+        code, done, written = step.march(
+            self.bodies, self.geoms, self.materials, self.hulls, self.polygons, self.fields, self.joints, self.springs,
+            self.options, self.narrow, self.ignore, self.candidates, self.contacts[0], self.pairs[0],
+            self.contacts[1], self.pairs[1], self.active, self.order, self.rows, self.begins, self.row_begins,
+            self.parent, self.label, self.wrench, self.residuals, self.effort, self.counts, self.channel, self.channels,
+            self.book, memory.t0, memory.step, n, every, self._driven(memory, n), resume, block.q[k:], block.u[k:],
+            block.impulse[k:], block.state[k:], records.gap[k:], records.energy[k:],
+        )  # fmt: skip
+        memory.step += done
+        block.records += written
+        events = int(self.book.counts[0])
+        if events:
+            block.events = np.concatenate([block.events[: block.n_events], self.book.events[:events]])
+            block.n_events += events
+        return step.DONE if code == step.EVENTS_FULL else code
+
+    def _driven(self, memory: Memory, n: int) -> np.ndarray | None:
+        """Velocities of the driven bodies in the next n steps, at the middle of each, (n, bodies, 6)."""
+        if not any(body.motion is not None for body in self.driven):
+            return None
+        table = np.zeros((n, len(self.driven), 6))
+        dim = self.scene.dim
+        for d, body in enumerate(self.driven):
+            table[:, d, :3], table[:, d, 3:] = body.velocity, body.angular_velocity
+            if body.motion is not None:
+                for k in range(n):
+                    t = memory.t0 + (memory.step + k + 0.5) * self.options.dt
+                    velocity, spin = body.motion(t)
+                    table[k, d, :dim] = velocity
+                    table[k, d, 3 if dim == 3 else 5 :] = spin
+        if not np.all(np.isfinite(table)):
+            raise ValueError("motion of a driven body returned a velocity that is not finite.")
+        return table
+
+    def _apply_functions(self, memory: Memory) -> None:
+        """Evaluate forces that are functions, at the state before the step."""
+        if not self.called:
+            return
+        dim, t = self.scene.dim, memory.t0 + memory.step * self.options.dt
+        wrench = self.bodies.wrench
+        wrench[:] = tables.body_table(self.scene).wrench
+        for force in self.called:
+            i = force.body
+            x, v = self.bodies.pose[i, :dim].copy(), self.bodies.vel[i, :dim].copy()
+            if callable(force.force):
+                wrench[i, :dim] += np.asarray(force.force(t, x, v), float)
+            if callable(force.torque):
+                wrench[i, 3 if dim == 3 else 5 :] += np.asarray(force.torque(t, x, v), float)
+
+    def _solve(self, contacts: Any) -> float:
+        """Solve the islands whose start from the last step was not good enough; returns the worst residual."""
+        count = int(self.counts[step.ISLANDS])
+        if self.threads == 1 or count < 2:
+            for k in np.flatnonzero(~(self.residuals[:count] <= step.start_limit(self.options, self.counts))):
+                first, last = int(self.begins[k]), int(self.begins[k + 1])
+                # The stages are called one by one from here: compiled as one function they take twice as long to
+                # compile.
+                self.residuals[k] = solve_island.py_func(
+                    self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows,
+                    int(self.row_begins[k]), int(self.row_begins[k + 1]), self.options, self.head,
+                    self.follow[2 * first :], self.effort[k:], float(self.residuals[k]),
+                )  # fmt: skip
+        else:
+            before = numba.get_num_threads()
+            numba.set_num_threads(min(self.threads, numba.config.NUMBA_NUM_THREADS))
+            try:
+                step.solve_in_parallel(
+                    self.bodies, contacts, self.active, self.joints, self.options, self.order, self.rows, self.begins,
+                    self.row_begins, count, self.head, self.follow, self.residuals, self.effort,
+                )  # fmt: skip
+            finally:
+                numba.set_num_threads(before)
+        return float(self.residuals[:count].max(initial=0.0))
+
+    def _rescue(self, memory: Memory, every: int, block: Block, records: RecordRows) -> int:
+        """Solve the step the kernel stands in, with every method there is, and finish it."""
+        contacts = self.contacts[int(self.counts[step.SIDE])]
+        if not self._solve(contacts) <= self.options.tol:
+            for k in range(int(self.counts[step.ISLANDS])):
+                if not self.residuals[k] <= self.options.tol and self.row_begins[k + 1] == self.row_begins[k]:
+                    self.effort[k] = 1
+                    self._hard_island(contacts, k)
+            if not self.residuals[: int(self.counts[step.ISLANDS])].max() <= self.options.tol and not self.go_on:
+                return step.UNSOLVED
+        return self._call(memory, 1, every, block, records, True)
+
+    def _hard_island(self, contacts: Any, k: int) -> None:
+        """Newton, interior point, proximal point and so on, for an island on which the kernel gave up."""
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        dim, n = self.options.dim, last - first
+        data, indptr, indices = block_system(
+            self.bodies, contacts, self.active, self.order, first, last, dim, self.head, self.follow
+        )
+        q, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
+        right_side(self.bodies, contacts, self.active, self.order, first, last, dim, q, mu, z)
+        outcome = hard_island(
+            Contacts(data, indptr, indices, q, mu), z, SHARPER * self.options.tol, Progress(RESCUE_SECONDS)
+        )
+        if math.isfinite(outcome.error):
+            take_impulses(self.active, self.order, first, last, dim, outcome.r)
+        arguments = (self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows, 0, 0, dim)
+        end_velocities(*arguments)
+        self.residuals[k] = island_residual(*arguments)
+
+    # -- records -------------------------------------------------------------------------------------------------------
+
+    def measure(self, q: np.ndarray, u: np.ndarray, t: np.ndarray, p: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps and energies of the records just written, or of the state as it is."""
+        gap, energy = self.fresh
+        self.fresh = (np.zeros((0, n)), np.zeros((0, 2)))
+        if len(gap) == len(q) and len(q):
+            return gap, energy
+        now = np.array([step.energies(self.bodies, self.springs, self.options.gravity)])
+        return np.tile(self.book.gap, (len(q), 1)), np.tile(now, (len(q), 1))
+
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        """q and u as they are recorded."""
+        i = self.channels
+        if self.scene.dim == 2:
+            q = np.column_stack([self.bodies.pose[i, :2], self.bodies.angle[i]])
+            return q.ravel(), self.bodies.vel[i][:, [0, 1, 5]].ravel()
+        return self.bodies.pose[i].ravel(), self.bodies.vel[i].ravel()
+
+
+@dataclass
+class RecordRows:
+    """Room for the gaps and energies of a block."""
+
+    gap: np.ndarray
+    energy: np.ndarray
+
+
+def room_for(records: int, q: int, u: int, channels: int) -> tuple[Block, RecordRows]:
+    """A block for so many records."""
+    rows = records + 1
+    block = Block(
+        np.empty((rows, q)), np.empty((rows, u)), np.zeros((rows, channels, 2)), np.zeros((rows, channels), np.int8),
+        np.empty((0, EVENT_COLUMNS)),
+    )  # fmt: skip
+    return block, RecordRows(np.full((rows, channels), np.inf), np.zeros((rows, 2)))

@@ -1,0 +1,213 @@
+"""`simulate_scene`: the time loop of `Scene.simulate`; trajectory, certificate, streaming as those of `simulate`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.kernels.scene import step
+from stickslip.model.scene.bodies import COORDINATES, VELOCITIES
+from stickslip.model.scene.scene import Scene
+from stickslip.model.system import CONTACT
+from stickslip.stepping.engines import Memory
+from stickslip.stepping.moreau_jean import MoreauJean
+from stickslip.stepping.moreau_midpoint import MoreauMidpoint
+from stickslip.stepping.records import Store
+from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, room_for
+from stickslip.stepping.scene_start import check_start
+from stickslip.stepping.simulate import ON_FAILURE, _number, _progress_bar, _stepper, _steps
+from stickslip.trajectory import Trajectory
+
+RULES = ("predictive", "gs05")
+OVERLAP = ("raise", "resolve", "keep")
+_PIECE_SECONDS = 0.1
+_PIECE_BYTES = 2**25
+
+
+@dataclass(frozen=True)
+class _Named:
+    name: str
+    tol: float = 0.0
+    impact_steps: int = 1
+
+
+@dataclass
+class SceneRun:
+    """What the record store asks of a run."""
+
+    system: SceneSystem
+    stepper: _Named
+    solver: _Named
+    engine: SceneEngine
+    memory: Memory
+    dt: float
+    steps: int
+    every: int
+    q0: np.ndarray
+    u0: np.ndarray
+
+
+@dataclass
+class SceneStore(Store):
+    """The store of `simulate`, with rows of positions that are longer than those of velocities."""
+
+    rows: RecordRows | None = None
+
+    def block(self, steps: int) -> Any:
+        run = self.run
+        block, self.rows = room_for(steps // run.every + 1, len(run.q0), len(run.u0), run.system.n_contacts)
+        block.state[0] = self.last_state
+        return block
+
+
+def simulate_scene(
+    scene: Scene,
+    dt: Any,
+    t_end: Any,
+    *,
+    stepper: Any,
+    rule: Any,
+    tol: Any,
+    every: Any,
+    t0: Any,
+    threads: Any,
+    overlap: Any,
+    penetration_tol: Any,
+    on_failure: Any,
+    progress: bool | None,
+    out: str | Path | None,
+    overwrite: bool,
+) -> Trajectory:
+    """March a scene; see `Scene.simulate` for the arguments.
+
+    Order 2 in free flight and with joints, order 1 across impacts and stick-slip transitions.  Contacts obey Newton's
+    impact law and Coulomb's law on velocity level.  Ctrl-C, a failed step or a state that is not finite end the run;
+    the trajectory so far is returned with `complete` False and `status` saying where and why.
+    """
+    run = _prepare(scene, dt, t_end, stepper, rule, tol, every, t0, threads, overlap, penetration_tol, on_failure)
+    store = SceneStore(run, None if out is None else Path(out), overwrite)  # type: ignore[arg-type]
+    begin = time.perf_counter()
+    try:
+        block = store.block(0)
+        assert store.rows is not None
+        run.engine.march(run.memory, run.dt, 0, 1, block, store.rows)  # compile, or load from the cache
+        begin = time.perf_counter()
+        with _progress_bar(progress, run) as advance:  # type: ignore[arg-type]
+            status, complete = _march(run, store, advance)
+        run.memory.q, run.memory.u = run.engine.state()
+        run.memory.impulse_sum = run.engine.book.impulse.copy()
+        return store.finish(status, complete, time.perf_counter() - begin)
+    except BaseException:
+        store.rescue(time.perf_counter() - begin)
+        raise
+
+
+def _prepare(
+    scene: Scene, dt: Any, t_end: Any, stepper: Any, rule: Any, tol: Any, every: Any, t0: Any, threads: Any,
+    overlap: Any, penetration_tol: Any, on_failure: Any,
+) -> SceneRun:  # fmt: skip
+    start = _number(t0, "t0")
+    steps = _steps(_number(dt, "dt"), _number(t_end, "t_end"), start)
+    for name, value in (("every", every), ("threads", threads)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
+    for name, value, allowed in (
+        ("rule", rule, RULES),
+        ("overlap", overlap, OVERLAP),
+        ("on_failure", on_failure, ON_FAILURE),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}.")
+    tolerance = _number(tol, "tol")
+    if not 0.0 < tolerance < 1.0:
+        raise ValueError(f"tol must lie between 0 and 1, got {tolerance:g}.")
+    label, theta = _theta(stepper)
+    if not any(body.kind == "moving" for body in scene.bodies):
+        raise ValueError(f"scene {scene.name!r} must have a body that moves; use add_body.")
+    engine = SceneEngine(
+        scene, float(dt), theta, rule == "predictive", tolerance, on_failure == "continue", int(threads)
+    )
+    check_start(engine, start, overlap, _number(penetration_tol, "penetration_tol"))
+    q, u = engine.state()
+    c = len(engine.channels)
+    memory = Memory.start(q, u, scene.gravity[: scene.dim], start, c)
+    memory.book = engine.book.numbers
+    return SceneRun(
+        _system(scene, c), _Named(label), _Named("auto", tolerance), engine, memory, float(dt), steps, int(every),
+        q.copy(), u.copy(),
+    )  # fmt: skip
+
+
+def _theta(value: Any) -> tuple[str, float]:
+    """Name and theta of a stepper that scenes have."""
+    stepper = _stepper(value)
+    if isinstance(stepper, MoreauMidpoint) and stepper.projection == 0.0:
+        return stepper.name, 0.5
+    if isinstance(stepper, MoreauJean):
+        return stepper.name, float(stepper.theta)
+    raise ValueError(
+        f"stepper of a scene must be 'moreau-midpoint' or 'moreau-jean' (MoreauJean(theta)), got {value!r}."
+    )
+
+
+def _system(scene: Scene, channels: int) -> SceneSystem:
+    names = [body.name for body in scene.bodies if body.kind != "static"]
+    coordinates, velocities = COORDINATES[scene.dim], VELOCITIES[scene.dim]
+    units = {}
+    for name in names:
+        units.update({f"{name}.{c}": "m" if c in "xyz" else ("rad" if c == "angle" else "1") for c in coordinates})
+        units.update({f"{name}.{v}": "m/s" if v.startswith("v") else "rad/s" for v in velocities})
+    return SceneSystem(
+        scene.name,
+        len(coordinates) * channels,
+        channels,
+        (CONTACT,) * channels,
+        tuple(f"{name}.{c}" for name in names for c in coordinates),
+        tuple(f"{name}.{v}" for name in names for v in velocities),
+        tuple(names),
+        tuple(f"gravity_{axis}" for axis in "xyz"[: scene.dim]),
+        units,
+    )
+
+
+def _march(run: SceneRun, store: SceneStore, advance: Any) -> tuple[str, bool]:
+    """March to the end in pieces of about a tenth of a second; return (status, complete)."""
+    memory = run.memory
+    width = 8 * (len(run.q0) + len(run.u0) + 4 * run.system.n_contacts)
+    most = max(1, _PIECE_BYTES // max(1, width)) * run.every
+    piece = 1
+    try:
+        while memory.step < run.steps:
+            n = min(run.steps - memory.step, piece, most)
+            block = store.block(n)
+            assert store.rows is not None
+            begin, before = time.perf_counter(), memory.step
+            code = run.engine.march(memory, run.dt, n, run.every, block, store.rows)
+            store.take(block, memory)
+            if code != step.DONE:
+                return _reason(run, code), False
+            advance(memory.step)
+            elapsed = time.perf_counter() - begin
+            wanted = (memory.step - before) * _PIECE_SECONDS / max(elapsed, 1e-6)
+            piece = max(1, int(min(max(piece / 4, wanted), piece * 8, 10_000_000)))
+    except KeyboardInterrupt:
+        return f"interrupted at t = {memory.t0 + memory.step * run.dt:.9g} s", False
+    return "finished", True
+
+
+def _reason(run: SceneRun, code: int) -> str:
+    t = run.memory.t0 + run.memory.step * run.dt
+    if code == step.UNSOLVED:
+        engine = run.engine
+        count = int(engine.counts[step.ISLANDS])
+        worst = int(np.argmax(engine.residuals[:count]))
+        return (
+            f"failed at t = {t:.9g} s: an island of {engine.begins[worst + 1] - engine.begins[worst]} contacts and "
+            f"{engine.row_begins[worst + 1] - engine.row_begins[worst]} joint rows reached a residual of "
+            f"{engine.residuals[worst]:.1e}, not {engine.options.tol:g}; try a smaller dt or a larger tol"
+        )
+    return f"failed at t = {t:.9g} s: the state is no longer finite; try a smaller dt"

@@ -1,0 +1,109 @@
+"""What a scene refuses, in one line that names the field."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+
+
+def scene(dim=3):
+    made = ss.Scene(dim=dim)
+    made.add_static(ss.HalfSpace((0, 0, 1)) if dim == 3 else ss.HalfPlane((0, 1)), name="floor")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ss.Scene(dim=4), "dim must be 2"),
+        (lambda: scene().add_body(ss.Sphere(0.1), mass=0.0), "mass must be positive, got 0"),
+        (lambda: scene().add_body(ss.Sphere(0.1), mass=-1.0), "mass must be positive, got -1"),
+        (lambda: scene().add_body(ss.Sphere(0.1)), "mass or density"),
+        (
+            lambda: scene().add_body(ss.Sphere(0.1), mass=1.0, velocity=(math.nan, 0, 0)),
+            "velocity of .* must be finite",
+        ),
+        (
+            lambda: scene().add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0)),
+            r"position of .* shape \(3,\), got \(2,\)",
+        ),
+        (lambda: scene().add_body(ss.Circle(0.1), mass=1.0), "Circle is a shape of the plane"),
+        (lambda: scene(2).add_body(ss.Box((1, 1, 1)), mass=1.0), "Box is a shape of space"),
+        (lambda: scene().add_body(ss.HalfSpace((0, 0, 1)), mass=1.0), "HalfSpace has no end"),
+        (lambda: ss.ConvexHull([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)]), "must span a volume"),
+        (lambda: ss.Polygon([(0, 0), (1, 0), (2, 0)]), "must span an area"),
+        (lambda: ss.Polygon([(0, 0), (2, 0), (0.5, 0.5), (0, 2)]), "convex"),
+        (lambda: ss.Sphere(-1.0), "radius of Sphere must be positive"),
+        (lambda: ss.Box((1, 0, 1)), "size of Box must be positive"),
+        (lambda: scene().add_body(ss.Sphere(1), mass=1.0, orientation=(1, 1, 0, 0)), "unit quaternion"),
+        (lambda: scene().add_body(ss.Sphere(1), mass=1.0, restitution=1.5), "restitution must be between 0 and 1"),
+        (lambda: scene().add_body(ss.Sphere(1), mass=1.0, inertia=(1, 1, 3)), "I_1 \\+ I_2 >= I_3"),
+        (lambda: scene().simulate(dt=1e-3, t_end=1.0), "must have a body that moves"),
+        (lambda: ss.Compound([]), "parts of Compound must not be empty"),
+    ],
+)
+def test_bad_input_gets_one_line(call, words):
+    with pytest.raises(ValueError, match=words) as error:
+        call()
+    assert "\n" not in str(error.value)
+
+
+def test_joints_need_two_bodies_of_the_scene():
+    made, other = scene(), scene()
+    ball, stranger = made.add_body(ss.Sphere(0.1), mass=1.0, name="ball"), other.add_body(ss.Sphere(0.1), mass=1.0)
+    with pytest.raises(ValueError, match="'ball' twice"):
+        made.add_spherical(ball, ball, at=(0, 0, 0))
+    with pytest.raises(ValueError, match="of this scene"):
+        made.add_spherical(None, stranger, at=(0, 0, 0))
+    with pytest.raises(ValueError, match="a body that moves"):
+        made.add_spherical(None, made.bodies[1], at=(0, 0, 0))
+    with pytest.raises(ValueError, match="'ball' twice"):
+        made.add_body(ss.Sphere(0.1), mass=1.0, name="ball")
+
+
+def test_overlap_is_reported_with_pair_and_depth_or_resolved():
+    made = scene()
+    made.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 0.1), name="low")
+    high = made.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 0.25), name="high")
+    with pytest.raises(ValueError, match=r"'low' and 'high' overlap by 0\.05 m"):
+        made.simulate(dt=1e-3, t_end=0.01)
+    trajectory = made.simulate(dt=1e-3, t_end=0.01, overlap="resolve")
+    assert trajectory.certificate.max_penetration < 2e-6
+    assert high.path(trajectory)[0, 2] == pytest.approx(0.3, abs=1e-5)
+
+
+def test_a_run_is_saved_and_loaded(tmp_path):
+    made = scene()
+    made.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 0.3), restitution=0.5, name="ball")
+    streamed = made.simulate(dt=1e-3, t_end=0.5, out=tmp_path / "run.nc")
+    back = ss.load(tmp_path / "run.nc")
+    assert np.array_equal(back.q, streamed.q) and np.array_equal(back.u, streamed.u)
+    assert back.certificate == streamed.certificate
+    assert back["ball.z"][-1] == streamed.q[-1, 2]
+    assert len(back.impacts()) == len(streamed.impacts()) > 0
+    assert streamed.to_xarray()["q"].shape == (501, 7)
+
+
+def test_mass_properties_of_shapes():
+    box = ss.Box((1, 2, 3)).mass_properties(3)
+    corners = [(x, y, z) for x in (-0.5, 0.5) for y in (-1, 1) for z in (-1.5, 1.5)]
+    hull = ss.ConvexHull(np.add(corners, (3, 1, 2))).mass_properties(3)
+    assert hull.volume == pytest.approx(box.volume, rel=1e-12)
+    assert hull.centre == pytest.approx([3, 1, 2], rel=1e-12)
+    assert np.allclose(hull.inertia, box.inertia, rtol=0, atol=1e-10)
+    # two half boxes make the box
+    halves = ss.Compound([(ss.Box((1, 2, 1.5)), (0, 0, 0.75)), (ss.Box((1, 2, 1.5)), (0, 0, -0.75))]).mass_properties(3)
+    assert np.allclose(halves.inertia, box.inertia, rtol=1e-12)
+    square = ss.Polygon([(0, 0), (2, 0), (2, 2), (0, 2)]).mass_properties(2)
+    assert square.centre == pytest.approx([1, 1, 0])
+    assert square.inertia[2, 2] == pytest.approx(4 * 8 / 12)
+    # a capsule by Monte Carlo-free quadrature: slices along its axis
+    z = np.linspace(-0.8, 0.8, 200_001)
+    r2 = np.where(np.abs(z) <= 0.5, 0.09, np.maximum(0.0, 0.09 - (np.abs(z) - 0.5) ** 2))
+    capsule = ss.Capsule(0.3, 1.0).mass_properties(3)
+    area = np.pi * r2
+    assert capsule.volume == pytest.approx(np.trapezoid(area, z), rel=1e-6)
+    assert capsule.inertia[2, 2] == pytest.approx(np.trapezoid(area * r2 / 2, z), rel=1e-6)
+    assert capsule.inertia[0, 0] == pytest.approx(np.trapezoid(area * (r2 / 4 + z**2), z), rel=1e-6)

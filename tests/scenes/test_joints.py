@@ -1,0 +1,169 @@
+"""Joints, springs, driven bodies and forces against closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import stickslip as ss
+
+G = 9.81
+
+
+def swing(acceleration, start, t_end):
+    """Angle and rate of theta'' = -acceleration sin(theta), let go at `start`."""
+    solution = solve_ivp(
+        lambda t, y: [y[1], -acceleration * math.sin(y[0])], (0, t_end), [start, 0.0], rtol=1e-12, atol=1e-12
+    )
+    return solution.y[:, -1]
+
+
+def test_pendulum_of_order_two_without_drift():
+    scene = ss.Scene(dim=2)
+    bob = scene.add_body(ss.Circle(0.1), mass=1.0, inertia=0.1, position=(1, 0))
+    scene.add_revolute(None, bob, at=(0, 0))
+    exact = swing(G / 1.1, math.pi / 2, 2.0)
+    errors = []
+    for dt in (2e-3, 1e-3):
+        trajectory = scene.simulate(dt=dt, t_end=2.0)
+        errors.append(abs(bob.turning(trajectory)[-1] + math.pi / 2 - exact[0]))
+        assert bob.spin(trajectory)[-1] == pytest.approx(exact[1], abs=1e-5)
+        # chords of the circle: up to (u dt)^2 / (8 l) inside, and no drift
+        sag = (4.5 * dt) ** 2 / 8
+        assert np.abs(np.linalg.norm(bob.path(trajectory), axis=1) - 1.0).max() < 1.2 * sag
+        assert trajectory.certificate.failed_steps == 0
+    assert errors[0] / errors[1] == pytest.approx(4.0, abs=0.4)
+
+
+def test_parallelogram_four_bar_is_a_pendulum():
+    m, M, length = 0.5, 1.0, 1.0
+    scene = ss.Scene(dim=2)
+    angle = 1.0  # of the cranks from the vertical
+    tip = length * np.array([math.sin(angle), -math.cos(angle)])
+    cranks = [
+        scene.add_body(ss.Circle(0.01), mass=m, inertia=m * length**2 / 12, position=(x + 0.5 * tip[0], 0.5 * tip[1]))
+        for x in (0.0, 1.0)
+    ]
+    coupler = scene.add_body(ss.Circle(0.01), mass=M, inertia=M / 12, position=(0.5 + tip[0], tip[1]))
+    for x, crank in zip((0.0, 1.0), cranks, strict=True):
+        scene.add_revolute(None, crank, at=(x, 0))
+        scene.add_revolute(crank, coupler, at=(x + tip[0], tip[1]))
+    trajectory = scene.simulate(dt=1e-3, t_end=2.0)
+    exact = swing((m + M) * G * length / (2 / 3 * m * length**2 + M * length**2), angle, 2.0)
+    x = coupler.path(trajectory)[-1] - [0.5, 0]
+    assert math.atan2(x[0], -x[1]) == pytest.approx(exact[0], abs=2e-5)
+    assert np.abs(coupler.turning(trajectory)).max() < 1e-9
+    assert np.ptp(trajectory.energy.total) < 1e-3
+
+
+def test_top_precesses_steadily():
+    m, length, tilt, spin = 1.0, 0.1, 0.3, 200.0
+    across, along = 0.02, 0.01
+    axis = np.array([0, -math.sin(tilt), math.cos(tilt)])
+    A = across + m * length**2  # about the tip
+    # C w_3 W - A W^2 cos(tilt) = m g l, the slow root
+    root = math.sqrt((along * spin) ** 2 - 4 * A * math.cos(tilt) * m * G * length)
+    W = (along * spin - root) / (2 * A * math.cos(tilt))
+    omega = np.array([0, 0, W]) + (spin - W * math.cos(tilt)) * axis
+    scene = ss.Scene(dim=3)
+    top = scene.add_body(
+        ss.Sphere(0.05),
+        mass=m,
+        inertia=(across, across, along),
+        position=length * axis,
+        orientation=(math.cos(tilt / 2), math.sin(tilt / 2), 0, 0),
+        angular_velocity=omega,
+        velocity=np.cross(omega, length * axis),
+    )
+    scene.add_spherical(None, top, at=(0, 0, 0))
+    trajectory = scene.simulate(dt=1e-3, t_end=1.0)
+    x = top.path(trajectory)
+    turned = np.unwrap(np.arctan2(x[:, 1], x[:, 0]))
+    assert (turned[-1] - turned[0]) / 1.0 == pytest.approx(W, abs=2e-5)
+    assert np.ptp(x[:, 2]) < 1e-6
+
+
+def test_spatial_revolute_prismatic_and_fixed_joints():
+    scene = ss.Scene(dim=3)
+    bob = scene.add_body(ss.Sphere(0.1), mass=1.0, inertia=(0.1, 0.1, 0.1), position=(1, 0, 0))
+    scene.add_revolute(None, bob, at=(0, 0, 0), axis=(0, 1, 0))
+    axis = np.array([1.0, 1.0, -1.0]) / math.sqrt(3)
+    slider = scene.add_body(ss.Box((0.1, 0.1, 0.1)), mass=2.0, position=(5, 0, 0))
+    scene.add_prismatic(None, slider, at=(5, 0, 0), axis=axis)
+    one = scene.add_body(ss.Box((0.1, 0.1, 0.1)), mass=1.0, position=(10, 0, 0), angular_velocity=(0, 0, 3))
+    two = scene.add_body(
+        ss.Box((0.1, 0.1, 0.1)), mass=1.0, position=(11, 0, 0), velocity=(0, 3, 0), angular_velocity=(0, 0, 3)
+    )
+    scene.add_fixed(one, two)
+    trajectory = scene.simulate(dt=1e-3, t_end=1.0)
+    exact = swing(G / 1.1, math.pi / 2, 1.0)
+    x = bob.path(trajectory)[-1]
+    assert math.atan2(x[0], -x[2]) == pytest.approx(exact[0], abs=2e-5)
+    s = 0.5 * G / math.sqrt(3)
+    assert slider.path(trajectory)[-1] - [5, 0, 0] == pytest.approx(s * axis, abs=1e-9)
+    assert np.abs(slider.spin(trajectory)).max() < 1e-12
+    # the glued pair turns with 3 rad/s about its common centre, which flies on with 1.5 m/s
+    middle = 0.5 * (one.path(trajectory) + two.path(trajectory))
+    assert middle[-1] == pytest.approx([10.5, 1.5, -0.5 * G], abs=1e-9)
+    assert one.spin(trajectory)[-1] == pytest.approx([0, 0, 3], abs=1e-5)
+    assert np.abs(np.linalg.norm(two.path(trajectory) - one.path(trajectory), axis=1) - 1).max() < 1e-5
+
+
+def test_limits_motors_and_dry_friction():
+    scene = ss.Scene(dim=2, gravity=0.0)
+    make = lambda x: scene.add_body(ss.Circle(0.1), mass=1.0, inertia=0.5, position=(x, 0), angular_velocity=2.0)  # noqa: E731
+    stopped, driven, braked = make(0), make(5), make(10)
+    scene.add_revolute(None, stopped, at=(0, 0), limits=(-0.5, 1.0))
+    scene.add_revolute(None, driven, at=(5, 0), motor=(10.0, 4.0))
+    scene.add_revolute(None, braked, at=(10, 0), friction=1.0)
+    trajectory = scene.simulate(dt=1e-3, t_end=2.0)
+    assert stopped.turning(trajectory).max() == pytest.approx(1.0, abs=1e-9)
+    assert stopped.turning(trajectory)[-1] == pytest.approx(1.0, abs=1e-9)
+    w = driven.spin(trajectory)
+    assert w[500] == pytest.approx(
+        2.0 + 8.0 * 0.5, abs=1e-10
+    )  # torque / inertia = 8 rad/s^2 until the speed is reached
+    assert w[-1] == pytest.approx(10.0, abs=1e-12)
+    w = braked.spin(trajectory)
+    assert w[500] == pytest.approx(2.0 - 2.0 * 0.5, abs=1e-10)
+    assert w[-1] == pytest.approx(0.0, abs=1e-14)
+    assert braked.turning(trajectory)[-1] == pytest.approx(1.0, abs=1e-6)  # w^2 I / (2 tau)
+
+
+def test_redundant_joints_share_the_load():
+    scene = ss.Scene(dim=2)
+    beam = scene.add_body(ss.Polygon.rectangle(2, 0.1), mass=3.0, position=(0, 0))
+    for x in (-1.0, 0.0, 1.0):
+        scene.add_fixed(None, beam, at=(x, 0))
+    trajectory = scene.simulate(dt=1e-3, t_end=0.5)
+    assert np.abs(trajectory.q).max() < 1e-12
+    assert trajectory.certificate.failed_steps == 0
+
+
+def test_distance_joint_is_a_pendulum_rod():
+    scene = ss.Scene(dim=3)
+    bob = scene.add_body(ss.Sphere(0.1), mass=1.0, position=(1, 0, 0))
+    scene.add_distance(None, bob, at_a=(0, 0, 0), at_b=(1, 0, 0))
+    trajectory = scene.simulate(dt=1e-3, t_end=1.0)
+    exact = swing(G, math.pi / 2, 1.0)
+    x = bob.path(trajectory)[-1]
+    assert math.atan2(x[0], -x[2]) == pytest.approx(exact[0], abs=2e-5)
+
+
+@pytest.mark.slow
+def test_spring_driven_body_force_and_lives():
+    scene = ss.Scene(dim=2, gravity=0.0)
+    mass = scene.add_body(ss.Circle(0.1), mass=2.0, position=(1.5, 0))
+    scene.add_spring(None, mass, (0, 0), (1.5, 0), stiffness=50.0, length=1.0)
+    pushed = scene.add_body(ss.Circle(0.1), mass=2.0, position=(5, 0))
+    scene.add_force(pushed, force=lambda t, x, v: (0.0, 6.0 * t))
+    cart = scene.add_driven(ss.Circle(0.2), position=(9, 0), motion=lambda t: ((0.0, math.cos(2 * t)), 0.5))
+    guest = scene.add_body(ss.Circle(0.1), mass=1.0, position=(20, 0), velocity=(1, 0), appears=0.5, vanishes=1.0)
+    trajectory = scene.simulate(dt=1e-3, t_end=2.0)
+    assert mass.path(trajectory)[-1, 0] == pytest.approx(1 + 0.5 * math.cos(5 * 2.0), abs=1e-5)
+    assert pushed.path(trajectory)[-1, 1] == pytest.approx(0.5 * 2.0**3, rel=2e-3)  # x'' = 3 t
+    assert cart.path(trajectory)[-1, 1] == pytest.approx(0.5 * math.sin(4.0), abs=1e-6)
+    assert cart.turning(trajectory)[-1] == pytest.approx(1.0, abs=1e-12)
+    x = guest.path(trajectory)[:, 0]
+    assert x[500] == 20.0 and x[1000] == pytest.approx(20.5, abs=1e-9) and x[-1] == x[1000]

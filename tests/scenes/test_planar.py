@@ -1,0 +1,124 @@
+"""Planar scenes against closed forms, and the library's ready-made ones."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.library import scenes
+from stickslip.model.scene.shapes import rotation_matrix
+from stickslip.stepping.moreau_jean import MoreauJean
+
+G = 9.81
+
+
+def test_disc_rolls_down_a_slope():
+    scene = scenes.rolling_disc(angle=0.3, friction=0.5, radius=0.1)
+    disc = scene.bodies[2]
+    trajectory = scene.simulate(dt=1e-3, t_end=1.0)
+    a = 2 / 3 * G * math.sin(0.3)
+    assert np.linalg.norm(disc.velocities(trajectory)[-1]) == pytest.approx(a, abs=1e-11)
+    assert np.linalg.norm(disc.path(trajectory)[-1] - disc.path(trajectory)[0]) == pytest.approx(a / 2, abs=1e-11)
+    assert disc.turning(trajectory)[-1] == pytest.approx(-a / 2 / 0.1, abs=1e-9)
+
+
+@pytest.mark.parametrize("theta", [0.5, 0.75, 1.0])
+def test_theta_moves_where_the_state_is_recorded(theta):
+    scene = ss.Scene(dim=2)
+    scene.add_static(ss.HalfPlane((0, 1)), friction=0.2)
+    ball = scene.add_body(ss.Circle(0.1), mass=1.0, position=(0, 0.5), velocity=(1, 0))
+    trajectory = scene.simulate(dt=1e-3, t_end=1.0, stepper=MoreauJean(theta=theta))
+    assert trajectory.stepper == "moreau-jean"
+    assert ball.path(trajectory)[-1, 1] == pytest.approx(0.1, abs=1e-9)
+    # before it lands: y_n = y_0 - g dt^2 (n (n - 1) / 2 + theta n), second order for theta = 1/2 alone
+    assert ball.path(trajectory)[250, 1] == pytest.approx(0.5 - G * 1e-6 * (125 * 249 + 250 * theta), abs=1e-11)
+
+
+def test_wall_of_blocks_stands():
+    scene = ss.Scene(dim=2)
+    scene.add_static(ss.HalfPlane((0, 1)), friction=0.5)
+    for k in range(5):
+        scene.add_body(ss.Polygon.rectangle(1, 1), mass=1.0, position=(0.1 * (k % 2), 0.5 + k))
+    trajectory = scene.simulate(dt=1e-3, t_end=1.0)
+    assert np.abs(trajectory.q[-1] - trajectory.q[0]).max() < 1e-11
+
+
+def test_capsule_and_circle_on_polygon_come_to_rest():
+    scene = ss.Scene(dim=2)
+    scene.add_static(ss.Polygon.rectangle(10, 1), position=(0, -0.5), friction=0.5)
+    rod = scene.add_body(ss.Capsule(0.1, 0.5), mass=1.0, position=(-3, 1.0), orientation=0.3)
+    disc = scene.add_body(ss.Circle(0.2), mass=1.0, position=(0, 0.2), velocity=(2, 0))
+    trajectory = scene.simulate(dt=1e-3, t_end=1.5)
+    assert rod.path(trajectory)[-1, 1] == pytest.approx(0.1, abs=1e-8)
+    assert rod.turning(trajectory)[-1] == pytest.approx(0.0, abs=1e-7)
+    assert disc.velocities(trajectory)[-1, 0] == pytest.approx(4 / 3, abs=1e-12)
+    assert trajectory.certificate.failed_steps == 0
+
+
+def test_arch_and_card_house_stand():
+    for scene in (scenes.arch(), scenes.card_house()):
+        trajectory = scene.simulate(dt=1e-3, t_end=0.5)
+        assert np.abs(trajectory.q[-1] - trajectory.q[0]).max() < 1e-6, scene.name
+        assert trajectory.certificate.failed_steps == 0
+
+
+def test_thin_arch_falls():
+    trajectory = scenes.arch(thickness=0.05).simulate(dt=1e-3, t_end=0.6, on_failure="continue", tol=1e-8)
+    assert np.abs(trajectory.q[-1] - trajectory.q[0]).max() > 0.05
+
+
+def test_dominoes_fall_one_after_the_other():
+    scene = scenes.domino_row(dominoes=5)
+    trajectory = scene.simulate(dt=1e-3, t_end=3.0, tol=1e-8, on_failure="continue")
+    angles = np.stack([body.turning(trajectory) for body in scene.bodies[2:]], axis=1)
+    assert np.all(angles[-1] < -0.7)
+    begins = [int(np.argmax(angles[:, k] < -0.1)) for k in range(5)]
+    assert np.all(np.diff(begins) > 0)
+    assert trajectory.certificate.failed_steps <= 0.01 * trajectory.steps
+    assert trajectory.certificate.max_penetration < 5e-3
+
+
+def test_column_collapses_to_a_heap():
+    scene = scenes.granular_column(grains=60, columns=6)
+    trajectory = scene.simulate(dt=1e-3, t_end=0.5, every=10, tol=1e-6)
+    x = trajectory.q.reshape(len(trajectory), 60, 3)
+    assert trajectory.certificate.failed_steps == 0
+    assert np.ptp(x[-1, :, 0]) > 1.2 * np.ptp(x[0, :, 0])
+    assert x[-1, :, 1].max() < 0.9 * x[0, :, 1].max()
+    assert np.all(np.diff(trajectory.energy.total) < 1e-9)
+
+
+def test_chain_holds_together():
+    scene = scenes.hanging_chain(links=8)
+    trajectory = scene.simulate(dt=1e-3, t_end=1.0)
+    q = trajectory.q.reshape(len(trajectory), 8, 3)
+    half = 0.5 / 8 * np.stack([np.cos(q[..., 2]), np.sin(q[..., 2])], axis=-1)
+    left, right = q[..., :2] - half, q[..., :2] + half
+    assert np.abs(left[:, 1:] - right[:, :-1]).max() < 1e-4
+    assert np.abs(left[:, 0]).max() < 1e-4
+    assert np.ptp(trajectory.energy.total) < 1e-2 * np.ptp(trajectory.energy.potential)
+
+
+@pytest.mark.slow
+def test_tippe_top_turns_over():
+    scene = scenes.tippe_top()
+    top = scene.bodies[2]
+    trajectory = scene.simulate(dt=1e-4, t_end=5.0, every=100)
+    turns = [rotation_matrix(q) for q in top.turning(trajectory)]
+    axis = np.array([R[:, 2] for R in turns])
+    assert axis[0, 2] > 0.95 and axis[:, 2].min() < -0.6
+    assert top.path(trajectory)[:, 2].max() > 0.015 + 0.6 * 0.003
+    # Jellett: -L . r is kept whatever the friction, r from the centre of mass to the contact point
+    L = np.array([R @ top.inertia @ R.T @ w for R, w in zip(turns, top.spin(trajectory), strict=True)])
+    jellett = -np.sum(L * (0.003 * axis - [0, 0, 0.015]), axis=1)
+    assert np.ptp(jellett) < 1e-4 * jellett[0]
+
+
+@pytest.mark.slow
+def test_spheres_fill_a_box():
+    scene = scenes.poured_spheres(300)
+    trajectory = scene.simulate(dt=1e-3, t_end=0.6, every=20, tol=1e-4)
+    assert trajectory.certificate.failed_steps == 0
+    assert trajectory.energy.kinetic[-1] < 1e-2 * trajectory.energy.kinetic.max()
+    assert trajectory.certificate.max_penetration < 0.05 * 0.01
