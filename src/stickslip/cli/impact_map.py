@@ -119,12 +119,14 @@ def impact_map(
     restitution_tangential, mass, half_length, inertia; of kane_pendulum: th_1, th_2, omega_1, omega_2, mass, length and
     the coefficients.
     """
+    from stickslip.laws import law_from
+
     collision = collision_named(name)
     values = parse_values(settings or [], collision, name)
     first = collision.x if x is None else parse_axis("--x", x, collision, name)
     second = collision.y if y is None else parse_axis("--y", y, collision, name)
     _check_axes(first, second, values)
-    rule = law_named(law)
+    rule = law_from(law)
     file = Path(f"impact-map-{name}-{first.name}-{second.name}.png") if out is None else out
     _check_file(file)
 
@@ -149,22 +151,6 @@ def collision_named(name: str) -> Collision:
     if name not in known:
         raise ValueError(unknown_name("system", name, known))
     return known[name]
-
-
-def law_named(name: str) -> "ImpactLaw":
-    import stickslip as ss
-    from stickslip.model.system import unknown_name
-
-    laws: dict[str, ImpactLaw] = {
-        "newton": ss.Newton(),
-        "poisson": ss.Poisson(),
-        "poisson-integrated": ss.Poisson(model="integrated"),
-        "stronge": ss.Stronge(),
-        "stronge-lumped": ss.Stronge(model="lumped"),
-    }
-    if name not in laws:
-        raise ValueError(unknown_name("impact law", name, laws))
-    return laws[name]
 
 
 def parse_values(texts: Sequence[str], collision: Collision, name: str) -> dict[str, float]:

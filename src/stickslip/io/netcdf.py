@@ -129,6 +129,10 @@ def _impacts(columns: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:
     return {f"impact_{column}": columns[column] for column in IMPACT_COLUMNS}
 
 
+_METHOD_NOTES = ("law", "law_options", "stepper_options", "solver_options")
+"""Notes that stand beside the names of stepper and solver as well, where one looks for them."""
+
+
 def _attributes(trajectory: Trajectory) -> dict[str, str | int | float]:
     """Global attributes: text and numbers only, mappings as JSON (netCDF has no type for them)."""
     notes = {str(key): str(value) for key, value in trajectory.attributes.items()}
@@ -144,6 +148,7 @@ def _attributes(trajectory: Trajectory) -> dict[str, str | int | float]:
         "stepper": trajectory.stepper,
         "solver": trajectory.solver,
         "engine": trajectory.engine,
+        **{key: notes[key] for key in _METHOD_NOTES if key in notes},
         "dt": float(trajectory.dt),
         "every": int(trajectory.every),
         "steps": int(trajectory.steps),

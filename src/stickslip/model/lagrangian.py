@@ -215,14 +215,18 @@ class LagrangianSystem(System):
         return super().drift_source() if self._equations is None else drift_source(self._equations)
 
     def check(
-        self, q0: ArrayLike, u0: ArrayLike, params: Mapping[Any, float] | None = None, t: float = 0.0
+        self,
+        q0: ArrayLike,
+        u0: ArrayLike,
+        params: Mapping[Any, float] | None = None,
+        t: float = 0.0,
+        names: tuple[str, str] = ("q0", "u0"),
     ) -> tuple[Array, Array, Array]:
         """Check the system at a state, see `System.check`; for functions also the shapes of what they return."""
         if self._equations is None:
-            q = self._state(q0, "q0", "coordinate", self.coordinate_names)
-            u = self._state(u0, "u0", "velocity", self.velocity_names)
+            q, u = self._states(q0, u0, names)
             self._check_functions(q, u, t, self.parameter_vector(params))
-        q, u, p = super().check(q0, u0, params, t)
+        q, u, p = super().check(q0, u0, params, t, names)
         if self._equations is None:
             self._compare_directions(q, t, p)
         return q, u, p

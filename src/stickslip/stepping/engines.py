@@ -204,10 +204,12 @@ class Reference:
                 if not self.go_on:
                     return template.UNSOLVED
                 memory.book[template.FAILED_STEPS] += 1
+            energy_A = self._energy(memory, dt) if self.stepper.projection > 0.0 else 0.0
             memory.q, memory.u = after.q, after.u
             memory.step += 1
-            self._keep_books(memory, dt, report, block)
+            work = self._keep_books(memory, dt, report, block)
             if self.stepper.projection > 0.0:
+                memory.book[template.INTEGRATION_ENERGY] += self._energy(memory, dt) - energy_A - work
                 self._project(memory, dt)
             elif self.stepper.at_end and len(report.problem.index):
                 self._measure_penetration(memory, dt)
@@ -220,6 +222,9 @@ class Reference:
             if block.n_events > len(block.events) - self.system.n_contacts:
                 return template.EVENTS_FULL
         return template.DONE
+
+    def _energy(self, memory: Memory, dt: float) -> float:
+        return sum(self.system.energy(memory.q, memory.u, memory.t0 + memory.step * dt, memory.p))
 
     def _project(self, memory: Memory, dt: float) -> None:
         t, p = memory.t0 + memory.step * dt, memory.p
@@ -237,7 +242,8 @@ class Reference:
         deepest = float(np.max(-gap[unilateral], initial=0.0))
         memory.book[template.MAX_PENETRATION] = max(memory.book[template.MAX_PENETRATION], deepest)
 
-    def _keep_books(self, memory: Memory, dt: float, report: StepReport, block: Block) -> None:
+    def _keep_books(self, memory: Memory, dt: float, report: StepReport, block: Block) -> float:
+        """Label the contacts and enter the step into the book; return the work of the contacts [J]."""
         book, problem, local = memory.book, report.problem, report.problem.local
         state = block.state[block.records]
         state_before = state.copy()
@@ -250,7 +256,7 @@ class Reference:
         if not len(problem.index):
             book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
             book[template.WORK_BEFORE] = 0.0
-            return
+            return 0.0
         book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
         book[template.ITERATIONS] += report.iterations
         before, after = problem.gamma_A, problem.velocities(memory.u)
@@ -295,13 +301,15 @@ class Reference:
             if N > 0.0:
                 memory.last_loaded[k] = memory.step - 1
                 memory.reach[k] = max(reach_before[k], template.REACH * dt * local.G_NN[i, i] * N)
-        book[template.CONTACT_WORK] += gain
+        work = gain
+        book[template.CONTACT_WORK] += work
         if self.stepper.impact_steps == 2:  # the first step of an impact takes what the second gives back
             book[template.WORK_BEFORE], gain = gain, gain + min(0.0, book[template.WORK_BEFORE])
         if gain > book[template.MAX_ENERGY_GAIN]:
             book[template.MAX_ENERGY_GAIN] = gain
             book[template.GAIN_STEP] = memory.step
         book[template.MAX_LCP_SIZE] = max(book[template.MAX_LCP_SIZE], rows)
+        return float(work)
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """As `Compiled.measure`."""
