@@ -66,7 +66,7 @@ class Certificate:
 
     def __str__(self) -> str:
         return (
-            f"{self.failed_steps} failed steps, worst residual {self.max_residual:.1e}, "
+            f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}, worst residual {self.max_residual:.1e}, "
             f"deepest penetration {self.max_penetration:.1e} m, largest energy gain {self.max_energy_gain:.1e} J"
         )
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -119,6 +118,7 @@ def impact_map(
     restitution_tangential, mass, half_length, inertia; of kane_pendulum: th_1, th_2, omega_1, omega_2, mass, length and
     the coefficients.
     """
+    from stickslip.cli.files import require_figure
     from stickslip.laws import law_from
 
     collision = collision_named(name)
@@ -128,7 +128,7 @@ def impact_map(
     _check_axes(first, second, values)
     rule = law_from(law)
     file = Path(f"impact-map-{name}-{first.name}-{second.name}.png") if out is None else out
-    _check_file(file)
+    require_figure("--out", file)
 
     begin = time.perf_counter()
     found = _solve(collision, values, first, second, rule)
@@ -238,21 +238,6 @@ def _check_axes(x: Axis, y: Axis, values: dict[str, float]) -> None:
             raise ValueError(f"{axis.name} is an axis of the map: it cannot be set, too; --x and --y choose others.")
     if x.cells * y.cells > _MOST_STATES:
         raise ValueError(f"a map of {x.cells} x {y.cells} has more than {_MOST_STATES:,} impacts; use fewer cells.")
-
-
-def _check_file(file: Path) -> None:
-    from stickslip.cli.run import refuse_foreign
-    from stickslip.figures import style
-
-    if file.suffix.lower().removeprefix(".") not in style.FORMATS:
-        raise ValueError(f"--out must end in .png, .svg or .pdf, got {file.name!r}.")
-    if file.is_dir():
-        raise ValueError(f"--out must name a file, and {file} is a folder.")
-    if not file.parent.is_dir():
-        raise ValueError(f"--out {file}: the folder {file.parent} does not exist.")
-    if not os.access(file.parent, os.W_OK | os.X_OK):
-        raise ValueError(f"--out {file}: the folder {file.parent} cannot be written to.")
-    refuse_foreign("--out", file)
 
 
 def _solve(

@@ -1,7 +1,6 @@
 """`stickslip reproduce KEY`: figures of the papers, computed and drawn anew."""
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,14 +46,13 @@ def _formats(text: str) -> list[str]:
 
 
 def _check_folder(folder: Path, files: list[Path]) -> None:
-    from stickslip.cli.run import refuse_foreign
+    from stickslip.cli.files import refuse_foreign, require_writable_folder
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(f"--out {folder} cannot be made a folder: {error.strerror}.") from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ValueError(f"--out {folder} cannot be written to.")
+    require_writable_folder(f"--out {folder}", folder)
     for file in files:
         refuse_foreign("--out", file)
 

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stickslip._version import __version__
+from stickslip.io.disk import replacing
 from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK
 
 SIGNATURE = f"Drawn by stickslip {__version__}"
@@ -95,8 +96,8 @@ def save(figure: Figure, path: str | Path, *, title: str = "", dpi: int = 200) -
         "svg": {"Creator": SIGNATURE, "Title": title, "Date": None},
         "pdf": {"Creator": SIGNATURE, "Title": title, "CreationDate": None},
     }
-    with look():
-        figure.savefig(path, format=kind, dpi=dpi, metadata=metadata[kind])
+    with look(), replacing(path) as draft:
+        figure.savefig(draft, format=kind, dpi=dpi, metadata=metadata[kind])
     return path
 
 

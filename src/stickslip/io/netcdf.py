@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip._version import __version__
-from stickslip.io.disk import Disk, sync_folder, uninterrupted
+from stickslip.io.disk import Disk, file_path, sync_folder, uninterrupted
 from stickslip.model.system import KIND_NAMES
 from stickslip.trajectory import IMPACT_COLUMNS, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
 
@@ -238,7 +238,7 @@ class StreamWriter:
     """
 
     def __init__(self, path: str | Path, header: Trajectory, *, overwrite: bool = False, _whole: bool = False) -> None:
-        self.path = Path(path)
+        self.path = file_path(path, "path")
         self.records = 0
         self.impacts = 0
         self._header = header
@@ -548,7 +548,7 @@ def load(path: str | Path) -> Trajectory:
 
     Everything is read into memory; `xarray.open_dataset(path)` opens the same file lazily.
     """
-    path = Path(path)
+    path = file_path(path, "path")
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):

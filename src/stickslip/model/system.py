@@ -253,9 +253,15 @@ class System:
                 return
             except (ArithmeticError, ValueError):
                 pass
-        with np.errstate(all="ignore"):
-            numbers = [x if x.ndim else x[()] for x in arrays]
-            self._function(function, tolerant=not self.inject)(*numbers, *outputs)
+        numbers = [x if x.ndim else x[()] for x in arrays]
+        try:
+            with np.errstate(all="ignore"):
+                self._function(function, tolerant=not self.inject)(*numbers, *outputs)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
+            if not self.inject:
+                raise
+            reason = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
+            raise ValueError(f"{function} of system {self.name!r} cannot be evaluated: {reason}") from problem
 
     def _function(self, name: str, tolerant: bool) -> Callable[..., Any]:
         namespace = self._namespace(tolerant)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba.core.errors import NumbaError
 
 from stickslip.complementarity.planar import PlanarSolver
 from stickslip.kernels import midpoint as template
@@ -132,6 +133,16 @@ class Compiled:
         return int(status)
 
     def _call(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> tuple[int, int]:
+        try:
+            return self._run_kernel(memory, dt, n_steps, every, block)
+        except (NumbaError, ArithmeticError, LookupError, TypeError, ValueError) as problem:
+            reason = " ".join(str(problem).split())[:300]  # a function of the user's: ours raise nothing
+            raise ValueError(
+                f"a function of the system does not work in compiled code ({type(problem).__name__}: {reason}); write "
+                "it with what Numba compiles, or use engine='reference'."
+            ) from problem
+
+    def _run_kernel(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> tuple[int, int]:
         status, done, block.n_events, block.records = self.module.march(
             memory.q,
             memory.u,

@@ -29,7 +29,7 @@ class Store:
     """Collects records: in memory, or to a file with a thinned copy in memory."""
 
     run: Run
-    out: Path | None
+    out: str | Path | None
     overwrite: bool
     parts: list[tuple[np.ndarray, ...]] = field(default_factory=list)
     events: list[Array] = field(default_factory=list)

@@ -79,12 +79,13 @@ def simulate(
         stepper object such as `MoreauJean(theta=1)`.
     solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian" or a solver object.
     law : impact law, an object or "newton", "poisson", "stronge", "walton" with the contacts' own coefficients; None is
-        Newton's, as compiled.  Others run on the reference engine; `Stronge` and `Walton` know one contact and stop where two are closed at once.
+        Newton's, as compiled.  Others run on the reference engine; `Stronge` and `Walton` know one contact and stop
+        where two are closed at once.
     params : parameter values that differ from the system's own, by name.
     every : record every N-th step; the impulses of a record are sums over the steps since the one before.
     engine : "compiled", "reference" (plain NumPy), or "auto": compiled where stepper and solver have a kernel.
-    initialise : first make the initial velocities consistent with the closed contacts by an impact at t0 (dt = 0), which
-        stands first in `impacts()`; the first record is the state after it.
+    initialise : first make the initial velocities consistent with the closed contacts by an impact at t0 (dt = 0); it
+        stands first in `impacts()`, and the first record is the state after it.
     penetration_tol : deepest initial penetration that is accepted [m].
     on_failure : "stop" at a step whose contact problem is not solved and return what there is, or "continue", counted.
     on_energy_gain : what to do when the contacts put energy in during a step (unequal restitution coefficients can):
@@ -116,7 +117,7 @@ def simulate(
         on_energy_gain,
         law,
     )
-    store = Store(run, None if out is None else Path(out), overwrite)
+    store = Store(run, out, overwrite)
     begin = time.perf_counter()
     try:
         _warm_up(run, store, sys.stderr.isatty() if progress is None else progress)
