@@ -26,10 +26,14 @@ class Removed(NamedTuple):
     bytes: int
 
 
-def cache_files() -> list[Path]:
-    """Every file in the cache folder."""
+def cache_files() -> Iterator[Path]:
+    """Every file that we put into the cache folder, and no other: the folder's name is the user's choice."""
     folder = cache_folder()
-    return [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+    for version in folder.glob("numba/*"):
+        if len(version.name) == len(sources_hash()):
+            yield from (path for path in version.rglob("*") if path.is_file())
+    yield from folder.glob("modules/stickslip_generated_*.py")
+    yield from folder.glob("modules/__pycache__/stickslip_generated_*")
 
 
 def other_versions(older_than: float = 0.0) -> Iterator[Path]:
@@ -46,7 +50,7 @@ def other_versions(older_than: float = 0.0) -> Iterator[Path]:
         if version.name != sources_hash():
             yield from (path for path in version.rglob("*") if path.is_file() and old(path))
     modules = folder / "modules"
-    for module in modules.glob("*.py"):
+    for module in modules.glob("stickslip_generated_*.py"):
         if old(module) and not _is_current(module):
             yield module
             yield from modules.glob(f"__pycache__/{module.stem}.*")

@@ -65,8 +65,9 @@ class Certificate:
         return dict(self.__dict__)
 
     def __str__(self) -> str:
+        failed = f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}"
         return (
-            f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}, worst residual {self.max_residual:.1e}, "
+            f"{failed}, worst residual {self.max_residual:.1e}, "
             f"deepest penetration {self.max_penetration:.1e} m, largest energy gain {self.max_energy_gain:.1e} J"
         )
 

@@ -88,7 +88,7 @@ class Collision:
 
 
 def impact_map(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="bar or kane_pendulum.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="bar (impacting_bar in the library) or kane_pendulum.")],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a quantity, angles in degrees; may be repeated."),
@@ -105,7 +105,7 @@ def impact_map(
     ] = None,
     law: Annotated[
         str,
-        typer.Option(metavar="NAME", help="newton, poisson, poisson-integrated, stronge or stronge-lumped."),
+        typer.Option(metavar="NAME", help="newton, poisson, poisson-integrated, stronge, stronge-lumped or walton."),
     ] = "newton",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Figure: .png, .svg or .pdf; default: impact-map-NAME-X-Y.png.")

@@ -2,9 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from stickslip.trajectory import Certificate
 
 
 def reproduce(
@@ -88,4 +91,14 @@ def _show(done: dict[str, Any]) -> None:
     console.print(Text(f"  {'command':<12}{done['command']}"), soft_wrap=True)
     certificate = Certificate(**done["certificate"])
     style = "green" if certificate.failed_steps == 0 else "red"
-    console.print(Text(f"  {'certificate':<12}{certificate}", style=style), soft_wrap=True)
+    text = str(certificate) if done["dt"] > 0.0 else _of_impacts(certificate)
+    console.print(Text(f"  {'certificate':<12}{text}", style=style), soft_wrap=True)
+
+
+def _of_impacts(certificate: "Certificate") -> str:
+    """The certificate of a figure that shows impacts: there are no steps and no penetration."""
+    text = f"{certificate.failed_steps} unsolved impacts, worst residual {certificate.max_residual:.1e}, "
+    gain = certificate.max_energy_gain
+    if gain <= 1e-9:
+        return text + "no energy gained"
+    return text + f"up to {gain:.1e} J gained, as unequal coefficients may under Newton's law ([PG05] (14))"
