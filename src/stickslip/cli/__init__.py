@@ -87,13 +87,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except ValueError as error:
         return _complain(error, str(error) or type(error).__name__, _REQUEST_WRONG)
+    except run.Interrupted as error:
+        return _complain(error, str(error), _INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
-        print("stickslip: interrupted", file=sys.stderr)
-        return _INTERRUPTED
+        result = _INTERRUPTED
     except Exception as error:
         hint = "" if _debugging() else " (STICKSLIP_DEBUG=1 shows where)"
         return _complain(error, f"{type(error).__name__}: {error}{hint}", _COMPUTATION_FAILED)
-    # Typer returns the code of a typer.Exit, and whatever a command function returned.
+    # Typer returns the code of a typer.Exit, 130 after Ctrl-C among them, and whatever a command function returned.
+    if result == _INTERRUPTED:
+        print("stickslip: interrupted", file=sys.stderr)
     return result if isinstance(result, int) else 0
 
 

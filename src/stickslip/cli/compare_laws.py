@@ -105,9 +105,8 @@ def _before(row: dict[str, Any]) -> dict[str, float]:
 
 
 def _unit(column: str) -> str:
-    return next(
-        f"[{unit}]" for word, unit in (("impulse", "N s"), ("velocity", "m/s"), ("energy", "J")) if word in column
-    )
+    units = {"impulse": "N s", "velocity": "m/s", "change": "J", "ratio": "-"}
+    return next(f"[{unit}]" for word, unit in units.items() if word in column)
 
 
 def _show(result: dict[str, Any]) -> None:

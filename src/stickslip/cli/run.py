@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 _MOST_RECORDS = 500_000
 """Records that a run keeps unless `--every` says otherwise; a figure or film needs no more."""
-_FAILED, _INTERRUPTED = 1, 130
+_FAILED = 1
 _METHOD = ("law", "law_options", "stepper_options", "solver_options")  # of the trajectory's attributes
+
+
+class Interrupted(Exception):
+    """A run that Ctrl-C ended, told and written as far as it came; says where."""
 
 
 def run(
@@ -250,11 +254,8 @@ def report(
             "u": [_plain(x) for x in trajectory.u[-1]],
         },
         "impacts": {"total": len(impacts), "by_contact": counts},
-        "energy": {
-            "first": _plain(total[0]),
-            "last": _plain(total[-1]),
-            **{key: _plain(value) for key, value in trajectory.energy_book().to_dict().items()},
-        },
+        "energy": {"first": _plain(total[0]), "last": _plain(total[-1])},
+        "energy_book": {key: _plain(value) for key, value in trajectory.energy_book().to_dict().items()},
         "certificate": {key: _plain(value) for key, value in trajectory.certificate.to_dict().items()},
         "files": {key: str(path) for key, path in (files or {}).items()},
         "version": trajectory.version,
@@ -322,9 +323,11 @@ def _method(trajectory: "Trajectory") -> str:
 
 def _judge(trajectory: "Trajectory") -> None:
     """Exit code and message of a run that did not end well."""
+    if not trajectory.complete and trajectory.status.startswith("interrupted"):
+        raise Interrupted(f"{trajectory.system_name} {trajectory.status}")
     if not trajectory.complete:
         print(f"stickslip: error: {trajectory.system_name} {trajectory.status}", file=sys.stderr)
-        raise typer.Exit(_INTERRUPTED if trajectory.status.startswith("interrupted") else _FAILED)
+        raise typer.Exit(_FAILED)
     failed = trajectory.certificate.failed_steps
     if failed:
         print(f"stickslip: warning: {failed} steps were not solved to the tolerance", file=sys.stderr)

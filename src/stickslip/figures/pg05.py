@@ -174,7 +174,7 @@ def fig13() -> PaperFigure:
     with style.look():
         handles = [
             Line2D([], [], color=style.INK, linewidth=1.5, label="Stronge, lumped model"),
-            Line2D([], [], color=style.INK, linewidth=1.5, linestyle=_DASHES, label="Walton, colours in turn on their common ray"),
+            Line2D([], [], color=style.INK, linewidth=1.5, linestyle=_DASHES, label="Walton (common ray: in turn)"),
             Line2D([], [], color=style.INK, linewidth=0.0, marker="o", markersize=4.5, markerfacecolor=style.PAPER,
                    label="from here on gross slip, (59)"),
         ]  # fmt: skip
