@@ -367,7 +367,7 @@ def test_painleve_names_its_arguments(bar):
     for q, u, message in (("abc", [0, 0, 0], "^q must be 3 numbers"), (at(45), [0, 0], "^u must have shape")):
         with pytest.raises(ValueError, match=message):
             ss.painleve(bar, q, u)
-    with pytest.raises(ValueError, match="give its .system"):
+    with pytest.raises(ValueError, match=r"give its \.system"):
         ss.painleve(ss.library.impacting_bar(), at(45), [0, 0, 0])
 
 
@@ -386,9 +386,9 @@ def test_a_law_by_name(bar):
 
 
 def test_too_many_contacts_to_list_every_solution():
-    cradle = ss.library.newton_cradle(balls=20).system
-    hit = ss.impact(cradle, np.zeros(20), [1.0] + [0.0] * 19)
+    cradle = ss.library.newton_cradle(balls=22).system
+    hit = ss.impact(cradle, np.zeros(22), [1.0] + [0.0] * 21)
     assert hit.solved
-    with pytest.raises(ValueError, match="the 19 contacts of this one make 19: keep to the one solution") as caught:
+    with pytest.raises(ValueError, match="the 21 contacts of this one make 21: keep to the one solution") as caught:
         _ = hit.solutions
     assert "method=" not in str(caught.value)

@@ -49,7 +49,7 @@ def test_a_law_for_one_contact_stops_where_two_are_closed_and_says_why() -> None
 
 def test_unknown_law_and_missing_kernel_are_refused() -> None:
     ball = ss.library.bouncing_ball()
-    with pytest.raises(ValueError, match="law must be one of newton, poisson, .*, got 'hertz'"):
+    with pytest.raises(ValueError, match=r"law must be one of newton, poisson, .*, got 'hertz'"):
         ball.simulate(law="hertz")
     with pytest.raises(ValueError, match="no compiled kernel"):
         ball.simulate(law=ss.Poisson(), engine="compiled")
