@@ -253,6 +253,27 @@ print(hashlib.sha256(text.encode()).hexdigest())
     assert len(digests) == 1
 
 
+# -- drift on acceleration level -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "four_bar", "kane_pendulum", "bouncing_ball_on_table", "gear_rattle"])
+def test_drift_is_the_rate_of_the_relative_velocities_with_u_held(name):
+    """zeta = d/dt (W^T u + w_hat) along q + u tau, by central differences of fourth order."""
+    scenario = library.get(name)
+    system, t = scenario.system, 0.0123
+    u = scenario.u0 + 0.7
+    step = 1e-4 / (1.0 + float(np.abs(u).max()))
+
+    def gamma(tau):
+        W_N, W_T, w_hat = system.geometry(scenario.q0 + tau * u, t + tau)
+        return np.stack([W_N @ u, W_T @ u], axis=-1) + w_hat
+
+    measured = (8 * (gamma(step) - gamma(-step)) - (gamma(2 * step) - gamma(-2 * step))) / (12 * step)
+    zeta = system.drift(scenario.q0, u, t)
+    assert zeta == pytest.approx(measured, rel=1e-6, abs=1e-6 * float(np.abs(measured).max()))
+    assert np.abs(zeta).max() > 0.0
+
+
 # -- derivatives of the forces, for implicit steppers --------------------------------------------------------------
 
 

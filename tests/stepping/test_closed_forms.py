@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import stickslip as ss
 from stickslip import library
@@ -492,3 +493,43 @@ def test_two_feet_do_not_depend_on_the_mass(mass):
     assert other.complete and other.certificate.failed_steps == 0
     np.testing.assert_allclose(other.q, one.q, rtol=0, atol=1e-11)
     assert len(other.impacts()) == len(one.impacts()) > 3
+
+
+def block_on_points(points: int) -> ss.LagrangianSystem:
+    """A block of height 1 that stands on equally spaced points of its base: far more contacts than it needs."""
+    x, y, phi, vx, vy, w = sp.symbols("x y phi vx vy w")
+    contacts = [
+        ss.Contact(
+            f"point {i}",
+            gap=y + s * sp.sin(phi) - sp.cos(phi) / 2,
+            slip=x + s * sp.cos(phi) + sp.sin(phi) / 2,
+            friction=0.3,
+        )
+        for i, s in enumerate(np.linspace(-1.0, 1.0, points))
+    ]
+    return ss.LagrangianSystem.from_energies(
+        [x, y, phi],
+        velocities=[vx, vy, w],
+        kinetic=(vx**2 + vy**2) / 2 + w**2 / 5,
+        potential=9.81 * y,
+        contacts=contacts,
+        name=f"block on {points} points",
+    )
+
+
+@pytest.mark.parametrize("solver", ["auto", "lemke", "gauss-seidel", "newton"])
+@pytest.mark.parametrize("points", [3, 5, 7])
+def test_a_block_rests_on_many_points(points: int, solver: str) -> None:
+    # only two of the loads are determined; a point that carries next to nothing must not spoil the certificate
+    run = ss.simulate(
+        block_on_points(points),
+        [0.0, 0.5, 0.0],
+        [0.0, 0.0, 0.0],
+        dt=1e-3,
+        t_end=5e-3,
+        solver=solver,
+        engine="reference",
+    )
+    assert run.complete and run.certificate.max_residual < 1e-10
+    np.testing.assert_allclose(run.u, 0.0, atol=1e-16)
+    np.testing.assert_allclose(run.normal_impulse[1:].sum(axis=1), 9.81e-3, rtol=1e-12)

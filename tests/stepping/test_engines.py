@@ -106,8 +106,13 @@ def test_one_step_from_the_same_state(stepper, case):
         np.testing.assert_allclose(memory.u, theirs.u, rtol=0, atol=1e-12 * change, err_msg=where)
         impulse_scale = max(impulse_scale, np.abs(other.impulse[0]).max(initial=0.0))
         np.testing.assert_allclose(block.impulse[0], other.impulse[0], rtol=0, atol=1e-12 * impulse_scale)
-        assert (block.state[0] == other.state[0]).all(), where
-        assert (memory.last_loaded == theirs.last_loaded).all(), where
+        # On position level balls that touch and move alike carry rounding errors or nothing, by chance.
+        loud = np.ones(n, dtype=bool)
+        if STEPPERS[stepper].level == "position":
+            loud = np.abs(other.impulse[0]).max(axis=1) > 1e-12 * impulse_scale
+            loud |= np.array(system.contact_kinds, dtype=int) != CONTACT
+        assert (block.state[0] == other.state[0])[loud].all(), where
+        assert (memory.last_loaded == theirs.last_loaded)[loud].all(), where
         assert block.n_events == other.n_events, where
         events, expected = block.events[: block.n_events], other.events[: other.n_events]
         np.testing.assert_allclose(events, expected, rtol=1e-11, atol=1e-12 * change, err_msg=where)

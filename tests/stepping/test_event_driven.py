@@ -222,6 +222,19 @@ def test_sliding_the_other_way_goes_on():
     assert np.abs(run.gap).max() < 1e-13
 
 
+def test_where_contact_may_end_or_last_it_ends_and_that_is_said():
+    """The same bar with a spin of 5 rad/s: alpha - mu delta < 0 < b has two accelerations."""
+    bar = ss.library.impacting_bar(mass=1.0, half_length=1.0, friction=5 / 3)
+    phi, spin = np.pi / 3, 5.0
+    u0 = [2 + spin * np.sin(phi), spin * np.cos(phi), spin]
+    assert ss.painleve(bar.system, [0, np.sin(phi), phi], u0).verdict == "several"
+    run = ss.simulate(bar.system, [0, np.sin(phi), phi], u0, dt=1e-3, t_end=0.02, stepper=TIGHT)
+    assert run.attributes["indeterminate"] == "1"
+    assert (run.states()[1:] == "open").all()
+    flight = run.gap[1:, 0] / run.t[1:] ** 2  # from b/2 = (spin^2 sin(phi) - g)/2 on
+    assert flight[0] == pytest.approx((spin**2 * np.sin(phi) - G) / 2, rel=1e-2)
+
+
 # -- other elements ------------------------------------------------------------------------------------------
 
 
@@ -436,3 +449,19 @@ def test_options_are_checked(options, message):
 def test_there_is_no_reference_engine():
     with pytest.raises(ValueError, match="no reference engine"):
         ss.library.bouncing_ball().simulate(stepper="event-driven", engine="reference")
+
+
+def test_a_clutch_that_starts_backwards_locks_at_once():
+    run = ss.simulate(separate_elements(), [0, 0, 0, 0], [0, 0, -1, 0], dt=0.1, t_end=0.5, stepper=TIGHT)
+    assert np.abs(run["turn"][1:]).max() < 1e-15 and np.abs(run["turn_dot"][1:]).max() < 1e-15
+    assert run.normal_impulse[1, run.contact_names.index("clutch")] == pytest.approx(2.0)  # 2 kg m^2 * 1 rad/s
+    assert run.certificate.contact_work == pytest.approx(-1.0)
+
+
+def test_a_load_that_sets_in_from_zero_engages_the_clutch():
+    """-5 sin(5 t) N on a clutch at rest: no acceleration at t = 0, and no mode to choose from it."""
+    run = ss.simulate(separate_elements(), [0] * 4, [0] * 4, dt=0.1, t_end=0.5, params={"wave": 5.0}, stepper=TIGHT)
+    assert run.complete, run.status
+    assert np.abs(run["turn"]).max() < 1e-9 and np.abs(run["turn_dot"]).max() < 1e-9
+    impulse = 1.0 - np.cos(5 * run.t[-1])  # of 5 sin(5 t) N, up to t = 0.5 s
+    assert run.normal_impulse[:, run.contact_names.index("clutch")].sum() == pytest.approx(impulse, abs=1e-6)

@@ -150,7 +150,8 @@ def _show(result: "Convergence", scenario: "Scenario", cycles: list[dict[str, An
         if row.status != "finished":
             line(f"  {row.stepper:<17}{row.step:>10.2e}  {row.status}", "red")
             continue
-        errors = "".join(f"{getattr(row, norm):>14.2e}" for norm in _WORDS)
+        values = [getattr(row, norm) for norm in _WORDS]
+        errors = "".join(f"{'-':>14}" if math.isnan(value) else f"{value:>14.2e}" for value in values)
         line(f"  {row.stepper:<17}{row.step:>10.2e}{errors}{row.seconds:>10.3f}")
     line("  slopes (least squares over the runs above the judge's own error)", "bold")
     for stepper, slopes in result.slopes.items():

@@ -290,9 +290,14 @@ def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]
     console.print(Text(f"{trajectory.system_name}: {scenario.title}, {scenario.source}", style="bold"), soft_wrap=True)
     thinned = "" if trajectory.every == 1 else f", every {trajectory.every}th recorded"
     times = f"t = {trajectory.t[0]:g} .. {trajectory.t[-1]:g} s"
-    row("motion", f"{times}, {trajectory.steps:,} steps of {trajectory.dt:g} s{thinned}")
-    row("method", _method(trajectory))
-    row("rate", f"{_rate(trajectory):,.0f} steps/s, {trajectory.wall_s:.3f} s")
+    if trajectory.stepper == "event-driven":  # it has no steps; dt is the spacing of its records
+        counts = ", ".join(f"{count} {what}" for what, count in trajectory.attributes.items() if count.isdigit())
+        row("motion", f"{times}, recorded every {trajectory.dt * trajectory.every:g} s")
+        row("method", f"{_method(trajectory)}, {trajectory.wall_s:.3f} s: {counts}")
+    else:
+        row("motion", f"{times}, {trajectory.steps:,} steps of {trajectory.dt:g} s{thinned}")
+        row("method", _method(trajectory))
+        row("rate", f"{_rate(trajectory):,.0f} steps/s, {trajectory.wall_s:.3f} s")
     row("final state", ", ".join(f"{name} = {value:.6g} {units.get(name, '')}".rstrip() for name, value in state))
     if trajectory.contact_names:
         counts = ", ".join(f"{name} {count}" for name, count in found["by_contact"].items())

@@ -62,7 +62,11 @@ class PlanarProblem:
         return self.mu * Lambda_N + self.a
 
     def residual(self, Lambda_N: np.ndarray, Lambda_T: np.ndarray) -> float:
-        """Worst violation of the two inclusions, relative to the velocities in them; inf for impossible impulses."""
+        """Worst violation of the two inclusions, relative to the velocities in them; inf for impossible impulses.
+
+        Friction counts with its bound: where contacts could carry impulses that cancel, velocities are as uncertain as
+        those impulses make them, also where they happen to vanish.
+        """
         if not self.contacts:
             return 0.0
         xi_N, xi_T = self.slip_velocities(Lambda_N, Lambda_T)
@@ -71,8 +75,8 @@ class PlanarProblem:
             return np.inf
         if np.any(np.abs(Lambda_T) > bound * (1.0 + 1e-12)):
             return np.inf
-        size_N = self.size_N + np.abs(self.G_NN) @ Lambda_N + np.abs(self.G_NT) @ np.abs(Lambda_T)
-        size_T = self.size_T + np.abs(self.G_NT.T) @ Lambda_N + np.abs(self.G_TT) @ np.abs(Lambda_T)
+        size_N = self.size_N + np.abs(self.G_NN) @ Lambda_N + np.abs(self.G_NT) @ bound
+        size_T = self.size_T + np.abs(self.G_NT.T) @ Lambda_N + np.abs(self.G_TT) @ bound
         defect_N = np.where(Lambda_N > 0.0, np.abs(xi_N), np.maximum(0.0, -xi_N)) / np.where(size_N > 0, size_N, 1.0)
         at_bound = np.abs(Lambda_T) >= bound * (1.0 - 1e-12)
         against = np.where(Lambda_T > 0.0, xi_T, -xi_T)  # on the bound the slip must oppose the impulse

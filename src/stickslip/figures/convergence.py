@@ -28,7 +28,7 @@ def work_precision(result: Convergence, title: str) -> Figure:
                 ax = figure.add_subplot(grid[1 + line, column])
                 for i, stepper in enumerate(steppers):
                     points = _points(result, stepper, norm, quantity)
-                    if quantity == "step" and stepper == "event-driven":
+                    if quantity == "step" and stepper in ("adaptive", "event-driven"):
                         continue  # it has a tolerance, and no step
                     marker, colour = _MARKERS[i % len(_MARKERS)], style.SERIES[i % len(style.SERIES)]
                     (drawn,) = ax.loglog(*points.T, marker=marker, markersize=4, color=colour, label=stepper)
@@ -59,7 +59,7 @@ def _first_order(ax: Axes, result: Convergence, norm: str) -> None:
     """A line of slope 1 through the finest error of the first time stepper."""
     for stepper in result.slopes:
         points = _points(result, stepper, norm, "step")
-        if stepper != "event-driven" and len(points) > 1:
+        if stepper not in ("adaptive", "event-driven") and len(points) > 1:
             steps = points[[0, -1], 0]
             ax.loglog(steps, points[-1, 1] * steps / steps[-1], color=style.GREY, linewidth=0.8, linestyle=(0, (4, 3)))
             ax.annotate(

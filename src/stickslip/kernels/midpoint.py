@@ -101,6 +101,7 @@ CANCELLED = 1e-14  # a velocity this small against the terms that it is the sum 
 REACH = 1e-10  # of dt times the velocities: how far a loaded contact may seem open before it is
 LARGEST = 1e100  # a velocity beyond is the end of an unstable run; energies are still finite
 ITERATION_LIMIT = 50
+GRAIN = 2e-15  # of a position: what rounding errors of gaps may move it by
 IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
 PASSES = ITERATION_LIMIT if IMPLICIT else 1
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
@@ -240,25 +241,41 @@ def settled(correction, before):
 
 
 @dev
-def correction_of(v, v_last, u, dv, weight):
+def correction_of(v, v_last, u, dv, weight, q, dt):
     """Last correction of an implicit step's velocity against the velocities in it, in the kinetic energy's norm."""
     change = 0.0
     size = 0.0
     for j in range(N_DOF):
-        change += weight[j] * (v[j] - v_last[j]) * (v[j] - v_last[j])
+        moved = abs(v[j] - v_last[j])
+        if SCHEME == PAOLI:  # gaps know positions to their last digits, and dt divides by little
+            moved = max(0.0, moved - GRAIN * abs(q[j]) / dt)
+        change += weight[j] * moved * moved
         terms = abs(u[j]) + abs(dv[j]) + abs(v[j])
         size += weight[j] * terms * terms
     return relative(math.sqrt(change), math.sqrt(size))
 
 
 @dev
-def find_closing(first, g, g_before, eps_N, kinds, active):
+def take_back(carried, directions, dv):
+    """Take the first half of an impact off the free velocities: its two halves obey the contact laws in sum.
+
+    Otherwise the split of an impact, which is left to where in a step it falls, would decide where slip ends.
+    """
+    _, _, _, V_N, V_T, _ = directions
+    for k in range(N_CONTACTS):
+        if carried[k, 0] != 0.0 or carried[k, 1] != 0.0:
+            for j in range(N_DOF):
+                dv[j] -= V_N[k, j] * carried[k, 0] + V_T[k, j] * carried[k, 1]
+
+
+@dev
+def find_closing(first, g, g_before, eps_N, carried, kinds, active):
     """As `find_active` on position level: contacts whose condition would be violated join; (count, any newcomer)."""
     closed = int64(0)
     newcomers = False
     for k in range(N_CONTACTS):
         if first:
-            active[k] = 0 if kinds[k] == CONTACT else 1
+            active[k] = 0 if kinds[k] == CONTACT and carried[k, 0] == 0.0 and carried[k, 1] == 0.0 else 1
         if active[k] == 0:
             y = g[k] + eps_N[k] * g_before[k]
             if y <= 0.0:
@@ -651,8 +668,8 @@ def within(directions, law, local, v, worst):
 def full_residual(directions, mu, a, local, change, dv, v, worst):
     """Worst violation of the laws by the end velocity v, relative to the velocities that make it up, or `worst`.
 
-    What single impulses change counts, not their sum: frictions of two feet that cancel leave rounding errors, and
-    these are no violation.
+    What single impulses change counts, not their sum, and frictions count with their bounds: those of two feet that
+    cancel or vanish leave rounding errors, and these are no violation.
     """
     W_N, W_T, w_hat, V_N, V_T, diagonal = directions
     active, kinds, offset, size, _, _, Lambda = local
@@ -670,7 +687,7 @@ def full_residual(directions, mu, a, local, change, dv, v, worst):
             change_j = 0.0
             for m in range(N_CONTACTS):
                 if active[m] != 0:
-                    change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j] * Lambda[m, 1])
+                    change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j]) * (mu[m] * Lambda[m, 0] + a[m])
             size_N += abs(W_N[k, j]) * change_j
             size_T += abs(W_T[k, j]) * change_j
         defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
@@ -730,11 +747,12 @@ def may_strike(step, local, last_loaded):
 
 @rare
 def label_contacts(step, time, directions, mu, a, local, change, dv, last_loaded, N_before, states, events, n_events):
-    """Write the contact states of a step, and a row of `events` for each impact; return the number of events."""
+    """Write the contact states of a step, and a row of `events` for each impact; (events, whether one begins)."""
     W_N, W_T, w_hat, _, _, diagonal = directions
     active, kinds, offset, size, gamma_A, gamma_E, Lambda = local
     measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size)
     struck = False
+    begins = False
     for k in range(N_CONTACTS):
         if active[k] != 0 and Lambda[k, 0] > 0.0 and kinds[k] == CONTACT:
             struck = struck or closes(step - last_loaded[k] - 1, gamma_A[k, 0], size[k, 2])
@@ -749,7 +767,8 @@ def label_contacts(step, time, directions, mu, a, local, change, dv, last_loaded
         tangential = diagonal[k, 1] > 0.0
         size_T = size[k, 1] + diagonal[k, 1] * abs(T) + abs(diagonal[k, 2]) * N  # with what its own impulses do
         state = contact_state(kinds[k], strikes, struck, gamma_E[k, 1], size_T, tangential, bound, N, T, N_before[k])
-        lasting = IMPACT_STEPS == 2 and states[k] == IMPACT and N > 0.0  # the second half of an impact
+        lasting = IMPACT_STEPS == 2 and states[k] == IMPACT  # the second half of an impact
+        begins = begins or (state == IMPACT and not lasting)
         states[k] = state
         if state == IMPACT or lasting:
             events[n_events, 0] = time
@@ -761,7 +780,7 @@ def label_contacts(step, time, directions, mu, a, local, change, dv, last_loaded
             events[n_events, 6] = gamma_A[k, 1]
             events[n_events, 7] = gamma_E[k, 1]
             n_events += 1
-    return n_events
+    return n_events, begins
 
 
 @dev
@@ -839,6 +858,7 @@ def march(
     impulse_before,
     impulse_sum,
     last_loaded_,
+    carried_,
     reach_,
     events,
     n_events,
@@ -846,8 +866,8 @@ def march(
 ):
     """Do steps first_step .. first_step + n_steps - 1; return (status, steps done, events, records).
 
-    State (q_, u_), the memory of the contacts (impulse_before, impulse_sum, last_loaded_, reach_) and the book are
-    updated in place, so that a call with the remaining steps goes on as if there had been none in between.
+    State (q_, u_), the memory of the contacts (impulse_before, impulse_sum, last_loaded_, carried_, reach_) and the
+    book are updated in place, so that a call with the remaining steps goes on as if there had been none in between.
     """
     q = local_array(N_DOF, float64)
     u = local_array(N_DOF, float64)
@@ -892,6 +912,7 @@ def march(
     dq = local_array(N_DOF, float64)
     reach = local_array(N_CONTACTS, float64)
     g_before = local_array(N_CONTACTS, float64)
+    carried = local_array((N_CONTACTS, 2), float64)
     q_E = local_array(N_DOF, float64)
     v_last = local_array(N_DOF, float64)
     h_A = local_array(N_DOF, float64)
@@ -928,6 +949,8 @@ def march(
         kinds[k] = KINDS[k]
         N_before[k] = impulse_before[k]
         reach[k] = reach_[k]
+        carried[k, 0] = carried_[k, 0]
+        carried[k, 1] = carried_[k, 1]
         total[k, 0] = impulse_sum[k, 0]
         total[k, 1] = impulse_sum[k, 1]
         a[k] = threshold[k] * dt
@@ -1001,6 +1024,11 @@ def march(
             if not bounded(v):
                 status = BLOWN_UP
                 break
+            if not DIRECTIONS_CONSTANT:
+                geometry(q_C, t_A, p, W_N, W_T, w_hat)
+                for k in range(N_CONTACTS):
+                    contact_row(k, M, directions)
+            take_back(carried, directions, dv)
         if IMPLICIT:
             for j in range(N_DOF):
                 weight[j] = inertia[j, j]
@@ -1044,7 +1072,7 @@ def march(
                 status = BLOWN_UP
                 break
             if SCHEME == PAOLI:
-                closed, newcomers = find_closing(count == 0, g, g_before, eps_N, kinds, active)
+                closed, newcomers = find_closing(count == 0, g, g_before, eps_N, carried, kinds, active)
             else:
                 closed = find_active(g, reach, kinds, active)
             if closed < 0:
@@ -1083,7 +1111,7 @@ def march(
                 worst_residual = residual
             if IMPLICIT:
                 before = correction
-                correction = correction_of(v, v_last, u, dv, weight)
+                correction = correction_of(v, v_last, u, dv, weight, q, dt)
                 if settled(correction, before) and not newcomers:
                     break
                 if SCHEME == STEWART:
@@ -1096,6 +1124,10 @@ def march(
                 status = UNSOLVED
                 break
             worst_residual = max(worst_residual, correction)
+        if IMPACT_STEPS == 2 and closed > 0:  # the sums were solved for, of which this step adds what is new
+            for k in range(N_CONTACTS):
+                Lambda[k, 0] -= carried[k, 0]
+                Lambda[k, 1] -= carried[k, 1]
         for j in range(N_DOF):
             if SCHEME == MIDPOINT:
                 q[j] = q_C[j] + 0.5 * dt * v[j]  # step 5
@@ -1111,7 +1143,7 @@ def march(
             in_contact = True
             # states are kept with the records alone
             if IMPACT_STEPS == 2 or countdown == 1 or step == last_step or may_strike(step, local, last_loaded):
-                n_events = label_contacts(
+                n_events, begins = label_contacts(
                     step,
                     t_E,
                     directions,
@@ -1126,6 +1158,10 @@ def march(
                     events,
                     n_events,
                 )
+            if IMPACT_STEPS == 2:
+                for k in range(N_CONTACTS):
+                    carried[k, 0] = Lambda[k, 0] if begins else 0.0
+                    carried[k, 1] = Lambda[k, 1] if begins else 0.0
             work, rows = close_step(step, dt, diagonal, local, memory)
             contact_work += work
             largest_lcp = max(largest_lcp, rows)
@@ -1179,6 +1215,8 @@ def march(
     for k in range(N_CONTACTS):
         last_loaded_[k] = last_loaded[k]
         reach_[k] = reach[k]
+        carried_[k, 0] = carried[k, 0]
+        carried_[k, 1] = carried[k, 1]
         impulse_before[k] = N_before[k]
         impulse_sum[k, 0] = total[k, 0]
         impulse_sum[k, 1] = total[k, 1]

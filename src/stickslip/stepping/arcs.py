@@ -81,8 +81,9 @@ class Watch:
     def event(self, t: Array, dense: Callable[[Any], Array], span: float) -> tuple[float, list[tuple[int, int]]] | None:
         """The first event among the samples t (k,), None if there is none."""
         values = self.indicators(t, np.ascontiguousarray(dense(t).T))
-        low, level = values[1:, :, :2].min(axis=0), np.where(self.armed, 0.0, -self.tol)
-        suspects = ~(low > level)  # nan: the mode has no finite forces there
+        low = values[1:, :, :2].min(axis=0)
+        # nan: the mode has no finite forces there; what rests at exactly zero (tol = 0) is no event
+        suspects = ~np.where(self.armed, low > 0.0, low >= -self.tol)
         dips = self._dips(values, t)
         if not suspects.any() and not dips:
             self.armed |= values[-1, :, :2] > self.tol
@@ -109,7 +110,7 @@ class Watch:
         armed, tol = bool(self.armed[k, part]), float(self.tol[k, part])
         for i in range(1, len(t)):
             level = 0.0 if armed else -tol
-            if not values[i] > level:
+            if not (values[i] > level or (values[i] == level and not armed)):
                 if np.isnan(values[i]) or not values[i - 1] > level:
                     return float(t[i - 1])
                 return float(

@@ -38,6 +38,7 @@ class Memory:
     impulse_before: Array  # (n,) Lambda_N of the step before
     impulse_sum: Array  # (n, 2) impulses since the last record
     last_loaded: np.ndarray  # (n,) int64, number of the last step with a normal impulse
+    carried: Array  # (n, 2) impulses of the step before where it was the first half of an impact
     reach: Array  # (n,) [m], how far a contact that carried load in the step before may seem open
     book: Array
     problem_text: str = ""
@@ -53,6 +54,7 @@ class Memory:
             np.zeros(contacts),
             np.zeros((contacts, 2)),
             np.full(contacts, -10, np.int64),
+            np.zeros((contacts, 2)),
             np.zeros(contacts),
             np.zeros(template.BOOK_SIZE),
         )
@@ -63,7 +65,7 @@ class Memory:
 
     def return_to(self, earlier: Memory) -> None:
         """Take over the state of an earlier copy, in the same arrays."""
-        for name in ("q", "u", "impulse_before", "impulse_sum", "last_loaded", "reach", "book"):
+        for name in ("q", "u", "impulse_before", "impulse_sum", "last_loaded", "carried", "reach", "book"):
             getattr(self, name)[:] = getattr(earlier, name)
 
 
@@ -161,6 +163,7 @@ class Compiled:
             memory.impulse_before,
             memory.impulse_sum,
             memory.last_loaded,
+            memory.carried,
             memory.reach,
             block.events,
             0,
@@ -194,7 +197,7 @@ class Reference:
         """As `Compiled.march`; with `go_on` a step that is not solved is done all the same, and counted."""
         block.records = block.n_events = 0
         for _ in range(n_steps):
-            state = State(memory.t0 + memory.step * dt, memory.q, memory.u, memory.reach)
+            state = State(memory.t0 + memory.step * dt, memory.q, memory.u, memory.reach, memory.carried)
             try:
                 with np.errstate(all="ignore"):  # what overflows is told below
                     after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
@@ -264,6 +267,7 @@ class Reference:
         memory.impulse_before[idle] = 0.0
         reach_before = memory.reach.copy()
         memory.reach[:] = 0.0
+        memory.carried = np.zeros_like(memory.carried)
         if not len(problem.index):
             book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
             book[template.WORK_BEFORE] = 0.0
@@ -302,7 +306,7 @@ class Reference:
                 gain += 0.5 * N * sum(gamma_N) + 0.5 * T * sum(gamma_T)
             if kind == CONTACT and self.stepper.projection == 0.0 and not self.stepper.at_end:
                 book[template.MAX_PENETRATION] = max(book[template.MAX_PENETRATION], -problem.g[k])
-            lasting = self.stepper.impact_steps == 2 and state_before[k] == template.IMPACT and N > 0.0
+            lasting = self.stepper.impact_steps == 2 and state_before[k] == template.IMPACT
             if state[k] == template.IMPACT or lasting:
                 time = memory.t0 + memory.step * dt
                 block.events[block.n_events] = (time, k, *gamma_N, N, T, *gamma_T)
@@ -312,6 +316,8 @@ class Reference:
             if N > 0.0:
                 memory.last_loaded[k] = memory.step - 1
                 memory.reach[k] = max(reach_before[k], template.REACH * dt * local.G_NN[i, i] * N)
+        if self.stepper.impact_steps == 2 and ((state == template.IMPACT) & (state_before != template.IMPACT)).any():
+            memory.carried[problem.index] = np.column_stack([report.Lambda_N, report.Lambda_T])
         work = gain
         book[template.CONTACT_WORK] += work
         if self.stepper.impact_steps == 2:  # the first step of an impact takes what the second gives back

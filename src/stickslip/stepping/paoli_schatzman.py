@@ -29,8 +29,11 @@ class PaoliSchatzman(Stepper):
 
     Order: 1 in smooth motion (positions and velocities as a pair; symplectic Euler), 1 across impacts.  Restitution:
     Newton's normal law through q_E + eps_N q_B: an impact takes two steps, and its two rows are one in the table of
-    impacts; there is no tangential restitution.  Energy gains are judged over two steps for the same reason.
-    Reference: Paoli and Schatzman 2002; friction on velocity level as in [S00] (2.14), (2.15).
+    impacts; there is no tangential restitution.  How the impact splits is left to where in a step it falls; so the
+    impulses of all contacts obey the laws in sum over the two steps, which gives Newton's law with friction and with
+    several contacts, too (ours; step by step, the end of slip would be left to chance).  Energy gains are judged over
+    two steps for the same reason.  `simulate` first moves a start that penetrates onto the contact, since one step
+    would push it out with a velocity of its depth over dt.  Reference: Paoli and Schatzman 2002, without friction.
     """
 
     name = "paoli-schatzman"
@@ -65,6 +68,6 @@ class PaoliSchatzman(Stepper):
         g_B = gaps(system, q_A - dt * u_A, state.t - dt, p)
         u_E, report = solve_on_position_level(
             system, solver, p, M, u_A, directions, dt,
-            free=lambda _: u_free, place=lambda u: q_A + dt * u, t=t_E, g_before=g_B,
+            free=lambda _: u_free, place=lambda u: q_A + dt * u, t=t_E, g_before=g_B, carried=state.carried,
         )  # fmt: skip
         return State(t_E, q_A + dt * u_E, u_E), report

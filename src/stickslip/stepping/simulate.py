@@ -247,6 +247,9 @@ class Run:
         check_penetration(system, system.gap(q, start, p), tolerance, "q0", "starts")
         if isinstance(chosen_stepper, EventDriven):
             q = chosen_stepper.onto_contacts(system, q, start, p)
+        elif isinstance(chosen_stepper, Stepper) and chosen_stepper.level == "position":
+            # on position level one step would push a penetration out again, with a velocity of its depth over dt
+            q = EventDriven(gap_tol=1e-15).onto_contacts(system, q, start, p)
         first_impacts = np.zeros((0, len(IMPACT_COLUMNS)))
         if initialise:
             u, first_impacts = consistent_velocities(system, start, q, u, chosen_solver, p)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,13 +22,15 @@ class State:
     """Time [s], coordinates and velocities between two steps.
 
     `reach` (n,) [m] is how far a contact that carried load in the step before may seem open and still take part: what
-    rounding errors do to a gap of zero.  None stands for zeros.
+    rounding errors do to a gap of zero.  `carried` (n, 2) [N s] are the impulses Lambda_N, Lambda_T of the step before
+    where that was the first half of an impact.  None stands for zeros.
     """
 
     t: float
     q: Array
     u: Array
     reach: Array | None = None
+    carried: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -145,21 +147,30 @@ def solve_on_position_level(
     place: Callable[[Array], Array],
     t: float,
     g_before: Array,
+    carried: Array | None = None,
 ) -> tuple[Array, StepReport]:
     """Velocities u = free(u) + M^-1 W Lambda with 0 <= Lambda_N perp g_N(place(u), t) + eps_N g_before >= 0.
 
     `place` is a configuration that moves with u, d place / d u = dt.  Gaps that are not linear are met by iteration; a
     contact takes part from the iterate on in which its condition would be violated.
+
+    `carried` (n, 2) are impulses of the step before that were the first half of an impact: its two halves obey the laws
+    in sum.  They are taken back, M^-1 W carried off u, the laws are solved for the sums, and the report has what this
+    step adds.  Otherwise the split of an impact, which is left to chance, would decide where slip ends.
     """
     eps_N = system.laws(p)[1]
-    active = np.array(system.contact_kinds, dtype=int) != CONTACT
-    iteration = Iteration(np.diag(M), u_A, "the iteration on the gaps")
+    carried = np.zeros((system.n_contacts, 2)) if carried is None else carried
+    active = (np.array(system.contact_kinds, dtype=int) != CONTACT) | carried.any(axis=1)
+    W_N, W_T, _ = directions
+    taken_back = np.linalg.solve(M, W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
+    grain = template.GRAIN * np.abs(place(np.zeros_like(u_A))) / dt
+    iteration = Iteration(np.diag(M), u_A, "the iteration on the gaps", grain)
     u = free(u_A)
     for _ in range(template.ITERATION_LIMIT):
         g = gaps(system, place(u), t, p)
         newcomers = ~active & (g + eps_N * g_before <= 0.0)
         active = active | newcomers
-        u_free = free(u)
+        u_free = free(u) - taken_back
         problem = step_problem(
             system, np.flatnonzero(active), g, M, u_A, u_free, directions, dt, p, u_ahead=u, g_before=g_before
         )
@@ -170,7 +181,9 @@ def solve_on_position_level(
         if not np.all(np.isfinite(u)):
             break
     residual = max(iteration.correction, problem.residual(u, solution.Lambda_N, solution.Lambda_T))
-    return u, report(problem, solution, residual, solver.tol, iteration.complaint(solver.tol))
+    judged = report(problem, solution, residual, solver.tol, iteration.complaint(solver.tol))
+    added = carried[problem.index]
+    return u, replace(judged, Lambda_N=judged.Lambda_N - added[:, 0], Lambda_T=judged.Lambda_T - added[:, 1])
 
 
 @dataclass
@@ -184,11 +197,12 @@ class Iteration:
     weight: Array  # diagonal of M
     u_A: Array
     name: str
+    grain: Array | float = 0.0  # corrections of single velocities below are rounding errors of positions over dt
     correction: float = np.inf  # relative, of the last iterate
 
     def settled(self, u_free: Array, u: Array, u_before: Array) -> bool:
         size = self._norm(np.abs(self.u_A) + np.abs(u_free - self.u_A) + np.abs(u))
-        change, before = self._norm(u - u_before), self.correction
+        change, before = self._norm(np.maximum(0.0, np.abs(u - u_before) - self.grain)), self.correction
         self.correction = template.relative.py_func(change, size)
         return bool(template.settled.py_func(self.correction, before))
 
