@@ -64,7 +64,7 @@ def animate(
         if path.suffix.lower() == ".gif":
             _write_gif(draft, frames, fps)
         else:
-            _write_mp4(draft, frames, fps, stage.size)
+            _write_mp4(draft, frames, fps, stage.size, path.name)
     return path
 
 
@@ -278,7 +278,7 @@ def _rgb(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
-def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: int, size: tuple[int, int]) -> None:
+def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: int, size: tuple[int, int], name: str) -> None:
     import subprocess
 
     command = [
@@ -295,7 +295,7 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: int, size: tuple[i
     encoder.stdin.close()
     message = encoder.stderr.read().decode(errors="replace")
     if encoder.wait() != 0:
-        raise RuntimeError(f"ffmpeg could not write {path.name}: {message.strip() or 'no reason given'}")
+        raise RuntimeError(f"ffmpeg could not write {name}: {message.strip() or 'no reason given'}")
 
 
 @contextmanager

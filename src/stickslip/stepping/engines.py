@@ -99,6 +99,7 @@ class Compiled:
     module: Any
     sweeps: int
     tol: float
+    calls_user: bool = False  # the kernel calls functions that a user wrote, which may fail
 
     name = "compiled"
 
@@ -112,6 +113,7 @@ class Compiled:
             compiled_module(system, TEMPLATE, solver.name, stepper.options),
             solver.max_iterations or 10_000,
             float(solver.tol),
+            bool(system.inject),
         )
 
     def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
@@ -138,7 +140,9 @@ class Compiled:
         try:
             return self._run_kernel(memory, dt, n_steps, every, block)
         except (NumbaError, ArithmeticError, LookupError, TypeError, ValueError) as problem:
-            reason = " ".join(str(problem).split())[:300]  # a function of the user's: ours raise nothing
+            if not self.calls_user:
+                raise
+            reason = " ".join(str(problem).split())[:300]
             raise ValueError(
                 f"a function of the system does not work in compiled code ({type(problem).__name__}: {reason}); write "
                 "it with what Numba compiles, or use engine='reference'."
