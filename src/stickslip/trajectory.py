@@ -34,7 +34,8 @@ class Certificate:
 
     Attributes
     ----------
-    failed_steps : steps whose contact problem was not solved to the tolerance (0 in a clean run).
+    failed_steps : steps that were not solved to the tolerance, the one at which a run stopped among them (0 in a clean
+        run).
     max_residual : worst violation of the contact laws in any step, relative to the velocities in it.
     max_penetration : deepest negative gap seen at a midpoint or in the records [m].
     max_energy_gain : largest energy that the contacts put in during one step, Lambda . (gamma_A + gamma_E) / 2 [J].
@@ -43,6 +44,10 @@ class Certificate:
     contact_work : energy that the contacts put in over the whole run, negative where they dissipate [J].
     projection_energy : energy that position projection added (removed where negative) [J]; 0 without projection.
     projections : steps in which positions were projected.
+    integration_energy : energy that the steps themselves added besides contacts and projection [J]: discretisation of
+        the smooth motion, work of forces without a potential and of walls that move.  With projection it is summed up
+        step by step; without, it is what E_end - E_0 - contact_work leaves, which is the same quantity.  nan where the
+        potential is not known.
     """
 
     failed_steps: int = 0
@@ -54,15 +59,45 @@ class Certificate:
     contact_work: float = 0.0
     projection_energy: float = 0.0
     projections: int = 0
+    integration_energy: float = 0.0
 
     def to_dict(self) -> dict[str, float | int]:
         return dict(self.__dict__)
 
     def __str__(self) -> str:
+        failed = f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}"
         return (
-            f"{self.failed_steps} failed steps, worst residual {self.max_residual:.1e}, "
+            f"{failed}, worst residual {self.max_residual:.1e}, "
             f"deepest penetration {self.max_penetration:.1e} m, largest energy gain {self.max_energy_gain:.1e} J"
         )
+
+
+@dataclass(frozen=True)
+class EnergyBook:
+    """Where the energy of a run went [J]: start + contacts + projection + integration + unexplained = end.
+
+    Attributes
+    ----------
+    start, end : total energy of the first and the last record.
+    contacts, projection, integration : as `contact_work`, `projection_energy`, `integration_energy` of `Certificate`.
+    unexplained : what is left; rounding errors.
+    """
+
+    start: float
+    end: float
+    contacts: float
+    projection: float
+    integration: float
+
+    @property
+    def unexplained(self) -> float:
+        return self.end - self.start - (self.contacts + self.projection + self.integration)
+
+    def to_dict(self) -> dict[str, float]:
+        return {**self.__dict__, "unexplained": self.unexplained}
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<12}{value:>24.15g} J" for name, value in self.to_dict().items())
 
 
 @dataclass(frozen=True)
@@ -143,6 +178,7 @@ class Trajectory:
     certificate : see `Certificate`.
     status : "finished", or where and why the run ended early.
     wall_s : seconds that the march took, without the compilation of its kernel.
+    attributes : notes in words; `law`, its options and coefficients, and the options of stepper and solver are there.
     """
 
     t: np.ndarray
@@ -203,6 +239,17 @@ class Trajectory:
     def impacts(self) -> ImpactTable:
         """Every impact of the run, also those between records."""
         return self.impact_table
+
+    def energy_book(self) -> EnergyBook:
+        """Energy at the start and at the end, and what took it from one to the other."""
+        total, certificate = self.energy.total, self.certificate
+        return EnergyBook(
+            float(total[0]),
+            float(total[-1]),
+            certificate.contact_work,
+            certificate.projection_energy,
+            certificate.integration_energy,
+        )
 
     @cached_property
     def penetration(self) -> np.ndarray:

@@ -62,7 +62,7 @@ def test_json_is_one_object(run):
         (("converge", "bouncing_ball", "--steppers", "euler"), "unknown stepper 'euler'"),
         (("converge", "bouncing_ball", "--steppers", ","), "--steppers must name at least one stepper"),
         (("converge", "bouncing_ball", "--plot", "x.txt"), "--plot must end in .png"),
-        (("converge", "bouncing_ball", "--out", "nowhere/x.json"), "there is no such folder"),
+        (("converge", "bouncing_ball", "--out", "nowhere/x.json"), "the folder nowhere does not exist"),
         (("run", "bouncing_ball", "--stepper", "event-driven", "--engine", "reference"), "no reference engine"),
     ],
 )

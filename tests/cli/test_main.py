@@ -95,5 +95,20 @@ def test_debugging_shows_the_traceback(run_failing, monkeypatch):
     ("error", "code"),
     [(KeyboardInterrupt(), 130), (typer.Abort(), 130), (typer.Exit(1), 1), (typer.Exit(), 0)],
 )
-def test_interrupts_and_exits_say_nothing(run_failing, error, code):
-    assert run_failing(error) == (code, "", "")
+def test_interrupts_say_so_and_exits_say_nothing(run_failing, error, code):
+    said = "stickslip: interrupted\n" if code == 130 else ""
+    assert run_failing(error) == (code, "", said)
+
+
+def test_warnings_are_one_line_and_those_of_single_operations_none(run, monkeypatch, tmp_path):
+    import warnings
+
+    def warn(what="woodpecker", out=None):
+        warnings.warn("overflow encountered in multiply", RuntimeWarning, stacklevel=1)
+        warnings.warn("a contact\n gained energy", RuntimeWarning, stacklevel=1)
+
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    app.command("warn")(lambda: warn())
+    monkeypatch.setattr(cli, "app", app)
+    assert run("warn") == (0, "", "stickslip: warning: a contact gained energy\n")

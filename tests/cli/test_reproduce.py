@@ -92,3 +92,13 @@ def test_files_of_others_stay(run, tmp_path):
     (tmp_path / "file").write_text("")
     code, _, err = run("reproduce", "gs05-fig4", "--out", tmp_path / "file")
     assert code == 2 and "cannot be made a folder" in err
+
+
+def test_figures_of_impacts_speak_of_impacts():
+    from stickslip.cli.reproduce import _of_impacts
+    from stickslip.trajectory import Certificate
+
+    assert (
+        _of_impacts(Certificate(max_residual=1e-16)) == "0 unsolved impacts, worst residual 1.0e-16, no energy gained"
+    )
+    assert "as unequal coefficients may under Newton's law" in _of_impacts(Certificate(max_energy_gain=0.11))

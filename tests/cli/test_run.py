@@ -113,6 +113,32 @@ def test_a_setting_may_be_several_numbers(run):
     assert code == 0 and json.loads(out)["final"]["u"] == [0.0, 1.0, 2.0]
 
 
+def test_whole_numbers_texts_and_the_start_can_be_set():
+    from stickslip.cli.run import scenario_with
+
+    assert scenario_with(["balls=4"], "newton_cradle").system.n_dof == 4
+    assert scenario_with(["built_from=parts"], "slider_crank").system.name == "slider_crank"
+    toy, plain = scenario_with(["phi_S=-0.3", "omega_S=1", "friction=0.2"], "woodpecker"), library.woodpecker()
+    assert toy.q0.tolist() == [*plain.q0[:2], -0.3] and toy.u0.tolist() == [*plain.u0[:2], 1.0]
+    with pytest.raises(ValueError, match="unknown coordinate or velocity 'z'"):
+        plain.starting({"z": 1.0})
+
+
+def test_law_and_projection_are_told(run, tmp_path):
+    arguments = ("run", "bouncing_ball", "--dt", "1e-2", "--t-end", "0.6", "--engine", "reference")
+    code, out, err = run(*arguments, "--law", "poisson", "--projection", "1e-6", "--out", tmp_path / "run.nc")
+    assert (code, err) == (0, "")
+    assert "moreau-midpoint (projection=1e-06), poisson's law, solver auto, reference engine" in out
+    assert "projection +" in out or "projection -" in out
+    kept = load(tmp_path / "run.nc")
+    assert kept.attributes["law"] == "poisson" and "projection=1e-06" in kept.attributes["stepper_options"]
+    assert json.loads(kept.attributes["restitution_normal"]) == {"table": 0.5}
+    import xarray as xr
+
+    with xr.open_dataset(tmp_path / "run.nc") as file:
+        assert file.attrs["law"] == "poisson" and "projection=1e-06" in file.attrs["stepper_options"]
+
+
 def test_files_are_written_and_named(run, tmp_path):
     files = {"out": tmp_path / "run.nc", "plot": tmp_path / "run.svg", "animate": tmp_path / "run.gif"}
     options = [text for key, path in files.items() for text in (f"--{key}", path)]
@@ -165,13 +191,26 @@ def one_line(code, out, err):
         (["woodpecker", "extra"], "a setting must read NAME=VALUE"),
         (["woodpecker", "--dt", "0"], "--dt must be positive [s], got 0"),
         (["woodpecker", "--dt", "-1e-4"], "--dt must be positive"),
-        (["woodpecker", "--dt", "nan"], "--dt must be positive"),
-        (["woodpecker", "--dt", "soon"], "--dt"),
+        (["woodpecker", "--dt", "nan"], "--dt must be finite [s], got nan"),
+        (["woodpecker", "--dt", "soon"], "--dt must be a number, got 'soon'"),
+        (["woodpecker", "--every=x"], "--every must be a whole number, got 'x'"),
         (
             ["woodpecker", "--dt", "1", "--t-end", "0.5"],
             "--t-end must be at least one step, got 0.5 s with a step of 1 s",
         ),
-        (["woodpecker", "--t-end", "inf"], "--t-end must be at least one step"),
+        (["woodpecker", "--t-end", "inf"], "--t-end must be finite [s], got inf"),
+        (["newton_cradle", "--set", "balls=2.5"], "balls must be a whole number, got 2.5"),
+        (["slider_crank", "--set", "l_2=0"], "l_2 must be positive, got 0"),
+        (["slider_crank", "--set", "b=-1"], "b must be positive, got -1"),
+        (["slider_crank", "--set", "clearance=-1e-6"], "clearance must be positive, got -1e-06"),
+        (["four_bar", "--set", "clearance=-1e-6"], "clearance must be positive, got -1e-06"),
+        (["woodpecker", "--set", "phi_Q=1"], "unknown parameter 'phi_Q'; did you mean 'phi_S'?"),
+        (
+            ["woodpecker", "--stepper", "adaptive", "--projection", "1e-9"],
+            "--projection works with --stepper moreau-mid",
+        ),
+        (["woodpecker", "--projection", "-1"], "projection must be a depth in metres"),
+        (["woodpecker", "--plot", "/proc/run.png"], "the folder /proc cannot be written to"),
         (["woodpecker", "--out", "missing/run.nc"], "the folder missing does not exist"),
         (["woodpecker", "--plot", "run.bmp"], "--plot must end in .png, .svg or .pdf, got 'run.bmp'"),
         (["woodpecker", "--animate", "run.png"], "must end in .gif or .mp4, got 'run.png'"),
@@ -191,6 +230,8 @@ def test_wrong_requests_are_one_line_before_anything_is_computed(run, no_simulat
         ("--engine", "fast", "engine must be one of auto, compiled, reference"),
         ("--on-failure", "ignore", "on_failure must be one of stop, continue"),
         ("--every", "0", "every must be a whole number >= 1"),
+        ("--law", "hertz", "law must be one of newton, poisson"),
+        ("--penetration-tol", "-1", "penetration_tol must not be negative"),
     ],
 )
 def test_names_of_methods_are_checked(run, option, value, expected):
@@ -261,6 +302,7 @@ def test_json_has_no_nan(run, ends_early):
     ends_early(energy=unknown)
     code, out, _ = run(*SHORT, "--json")
     assert code == 0 and json.loads(out)["energy"] == {"first": None, "last": None}
+    assert json.loads(out)["energy_book"]["start"] is None
 
 
 def test_through_typers_own_runner():

@@ -86,3 +86,28 @@ def test_users_settings_are_left_alone():
     before = dict(mpl.rcParams)
     line_figure()
     assert dict(mpl.rcParams) == before
+
+
+def test_a_figure_appears_whole_or_not_at_all(tmp_path, monkeypatch):
+    file = style.save(style.new_figure(2.0, 1.0), tmp_path / "a.png")
+    before = file.read_bytes()
+
+    def interrupted(self, path, **_):
+        path.write_bytes(b"half a picture")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        style.save(style.new_figure(2.0, 1.0), file)
+    assert file.read_bytes() == before and list(tmp_path.iterdir()) == [file]
+
+
+def test_long_captions_are_wrapped_outside_formulas():
+    figure = style.new_figure(4.0, 2.0)
+    style.caption(figure, "short\n" + "; ".join(["a part with a formula $a, b$ in it"] * 8))
+    lines = figure.get_supxlabel().split("\n")
+    assert lines[0] == "short" and len(lines) > 3
+    assert all(line.count("$") % 2 == 0 for line in lines)
+    figure.canvas.draw()
+    box = figure._supxlabel.get_window_extent()
+    assert box.x1 <= figure.bbox.x1

@@ -598,3 +598,9 @@ def test_streaming_takes_no_more_memory_the_longer_it_runs(total, tmp_path):
     assert float(growth) < 8  # MiB, of a file of 30 or 230
     with xr.open_dataset(tmp_path / "run.nc") as dataset:
         assert dataset.sizes["time"] == int(written) >= total
+
+
+@pytest.mark.parametrize("act", [lambda run: run.save(5), lambda run: load(5), lambda run: load(None)])
+def test_a_path_must_be_a_name(act):
+    with pytest.raises(ValueError, match="path must be the name of a file, got"):
+        act(trajectory())

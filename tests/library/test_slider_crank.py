@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
 
-from stickslip import cli, library
+from stickslip import MoreauMidpoint, cli, library
 
 TEN_TURNS = 0.85
 
@@ -194,3 +194,52 @@ def test_play_tends_to_none():
         apart.append(np.abs(done["theta_1"] - ideal["theta_1"]).max())
     assert 0.9 < slope(clearances, apart) < 1.35
     assert apart[-1] < 0.015
+
+
+# -- a play of 1e-5 m: the numbers of docs/slider-crank.md -----------------------------------------------------------
+
+TIGHT = {  # (dt, projection): penetration [m]; contacts, projection, integration in parts of the initial energy
+    (1e-4, 0.0): (3.6e-4, -1.435e-2, 0.0, -5.832e-2),
+    (1e-4, 5e-10): (2.5e-10, -1.363e-2, 1.457e-3, -5.845e-2),
+    (1e-5, 0.0): (3.2e-5, -1.2418e-2, 0.0, -6.054e-3),
+    (1e-5, 5e-10): (5.0e-10, -1.2389e-2, 1.678e-4, -6.056e-3),
+    (1e-6, 0.0): (3.2e-6, -1.2244e-2, 0.0, -6.077e-4),
+    (1e-6, 5e-10): (5.0e-10, -1.2240e-2, 1.370e-5, -6.077e-4),
+}
+
+
+@pytest.mark.parametrize(("dt", "projection"), TIGHT)
+def test_energy_book_of_a_tight_joint_closes(dt, projection):
+    run = library.slider_crank(clearance=1e-5).simulate(
+        dt=dt, t_end=0.1, every=100, stepper=MoreauMidpoint(projection=projection)
+    )
+    book = run.energy_book()
+    assert run.complete and run.certificate.failed_steps == 0
+    assert abs(book.unexplained) < 1e-9 * book.start
+    assert book.end - book.start == pytest.approx(
+        book.contacts + book.projection + book.integration, abs=1e-12 * book.start
+    )
+    if projection:
+        assert run.certificate.max_penetration < 1e-9
+    penetration, *parts = TIGHT[dt, projection]
+    assert run.certificate.max_penetration == pytest.approx(penetration, rel=0.03)
+    measured = [x / book.start for x in (book.contacts, book.projection, book.integration)]
+    np.testing.assert_allclose(measured, parts, rtol=2e-3)
+
+
+def test_projection_leaves_a_level_slider_level_in_both_engines():
+    tight = library.slider_crank(clearance=1e-5)
+    options = {"dt": 1e-6, "t_end": 1.5e-3, "stepper": MoreauMidpoint(projection=5e-10)}
+    compiled, reference = (tight.simulate(**options, engine=engine) for engine in ("compiled", "reference"))
+    assert compiled.certificate.projections == reference.certificate.projections > 0
+    np.testing.assert_allclose(compiled.q, reference.q, rtol=0, atol=1e-12)
+    for name in ("contacts", "projection", "integration"):
+        a, b = (getattr(run.energy_book(), name) for run in (compiled, reference))
+        assert a == pytest.approx(b, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["l_1", "l_2", "a", "b", "clearance", "m_3", "J_3"])
+def test_lengths_masses_and_inertias_are_positive(name):
+    for bad in (0.0, -1e-6, float("nan"), "1"):
+        with pytest.raises(ValueError, match=f"^{name} must be"):
+            library.slider_crank(**{name: bad})

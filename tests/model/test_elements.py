@@ -1,9 +1,12 @@
 """Stops, clutch, prestressed spring and dry friction as rows of a system [GS05] section 2, end of section 6."""
 
+import math
+
 import numpy as np
+import pytest
 import sympy as sp
 
-from stickslip.model import DryFriction, LagrangianSystem, PrestressedSpring, SpragClutch, Stop
+from stickslip.model import Contact, DryFriction, LagrangianSystem, PrestressedSpring, SpragClutch, Stop
 from stickslip.model.system import CLUTCH, CONTACT, FRICTION, SPRING
 
 x, y, v, w, k = sp.symbols("x y v w k")
@@ -88,3 +91,24 @@ def test_elements_are_shown_by_their_law():
     text = s.equations().text()
     for words in ("unilateral contact", "one-way clutch", "prestressed spring", "dry friction", "threshold = F"):
         assert words in text
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Stop("play", x, lower=1, upper=-1), "stop 'play': lower must not exceed upper, got 1 and -1"),
+        (lambda: Stop("play", x, lower=math.nan), "stop 'play': lower must be a finite real number, got nan"),
+        (lambda: PrestressedSpring("s", x, -1), "prestressed spring 's': preload must not be negative, got -1"),
+        (lambda: DryFriction("d", x, -1), "dry friction 'd': threshold must not be negative, got -1"),
+        (
+            lambda: Contact("c", gap=x, slip=y, friction=math.nan),
+            "contact 'c': friction must be a finite real number, got nan",
+        ),
+        (lambda: Contact("c", gap=x, slip=y, friction={}), "contact 'c': friction must be a number or a SymPy expr"),
+        (lambda: system("floor"), "contacts must be a list of elements such as Contact, .*, got 'floor' in it"),
+        (lambda: LagrangianSystem.from_energies([x], velocities=[v], kinetic=v**2, contacts=5), "must be a list"),
+    ],
+)
+def test_wrong_input_is_one_line_that_names_the_field(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()

@@ -147,6 +147,14 @@ def test_a_centred_pin_has_a_gap_and_finite_directions():
     assert np.hypot(*s.geometry(q)[0][0, :2]) == pytest.approx(1.0, abs=1e-8)
 
 
+def guide(**changes):
+    return TranslationalClearanceJoint("guide", PLATE, **{"half_length": 1, "half_width": 1, "clearance": 1} | changes)
+
+
+def hinge(**changes):
+    return RevoluteClearanceJoint("hinge", (PLATE, 0, 0), (ARM, 0, 0), **{"clearance": 0.1} | changes)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -160,6 +168,14 @@ def test_a_centred_pin_has_a_gap_and_finite_directions():
             lambda: RevoluteClearanceJoint("hinge", PLATE, (ARM, 0, 0), clearance=0.1),
             r"joint 'hinge': pin must be \(link, x, y\), got Link",
         ),
+        (lambda: Link("rod", mass=-1), "link 'rod': mass must not be negative, got -1"),
+        (lambda: guide(guide=5), "joint 'guide': guide must be a Link, got 5"),
+        (lambda: guide(half_length=0), r"joint 'guide': half_length \[m\] must be positive, got 0"),
+        (lambda: guide(half_width=-1), r"joint 'guide': half_width \[m\] must not be negative, got -1"),
+        (lambda: guide(clearance=math.nan), r"joint 'guide': clearance \[m\] must be a finite real number, got nan"),
+        (lambda: hinge(clearance=None), r"joint 'hinge': clearance \[m\] must be a number or a SymPy expression"),
+        (lambda: hinge(clearance=0), r"joint 'hinge': clearance \[m\] must be positive, got 0"),
+        (lambda: hinge(pin_radius=-1), r"joint 'hinge': pin_radius \[m\] must not be negative, got -1"),
     ],
 )
 def test_wrong_input(build, message):

@@ -327,3 +327,68 @@ def test_limit_solver_is_the_inner_one_elsewhere(bar):
     local = hit._setting.closed.local
     a, b = FromBelow().solve(local), Auto().solve(local)
     np.testing.assert_array_equal(a.Lambda_N, b.Lambda_N)
+
+
+# -- wrong input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"q": "abc"}, r"q must be 3 numbers, or a stack of shape \(..., 3\), got 'abc'"),
+        ({"u": {}}, "u must be 3 numbers"),
+        ({"q": [1j, 0, 0]}, "q must be 3 numbers"),
+        ({"u": [float("nan"), 0, 0]}, "u of 'u_x' must be finite, got nan in the state given"),
+        ({"u": [0, 0]}, r"u must have shape \(3,\), one per velocity"),
+        ({"params": "friction=1"}, "params must map parameter names to numbers"),
+        ({"params": 3}, "params must map parameter names to numbers"),
+        ({"system": ss.library.impacting_bar()}, "got Scenario; give its .system"),
+        ({"system": None}, "system must be a System such as LagrangianSystem, got NoneType"),
+        ({"t": "a"}, "t must be a finite number, got 'a'"),
+        ({"t": float("nan")}, "t must be a finite number, got nan"),
+        ({"law": "hertz"}, "law must be one of newton, .*, got 'hertz'"),
+        ({"q": [0, 0.1, np.pi / 4]}, "contact 'tip' is given with a penetration of 0.607 m, .*; move q, or raise pen"),
+        ({"q": [at(45), [0, 0.1, np.pi / 4]]}, "contact 'tip' is given with a penetration of 0.607 m"),
+        ({"q": [at(45), [0, 0.1, 0.8]], "solver": "lemke"}, "contact 'tip' is given with a penetration of"),
+        ({"u": [5e-201, -1e-200, 0]}, "must lie between 1e-100 and 1e.100, or be zero, got 1e-200; .* scale u"),
+        ({"u": [5e199, -1e200, 0]}, r"or be zero, got 1e\+200"),
+        ({"u": [[0.5, -1, 0], [5e199, -1e200, 0]]}, r"or be zero, got 1e\+200"),
+        ({"penetration_tol": -1}, "penetration_tol must not be negative"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_the_argument(bar, changes, message):
+    arguments = {"system": bar, "q": at(45), "u": [0.5, -1.0, 0.0], **changes}
+    with pytest.raises(ValueError, match=message) as caught:
+        ss.impact(arguments.pop("system"), arguments.pop("q"), arguments.pop("u"), **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_painleve_names_its_arguments(bar):
+    for q, u, message in (("abc", [0, 0, 0], "^q must be 3 numbers"), (at(45), [0, 0], "^u must have shape")):
+        with pytest.raises(ValueError, match=message):
+            ss.painleve(bar, q, u)
+    with pytest.raises(ValueError, match=r"give its \.system"):
+        ss.painleve(ss.library.impacting_bar(), at(45), [0, 0, 0])
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1e90])
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_impulses_are_proportional_to_velocities(bar, law, scale):
+    u = np.array([-0.5, -1.0, 0.0])
+    hit, scaled = ss.impact(bar, at(45), u, law), ss.impact(bar, at(45), scale * u, law)
+    assert scaled.normal_impulse[0] == pytest.approx(scale * hit.normal_impulse[0], rel=1e-9)
+    assert scaled.tangential_impulse[0] == pytest.approx(scale * hit.tangential_impulse[0], rel=1e-9)
+
+
+def test_a_law_by_name(bar):
+    named, made = (ss.impact(bar, at(45), [-0.5, -1.0, 0.0], law) for law in ("stronge", ss.Stronge()))
+    assert np.array_equal(named.u, made.u)
+
+
+def test_too_many_contacts_to_list_every_solution():
+    cradle = ss.library.newton_cradle(balls=22).system
+    hit = ss.impact(cradle, np.zeros(22), [1.0] + [0.0] * 21)
+    assert hit.solved
+    with pytest.raises(ValueError, match="the 21 contacts of this one make 21: keep to the one solution") as caught:
+        _ = hit.solutions
+    assert "method=" not in str(caught.value)

@@ -51,7 +51,7 @@ class JointConfiguration:
 
     def __str__(self) -> str:
         parts = [f"{name} {100 * part:.1f} %" for name, part in self.share.items() if part > 0.0]
-        return f"{', '.join(parts)}; {len(self.impacts)} impacts"
+        return f"{', '.join(parts)}; {len(self.impacts)} distinct impacts of corners"
 
 
 def joint_configuration(

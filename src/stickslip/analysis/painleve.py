@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from stickslip.laws import ImpactLaw
-from stickslip.model.system import CONTACT, KIND_NAMES, Array, System
+from stickslip.model.system import CONTACT, KIND_NAMES, Array, System, real_array, real_number, require_system
 from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
 from stickslip.stepping.impact import Impact, impact
 
@@ -105,7 +105,8 @@ def painleve(
     ------
     ValueError : no closed contact; a closed contact approaches (that is an impact); elements other than contacts.
     """
-    q, u, p = system.check(q, u, params, t)
+    require_system(system)
+    q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))
     state, u = _sliding(system, q, u, p, t, gap_tol, velocity_tol)
     found = state.solutions()
 
@@ -145,7 +146,9 @@ def critical_friction(
 
     With slip = 1 or -1, that of one direction: alpha - mu slip delta <= 0.
     """
-    alpha, delta = _local_mass(system, np.asarray(q, dtype=float), t, system.parameter_vector(params), contact)
+    require_system(system)
+    place = real_array(q, f"q must be {system.n_dof} numbers, one per coordinate, got {q!r}.")
+    alpha, delta = _local_mass(system, place, t, system.parameter_vector(params), contact)
     return float(_critical(np.array([alpha]), np.array([abs(delta) if slip is None else slip * delta]))[0])
 
 

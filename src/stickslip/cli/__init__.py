@@ -8,9 +8,13 @@ Errors end in one line on stderr and an exit code: 2 when the request was wrong 
 """
 
 import os
+import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -85,18 +89,52 @@ def _stickslip(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line with `arguments` (default: those of the process) and return its exit code."""
     try:
-        result = app(args=arguments, prog_name="stickslip", standalone_mode=False)
+        with _plain_warnings():
+            result = app(args=arguments, prog_name="stickslip", standalone_mode=False)
     except typer.TyperException as error:
-        return _complain(error, error.format_message() + _where_to_read(error), _REQUEST_WRONG)
+        return _complain(
+            error,
+            _in_our_words(error.format_message(), sys.argv[1:] if arguments is None else arguments)
+            + _where_to_read(error),
+            _REQUEST_WRONG,
+        )
     except ValueError as error:
         return _complain(error, str(error) or type(error).__name__, _REQUEST_WRONG)
+    except run.Interrupted as error:
+        return _complain(error, str(error), _INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
-        return _INTERRUPTED
+        result = _INTERRUPTED
     except Exception as error:
         hint = "" if _debugging() else " (STICKSLIP_DEBUG=1 shows where)"
         return _complain(error, f"{type(error).__name__}: {error}{hint}", _COMPUTATION_FAILED)
-    # Typer returns the code of a typer.Exit, and whatever a command function returned.
+    # Typer returns the code of a typer.Exit, 130 after Ctrl-C among them, and whatever a command function returned.
+    if result == _INTERRUPTED:
+        print("stickslip: interrupted", file=sys.stderr)
     return result if isinstance(result, int) else 0
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Warnings as one line on stderr; those of NumPy about single operations not at all: results are checked."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        print(f"stickslip: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* encountered", category=RuntimeWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _in_our_words(message: str, arguments: Sequence[str]) -> str:
+    """The argument parser's sentence about a number as the rest of the program says it."""
+    found = re.match(r"Invalid value for '(-[\w-]+).*?': Input should be a valid (number|integer)", message)
+    if found is None:
+        return message
+    option, kind = found.groups()
+    given = [text.partition("=")[2] for text in arguments if text.startswith(f"{option}=")]
+    given += [value for text, value in pairwise(arguments) if text == option]
+    return f"{option} must be a {'whole ' if kind == 'integer' else ''}number, got {', '.join(map(repr, given))}."
 
 
 def _debugging() -> bool:

@@ -18,7 +18,7 @@ _COLUMNS = {
 
 
 def compare_laws(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="bar or kane_pendulum.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="bar (impacting_bar in the library) or kane_pendulum.")],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a quantity, angles in degrees; may be repeated."),
@@ -104,6 +104,11 @@ def _before(row: dict[str, Any]) -> dict[str, float]:
     }
 
 
+def _unit(column: str) -> str:
+    units = {"impulse": "N s", "velocity": "m/s", "change": "J", "ratio": "-"}
+    return next(f"[{unit}]" for word, unit in units.items() if word in column)
+
+
 def _show(result: dict[str, Any]) -> None:
     before, rows = result["before"], result["laws"]
     print(f"{result['system']}: one impact under every law")
@@ -114,6 +119,7 @@ def _show(result: dict[str, Any]) -> None:
     )
     print()
     print(f"{'':23}" + "".join(f"{head:>13}" for head in _COLUMNS.values()) + "  state")
+    print(f"{'':23}" + "".join(f"{_unit(key):>13}" for key in _COLUMNS))
     for row in rows:
         if row["refused"] is not None:
             print(f"{row['law']:<23}  refused: {row['refused']}")

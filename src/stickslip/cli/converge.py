@@ -44,11 +44,10 @@ def converge(
     distance of its graph, in which jumps are filled in. For a system with a limit cycle (the woodpecker) its period and
     drop by every method follow.
     """
-    from stickslip import library
     from stickslip.analysis.convergence import converge as measure
-    from stickslip.cli.run import parse_settings
+    from stickslip.cli.run import scenario_with
 
-    scenario = library.get(name, **parse_settings(settings or [], name))
+    scenario = scenario_with(settings or [], name)
     chosen = None if steppers is None else [part.strip() for part in steppers.split(",") if part.strip()]
     if chosen is not None and not chosen:
         raise ValueError("--steppers must name at least one stepper.")
@@ -72,20 +71,16 @@ def converge(
 
 def _check_files(out: Path | None, plot: Path | None) -> None:
     """Raise before anything is computed if a file could not be written afterwards."""
-    from stickslip.cli.run import refuse_foreign
-    from stickslip.figures import style
+    from stickslip.cli.files import require_figure, require_writable
 
-    for option, path, endings in (("--out", out, ("json",)), ("--plot", plot, style.FORMATS)):
-        if path is None:
-            continue
-        if path.suffix.lower().removeprefix(".") not in endings:
-            raise ValueError(f"{option} must end in {', '.join('.' + e for e in endings)}, got {path.name!r}.")
-        if not path.parent.is_dir() or path.is_dir():
-            raise ValueError(f"{option} {path}: there is no such folder, or it is a folder itself.")
     if plot is not None:
-        refuse_foreign("--plot", plot)
-    if out is not None and out.exists():
-        raise ValueError(f"--out {out} exists; give another name.")
+        require_figure("--plot", plot)
+    if out is not None:
+        if out.suffix.lower() != ".json":
+            raise ValueError(f"--out must end in .json, got {out.name!r}.")
+        require_writable("--out", out)
+        if out.exists():
+            raise ValueError(f"--out {out} exists; give another name.")
 
 
 @contextmanager

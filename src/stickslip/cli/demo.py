@@ -26,12 +26,12 @@ def demo(
 def _woodpecker(out: Path) -> None:
     import numpy as np
 
+    from stickslip.cli.files import require_figure
     from stickslip.figures import style
     from stickslip.figures.trajectory import plot
     from stickslip.library import woodpecker
 
-    if out.exists() and not style.is_ours(out):
-        raise ValueError(f"--out {out} exists and is not a figure of ours: it is never replaced; give another name.")
+    require_figure("--out", out)
     toy = woodpecker()
     print("A wooden woodpecker on a spring, a sleeve with play, a pole: pushed once, it hammers its way down.")
     print("Three degrees of freedom, three contacts with friction and impact [Glocker, Studer 2005].")

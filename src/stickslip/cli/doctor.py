@@ -48,13 +48,25 @@ def doctor(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the report as one JSON object and nothing else.")
     ] = False,
+    clean_cache: Annotated[
+        bool, typer.Option("--clean-cache", help="Empty the kernel cache; what is needed again is compiled again.")
+    ] = False,
 ) -> None:
     """Report what is installed: packages, cores, GPU, Dask, peers, kernel cache.
+
+    Machine code of other versions that is older than a month is removed from the cache by itself.
 
     Also solves a small complementarity problem. Exit code 0 when every required package imports and the
     answer is right, else 1.
     """
+    removed = None
+    if clean_cache:
+        from stickslip.cache import cache_files, remove
+
+        removed = remove(cache_files())
     report = examine()
+    if removed is not None:
+        report["cache"]["removed"] = {"files": removed.files, "bytes": removed.bytes}
     if as_json:
         print(json.dumps(report, indent=2))
     else:
@@ -180,6 +192,7 @@ def _device_name(device: Any) -> str:
 
 
 def _examine_cache() -> Report:
+    from stickslip.cache import other_versions
     from stickslip.compiled import cache_folder
 
     folder = cache_folder()
@@ -195,11 +208,13 @@ def _examine_cache() -> Report:
     if folder.is_dir():
         mode = stat.S_IMODE(folder.stat().st_mode)
         sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+        others = [path.stat().st_size for path in other_versions()]
         report |= {
             "mode": f"{mode:04o}",
             "private": mode & 0o077 == 0,
             "files": len(sizes),
             "bytes": sum(sizes),
+            "other_versions": {"files": len(others), "bytes": sum(others)},
         }
     return report
 
@@ -269,7 +284,11 @@ def _show(report: Report) -> None:
     section("Kernel cache")
     row("folder", cache["path"] if cache["exists"] else f"{cache['path']}  (not created yet)")
     if cache["exists"]:
-        row("content", f"{cache['files']} files, {cache['bytes'] / 1e6:.1f} MB")
+        if "removed" in cache:
+            row("removed", f"{cache['removed']['files']} files, {cache['removed']['bytes'] / 1e6:.1f} MB")
+        old = cache["other_versions"]
+        kept = f", of other versions {old['files']} files, {old['bytes'] / 1e6:.1f} MB" if old["files"] else ""
+        row("content", f"{cache['files']} files, {cache['bytes'] / 1e6:.1f} MB{kept} (--clean-cache empties it)")
         if cache["private"]:
             row("mode", cache["mode"])
         else:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -89,7 +88,7 @@ class Collision:
 
 
 def impact_map(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="bar or kane_pendulum.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="bar (impacting_bar in the library) or kane_pendulum.")],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a quantity, angles in degrees; may be repeated."),
@@ -106,7 +105,7 @@ def impact_map(
     ] = None,
     law: Annotated[
         str,
-        typer.Option(metavar="NAME", help="newton, poisson, poisson-integrated, stronge or stronge-lumped."),
+        typer.Option(metavar="NAME", help="newton, poisson, poisson-integrated, stronge, stronge-lumped or walton."),
     ] = "newton",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Figure: .png, .svg or .pdf; default: impact-map-NAME-X-Y.png.")
@@ -119,14 +118,17 @@ def impact_map(
     restitution_tangential, mass, half_length, inertia; of kane_pendulum: th_1, th_2, omega_1, omega_2, mass, length and
     the coefficients.
     """
+    from stickslip.cli.files import require_figure
+    from stickslip.laws import law_from
+
     collision = collision_named(name)
     values = parse_values(settings or [], collision, name)
     first = collision.x if x is None else parse_axis("--x", x, collision, name)
     second = collision.y if y is None else parse_axis("--y", y, collision, name)
     _check_axes(first, second, values)
-    rule = law_named(law)
+    rule = law_from(law)
     file = Path(f"impact-map-{name}-{first.name}-{second.name}.png") if out is None else out
-    _check_file(file)
+    require_figure("--out", file)
 
     begin = time.perf_counter()
     found = _solve(collision, values, first, second, rule)
@@ -149,22 +151,6 @@ def collision_named(name: str) -> Collision:
     if name not in known:
         raise ValueError(unknown_name("system", name, known))
     return known[name]
-
-
-def law_named(name: str) -> "ImpactLaw":
-    import stickslip as ss
-    from stickslip.model.system import unknown_name
-
-    laws: dict[str, ImpactLaw] = {
-        "newton": ss.Newton(),
-        "poisson": ss.Poisson(),
-        "poisson-integrated": ss.Poisson(model="integrated"),
-        "stronge": ss.Stronge(),
-        "stronge-lumped": ss.Stronge(model="lumped"),
-    }
-    if name not in laws:
-        raise ValueError(unknown_name("impact law", name, laws))
-    return laws[name]
 
 
 def parse_values(texts: Sequence[str], collision: Collision, name: str) -> dict[str, float]:
@@ -252,21 +238,6 @@ def _check_axes(x: Axis, y: Axis, values: dict[str, float]) -> None:
             raise ValueError(f"{axis.name} is an axis of the map: it cannot be set, too; --x and --y choose others.")
     if x.cells * y.cells > _MOST_STATES:
         raise ValueError(f"a map of {x.cells} x {y.cells} has more than {_MOST_STATES:,} impacts; use fewer cells.")
-
-
-def _check_file(file: Path) -> None:
-    from stickslip.cli.run import refuse_foreign
-    from stickslip.figures import style
-
-    if file.suffix.lower().removeprefix(".") not in style.FORMATS:
-        raise ValueError(f"--out must end in .png, .svg or .pdf, got {file.name!r}.")
-    if file.is_dir():
-        raise ValueError(f"--out must name a file, and {file} is a folder.")
-    if not file.parent.is_dir():
-        raise ValueError(f"--out {file}: the folder {file.parent} does not exist.")
-    if not os.access(file.parent, os.W_OK | os.X_OK):
-        raise ValueError(f"--out {file}: the folder {file.parent} cannot be written to.")
-    refuse_foreign("--out", file)
 
 
 def _solve(

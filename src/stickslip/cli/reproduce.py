@@ -1,11 +1,13 @@
 """`stickslip reproduce KEY`: figures of the papers, computed and drawn anew."""
 
 import json
-import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from stickslip.trajectory import Certificate
 
 
 def reproduce(
@@ -47,14 +49,13 @@ def _formats(text: str) -> list[str]:
 
 
 def _check_folder(folder: Path, files: list[Path]) -> None:
-    from stickslip.cli.run import refuse_foreign
+    from stickslip.cli.files import refuse_foreign, require_writable_folder
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(f"--out {folder} cannot be made a folder: {error.strerror}.") from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ValueError(f"--out {folder} cannot be written to.")
+    require_writable_folder(f"--out {folder}", folder)
     for file in files:
         refuse_foreign("--out", file)
 
@@ -90,4 +91,14 @@ def _show(done: dict[str, Any]) -> None:
     console.print(Text(f"  {'command':<12}{done['command']}"), soft_wrap=True)
     certificate = Certificate(**done["certificate"])
     style = "green" if certificate.failed_steps == 0 else "red"
-    console.print(Text(f"  {'certificate':<12}{certificate}", style=style), soft_wrap=True)
+    text = str(certificate) if done["dt"] > 0.0 else _of_impacts(certificate)
+    console.print(Text(f"  {'certificate':<12}{text}", style=style), soft_wrap=True)
+
+
+def _of_impacts(certificate: "Certificate") -> str:
+    """The certificate of a figure that shows impacts: there are no steps and no penetration."""
+    text = f"{certificate.failed_steps} unsolved impacts, worst residual {certificate.max_residual:.1e}, "
+    gain = certificate.max_energy_gain
+    if gain <= 1e-9:
+        return text + "no energy gained"
+    return text + f"up to {gain:.1e} J gained, as unequal coefficients may under Newton's law ([PG05] (14))"

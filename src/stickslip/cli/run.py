@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,13 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stickslip.cli.files import refuse_foreign, require_figure, require_writable
+
 if TYPE_CHECKING:
     from stickslip.library import Scenario
     from stickslip.trajectory import Trajectory
 
 _MOST_RECORDS = 500_000
 """Records that a run keeps unless `--every` says otherwise; a figure or film needs no more."""
-_FAILED, _INTERRUPTED = 1, 130
+_FAILED = 1
+_METHOD = ("law", "law_options", "stepper_options", "solver_options")  # of the trajectory's attributes
+
+
+class Interrupted(Exception):
+    """A run that Ctrl-C ended, told and written as far as it came; says where."""
 
 
 def run(
@@ -42,6 +48,21 @@ def run(
         ),
     ] = "moreau-midpoint",
     solver: Annotated[str, typer.Option(help="Solver of each step's contact problem.", metavar="NAME")] = "auto",
+    law: Annotated[
+        str,
+        typer.Option(
+            help="Impact law with the system's coefficients: newton, poisson, poisson-integrated, stronge, "
+            "stronge-lumped or walton.",
+            metavar="NAME",
+        ),
+    ] = "newton",
+    projection: Annotated[
+        float | None,
+        typer.Option(help="Remove penetrations deeper than this from the positions [m]; default: none.", metavar="M"),
+    ] = None,
+    penetration_tol: Annotated[
+        float, typer.Option(help="Deepest penetration at the start that is accepted [m].", metavar="M")
+    ] = 1e-5,
     engine: Annotated[str, typer.Option(help="auto, compiled or reference.", metavar="NAME")] = "auto",
     every: Annotated[
         int | None, typer.Option(help="Record every N-th step; default: 1, or more in long runs.", metavar="N")
@@ -60,9 +81,7 @@ def run(
 
     Exit codes: 0 done, 1 the computation failed (what was computed is kept and written), 2 the request was wrong.
     """
-    from stickslip import library
-
-    scenario = library.get(name, **parse_settings([*(settings or []), *(more_settings or [])], name))
+    scenario = scenario_with([*(settings or []), *(more_settings or [])], name)
     step, end = scenario.dt if dt is None else dt, scenario.t_end if t_end is None else t_end
     _check_times(step, end)
     if every is None:
@@ -71,8 +90,9 @@ def run(
 
     progress = False if quiet else None
     trajectory = scenario.simulate(
-        dt=step, t_end=end, stepper=stepper, solver=solver, engine=engine, every=every, on_failure=on_failure,
-        progress=progress, out=out, overwrite=overwrite,
+        dt=step, t_end=end, stepper=_stepper(stepper, projection), solver=solver, engine=engine, every=every,
+        on_failure=on_failure, law=law, penetration_tol=penetration_tol, progress=progress, out=out,
+        overwrite=overwrite,
     )  # fmt: skip
     files = {} if out is None else {"out": out}
     if len(trajectory) > 1:
@@ -85,29 +105,59 @@ def run(
     _judge(trajectory)
 
 
-def parse_settings(texts: Sequence[str], name: str) -> dict[str, Any]:
-    """Turn `friction=0.25` into keywords of a library entry; several numbers, `velocity=0.5,-1,0`, into a tuple."""
+def _stepper(name: str, projection: float | None) -> Any:
+    """The stepper of that name, with projection where it is asked for."""
+    if projection is None:
+        return name
+    from stickslip.stepping.simulate import STEPPERS
+
+    projecting = [key for key, stepper in STEPPERS.items() if "projection" in getattr(stepper, "__annotations__", {})]
+    if name not in projecting:
+        raise ValueError(f"--projection works with --stepper {', '.join(projecting)}, got {name!r}.")
+    return STEPPERS[name](projection=projection)  # type: ignore[call-arg]
+
+
+def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
+    """A library entry with settings such as `friction=0.25`: keywords of the entry, or coordinates and velocities of
+    its start; several numbers, `velocity=0.5,-1,0`, for a keyword that is a tuple.
+    """
     from stickslip import library
     from stickslip.model.system import unknown_name
 
     known = library.keywords(name)
-    values: dict[str, Any] = {}
+    values: dict[str, str] = {}
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not (key and equals and value):
             raise ValueError(f"a setting must read NAME=VALUE, such as --set {next(iter(known))}=1, got {text!r}.")
-        if key not in known:
-            raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, known)}")
         if key in values:
             raise ValueError(f"{key} is set twice; the second time to {value}.")
-        numbers = [_number(key, part) for part in value.split(",")]
-        wanted = len(known[key]) if isinstance(known[key], tuple) else 1
-        if len(numbers) != wanted:
-            raise ValueError(
-                f"{key} must be {wanted} number{'s' if wanted > 1 else ''}, got {len(numbers)}: {value!r}."
-            )
-        values[key] = tuple(numbers) if wanted > 1 else numbers[0]
-    return values
+        values[key] = value
+    keywords = {key: _keyword(key, value, known[key]) for key, value in values.items() if key in known}
+    state = {key: value for key, value in values.items() if key not in known}
+    scenario = library.get(name, **keywords)
+    names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
+    for key in state:
+        if key not in names:
+            raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, [*known, *names])}")
+    return scenario.starting({key: _number(key, value) for key, value in state.items()}) if state else scenario
+
+
+def _keyword(key: str, text: str, default: Any) -> Any:
+    """The value of a keyword, of the kind of its default: text, a whole number, a number, or several."""
+    if isinstance(default, str):
+        return text
+    numbers = [_number(key, part) for part in text.split(",")]
+    wanted = len(default) if isinstance(default, tuple) else 1
+    if len(numbers) != wanted:
+        raise ValueError(f"{key} must be {wanted} number{'s' if wanted > 1 else ''}, got {len(numbers)}: {text!r}.")
+    if wanted > 1:
+        return tuple(numbers)
+    if isinstance(default, int):
+        if not numbers[0].is_integer():
+            raise ValueError(f"{key} must be a whole number, got {text}.")
+        return int(numbers[0])
+    return numbers[0]
 
 
 def _number(key: str, text: str) -> float:
@@ -121,23 +171,20 @@ def _number(key: str, text: str) -> float:
 
 
 def _check_times(dt: float, t_end: float) -> None:
-    if not (math.isfinite(dt) and dt > 0.0):
+    for option, value in (("--dt", dt), ("--t-end", t_end)):
+        if not math.isfinite(value):
+            raise ValueError(f"{option} must be finite [s], got {value:g}.")
+    if not dt > 0.0:
         raise ValueError(f"--dt must be positive [s], got {dt:g}.")
-    if not (math.isfinite(t_end) and t_end >= dt * (1.0 - 1e-9)):
+    if not t_end >= dt * (1.0 - 1e-9):
         raise ValueError(f"--t-end must be at least one step, got {t_end:g} s with a step of {dt:g} s.")
 
 
 def _check_files(out: Path | None, plot: Path | None, animate: Path | None, overwrite: bool) -> None:
     """Raise before anything is computed if a file could not be written afterwards."""
     for option, path in (("--out", out), ("--plot", plot), ("--animate", animate)):
-        if path is None:
-            continue
-        if path.is_dir():
-            raise ValueError(f"{option} must name a file, and {path} is a folder.")
-        if not path.parent.is_dir():
-            raise ValueError(f"{option} {path}: the folder {path.parent} does not exist.")
-        if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise ValueError(f"{option} {path}: the folder {path.parent} cannot be written to.")
+        if path is not None:
+            require_writable(option, path)
     if out is not None and out.exists():
         from stickslip.io.netcdf import is_trajectory
 
@@ -146,24 +193,12 @@ def _check_files(out: Path | None, plot: Path | None, animate: Path | None, over
         if not overwrite:
             raise ValueError(f"--out {out} exists; give --overwrite to replace it, or another name.")
     if plot is not None:
-        from stickslip.figures import style
-
-        if plot.suffix.lower().removeprefix(".") not in style.FORMATS:
-            raise ValueError(f"--plot must end in .png, .svg or .pdf, got {plot.name!r}.")
-        refuse_foreign("--plot", plot)
+        require_figure("--plot", plot)
     if animate is not None:
         from stickslip.figures.animation import check_path
 
         check_path(animate)
         refuse_foreign("--animate", animate)
-
-
-def refuse_foreign(option: str, path: Path) -> None:
-    """Raise if there is a picture that we did not draw; one of ours is simply drawn again."""
-    from stickslip.figures import style
-
-    if path.exists() and not style.is_ours(path):
-        raise ValueError(f"{option} {path} exists and was not drawn by stickslip: it is never replaced.")
 
 
 def _draw(
@@ -200,6 +235,7 @@ def report(
         "stepper": trajectory.stepper,
         "solver": trajectory.solver,
         "engine": trajectory.engine,
+        **{key: trajectory.attributes[key] for key in _METHOD if key in trajectory.attributes},
         "dt": trajectory.dt,
         "t_end": t_end,
         "steps": trajectory.steps,
@@ -219,6 +255,7 @@ def report(
         },
         "impacts": {"total": len(impacts), "by_contact": counts},
         "energy": {"first": _plain(total[0]), "last": _plain(total[-1])},
+        "energy_book": {key: _plain(value) for key, value in trajectory.energy_book().to_dict().items()},
         "certificate": {key: _plain(value) for key, value in trajectory.certificate.to_dict().items()},
         "files": {key: str(path) for key, path in (files or {}).items()},
         "version": trajectory.version,
@@ -254,28 +291,48 @@ def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]
     thinned = "" if trajectory.every == 1 else f", every {trajectory.every}th recorded"
     times = f"t = {trajectory.t[0]:g} .. {trajectory.t[-1]:g} s"
     if trajectory.stepper == "event-driven":  # it has no steps; dt is the spacing of its records
-        counts = ", ".join(f"{count} {what}" for what, count in trajectory.attributes.items())
+        counts = ", ".join(f"{count} {what}" for what, count in trajectory.attributes.items() if count.isdigit())
         row("motion", f"{times}, recorded every {trajectory.dt * trajectory.every:g} s")
-        row("method", f"{trajectory.stepper}, {trajectory.engine} engine, {trajectory.wall_s:.3f} s: {counts}")
+        row("method", f"{_method(trajectory)}, {trajectory.wall_s:.3f} s: {counts}")
     else:
         row("motion", f"{times}, {trajectory.steps:,} steps of {trajectory.dt:g} s{thinned}")
-        row("method", f"{trajectory.stepper}, solver {trajectory.solver}, {trajectory.engine} engine")
+        row("method", _method(trajectory))
         row("rate", f"{_rate(trajectory):,.0f} steps/s, {trajectory.wall_s:.3f} s")
     row("final state", ", ".join(f"{name} = {value:.6g} {units.get(name, '')}".rstrip() for name, value in state))
     if trajectory.contact_names:
         counts = ", ".join(f"{name} {count}" for name, count in found["by_contact"].items())
         row("impacts", f"{found['total']}: {counts}" if found["total"] else "none")
+    book = trajectory.energy_book()
+    if math.isfinite(book.end):
+        parts = [("contacts", book.contacts), ("projection", book.projection), ("integration", book.integration)]
+        shown = ", ".join(f"{key} {value:+.4g}" for key, value in parts if value or key == "contacts")
+        row("energy", f"{book.start:.6g} -> {book.end:.6g} J: {shown} J")
     good = trajectory.complete and certificate.failed_steps == 0
     row("certificate", str(certificate), "green" if good else "red")
     for path in files.values():
         row("written", f"{path} ({path.stat().st_size / 1e6:.2g} MB)")
 
 
+def _method(trajectory: "Trajectory") -> str:
+    """Stepper, law, solver and engine, with the options that are not the usual ones."""
+    notes = trajectory.attributes
+    unusual = [
+        option
+        for option in notes.get("stepper_options", "").split(", ")
+        if option and option.partition("=")[2] not in ("None", "0.0", "False")
+    ]
+    options = f" ({', '.join(unusual)})" if unusual else ""
+    law = f", {notes['law']}'s law" if "law" in notes else ""
+    return f"{trajectory.stepper}{options}{law}, solver {trajectory.solver}, {trajectory.engine} engine"
+
+
 def _judge(trajectory: "Trajectory") -> None:
     """Exit code and message of a run that did not end well."""
+    if not trajectory.complete and trajectory.status.startswith("interrupted"):
+        raise Interrupted(f"{trajectory.system_name} {trajectory.status}")
     if not trajectory.complete:
         print(f"stickslip: error: {trajectory.system_name} {trajectory.status}", file=sys.stderr)
-        raise typer.Exit(_INTERRUPTED if trajectory.status.startswith("interrupted") else _FAILED)
+        raise typer.Exit(_FAILED)
     failed = trajectory.certificate.failed_steps
     if failed:
         print(f"stickslip: warning: {failed} steps were not solved to the tolerance", file=sys.stderr)

@@ -221,7 +221,9 @@ def _by_lcp(problem: PlanarProblem, method: str, limit: int | None) -> tuple[np.
     A, b = problem.lcp()
     s = solve_lcp(A, b, method, tol=1e-9, max_iterations=limit)
     Lambda_N, Lambda_T = problem.impulses(s.x)
-    return Lambda_N, Lambda_T, s.iterations, str(s.status)
+    # without the advice about methods of `solve_lcp`, which cannot be followed here
+    sentence = "; ".join(part for part in str(s.status).split("; ") if "method=" not in part)
+    return Lambda_N, Lambda_T, s.iterations, sentence
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,7 @@ class GaussSeidel(PlanarSolver):
                 change = max(change, step / max(problem.size_N[i], problem.size_T[i], 1e-300))
                 Lambda_N[i], Lambda_T[i] = N, T
             if k == 1 or change < 1e-14:
-                return Lambda_N, Lambda_T, sweep, f"solved in {sweep} sweeps"
+                return Lambda_N, Lambda_T, sweep, f"solved in {sweep} sweep{'s' if sweep > 1 else ''}"
         return Lambda_N, Lambda_T, limit, f"Gauss-Seidel did not settle in {limit} sweeps"
 
 
@@ -286,7 +288,7 @@ class AugmentedLagrangian(PlanarSolver):
             seen.add(key)
             Lambda_N, Lambda_T = self._branch(problem, closed, slip)
             if problem.residual(Lambda_N, Lambda_T) <= 0.01 * self.tol:
-                return Lambda_N, Lambda_T, iteration, f"solved in {iteration} Newton steps"
+                return Lambda_N, Lambda_T, iteration, f"solved in {iteration} Newton step{'s' if iteration > 1 else ''}"
         return Lambda_N, Lambda_T, limit, f"augmented Lagrangian did not settle in {limit} steps"
 
     @staticmethod
@@ -356,6 +358,11 @@ def solver_from(value: str | PlanarSolver) -> PlanarSolver:
 def all_solutions(problem: PlanarProblem, tol: float = 1e-10) -> list[PlanarSolution]:
     """Every solution of a small contact problem; those that differ only in the split of xi_T count as one."""
     A, b = problem.lcp()
+    if len(b) > ENUMERATION_LIMIT:
+        raise ValueError(
+            f"every solution is listed for contact problems of up to {ENUMERATION_LIMIT} rows; the {problem.contacts} "
+            f"contacts of this one make {len(b)}: keep to the one solution that was found."
+        )
     found: list[PlanarSolution] = []
     for s in enumerate_lcp(A, b, tol=tol):
         N, T = problem.impulses(s.x)

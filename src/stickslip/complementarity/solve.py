@@ -219,7 +219,8 @@ def _check_enumerable(n: int) -> None:
 
 
 def _sentence(method: str, code: int, count: int, residual: float) -> str:
-    return _SENTENCES[code].format(method=method, iterations=count, unit=_UNITS[method], residual=residual)
+    unit = _UNITS[method].removesuffix("s") if count == 1 else _UNITS[method]
+    return _SENTENCES[code].format(method=method, iterations=count, unit=unit, residual=residual)
 
 
 def _solution(method: str, x: np.ndarray, y: np.ndarray, code: int, count: int, residual: float) -> LCPSolution:

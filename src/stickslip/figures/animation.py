@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stickslip.figures import mechanism, ribbon, style
+from stickslip.io.disk import replacing
 from stickslip.model.drawing import Box, Drawing
 from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK, Trajectory
 
@@ -57,13 +58,13 @@ def animate(
     path = Path(path)
     check_path(path)
     film = Film.plan(trajectory, drawing, start=start, span=span, slower=slower, fps=fps)
-    with style.look(), _progress(progress, len(film.times)) as advance:
+    with style.look(), _progress(progress, len(film.times)) as advance, replacing(path) as draft:
         stage = _Stage(film, title)
         frames = stage.frames(advance)
         if path.suffix.lower() == ".gif":
-            _write_gif(path, frames, fps)
+            _write_gif(draft, frames, fps)
         else:
-            _write_mp4(path, frames, fps, stage.size)
+            _write_mp4(draft, frames, fps, stage.size, path.name)
     return path
 
 
@@ -277,7 +278,7 @@ def _rgb(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
-def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: int, size: tuple[int, int]) -> None:
+def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: int, size: tuple[int, int], name: str) -> None:
     import subprocess
 
     command = [
@@ -294,7 +295,7 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: int, size: tuple[i
     encoder.stdin.close()
     message = encoder.stderr.read().decode(errors="replace")
     if encoder.wait() != 0:
-        raise RuntimeError(f"ffmpeg could not write {path.name}: {message.strip() or 'no reason given'}")
+        raise RuntimeError(f"ffmpeg could not write {name}: {message.strip() or 'no reason given'}")
 
 
 @contextmanager

@@ -174,7 +174,7 @@ def fig13() -> PaperFigure:
     with style.look():
         handles = [
             Line2D([], [], color=style.INK, linewidth=1.5, label="Stronge, lumped model"),
-            Line2D([], [], color=style.INK, linewidth=1.5, linestyle=_DASHES, label="Walton"),
+            Line2D([], [], color=style.INK, linewidth=1.5, linestyle=_DASHES, label="Walton (common ray: in turn)"),
             Line2D([], [], color=style.INK, linewidth=0.0, marker="o", markersize=4.5, markerfacecolor=style.PAPER,
                    label="from here on gross slip, (59)"),
         ]  # fmt: skip
@@ -183,7 +183,10 @@ def fig13() -> PaperFigure:
         for k, e in enumerate(data.FIG13_RESTITUTIONS):
             colour = style.SERIES[k]
             ax.plot(psi, found.stronge[k], color=colour, linewidth=1.5, label=f"Stronge, e = {e:g}")
-            ax.plot(psi, found.walton[k], color=colour, linewidth=1.5, linestyle=_DASHES, label=f"Walton, e = {e:g}")
+            turn = (4.0 * k, (4.0, 8.0))  # dashes of one curve fall into the gaps of the others
+            ax.plot(
+                psi, found.walton[k], color=colour, linewidth=1.5, linestyle=turn, label=f"Walton, e = {e:g}", zorder=3
+            )
             first = int(np.argmax(found.gross_slip(e)))
             ax.plot(psi[first], found.stronge[k][first], color=colour, marker="o", markersize=4.5,
                     markerfacecolor=style.PAPER, zorder=5)  # fmt: skip
@@ -251,7 +254,10 @@ def _signs(number: str, title: str, bar: Bar, limit: float, *, sphere: bool = Fa
             _closed_form_handle(_AMBER),
         ]
         figure, ax = draw.page(_WIDTH, 5.0, handles)
-        draw.cells(ax, found.r, degrees, sign.astype(int), (_NEGATIVE, _ZERO, style.PAPER))
+        if (sign == 1).any():
+            draw.cells(ax, found.r, degrees, sign.astype(int), (_NEGATIVE, _ZERO, style.PAPER))
+        else:
+            draw.below_zero(ax, found.r, degrees, found.slip_after, _NEGATIVE)
         draw.hatch(ax, found.r, degrees, found.hit.reversal[..., 0])
         angles = data.centres(0.0, np.pi, 720)
         for line in bar.bisected(angles, 1.5 * limit):

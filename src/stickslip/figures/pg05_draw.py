@@ -65,6 +65,16 @@ def cells(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, colours: S
     ax.grid(visible=False)
 
 
+def below_zero(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, colour: str) -> None:
+    """Fill where values at the cell centres x, y fall below zero, with the smooth zero line between them as edge."""
+    (x_low, x_high), (y_low, y_high) = _ends(x), _ends(y)
+    across, along = np.concatenate([[x_low], x, [x_high]]), np.concatenate([[y_low], y, [y_high]])
+    padded = np.pad(values, 1, mode="edge")
+    ax.contourf(across, along, padded, levels=[min(-1.0, float(padded.min())), 0.0], colors=[colour], zorder=0)
+    ax.set(xlim=(x_low, x_high), ylim=(y_low, y_high))
+    ax.grid(visible=False)
+
+
 def regimes(ax: Axes, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> None:
     """Regimes by colour, `state` as `Impact.state_code`, shape (len(y), len(x))."""
     cells(ax, x, y, state, [TINTS[name] for name in Impact.STATES])

@@ -14,12 +14,15 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
 
 from stickslip._version import __version__
+from stickslip.io.disk import replacing
 from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK
 
 SIGNATURE = f"Drawn by stickslip {__version__}"
 FORMATS = ("png", "svg", "pdf")
+_CAPTION_SIZE = 6.8  # pt
 
 INK, GREY, FAINT, PAPER = "#22272E", "#6B7280", "#E4E7EB", "#FFFFFF"
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito, 2008
@@ -95,8 +98,8 @@ def save(figure: Figure, path: str | Path, *, title: str = "", dpi: int = 200) -
         "svg": {"Creator": SIGNATURE, "Title": title, "Date": None},
         "pdf": {"Creator": SIGNATURE, "Title": title, "CreationDate": None},
     }
-    with look():
-        figure.savefig(path, format=kind, dpi=dpi, metadata=metadata[kind])
+    with look(), replacing(path) as draft:
+        figure.savefig(draft, format=kind, dpi=dpi, metadata=metadata[kind])
     return path
 
 
@@ -150,8 +153,20 @@ def axis_label(names: str | tuple[str, ...], units: Mapping[str, str]) -> str:
 
 
 def caption(figure: Figure, text: str) -> None:
-    """A small grey line at the foot of the figure."""
-    figure.supxlabel(text, x=0.01, ha="left", fontsize=6.8, color=GREY, linespacing=1.5)
+    """Small grey lines at the foot of the figure; what is too long for its width goes on in the next line."""
+    room = 72.0 * 0.98 * figure.get_figwidth()
+    lines = [part for line in text.split("\n") for part in _wrapped(line, room)]
+    figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=_CAPTION_SIZE, color=GREY, linespacing=1.5)
+
+
+def _wrapped(line: str, room: float) -> list[str]:
+    """Parts of a line that fit into `room` [pt], cut after commas and semicolons outside formulas."""
+    lines, rest = [""], re.split(r"(?<=[,;] )(?=(?:[^$]*\$[^$]*\$)*[^$]*$)", line)
+    for part in rest:
+        if lines[-1] and TextPath((0, 0), lines[-1] + part.rstrip(), size=_CAPTION_SIZE).get_extents().width > room:
+            lines.append("")
+        lines[-1] += part
+    return [part.rstrip() for part in lines]
 
 
 def thin(t: np.ndarray, *series: np.ndarray, points: int = 4000) -> tuple[np.ndarray, ...]:

@@ -95,8 +95,9 @@ def _by_unit(trajectory: Trajectory) -> list[list[int]]:
 
 def _histories(ax: Axes, trajectory: Trajectory, names: tuple[str, ...], values: np.ndarray) -> None:
     t, *series = style.thin(trajectory.t, *values.T)
-    for name, y in zip(names, series, strict=True):
-        ax.plot(t, y, label=style.symbol(name))
+    widest_first = np.argsort([-np.ptp(y) for y in series], kind="stable")  # small motions on top of large ones
+    for i, (name, y) in enumerate(zip(names, series, strict=True)):
+        ax.plot(t, y, label=style.symbol(name), zorder=2.0 + 0.01 * list(widest_first).index(i))
     style.panel(ax, y=style.axis_label(names, trajectory.units))
     if len(names) > 1:
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(names), borderaxespad=0.2)

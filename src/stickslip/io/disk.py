@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import signal
 import threading
 from collections.abc import Iterator
@@ -20,6 +21,24 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def file_path(value: Any, name: str) -> Path:
+    """The argument `name` as a path, or ValueError."""
+    if not isinstance(value, (str, os.PathLike)) or not str(value):
+        raise ValueError(f"{name} must be the name of a file, got {value!r}.")
+    return Path(value)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A draft beside `path` that takes its place when the block ends well, and vanishes when it does not."""
+    draft = path.with_name(f".stickslip-{secrets.token_hex(8)}{path.suffix}")
+    try:
+        yield draft
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 class Disk:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip._version import __version__
-from stickslip.io.disk import Disk, sync_folder, uninterrupted
+from stickslip.io.disk import Disk, file_path, sync_folder, uninterrupted
 from stickslip.model.system import KIND_NAMES
 from stickslip.trajectory import IMPACT_COLUMNS, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
 
@@ -129,6 +129,10 @@ def _impacts(columns: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:
     return {f"impact_{column}": columns[column] for column in IMPACT_COLUMNS}
 
 
+_METHOD_NOTES = ("law", "law_options", "stepper_options", "solver_options")
+"""Notes that stand beside the names of stepper and solver as well, where one looks for them."""
+
+
 def _attributes(trajectory: Trajectory) -> dict[str, str | int | float]:
     """Global attributes: text and numbers only, mappings as JSON (netCDF has no type for them)."""
     notes = {str(key): str(value) for key, value in trajectory.attributes.items()}
@@ -144,6 +148,7 @@ def _attributes(trajectory: Trajectory) -> dict[str, str | int | float]:
         "stepper": trajectory.stepper,
         "solver": trajectory.solver,
         "engine": trajectory.engine,
+        **{key: notes[key] for key in _METHOD_NOTES if key in notes},
         "dt": float(trajectory.dt),
         "every": int(trajectory.every),
         "steps": int(trajectory.steps),
@@ -233,7 +238,7 @@ class StreamWriter:
     """
 
     def __init__(self, path: str | Path, header: Trajectory, *, overwrite: bool = False, _whole: bool = False) -> None:
-        self.path = Path(path)
+        self.path = file_path(path, "path")
         self.records = 0
         self.impacts = 0
         self._header = header
@@ -543,7 +548,7 @@ def load(path: str | Path) -> Trajectory:
 
     Everything is read into memory; `xarray.open_dataset(path)` opens the same file lazily.
     """
-    path = Path(path)
+    path = file_path(path, "path")
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):

@@ -20,6 +20,7 @@ from typing import Any
 import numba
 from numba import njit
 
+from stickslip.cache import remove_old_versions
 from stickslip.compiled import private_folder, sources_hash
 from stickslip.model.system import System
 
@@ -112,4 +113,5 @@ def _write_once(name: str, source: str) -> Path:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(source)
     os.replace(temporary, path)
+    remove_old_versions()  # where the cache grows, what nobody needs any more makes room
     return path

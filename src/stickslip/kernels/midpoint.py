@@ -93,7 +93,7 @@ OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = 0, 1, 2, 3, 4, 5
 CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
 FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 1, 2, 3, 4
 ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP = 5, 6, 7, 8
-CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, BOOK_SIZE = 9, 10, 11, 12, 13
+CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, INTEGRATION_ENERGY, BOOK_SIZE = 9, 10, 11, 12, 13, 14
 AUTO_SWEEPS = 10
 SLOW = 0.05  # a sweep that leaves more than this of the one before it: ten of them would not settle
 SETTLED = 1e-14  # a sweep that changes no velocity by more than this, relatively, ends the iteration
@@ -592,7 +592,7 @@ def project(q, t, p, M, g, directions, shift, dq):
         for k in range(N_CONTACTS):
             if KINDS[k] == CONTACT and g[k] < 0.0 and (not DIRECTIONS_CONSTANT or SCHEME == THETA):
                 contact_row(k, M, directions)
-        for _sweep in range(200):
+        for _sweep in range(2000):
             change = 0.0
             for k in range(N_CONTACTS):
                 if KINDS[k] == CONTACT and g[k] < 0.0:
@@ -604,7 +604,7 @@ def project(q, t, p, M, g, directions, shift, dq):
                     for j in range(N_DOF):
                         dq[j] += V_N[k, j] * step
                     change = max(change, abs(step) * diagonal[k, 0])
-            if change < 1e-3 * PROJECTION:
+            if change <= 1e-9 * deepest:  # below the rounding of gaps: a slider that is level must stay so
                 break
         for j in range(N_DOF):
             q[j] += dq[j]
@@ -979,6 +979,9 @@ def march(
     contact_work = 0.0
     work_before = book[WORK_BEFORE]
     last_step = first_step + n_steps - 1
+    if PROJECTION > 0.0:
+        energy(q, u, t0 + first_step * dt, p, E)
+        energy_A = E[0] + E[1]
     for step in range(first_step, first_step + n_steps):
         t_A = t0 + step * dt
         t_M = t0 + (step + 0.5) * dt  # [GS05] 5, step 1
@@ -1135,6 +1138,7 @@ def march(
             u[j] = v[j]
         done += 1
 
+        work = 0.0
         if closed > 0:
             in_contact = True
             # states are kept with the records alone
@@ -1177,10 +1181,13 @@ def march(
                 reach[k] = 0.0
         if PROJECTION > 0.0:
             energy(q, u, t_E, p, E)
-            before = E[0] + E[1]
+            energy_E = E[0] + E[1]
+            book[INTEGRATION_ENERGY] += energy_E - energy_A - work
+            energy_A = energy_E
             if project(q, t_E, p, M, g, directions, shift, dq):
                 energy(q, u, t_E, p, E)
-                book[PROJECTION_ENERGY] += E[0] + E[1] - before
+                energy_A = E[0] + E[1]
+                book[PROJECTION_ENERGY] += energy_A - energy_E
                 book[PROJECTIONS] += 1.0
             deepest = penetration(g, kinds, deepest)
         elif not CENTRED and closed > 0:

@@ -1,8 +1,33 @@
 """Impact laws: small frozen classes, each with its inequalities and its reference in the docstring."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from stickslip.laws.base import ImpactLaw, LawSolution, Phase
 from stickslip.laws.newton import Newton, Walton
 from stickslip.laws.poisson import Poisson
 from stickslip.laws.stronge import Stronge
 
-__all__ = ["ImpactLaw", "LawSolution", "Newton", "Phase", "Poisson", "Stronge", "Walton"]
+__all__ = ["NAMED_LAWS", "ImpactLaw", "LawSolution", "Newton", "Phase", "Poisson", "Stronge", "Walton", "law_from"]
+
+NAMED_LAWS: dict[str, ImpactLaw] = {
+    "newton": Newton(),
+    "poisson": Poisson(),
+    "poisson-integrated": Poisson(model="integrated"),
+    "stronge": Stronge(),
+    "stronge-lumped": Stronge(model="lumped"),
+    "walton": Walton(),
+}
+"""Laws with the system's own coefficients, under the names that `law=` and `--law` take."""
+
+
+def law_from(value: Any) -> ImpactLaw:
+    """A law from its name or from itself; None is Newton's."""
+    if value is None:
+        return Newton()
+    if isinstance(value, ImpactLaw):
+        return value
+    if isinstance(value, str) and value in NAMED_LAWS:
+        return NAMED_LAWS[value]
+    raise ValueError(f"law must be one of {', '.join(NAMED_LAWS)} or a law object such as Poisson(0.5), got {value!r}.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_positive
 from stickslip.model.drawing import Circle, Drawing, Point, Primitive, Text
 from stickslip.model.joint_shapes import bar, bearing, magnification, pin_in_bushing
 from stickslip.model.joints import Link, RevoluteClearanceJoint, link_energies
@@ -55,6 +55,8 @@ def four_bar(
     Reference: built from the elements of `stickslip.model.joints`.
     """
     parameters = dict(locals())
+    require_positive(parameters, "l_0", "l_1", "l_2", "l_3", "m_2", "m_3", "J_2", "J_3", "clearance")
+    require_positive(parameters, "pin_radius", allow_zero=True)
     shortest, longest = min(l_0, l_1, l_2, l_3), max(l_0, l_1, l_2, l_3)
     if l_1 > shortest or shortest + longest >= 0.5 * (l_0 + l_1 + l_2 + l_3):
         raise ValueError(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_positive
 from stickslip.model.drawing import Box, Drawing, Group, Marker, Placement, Point, Polygon, Primitive, Text, line
 from stickslip.model.elements import Stop
 from stickslip.model.lagrangian import LagrangianSystem
@@ -41,6 +41,7 @@ def gear_rattle(
     Reference: free play with stops, [GS05] section 2.
     """
     parameters = dict(locals())
+    require_positive(parameters, "inertia", "radius", "backlash")
     return Scenario(
         system=_system(parameters),
         q0=np.array([0.0]),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_positive
 from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Primitive, line, rectangle
 from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
@@ -50,6 +50,8 @@ def newton_cradle(
         "g": g,
         "restitution": restitution,
     }
+    require_positive({**parameters, "radius": radius}, "mass", "length", "radius")
+    require_positive(parameters, "clearance", allow_zero=True)
     return Scenario(
         system=_system(balls, parameters),
         q0=np.array([-lift] + [0.0] * (balls - 1)),

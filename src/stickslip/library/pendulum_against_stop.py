@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_positive
 from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Primitive, line, rectangle
 from stickslip.model.elements import Stop
 from stickslip.model.lagrangian import LagrangianSystem
@@ -48,6 +48,7 @@ def pendulum_against_stop(
         "damping": damping,
         "g": g,
     }
+    require_positive(parameters, "mass", "length")
     return Scenario(
         system=_system(parameters),
         q0=np.array([angle]),

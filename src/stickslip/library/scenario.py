@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from stickslip.model.drawing import Drawing
-from stickslip.model.system import Array, System
+from stickslip.model.system import Array, System, real_number, unknown_name
+
+
+def require_positive(values: Mapping[str, Any], *names: str, allow_zero: bool = False) -> None:
+    """Raise where a keyword of a library entry is no finite number, negative, or zero."""
+    for name in names:
+        value = real_number(values[name], name)
+        if value < 0.0 or (value == 0.0 and not allow_zero):
+            raise ValueError(f"{name} must {'not be negative' if allow_zero else 'be positive'}, got {value:g}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +58,19 @@ class Scenario:
         for name, state in (("q0", q0), ("u0", u0)):
             state.flags.writeable = False
             object.__setattr__(self, name, state)
+
+    def starting(self, state: Mapping[str, float]) -> Scenario:
+        """The same scenario with another start: values of coordinates and velocities by name."""
+        q0, u0 = self.q0.copy(), self.u0.copy()
+        for name, value in state.items():
+            if name in self.system.coordinate_names:
+                q0[self.system.coordinate_names.index(name)] = value
+            elif name in self.system.velocity_names:
+                u0[self.system.velocity_names.index(name)] = value
+            else:
+                known = (*self.system.coordinate_names, *self.system.velocity_names)
+                raise ValueError(unknown_name("coordinate or velocity", name, known))
+        return replace(self, q0=q0, u0=u0)
 
     def simulate(self, **overrides: Any) -> Any:
         """Run the scenario; keywords go to `stickslip.simulate` and override the scenario's own values.

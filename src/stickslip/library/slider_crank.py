@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_positive
 from stickslip.model.drawing import Box, Circle, Drawing, Point, Primitive, Text
 from stickslip.model.elements import Contact
 from stickslip.model.joint_shapes import bar, bearing, magnification, slider_in_guide
@@ -75,6 +75,7 @@ def slider_crank(
     parameters = {
         key: value for key, value in locals().items() if key not in ("crank_speed", "slider_angle", "built_from")
     }
+    require_positive(parameters, "l_1", "l_2", "a", "b", "clearance", "m_1", "m_2", "m_3", "J_1", "J_2", "J_3")
     if built_from not in BUILDS:
         raise ValueError(f"built_from must be one of {', '.join(BUILDS)}, got {built_from!r}.")
     system = from_equations(parameters) if built_from == "equations" else from_parts(parameters)

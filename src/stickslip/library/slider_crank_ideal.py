@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_positive
 from stickslip.library.slider_crank import UNITS, crank_and_rod, guide_span, view
 from stickslip.model.drawing import Drawing, Primitive
 from stickslip.model.joint_shapes import slider_in_guide
@@ -50,6 +50,7 @@ def slider_crank_ideal(
     Reference: [FLG10] section 6.1, which takes the initial velocities from it.
     """
     parameters = {key: value for key, value in locals().items() if key != "crank_speed"}
+    require_positive(parameters, "l_1", "l_2", "a", "b", "m_1", "m_2", "m_3", "J_1", "J_2")
     if not l_1 < l_2:
         raise ValueError(f"l_1 must be less than l_2, so that the crank can turn, got {l_1:g} and {l_2:g} m.")
     return Scenario(

@@ -9,6 +9,7 @@ placed on displacement or on velocity level. Displacements and parameters are Sy
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Protocol
 
@@ -81,6 +82,8 @@ class Contact:
             raise ValueError(f"contact {self.name!r} has both slip and tangent: give one of them.")
         if self.tangent_drift is not None and self.tangent is None:
             raise ValueError(f"contact {self.name!r}: tangent_drift belongs to tangent, which is missing.")
+        for law in LAWS:
+            require_number_in(f"contact {self.name!r}: {law}", getattr(self, law))
         for law in ("friction", "restitution_tangential", "threshold"):
             if not self.has_tangent and not _is_zero(getattr(self, law)):
                 raise ValueError(
@@ -101,6 +104,29 @@ class Contact:
     def contacts(self) -> tuple[Contact, ...]:
         """Return the rows of this element: itself."""
         return (self,)
+
+
+def require_number_in(what: str, value: Expr, low: float | None = None, *, open_end: bool = False) -> None:
+    """Raise where a value is no expression, or a number that is not finite or below `low` (at it, with `open_end`).
+
+    Expressions in parameters pass: their values are known when a system is run.
+    """
+    if isinstance(value, str) or callable(value):
+        return
+    try:
+        expression = sp.sympify(value, strict=True)
+    except sp.SympifyError:
+        expression = None
+    if not isinstance(expression, sp.Expr):
+        raise ValueError(f"{what} must be a number or a SymPy expression, got {value!r}.")
+    if not expression.is_number:
+        return
+    number = complex(expression)
+    if number.imag or not math.isfinite(number.real):
+        raise ValueError(f"{what} must be a finite real number, got {value}.")
+    if low is not None and (number.real < low or (open_end and number.real == low)):
+        rule = ("be positive" if open_end else "not be negative") if low == 0.0 else f"be at least {low:g}"
+        raise ValueError(f"{what} must {rule}, got {value}.")
 
 
 def _is_zero(value: Expr) -> bool:
@@ -128,6 +154,11 @@ class Stop:
             raise ValueError(f"stop {self.name!r} needs lower=, upper= or both.")
         if any(isinstance(x, str) for x in (self.coordinate, self.lower, self.upper)):
             raise ValueError(f"stop {self.name!r}: coordinate and bounds must be SymPy expressions, not text.")
+        for bound in ("lower", "upper"):
+            if getattr(self, bound) is not None:
+                require_number_in(f"stop {self.name!r}: {bound}", getattr(self, bound))
+        if self.lower is not None and self.upper is not None and (sp.sympify(self.upper) < self.lower) == sp.true:
+            raise ValueError(f"stop {self.name!r}: lower must not exceed upper, got {self.lower} and {self.upper}.")
 
     def contacts(self) -> tuple[Contact, ...]:
         """Return the contacts of the stops."""
@@ -174,6 +205,9 @@ class PrestressedSpring:
     displacement: Expr
     preload: Expr
 
+    def __post_init__(self) -> None:
+        require_number_in(f"prestressed spring {self.name!r}: preload", self.preload, 0.0)
+
     def contacts(self) -> tuple[Contact, ...]:
         """Return the row of the spring, which is always active."""
         return (Contact(self.name, gap=self.displacement, threshold=self.preload, kind=SPRING),)
@@ -192,6 +226,9 @@ class DryFriction:
     name: str
     displacement: Expr
     threshold: Expr
+
+    def __post_init__(self) -> None:
+        require_number_in(f"dry friction {self.name!r}: threshold", self.threshold, 0.0)
 
     def contacts(self) -> tuple[Contact, ...]:
         """Return the row of the joint, which is always active."""

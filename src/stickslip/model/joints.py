@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from stickslip.model.elements import Contact, Expr
+from stickslip.model.elements import Contact, Expr, require_number_in
 
 Vector = tuple[Any, Any]
 """x and y [m]."""
@@ -53,6 +53,8 @@ class Link:
             value = getattr(self, what)
             if any(isinstance(x, str) for x in (value if what == "centre" else (value,))):
                 raise ValueError(f"link {self.name!r}: {what} must be a SymPy expression or a number, not text.")
+        for what in ("mass", "inertia"):
+            require_number_in(f"link {self.name!r}: {what}", getattr(self, what), 0.0)
 
     @classmethod
     def hinged(cls, name: str, at: Vector, angle: Expr, *, arm: Expr, mass: Expr = 0, inertia: Expr = 0) -> Link:
@@ -150,7 +152,10 @@ class TranslationalClearanceJoint:
     restitution_tangential: Expr = 0
 
     def __post_init__(self) -> None:
-        _require_expressions(self, ("half_length", "half_width", "clearance"))
+        for key in ("slider", "guide"):
+            if not isinstance(getattr(self, key), Link):
+                raise ValueError(f"joint {self.name!r}: {key} must be a Link, got {getattr(self, key)!r}.")
+        _require_lengths(self, positive=("half_length", "clearance"), not_negative=("half_width",))
 
     def contacts(self) -> tuple[Contact, ...]:
         """Return the contacts of the corners, in the order of the picture above."""
@@ -209,7 +214,7 @@ class RevoluteClearanceJoint:
     restitution_tangential: Expr = 0
 
     def __post_init__(self) -> None:
-        _require_expressions(self, ("clearance", "pin_radius"))
+        _require_lengths(self, positive=("clearance",), not_negative=("pin_radius",))
         for what in ("pin", "bushing"):
             place = getattr(self, what)
             if not (isinstance(place, tuple) and len(place) == 3 and isinstance(place[0], Link)):
@@ -239,7 +244,9 @@ class RevoluteClearanceJoint:
         )
 
 
-def _require_expressions(joint: Any, names: Sequence[str]) -> None:
-    for name in names:
-        if isinstance(getattr(joint, name), str):
+def _require_lengths(joint: Any, positive: Sequence[str], not_negative: Sequence[str]) -> None:
+    for name in (*positive, *not_negative):
+        value = getattr(joint, name)
+        if isinstance(value, str):
             raise ValueError(f"joint {joint.name!r}: {name} must be a SymPy expression or a number, not text.")
+        require_number_in(f"joint {joint.name!r}: {name} [m]", value, 0.0, open_end=name in positive)

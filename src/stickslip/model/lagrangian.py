@@ -215,14 +215,18 @@ class LagrangianSystem(System):
         return super().drift_source() if self._equations is None else drift_source(self._equations)
 
     def check(
-        self, q0: ArrayLike, u0: ArrayLike, params: Mapping[Any, float] | None = None, t: float = 0.0
+        self,
+        q0: ArrayLike,
+        u0: ArrayLike,
+        params: Mapping[Any, float] | None = None,
+        t: float = 0.0,
+        names: tuple[str, str] = ("q0", "u0"),
     ) -> tuple[Array, Array, Array]:
         """Check the system at a state, see `System.check`; for functions also the shapes of what they return."""
         if self._equations is None:
-            q = self._state(q0, "q0", "coordinate", self.coordinate_names)
-            u = self._state(u0, "u0", "velocity", self.velocity_names)
+            q, u = self._states(q0, u0, names)
             self._check_functions(q, u, t, self.parameter_vector(params))
-        q, u, p = super().check(q0, u0, params, t)
+        q, u, p = super().check(q0, u0, params, t, names)
         if self._equations is None:
             self._compare_directions(q, t, p)
         return q, u, p
@@ -231,11 +235,17 @@ class LagrangianSystem(System):
         f = self.n_dof
         for key, function in self.inject.items():
             role = key.removeprefix("user_").rstrip("0123456789").rstrip("_")
-            value = np.asarray(function(q, u, t, p) if role == "force" else function(q, t, p), dtype=float)
+            digits = key.rsplit("_", 1)[-1]
+            owner = f" of contact {self.contact_names[int(digits)]!r}" if digits.isdigit() else ""
+            try:
+                value = np.asarray(function(q, u, t, p) if role == "force" else function(q, t, p), dtype=float)
+            except Exception as problem:  # whatever a user's function raises
+                reason = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
+                raise ValueError(
+                    f"{role}{owner} cannot be evaluated at q = {q.tolist()}, t = {t:g}: {reason}"
+                ) from problem
             shape = {"mass": (f, f), "force": (f,), "normal": (f,), "tangent": (f,)}.get(role, ())
             if value.shape != shape:
-                digits = key.rsplit("_", 1)[-1]
-                owner = f" of contact {self.contact_names[int(digits)]!r}" if digits.isdigit() else ""
                 raise ValueError(f"{role}{owner} must return shape {shape}, got {value.shape}.")
 
     def _compare_directions(self, q: Array, t: float, p: Array) -> None:
@@ -269,7 +279,15 @@ class LagrangianSystem(System):
 
 def _rows(contacts: Iterable[Element]) -> tuple[Contact, ...]:
     """The contacts of all elements."""
-    rows = tuple(row for element in contacts for row in element.contacts())
+    if not isinstance(contacts, Iterable) or isinstance(contacts, str):
+        raise ValueError(f"contacts must be a list of contacts and elements, got {contacts!r}.")
+    elements = tuple(contacts)
+    for element in elements:
+        if not callable(getattr(element, "contacts", None)):
+            raise ValueError(
+                f"contacts must be a list of elements such as Contact, Stop or a joint, got {element!r} in it."
+            )
+    rows = tuple(row for element in elements for row in element.contacts())
     require_unique("contact names", [row.name for row in rows])
     return rows
 

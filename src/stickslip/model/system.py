@@ -253,9 +253,15 @@ class System:
                 return
             except (ArithmeticError, ValueError):
                 pass
-        with np.errstate(all="ignore"):
-            numbers = [x if x.ndim else x[()] for x in arrays]
-            self._function(function, tolerant=not self.inject)(*numbers, *outputs)
+        numbers = [x if x.ndim else x[()] for x in arrays]
+        try:
+            with np.errstate(all="ignore"):
+                self._function(function, tolerant=not self.inject)(*numbers, *outputs)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
+            if not self.inject:
+                raise
+            reason = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
+            raise ValueError(f"{function} of system {self.name!r} cannot be evaluated: {reason}") from problem
 
     def _function(self, name: str, tolerant: bool) -> Callable[..., Any]:
         namespace = self._namespace(tolerant)
@@ -279,15 +285,19 @@ class System:
     # -- checks ----------------------------------------------------------------------------------------------
 
     def check(
-        self, q0: ArrayLike, u0: ArrayLike, params: Mapping[Any, float] | None = None, t: float = 0.0
+        self,
+        q0: ArrayLike,
+        u0: ArrayLike,
+        params: Mapping[Any, float] | None = None,
+        t: float = 0.0,
+        names: tuple[str, str] = ("q0", "u0"),
     ) -> tuple[Array, Array, Array]:
         """Check the system at a state and return (q0, u0, p) as fresh arrays.
 
         Sizes, finite gaps, forces and directions, and a symmetric positive definite mass matrix are required;
-        the first rule that is broken is raised as one line.
+        the first rule that is broken is raised as one line.  `names` is what the caller calls the two arrays.
         """
-        q = self._state(q0, "q0", "coordinate", self.coordinate_names)
-        u = self._state(u0, "u0", "velocity", self.velocity_names)
+        q, u = self._states(q0, u0, names)
         p = self.parameter_vector(params)
         where = f"at q = {_short(q)}, t = {t:g}"
 
@@ -312,18 +322,22 @@ class System:
             _require_finite(total, [f"{label} direction of contact {name!r}" for name in self.contact_names], where)
         return q, u, p
 
+    def _states(self, q: ArrayLike, u: ArrayLike, names: tuple[str, str]) -> tuple[Array, Array]:
+        return (
+            self._state(q, names[0], "coordinate", self.coordinate_names),
+            self._state(u, names[1], "velocity", self.velocity_names),
+        )
+
     def _state(self, values: ArrayLike, label: str, kind: str, names: tuple[str, ...]) -> Array:
-        try:
-            state = np.array(values, dtype=float)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{label} must be {self.n_dof} numbers, one per {kind} ({', '.join(names)}), got {values!r}."
-            ) from None
+        state = real_array(
+            values, f"{label} must be {self.n_dof} numbers, one per {kind} ({', '.join(names)}), got {values!r}."
+        )
         if state.shape != (self.n_dof,):
             raise ValueError(
                 f"{label} must have shape ({self.n_dof},), one per {kind} ({', '.join(names)}), got {state.shape}."
             )
-        _require_finite(state, [f"{label} of {name!r}" for name in names], "in the initial state")
+        where = "in the initial state" if label in ("q0", "u0") else "in the state given"
+        _require_finite(state, [f"{label} of {name!r}" for name in names], where)
         return state
 
 
@@ -421,6 +435,34 @@ def require_unique(what: str, names: Sequence[str]) -> None:
             raise ValueError(f"{what} must not be empty, got {tuple(names)}.")
         if name in names[:i]:
             raise ValueError(f"{what} must be unique, got {name!r} twice.")
+
+
+def real_array(values: Any, message: str) -> Array:
+    """A fresh array of real numbers, or ValueError with the message."""
+    try:
+        if np.iscomplexobj(values):  # NumPy would drop the imaginary parts with a warning
+            raise TypeError
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(message) from None
+
+
+def real_number(value: Any, name: str) -> float:
+    """The argument `name` as a finite float, or ValueError."""
+    if (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    ):
+        return float(value)
+    raise ValueError(f"{name} must be a finite number, got {value!r}.")
+
+
+def require_system(value: Any) -> None:
+    """Raise ValueError unless the argument `system` is one."""
+    if not isinstance(value, System):
+        hint = "; give its .system" if isinstance(getattr(value, "system", None), System) else ""
+        raise ValueError(f"system must be a System such as LagrangianSystem, got {type(value).__name__}{hint}.")
 
 
 def finite(value: Any, name: str) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba.core.errors import NumbaError
 
 from stickslip.complementarity.planar import PlanarSolver
 from stickslip.kernels import midpoint as template
@@ -98,6 +99,7 @@ class Compiled:
     module: Any
     sweeps: int
     tol: float
+    calls_user: bool = False  # the kernel calls functions that a user wrote, which may fail
 
     name = "compiled"
 
@@ -111,6 +113,7 @@ class Compiled:
             compiled_module(system, TEMPLATE, solver.name, stepper.options),
             solver.max_iterations or 10_000,
             float(solver.tol),
+            bool(system.inject),
         )
 
     def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
@@ -134,6 +137,18 @@ class Compiled:
         return int(status)
 
     def _call(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> tuple[int, int]:
+        try:
+            return self._run_kernel(memory, dt, n_steps, every, block)
+        except (NumbaError, ArithmeticError, LookupError, TypeError, ValueError) as problem:
+            if not self.calls_user:
+                raise
+            reason = " ".join(str(problem).split())[:300]
+            raise ValueError(
+                f"a function of the system does not work in compiled code ({type(problem).__name__}: {reason}); write "
+                "it with what Numba compiles, or use engine='reference'."
+            ) from problem
+
+    def _run_kernel(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> tuple[int, int]:
         status, done, block.n_events, block.records = self.module.march(
             memory.q,
             memory.u,
@@ -207,10 +222,12 @@ class Reference:
                 if not self.go_on:
                     return template.UNSOLVED
                 memory.book[template.FAILED_STEPS] += 1
+            energy_A = self._energy(memory, dt) if self.stepper.projection > 0.0 else 0.0
             memory.q, memory.u = after.q, after.u
             memory.step += 1
-            self._keep_books(memory, dt, report, block)
+            work = self._keep_books(memory, dt, report, block)
             if self.stepper.projection > 0.0:
+                memory.book[template.INTEGRATION_ENERGY] += self._energy(memory, dt) - energy_A - work
                 self._project(memory, dt)
             elif self.stepper.at_end and len(report.problem.index):
                 self._measure_penetration(memory, dt)
@@ -223,6 +240,9 @@ class Reference:
             if block.n_events > len(block.events) - self.system.n_contacts:
                 return template.EVENTS_FULL
         return template.DONE
+
+    def _energy(self, memory: Memory, dt: float) -> float:
+        return sum(self.system.energy(memory.q, memory.u, memory.t0 + memory.step * dt, memory.p))
 
     def _project(self, memory: Memory, dt: float) -> None:
         t, p = memory.t0 + memory.step * dt, memory.p
@@ -240,7 +260,8 @@ class Reference:
         deepest = float(np.max(-gap[unilateral], initial=0.0))
         memory.book[template.MAX_PENETRATION] = max(memory.book[template.MAX_PENETRATION], deepest)
 
-    def _keep_books(self, memory: Memory, dt: float, report: StepReport, block: Block) -> None:
+    def _keep_books(self, memory: Memory, dt: float, report: StepReport, block: Block) -> float:
+        """Label the contacts and enter the step into the book; return the work of the contacts [J]."""
         book, problem, local = memory.book, report.problem, report.problem.local
         state = block.state[block.records]
         state_before = state.copy()
@@ -254,7 +275,7 @@ class Reference:
         if not len(problem.index):
             book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
             book[template.WORK_BEFORE] = 0.0
-            return
+            return 0.0
         book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
         book[template.ITERATIONS] += report.iterations
         before, after = problem.gamma_A, problem.velocities(memory.u)
@@ -301,13 +322,15 @@ class Reference:
                 memory.reach[k] = max(reach_before[k], template.REACH * dt * local.G_NN[i, i] * N)
         if self.stepper.impact_steps == 2 and ((state == template.IMPACT) & (state_before != template.IMPACT)).any():
             memory.carried[problem.index] = np.column_stack([report.Lambda_N, report.Lambda_T])
-        book[template.CONTACT_WORK] += gain
+        work = gain
+        book[template.CONTACT_WORK] += work
         if self.stepper.impact_steps == 2:  # the first step of an impact takes what the second gives back
             book[template.WORK_BEFORE], gain = gain, gain + min(0.0, book[template.WORK_BEFORE])
         if gain > book[template.MAX_ENERGY_GAIN]:
             book[template.MAX_ENERGY_GAIN] = gain
             book[template.GAIN_STEP] = memory.step
         book[template.MAX_LCP_SIZE] = max(book[template.MAX_LCP_SIZE], rows)
+        return float(work)
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """As `Compiled.measure`."""

@@ -19,9 +19,12 @@ from stickslip.complementarity.planar import (
 )
 from stickslip.kernels.impact import OPEN, STATE_NAMES, ZERO_VELOCITY, reverses, state_of
 from stickslip.kernels.impact_laws import from_below
-from stickslip.laws import ImpactLaw, LawSolution, Newton, Phase
-from stickslip.model.system import CLUTCH, CONTACT, SPRING, Array, System
+from stickslip.laws import ImpactLaw, LawSolution, Phase, law_from
+from stickslip.model.system import CLUTCH, CONTACT, SPRING, Array, System, real_array, real_number, require_system
 from stickslip.stepping.contact_problem import StepProblem
+from stickslip.stepping.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
+
+SLOWEST, FASTEST = 1e-100, 1e100  # velocities whose products and quotients stay numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +130,12 @@ def impact(
     system: System,
     q: ArrayLike,
     u: ArrayLike,
-    law: ImpactLaw | None = None,
+    law: str | ImpactLaw | None = None,
     *,
     params: Mapping[Any, Any] | None = None,
     t: float = 0.0,
     gap_tol: float = 1e-9,
+    penetration_tol: float = PENETRATION_TOLERANCE,
     solver: str | PlanarSolver = "auto",
 ) -> Impact:
     """One instantaneous impact of all closed contacts: M (u^+ - u^-) = W_N Lambda_N + W_T Lambda_T, [PG05] eq. (6).
@@ -139,10 +143,11 @@ def impact(
     Parameters
     ----------
     q, u : coordinates and velocities before, shape (f,); or stacks (..., f), solved by a compiled loop
-    law : `Newton()` where it is not given, `Poisson()`, `Stronge()`, `Walton()`
+    law : `Newton()` where it is not given, `Poisson()`, `Stronge()`, `Walton()`, or the name of one
     params : parameters by name; arrays, one value per state, in a stack
     t : time [s]
     gap_tol : contacts with a gap of at most this are closed [m]
+    penetration_tol : deepest penetration that is accepted [m]
     solver : of the contact problems
 
     At a normal velocity of zero the impact is the limit of one that is approached from below ([PG05] section 6): none
@@ -161,19 +166,37 @@ def impact(
     >>> hit.contact_state.tolist(), float(hit.normal_impulse.round(6)[0])
     (['forward slip'], 0.731707)
     """
-    law = Newton() if law is None else law
-    if not isinstance(law, ImpactLaw):
-        raise ValueError(f"law must be Newton(), Poisson(), Stronge() or Walton(), got {law!r}.")
+    require_system(system)
+    rule, time, depth = law_from(law), real_number(t, "t"), penetration_tolerance(penetration_tol)
     if not (isinstance(gap_tol, (int, float)) and 0.0 <= gap_tol < np.inf):
         raise ValueError(f"gap_tol must be a distance >= 0 [m], got {gap_tol!r}.")
     chosen = solver_from(solver)
-    q, u = np.asarray(q, dtype=float), np.asarray(u, dtype=float)
+    q, u = (_numbers(values, name, system.n_dof) for values, name in ((q, "q"), (u, "u")))
+    _require_moderate(u)
+    if params is not None and not isinstance(params, Mapping):
+        system.parameter_vector(params)  # says what it must be
     if q.ndim > 1 or u.ndim > 1 or any(np.ndim(value) for value in (params or {}).values()):
         from stickslip.stepping.impact_stack import stack_of_impacts
 
-        return stack_of_impacts(system, q, u, law, params, float(t), float(gap_tol), chosen)
-    q, u, p = system.check(q, u, params, t)
-    return impact_at(system, law, q, u, p, float(t), float(gap_tol), chosen)
+        return stack_of_impacts(system, q, u, rule, params, time, float(gap_tol), depth, chosen)
+    q, u, p = system.check(q, u, params, time, ("q", "u"))
+    check_penetration(system, system.gap(q, time, p), depth, "q", "is given")
+    return impact_at(system, rule, q, u, p, time, float(gap_tol), chosen)
+
+
+def _numbers(values: ArrayLike, name: str, f: int) -> Array:
+    return real_array(values, f"{name} must be {f} numbers, or a stack of shape (..., {f}), got {values!r}.")
+
+
+def _require_moderate(u: Array) -> None:
+    """Raise where velocities are so large or small that their products leave the range of double precision."""
+    sizes = np.abs(u).max(axis=-1, initial=0.0) if u.ndim else np.abs(u)
+    wrong = np.isfinite(sizes) & (sizes > 0.0) & ((sizes < SLOWEST) | (sizes > FASTEST))
+    if wrong.any():
+        raise ValueError(
+            f"the largest velocity in u must lie between {SLOWEST:g} and {FASTEST:g}, or be zero, got "
+            f"{sizes[wrong].flat[0]:g}; impulses are proportional to velocities: scale u."
+        )
 
 
 def impact_at(

@@ -17,9 +17,10 @@ from stickslip.kernels.impact_laws import NEWTON
 from stickslip.laws import ImpactLaw, Walton
 from stickslip.laws.base import several_contacts
 from stickslip.laws.newton import coupled
-from stickslip.model.system import Array, System
+from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.impact import Impact, _Setting, no_closed_contact, separating
 from stickslip.stepping.impact_several import Problems, groups, newton_several, poisson_several
+from stickslip.stepping.penetration import check_penetration
 
 CHUNK = 1 << 14  # states that one thread takes at a time; bounds the memory
 
@@ -35,6 +36,7 @@ class _Stack:
     P: Array  # (k, parameters) or (1, parameters)
     t: float
     gap_tol: float
+    depth: float  # deepest penetration that is accepted [m]
     solver: PlanarSolver
     shape: tuple[int, ...]
 
@@ -93,10 +95,11 @@ def stack_of_impacts(
     params: Mapping[Any, Any] | None,
     t: float,
     gap_tol: float,
+    depth: float,
     solver: PlanarSolver,
 ) -> Impact:
     """`impact` of states with leading axes; q, u and the values of `params` are broadcast against each other."""
-    stack = _stack(system, q, u, law, params or {}, t, gap_tol, solver)
+    stack = _stack(system, q, u, law, params or {}, t, gap_tol, depth, solver)
     k = len(stack.Q)
     results = _Results.room(k, system.n_contacts, system.n_dof)
     scale, solved = np.ones(k), np.ones(k, dtype=bool)
@@ -104,6 +107,7 @@ def stack_of_impacts(
         _run(stack, results)
         left = np.flatnonzero(results.status == kernel.LEFT)
     else:  # another solver was asked for: the reference alone can take it
+        _evaluate(stack, slice(None))  # for its checks
         left = np.arange(k)
     for i in left:
         hit = stack.setting(int(i)).impact()
@@ -120,6 +124,7 @@ def _stack(
     params: Mapping[Any, Any],
     t: float,
     gap_tol: float,
+    depth: float,
     solver: PlanarSolver,
 ) -> _Stack:
     f = system.n_dof
@@ -148,7 +153,7 @@ def _stack(
             if not np.all(np.isfinite(value)):
                 raise ValueError(f"parameter {key!r} must be finite, got {np.sum(~np.isfinite(value))} that are not.")
             P[:, system.parameter_names.index(key)] = np.broadcast_to(value, shape).reshape(k)
-    return _Stack(system, law, Q, U, P, t, gap_tol, solver, shape)
+    return _Stack(system, law, Q, U, P, t, gap_tol, depth, solver, shape)
 
 
 def _run(stack: _Stack, results: _Results) -> None:
@@ -175,6 +180,8 @@ def _evaluate(stack: _Stack, part: Any) -> tuple[Any, Any]:
     mu, eps_N, eps_T, threshold = (np.empty((k, n)) for _ in range(4))
     module: Any = compiled_module(system, "local", "auto")
     module.evaluate(Q, np.full(k, stack.t), P, *model, mu, eps_N, eps_T, threshold)
+    deepest = np.argmin(np.where(np.array(system.contact_kinds) == CONTACT, model[1], 0.0).min(axis=1, initial=0.0))
+    check_penetration(system, model[1][deepest], stack.depth, "q", "is given")
     wrong = ~((mu >= 0.0) & (mu < np.inf) & (np.minimum(eps_N, eps_T) >= 0.0) & (np.maximum(eps_N, eps_T) <= 1.0))
     if wrong.any():
         system._check_laws(P[np.flatnonzero(wrong.any(axis=1))[0] if len(P) > 1 else 0])

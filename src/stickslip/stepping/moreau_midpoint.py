@@ -80,11 +80,19 @@ class MoreauMidpoint(Stepper):
         return State(state.t + dt, q_E, u_E), report(problem, solution, residual, solver.tol)
 
 
-def consistent_velocities(system: System, t: float, q: Array, u: Array, solver: PlanarSolver, p: Array) -> Array:
-    """Velocities after the impact equations at (t, q), [GS05] end of 6: admissible at every closed contact."""
+def consistent_velocities(
+    system: System, t: float, q: Array, u: Array, solver: PlanarSolver, p: Array
+) -> tuple[Array, Array]:
+    """Velocities after the impact equations at (t, q), [GS05] end of 6: admissible at every closed contact.
+
+    Returns them and the rows of the contacts with an impulse, columns as `trajectory.IMPACT_COLUMNS`.
+    """
     problem = contact_problem(system, t, q, u, 0.0, p)
     solution = solver.solve(problem.local)
     u_E = problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
     if not problem.residual(u_E, solution.Lambda_N, solution.Lambda_T) <= solver.tol:
         raise ArithmeticError(f"the initial velocities could not be made consistent: {solution.status}")
-    return np.asarray(u_E)
+    before, after = problem.gamma_A, problem.velocities(u_E)
+    columns = (before[0], after[0], solution.Lambda_N, solution.Lambda_T, before[1], after[1])
+    rows = np.column_stack([np.full(len(problem.index), t), problem.index, *columns])
+    return np.asarray(u_E), rows[solution.Lambda_N > 0.0]

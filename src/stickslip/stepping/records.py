@@ -14,6 +14,7 @@ from stickslip._version import __version__
 from stickslip.kernels import midpoint as template
 from stickslip.model.system import CONTACT, Array
 from stickslip.stepping.engines import Block, Memory
+from stickslip.stepping.stepper import Stepper
 from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Energies, ImpactTable, Trajectory
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Store:
     """Collects records: in memory, or to a file with a thinned copy in memory."""
 
     run: Run
-    out: Path | None
+    out: str | Path | None
     overwrite: bool
     parts: list[tuple[np.ndarray, ...]] = field(default_factory=list)
     events: list[Array] = field(default_factory=list)
@@ -66,6 +67,7 @@ class Store:
             np.zeros((1, n), np.int8),
         )
         self._append(first)
+        self._take_impacts(run.first_impacts)
 
     def block(self, steps: int) -> Block:
         run = self.run
@@ -196,7 +198,24 @@ class Store:
             contact_work=float(book[template.CONTACT_WORK]),
             projection_energy=float(book[template.PROJECTION_ENERGY]),
             projections=int(book[template.PROJECTIONS]),
+            integration_energy=self._integration_energy(),
         )
+
+    def _integration_energy(self) -> float:
+        """Booked step by step where the kernel evaluates energies anyway, else what the rest of the book leaves."""
+        run, book = self.run, self.run.memory.book
+        if isinstance(run.stepper, Stepper) and run.stepper.projection > 0.0:
+            return float(book[template.INTEGRATION_ENERGY])
+        memory = run.memory
+        _, energy = run.engine.measure(
+            np.stack([run.q0, memory.q]),
+            np.stack([run.u0, memory.u]),
+            memory.t0 + np.array([0.0, memory.step * run.dt]),
+            memory.p,
+            run.system.n_contacts,
+        )
+        start, end = energy.sum(axis=1)
+        return float(end - start - book[template.CONTACT_WORK] - book[template.PROJECTION_ENERGY])
 
     def _blank(self) -> Trajectory:
         """Names, units, parameters and method, without a record: the header of a streamed file."""
@@ -261,6 +280,7 @@ class Store:
             complete=complete,
             wall_s=wall,
             version=__version__,
+            attributes=run.notes(),
         )
 
 

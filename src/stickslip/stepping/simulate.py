@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,19 @@ import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolver, solver_from
 from stickslip.kernels import midpoint as template
-from stickslip.laws import ImpactLaw, Newton
-from stickslip.model.system import CONTACT, Array, System
+from stickslip.laws import ImpactLaw, Newton, law_from
+from stickslip.model.system import Array, System, real_number, require_system
 from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
 from stickslip.stepping.event_driven import EventDriven, EventEngine
 from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint, consistent_velocities
 from stickslip.stepping.paoli_schatzman import PaoliSchatzman
+from stickslip.stepping.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
 from stickslip.stepping.records import Store
 from stickslip.stepping.stepper import Stepper
 from stickslip.stepping.stewart_trinkle import StewartTrinkle
-from stickslip.trajectory import Trajectory
+from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
 
 Integrator = Stepper | EventDriven | Adaptive
 Engine = Compiled | Reference | EventEngine | AdaptiveEngine
@@ -39,7 +41,6 @@ STEPPERS: dict[str, type[Integrator]] = {
 ENGINES = ("auto", "compiled", "reference")
 ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
-PENETRATION_TOLERANCE = 1e-5
 _PIECE_SECONDS = 0.1
 _MAX_RECORDS_PER_PIECE = 50_000
 
@@ -53,7 +54,7 @@ def simulate(
     t_end: float,
     stepper: str | Integrator = "moreau-midpoint",
     solver: str | PlanarSolver = "auto",
-    law: ImpactLaw | None = None,
+    law: str | ImpactLaw | None = None,
     params: Mapping[Any, float] | None = None,
     every: int = 1,
     t0: float = 0.0,
@@ -77,12 +78,14 @@ def simulate(
     stepper : "moreau-midpoint", "moreau-jean", "paoli-schatzman", "stewart-trinkle", "adaptive", "event-driven" or a
         stepper object such as `MoreauJean(theta=1)`.
     solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian" or a solver object.
-    law : impact law; None is Newton's with the contacts' own coefficients, as compiled.  Others run on
-        the reference engine; `Stronge` and `Walton` know one contact and stop where two are closed at once.
+    law : impact law, an object or "newton", "poisson", "stronge", "walton" with the contacts' own coefficients; None is
+        Newton's, as compiled.  Others run on the reference engine; `Stronge` and `Walton` know one contact and stop
+        where two are closed at once.
     params : parameter values that differ from the system's own, by name.
     every : record every N-th step; the impulses of a record are sums over the steps since the one before.
     engine : "compiled", "reference" (plain NumPy), or "auto": compiled where stepper and solver have a kernel.
-    initialise : first make the initial velocities consistent with the closed contacts by an impact at t0 (dt = 0).
+    initialise : first make the initial velocities consistent with the closed contacts by an impact at t0 (dt = 0); it
+        stands first in `impacts()`, and the first record is the state after it.
     penetration_tol : deepest initial penetration that is accepted [m].
     on_failure : "stop" at a step whose contact problem is not solved and return what there is, or "continue", counted.
     on_energy_gain : what to do when the contacts put energy in during a step (unequal restitution coefficients can):
@@ -114,7 +117,7 @@ def simulate(
         on_energy_gain,
         law,
     )
-    store = Store(run, None if out is None else Path(out), overwrite)
+    store = Store(run, out, overwrite)
     begin = time.perf_counter()
     try:
         _warm_up(run, store, sys.stderr.isatty() if progress is None else progress)
@@ -183,6 +186,22 @@ class Run:
     go_on: bool
     q0: Array
     u0: Array
+    law: ImpactLaw
+    first_impacts: Array  # rows of `IMPACT_COLUMNS`, of the impact at t0
+
+    def notes(self) -> dict[str, str]:
+        """What was chosen besides the names of stepper and solver: for the trajectory's attributes and its file."""
+        system = self.system
+        _, eps_N, eps_T, _ = system.laws(self.memory.p)
+        eps_N, eps_T = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+        return {
+            "law": self.law.name,
+            "law_options": _options(self.law),
+            "restitution_normal": json.dumps(dict(zip(system.contact_names, eps_N.tolist(), strict=True))),
+            "restitution_tangential": json.dumps(dict(zip(system.contact_names, eps_T.tolist(), strict=True))),
+            "stepper_options": _options(self.stepper),
+            "solver_options": _options(self.solver),
+        }
 
     @classmethod
     def prepare(
@@ -204,10 +223,9 @@ class Run:
         on_energy_gain: Any,
         law: Any,
     ) -> Run:
-        if not isinstance(system, System):
-            raise ValueError(f"system must be a System such as LagrangianSystem, got {type(system).__name__}.")
-        start = _number(t0, "t0")
-        steps = _steps(_number(dt, "dt"), _number(t_end, "t_end"), start)
+        require_system(system)
+        start = real_number(t0, "t0")
+        steps = _steps(real_number(dt, "dt"), real_number(t_end, "t_end"), start)
         if not (isinstance(every, (int, np.integer)) and not isinstance(every, bool) and every >= 1):
             raise ValueError(f"every must be a whole number >= 1, got {every!r}.")
         for name, value, allowed in (
@@ -225,17 +243,17 @@ class Run:
                 warnings.warn(
                     f"stepper {chosen_stepper.name!r}: {chosen_stepper.warning}", RuntimeWarning, stacklevel=3
                 )
-        tolerance = _number(penetration_tol, "penetration_tol")
-        if tolerance < 0.0:
-            raise ValueError(f"penetration_tol must not be negative [m], got {tolerance:g}.")
-        _check_penetration(system, q, start, p, tolerance)
+        tolerance = penetration_tolerance(penetration_tol)
+        check_penetration(system, system.gap(q, start, p), tolerance, "q0", "starts")
         if isinstance(chosen_stepper, EventDriven):
             q = chosen_stepper.onto_contacts(system, q, start, p)
         elif isinstance(chosen_stepper, Stepper) and chosen_stepper.level == "position":
             # on position level one step would push a penetration out again, with a velocity of its depth over dt
             q = EventDriven(gap_tol=1e-15).onto_contacts(system, q, start, p)
+        first_impacts = np.zeros((0, len(IMPACT_COLUMNS)))
         if initialise:
-            u = consistent_velocities(system, start, q, u, chosen_solver, p)
+            u, first_impacts = consistent_velocities(system, start, q, u, chosen_solver, p)
+        chosen_law = law_from(law)
         return cls(
             system,
             chosen_stepper,
@@ -246,7 +264,7 @@ class Run:
                 chosen_solver,
                 engine,
                 on_failure == "continue",
-                _law(law, system, p),
+                _checked_law(chosen_law, system, p),
                 start + steps * float(dt),
                 steps,
             ),
@@ -257,17 +275,14 @@ class Run:
             on_failure == "continue",
             q,
             u,
+            chosen_law,
+            first_impacts,
         )
 
 
-def _number(value: Any, name: str) -> float:
-    if (
-        isinstance(value, (int, float, np.integer, np.floating))
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-    ):
-        return float(value)
-    raise ValueError(f"{name} must be a finite number, got {value!r}.")
+def _options(choice: Any) -> str:
+    """The options of a stepper, solver or law as one would type them."""
+    return ", ".join(f"{field.name}={getattr(choice, field.name)!r}" for field in fields(choice))
 
 
 def _steps(dt: float, t_end: float, t0: float) -> int:
@@ -291,22 +306,10 @@ def _stepper(value: Any) -> Integrator:
     raise ValueError(f"stepper must be one of {', '.join(STEPPERS)} or a stepper object, got {value!r}.")
 
 
-def _check_penetration(system: System, q: Array, t: float, p: Array, tolerance: float) -> None:
-    gaps = system.gap(q, t, p)
-    for name, kind, gap in zip(system.contact_names, system.contact_kinds, gaps, strict=True):
-        if kind == CONTACT and gap < -tolerance:
-            raise ValueError(
-                f"contact {name!r} starts with a penetration of {-gap:.3g} m, more than penetration_tol = "
-                f"{tolerance:g} m; move q0, or raise penetration_tol."
-            )
-
-
-def _law(law: Any, system: System, p: Array) -> ImpactLaw | None:
+def _checked_law(law: ImpactLaw, system: System, p: Array) -> ImpactLaw | None:
     """The law where it is not what the kernels do anyway; its coefficients are checked here."""
-    if law is None or law == Newton():
+    if law == Newton():
         return None
-    if not isinstance(law, ImpactLaw):
-        raise ValueError(f"law must be an impact law such as Newton(), Poisson() or Stronge(0.5), got {law!r}.")
     _, eps_N, eps_T, _ = system.laws(p)
     law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
     return law
@@ -359,6 +362,7 @@ def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
             if code == UNSOLVED and isinstance(run.engine, Compiled):
                 code = _rescue(run, store)
             if code not in (DONE, EVENTS_FULL):
+                memory.book[template.FAILED_STEPS] += 1
                 return _reason(run, code), False
             elapsed = time.perf_counter() - begin
             advance(memory.step)
@@ -396,11 +400,14 @@ def _reason(run: Run, code: int) -> str:
             return f"failed at t = {t:.9g} s with {closed} closed contacts: {detail}"
         hint = "a smaller dt" if run.solver.name == "auto" else "solver='auto' or a smaller dt"
         return f"failed at t = {t:.9g} s with {closed} closed contacts: {detail}; try {hint}"
+    ahead, place = (1.0, "the end") if getattr(run.stepper, "at_end", False) else (0.5, "the middle")
+    where = f"at q = {(memory.q + ahead * run.dt * memory.u).tolist()}, {place} of the step"
     if code == template.MASS_INDEFINITE:
-        return f"failed at t = {t:.9g} s: the mass matrix is not positive definite at q = {memory.q.tolist()}"
+        return f"failed at t = {t:.9g} s: the mass matrix is not positive definite {where}; try a smaller dt"
     if code == template.GAP_NOT_A_NUMBER:
         name = system.contact_names[int(memory.book[template.CULPRIT])]
-        return f"failed at t = {t:.9g} s: {memory.problem_text or f'the gap of contact {name!r} is not a number'}"
+        text = memory.problem_text or f"the gap of contact {name!r} is not a number"
+        return f"failed at t = {t:.9g} s: {text}, {where}; check roots, logarithms and quotients in the gap"
     if code == template.MATRIX_INDEFINITE:
         return (
             f"failed at t = {t:.9g} s: the iteration matrix M - theta dt dh/du - (theta dt)^2 dh/dq is not positive "

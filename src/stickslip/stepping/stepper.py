@@ -119,7 +119,7 @@ class Stepper(ABC):
 
 def check_projection(depth: Any) -> None:
     """Raise unless `projection` is a depth."""
-    if isinstance(depth, bool) or not (0.0 <= depth < np.inf):
+    if isinstance(depth, bool) or not isinstance(depth, (int, float, np.number)) or not 0.0 <= depth < np.inf:
         raise ValueError(f"projection must be a depth in metres, such as 5e-10, or 0 for none, got {depth!r}.")
 
 

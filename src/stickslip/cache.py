@@ -1,0 +1,84 @@
+"""What lies in the kernel cache, and how it is emptied: by hand, or by age when the package has changed.
+
+The folder holds `numba/<hash of the sources>/`, machine code of the package's own functions, and `modules/`, one
+generated module per system and method with its machine code in `__pycache__`.  A version is a hash of the sources:
+nothing of another one is ever loaded again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from stickslip.compiled import cache_folder, sources_hash
+
+KEPT_SECONDS = 30 * 86400.0
+"""How long machine code of other versions stays [s]: someone may go back and forth between two of them."""
+
+
+class Removed(NamedTuple):
+    """What was taken out of the cache."""
+
+    files: int
+    bytes: int
+
+
+def cache_files() -> Iterator[Path]:
+    """Every file that we put into the cache folder, and no other: the folder's name is the user's choice."""
+    folder = cache_folder()
+    for version in folder.glob("numba/*"):
+        if len(version.name) == len(sources_hash()):
+            yield from (path for path in version.rglob("*") if path.is_file())
+    yield from folder.glob("modules/stickslip_generated_*.py")
+    yield from folder.glob("modules/__pycache__/stickslip_generated_*")
+
+
+def other_versions(older_than: float = 0.0) -> Iterator[Path]:
+    """Files of other versions of the package's sources that are older than this [s]."""
+    folder, now = cache_folder(), time.time()
+
+    def old(path: Path) -> bool:
+        try:
+            return now - path.stat().st_mtime > older_than
+        except OSError:  # another process was faster
+            return False
+
+    for version in folder.glob("numba/*"):
+        if version.name != sources_hash():
+            yield from (path for path in version.rglob("*") if path.is_file() and old(path))
+    modules = folder / "modules"
+    for module in modules.glob("stickslip_generated_*.py"):
+        if old(module) and not _is_current(module):
+            yield module
+            yield from modules.glob(f"__pycache__/{module.stem}.*")
+
+
+def _is_current(module: Path) -> bool:
+    """Whether a generated module was made by these sources: its first line says so."""
+    try:
+        with module.open(encoding="utf-8") as file:
+            return sources_hash() in file.readline()
+    except (OSError, UnicodeDecodeError):
+        return True  # not ours to judge
+
+
+def remove(paths: Iterable[Path]) -> Removed:
+    """Delete files, and the folders of versions that this leaves empty; what cannot be deleted stays."""
+    files, size = 0, 0
+    for path in list(paths):
+        with contextlib.suppress(OSError):
+            length = path.stat().st_size
+            path.unlink()
+            files, size = files + 1, size + length
+    for folder in sorted(cache_folder().glob("numba/**/"), key=lambda path: -len(path.parts)):
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # only where it is empty
+    return Removed(files, size)
+
+
+def remove_old_versions() -> Removed:
+    """Delete machine code of other versions that is older than a month."""
+    return remove(other_versions(KEPT_SECONDS))
