@@ -12,14 +12,14 @@ import numpy as np
 from stickslip.kernels.scene import step
 from stickslip.model.scene.bodies import COORDINATES, VELOCITIES
 from stickslip.model.scene.scene import Scene
-from stickslip.model.system import CONTACT
+from stickslip.model.system import CONTACT, real_number
 from stickslip.stepping.engines import Memory
 from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, room_for
 from stickslip.stepping.scene_start import check_start
-from stickslip.stepping.simulate import ON_FAILURE, _number, _progress_bar, _stepper, _steps
+from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps, real_number
 from stickslip.trajectory import Trajectory
 
 RULES = ("predictive", "gs05")
@@ -110,8 +110,8 @@ def _prepare(
     scene: Scene, dt: Any, t_end: Any, stepper: Any, rule: Any, tol: Any, every: Any, t0: Any, threads: Any,
     overlap: Any, penetration_tol: Any, on_failure: Any,
 ) -> SceneRun:  # fmt: skip
-    start = _number(t0, "t0")
-    steps = _steps(_number(dt, "dt"), _number(t_end, "t_end"), start)
+    start = real_number(t0, "t0")
+    steps = _steps(real_number(dt, "dt"), real_number(t_end, "t_end"), start)
     for name, value in (("every", every), ("threads", threads)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
@@ -122,7 +122,7 @@ def _prepare(
     ):
         if value not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}.")
-    tolerance = _number(tol, "tol")
+    tolerance = real_number(tol, "tol")
     if not 0.0 < tolerance < 1.0:
         raise ValueError(f"tol must lie between 0 and 1, got {tolerance:g}.")
     label, theta = _theta(stepper)
@@ -131,7 +131,7 @@ def _prepare(
     engine = SceneEngine(
         scene, float(dt), theta, rule == "predictive", tolerance, on_failure == "continue", int(threads)
     )
-    check_start(engine, start, overlap, _number(penetration_tol, "penetration_tol"))
+    check_start(engine, start, overlap, real_number(penetration_tol, "penetration_tol"))
     q, u = engine.state()
     c = len(engine.channels)
     memory = Memory.start(q, u, scene.gravity[: scene.dim], start, c)
