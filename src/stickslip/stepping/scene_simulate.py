@@ -19,7 +19,7 @@ from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, room_for
 from stickslip.stepping.scene_start import check_start
-from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps, real_number
+from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps
 from stickslip.trajectory import Trajectory
 
 RULES = ("predictive", "gs05")
