@@ -113,3 +113,10 @@ def test_refusals(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
         ss.Adaptive(**options)
     assert "\n" not in str(error.value)
+
+
+def test_a_smallest_step_longer_than_the_records_is_refused() -> None:
+    with pytest.raises(ValueError, match="smallest_step must not exceed the spacing of the records or largest_step"):
+        ss.library.bouncing_ball().simulate(
+            t_end=0.4, dt=0.01, stepper=ss.Adaptive(smallest_step=1.0), engine="reference"
+        )

@@ -433,11 +433,11 @@ def test_a_motion_that_ends_ends_with_a_sentence():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rtol": 0.0}, "rtol must lie between"),
-        ({"rtol": "small"}, "rtol must lie between"),
+        ({"rtol": 0.0}, "rtol must be a number between"),
+        ({"rtol": "small"}, "rtol must be a number between"),
         ({"atol": -1.0}, "atol must be positive"),
-        ({"gap_tol": 2.0}, "gap_tol must lie between"),
-        ({"zeno": 1.0}, "zeno must lie between"),
+        ({"gap_tol": 2.0}, "gap_tol must be a number between"),
+        ({"zeno": 1.0}, "zeno must be a number between"),
         ({"max_events": 0}, "max_events must be a whole number"),
     ],
 )

@@ -321,3 +321,26 @@ def test_failing_schemes_have_no_name_to_be_asked_for_and_no_friction():
     assert not any(name.startswith("failing") for name in STEPPERS)
     with pytest.raises(ValueError, match="stepper 'failing-newmark' knows contacts without friction only, 'ramp'"):
         library.brick_on_ramp().simulate(stepper=FailingNewmark())
+
+
+@pytest.mark.parametrize(
+    ("theta", "k", "c", "dt"), [(1.0, 1e8, 0.0, 1e-3), (1.0, 100.0, 20.0, 1e-2), (0.5, 1e6, 1e3, 1e-3)]
+)
+def test_a_loaded_spring_settles(theta: float, k: float, c: float, dt: float) -> None:
+    # at rest the corrections are rounding errors of forces that cancel: no reason to go on iterating
+    y, v, stiffness, damping = sp.symbols("y v k c")
+    spring = ss.LagrangianSystem.from_energies(
+        [y],
+        velocities=[v],
+        kinetic=v**2 / 2,
+        potential=stiffness * y**2 / 2 + 9.81 * y,
+        forces=[-damping * v],
+        parameters={stiffness: k, damping: c},
+        contacts=[],
+        name="loaded spring",
+    )
+    run = ss.simulate(
+        spring, [0.1], [0.0], dt=dt, t_end=500 * dt, stepper=ss.MoreauJean(theta=theta), engine="reference"
+    )
+    assert run.complete, run.status
+    assert run.q[-1, 0] == pytest.approx(-9.81 / k, rel=1e-9)

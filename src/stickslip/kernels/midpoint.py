@@ -101,7 +101,7 @@ CANCELLED = 1e-14  # a velocity this small against the terms that it is the sum 
 REACH = 1e-10  # of dt times the velocities: how far a loaded contact may seem open before it is
 LARGEST = 1e100  # a velocity beyond is the end of an unstable run; energies are still finite
 ITERATION_LIMIT = 50
-GRAIN = 2e-15  # of a position: what rounding errors of gaps may move it by
+GRAIN = 2e-15  # of the positions: what rounding errors of gaps and forces may move them by in a step
 IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
 PASSES = ITERATION_LIMIT if IMPLICIT else 1
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
@@ -245,14 +245,14 @@ def correction_of(v, v_last, u, dv, weight, q, dt):
     """Last correction of an implicit step's velocity against the velocities in it, in the kinetic energy's norm."""
     change = 0.0
     size = 0.0
+    grain = 0.0
     for j in range(N_DOF):
-        moved = abs(v[j] - v_last[j])
-        if SCHEME == PAOLI:  # gaps know positions to their last digits, and dt divides by little
-            moved = max(0.0, moved - GRAIN * abs(q[j]) / dt)
-        change += weight[j] * moved * moved
+        change += weight[j] * (v[j] - v_last[j]) * (v[j] - v_last[j])
+        grain += weight[j] * q[j] * q[j]
         terms = abs(u[j]) + abs(dv[j]) + abs(v[j])
         size += weight[j] * terms * terms
-    return relative(math.sqrt(change), math.sqrt(size))
+    # gaps and stiff forces know positions to their last digits, and dt divides by little
+    return relative(max(0.0, math.sqrt(change) - GRAIN / dt * math.sqrt(grain)), math.sqrt(size))
 
 
 @dev

@@ -138,6 +138,12 @@ class AdaptiveEngine:
         Steps end on records alone, wherever the calls are cut, so that a run does not depend on the cutting.
         """
         self.spacing = dt
+        shortest = min(dt * every, self.stepper.largest_step or math.inf)
+        if self._smallest(memory) > shortest:
+            raise ValueError(
+                f"smallest_step must not exceed the spacing of the records or largest_step, {shortest:g} s, "
+                f"got {self._smallest(memory):g}."
+            )
         block.records = block.n_events = 0
         goal = memory.step + n_steps
         events: list[Array] = []

@@ -57,9 +57,10 @@ class EventDriven:
     def __post_init__(self) -> None:
         for key, low, high in (("rtol", 1e-13, 1e-2), ("gap_tol", 1e-15, 1.0), ("zeno", 1e-14, 1e-2)):
             value = getattr(self, key)
-            if isinstance(value, bool) or not (isinstance(value, (int, float)) and low <= value <= high):
-                raise ValueError(f"{key} must lie between {low:g} and {high:g}, got {value!r}.")
-        if self.atol is not None and not (isinstance(self.atol, (int, float)) and 0.0 < self.atol < math.inf):
+            if isinstance(value, bool) or not (isinstance(value, (int, float, np.floating)) and low <= value <= high):
+                raise ValueError(f"{key} must be a number between {low:g} and {high:g}, got {value!r}.")
+        right = isinstance(self.atol, (int, float)) and not isinstance(self.atol, bool)
+        if self.atol is not None and not (right and 0.0 < self.atol < math.inf):
             raise ValueError(f"atol must be positive, or None for a thousandth of rtol, got {self.atol!r}.")
         if isinstance(self.max_events, bool) or not (isinstance(self.max_events, int) and self.max_events > 0):
             raise ValueError(f"max_events must be a whole number >= 1, got {self.max_events!r}.")

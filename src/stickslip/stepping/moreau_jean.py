@@ -44,7 +44,7 @@ class MoreauJean(Stepper):
     scheme = template.THETA
 
     def __post_init__(self) -> None:
-        if isinstance(self.theta, bool) or not (0.5 <= self.theta <= 1.0):
+        if isinstance(self.theta, bool) or not isinstance(self.theta, (int, float)) or not 0.5 <= self.theta <= 1.0:
             raise ValueError(f"theta must lie between 0.5 and 1, got {self.theta!r}.")
         check_projection(self.projection)
 
@@ -75,7 +75,7 @@ class MoreauJean(Stepper):
         index = active_contacts(system, g, dt, state.reach)
         directions = system.geometry(q_M, t_M, p)
         h_A = system.force(q_A, u_A, state.t, p)
-        newton = Iteration(np.diag(M), u_A, "Newton's method for the end velocity")
+        newton = Iteration(np.diag(M), u_A, q_A, dt, "Newton's method for the end velocity")
         u_E = u_A
         for _ in range(template.ITERATION_LIMIT):
             q_E = q_A + dt * (theta * u_E + (1.0 - theta) * u_A)

@@ -86,15 +86,15 @@ class Motion:
                 self._rates, self.mode, self.f, self.t, self._vector(), self.t_end, watch,
                 (self.rtol, self._atol()), self._first_step(), self._drifts, self.span,
             )  # fmt: skip
-            event = yield from self._followed(arcs)
-            self.book.counts["grazes"] += watch.grazes
+            event = yield from self._followed(arcs, watch)
             if event is None:
                 return
             self._count(event)
             self._act(event)
 
-    def _followed(self, arcs: Any) -> Any:
-        """Pass the arcs on and remember the length of the last whole step."""
+    def _followed(self, arcs: Any, watch: Any) -> Any:
+        """Pass the arcs on, count what they graze, and remember the length of the last whole step."""
+        before = self.book.counts["grazes"]
         while True:
             try:
                 arc = next(arcs)
@@ -103,6 +103,7 @@ class Motion:
             if arc.t_E > arc.t_A:
                 self.last_step = arc.t_E - arc.t_A
             self.book.counts["steps"] += 1
+            self.book.counts["grazes"] = before + watch.grazes
             self.book.work = float(arc.vector(arc.t_E)[-1])
             yield arc
 

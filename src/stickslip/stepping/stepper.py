@@ -163,8 +163,7 @@ def solve_on_position_level(
     active = (np.array(system.contact_kinds, dtype=int) != CONTACT) | carried.any(axis=1)
     W_N, W_T, _ = directions
     taken_back = np.linalg.solve(M, W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
-    grain = template.GRAIN * np.abs(place(np.zeros_like(u_A))) / dt
-    iteration = Iteration(np.diag(M), u_A, "the iteration on the gaps", grain)
+    iteration = Iteration(np.diag(M), u_A, place(np.zeros_like(u_A)), dt, "the iteration on the gaps")
     u = free(u_A)
     for _ in range(template.ITERATION_LIMIT):
         g = gaps(system, place(u), t, p)
@@ -191,18 +190,21 @@ class Iteration:
     """Iterates of the end velocity of an implicit step, measured in the kinetic energy's norm.
 
     |x|^2 = sum_j M_jj x_j^2: velocities of different units are weighed by what they carry.  The iteration has settled
-    when a correction is 1e-14 of the velocities in the step, or no longer shrinks and is below 1e-10 of them.
+    when a correction is 1e-14 of the velocities in the step, or no longer shrinks and is below 1e-10 of them.  What
+    rounding errors of the positions move in a step is no correction: gaps and stiff forces do not know them better.
     """
 
     weight: Array  # diagonal of M
     u_A: Array
+    q_A: Array
+    dt: float
     name: str
-    grain: Array | float = 0.0  # corrections of single velocities below are rounding errors of positions over dt
     correction: float = np.inf  # relative, of the last iterate
 
     def settled(self, u_free: Array, u: Array, u_before: Array) -> bool:
         size = self._norm(np.abs(self.u_A) + np.abs(u_free - self.u_A) + np.abs(u))
-        change, before = self._norm(np.maximum(0.0, np.abs(u - u_before) - self.grain)), self.correction
+        grain = template.GRAIN / self.dt * self._norm(self.q_A)
+        change, before = max(0.0, self._norm(u - u_before) - grain), self.correction
         self.correction = template.relative.py_func(change, size)
         return bool(template.settled.py_func(self.correction, before))
 

@@ -60,7 +60,7 @@ class StewartTrinkle(Stepper):
         directions = system.geometry(q_A, state.t, p)
         h = system.force(q_A, u_A, state.t, p)
         M = mass_matrix(system, q_E, t_E, p)
-        fixed_point = Iteration(np.diag(M), u_A, "the fixed-point iteration on M(q_E)")
+        fixed_point = Iteration(np.diag(M), u_A, q_A, dt, "the fixed-point iteration on M(q_E)")
         u_E = u_A
         for _ in range(template.ITERATION_LIMIT):
             u_free = u_A + dt * np.linalg.solve(M, h)
