@@ -174,3 +174,37 @@ def test_equal_axes_are_the_circle():
     ellipse = ss.solve_friction(ss.FrictionProblem(given.matrix, given.q, np.full((given.contacts, 2), 0.3)), tol=1e-11)
     assert ellipse.solved
     np.testing.assert_allclose(ellipse.u, circle.u, atol=1e-9 * np.abs(given.q).max())
+
+
+def test_a_problem_without_solution_is_not_called_solved() -> None:
+    # a body squeezed between two walls that close: impulses run off, and relative to them any violation looks small
+    h = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, 1.0]])
+    squeezed = ss.FrictionProblem(h @ h.T, [-1.0, 0.1, -1.0, 0.2], 0.5, dim=2)
+    for method in ("auto", "gauss-seidel", "newton", "proximal-point"):
+        answer = ss.solve_friction(squeezed, method, time_limit=5.0)
+        assert not answer.solved
+    assert "seems to have no solution" in ss.solve_friction(squeezed, time_limit=5.0).status
+
+
+def test_a_damaged_sparse_matrix_is_refused() -> None:
+    W = sp.csr_matrix(np.eye(3))
+    W.indices[:] += 10**7
+    with pytest.raises(ValueError, match="W must be a sound sparse matrix"):
+        ss.FrictionProblem(W, [-1.0, 3.0, 4.0], 0.5)
+
+
+def test_impulses_of_a_wrong_size_are_refused() -> None:
+    problem = ss.FrictionProblem(np.eye(3), [-1.0, 3.0, 4.0], 0.5)
+    ss.solve_friction(problem)
+    for wrong in (np.ones(2), np.ones((3, 1))):
+        with pytest.raises(ValueError, match=r"r must have shape \(3,\) like q"):
+            problem.error(wrong)
+
+
+def test_a_problem_keeps_its_own_numbers() -> None:
+    W, q, mu = np.eye(3), np.array([-1.0, 3.0, 4.0]), np.array([0.5])
+    problem = ss.FrictionProblem(W, q, mu)
+    W *= 2.0
+    q[0], mu[0] = -10.0, 0.1
+    answer = ss.solve_friction(problem)
+    assert answer.solved and problem.W[0, 0] == 1.0 and answer.r[0] == pytest.approx(1.0)

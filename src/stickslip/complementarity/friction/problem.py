@@ -105,7 +105,7 @@ class FrictionProblem:
                 f"W must have {self.dim} rows per contact (dim = {self.dim}), got {W.shape[0]} rows{joints}; "
                 "is dim right?"
             )
-        q = _floats(self.q, "q")
+        q = _floats(self.q, "q").copy()  # what is solved and what is checked later must be the same numbers
         if q.shape != (W.shape[0],):
             raise ValueError(f"q must have shape ({W.shape[0]},) to match W of shape {W.shape}, got {q.shape}.")
         _check_finite(q, "q")
@@ -162,6 +162,7 @@ class FrictionProblem:
 
     def velocity(self, r: np.ndarray) -> np.ndarray:
         """u = W r + q [m/s]."""
+        r = self._impulses(r)
         if isinstance(self.W, Delassus) and "matrix" not in self.__dict__:
             return self.W.product(r) + self.q
         return self.matrix @ r + self.q
@@ -171,7 +172,13 @@ class FrictionProblem:
 
         For elliptic friction the projection is that onto the elliptic cone, in the same Euclidean metric.
         """
-        return self.evaluate(np.ascontiguousarray(r, dtype=float))[1]
+        return self.evaluate(self._impulses(r))[1]
+
+    def _impulses(self, r: Any) -> np.ndarray:
+        impulses = np.ascontiguousarray(_floats(r, "r"))
+        if impulses.shape != self.q.shape:
+            raise ValueError(f"r must have shape {self.q.shape} like q, got {impulses.shape}.")
+        return impulses
 
     def evaluate(self, r: np.ndarray) -> tuple[np.ndarray, float]:
         """u = W r + q [m/s] and `error` of the impulses r."""
@@ -221,11 +228,15 @@ def _checked_delassus(W: Any) -> Any:
             raise ValueError(f"W must be square, got shape {W.shape}.")
         if W.dtype.kind not in "bifu":
             raise ValueError(f"W must hold real numbers, got {W.dtype}.")
-        matrix = sp.csr_matrix(W, dtype=float) if W.format != "bsr" else W.astype(float)
+        matrix = sp.csr_matrix(W, dtype=float, copy=True) if W.format != "bsr" else W.astype(float, copy=True)
+        try:
+            matrix.check_format(full_check=True)
+        except ValueError as problem:
+            raise ValueError(f"W must be a sound sparse matrix, got one where {problem}.") from None
         if not np.all(np.isfinite(matrix.data)):
             raise ValueError("W must be finite, got a value that is not.")
         return matrix
-    matrix = _floats(W, "W")
+    matrix = _floats(W, "W").copy()
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"W must be square, got shape {matrix.shape}.")
     _check_finite(matrix, "W")
@@ -233,7 +244,7 @@ def _checked_delassus(W: Any) -> Any:
 
 
 def _checked_friction(mu: Any, n: int, dim: int) -> np.ndarray:
-    values = _floats(mu, "mu")
+    values = _floats(mu, "mu").copy()
     if values.ndim == 0:
         values = np.full(n, float(values))
     if values.shape != (n,) and not (dim == 3 and values.shape == (n, 2)):

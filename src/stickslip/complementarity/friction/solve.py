@@ -44,6 +44,7 @@ METHODS: dict[str, type[FrictionMethod]] = {
 TIME_LIMIT = 60.0  # [s], by default
 CROWDED = 2_000_000  # blocks of W above which `auto` first tries to do without it
 MATRIX_FREE_SWEEPS = 100_000
+PENETRATION = 0.02  # of the largest velocity: what a solved problem may leave of the approach of two bodies
 
 
 def solve_friction(
@@ -180,10 +181,16 @@ def _solution(
     progress: Progress,
 ) -> FrictionSolution:
     u, error = problem.evaluate(r)
-    solved = error <= tol
+    runaway = _penetration(problem, u) > PENETRATION
+    solved = error <= tol and not runaway
     how = " - ".join(dict.fromkeys(stage.method for stage in progress.stages))
     if solved:
         status = f"solved by {how} in {outcome.iterations} iterations"
+    elif error <= tol:
+        status = (
+            f"not solved: impulses grow without bound (largest {np.abs(r).max():.1e}) and bodies still approach; "
+            "the problem seems to have no solution"
+        )
     elif progress.expired:
         status = f"time limit of {progress.time_limit:g} s reached at error {error:.1e} ({how})"
     else:
@@ -194,6 +201,17 @@ def _solution(
     return FrictionSolution(
         r, u, solved, status, error, outcome.iterations, method.name, tuple(progress.stages), progress.seconds, history
     )
+
+
+def _penetration(problem: FrictionProblem, u: np.ndarray) -> float:
+    """Fastest approach that is left at a contact, relative to the largest velocity without impulses.
+
+    The error is relative to the impulses, too: where these grow without bound, as in a problem without solution, it
+    vanishes although nothing is solved.
+    """
+    normal = u[: problem.dim * problem.contacts : problem.dim]
+    largest = float(np.max(np.abs(problem.q), initial=0.0))
+    return float(np.max(-normal, initial=0.0)) / largest if largest > 0.0 else 0.0
 
 
 def _checked_method(method: str | FrictionMethod, max_iterations: int | None) -> FrictionMethod:
