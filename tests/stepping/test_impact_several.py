@@ -256,11 +256,9 @@ def test_wrong_input_is_one_clear_line(bar):
         r"restitution_normal of contact 'tip' must lie in \[0, 1\], got 1.5": lambda: ss.impact(
             bar, at(45), [0, -1, 0], params={"restitution_normal": 1.5}
         ),
-        r"law must be Newton\(\), Poisson\(\), Stronge\(\) or Walton\(\), got 'newton'": lambda: ss.impact(
-            bar, at(45), [0, -1, 0], "newton"
-        ),
+        r"law must be .*got 'newtn'": lambda: ss.impact(bar, at(45), [0, -1, 0], "newtn"),
         r"gap_tol must be a distance >= 0": lambda: ss.impact(bar, at(45), [0, -1, 0], gap_tol=-1.0),
-        r"q0 must have shape \(3,\)": lambda: ss.impact(bar, [0, 0], [0, -1, 0]),
+        r"q must have shape \(3,\)": lambda: ss.impact(bar, [0, 0], [0, -1, 0]),
         r"Walton's operator is for spheres": lambda: ss.impact(bar, at(45), [0, -1, 0], ss.Walton()),
         r"solver must be one of": lambda: ss.impact(bar, at(45), [0, -1, 0], solver="best"),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from stickslip.stepping.records import Store
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, room_for
 from stickslip.stepping.scene_start import check_start
 from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps
-from stickslip.trajectory import Trajectory
+from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
 
 RULES = ("predictive", "gs05")
 OVERLAP = ("raise", "resolve", "keep")
@@ -49,6 +49,11 @@ class SceneRun:
     every: int
     q0: np.ndarray
     u0: np.ndarray
+    first_impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
+
+    def notes(self) -> dict[str, str]:
+        """What was chosen besides the names of stepper and solver."""
+        return {"law": "newton", "solver_options": f"tol={self.solver.tol:g}"}
 
 
 @dataclass
