@@ -81,6 +81,8 @@ class System:
         False only if h is known to be free of u.
     inject : dict
         Functions that `source` calls by name (empty for a system that was derived symbolically).
+    positive : tuple of str
+        Parameters that must stay positive: masses, lengths, clearances.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class System:
         force_depends_on_u: bool = True,
         units: Mapping[str, str] | None = None,
         inject: Mapping[str, Callable[..., Any]] | None = None,
+        positive: Iterable[str] = (),
     ) -> None:
         self.name = name
         self.coordinate_names = tuple(coordinate_names)
@@ -114,6 +117,7 @@ class System:
         self.inject = dict(inject or {})
         self._source = source
         self._namespaces: dict[bool, dict[str, Any]] = {}
+        self.positive = tuple(positive)
 
         if self.n_dof == 0:
             raise ValueError(f"system {name!r} needs at least one coordinate, got none.")
@@ -126,7 +130,10 @@ class System:
             raise ValueError(f"units: {unknown_name('quantity', unknown[0], self._quantities())}")
         self.parameter_values = np.array([finite(value, key) for key, value in parameters.items()], dtype=float)
         self.parameter_values.flags.writeable = False
-        self._check_laws(self.parameter_values)
+        for key in self.positive:
+            if key not in self.parameter_names:
+                raise ValueError(f"positive: {unknown_name('parameter', key, self.parameter_names)}")
+        self._check_parameters(self.parameter_values)
 
     def __repr__(self) -> str:
         return (
@@ -172,10 +179,14 @@ class System:
                 raise ValueError(f"system {self.name!r}: {unknown_name('parameter', name, self.parameter_names)}")
             p[self.parameter_names.index(name)] = finite(value, name)
         if params:
-            self._check_laws(p)
+            self._check_parameters(p)
         return p
 
-    def _check_laws(self, p: Array) -> None:
+    def _check_parameters(self, p: Array) -> None:
+        for key in self.positive:
+            value = p[self.parameter_names.index(key)]
+            if not value > 0.0:
+                raise ValueError(f"parameter {key!r} of system {self.name!r} must be positive, got {value:g}.")
         mu, eps_N, eps_T, threshold = self.laws(p)
         for law, values, upper in (
             ("friction", mu, math.inf),
