@@ -28,7 +28,7 @@ LONGEST = 10_000
 """Characters of an expression."""
 DEEPEST = 32
 """Brackets, functions, signs and exponents inside one another."""
-LARGEST = 4_000
+LARGEST = 2_000
 """Numbers, names and operations of an expression, definitions counted as often as they are used."""
 HIGHEST_POWER = 64
 MOST_SYMBOLS = 500
