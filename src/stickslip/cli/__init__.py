@@ -22,6 +22,7 @@ import typer
 from stickslip._version import __version__
 from stickslip.cli import (
     bench,
+    check,
     compare_laws,
     converge,
     demo,
@@ -29,6 +30,7 @@ from stickslip.cli import (
     friction,
     impact_map,
     listing,
+    new,
     reproduce,
     run,
     show,
@@ -44,6 +46,8 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "list": listing.list_systems,
     "run": run.run,
     "show": show.show,
+    "new": new.new,
+    "check": check.check,
     "impact-map": impact_map.impact_map,
     "compare-laws": compare_laws.compare_laws,
     "converge": converge.converge,

@@ -976,7 +976,7 @@ def march(
     largest_gain = book[MAX_ENERGY_GAIN]
     largest_lcp = int64(book[MAX_LCP_SIZE])
     effort = int64(0)
-    contact_work = 0.0
+    contact_work = book[CONTACT_WORK]  # one sum over the run: the same however a run is cut into calls
     work_before = book[WORK_BEFORE]
     last_step = first_step + n_steps - 1
     if PROJECTION > 0.0:
@@ -1207,7 +1207,7 @@ def march(
     book[MAX_ENERGY_GAIN] = largest_gain
     book[MAX_LCP_SIZE] = float64(largest_lcp)
     book[ITERATIONS] += effort
-    book[CONTACT_WORK] += contact_work
+    book[CONTACT_WORK] = contact_work
     book[WORK_BEFORE] = work_before
     for j in range(N_DOF):
         q_[j] = q[j]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -251,6 +252,33 @@ class SceneEngine:
         end_velocities(*arguments)
         self.residuals[k] = island_residual(*arguments)
 
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The bytes of all arrays that change during a run, for a checkpoint."""
+        found = {name: np.frombuffer(array.tobytes(), np.uint8) for name, array in self._changing()}
+        return {"room": np.array(self.contacts_room), **found}
+
+    def take(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go back to what `arrays` returned."""
+        if self.contacts_room != int(arrays["room"]):
+            self._grow(int(arrays["room"]))
+        for name, array in self._changing():
+            if arrays[name].nbytes != array.nbytes:
+                raise ValueError(f"the checkpoint's {name} has {arrays[name].nbytes} bytes, not {array.nbytes}.")
+            np.ndarray(array.nbytes, np.uint8, array)[:] = arrays[name]
+
+    def _changing(self) -> Iterator[tuple[str, np.ndarray]]:
+        tables = {
+            "bodies": self.bodies, "geoms": self.geoms, "contacts": self.contacts, "pairs": self.pairs,
+            "active": self.active, "order": self.order, "follow": self.follow, "begins": self.begins,
+            "row_begins": self.row_begins, "residuals": self.residuals, "effort": self.effort, "rows": self.rows,
+            "joints": self.joints, "wrench": self.wrench, "counts": self.counts, "parent": self.parent,
+            "label": self.label, "head": self.head, "book": self.book[:5],
+        }  # fmt: skip
+        for name, table in tables.items():
+            yield from arrays_in(name, table)
+
     # -- records -------------------------------------------------------------------------------------------------------
 
     def measure(self, q: np.ndarray, u: np.ndarray, t: np.ndarray, p: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -269,6 +297,15 @@ class SceneEngine:
             q = np.column_stack([self.bodies.pose[i, :2], self.bodies.angle[i]])
             return q.ravel(), self.bodies.vel[i][:, [0, 1, 5]].ravel()
         return self.bodies.pose[i].ravel(), self.bodies.vel[i].ravel()
+
+
+def arrays_in(name: str, table: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of nested tuples and lists, with names of their own."""
+    if isinstance(table, np.ndarray):
+        yield name, table
+    elif table is not None:
+        for k, part in enumerate(table):
+            yield from arrays_in(f"{name}.{k}", part)
 
 
 @dataclass
