@@ -8,7 +8,8 @@ import typer
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Model files.")],
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="Model files.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of model files.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Check model files: keys, expressions, equations and the initial state; nothing is run.
@@ -16,7 +17,13 @@ def check(
     What is wrong is told in one line with file, line and key. `stickslip show FILE` prints the derived equations.
     """
     from stickslip.io.models.file import read_model
+    from stickslip.io.models.layout import schema_text
 
+    if schema:
+        print(schema_text(), end="")
+        return
+    if not files:
+        raise ValueError("check needs the names of model files, or --schema.")
     found = [{"file": str(path), **describe(read_model(path).scenario)} for path in files]
     if as_json:
         print(json.dumps({"files": found}, indent=2))

@@ -36,7 +36,11 @@ def new(
 
             raise ValueError(unknown_name("library entry", name, [*library.names(), *scenes.__all__]))
         scenario = scenario_with(settings or [], name)
-    text = model_text(scenario)
+    write_text(model_text(scenario), out)
+
+
+def write_text(text: str, out: Path | None) -> None:
+    """Print the text of a model file, or write it to a new file."""
     if out is None:
         print(text, end="")
         return

@@ -30,6 +30,7 @@ from stickslip.model.system import (
     SPRING,
     Array,
     System,
+    require_few_contacts,
     require_unique,
     unknown_name,
 )
@@ -98,6 +99,7 @@ class LagrangianSystem(System):
         units: Mapping[str, str] | None = None,
     ) -> None:
         contacts = tuple(contacts)
+        require_few_contacts(len(contacts))
         if coordinates is None:
             if callable(mass):
                 raise ValueError("coordinates= must name the coordinates when mass is a function, got none.")
@@ -328,6 +330,7 @@ def _rows(contacts: Iterable[Element]) -> tuple[Contact, ...]:
     if not isinstance(contacts, Iterable) or isinstance(contacts, str):
         raise ValueError(f"contacts must be a list of contacts and elements, got {contacts!r}.")
     elements = tuple(contacts)
+    require_few_contacts(len(elements))
     for element in elements:
         if not callable(getattr(element, "contacts", None)):
             raise ValueError(

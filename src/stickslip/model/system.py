@@ -439,6 +439,20 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {kind} {name!r}; {hint}known: {', '.join(known) or 'none'}."
 
 
+MOST_CONTACTS = 3000
+"""Contacts of a system in generalised coordinates: its LCP is dense, 3 rows a contact."""
+
+
+def require_few_contacts(count: int) -> None:
+    """Raise, before anything is derived, where the dense contact problem could not be held or solved."""
+    if count > MOST_CONTACTS:
+        size = 8.0 * (3 * count) ** 2 / 1e9
+        raise ValueError(
+            f"{count} contacts would make an LCP of {3 * count} rows, {size:.3g} GB; a system in generalised "
+            f"coordinates may have {MOST_CONTACTS}. Bodies with many contacts are a Scene, which is sparse."
+        )
+
+
 def require_unique(what: str, names: Sequence[str]) -> None:
     """Raise if a name occurs twice."""
     for i, name in enumerate(names):

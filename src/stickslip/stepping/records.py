@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from stickslip._version import __version__
 from stickslip.kernels import midpoint as template
 from stickslip.model.system import CONTACT, Array
+from stickslip.stepping.cost import available_memory, in_bytes, require_disk
 from stickslip.stepping.engines import Block, Memory
 from stickslip.stepping.stepper import Stepper
 from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Energies, ImpactTable, Trajectory
@@ -50,16 +50,18 @@ class Store:
         run = self.run
         records = run.steps // run.every + 2
         width = 8 * (1 + 2 * run.system.n_dof + 3 * run.system.n_contacts + 2)
-        self.limit = max(1000, _memory_budget() // width)
+        self.limit = max(10, available_memory() // 4 // width)
         if self.out is None and records > self.limit:
             raise ValueError(
-                f"{records:.3g} records of {width} bytes would not fit into memory; give every="
+                f"{records:.3g} records of {in_bytes(width)} would not fit into memory; give every="
                 f"{run.every * math.ceil(records / self.limit)} or more, or out='run.nc' to stream them to a file."
             )
         n = run.system.n_contacts
         self.unilateral = np.array(run.system.contact_kinds, dtype=int) == CONTACT
         self.last_state = np.zeros(n, np.int8)
         self.dropped = np.zeros((n, 2))  # impulses of records that were not kept, for the next one that is
+        if self.out is not None:
+            require_disk(float(records) * (width + n), self.out, run.every)
         self.begin = time.perf_counter()
         self.last_checkpoint = self.begin
         self.wall_before = 0.0  # [s] of a run that this one goes on with
@@ -415,11 +417,3 @@ def _columns(events: Array) -> dict[str, Array]:
     columns = {name: np.ascontiguousarray(events[:, i]) for i, name in enumerate(IMPACT_COLUMNS)}
     columns["contact"] = columns["contact"].astype(np.int64)
     return columns
-
-
-def _memory_budget() -> int:
-    """Bytes that records may take: a quarter of the machine's memory."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
-    except (ValueError, OSError, AttributeError):
-        return 2**31

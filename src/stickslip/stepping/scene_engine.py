@@ -26,6 +26,7 @@ from stickslip.kernels.scene.island import (
 from stickslip.kernels.scene.narrow_phase import store_pairs
 from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
+from stickslip.stepping.cost import require_memory
 from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
 
 SWEEPS = 300
@@ -35,6 +36,7 @@ EXACT_BELOW = (
 )
 RESCUE_SECONDS = 60.0
 EVENTS_AT_ONCE = 4096
+_POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,11 @@ class SceneEngine:
 
     def _grow(self, n: int) -> None:
         """Make room for n contact points and pairs, keeping those of the last step."""
+        require_memory(
+            n * _POINT_BYTES,
+            f"room for {n:.3g} contact points of {len(self.bodies.kind) - 1} bodies",
+            "take fewer bodies or a machine with more memory",
+        )
         old: Any = getattr(self, "contacts", None)
         old_pairs: Any = getattr(self, "pairs", None)
         self.candidates = np.zeros((2 * n, 2), np.int64)

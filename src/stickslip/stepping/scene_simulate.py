@@ -245,6 +245,8 @@ def _march(run: SceneRun, store: SceneStore, advance: Any) -> tuple[str, bool]:
             piece = max(1, int(min(max(piece / 4, wanted), piece * 8, 10_000_000)))
     except KeyboardInterrupt:
         return f"interrupted at t = {memory.t0 + memory.step * run.dt:.9g} s", False
+    except MemoryError as problem:
+        return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: {problem or 'the memory is full'}", False
     return "finished", True
 
 

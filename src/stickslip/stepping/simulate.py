@@ -24,6 +24,7 @@ from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.model.system import Array, System, real_number, require_system
 from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
+from stickslip.stepping.cost import tell_time
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
 from stickslip.stepping.event_driven import EventDriven, EventEngine
 from stickslip.stepping.moreau_jean import MoreauJean
@@ -47,6 +48,7 @@ ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
 _PIECE_SECONDS = 0.1
 _MAX_RECORDS_PER_PIECE = 50_000
+_MANY_STEPS = 10_000_000
 
 
 def simulate(
@@ -129,6 +131,7 @@ def simulate(
     begin = time.perf_counter()
     try:
         _warm_up(run, store, sys.stderr.isatty() if progress is None else progress)
+        _tell_time(run, store)
         begin = time.perf_counter()
         with _progress_bar(progress, run) as advance:
             status, complete = _march(run, store, advance)
@@ -405,7 +408,20 @@ def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
             piece = max(1, int(min(max(piece / 4, wanted), piece * 4, 50_000_000)))
     except KeyboardInterrupt:
         return f"interrupted at t = {memory.t0 + memory.step * run.dt:.9g} s", False
+    except MemoryError:
+        return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: the memory is full; record less often", False
     return "finished", True
+
+
+def _tell_time(run: Run, store: Store) -> None:
+    """Say how long a run of many steps will take, from a few of them done on a copy."""
+    engine, left = run.engine, run.steps - run.memory.step
+    if isinstance(engine, (Compiled, Reference)) and left >= _MANY_STEPS:
+
+        def trial(n: int) -> None:
+            engine.march(run.memory.copy(), run.dt, n, n + 1, store.block(n))
+
+        tell_time(run.system.name, left, trial, store.writer is not None)
 
 
 def _rescue(run: Run, store: Store) -> int:

@@ -215,7 +215,7 @@ class Table(Kind):
         properties = {}
         for name, key in self.keys.items():
             properties[name] = {**key.kind.schema(), "description": key.meaning}
-            if key.default is not None:
+            if key.default is not None and not (isinstance(key.default, float) and math.isinf(key.default)):
                 properties[name]["default"] = key.default
         found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
         required = [name for name, key in self.keys.items() if key.required]

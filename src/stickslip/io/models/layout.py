@@ -1,7 +1,11 @@
-"""The description of model files: every key, its kind and its meaning.  Checking and JSON Schema both come from here."""
+"""The description of model files: every key, its kind and its meaning.  Checking and JSON Schema both come from here.
+
+`schema.json` beside this file is `schema_text()`, shipped for editors; a test holds the two together.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -339,3 +343,8 @@ def json_schema() -> dict[str, Any]:
         "oneOf": [LAGRANGIAN.schema(), SCENE.schema()],
         "$defs": {"shape": _Shapes().table().schema()},
     }
+
+
+def schema_text() -> str:
+    """The JSON Schema as text."""
+    return json.dumps(json_schema(), indent=1, allow_nan=False) + "\n"
