@@ -6,26 +6,33 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from stickslip.library.angled_bar import angled_bar
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
 from stickslip.library.brick_on_ramp import brick_on_ramp
+from stickslip.library.chatterjee_rod import chatterjee_rod
 from stickslip.library.four_bar import four_bar
 from stickslip.library.friction_oscillator import friction_oscillator
 from stickslip.library.gear_rattle import gear_rattle
 from stickslip.library.impacting_bar import impacting_bar
 from stickslip.library.kane_pendulum import kane_pendulum
 from stickslip.library.newton_cradle import newton_cradle
+from stickslip.library.painleve_rod import painleve_rod
 from stickslip.library.pendulum_against_stop import pendulum_against_stop
 from stickslip.library.scenario import Scenario
 from stickslip.library.slider_crank import slider_crank
 from stickslip.library.slider_crank_ideal import slider_crank_ideal
+from stickslip.library.three_masses import three_masses
+from stickslip.library.two_balls import two_balls
 from stickslip.library.woodpecker import woodpecker
 from stickslip.model.system import unknown_name
 
 __all__ = [
     "Scenario",
+    "angled_bar",
     "bouncing_ball",
     "bouncing_ball_on_table",
     "brick_on_ramp",
+    "chatterjee_rod",
     "four_bar",
     "friction_oscillator",
     "gear_rattle",
@@ -35,9 +42,12 @@ __all__ = [
     "keywords",
     "names",
     "newton_cradle",
+    "painleve_rod",
     "pendulum_against_stop",
     "slider_crank",
     "slider_crank_ideal",
+    "three_masses",
+    "two_balls",
     "woodpecker",
 ]
 
@@ -57,6 +67,11 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         kane_pendulum,
         newton_cradle,
         pendulum_against_stop,
+        painleve_rod,
+        two_balls,
+        three_masses,
+        chatterjee_rod,
+        angled_bar,
     )
 }
 
