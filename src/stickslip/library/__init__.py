@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stickslip.library.angled_bar import angled_bar
+from stickslip.library.billiards import billiards
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
 from stickslip.library.brick_on_ramp import brick_on_ramp
 from stickslip.library.chatterjee_rod import chatterjee_rod
@@ -19,6 +20,7 @@ from stickslip.library.newton_cradle import newton_cradle
 from stickslip.library.painleve_rod import painleve_rod
 from stickslip.library.pendulum_against_stop import pendulum_against_stop
 from stickslip.library.scenario import Scenario
+from stickslip.library.scene_scenario import SceneScenario
 from stickslip.library.slider_crank import slider_crank
 from stickslip.library.slider_crank_ideal import slider_crank_ideal
 from stickslip.library.three_masses import three_masses
@@ -28,7 +30,9 @@ from stickslip.model.system import unknown_name
 
 __all__ = [
     "Scenario",
+    "SceneScenario",
     "angled_bar",
+    "billiards",
     "bouncing_ball",
     "bouncing_ball_on_table",
     "brick_on_ramp",
@@ -44,6 +48,7 @@ __all__ = [
     "newton_cradle",
     "painleve_rod",
     "pendulum_against_stop",
+    "scene_names",
     "slider_crank",
     "slider_crank_ideal",
     "three_masses",
@@ -75,10 +80,17 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
     )
 }
 
+_SCENES: dict[str, Callable[..., SceneScenario]] = {entry.__name__: entry for entry in (billiards,)}
+
 
 def names() -> tuple[str, ...]:
-    """Names of all entries."""
+    """Names of the entries that are systems with generalised coordinates."""
     return tuple(_ENTRIES)
+
+
+def scene_names() -> tuple[str, ...]:
+    """Names of the entries that are scenes of bodies and shapes."""
+    return tuple(_SCENES)
 
 
 def keywords(name: str) -> dict[str, Any]:
@@ -86,8 +98,8 @@ def keywords(name: str) -> dict[str, Any]:
     return {key: value.default for key, value in inspect.signature(_entry(name)).parameters.items()}
 
 
-def get(name: str, **parameters: Any) -> Scenario:
-    """Return a library entry by name, with its keywords set."""
+def get(name: str, **parameters: Any) -> Any:
+    """Return a library entry by name, with its keywords set: a `Scenario`, or a `SceneScenario`."""
     entry = _entry(name)
     known = keywords(name)
     for key in parameters:
@@ -96,7 +108,8 @@ def get(name: str, **parameters: Any) -> Scenario:
     return entry(**parameters)
 
 
-def _entry(name: str) -> Callable[..., Scenario]:
-    if name not in _ENTRIES:
-        raise ValueError(unknown_name("library entry", name, _ENTRIES))
-    return _ENTRIES[name]
+def _entry(name: str) -> Callable[..., Scenario | SceneScenario]:
+    entries: dict[str, Callable[..., Any]] = {**_ENTRIES, **_SCENES}
+    if name not in entries:
+        raise ValueError(unknown_name("library entry", name, entries))
+    return entries[name]

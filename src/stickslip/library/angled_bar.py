@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.library.elastic_rod import bending_energy, kinetic_energy, stretching_energy
+from stickslip.library.elastic_rod import bending_energy, highest_frequency, kinetic_energy, stretching_energy
 from stickslip.library.scenario import Scenario, require_positive
 from stickslip.model.drawing import Drawing, Marker, Polyline, Primitive, line, rectangle
 from stickslip.model.elements import Contact
@@ -77,12 +77,6 @@ def angled_bar(
     )
 
 
-def highest_frequency(system: LagrangianSystem, q: Array) -> float:
-    """The largest natural frequency of a linear system [rad/s]."""
-    K, _ = system.jacobian(q, np.zeros(system.n_dof))
-    return math.sqrt(float(np.linalg.eigvals(np.linalg.solve(system.mass(q), -K)).real.max()))
-
-
 def _system(segments: int, parameters: dict[str, float]) -> LagrangianSystem:
     a, w = sp.symbols(f"a_0:{segments + 1}"), sp.symbols(f"w_0:{segments + 1}")
     v_a, v_w = sp.symbols(f"v_a0:{segments + 1}"), sp.symbols(f"v_w0:{segments + 1}")
@@ -134,7 +128,8 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     n = len(q) // 2
     s, c, pitch = math.sin(p["angle"]), math.cos(p["angle"]), p["length"] / (n - 1)
     nodes = tuple(
-        (c * (k * pitch + a) - s * w, s * (k * pitch + a) + c * w) for k, (a, w) in enumerate(zip(q[:n], q[n:], strict=True))
+        (c * (k * pitch + a) - s * w, s * (k * pitch + a) + c * w)
+        for k, (a, w) in enumerate(zip(q[:n], q[n:], strict=True))
     )
     size = 0.06 * p["length"]
     return [

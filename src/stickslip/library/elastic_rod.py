@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import sympy as sp
+
+from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.model.system import Array
 
 Expr = Any
 
@@ -27,3 +32,9 @@ def bending_energy(stiffness: Sequence[Expr], places: Sequence[Expr], w: Sequenc
 def stretching_energy(stiffness: Expr, a: Sequence[Expr]) -> Expr:
     """Of equal springs `stiffness` [N/m] between nodes that are displaced by a [m] along the rod."""
     return sum((stiffness * (y - x) ** 2 for x, y in pairwise(a)), sp.S.Zero) / 2
+
+
+def highest_frequency(system: LagrangianSystem, q: Array) -> float:
+    """The largest natural frequency about q [rad/s]; springs that only push count where q compresses them."""
+    K, _ = system.jacobian(q, np.zeros(system.n_dof))
+    return math.sqrt(max(0.0, float(np.linalg.eigvals(np.linalg.solve(system.mass(q), -K)).real.max())))

@@ -39,8 +39,6 @@ class Scenario:
         Parameters that differ from the system's defaults.
     drawing : Drawing, optional
         How the system looks, for films and pages.
-    initialise : bool
-        Whether a run begins with an impact: velocities u0 that violate closed contacts are those before a blow.
     """
 
     system: System
@@ -52,7 +50,6 @@ class Scenario:
     source: str
     params: Mapping[str, float] | None = None
     drawing: Drawing | None = None
-    initialise: bool = False
 
     def __post_init__(self) -> None:
         q0, u0, _ = self.system.check(self.q0, self.u0, self.params)
@@ -85,8 +82,6 @@ class Scenario:
         )  # the library returns scenarios and runs them on request only
 
         options = {"q0": self.q0, "u0": self.u0, "dt": self.dt, "t_end": self.t_end, **overrides}
-        if self.initialise:
-            options.setdefault("initialise", True)
         params = {**(self.params or {}), **(overrides.get("params") or {})}
         if params:
             options["params"] = params

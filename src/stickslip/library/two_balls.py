@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -25,7 +26,7 @@ def two_balls(
 ) -> Scenario:
     """Return two equal balls on a table, in the plane of their centres: contacts of either with the table, and of both.
 
-    q = (x_1, y_1, phi_1, x_2, y_2, phi_2): centres, heights counted from where a ball rests, and turns, counterclockwise.
+    q = (x_1, y_1, phi_1, x_2, y_2, phi_2): centres, heights from where a ball rests, and turns, counterclockwise.
     Ball 1 rolls to the right.  Where it meets ball 2 its front goes down with the rolling speed: friction pushes it up,
     and ball 2 into the table.  With equal coefficients of friction, restitution 0 and sliding all along, the impulse N
     between the balls gives ball 1 a vertical velocity mu N / m: the table, which has to be inelastic, does not hold it.
@@ -61,7 +62,7 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
     mass, radius, g = sp.symbols("mass radius g")
     apart = sp.sqrt((x_2 - x_1) ** 2 + (y_2 - y_1) ** 2)
     n_x, n_y = (x_2 - x_1) / apart, (y_2 - y_1) / apart
-    laws = {"friction": "friction", "restitution_normal": "restitution"}
+    laws: dict[str, Any] = {"friction": "friction", "restitution_normal": "restitution"}
     return LagrangianSystem.from_energies(
         list(q),
         velocities=list(u),
