@@ -36,6 +36,8 @@ def plot(trajectory: Trajectory, scenario: Scenario | None = None) -> Figure:
         top: Axes | None = None
         for row, pair in enumerate(groups):
             for column, names in enumerate(pair):
+                if not names:
+                    continue
                 ax = figure.add_subplot(grid[row, first + column], sharex=top)
                 top = top or ax
                 _histories(ax, trajectory, names)
@@ -108,8 +110,8 @@ def _by_body(trajectory: Trajectory) -> list[tuple[tuple[str, ...], tuple[str, .
     kinds: dict[str, list[str]] = {}
     for name in (*trajectory.coordinate_names, *trajectory.velocity_names):
         kinds.setdefault(name.rpartition(".")[2], []).append(name)
-    pairs = [("x", "vx"), ("y", "vy"), ("z", "vz"), ("angle", "omega"), ("wx", "wy"), ("wx", "wz")]
-    return [(tuple(kinds[q]), tuple(kinds[u])) for q, u in pairs if q in kinds and u in kinds]
+    pairs = [("x", "vx"), ("y", "vy"), ("z", "vz"), ("angle", "omega"), ("wx", "wy"), ("wz", "")]
+    return [(tuple(kinds[q]), tuple(kinds.get(u, ()))) for q, u in pairs if q in kinds]
 
 
 def _histories(ax: Axes, trajectory: Trajectory, names: tuple[str, ...]) -> None:
