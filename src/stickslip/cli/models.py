@@ -20,7 +20,7 @@ def opened(name: str, texts: Sequence[str]) -> "Model":
     from stickslip import library
     from stickslip.io.models.file import Model, read_model
 
-    if name not in library.names() and is_file_name(name):
+    if name not in (*library.names(), *library.scene_names()) and is_file_name(name):
         return _set(read_model(name), name, texts)
     from stickslip.cli.run import scenario_with
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from stickslip.library.scenario import SceneScenario
+    from stickslip.library.scene_scenario import SceneScenario
 
 
 def new(
@@ -31,10 +31,11 @@ def new(
     else:
         from stickslip.cli.run import scenario_with
 
-        if name not in library.names():
+        known = (*library.names(), *library.scene_names())
+        if name not in known:
             from stickslip.model.system import unknown_name
 
-            raise ValueError(unknown_name("library entry", name, [*library.names(), *scenes.__all__]))
+            raise ValueError(unknown_name("library entry", name, [*known, *scenes.__all__]))
         scenario = scenario_with(settings or [], name)
     write_text(model_text(scenario), out)
 
@@ -59,7 +60,7 @@ def _scene(name: str, settings: Sequence[str]) -> "SceneScenario":
 
     from stickslip.cli.run import keyword_from, split_settings
     from stickslip.library import scenes
-    from stickslip.library.scenario import SceneScenario
+    from stickslip.library.scene_scenario import SceneScenario
     from stickslip.model.system import unknown_name
 
     make = getattr(scenes, name)

@@ -13,7 +13,8 @@ from stickslip.cli.files import refuse_foreign, require_figure, require_writable
 
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
-    from stickslip.library.scenario import Scenario, SceneScenario
+    from stickslip.library.scenario import Scenario
+    from stickslip.library.scene_scenario import SceneScenario
     from stickslip.trajectory import Trajectory
 
 _MOST_RECORDS = 500_000
@@ -166,7 +167,8 @@ def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
     keywords = {key: keyword_from(key, value, known[key]) for key, value in values.items() if key in known}
     state = {key: value for key, value in values.items() if key not in known}
     scenario = library.get(name, **keywords)
-    names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
+    scene = isinstance(scenario, library.SceneScenario)
+    names = () if scene else (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     for key in state:
         if key not in names:
             raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, [*known, *names])}")

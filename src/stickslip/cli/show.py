@@ -1,6 +1,6 @@
 """`stickslip show NAME|FILE`: the derived equations of a library system or a model file."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,23 +17,35 @@ def show(
     """
     from stickslip import library
     from stickslip.cli.models import opened
-    from stickslip.model.lagrangian import LagrangianSystem
 
-    scenario = opened(name, []).scenario
-    system = getattr(scenario, "system", None)
-    if not isinstance(system, LagrangianSystem):
-        raise ValueError(f"{name} is a scene: its equations are those of its bodies, there is nothing to derive.")
-    equations = system.equations()
+    scenario: Any = opened(name, []).scenario
+    scene = isinstance(scenario, library.SceneScenario)
+    if latex and scene:
+        raise ValueError(f"{name} is a scene of bodies and shapes: it has no equations to print as LaTeX.")
     if latex:
-        print(equations.latex(), end="")
+        print(scenario.system.equations().latex(), end="")
         return
     print(f"{scenario.title}, {scenario.source}\n")
-    print(equations.text())
+    print(scenario.text() if scene else scenario.system.equations().text())
+    settings = _settings(name, scenario)
+    if not settings:
+        return
     print(f"settings, for 'stickslip run {name} --set NAME=VALUE'")
-    values = dict(zip(system.parameter_names, system.parameter_values.tolist(), strict=True))
-    settings = library.keywords(name) if name in library.names() else values
-    width = max((len(key) for key in settings), default=0)
+    units = {} if scene else scenario.system.units
+    width = max(len(key) for key in settings)
     for key, value in settings.items():
-        unit = system.units.get(key, "")
+        unit = units.get(key, "")
         text = "derived" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
         print(f"  {key:<{width}} = {text} {unit}".rstrip())
+
+
+def _settings(name: str, scenario: Any) -> dict[str, Any]:
+    """What `--set` takes, with the values it has."""
+    from stickslip import library
+
+    if name in (*library.names(), *library.scene_names()):
+        return library.keywords(name)
+    if isinstance(scenario, library.SceneScenario):
+        return {}
+    system = scenario.system
+    return dict(zip(system.parameter_names, system.parameter_values.tolist(), strict=True))

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from stickslip.model.drawing import Drawing
 from stickslip.model.system import Array, System, real_number, unknown_name
-
-if TYPE_CHECKING:
-    from stickslip.model.scene.scene import Scene
-
 
 def require_positive(values: Mapping[str, Any], *names: str, allow_zero: bool = False) -> None:
     """Raise where a keyword of a library entry is no finite number, negative, or zero."""
@@ -89,23 +85,3 @@ class Scenario:
         if params:
             options["params"] = params
         return simulate(self.system, options.pop("q0"), options.pop("u0"), **options)
-
-
-@dataclass(frozen=True, eq=False)
-class SceneScenario:
-    """A scene ready to run: the scene, step size and end time [s], title and source."""
-
-    scene: Scene
-    dt: float
-    t_end: float
-    title: str
-    source: str
-
-    @property
-    def drawing(self) -> Drawing:
-        """How the scene looks."""
-        return self.scene.drawing()
-
-    def simulate(self, **overrides: Any) -> Any:
-        """Run the scene; keywords go to `Scene.simulate` and override the scenario's own values."""
-        return self.scene.simulate(**{"dt": self.dt, "t_end": self.t_end, **overrides})

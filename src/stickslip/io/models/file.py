@@ -12,7 +12,8 @@ from stickslip.io.models import lagrangian, scene
 from stickslip.io.models.fields import Number, Place
 from stickslip.io.models.layout import FORMAT, KINDS
 from stickslip.io.models.toml_text import ModelError, key_lines, parse_toml, read_toml, toml_text
-from stickslip.library.scenario import Scenario, SceneScenario
+from stickslip.library.scenario import Scenario
+from stickslip.library.scene_scenario import SceneScenario
 
 __all__ = ["Model", "ModelError", "model_text", "read_model", "write_model"]
 

@@ -12,7 +12,7 @@ import sympy as sp
 from stickslip.io.models.expressions import ExpressionError, parse
 from stickslip.io.models.fields import Place
 from stickslip.io.models.lagrangian import _located
-from stickslip.library.scenario import SceneScenario
+from stickslip.library.scene_scenario import SceneScenario
 from stickslip.model.scene.bodies import Body
 from stickslip.model.scene.joints import Joint
 from stickslip.model.scene.scene import Scene
