@@ -33,7 +33,7 @@ def steps_of(part):
     try:
         with h5py.File(part, "r") as file:
             return int(np.asarray(file.attrs["steps"]).item())
-    except OSError:
+    except (OSError, RuntimeError, KeyError):
         return 0
 
 

@@ -38,6 +38,16 @@ def file_path(value: Any, name: str) -> Path:
     return Path(value)
 
 
+def own_dataset(group: Any, name: str) -> Any:
+    """A dataset of an HDF5 file that lies in the file itself: links and storage elsewhere are not followed."""
+    import h5py
+
+    dataset = group[name] if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
+    if not isinstance(dataset, h5py.Dataset) or dataset.external or dataset.is_virtual:
+        raise KeyError(f"{name} is missing, or not a dataset of the file itself")
+    return dataset
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A draft beside `path` that takes its place when the block ends well, and vanishes when it does not."""
@@ -83,14 +93,21 @@ def recover(path: Path) -> None:
 
 
 def lock(descriptor: int) -> bool:
-    """Claim a file for this process until it is closed; False if another process has it.  True where nothing can."""
+    """Claim a file for this process until it is closed; False if another process has it.  True where nothing can.
+
+    Not by `flock` where there is another way: HDF5 takes that, and nobody could look at a run under way.
+    """
     try:
         import fcntl
     except ImportError:
         return True
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        if hasattr(fcntl, "F_OFD_SETLK"):
+            whole_file = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, whole_file)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
         return False
     except OSError:  # a file system without locks
         return True

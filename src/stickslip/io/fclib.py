@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from stickslip.complementarity.friction.delassus import Delassus
 from stickslip.complementarity.friction.problem import FrictionProblem
+from stickslip.io.disk import own_dataset, replacing
 
 
 def read_fclib(path: str | Path) -> FrictionProblem:
@@ -31,20 +32,41 @@ def read_fclib(path: str | Path) -> FrictionProblem:
                 return _read_global(file["fclib_global"])
     except FileNotFoundError:
         raise
-    except (OSError, KeyError) as problem:
-        reason = str(problem).strip("'\"").split("\n")[0]
+    except (OSError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RuntimeError) as problem:
+        reason = str(problem).strip("'\"").split("\n")[0][:200]
         raise ValueError(f"{path.name} cannot be read as an FCLIB file: {reason}.") from problem
     raise ValueError(f"{path.name} has neither fclib_local nor fclib_global: no FCLIB file.")
 
 
+LARGEST = 50_000_000
+"""Rows and columns of a matrix in a file."""
+
+
+def _array(group: Any, name: str) -> np.ndarray:
+    """The numbers of a dataset; not those of another file, and no more than the file has."""
+    dataset = own_dataset(group, name)
+    if dataset.dtype.kind not in "iuf":
+        raise TypeError(f"{name} has the type {dataset.dtype}, not numbers")
+    if dataset.compression is None and dataset.nbytes > max(64, dataset.id.get_storage_size()):
+        raise KeyError(f"{name} has less data than its size says")
+    return np.asarray(dataset[()])
+
+
 def _vector(group: Any, name: str) -> np.ndarray:
-    return np.asarray(group["vectors"][name][()], dtype=float)
+    return _array(group["vectors"], name).astype(float).ravel()
+
+
+def _whole(group: Any, name: str) -> int:
+    values = _array(group, name).ravel()
+    if not len(values) or values[0] != int(values[0]):
+        raise TypeError(f"{name} must be a whole number")
+    return int(values[0])
 
 
 def _dimension(group: Any, rows: int, contacts: int) -> int:
     """The dimension as written, else from the rows per contact."""
     if "spacedim" in group:
-        return int(np.asarray(group["spacedim"][()]).ravel()[0])
+        return _whole(group, "spacedim")
     return rows // max(1, contacts)
 
 
@@ -68,19 +90,35 @@ def _read_global(group: Any) -> FrictionProblem:
 
 
 def _read_matrix(group: Any) -> sp.csr_matrix:
-    m, n, nz = (int(np.asarray(group[name][()]).ravel()[0]) for name in ("m", "n", "nz"))
-    p, i, x = (np.asarray(group[name][()]) for name in ("p", "i", "x"))
+    m, n, nz = (_whole(group, name) for name in ("m", "n", "nz"))
+    if not (0 <= m <= LARGEST and 0 <= n <= LARGEST):
+        raise KeyError(f"a matrix of {m} x {n} is beyond {LARGEST} rows or columns")
+    p, i, x = (_array(group, name).ravel() for name in ("p", "i", "x"))
+    p, i = p.astype(np.int64), i.astype(np.int64)
     if nz >= 0:
         # FCLIB's own triplets keep rows in i and columns in p; files written through other versions have them swapped.
         rows, columns = i[:nz], p[:nz]
         if nz and (rows.max() >= m or columns.max() >= n):
             rows, columns = columns, rows
+        if len(x) < nz or len(rows) != nz or len(columns) != nz:
+            raise IndexError(f"a matrix has fewer than its {nz} entries")
         return sp.csr_matrix((x[:nz], (rows, columns)), shape=(m, n))
     if nz == -1:
+        _require_compressed(p, i, x, n, m)
         return sp.csc_matrix((x[: p[-1]], i[: p[-1]], p), shape=(m, n)).tocsr()
     if nz == -2:
+        _require_compressed(p, i, x, m, n)
         return sp.csr_matrix((x[: p[-1]], i[: p[-1]], p), shape=(m, n))
     raise KeyError(f"matrix format nz = {nz} is not one of FCLIB's")
+
+
+def _require_compressed(p: np.ndarray, i: np.ndarray, x: np.ndarray, lines: int, across: int) -> None:
+    """Raise where pointers or indices lead outside: SciPy would follow them."""
+    if len(p) != lines + 1 or p[0] != 0 or np.any(np.diff(p) < 0) or p[-1] > min(len(i), len(x)):
+        raise IndexError("the pointers of a compressed matrix do not fit its entries")
+    used = i[: p[-1]]
+    if len(used) and (used.min() < 0 or used.max() >= across):
+        raise IndexError("a compressed matrix has an entry outside its size")
 
 
 def write_fclib(problem: FrictionProblem, path: str | Path, title: str = "") -> None:
@@ -90,7 +128,7 @@ def write_fclib(problem: FrictionProblem, path: str | Path, title: str = "") -> 
     if problem.elliptic:
         raise ValueError("FCLIB has no elliptic friction: mu must have one coefficient per contact.")
     n = problem.dim * problem.contacts
-    with h5py.File(path, "w") as file:
+    with replacing(Path(path)) as draft, h5py.File(draft, "w") as file:
         if isinstance(problem.W, Delassus):
             group = file.create_group("fclib_global")
             M, H = problem.W.M, problem.W.H.tocsr()

@@ -25,6 +25,9 @@ def read_friction_problem(path: str | Path) -> FrictionProblem:
         return read_dat(path) if path.suffix == ".dat" else read_fclib(path)
     except OSError as problem:
         raise ValueError(f"{path.name} cannot be read: {problem.strerror or problem}.") from problem
+    except (ArithmeticError, LookupError, TypeError, MemoryError) as problem:  # what a damaged file makes NumPy raise
+        reason = " ".join(str(problem).split())[:200] or type(problem).__name__
+        raise ValueError(f"{path.name} is damaged and cannot be read ({reason}).") from problem
 
 
 def write_friction_problem(problem: FrictionProblem, path: str | Path) -> None:

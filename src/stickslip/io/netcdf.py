@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip._version import __version__
-from stickslip.io.disk import Disk, file_path, journal_of, lock, recover, sync_folder, uninterrupted
+from stickslip.io.disk import Disk, file_path, journal_of, lock, own_dataset, recover, sync_folder, uninterrupted
 from stickslip.model.system import KIND_NAMES
 from stickslip.trajectory import IMPACT_COLUMNS, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
 
@@ -870,7 +870,7 @@ def _read_trajectory(file: Any) -> Trajectory:
 
 def _read_variable(file: Any, name: str, variable: _Variable, sizes: dict[str, int]) -> np.ndarray:
     """Read one variable; `sizes` collects the dimensions and holds later variables to them."""
-    dataset = file[name]
+    dataset = own_dataset(file, name)
     characters = name in _LABELS and dataset.dtype == "S1"  # else a text of variable length, as xarray writes them
     if len(dataset.shape) != len(variable.dimensions) + characters:
         raise ValueError(f"variable {name} should have the dimensions {', '.join(variable.dimensions)}")

@@ -18,8 +18,10 @@ import scipy.sparse as sp
 
 from stickslip.complementarity.friction.blocks import block_arrays
 from stickslip.complementarity.friction.problem import FrictionProblem
+from stickslip.io.disk import replacing
 
 _DENSE, _BLOCKS, _SPARSE = 0, 1, 2
+_LARGEST = 50_000_000  # rows and columns of a matrix
 _DUMP_LINE = re.compile(r"^(?:CSparse|.*\d+-by-\d+|\s*col\b|\s*\d+(?:\s+\d+)?\s*:)")
 
 
@@ -99,6 +101,8 @@ def _dense_if_small(W: sp.csr_matrix) -> np.ndarray | sp.csr_matrix:
 
 def _read_matrix(tokens: _Tokens) -> sp.csr_matrix:
     storage, rows, columns = tokens.integers(3)
+    if not (0 <= rows <= _LARGEST and 0 <= columns <= _LARGEST):
+        raise ValueError(f"{tokens.name}: a matrix of {rows} x {columns} is beyond {_LARGEST} rows or columns.")
     if storage == _DENSE:
         if tuple(tokens.integers(2)) != (rows, columns):
             raise ValueError(f"{tokens.name}: a dense matrix of {rows} x {columns} repeats its size differently.")
@@ -165,4 +169,5 @@ def write_dat(problem: FrictionProblem, path: str | Path) -> None:
         lines.append(str(k))
         lines += [f"{value:.17e}" for value in block.T.ravel()]
     lines += [" ".join(f"{value:.17e}" for value in vector) for vector in (problem.q, problem.mu)]
-    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii")
+    with replacing(Path(path)) as draft:
+        draft.write_text("\n".join(lines) + "\n", encoding="ascii")
