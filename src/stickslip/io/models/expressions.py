@@ -245,13 +245,13 @@ class _Parser:
         raise self.error(f"expected a number, a name or '(', got {token.text or 'the end'!r}", token)
 
     def number(self, token: _Token) -> Part:
+        if len(token.text) > _MOST_DIGITS:
+            raise self.error(f"a number may have {_MOST_DIGITS} digits, got {len(token.text)}", token)
         value = float(token.text)
         if not math.isfinite(value):
             raise self.error(f"{token.text} is too large for a number", token)
         if not token.text.isdigit():
             return Part(sp.Float(value), value)
-        if len(token.text) > _MOST_DIGITS:
-            raise self.error(f"a whole number may have {_MOST_DIGITS} digits, got {len(token.text)}", token)
         return Part(sp.Integer(int(token.text)), value)
 
     def named(self, token: _Token) -> Part:

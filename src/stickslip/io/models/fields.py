@@ -6,6 +6,7 @@ The description itself, `layout.py`, is made of these; nothing else knows which 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,9 +70,9 @@ class Number(Kind):
     def check(self, value: Any, place: Place) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float) or (self.whole and not isinstance(value, int)):
             raise place.error(f"a {'whole ' if self.whole else ''}number is expected, got {_shown(value)}")
-        if abs(value) > 1.8e308 and not (self.infinite and isinstance(value, float)) or value != value:
+        if value != value or abs(value) > sys.float_info.max and not (self.infinite and isinstance(value, float)):
             raise place.error(f"a finite number is expected, got {_shown(value)}")
-        if not (self.least <= value <= self.most and value > self.above) and not math.isinf(value):
+        if not (self.least <= value <= self.most and value > self.above):
             raise place.error(f"a number {self._rule()} is expected, got {_shown(value)}")
         return value if self.whole else float(value)
 
