@@ -10,6 +10,7 @@ import sympy as sp
 
 from stickslip.io.models.expressions import ExpressionError, Part, parse, require_name, text_of
 from stickslip.io.models.fields import Place
+from stickslip.io.models.toml_text import ModelError
 from stickslip.library.scenario import Scenario
 from stickslip.model.elements import Contact, DryFriction, Element, PrestressedSpring, SpragClutch, Stop
 from stickslip.model.lagrangian import LagrangianSystem
@@ -99,8 +100,10 @@ def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
         "units": units,
         "positive": positive,
     }
-    part = "energies" if content["energies"] is not None else "equations"
-    system = _located(place.at(part), lambda: _build(reader, content, q, shared, place))
+    try:
+        system = _build(reader, content, q, shared, place)
+    except (ValueError, RecursionError) as problem:
+        raise _complaint(problem, _origin(str(problem), content, place)) from problem
     start = content["coordinates"].values()
     return _located(
         place,
@@ -128,10 +131,24 @@ def _located(place: Place, make: Callable[[], Any]) -> Any:
     try:
         return make()
     except (ValueError, RecursionError) as problem:
-        if str(problem).startswith(place.file):
-            raise
-        message = str(problem) if isinstance(problem, ValueError) else "an expression is nested too deeply"
-        raise place.error(" ".join(message.split())) from problem
+        raise _complaint(problem, place) from problem
+
+
+def _complaint(problem: Exception, place: Place) -> ModelError:
+    if isinstance(problem, ModelError):
+        return problem
+    message = str(problem) if isinstance(problem, ValueError) else "an expression is nested too deeply"
+    return place.error(" ".join(message.split()))
+
+
+def _origin(message: str, content: Mapping[str, Any], place: Place) -> Place:
+    """The part of the file that a complaint about the derived system is about."""
+    for i, contact in enumerate(content["contacts"]):
+        if f"contact {contact['name']!r}" in message:
+            return place.at("contacts", i)
+    if message.startswith(("the kinetic energy", "the mass matrix", "the potential", "mass ", "force ")):
+        return place.at("energies" if content["energies"] is not None else "equations")
+    return place
 
 
 def _parameters(content: Mapping[str, Any]) -> tuple[dict[str, float], list[str], dict[str, str]]:

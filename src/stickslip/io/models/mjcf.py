@@ -146,12 +146,12 @@ class _Reader:
                     link.geometries.append(geometry)
             elif child.tag == "inertial":
                 self._inertial(child, link)
-            elif child.tag == "body":
-                self._body(child, None if link.fixed and not link.geometries else link, link.pose, kind)
-            elif child.tag not in ("joint", "freejoint"):
+            elif child.tag not in ("joint", "freejoint", "body"):
                 self.seen[child.tag] += 1
         if not free and not link.fixed:
             self._joints(element, joints, parent, link)
+        for child in element.all("body"):
+            self._body(child, None if link.fixed and not link.geometries else link, link.pose, kind)
 
     def _inertial(self, element: Element, link: Link) -> None:
         link.mass = element.number("mass")

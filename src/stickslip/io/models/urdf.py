@@ -31,7 +31,9 @@ def robot_from_urdf(root: Element) -> Robot:
     if not roots:
         raise root.error("the links form a loop: none is without a parent")
     for name in roots:
-        _link(robot, links, children, name, Pose(), None)
+        link = _link(robot, links[name], Pose(), root=True)
+        for joint in children.get(name, []):
+            _joint(robot, links, children, joint, link)
     for element in root.children:
         if element.tag not in ("link", "joint"):
             robot.leave_out(element, f"<{element.tag}>")
@@ -48,15 +50,8 @@ def _end(joint: Element, tag: str, links: dict[str, Element]) -> str:
     return name
 
 
-def _link(
-    robot: Robot,
-    links: dict[str, Element],
-    children: dict[str, list[Element]],
-    name: str,
-    pose: Pose,
-    joint: Element | None,
-) -> None:
-    element = links[name]
+def _link(robot: Robot, element: Element, pose: Pose, root: bool) -> Link:
+    name = element.text("name")
     link = Link(robot.unique(name) if name != "world" else "world link", pose)
     inertial = element.first("inertial")
     for collision in element.all("collision"):
@@ -65,36 +60,42 @@ def _link(
             link.geometries.append(geometry)
     for visual in element.all("visual"):
         robot.leave_out(visual, f"a visual of link {name!r}: shapes are those of <collision>")
-    if joint is None:
+    if root:
         link.fixed = inertial is None
         note = "is held: it has no <inertial>" if link.fixed else 'moves freely; give type = "static" to hold it'
         robot.notes.append(f"the root link {name!r} {note}")
     if inertial is not None:
         _inertial(inertial, link)
-    elif joint is not None and not link.geometries:
+    elif not root and not link.geometries:
         raise element.error("a link that moves needs <inertial> or a <collision> shape")
     elif not link.fixed:
         robot.notes.append(f"link {name!r} has no <inertial>: its mass is that of its shapes with 1000 kg/m^3")
     robot.links.append(link)
-    for child in children.get(name, []):
-        _joint(robot, links, children, child, link)
+    return link
 
 
 def _joint(
     robot: Robot, links: dict[str, Element], children: dict[str, list[Element]], joint: Element, parent: Link
 ) -> None:
+    """A joint with the link it carries, and what hangs on that."""
     child = _end(joint, "child", links)
     frame = parent.pose.then(_origin(joint))
-    _link(robot, links, children, child, frame, joint)
+    link = _link(robot, links[child], frame, root=False)
+    _connect(robot, joint, parent, link, frame)
+    for further in children.get(child, []):
+        _joint(robot, links, children, further, link)
+
+
+def _connect(robot: Robot, joint: Element, parent: Link, link: Link, frame: Pose) -> None:
     kind = joint.text("type")
     name = parent.name if not parent.fixed or parent.geometries else "world"
     if kind == "floating":
         return
     if kind not in _KINDS:
-        robot.leave_out(joint, f"a joint of type {kind!r}; link {child!r} is free now")
+        robot.leave_out(joint, f"a joint of type {kind!r}; link {link.name!r} is free now")
         return
     at = [float(x) for x in frame.position]
-    entry: dict[str, Any] = {"type": _KINDS[kind], "a": name, "b": child, "at": at}
+    entry: dict[str, Any] = {"type": _KINDS[kind], "a": name, "b": link.name, "at": at}
     if kind != "fixed":
         axis = joint.first("axis")
         direction = axis.numbers("xyz", 3) if axis is not None else [1.0, 0.0, 0.0]
