@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from stickslip.complementarity.problems import LCPSolution
     from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
     from stickslip.io.friction_files import read_friction_problem, write_friction_problem
+    from stickslip.io.models.file import model_from_text, model_text, read_model, write_model
     from stickslip.io.netcdf import load
     from stickslip.laws import Newton, Poisson, Stronge, Walton
     from stickslip.library.scenario import Scenario
@@ -119,13 +120,17 @@ _HOME = {
     "load": "stickslip.io.netcdf",
     "outcomes": "stickslip.analysis.outcomes",
     "painleve": "stickslip.analysis.painleve",
+    "model_from_text": "stickslip.io.models.file",
+    "model_text": "stickslip.io.models.file",
     "read_friction_problem": "stickslip.io.friction_files",
+    "read_model": "stickslip.io.models.file",
     "simulate": "stickslip.stepping.simulate",
     "solve_friction": "stickslip.complementarity.friction.solve",
     "solve_lcp": "stickslip.complementarity.solve",
     "solve_mlcp": "stickslip.complementarity.solve",
     "sweeping_process": "stickslip.stepping.sweeping",
     "write_friction_problem": "stickslip.io.friction_files",
+    "write_model": "stickslip.io.models.file",
 }
 
 # Modules that are public as a whole: `stickslip.sets.Upr` works without a second import.
@@ -190,7 +195,10 @@ __all__ = [
     "load",
     "outcomes",
     "painleve",
+    "model_from_text",
+    "model_text",
     "read_friction_problem",
+    "read_model",
     "sets",
     "simulate",
     "solve_friction",
@@ -198,6 +206,7 @@ __all__ = [
     "solve_mlcp",
     "sweeping_process",
     "write_friction_problem",
+    "write_model",
 ]
 
 

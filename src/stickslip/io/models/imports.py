@@ -37,6 +37,8 @@ def imported(root: Element) -> Imported:
             raise root.error("there is no body with a shape or an inertia in it")
     except ModelError:
         raise
+    except ArithmeticError:
+        raise root.error("its numbers are too large or too small to compute with") from None
     except (ValueError, RecursionError) as problem:  # shapes check themselves
         raise root.error(" ".join(str(problem).split())) from None
     lines = [f"Left out or changed of {Path(root.file).name}:", *(f"- {note}" for note in robot.notes)]

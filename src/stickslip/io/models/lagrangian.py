@@ -24,6 +24,10 @@ _DIRECTIONS = ("tangent", "normal")
 _ALONE = ("gap", "tangent_drift", "normal_drift", "friction", "restitution_normal", "restitution_tangential", "threshold")
 
 
+_WRONG = (ValueError, ArithmeticError, RecursionError)
+"""What a model can raise when its numbers and expressions are not those of a mechanism."""
+
+
 class Reader:
     """Reads the expressions of a file in its own names, and keeps count of their size."""
 
@@ -88,7 +92,7 @@ def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
     for (name, entry), velocity in zip(content["coordinates"].items(), reader.velocities, strict=True):
         units |= {key: unit for key, unit in ((name, entry["unit"]), (velocity, entry["velocity_unit"])) if unit}
     contacts = [
-        _located(place.at("contacts", i), lambda entry=entry, i=i: _element(reader, entry, place.at("contacts", i)))
+        located(place.at("contacts", i), lambda entry=entry, i=i: _element(reader, entry, place.at("contacts", i)))
         for i, entry in enumerate(content["contacts"])
     ]
     shared: dict[str, Any] = {
@@ -102,10 +106,10 @@ def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
     }
     try:
         system = _build(reader, content, q, shared, place)
-    except (ValueError, RecursionError) as problem:
+    except _WRONG as problem:
         raise _complaint(problem, _origin(str(problem), content, place)) from problem
     start = content["coordinates"].values()
-    return _located(
+    return located(
         place,
         lambda: Scenario(
             system=system,
@@ -126,17 +130,19 @@ def _require_one_form(content: Mapping[str, Any], place: Place) -> None:
         raise place.at("forces").error("forces belong to [energies]; [equations] has all of them in its force")
 
 
-def _located(place: Place, make: Callable[[], Any]) -> Any:
+def located(place: Place, make: Callable[[], Any]) -> Any:
     """What a model's own checks complain about, with the place in the file."""
     try:
         return make()
-    except (ValueError, RecursionError) as problem:
+    except _WRONG as problem:
         raise _complaint(problem, place) from problem
 
 
 def _complaint(problem: Exception, place: Place) -> ModelError:
     if isinstance(problem, ModelError):
         return problem
+    if isinstance(problem, ArithmeticError):
+        return place.error("its numbers are too large or too small to compute with")
     message = str(problem) if isinstance(problem, ValueError) else "an expression is nested too deeply"
     return place.error(" ".join(message.split()))
 

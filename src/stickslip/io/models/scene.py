@@ -11,7 +11,7 @@ import sympy as sp
 
 from stickslip.io.models.expressions import ExpressionError, parse
 from stickslip.io.models.fields import Place
-from stickslip.io.models.lagrangian import _located
+from stickslip.io.models.lagrangian import located
 from stickslip.library.scene_scenario import SceneScenario
 from stickslip.model.scene.bodies import Body
 from stickslip.model.scene.joints import Joint
@@ -48,19 +48,19 @@ _STATE = ("x", "y", "z", "vx", "vy", "vz")
 
 def scenario_from(content: dict[str, Any], place: Place) -> SceneScenario:
     """The scene of a checked file."""
-    scene = _located(place, lambda: Scene(content["dim"], content["gravity"], content["name"]))
+    scene = located(place, lambda: Scene(content["dim"], content["gravity"], content["name"]))
     bodies: dict[str, Body | None] = {"world": None}
     for i, entry in enumerate(content["bodies"]):
         here = place.at("bodies", i)
-        bodies[entry["name"]] = _located(here, lambda entry=entry, here=here: _add_body(scene, entry, here))
+        bodies[entry["name"]] = located(here, lambda entry=entry, here=here: _add_body(scene, entry, here))
     for part, add in (("joints", _add_joint), ("springs", _add_spring), ("forces", _add_force), ("pairs", _add_pair)):
         for i, entry in enumerate(content[part]):
             here = place.at(part, i)
-            _located(here, lambda add=add, entry=entry, here=here: add(scene, bodies, entry, here))
+            located(here, lambda add=add, entry=entry, here=here: add(scene, bodies, entry, here))
     for i, pair in enumerate(content["ignore"]):
         here = place.at("ignore", i)
         a, b = (_body(bodies, name, here) for name in pair)
-        _located(here, lambda a=a, b=b: scene.ignore(a or scene.bodies[0], b or scene.bodies[0]))
+        located(here, lambda a=a, b=b: scene.ignore(a or scene.bodies[0], b or scene.bodies[0]))
     run = content["run"]
     return SceneScenario(
         scene, run["dt"], run["t_end"], content["title"] or content["name"], content["source"] or place.file
