@@ -199,7 +199,9 @@ class _HashedFiles(IndexDataCacheFile):
 
     def load(self, key: Any) -> Any:
         name = self._load_index().get(key)
-        content = None if name is None else self._read(self._data_path(name))
+        if name is None:
+            return None
+        content = self._read(self._data_path(name))
         if content is None or name.split(".")[-2] != _content_hash(content):
             return None
         return pickle.loads(content)

@@ -3,10 +3,10 @@
 import json
 
 import pytest
+from tests.io.models.robots import URDF
 
 from stickslip import cli, library
 from stickslip.io.netcdf import load
-from tests.io.models.robots import URDF
 
 
 @pytest.fixture
@@ -57,7 +57,9 @@ def test_options_of_the_file_hold_until_the_command_line_says_otherwise(run, bal
 
 
 def test_tolerance_and_counts_of_the_event_driven_integrator(run):
-    code, out, err = run("run", "bouncing_ball", "--stepper", "event-driven", "--rtol", "1e-8", "--t-end", "0.6", "--json")
+    code, out, err = run(
+        "run", "bouncing_ball", "--stepper", "event-driven", "--rtol", "1e-8", "--t-end", "0.6", "--json"
+    )
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert "rtol=1e-08" in report["stepper_options"] and report["counts"]["events"] >= 1

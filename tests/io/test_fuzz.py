@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.io.models.robots import MJCF, URDF
 
 import stickslip as ss
 from stickslip import library
@@ -21,7 +22,6 @@ from stickslip.io.models.imports import imported
 from stickslip.io.models.toml_text import ModelError, key_lines
 from stickslip.io.models.xml_text import parse_xml
 from stickslip.io.netcdf import load, save
-from tests.io.models.robots import MJCF, URDF
 
 FEW = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 MANY = settings(max_examples=20_000, suppress_health_check=list(HealthCheck))
@@ -61,7 +61,23 @@ type = "revolute"
 b = "disc"
 at = [0.0, 0.0]
 """
-WORDS = ["1e999", "-1", "0", "nan", "inf", "true", '""', "[]", "{}", '"x"', "9" * 30, "[[contacts]]", "[run]", "name", "\\u0000"]
+WORDS = [
+    "1e999",
+    "-1",
+    "0",
+    "nan",
+    "inf",
+    "true",
+    '""',
+    "[]",
+    "{}",
+    '"x"',
+    "9" * 30,
+    "[[contacts]]",
+    "[run]",
+    "name",
+    "\\u0000",
+]
 WORDS += ['"sin(y)**64"', '"y/0"', "1979-05-27", "'''", '"""', "[[[[", "{ a = 1 }", "=", "#", "\n", "\r", "\x00", "é"]
 
 
@@ -90,7 +106,7 @@ CORPUS = [
     BALL.replace('kinetic = "', 'kinetic = "-'),
     BALL.replace("dt = ", "dt = 1e-320 # "),
     BALL.replace("mass = {", "mass = { value = 1e-320, unit = 'kg' }\nother = {"),
-    BALL + 'every = 99999999999999999999999\n',
+    BALL + "every = 99999999999999999999999\n",
     DISC.replace("radius = 0.1", "radius = 1e-300"),
     DISC.replace("radius = 0.1", "radius = 1e300"),
     DISC.replace("[0.0, 0.1]", "[1e308, 1e308]"),
@@ -217,7 +233,12 @@ def test_many_damaged_friction_files(fclib_bytes, tmp_path):
 def test_pointers_that_lead_outside_are_refused(fclib_bytes, tmp_path):
     """SciPy would follow them out of the array."""
     path = tmp_path / "problem.hdf5"
-    for name, change in (("i", lambda x: x + 1000), ("i", lambda x: -x - 1), ("p", lambda x: x[::-1]), ("p", lambda x: x * 9)):
+    for name, change in (
+        ("i", lambda x: x + 1000),
+        ("i", lambda x: -x - 1),
+        ("p", lambda x: x[::-1]),
+        ("p", lambda x: x * 9),
+    ):
         path.write_bytes(fclib_bytes)
         with h5py.File(path, "r+") as file:
             dataset = file[f"fclib_local/W/{name}"]

@@ -37,7 +37,9 @@ def test_the_trial_counts_for_nothing(monkeypatch):
 
 
 def test_a_million_contacts_are_refused_at_once():
-    contacts = [ss.Contact(f"c{k}", gap=ss.library.bouncing_ball().system.equations().q[0]) for k in range(1)] * 1_000_000
+    contacts = [
+        ss.Contact(f"c{k}", gap=ss.library.bouncing_ball().system.equations().q[0]) for k in range(1)
+    ] * 1_000_000
     with pytest.raises(ValueError, match=r"1000000 contacts would make an LCP of 3000000 rows, 7\.2e\+04 GB; .* Scene"):
         ss.LagrangianSystem(mass=[[1.0]], force=lambda q, u, t, p: (0.0,), contacts=contacts)
 
@@ -66,7 +68,7 @@ def test_a_scene_too_large_for_the_machine(monkeypatch):
     scene = ss.Scene(dim=2)
     for k in range(20):
         scene.add_body(ss.Circle(0.1), mass=1.0, position=(k, 0.0))
-    with pytest.raises(MemoryError, match="contact points of 20 bodies would take .* take fewer bodies"):
+    with pytest.raises(MemoryError, match=r"contact points of 20 bodies would take .* take fewer bodies"):
         scene_engine.SceneEngine(scene, 1e-3, 0.5, True, 1e-10, False, 1)
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import h5py
@@ -44,7 +45,7 @@ def steps_of(part):
 
 
 def watch(process, part, after=0, stop_at=None):
-    """(processor seconds, steps, MB) at checkpoints past `after` steps; kills the process once it has passed `stop_at`."""
+    """(processor seconds, steps, MB) at checkpoints past `after` steps; kills the process that has passed `stop_at`."""
     seen = []
     while process.poll() is None:
         time.sleep(0.5)
@@ -82,7 +83,7 @@ def test_a_day_of_the_woodpecker(tmp_path):
     assert certificate["failed_steps"] == 0 and certificate["max_residual"] < 1e-9
     assert certificate["max_penetration"] < 1e-4
     for part in (half, rest):
-        rates = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(part, part[1:], strict=False)]
+        rates = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(part)]
         print("steps per processor second", [f"{rate:.3g}" for rate in rates], "MB", [round(mb) for _, _, mb in part])
         assert max(rates) < 2.0 * min(rates)
     memory = [mb for _, _, mb in rest]

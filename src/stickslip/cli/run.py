@@ -29,7 +29,8 @@ class Interrupted(Exception):
 
 def run(
     name: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A library system, see `stickslip list`, or a model file (.toml).")
+        str,
+        typer.Argument(metavar="NAME|FILE", help="A library system, see `stickslip list`, or a model file (.toml)."),
     ],
     more_settings: Annotated[list[str] | None, typer.Argument(metavar="NAME=VALUE", hidden=True)] = None,
     settings: Annotated[
@@ -249,7 +250,11 @@ def _check_files(out: Path | None, plot: Path | None, animate: Path | None, over
 
 
 def _draw(
-    trajectory: "Trajectory", scenario: "Scenario | SceneScenario", plot: Path | None, animate: Path | None, progress: bool | None
+    trajectory: "Trajectory",
+    scenario: "Scenario | SceneScenario",
+    plot: Path | None,
+    animate: Path | None,
+    progress: bool | None,
 ) -> dict[str, Path]:
     files: dict[str, Path] = {}
     if plot is not None:

@@ -7,7 +7,8 @@ import typer
 
 def show(
     name: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A library system, see `stickslip list`, or a model file (.toml).")
+        str,
+        typer.Argument(metavar="NAME|FILE", help="A library system, see `stickslip list`, or a model file (.toml)."),
     ],
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX instead of text.")] = False,
 ) -> None:

@@ -409,9 +409,7 @@ class StreamWriter:
 
     def impact_rows(self) -> dict[str, np.ndarray]:
         """The table of impacts written so far, by `IMPACT_COLUMNS`."""
-        return {
-            column: np.asarray(self._variables[f"impact_{column}"][: self.impacts]) for column in IMPACT_COLUMNS
-        }
+        return {column: np.asarray(self._variables[f"impact_{column}"][: self.impacts]) for column in IMPACT_COLUMNS}
 
     def _measure(self, sizes: Mapping[str, int]) -> None:
         """Rows of a chunk and bytes of a row, as `_create` chose them."""

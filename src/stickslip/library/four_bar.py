@@ -16,7 +16,6 @@ from stickslip.model.joints import Link, RevoluteClearanceJoint, link_energies
 from stickslip.model.lagrangian import LagrangianSystem
 from stickslip.model.system import Array
 
-
 _POSITIVE = ("l_0", "l_1", "l_2", "l_3", "m_2", "m_3", "J_2", "J_3", "clearance")
 
 

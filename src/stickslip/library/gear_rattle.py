@@ -13,7 +13,6 @@ from stickslip.model.drawing import Box, Drawing, Group, Marker, Placement, Poin
 from stickslip.model.elements import Stop
 from stickslip.model.lagrangian import LagrangianSystem
 
-
 _POSITIVE = ("inertia", "radius", "backlash")
 
 

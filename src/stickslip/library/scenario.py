@@ -11,6 +11,7 @@ import numpy as np
 from stickslip.model.drawing import Drawing
 from stickslip.model.system import Array, System, real_number, unknown_name
 
+
 def require_positive(values: Mapping[str, Any], *names: str, allow_zero: bool = False) -> None:
     """Raise where a keyword of a library entry is no finite number, negative, or zero."""
     for name in names:

@@ -15,7 +15,6 @@ from stickslip.model.joint_shapes import slider_in_guide
 from stickslip.model.joints import Link, link_energies
 from stickslip.model.lagrangian import LagrangianSystem
 
-
 _POSITIVE = ("l_1", "l_2", "a", "b", "m_1", "m_2", "m_3", "J_1", "J_2")
 
 

@@ -53,7 +53,8 @@ class Given:
     def replaced(self, names: Mapping[Expr, Expr]) -> Given:
         """Return the same in other symbols."""
         return Given(
-            *(None if x is None else x.xreplace(names) for x in (self.kinetic, self.potential)),
+            None if self.kinetic is None else self.kinetic.xreplace(names),
+            None if self.potential is None else self.potential.xreplace(names),
             None if self.forces is None else tuple(force.xreplace(names) for force in self.forces),
             None if self.mass is None else self.mass.xreplace(names),
         )

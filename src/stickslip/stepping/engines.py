@@ -64,7 +64,16 @@ class Memory:
         """A copy to come back to with `return_to`."""
         return copy.deepcopy(self)
 
-    _STATE: ClassVar[tuple[str, ...]] = ("q", "u", "impulse_before", "impulse_sum", "last_loaded", "carried", "reach", "book")
+    _STATE: ClassVar[tuple[str, ...]] = (
+        "q",
+        "u",
+        "impulse_before",
+        "impulse_sum",
+        "last_loaded",
+        "carried",
+        "reach",
+        "book",
+    )
 
     def return_to(self, earlier: Memory) -> None:
         """Take over the state of an earlier copy, in the same arrays."""

@@ -69,7 +69,7 @@ class SceneRun:
     def identity(self) -> dict[str, Any]:
         """All that decides the motion: a run goes on from a checkpoint only where it is the same."""
         engine = self.engine
-        options = engine.options._replace(gravity=tuple(engine.options.gravity.tolist()))
+        options = {**engine.options._asdict(), "gravity": engine.options.gravity.tolist()}
         return {
             "scene": self.system.name,
             "bodies": self.fingerprint,

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from tests.io.models.robots import MJCF, URDF
 
 from stickslip.io.models.file import model_from_text
 from stickslip.io.models.imports import import_robot, imported
 from stickslip.io.models.toml_text import ModelError
 from stickslip.io.models.xml_text import parse_xml
-from tests.io.models.robots import MJCF, URDF
 
 
 def scene_of(text):
@@ -82,9 +82,15 @@ def test_urdf_links_and_joints():
         ("<html/>", "a MuJoCo file begins with <mujoco>"),
         ("<robot><link/></robot>", "line 1, <link>: the attribute 'name' is missing"),
         ("<robot name='r'><link name='a'/></robot>", "there is no body with a shape"),
-        ("<mujoco><worldbody><body>\n<geom size='x'/></body></worldbody></mujoco>", "line 2, <geom>: size must be numbers"),
+        (
+            "<mujoco><worldbody><body>\n<geom size='x'/></body></worldbody></mujoco>",
+            "line 2, <geom>: size must be numbers",
+        ),
         ("<mujoco><worldbody><geom size='nan'/></worldbody></mujoco>", "size must be finite"),
-        ("<mujoco><worldbody><body><joint/><geom size='-1'/></body></worldbody></mujoco>", "radius of Sphere must be positive"),
+        (
+            "<mujoco><worldbody><body><joint/><geom size='-1'/></body></worldbody></mujoco>",
+            "radius of Sphere must be positive",
+        ),
         ("<mujoco><worldbody><geom class='no' size='1'/></worldbody></mujoco>", "the class 'no' is not defined"),
         ("<a>" * 300, "tags may be 200 deep"),
     ],

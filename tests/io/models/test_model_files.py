@@ -132,7 +132,11 @@ def test_a_file_written_by_hand():
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("restitution_normal", "fricton", "ball.toml, line 22, contacts[0].fricton: unknown key 'fricton'; did you mean 'friction'?"),
+        (
+            "restitution_normal",
+            "fricton",
+            "ball.toml, line 22, contacts[0].fricton: unknown key 'fricton'; did you mean 'friction'?",
+        ),
         ('"e"', '"ee"', "line 22, contacts[0].restitution_normal: column 1: unknown name 'ee'; did you mean 'e'?"),
         ('"e"', '"y"', "line 22, contacts[0].restitution_normal: column 1: unknown name 'y'"),
         ("m*v**2/2", "m*w**2/2", "line 16, energies.kinetic: column 3: unknown name 'w'"),
@@ -276,7 +280,15 @@ def test_what_is_wrong_with_a_scene(old, new, expected):
 
 
 def test_files_that_are_none(tmp_path):
-    for content in (b"\xff\xfe\x00", b"= 1", b"[" * 10_000, b"a = " + b"[" * 5000, b"a=1979-99-99", b"\0", b"a." * 3000 + b"b=1"):
+    for content in (
+        b"\xff\xfe\x00",
+        b"= 1",
+        b"[" * 10_000,
+        b"a = " + b"[" * 5000,
+        b"a=1979-99-99",
+        b"\0",
+        b"a." * 3000 + b"b=1",
+    ):
         path = tmp_path / "bad.toml"
         path.write_bytes(content)
         with pytest.raises(ModelError) as error:
@@ -306,10 +318,16 @@ def test_a_model_bomb_ends_within_a_second():
 
 
 def test_lines_of_keys():
-    text = 'a = 1 # [x]\n"b c" = """\n[no]\n"""\n[t.u]\nk = [\n  1,\n  { z = 2, \'q"\' = "]" },\n]\n[[s]]\n[[s]]\nn.m = 3\n[s.v]\nw=1\n'
+    text = 'a = 1 # [x]\n"b c" = """\n[no]\n"""\n[t.u]\nk = [\n  1,\n  { z = 2, \'q"\' = "]" },\n]\n'
+    text += "[[s]]\n[[s]]\nn.m = 3\n[s.v]\nw=1\n"
     lines = key_lines(text)
     expected = {("a",): 1, ("b c",): 2, ("t", "u"): 5, ("t", "u", "k"): 6, ("t", "u", "k", 0): 7, ("s", 0): 10}
-    expected |= {("t", "u", "k", 1, "z"): 8, ("t", "u", "k", 1, 'q"'): 8, ("s", 1, "n", "m"): 12, ("s", 1, "v", "w"): 14}
+    expected |= {
+        ("t", "u", "k", 1, "z"): 8,
+        ("t", "u", "k", 1, 'q"'): 8,
+        ("s", 1, "n", "m"): 12,
+        ("s", 1, "v", "w"): 14,
+    }
     assert {key: lines[key] for key in expected} == expected
 
 
@@ -318,7 +336,7 @@ def test_toml_is_written_as_it_is_read():
 
     content = {
         "a": 0.1 + 0.2,
-        "b": [1, 2.5e-300, [True, "x\"\\\n\x07é"]],
+        "b": [1, 2.5e-300, [True, 'x"\\\n\x07é']],
         "inf": [float("inf"), float("-inf")],
         "t": {"k 1": 1, "u": {"v": -0.0}},
         "s": [{"n": 1}, {"n": 2, "e": {}}],

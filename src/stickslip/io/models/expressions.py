@@ -118,7 +118,9 @@ class Part(NamedTuple):
 def require_name(name: str, what: str) -> None:
     """Raise unless a name can stand in an expression."""
     if not NAME.fullmatch(name):
-        raise ExpressionError(f"{what} must be a name of letters, digits and _, not beginning with a digit, got {name!r}")
+        raise ExpressionError(
+            f"{what} must be a name of letters, digits and _, not beginning with a digit, got {name!r}"
+        )
     if name in RESERVED:
         raise ExpressionError(f"{what} must not be {name!r}, which is a function or constant of expressions")
 
@@ -502,7 +504,7 @@ class _FilePrinter(StrPrinter):
     def _print_Not(self, x: Expr) -> str:
         return f"not ({self._print(x.args[0])})"
 
-    def emptyPrinter(self, x: Expr) -> str:  # noqa: N802  (SymPy's name)
+    def emptyPrinter(self, x: Expr) -> str:
         raise ExpressionError(f"{x} is not in the language of model files")
 
 

@@ -70,7 +70,7 @@ class Number(Kind):
     def check(self, value: Any, place: Place) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float) or (self.whole and not isinstance(value, int)):
             raise place.error(f"a {'whole ' if self.whole else ''}number is expected, got {_shown(value)}")
-        if value != value or abs(value) > sys.float_info.max and not (self.infinite and isinstance(value, float)):
+        if value != value or (abs(value) > sys.float_info.max and not (self.infinite and isinstance(value, float))):
             raise place.error(f"a finite number is expected, got {_shown(value)}")
         if not (self.least <= value <= self.most and value > self.above):
             raise place.error(f"a number {self._rule()} is expected, got {_shown(value)}")
@@ -100,7 +100,9 @@ class Text(Kind):
         if self.expression and isinstance(value, int | float) and not isinstance(value, bool):
             return repr(Number().check(value, place)) if isinstance(value, float) else str(value)
         if not isinstance(value, str):
-            raise place.error(f"{'an expression in quotes' if self.expression else 'a text'} is expected, got {_shown(value)}")
+            raise place.error(
+                f"{'an expression in quotes' if self.expression else 'a text'} is expected, got {_shown(value)}"
+            )
         if not value and not self.choices:
             raise place.error("a text that is not empty is expected")
         if self.choices and value not in self.choices:

@@ -77,7 +77,10 @@ def model_text(scenario: Scenario | SceneScenario) -> str:
     else:
         assert isinstance(again, Scenario)
         same = again.system.source() == scenario.system.source()
-        same = same and again.system.parameter_vector().tolist() == scenario.system.parameter_vector(scenario.params).tolist()
+        same = (
+            same
+            and again.system.parameter_vector().tolist() == scenario.system.parameter_vector(scenario.params).tolist()
+        )
     if not same:
         raise ValueError(f"{scenario.title}: the file would not give the same equations again, so it is not written.")
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,15 @@ LARGEST_MODEL = 6_000
 """Numbers, names and operations of all expressions of a file together."""
 MOST_COORDINATES, MOST_CONTACTS = 60, 200
 _DIRECTIONS = ("tangent", "normal")
-_ALONE = ("gap", "tangent_drift", "normal_drift", "friction", "restitution_normal", "restitution_tangential", "threshold")
+_ALONE = (
+    "gap",
+    "tangent_drift",
+    "normal_drift",
+    "friction",
+    "restitution_normal",
+    "restitution_tangential",
+    "threshold",
+)
 
 
 _WRONG = (ValueError, ArithmeticError, RecursionError)
@@ -92,7 +101,7 @@ def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
     for (name, entry), velocity in zip(content["coordinates"].items(), reader.velocities, strict=True):
         units |= {key: unit for key, unit in ((name, entry["unit"]), (velocity, entry["velocity_unit"])) if unit}
     contacts = [
-        located(place.at("contacts", i), lambda entry=entry, i=i: _element(reader, entry, place.at("contacts", i)))
+        located(place.at("contacts", i), partial(_element, reader, entry, place.at("contacts", i)))
         for i, entry in enumerate(content["contacts"])
     ]
     shared: dict[str, Any] = {
@@ -230,7 +239,7 @@ def _element(reader: Reader, entry: dict[str, Any], place: Place) -> Element:
         return DryFriction(name, read("displacement"), law("threshold"))
     if kind == "prestressed-spring":
         return PrestressedSpring(name, read("displacement"), law("preload"))
-    directions = {
+    directions: dict[str, Any] = {
         key: _vector(reader, entry[key], place.at(key)) for key in _DIRECTIONS if entry[key] is not None
     }
     slip: Any = entry["slip"]

@@ -57,7 +57,9 @@ _PARAMETER = Either(
 )
 _ENERGIES = Table(
     {
-        "kinetic": Key(_EXPRESSION, "kinetic energy T(q, u, t) [J], at most quadratic in the velocities", required=True),
+        "kinetic": Key(
+            _EXPRESSION, "kinetic energy T(q, u, t) [J], at most quadratic in the velocities", required=True
+        ),
         "potential": Key(_EXPRESSION, "potential energy V(q, t) [J]", default="0"),
     },
     "the energies, from which the equations of motion are derived",
@@ -150,7 +152,9 @@ LAGRANGIAN = Table(
         "kind": Key(Text(choices=("lagrangian",)), "a mechanism in generalised coordinates", default="lagrangian"),
         "coordinates": Key(MapOf(_COORDINATE, least=1), "generalised coordinates, in order", required=True),
         "parameters": Key(MapOf(_PARAMETER), "every other symbol of the expressions, with its value", default={}),
-        "definitions": Key(MapOf(_EXPRESSION), "names for parts of expressions; each may use those before it", default={}),
+        "definitions": Key(
+            MapOf(_EXPRESSION), "names for parts of expressions; each may use those before it", default={}
+        ),
         "energies": Key(_ENERGIES, "kinetic and potential energy"),
         "equations": Key(_EQUATIONS, "mass matrix and forces, in place of energies"),
         "forces": Key(MapOf(_EXPRESSION), "generalised forces without a potential, by coordinate [N or N m]"),
@@ -184,7 +188,9 @@ class _Shapes(Kind):
                 "capsule": Table({"radius": radius, "length": Key(_POSITIVE, "of its segment [m]", required=True)}),
                 "half-plane": Table({"normal": normal, "offset": offset}),
                 "half-space": Table({"normal": normal, "offset": offset}),
-                "polygon": Table({"vertices": Key(ListOf(_POINT, 3), "corners of a convex polygon [m]", required=True)}),
+                "polygon": Table(
+                    {"vertices": Key(ListOf(_POINT, 3), "corners of a convex polygon [m]", required=True)}
+                ),
                 "box": Table({"size": Key(ListOf(_POSITIVE, 3, 3), "full edge lengths [m]", required=True)}),
                 "convex-hull": Table({"points": Key(ListOf(_POINT, 4), "[m]", required=True)}),
                 "height-field": Table(

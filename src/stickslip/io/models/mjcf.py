@@ -83,8 +83,8 @@ class _Reader:
                 turn = quaternion_product(turn, step) if letter.islower() else quaternion_product(step, turn)
             return turn
         if "zaxis" in element.attributes:
-            axis = np.array(element.numbers("zaxis", 3))
-            return turn_from_z(axis / np.linalg.norm(axis)) if axis.any() else IDENTITY.copy()
+            z = np.array(element.numbers("zaxis", 3))
+            return turn_from_z(z / np.linalg.norm(z)) if z.any() else IDENTITY.copy()
         if "xyaxes" in element.attributes:
             raise element.error("xyaxes is not read; give quat")
         return IDENTITY.copy()
@@ -208,7 +208,9 @@ class _Reader:
             self.robot.joints.append({"type": "fixed", "a": _name(parent), "b": link.name})
             return
         if len(joints) > 1:
-            self.robot.leave_out(body, f"the {len(joints)} joints of body {link.name!r}, which is free now: one is read")
+            self.robot.leave_out(
+                body, f"the {len(joints)} joints of body {link.name!r}, which is free now: one is read"
+            )
             return
         joint = joints[0]
         kind = joint.attributes.get("type", "hinge")

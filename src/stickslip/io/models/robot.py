@@ -104,7 +104,9 @@ class Robot:
             if not link.geometries:
                 if link.fixed:
                     continue
-                self.notes.append(f"link {link.name!r} has no shape: a ball of 1 mm stands for it, which touches nothing")
+                self.notes.append(
+                    f"link {link.name!r} has no shape: a ball of 1 mm stands for it, which touches nothing"
+                )
                 link.geometries.append(sphere(1e-3, Pose(link.centre if link.centre is not None else np.zeros(3))))
                 ghosts.append(link.name)
             bodies.append(_static(link) if link.fixed else _moving(link, self))

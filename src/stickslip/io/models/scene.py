@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,15 +54,15 @@ def scenario_from(content: dict[str, Any], place: Place) -> SceneScenario:
     bodies: dict[str, Body | None] = {"world": None}
     for i, entry in enumerate(content["bodies"]):
         here = place.at("bodies", i)
-        bodies[entry["name"]] = located(here, lambda entry=entry, here=here: _add_body(scene, entry, here))
+        bodies[entry["name"]] = located(here, partial(_add_body, scene, entry, here))
     for part, add in (("joints", _add_joint), ("springs", _add_spring), ("forces", _add_force), ("pairs", _add_pair)):
         for i, entry in enumerate(content[part]):
             here = place.at(part, i)
-            located(here, lambda add=add, entry=entry, here=here: add(scene, bodies, entry, here))
+            located(here, partial(add, scene, bodies, entry, here))
     for i, pair in enumerate(content["ignore"]):
         here = place.at("ignore", i)
         a, b = (_body(bodies, name, here) for name in pair)
-        located(here, lambda a=a, b=b: scene.ignore(a or scene.bodies[0], b or scene.bodies[0]))
+        located(here, partial(scene.ignore, a or scene.bodies[0], b or scene.bodies[0]))
     run = content["run"]
     return SceneScenario(
         scene, run["dt"], run["t_end"], content["title"] or content["name"], content["source"] or place.file
@@ -92,8 +94,8 @@ def _shape(entry: dict[str, Any], dim: int) -> Shape:
     for key in ("normal", "size"):
         if key in values:
             values[key] = tuple(values[key])
-    shape: Shape = _SHAPES[entry["type"]](**values)
-    return shape
+    made: Shape = _SHAPES[entry["type"]](**values)
+    return made
 
 
 def _add_body(scene: Scene, entry: dict[str, Any], place: Place) -> Body:
@@ -265,7 +267,7 @@ def _shape_of(shape: Shape, dim: int) -> dict[str, Any]:
     if name is None:
         raise ValueError(f"shape {type(shape).__name__} has no place in a file: it cannot be written.")
     keys = {"polygon": ["vertices"], "convex-hull": ["points"]}.get(name) or [
-        key for key in shape.__dataclass_fields__ if key != "mesh"
+        field.name for field in fields(_SHAPES[name]) if field.init
     ]
     return {"type": name, **{key: np.asarray(getattr(shape, key), dtype=float).tolist() for key in keys}}
 
@@ -274,7 +276,9 @@ def _body_of(body: Body) -> dict[str, Any]:
     """A body with its mass, inertia and centre as numbers, so that nothing is computed anew."""
     dim = body.dim
     if body.motion is not None:
-        raise ValueError(f"body {body.name!r} moves by a Python function: it cannot be written; a file has expressions.")
+        raise ValueError(
+            f"body {body.name!r} moves by a Python function: it cannot be written; a file has expressions."
+        )
     found: dict[str, Any] = {"name": body.name}
     if body.kind != "moving":
         found["type"] = body.kind

@@ -84,7 +84,7 @@ def parse_xml(content: bytes, name: str) -> Element:
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object) -> int:
         raise ModelError(
             f"{name}, line {parser.CurrentLineNumber}: a document type or entity is declared, which is never read."
         )
@@ -97,7 +97,7 @@ def parse_xml(content: bytes, name: str) -> Element:
     try:
         parser.Parse(content, True)
     except expat.ExpatError as problem:
-        reason = expat.errors.messages[problem.code] if problem.code in expat.errors.messages else "not well-formed"
+        reason = expat.errors.messages.get(problem.code, "not well-formed")
         raise ModelError(f"{name}, line {problem.lineno}: no XML: {reason}.") from None
     except (ValueError, LookupError) as problem:
         if isinstance(problem, ModelError):
