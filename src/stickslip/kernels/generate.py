@@ -48,6 +48,8 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         "PROJECTION": 0.0,
         "THETA_VALUE": 0.5,
         "LASTING": False,
+        "FRICTION_LAWS": system.has_friction_laws,
+        "SLIDING": system.sliding_codes or (0,),
         **{key: value for key, value in options.items() if key != "JACOBIAN"},
     }
     return "".join(f"{name} = {value!r}\n" for name, value in values.items())
