@@ -94,10 +94,18 @@ def consistent_velocities(
     Returns them and the rows of the contacts with an impulse, columns as `trajectory.IMPACT_COLUMNS`.
     """
     problem = contact_problem(system, t, q, u, 0.0, p)
-    solution = solver.solve(problem.local)
-    u_E = problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
-    if not problem.residual(u_E, solution.Lambda_N, solution.Lambda_T) <= solver.tol:
-        raise ArithmeticError(f"the initial velocities could not be made consistent: {solution.status}")
+    sliding = Sliding(system, p, None)
+    again = True
+    while again:
+        problem = sliding.applied(problem)
+        solution = solver.solve(problem.local)
+        u_E = problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
+        again = solution.solved and sliding.moved(problem, solution.Lambda_N, solution.Lambda_T, u_E)
+    residual = max(sliding.defect, problem.residual(u_E, solution.Lambda_N, solution.Lambda_T))
+    if not residual <= solver.tol:
+        raise ArithmeticError(
+            f"the initial velocities could not be made consistent: {sliding.complaint() or solution.status}"
+        )
     before, after = problem.gamma_A, problem.velocities(u_E)
     columns = (before[0], after[0], solution.Lambda_N, solution.Lambda_T, before[1], after[1])
     rows = np.column_stack([np.full(len(problem.index), t), problem.index, *columns])
