@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
     from stickslip.io.friction_files import read_friction_problem, write_friction_problem
     from stickslip.io.netcdf import load
-    from stickslip.laws import Newton, Poisson, Stronge, Walton
+    from stickslip.laws import (
+        Coulomb,
+        FrictionCurve,
+        LoadIndependent,
+        Newton,
+        Poisson,
+        Stribeck,
+        Stronge,
+        TwoCoefficient,
+        Walton,
+    )
     from stickslip.library.scenario import Scenario
     from stickslip.model.elements import Contact, DryFriction, PrestressedSpring, SpragClutch, Stop
     from stickslip.model.joints import Link, RevoluteClearanceJoint, TranslationalClearanceJoint, link_energies
@@ -70,9 +80,11 @@ _HOME = {
     "Compound": "stickslip.model.scene.shapes",
     "Contact": "stickslip.model.elements",
     "ConvexHull": "stickslip.model.scene.shapes",
+    "Coulomb": "stickslip.laws",
     "DryFriction": "stickslip.model.elements",
     "Enumerate": "stickslip.complementarity.planar",
     "EventDriven": "stickslip.stepping.event_driven",
+    "FrictionCurve": "stickslip.laws",
     "FrictionProblem": "stickslip.complementarity.friction.problem",
     "FrictionSolution": "stickslip.complementarity.friction.problem",
     "GaussSeidel": "stickslip.complementarity.planar",
@@ -83,6 +95,7 @@ _HOME = {
     "LCPSolution": "stickslip.complementarity.problems",
     "LagrangianSystem": "stickslip.model.lagrangian",
     "Lemke": "stickslip.complementarity.planar",
+    "LoadIndependent": "stickslip.laws",
     "Link": "stickslip.model.joints",
     "MoreauJean": "stickslip.stepping.moreau_jean",
     "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
@@ -100,9 +113,11 @@ _HOME = {
     "SpragClutch": "stickslip.model.elements",
     "StewartTrinkle": "stickslip.stepping.stewart_trinkle",
     "Stop": "stickslip.model.elements",
+    "Stribeck": "stickslip.laws",
     "Stronge": "stickslip.laws",
     "Trajectory": "stickslip.trajectory",
     "TranslationalClearanceJoint": "stickslip.model.joints",
+    "TwoCoefficient": "stickslip.laws",
     "Upr": "stickslip.sets",
     "Walton": "stickslip.laws",
     "classify_matrix": "stickslip.complementarity.solve",
@@ -133,9 +148,11 @@ __all__ = [
     "Compound",
     "Contact",
     "ConvexHull",
+    "Coulomb",
     "DryFriction",
     "Enumerate",
     "EventDriven",
+    "FrictionCurve",
     "FrictionProblem",
     "FrictionSolution",
     "GaussSeidel",
@@ -147,6 +164,7 @@ __all__ = [
     "LagrangianSystem",
     "Lemke",
     "Link",
+    "LoadIndependent",
     "MoreauJean",
     "MoreauMidpoint",
     "Newton",
@@ -163,9 +181,11 @@ __all__ = [
     "SpragClutch",
     "StewartTrinkle",
     "Stop",
+    "Stribeck",
     "Stronge",
     "Trajectory",
     "TranslationalClearanceJoint",
+    "TwoCoefficient",
     "Upr",
     "Walton",
     "__version__",

@@ -9,7 +9,7 @@ from typing import Any
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
 from stickslip.library.brick_on_ramp import brick_on_ramp
 from stickslip.library.four_bar import four_bar
-from stickslip.library.friction_oscillator import friction_oscillator
+from stickslip.library.friction_oscillator import block_on_belt, friction_oscillator
 from stickslip.library.gear_rattle import gear_rattle
 from stickslip.library.impacting_bar import impacting_bar
 from stickslip.library.kane_pendulum import kane_pendulum
@@ -23,6 +23,7 @@ from stickslip.model.system import unknown_name
 
 __all__ = [
     "Scenario",
+    "block_on_belt",
     "bouncing_ball",
     "bouncing_ball_on_table",
     "brick_on_ramp",
@@ -52,6 +53,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         bouncing_ball_on_table,
         brick_on_ramp,
         friction_oscillator,
+        block_on_belt,
         gear_rattle,
         impacting_bar,
         kane_pendulum,
