@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from stickslip.io.netcdf import load
     from stickslip.laws import (
         Coulomb,
+        Elliptic,
         FrictionCurve,
         LoadIndependent,
         Newton,
@@ -85,6 +86,7 @@ _HOME = {
     "ConvexHull": "stickslip.model.scene.shapes",
     "Coulomb": "stickslip.laws",
     "DryFriction": "stickslip.model.elements",
+    "Elliptic": "stickslip.laws",
     "Enumerate": "stickslip.complementarity.planar",
     "EventDriven": "stickslip.stepping.event_driven",
     "FrictionCurve": "stickslip.laws",
@@ -158,6 +160,7 @@ __all__ = [
     "ConvexHull",
     "Coulomb",
     "DryFriction",
+    "Elliptic",
     "Enumerate",
     "EventDriven",
     "FrictionCurve",

@@ -19,6 +19,7 @@ from stickslip.complementarity.newton import semismooth_newton
 from stickslip.complementarity.newton import workspace as newton_workspace
 from stickslip.kernels.cpu import dev, entry, float64, int64, local_array, rare
 from stickslip.kernels.sliding import CONSTANT, HELD, UNSET, begin_slip, end_speed, next_slip
+from stickslip.kernels.sliding import SETTLED as FRICTION_SETTLED
 
 # -- model: begin
 N_DOF = 1
@@ -618,8 +619,9 @@ def next_friction(p, directions, mu, a, local, change, sliding, book):
         if SLIDING[k] != CONSTANT and active[k] != 0:
             size = slip_size(k, directions, change, Lambda)
             changes, defect, contraction = next_slip(
-                k, sliding, mu[k], gamma_A[k, 1], gamma_E[k, 1], size, diagonal[k, 1], Lambda[k, 0], Lambda[k, 1], a[k]
-            )
+                k, sliding, mu[k], gamma_A[k, 1], gamma_E[k, 1], size, diagonal[k, 1], Lambda[k, 0], Lambda[k, 1], a[k],
+                FRICTION_SETTLED,
+            )  # fmt: skip
             moved = moved or changes
             worst = max(worst, defect)
             book[FRICTION_CONTRACTION] = max(book[FRICTION_CONTRACTION], contraction)

@@ -55,12 +55,13 @@ def secant(speed: float, end: float, speed_before: float, end_before: float) -> 
 
 @compiled(inline=True)
 def next_slip(  # type: ignore[no-untyped-def]
-    k: int, sliding, mu: float, gamma_A: float, gamma_E: float, size: float, beta: float, N: float, T: float, a: float
-) -> tuple[bool, float, float]:
+    k: int, sliding, mu: float, gamma_A: float, gamma_E: float, size: float, beta: float, N: float, T: float, a: float,
+    tol: float,
+) -> tuple[bool, float, float]:  # fmt: skip
     """Judge contact k after a round; (whether its coefficient has to change, defect, contraction).
 
-    The defect is what the law is missed by, as a velocity relative to `size`; mode and speed are those of the next
-    round.
+    The defect is what the law is missed by, as a velocity relative to `size`, to be at most `tol`; mode and speed are
+    those of the next round.
     """
     mode, grab, speed, end, speed_before, end_before, mu_end, _ = sliding
     if not (mu_end[k] >= 0.0 and mu_end[k] < math.inf):
@@ -82,7 +83,7 @@ def next_slip(  # type: ignore[no-untyped-def]
     contraction = 0.0
     if abs(end[k] - speed[k]) > 1e-6 * size:
         contraction = abs(mu_end[k] - mu) / abs(end[k] - speed[k]) * N * beta
-    if defect <= SETTLED:
+    if defect <= tol:
         # Slower than before, or turned: would the static coefficient have caught it on the way?
         if grab[k] != 0 and not rests and N > 0.0 and (gamma_E * gamma_A <= 0.0 or end[k] < abs(gamma_A)):
             grab[k] = 0

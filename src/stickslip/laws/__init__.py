@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from stickslip.laws.base import ImpactLaw, LawSolution, Phase
-from stickslip.laws.friction import Coulomb, FrictionCurve, FrictionLaw, LoadIndependent, Stribeck, TwoCoefficient
+from stickslip.laws.friction import (
+    Coulomb,
+    Elliptic,
+    FrictionCurve,
+    FrictionLaw,
+    LoadIndependent,
+    Stribeck,
+    TwoCoefficient,
+)
 from stickslip.laws.newton import Newton, Walton
 from stickslip.laws.poisson import Poisson
 from stickslip.laws.stronge import Stronge
@@ -13,6 +21,7 @@ from stickslip.laws.stronge import Stronge
 __all__ = [
     "NAMED_LAWS",
     "Coulomb",
+    "Elliptic",
     "FrictionCurve",
     "FrictionLaw",
     "ImpactLaw",

@@ -166,6 +166,32 @@ class LoadIndependent(FrictionLaw):
 
 
 @dataclass(frozen=True)
+class Elliptic(FrictionLaw):
+    """Anisotropic friction in space, [S00] (2.17)-(2.19): the section of the friction cone is an ellipse.
+
+        |(lambda_1 / mu_1, lambda_2 / mu_2)| <= lambda_N, and of these forces the one that dissipates most
+
+    first, second : mu_1, mu_2 along the body's own x axis and across it [-], positive.  For bodies of a `Scene`; the
+    contacts of a mechanism are planar and have one direction of slip.
+    """
+
+    first: Expr
+    second: Expr
+
+    parameter_names = ("first", "second")
+
+    def stick(self, values: Mapping[str, Any]) -> Any:
+        return math.sqrt(values["first"] * values["second"])
+
+    def slip(self, speed: Any, values: Mapping[str, Any]) -> Any:
+        return self.stick(values)
+
+    def check(self, values: Mapping[str, float], owner: str) -> None:
+        for name in self.parameter_names:
+            _require(owner, values, name, positive=True)
+
+
+@dataclass(frozen=True)
 class TwoCoefficient(FrictionLaw):
     """A static and a kinetic coefficient with hysteresis, [S00] 4.3 and Fig. 4.2(b).
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import sympy as sp
 
-from stickslip.laws.friction import Coulomb, FrictionCurve, FrictionLaw, LoadIndependent
+from stickslip.laws.friction import Coulomb, Elliptic, FrictionCurve, FrictionLaw, LoadIndependent
 from stickslip.model.system import CLUTCH, CONTACT, FRICTION, KIND_NAMES, SPRING
 
 Expr = Any
@@ -103,6 +103,11 @@ class Contact:
         for other in LAWS[1:]:
             if isinstance(getattr(self, other), FrictionLaw):
                 raise ValueError(f"contact {self.name!r}: {other} must be a number; a friction law belongs to friction=.")
+        if isinstance(law, Elliptic):
+            raise ValueError(
+                f"contact {self.name!r}: Elliptic is for the bodies of a Scene in space; a planar contact has one "
+                "direction of slip."
+            )
         if isinstance(law, Coulomb):
             object.__setattr__(self, "friction", law.coefficient)
         elif isinstance(law, LoadIndependent):

@@ -18,6 +18,7 @@ from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, room_for
+from stickslip.stepping.scene_friction import engine_class
 from stickslip.stepping.scene_start import check_start
 from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps
 from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
@@ -133,7 +134,7 @@ def _prepare(
     label, theta = _theta(stepper)
     if not any(body.kind == "moving" for body in scene.bodies):
         raise ValueError(f"scene {scene.name!r} must have a body that moves; use add_body.")
-    engine = SceneEngine(
+    engine = engine_class(scene)(
         scene, float(dt), theta, rule == "predictive", tolerance, on_failure == "continue", int(threads)
     )
     check_start(engine, start, overlap, real_number(penetration_tol, "penetration_tol"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stickslip.kernels.sliding import CONSTANT, HELD, UNSET, begin_slip, end_speed, next_slip
+from stickslip.kernels.sliding import CONSTANT, HELD, SETTLED, UNSET, begin_slip, end_speed, next_slip
 from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.contact_problem import StepProblem
 
@@ -77,7 +77,7 @@ class Sliding:
         moved, self.defect = False, 0.0
         for i, k in rows:
             numbers = (local.mu, gamma_A, gamma_E, size, beta, Lambda_N, Lambda_T, local.a)
-            changes, defect, contraction = next_slip.py_func(k, self.arrays, *(float(x[i]) for x in numbers))
+            changes, defect, contraction = next_slip.py_func(k, self.arrays, *(float(x[i]) for x in numbers), SETTLED)
             moved = moved or changes
             self.defect, self.contraction = max(self.defect, defect), max(self.contraction, contraction)
             self.rests[k] = end[k] == 0.0 and (Lambda_N[i] > 0.0 or local.a[i] > 0.0)
