@@ -73,7 +73,7 @@ class SlidingSceneEngine(SceneEngine):
         self.arrays = (mode, grab, *(np.zeros(n) for _ in range(5)), self.active.mu[:n].copy())
         for i in self.slipping:
             code = GRABS if all(law.grabs for law in laws[i]) else DEPENDS
-            speed = float(np.hypot(*self.active.before[i, 1:]))
+            speed = float(np.linalg.norm(self.active.before[i, 1:]))
             begin_slip.py_func(i, code, float(self._flag(contacts, i)), speed, mode, grab, self.arrays[2], self.arrays[5])
         self._take(contacts)
 
@@ -115,11 +115,11 @@ class SlidingSceneEngine(SceneEngine):
         for i in self.slipping:
             r, before, beta = self.active.r[i], self.active.before[i], float(self.active.mobility[i])
             u = self._velocity(contacts, i)
-            slip, N, T = float(np.hypot(*u[1:])), float(r[0]), float(np.hypot(*r[1 : self.options.dim]))
+            slip, N, T = float(np.linalg.norm(u[1:])), float(r[0]), float(np.linalg.norm(r[1 : self.options.dim]))
             size = fall + float(np.abs(before).sum()) + beta * (N + T)
             end[i] = slip if slip > AT_REST * size else 0.0
             mu_end[i] = self._slip_friction(contacts, i, float(end[i]))
-            speed_A = float(np.hypot(*before[1:]))
+            speed_A = float(np.linalg.norm(before[1:]))
             along = float(u[1:] @ before[1:]) / speed_A if speed_A > 0.0 else slip
             changes, _, contraction = next_slip.py_func(
                 i, self.arrays, float(self.active.mu[i]), speed_A, along, size, beta, N, T, 0.0, AT_REST
@@ -144,7 +144,7 @@ class SlidingSceneEngine(SceneEngine):
         """Whether active contact i stuck at the end of the step before; at the start, whether it does not slip."""
         if self.flags is None:
             before = self.active.before[i]
-            return bool(np.hypot(*before[1:]) <= AT_REST * float(np.abs(before).sum()) and not self.active.impact[i])
+            return bool(np.linalg.norm(before[1:]) <= AT_REST * float(np.abs(before).sum()) and not self.active.impact[i])
         c = int(self.active.contact[i])
         known = self.flags.get(_pair(contacts, c), [])
         if not known:
