@@ -35,6 +35,7 @@ _KEYS = {
     "flg10-fig12": "flg10.fig12",
     "flg10-fig13": "flg10.fig13",
     "s00-fig4.1": "s00.fig4_1",
+    "s00-fig4.2": "s00_friction.fig4_2",
 }
 """Key of a figure, as in `stickslip reproduce KEY` -> module and function in this folder."""
 
