@@ -40,7 +40,10 @@ def test_formulas():
     [
         (lambda: ss.TwoCoefficient(0.3, 0.5), "kinetic of TwoCoefficient must not exceed static, got 0.5 > 0.3"),
         (lambda: ss.TwoCoefficient(0.3, -0.1), "kinetic of TwoCoefficient must be finite and not negative, got -0.1"),
-        (lambda: ss.TwoCoefficient(0.3, 0.2, graze="hop"), "graze of TwoCoefficient must be one of slip, grab, got 'hop'"),
+        (
+            lambda: ss.TwoCoefficient(0.3, 0.2, graze="hop"),
+            "graze of TwoCoefficient must be one of slip, grab, got 'hop'",
+        ),
         (lambda: ss.TwoCoefficient(math.nan, 0.2), "static of TwoCoefficient must be finite and not negative, got nan"),
         (lambda: ss.TwoCoefficient([1], 0.2), r"static of TwoCoefficient must be a number, .* got \[1\]"),
         (lambda: ss.Stribeck(0.3, 0.2, velocity=-1.0), "velocity of Stribeck must be finite and positive, got -1"),

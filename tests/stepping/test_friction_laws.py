@@ -123,7 +123,9 @@ def test_a_grazing_slip_has_two_futures(graze):
 
 def test_grab_lets_go_what_has_just_been_let_go():
     """A slip that begins is faster after each step: the static coefficient must not catch it again."""
-    system = brick(ss.TwoCoefficient(0.5, 0.3, graze="grab"), force=sp.Piecewise((6, sp.Symbol("t") < 0.095), (4.9, True)))
+    system = brick(
+        ss.TwoCoefficient(0.5, 0.3, graze="grab"), force=sp.Piecewise((6, sp.Symbol("t") < 0.095), (4.9, True))
+    )
     motion = ss.simulate(system, [0, 0], [0, 0], dt=0.01, t_end=0.5, engine="reference")
     assert (np.diff(motion.u[:, 0]) > 0.0).all()
 

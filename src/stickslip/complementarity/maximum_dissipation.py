@@ -1,8 +1,8 @@
 """Friction cones with any convex section, by maximum dissipation: [S00] (2.17)-(2.19), and its smooth isotropic form.
 
 Impulses r = (r_N, beta) and velocities u = W r + q of n contacts in space, normal component first.  The friction cone
-of a contact has the section psi(beta) <= mu r_N; psi is convex, positively homogeneous and coercive.  Of all impulses in
-it the contact takes the one that dissipates most, min u_T . beta subject to psi(beta) <= mu r_N:
+of a contact has the section psi(beta) <= mu r_N; psi is convex, positively homogeneous and coercive.  Of all impulses
+in it the contact takes the one that dissipates most, min u_T . beta subject to psi(beta) <= mu r_N:
 
     0 <= r_N perp u_N >= 0
     0 in u_T + lambda d psi(beta),    0 <= lambda perp mu r_N - psi(beta) >= 0                    [S00] (2.17), (2.18)
@@ -31,8 +31,8 @@ _AT_BOUND = 1e-9  # an impulse this close to the edge of its section lies on it
 class Section(ABC):
     """A convex set C = { psi <= 1 } of the plane with 0 inside: the shape of a friction cone's section.
 
-    Contract for whoever adds one: `gauge` is psi, `farthest` the point of C farthest along a direction (any, where there
-    are several), and `slopes` the extreme points of the subdifferential of psi at a point that is not 0.
+    Contract for whoever adds one: `gauge` is psi, `farthest` the point of C farthest along a direction (any one where
+    there are several), and `slopes` the extreme points of the subdifferential of psi at a point that is not 0.
     """
 
     @abstractmethod
@@ -100,7 +100,7 @@ class PowerNorm(Section):
 
 @dataclass(frozen=True)
 class Polygon(Section):
-    """The convex hull of vertices, shape (m, 2), anticlockwise about 0; with m unit vectors the pyramid of [S00] 2.2."""
+    """The convex hull of vertices, shape (m, 2), anticlockwise about 0; m unit vectors: the pyramid of [S00] 2.2."""
 
     vertices: tuple[tuple[float, float], ...]
 
@@ -174,7 +174,9 @@ class DissipationProblem:
         W, q = _floats(self.W, "W"), _floats(self.q, "q")
         n, rest = divmod(len(q), 3) if q.ndim == 1 else (0, 1)
         if rest or n == 0 or W.shape != (3 * n, 3 * n):
-            raise ValueError(f"W, q must have shapes (3 n, 3 n), (3 n,) with n >= 1 contacts, got {W.shape}, {q.shape}.")
+            raise ValueError(
+                f"W, q must have shapes (3 n, 3 n), (3 n,) with n >= 1 contacts, got {W.shape}, {q.shape}."
+            )
         mu = np.broadcast_to(_floats(self.mu, "mu"), (n,)).copy() if np.ndim(self.mu) == 0 else _floats(self.mu, "mu")
         if mu.shape != (n,) or not np.all((mu >= 0.0) & (mu < np.inf)):
             raise ValueError(f"mu must be {n} finite numbers >= 0, one per contact, got {self.mu!r}.")
@@ -201,12 +203,12 @@ class DissipationProblem:
         return values
 
     def error(self, r: np.ndarray) -> float:
-        """Worst violation of the conditions by r; impulses relative to the largest, velocities to max(|q|, |u|)."""
+        """Worst violation of the conditions by r, velocities relative to V = max(|q|, |u|), impulses to max(|r|, V/W)."""
         u = self.W @ r + self.q
         if not np.all(np.isfinite(u)):
             return math.inf
-        impulse = float(np.abs(r).max()) or 1.0
         speed = float(max(np.abs(self.q).max(), np.abs(u).max())) or 1.0
+        impulse = max(float(np.abs(r).max()), speed / float(np.diag(self.W).mean()))
         worst, multipliers = 0.0, self.multipliers(r)
         for i, (section, (r_N, *beta), (u_N, *u_T)) in enumerate(
             zip(self.sections, r.reshape(-1, 3), u.reshape(-1, 3), strict=True)
@@ -245,7 +247,9 @@ class DissipationSolution:
     iterations: int
 
 
-def _answer(problem: DissipationProblem, r: np.ndarray, tol: float, method: str, iterations: int) -> DissipationSolution:
+def _answer(
+    problem: DissipationProblem, r: np.ndarray, tol: float, method: str, iterations: int
+) -> DissipationSolution:
     error = problem.error(r)
     solved = error <= tol
     status = f"{'solved' if solved else f'error {error:.1e} exceeds {tol:.1e}'} after {iterations} {method}"
@@ -256,7 +260,9 @@ def _answer(problem: DissipationProblem, r: np.ndarray, tol: float, method: str,
 # -- any section: Gauss-Seidel with the exact solution of one contact ----------------------------------------
 
 
-def solve_dissipation(problem: DissipationProblem, *, tol: float = 1e-10, max_sweeps: int = 2000) -> DissipationSolution:
+def solve_dissipation(
+    problem: DissipationProblem, *, tol: float = 1e-10, max_sweeps: int = 2000
+) -> DissipationSolution:
     """Solve contact after contact with the others held, each exactly (`one_contact_solutions`), until `error` <= tol.
 
     Examples
@@ -266,19 +272,19 @@ def solve_dissipation(problem: DissipationProblem, *, tol: float = 1e-10, max_sw
     [1.0, -0.3, -0.4]
     """
     W, n = problem.W, len(problem.mu)
-    r = np.zeros(3 * n)
-    sweep = 0
-    for sweep in range(1, max_sweeps + 1):
+    r, sweeps = np.zeros(3 * n), 0
+    while sweeps < max_sweeps:
+        sweeps += 1
         for i in range(n):
             own = slice(3 * i, 3 * i + 3)
             block = W[own, own]
             q = problem.q[own] + W[own] @ r - block @ r[own]
             found = one_contact_solutions(block, q, float(problem.mu[i]), problem.sections[i])
             if found:
-                r[own] = min(found, key=lambda x, old=r[own].copy(): float(np.abs(x - old).sum()))  # type: ignore[misc]
+                r[own] = found[int(np.argmin([np.abs(x - r[own]).sum() for x in found]))]
         if n == 1 or problem.error(r) <= tol:
             break
-    return _answer(problem, r, tol, "sweeps", sweep)
+    return _answer(problem, r, tol, "sweeps", sweeps)
 
 
 def one_contact_solutions(W: np.ndarray, q: np.ndarray, mu: float, section: Section) -> list[np.ndarray]:
@@ -417,17 +423,36 @@ def _fischer(a: float, b: float) -> tuple[float, float, float]:
 def solve_fritz_john(problem: DissipationProblem, *, tol: float = 1e-9, max_steps: int = 200) -> DissipationSolution:
     """Solve the smooth isotropic form by a semismooth Newton method, regularised and with a line search.
 
+    Newton's method is local: it starts from contacts that slide, and where that fails from contacts that stick.
     Judged by the conditions (2.17), (2.18) themselves: whatever else the Fritz John condition admits is not solved.
     Works in units in which the free velocities and the impulses that stop them are 1.
     """
     if any(section != Ellipse() for section in problem.sections):
-        raise ValueError("the smooth form of [S00] 2.3 is that of isotropic friction; use solve_dissipation for others.")
+        raise ValueError(
+            "the smooth form of [S00] 2.3 is that of isotropic friction; use solve_dissipation for others."
+        )
     speed = float(np.abs(problem.q).max()) or 1.0
     mobility = float(np.diag(problem.W).mean())
     W, q, mu = problem.W / mobility, problem.q / speed, problem.mu
-    x = _start(W, q, mu)
-    steps, merit = 0, math.inf
-    for steps in range(1, max_steps + 1):
+    steps, best = 0, None
+    for x in (_sliding_start(W, q, mu), _sticking_start(W, q)):
+        x, count = _newton(W, q, mu, x, max_steps)
+        steps += count
+        impulses = x.reshape(-1, 4)[:, :3]
+        impulses[impulses[:, 0] <= 1e-12 * max(1.0, np.abs(impulses).max())] = 0.0  # round-off of open contacts
+        answer = _answer(problem, impulses.ravel() * speed / mobility, tol, "Newton steps", steps)
+        best = answer if best is None or answer.error < best.error else best
+        if best.solved:
+            break
+    assert best is not None
+    return best
+
+
+def _newton(W: np.ndarray, q: np.ndarray, mu: np.ndarray, x: np.ndarray, limit: int) -> tuple[np.ndarray, int]:
+    """Regularised Newton steps on the residual of `_fritz_john`, each with a line search; the last iterate, steps."""
+    steps = 0
+    while steps < limit:
+        steps += 1
         blocks = x.reshape(-1, 4)
         F, J = _fritz_john(W, q, mu, blocks[:, :3], blocks[:, 3])
         merit = float(F @ F)
@@ -445,11 +470,10 @@ def solve_fritz_john(problem: DissipationProblem, *, tol: float = 1e-9, max_step
         else:
             break
         x = x + length * dx
-    r = x.reshape(-1, 4)[:, :3].ravel() * speed / mobility
-    return _answer(problem, r, tol, "Newton steps", steps)
+    return x, steps
 
 
-def _start(W: np.ndarray, q: np.ndarray, mu: np.ndarray) -> np.ndarray:
+def _sliding_start(W: np.ndarray, q: np.ndarray, mu: np.ndarray) -> np.ndarray:
     """Impulses that stop each contact by itself, cut to the cone, with the multiplier |u_T| / (2 mu) of a slip."""
     x = np.zeros((len(mu), 4))
     for i in range(len(mu)):
@@ -461,4 +485,12 @@ def _start(W: np.ndarray, q: np.ndarray, mu: np.ndarray) -> np.ndarray:
         x[i, 1:3] = beta * min(1.0, bound / size) if size > 0.0 else 0.0
     u = (W @ x[:, :3].ravel() + q).reshape(-1, 3)
     x[:, 3] = np.hypot(u[:, 1], u[:, 2]) / (2.0 * np.maximum(mu, 1e-3))
+    return x.ravel()
+
+
+def _sticking_start(W: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Impulses that stop all contacts together."""
+    x = np.zeros((len(q) // 3, 4))
+    x[:, :3] = np.linalg.lstsq(W, -q, rcond=None)[0].reshape(-1, 3)
+    x[:, 0] = np.maximum(x[:, 0], 1e-3)
     return x.ravel()

@@ -1,4 +1,4 @@
-"""Figure 4.2 of Stewart's review [S00]: friction laws, drawn from the law objects and checked by steps that obey them."""
+"""Figure 4.2 of Stewart's review [S00]: friction laws, drawn from the law objects, with steps that obey them."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ def fig4_2() -> PaperFigure:
         certificate = worst_certificate(runs)
         style.caption(
             figure,
-            f"lines: the law objects, μ_s = {_STATIC:g}, μ_k = {_KINETIC:g}, a fall over {_VELOCITY:g} m/s in (c), and at rest "
-            "any force up to μ_s\n"
-            "dots: time steps of a block that is pulled to and fro, coefficient and end velocity found together: at most "
+            f"lines: the law objects, μ_s = {_STATIC:g}, μ_k = {_KINETIC:g}, a fall over {_VELOCITY:g} m/s in (c), and at "
+            "rest any force up to μ_s\n"
+            "dots: time steps of a block that is pulled to and fro, coefficient and end velocity found together: "
+            "at most "
             f"{certificate.friction_rounds} rounds a step,\ncontraction ≤ {certificate.friction_contraction:.2g}, "
             f"{certificate.failed_steps} failed steps, residual ≤ {certificate.max_residual:.1e}",
         )
@@ -57,7 +58,9 @@ def _graph(ax: Axes, law: FrictionLaw) -> None:
     for sign in (1.0, -1.0):
         ax.plot(sign * speed, sign * mu, color=style.SERIES[0], linewidth=1.8)
         if mu[0] < law.at_rest * (1.0 - 1e-6):
-            ax.plot([0.0], [sign * mu[0]], "o", color=style.PAPER, markeredgecolor=style.SERIES[0], markersize=4.5, zorder=5)
+            ax.plot(
+                [0.0], [sign * mu[0]], "o", color=style.PAPER, markeredgecolor=style.SERIES[0], markersize=4.5, zorder=5
+            )
     ax.plot([0.0, 0.0], [-law.at_rest, law.at_rest], color=style.SERIES[0], linewidth=1.8)
 
 

@@ -2,10 +2,11 @@
 
 A contact with normal force lambda_N that slips with gamma_T obeys
 
-    gamma_T = 0:   |lambda_T| <= mu_s lambda_N + a,        gamma_T != 0:   lambda_T = -(mu(|gamma_T|) lambda_N + a) sgn gamma_T
+    gamma_T  = 0:    |lambda_T| <= mu_s lambda_N + a
+    gamma_T != 0:    lambda_T = -(mu(|gamma_T|) lambda_N + a) sgn gamma_T
 
 with the static coefficient mu_s >= mu(0).  Wherever `Contact(friction=...)` takes a number, it takes one of these laws;
-their parameters are numbers, names of parameters of the system, or SymPy expressions in them, so that they can be swept.
+their parameters are numbers, names of parameters of the system, or SymPy expressions in them: they can be swept.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -299,8 +300,8 @@ class FrictionCurve(FrictionLaw):
             raise ValueError(f"curve of FrictionCurve must be a function or a SymPy expression, got {self.curve!r}.")
         if self.speed is None or self.speed not in self.curve.free_symbols:
             raise ValueError(
-                f"speed of FrictionCurve must be the symbol of |v| in the curve {self.curve}, got {self.speed!r}; for a "
-                "constant coefficient give the number itself."
+                f"speed of FrictionCurve must be the symbol of |v| in the curve {self.curve}, got {self.speed!r}; for "
+                "a constant coefficient give the number itself."
             )
 
     @property
@@ -322,11 +323,6 @@ class FrictionCurve(FrictionLaw):
         """Text that calls the function under a name, in generated source."""
         return f"{name}({speed}, p)" if self._takes_parameters() else f"{name}({speed})"
 
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The function of a curve by function."""
-        return self.curve  # type: ignore[no-any-return]
-
     def stick(self, values: Mapping[str, Any]) -> Any:
         return self.slip(0 if not self.by_function else 0.0, values)
 
@@ -337,8 +333,3 @@ class FrictionCurve(FrictionLaw):
 
     def check(self, values: Mapping[str, float], owner: str) -> None:
         """Nothing can be told before the speeds are known; mu(0) is checked with the other coefficients."""
-
-
-def law_fields(law: FrictionLaw) -> dict[str, Any]:
-    """All fields of a law by name, to search them for symbols."""
-    return {field.name: getattr(law, field.name) for field in fields(law)}

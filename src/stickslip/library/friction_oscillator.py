@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
+from stickslip.laws.friction import Coulomb, FrictionLaw, Stribeck, TwoCoefficient
 from stickslip.library.scenario import Scenario
 from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Primitive, Spring, Text, line, rectangle
-from stickslip.laws.friction import Coulomb, FrictionLaw, Stribeck, TwoCoefficient
 from stickslip.model.elements import Contact, DryFriction
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -156,8 +156,8 @@ def block_on_belt(
     """Return a block that a load presses on a moving belt and a spring ties to a wall: the classic of stick-slip.
 
     The block rides with the belt until the spring pulls with friction_static load, then slips back under the smaller
-    kinetic coefficient until it is as fast as the belt again.  With two coefficients, D = (mu_s - mu_k) load / stiffness
-    and w = sqrt(stiffness / mass),
+    kinetic coefficient until it is as fast as the belt again.  With two coefficients, w = sqrt(stiffness / mass) and
+    D = (mu_s - mu_k) load / stiffness,
 
         T = T_stick + T_slip,    T_stick = 2 D / v,    T_slip = (2 / w) (pi - atan(D w / v)),
         x = mu_k load / stiffness -+ sqrt(D^2 + (v / w)^2).

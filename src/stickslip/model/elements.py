@@ -102,7 +102,9 @@ class Contact:
         law = self.friction
         for other in LAWS[1:]:
             if isinstance(getattr(self, other), FrictionLaw):
-                raise ValueError(f"contact {self.name!r}: {other} must be a number; a friction law belongs to friction=.")
+                raise ValueError(
+                    f"contact {self.name!r}: {other} must be a number; a friction law belongs to friction=."
+                )
         if isinstance(law, Elliptic):
             raise ValueError(
                 f"contact {self.name!r}: Elliptic is for the bodies of a Scene in space; a planar contact has one "

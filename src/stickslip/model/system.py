@@ -204,7 +204,9 @@ class System:
             self._check_friction_laws(p)
 
     def _check_friction_laws(self, p: Array) -> None:
-        laws = [(name, law) for name, law in zip(self.contact_names, self.friction_laws, strict=True) if law is not None]
+        laws = [
+            (name, law) for name, law in zip(self.contact_names, self.friction_laws, strict=True) if law is not None
+        ]
         c = np.empty(sum(len(law.parameters) for _, law in laws))
         self._evaluate("law_values", (p,), (c,))
         first = 0

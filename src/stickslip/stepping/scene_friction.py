@@ -74,7 +74,9 @@ class SlidingSceneEngine(SceneEngine):
         for i in self.slipping:
             code = GRABS if all(law.grabs for law in laws[i]) else DEPENDS
             speed = float(np.linalg.norm(self.active.before[i, 1:]))
-            begin_slip.py_func(i, code, float(self._flag(contacts, i)), speed, mode, grab, self.arrays[2], self.arrays[5])
+            begin_slip.py_func(
+                i, code, float(self._flag(contacts, i)), speed, mode, grab, self.arrays[2], self.arrays[5]
+            )
         self._take(contacts)
 
     def _materials(self, contacts: Any, i: int) -> tuple[Any, Any]:
@@ -144,7 +146,9 @@ class SlidingSceneEngine(SceneEngine):
         """Whether active contact i stuck at the end of the step before; at the start, whether it does not slip."""
         if self.flags is None:
             before = self.active.before[i]
-            return bool(np.linalg.norm(before[1:]) <= AT_REST * float(np.abs(before).sum()) and not self.active.impact[i])
+            return bool(
+                np.linalg.norm(before[1:]) <= AT_REST * float(np.abs(before).sum()) and not self.active.impact[i]
+            )
         c = int(self.active.contact[i])
         known = self.flags.get(_pair(contacts, c), [])
         if not known:
