@@ -91,7 +91,7 @@ def test_refusals(build, words):
             "laws of system 'particle with a law' cannot be evaluated: ValueError",
         ),
         (lambda: particle(ss.LoadIndependent(2), threshold=1), "are the same; give one of them"),
-        (lambda: particle(0.3, threshold=ss.LoadIndependent(2)), "a friction law belongs to friction="),
+        (lambda: particle(0.3, threshold=ss.LoadIndependent(2)), "friction laws belong to friction="),
         (
             lambda: ss.Contact("wall", gap=sp.Symbol("y"), friction=ss.TwoCoefficient(0.3, 0.2)),
             "contact 'wall' has friction = .* but no tangential direction",

@@ -1,4 +1,4 @@
-"""General friction cones by maximum dissipation: against closed forms, the cone solver, enumeration over the section."""
+"""General friction cones by maximum dissipation: against closed forms, the cone solver, and the principle itself."""
 
 import math
 

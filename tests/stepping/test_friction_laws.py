@@ -62,6 +62,7 @@ def test_block_on_belt_by_the_midpoint_rule(dt, period):
     assert x[late].min() == pytest.approx(0.6 - REACH, abs=0.1 * dt)
     assert v.min() == pytest.approx(-REACH, abs=0.1 * dt)
     assert motion.certificate.friction_rounds == 2 and motion.certificate.friction_contraction == 0.0
+    assert motion.attributes["friction_laws"].startswith("belt: TwoCoefficient(static=")
 
 
 def test_block_on_belt_from_event_to_event():
@@ -108,7 +109,7 @@ def test_stick_interval_of_the_two_coefficients(stepper):
 
 @pytest.mark.parametrize("graze", ["slip", "grab"])
 def test_a_grazing_slip_has_two_futures(graze):
-    """Pull 3 + 2 (t - 1) N: v = (t - 1)^2 touches zero at t = 1, [S00] 4.3; the static 5 N would hold it until t = 2."""
+    """Pull 3 + 2 (t - 1) N: v = (t - 1)^2 touches zero at t = 1, [S00] 4.3; the static 5 N hold it until t = 2."""
     system = brick(ss.TwoCoefficient(0.5, 0.3, graze=graze), force=3 + 2 * (sp.Symbol("t") - 1))
     # no step ends at t = 1, where the slip would be zero, and both conventions stick
     motion = ss.simulate(system, [0, 0], [1.0, 0], dt=2 / 201, t_end=1.9, engine="reference")
@@ -128,6 +129,35 @@ def test_grab_lets_go_what_has_just_been_let_go():
     )
     motion = ss.simulate(system, [0, 0], [0, 0], dt=0.01, t_end=0.5, engine="reference")
     assert (np.diff(motion.u[:, 0]) > 0.0).all()
+
+
+def reversing(graze, **options):
+    """Block ahead of the belt, spring 0.8 N against 1.0 and 0.6 N: it is slower than the belt after 1/14 s."""
+    law = ss.TwoCoefficient("friction_static", "friction_kinetic", graze=graze)
+    system = library.block_on_belt(law=law).system
+    return ss.simulate(system, [0.8, 0], [0.3, 0], t_end=0.4, **options)
+
+
+@pytest.mark.parametrize("graze", ["slip", "grab"])
+def test_a_slip_that_reverses_is_the_same_question(graze):
+    motion = reversing(graze, dt=1e-3, engine="reference")
+    late = motion.t > 0.08
+    if graze == "slip":
+        assert (motion.contact_state[late, 0] == SLIP_MINUS).all() and motion["v_x"][-1] < 0.15
+    else:
+        assert (motion.contact_state[late, 0] == STICK).all() and motion["v_x"][-1] == pytest.approx(0.2, abs=1e-12)
+    assert (motion.contact_state[1:60, 0] == SLIP_PLUS).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("graze", ["slip", "grab"])
+def test_the_event_driven_integrator_gives_the_same_answer(graze):
+    motion, judge = (
+        reversing(graze, dt=1e-4, engine="reference", every=10),
+        reversing(graze, dt=1e-3, stepper="event-driven"),
+    )
+    assert judge.complete and (motion.contact_state[-1] == judge.contact_state[-1]).all()
+    np.testing.assert_allclose(motion.u, judge.u, atol=3e-4)
 
 
 def test_contacts_that_let_go_in_the_same_step():
@@ -163,7 +193,7 @@ def test_two_feet_of_one_body_let_go_together():
 
 
 def test_friction_that_falls_with_speed_feeds_the_slip():
-    """[S00] (4.1): v' = F - N mu(v) = alpha - beta exp(-v / v_s); with w = exp(v / v_s), w' = (alpha w - beta) / v_s."""
+    """[S00] (4.1): v' = F - N mu(v) = alpha - beta exp(-v / v_s); w = exp(v / v_s): w' = (alpha w - beta) / v_s."""
     law = ss.Stribeck(0.5, 0.3, velocity=0.2)
     alpha, beta, v_s, v_0 = 5.01 - 3.0, 2.0, 0.2, 1e-3
     errors = []
@@ -230,6 +260,21 @@ def test_a_curve_that_fails_in_the_run_stops_it_and_keeps_the_motion():
     assert not motion.complete and 0.0 < motion.t[-1] < 0.4
     assert "friction of contact 'floor 0' must be finite and not negative, got -" in motion.status
     assert motion.certificate.failed_steps == 1
+
+
+@pytest.mark.slow
+def test_a_curve_of_a_user_in_a_kernel():
+    """A function in compiled code is the expression; where it fails, the kernel stops and the reason is told."""
+    speed = sp.Symbol("speed")
+    options = {"dt": 0.01, "t_end": 1.0}
+    by_function, by_expression = (
+        ss.simulate(brick(law, force=9), [0, 0], [0, 0], **options)
+        for law in (ss.FrictionCurve(lambda v: 0.5 / (1 + v)), ss.FrictionCurve(0.5 / (1 + speed), speed))
+    )
+    assert by_function.engine == by_expression.engine == "compiled" and by_function.complete
+    np.testing.assert_allclose(by_function.u, by_expression.u, atol=1e-12)
+    fails = ss.simulate(brick(ss.FrictionCurve(lambda v: 0.5 - v), force=9), [0, 0], [0, 0], **options)
+    assert not fails.complete and "must be finite and not negative, got -" in fails.status
 
 
 def test_an_impact_takes_the_coefficient_of_the_speed_after_it():

@@ -203,7 +203,7 @@ class DissipationProblem:
         return values
 
     def error(self, r: np.ndarray) -> float:
-        """Worst violation of the conditions by r, velocities relative to V = max(|q|, |u|), impulses to max(|r|, V/W)."""
+        """Worst violation of the conditions by r; velocities relative to V = max(|q|, |u|), impulses to |r| or V/W."""
         u = self.W @ r + self.q
         if not np.all(np.isfinite(u)):
             return math.inf

@@ -40,7 +40,7 @@ def fig4_2() -> PaperFigure:
         certificate = worst_certificate(runs)
         style.caption(
             figure,
-            f"lines: the law objects, μ_s = {_STATIC:g}, μ_k = {_KINETIC:g}, a fall over {_VELOCITY:g} m/s in (c), and at "
+            f"lines: the law objects, μ_s = {_STATIC:g}, μ_k = {_KINETIC:g}, falling over {_VELOCITY:g} m/s in (c); at "
             "rest any force up to μ_s\n"
             "dots: time steps of a block that is pulled to and fro, coefficient and end velocity found together: "
             "at most "

@@ -47,8 +47,8 @@ class Contact:
     normal, normal_drift : sequence of f expressions, expression; optional
         w_N and w_hat_N, if they shall not be the derivatives of the gap.
     friction : expression in the parameters, or a friction law
-        Coefficient mu [-], or `TwoCoefficient`, `Stribeck`, `FrictionCurve`, `LoadIndependent`. Needs a slip or tangent,
-        as restitution_tangential and threshold do.
+        Coefficient mu [-], or `TwoCoefficient`, `Stribeck`, `FrictionCurve`, `LoadIndependent`. Needs a slip or
+        tangent, as restitution_tangential and threshold do.
     restitution_normal, restitution_tangential : expression in the parameters
         Coefficients eps_N, eps_T in [0, 1] [-].
     threshold : expression in the parameters
@@ -102,9 +102,7 @@ class Contact:
         law = self.friction
         for other in LAWS[1:]:
             if isinstance(getattr(self, other), FrictionLaw):
-                raise ValueError(
-                    f"contact {self.name!r}: {other} must be a number; a friction law belongs to friction=."
-                )
+                raise ValueError(f"contact {self.name!r}: {other} must be a number; friction laws belong to friction=.")
         if isinstance(law, Elliptic):
             raise ValueError(
                 f"contact {self.name!r}: Elliptic is for the bodies of a Scene in space; a planar contact has one "
@@ -115,14 +113,15 @@ class Contact:
         elif isinstance(law, LoadIndependent):
             if isinstance(self.threshold, str) or not _is_zero(self.threshold):
                 raise ValueError(
-                    f"contact {self.name!r}: friction=LoadIndependent(...) and threshold= are the same; give one of them."
+                    f"contact {self.name!r}: friction=LoadIndependent(...) and threshold= are the same; give one of "
+                    "them."
                 )
             object.__setattr__(self, "friction", 0)
             object.__setattr__(self, "threshold", law.threshold)
         elif isinstance(law, FrictionLaw) and self.kind not in (CONTACT, CLUTCH):
             raise ValueError(
-                f"contact {self.name!r}: {type(law).__name__} needs a normal force, which a {KIND_NAMES[self.kind]} has "
-                "not; give threshold=."
+                f"contact {self.name!r}: {type(law).__name__} needs a normal force, which a {KIND_NAMES[self.kind]} "
+                "has not; give threshold=."
             )
 
     @property

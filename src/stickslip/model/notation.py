@@ -85,7 +85,7 @@ class Notation:
         return u
 
     def read(self, value: Any, origin: str, allowed: str = "qutp", also: frozenset[Expr] = frozenset()) -> Expr:
-        """Return a user's expression in real plain symbols; only the groups of symbols in `allowed` and `also` occur."""
+        """Return a user's expression in real plain symbols; those of the groups `allowed`, and `also`, may occur."""
         if isinstance(value, str):
             if value not in self.symbols:
                 raise ValueError(f"{origin}: {unknown_name('symbol', value, self.symbols)}")

@@ -237,7 +237,8 @@ class System:
         for name, value, v in zip(self.contact_names, mu, speeds, strict=True):
             if not 0.0 <= value < math.inf:
                 raise ValueError(
-                    f"friction of contact {name!r} must be finite and not negative, got {value:g} at a slip of {v:g} m/s."
+                    f"friction of contact {name!r} must be finite and not negative, got {value:g} at a slip of "
+                    f"{v:g} m/s."
                 )
         return mu
 

@@ -1,4 +1,4 @@
-"""Scenes whose friction depends on slip: every step is handed to the host, which finds coefficients and slip together."""
+"""Scenes whose friction depends on slip: the host solves every step, coefficients and slip together."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class SlidingSceneEngine(SceneEngine):
         return [mu for mu in self._materials(contacts, i) if isinstance(mu, FrictionLaw) and mu.at_rest > 0.0]
 
     def _slip_friction(self, contacts: Any, i: int, speed: float) -> float:
-        """mu at a slip speed > 0: the static one times the laws' ratios, in the mean in which materials are combined."""
+        """mu at a slip speed: the static one times the laws' ratios, in the mean in which materials are combined."""
         ratios = []
         for mu in self._materials(contacts, i):
             if isinstance(mu, FrictionLaw) and mu.at_rest > 0.0:

@@ -195,7 +195,9 @@ class Run:
         system = self.system
         _, eps_N, eps_T, _ = system.laws(self.memory.p)
         eps_N, eps_T = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+        laws = [f"{name}: {law}" for name, law in zip(system.contact_names, system.friction_laws, strict=True) if law]
         return {
+            **({"friction_laws": "; ".join(laws)} if laws else {}),
             "law": self.law.name,
             "law_options": _options(self.law),
             "restitution_normal": json.dumps(dict(zip(system.contact_names, eps_N.tolist(), strict=True))),

@@ -449,7 +449,7 @@ def _material(friction: Any, restitution: Any, restitution_tangential: Any, dim:
 
 
 def _friction_of(friction: Any, dim: int) -> Any:
-    """What a friction law stands for: numbers where they say it all, else the law itself, whose parameters are numbers."""
+    """What a friction law stands for: numbers where they say it all, else the law, whose parameters are numbers."""
     if not isinstance(friction, FrictionLaw):
         return friction
     if isinstance(friction, Elliptic):
