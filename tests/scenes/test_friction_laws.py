@@ -41,7 +41,7 @@ def test_a_slide_that_stops_is_held_by_the_static_coefficient():
 
 
 def test_stribeck_is_implicit_in_the_end_velocity():
-    """u_E = u_A + dt (F - N mu(u_E)) in every step, as in a mechanism; with constant friction of the other: the mean."""
+    """u_E = u_A + dt (F - N mu(u_E)) in every step; with constant friction of the other body: the mean."""
     law = ss.Stribeck(0.5, 0.3, velocity=0.2)
     for other, share in ((None, 1.0), (0.5, 0.5)):
         motion = pulled_box(law, 5.01, 1e-3, other=other)
