@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +25,7 @@ from stickslip.kernels.scene.island import (
     take_impulses,
 )
 from stickslip.kernels.scene.narrow_phase import store_pairs
+from stickslip.kernels.scene.pile import POINT, slabs_of, solve_pile
 from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
 from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
@@ -33,7 +36,22 @@ EXACT_BELOW = (
     1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
 )
 RESCUE_SECONDS = 60.0
+PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
+PILE_SWEEPS = 3000
+PILE_AIM = 0.5  # of the tolerance: what is left over disturbs the next step
+HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 EVENTS_AT_ONCE = 4096
+
+
+@contextlib.contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Let parallel kernels use so many threads, as far as there are."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 @dataclass(frozen=True)
@@ -199,34 +217,56 @@ class SceneEngine:
     def _solve(self, contacts: Any) -> float:
         """Solve the islands whose start from the last step was not good enough; returns the worst residual."""
         count = int(self.counts[step.ISLANDS])
-        if self.threads == 1 or count < 2:
-            for k in np.flatnonzero(~(self.residuals[:count] <= step.start_limit(self.options, self.counts))):
-                first, last = int(self.begins[k]), int(self.begins[k + 1])
-                # The stages are called one by one from here: compiled as one function they take twice as long to
-                # compile.
-                self.residuals[k] = solve_island.py_func(
-                    self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows,
-                    int(self.row_begins[k]), int(self.row_begins[k + 1]), self.options, self.head,
-                    self.follow[2 * first :], self.effort[k:], float(self.residuals[k]),
-                )  # fmt: skip
-        else:
-            before = numba.get_num_threads()
-            numba.set_num_threads(min(self.threads, numba.config.NUMBA_NUM_THREADS))
-            try:
+        limit = step.start_limit(self.options, self.counts)
+        open_islands = np.flatnonzero(~(self.residuals[:count] <= limit))
+        small = [k for k in open_islands if not self._is_pile(k)]
+        with _threads(self.threads):
+            for k in open_islands:
+                if self._is_pile(k):
+                    self._solve_pile(contacts, int(k))
+            if self.threads > 1 and len(small) > 1:
                 step.solve_in_parallel(
                     self.bodies, contacts, self.active, self.joints, self.options, self.order, self.rows, self.begins,
-                    self.row_begins, count, self.head, self.follow, self.residuals, self.effort,
+                    self.row_begins, np.array(small, np.int64), self.head, self.follow, self.residuals, self.effort,
                 )  # fmt: skip
-            finally:
-                numba.set_num_threads(before)
+                small = []
+        for k in small:
+            first, last = int(self.begins[k]), int(self.begins[k + 1])
+            # The stages are called one by one from here: compiled as one function they take twice as long to compile.
+            self.residuals[k] = solve_island.py_func(
+                self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows,
+                int(self.row_begins[k]), int(self.row_begins[k + 1]), self.options, self.head,
+                self.follow[2 * first :], self.effort[k:], float(self.residuals[k]),
+            )  # fmt: skip
         return float(self.residuals[:count].max(initial=0.0))
+
+    def _is_pile(self, k: Any) -> bool:
+        """Whether an island has so many contacts that sweeps without a matrix are the way."""
+        return bool(
+            self.begins[k + 1] - self.begins[k] > PILE_CONTACTS and self.row_begins[k + 1] == self.row_begins[k]
+        )
+
+    def _solve_pile(self, contacts: Any, k: int) -> None:
+        """Sweep a large island; many threads share it."""
+        first, last, dim = int(self.begins[k]), int(self.begins[k + 1]), self.options.dim
+        island = (self.bodies, contacts, self.active, self.order, first, last)
+        chosen, begins, members, place = slabs_of(*island, self.head, self.follow)
+        point = layout.records(POINT, last - first)
+        solve_pile(
+            self.bodies, contacts, self.active, dim, chosen, begins, members, place, point, PILE_SWEEPS,
+            PILE_AIM * self.options.tol,
+        )  # fmt: skip
+        arguments = (*island, self.joints, self.rows, 0, 0, dim)
+        end_velocities(*arguments)
+        self.residuals[k] = island_residual(*arguments)
 
     def _rescue(self, memory: Memory, every: int, block: Block, records: RecordRows) -> int:
         """Solve the step the kernel stands in, with every method there is, and finish it."""
         contacts = self.contacts[int(self.counts[step.SIDE])]
         if not self._solve(contacts) <= self.options.tol:
             for k in range(int(self.counts[step.ISLANDS])):
-                if not self.residuals[k] <= self.options.tol and self.row_begins[k + 1] == self.row_begins[k]:
+                size, rows = self.begins[k + 1] - self.begins[k], self.row_begins[k + 1] - self.row_begins[k]
+                if not self.residuals[k] <= self.options.tol and rows == 0 and size <= HARD_CONTACTS:
                     self.effort[k] = 1
                     self._hard_island(contacts, k)
             if not self.residuals[: int(self.counts[step.ISLANDS])].max() <= self.options.tol and not self.go_on:

@@ -187,16 +187,16 @@ def sort_islands(
 @compiled(parallel=True)
 def solve_in_parallel(
     bodies: Bodies, contacts: Contacts, active: Active, joints: Any, options: Options, order: np.ndarray,
-    rows: np.ndarray, begins: np.ndarray, row_begins: np.ndarray, count: int, head: np.ndarray,
+    rows: np.ndarray, begins: np.ndarray, row_begins: np.ndarray, chosen: np.ndarray, head: np.ndarray,
     follow: np.ndarray, residuals: np.ndarray, effort: np.ndarray,
 ) -> None:  # fmt: skip
-    """Solve the islands whose residual is above the tolerance, shared among threads: they have no body in common."""
-    for k in prange(count):
-        if not residuals[k] <= options.start:
-            residuals[k] = solve_island(
-                bodies, contacts, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
-                row_begins[k + 1], options, head, follow[2 * begins[k] :], effort[k:], residuals[k],
-            )  # fmt: skip
+    """Solve the chosen islands, shared among threads: they have no body in common."""
+    for m in prange(chosen.shape[0]):
+        k = chosen[m]
+        residuals[k] = solve_island(
+            bodies, contacts, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
+            row_begins[k + 1], options, head, follow[2 * begins[k] :], effort[k:], residuals[k],
+        )  # fmt: skip
 
 
 @compiled
