@@ -5,6 +5,7 @@ import json
 import pytest
 
 from stickslip import cli, library
+from stickslip.library import scenes
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def test_list_names_every_system_on_one_line(run):
     code, out, err = run("list")
     assert (code, err) == (0, "")
     lines = {line.split()[0]: line for line in out.splitlines()}
-    assert set(lines) == {"name", *library.names()}
+    assert set(lines) == {"name", *library.names(), *scenes.names()}
     assert lines["woodpecker"].split()[1:3] == ["3", "3"]
     assert "[GS05] section 4, Table I" in lines["woodpecker"] and "hammering down a pole" in lines["woodpecker"]
 
@@ -36,6 +37,9 @@ def test_list_as_json(run):
     assert systems["woodpecker"]["contacts"] == ["beak", "sleeve lower", "sleeve upper"]
     assert systems["woodpecker"]["degrees_of_freedom"] == 3
     assert systems["bouncing_ball"]["settings"]["restitution"] == 0.5
+    found = {row["name"]: row for row in json.loads(out)["scenes"]}
+    assert tuple(found) == scenes.names()
+    assert found["cube_stack"]["degrees_of_freedom"] == 60 and found["cube_stack"]["settings"]["cubes"] == 10
 
 
 @pytest.mark.parametrize("name", library.names())

@@ -14,7 +14,10 @@ def show(
     As text the values of the parameters follow, under the names that `stickslip run --set` takes.
     """
     from stickslip import library
+    from stickslip.library import scenes
 
+    if name in scenes.names():
+        raise ValueError(f"{name} is a scene of bodies and shapes: it has no derived equations to show.")
     scenario = library.get(name)
     equations = scenario.system.equations()  # type: ignore[attr-defined]
     if latex:

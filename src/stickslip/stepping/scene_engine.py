@@ -14,6 +14,8 @@ import numpy as np
 from stickslip.complementarity.friction.auto import hard_island
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import Progress
+from stickslip.complementarity.friction.pyramid import pyramid_lcp
+from stickslip.complementarity.solve import solve_lcp
 from stickslip.kernels.scene import layout, step
 from stickslip.kernels.scene.island import (
     SHARPER,
@@ -75,19 +77,29 @@ class SceneEngine:
     name = "compiled"
 
     def __init__(
-        self, scene: Scene, dt: float, theta: float, predictive: bool, tol: float, go_on: bool, threads: int
+        self,
+        scene: Scene,
+        dt: float,
+        theta: float,
+        implicit: bool,
+        predictive: bool,
+        tol: float,
+        edges: int,
+        go_on: bool,
+        threads: int,
     ) -> None:
         materials, material_of = tables.material_tables(scene)
         self.scene, self.materials, self.threads, self.go_on = scene, materials, threads, go_on
         self.bodies = tables.body_table(scene)
         self.geoms, self.hulls, self.polygons, self.fields = tables.geom_tables(scene, material_of)
-        self.joints, self.springs = tables.joint_table(scene), tables.spring_table(scene)
+        self.joints, self.springs = tables.joint_table(scene, implicit), tables.spring_table(scene)
         start = 0.1 * tol if tol <= EXACT_BELOW else tol
         newton = NEWTON_CONTACTS if tol <= LOOSE else NEWTON_CONTACTS_LOOSE
         self.options = layout.Options(
             scene.dim,
             dt,
             theta,
+            implicit,
             scene.gravity.copy(),
             tables.slop_of(scene),
             predictive,
@@ -95,6 +107,7 @@ class SceneEngine:
             start,
             newton,
             SWEEPS,
+            edges,
             go_on,
         )
         n = len(scene.bodies)
@@ -219,6 +232,10 @@ class SceneEngine:
         count = int(self.counts[step.ISLANDS])
         limit = step.start_limit(self.options, self.counts)
         open_islands = np.flatnonzero(~(self.residuals[:count] <= limit))
+        if self.options.edges > 0:
+            for k in open_islands:
+                self._solve_pyramid(contacts, int(k))
+            return float(self.residuals[:count].max(initial=0.0))
         small = [k for k in open_islands if not self._is_pile(k)]
         with _threads(self.threads):
             for k in open_islands:
@@ -256,9 +273,33 @@ class SceneEngine:
             self.bodies, contacts, self.active, dim, chosen, begins, members, place, point, PILE_SWEEPS,
             PILE_AIM * self.options.tol,
         )  # fmt: skip
-        arguments = (*island, self.joints, self.rows, 0, 0, dim)
-        end_velocities(*arguments)
-        self.residuals[k] = island_residual(*arguments)
+        self._measure_island(contacts, k)
+
+    def _solve_pyramid(self, contacts: Any, k: int) -> None:
+        """Lemke on an island whose friction cones are pyramids, [S00] (2.11)-(2.16)."""
+        problem, _ = self._friction_problem(contacts, k)
+        A, b, B = pyramid_lcp(problem, self.options.edges)
+        answer = solve_lcp(A, b, "lemke", tol=1e-12)
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        take_impulses(self.active, self.order, first, last, self.options.dim, B @ answer.x)
+        self._measure_island(contacts, k)
+
+    def _measure_island(self, contacts: Any, k: int) -> None:
+        """End velocities and residual of an island without joints, from its impulses."""
+        first, last, options = int(self.begins[k]), int(self.begins[k + 1]), self.options
+        arguments = (self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows, 0, 0)
+        end_velocities(*arguments, options.dim)
+        self.residuals[k] = island_residual(*arguments, options.dim, options.edges)
+
+    def _friction_problem(self, contacts: Any, k: int) -> tuple[Contacts, np.ndarray]:
+        """The contact problem of an island without joints, scaled, and its impulses."""
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        dim, n = self.options.dim, last - first
+        island = (self.bodies, contacts, self.active, self.order, first, last, dim)
+        data, indptr, indices = block_system(*island, self.head, self.follow)
+        q, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
+        right_side(*island, q, mu, z)
+        return Contacts(data, indptr, indices, q, mu), z
 
     def _rescue(self, memory: Memory, every: int, block: Block, records: RecordRows) -> int:
         """Solve the step the kernel stands in, with every method there is, and finish it."""
@@ -266,7 +307,8 @@ class SceneEngine:
         if not self._solve(contacts) <= self.options.tol:
             for k in range(int(self.counts[step.ISLANDS])):
                 size, rows = self.begins[k + 1] - self.begins[k], self.row_begins[k + 1] - self.row_begins[k]
-                if not self.residuals[k] <= self.options.tol and rows == 0 and size <= HARD_CONTACTS:
+                hard = not self.residuals[k] <= self.options.tol and rows == 0 and size <= HARD_CONTACTS
+                if hard and self.options.edges == 0:
                     self.effort[k] = 1
                     self._hard_island(contacts, k)
             if not self.residuals[: int(self.counts[step.ISLANDS])].max() <= self.options.tol and not self.go_on:
@@ -275,21 +317,12 @@ class SceneEngine:
 
     def _hard_island(self, contacts: Any, k: int) -> None:
         """Newton, interior point, proximal point and so on, for an island on which the kernel gave up."""
-        first, last = int(self.begins[k]), int(self.begins[k + 1])
-        dim, n = self.options.dim, last - first
-        data, indptr, indices = block_system(
-            self.bodies, contacts, self.active, self.order, first, last, dim, self.head, self.follow
-        )
-        q, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
-        right_side(self.bodies, contacts, self.active, self.order, first, last, dim, q, mu, z)
-        outcome = hard_island(
-            Contacts(data, indptr, indices, q, mu), z, SHARPER * self.options.tol, Progress(RESCUE_SECONDS)
-        )
+        problem, z = self._friction_problem(contacts, k)
+        outcome = hard_island(problem, z, SHARPER * self.options.tol, Progress(RESCUE_SECONDS))
         if math.isfinite(outcome.error):
-            take_impulses(self.active, self.order, first, last, dim, outcome.r)
-        arguments = (self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows, 0, 0, dim)
-        end_velocities(*arguments)
-        self.residuals[k] = island_residual(*arguments)
+            first, last = int(self.begins[k]), int(self.begins[k + 1])
+            take_impulses(self.active, self.order, first, last, self.options.dim, outcome.r)
+        self._measure_island(contacts, k)
 
     # -- records -------------------------------------------------------------------------------------------------------
 

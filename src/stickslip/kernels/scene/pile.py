@@ -201,9 +201,7 @@ def point_velocity(point: np.ndarray, k: int, vel: np.ndarray) -> tuple[float, f
 
 
 @compiled
-def push(
-    point: np.ndarray, k: int, vel: np.ndarray, inverse: np.ndarray, d0: float, d1: float, d2: float
-) -> None:
+def push(point: np.ndarray, k: int, vel: np.ndarray, inverse: np.ndarray, d0: float, d1: float, d2: float) -> None:
     """Add a scaled impulse at point k to the velocities; inverse (bodies, 10): 1/m and the inverse inertia."""
     f = point.frame[k]
     x = f[0] * d0 + f[3] * d1 + f[6] * d2
