@@ -43,7 +43,7 @@ def test_a_ball_shows_its_pole_until_it_turns_away():
     scene = ss.Scene(dim=3)
     scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 1))
     scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 5, 2))
-    far, far_spot, near, spot = primitives(scene)  # what is far away is drawn first
+    far, _, near, spot = primitives(scene)  # what is far away is drawn first
     assert near.centre == (0.0, 1.0) and far.centre == (0.0, 2.0)
     assert spot.style == "accent" and spot.centre == pytest.approx((0.0, 1.075))
     away = [0, 0, 1, np.sqrt(0.5), -np.sqrt(0.5), 0, 0, 0, 5, 2, 1, 0, 0, 0]  # the pole points to +y

@@ -107,3 +107,14 @@ def test_mass_properties_of_shapes():
     assert capsule.volume == pytest.approx(np.trapezoid(area, z), rel=1e-6)
     assert capsule.inertia[2, 2] == pytest.approx(np.trapezoid(area * r2 / 2, z), rel=1e-6)
     assert capsule.inertia[0, 0] == pytest.approx(np.trapezoid(area * (r2 / 4 + z**2), z), rel=1e-6)
+
+
+def test_joints_that_contradict_one_another_are_named():
+    made = ss.Scene(dim=2, gravity=0.0)
+    bar = made.add_body(ss.Circle(0.1), mass=1.0, position=(1, 0), name="bar")
+    made.add_fixed(None, bar)
+    made.add_revolute(None, bar, at=(0, 0), motor=(1.0, 1e9))
+    made.add_revolute(None, bar, at=(1, 0), motor=(-1.0, 1e9))
+    trajectory = made.simulate(dt=1e-3, t_end=0.01)
+    assert not trajectory.complete
+    assert "joints 'world' - 'bar' (fixed)" in trajectory.status and "contradict one another" in trajectory.status

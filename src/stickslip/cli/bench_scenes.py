@@ -1,6 +1,7 @@
 """`stickslip bench scenes`: ten-cube stack, cube on a ramp, thrown cube, here and in MuJoCo and Bullet, in one run.
 
-Then the cost of a step against the number of contacts, `bench_piles`.  Creep, drift and lift are distances [m] from the exact motion; every program takes the same step and its default solver.
+Then the cost of a step against the number of contacts, `bench_piles`.  Creep, drift and lift are distances [m] from
+the exact motion; every program takes the same step and its default solver.
 """
 
 from __future__ import annotations

@@ -306,8 +306,7 @@ def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]
         row("motion", f"{times}, {trajectory.steps:,} steps of {trajectory.dt:g} s{thinned}")
         row("method", _method(trajectory))
         row("rate", f"{_rate(trajectory):,.0f} steps/s, {trajectory.wall_s:.3f} s")
-    shown = [f"{name} = {value:.6g} {units.get(name, '')}".rstrip() for name, value in state]
-    row("final state", _some(shown))
+    row("final state", _some([f"{name} = {value:.6g} {units.get(name, '')}".rstrip() for name, value in state]))
     if trajectory.contact_names:
         counts = _some([f"{name} {count}" for name, count in found["by_contact"].items() if count])
         row("impacts", f"{found['total']}: {counts}" if found["total"] else "none")

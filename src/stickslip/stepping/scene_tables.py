@@ -246,7 +246,7 @@ def joint_table(scene: Scene, implicit: bool) -> layout.Joints | None:
     if not scene.joints and not springs:
         return None
     n = len(scene.joints) + len(springs)
-    pairs = [(item.a, item.b) for item in (*scene.joints, *springs)]
+    pairs = [(joint.a, joint.b) for joint in scene.joints] + [(spring.a, spring.b) for spring in springs]
     frames = np.zeros((2, n, 7))
     data = np.zeros((n, 8))
     for k, joint in enumerate(scene.joints):

@@ -18,8 +18,8 @@ from stickslip.complementarity.friction.gauss_seidel import accelerated_sweeps, 
 from stickslip.kernels.scene.joint_rows import apply_row, row_velocity
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
 from stickslip.kernels.scene.newton import newton_island
-from stickslip.kernels.scene.pyramid import polygon_support, project_pyramid
 from stickslip.kernels.scene.problem import apply_contact, contact_velocity, side_product
+from stickslip.kernels.scene.pyramid import polygon_support, project_pyramid
 from stickslip.kernels.scene.rotation import times
 from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 

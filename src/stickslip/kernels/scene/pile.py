@@ -13,6 +13,7 @@ begins anew then.  Impulses z and velocities are scaled to unit mobility, z = r 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import prange
@@ -44,6 +45,7 @@ POINT = np.dtype(
     align=True,
 )
 """A contact of the island, in the order of the sweep."""
+Points = Any
 
 
 @compiled
@@ -139,7 +141,7 @@ def group_levels(
 
 @compiled
 def set_up_point(
-    bodies: Bodies, contacts: Contacts, active: Active, i: int, dim: int, place: np.ndarray, point: np.ndarray,
+    bodies: Bodies, contacts: Contacts, active: Active, i: int, dim: int, place: np.ndarray, point: Points,
     k: int, D: np.ndarray, S: np.ndarray, z: np.ndarray,
 ) -> None:  # fmt: skip
     """Write point k: active contact i, its local matrix D with inverse S, and its scaled impulse."""
@@ -178,7 +180,7 @@ def set_up_point(
 
 
 @compiled
-def point_velocity(point: np.ndarray, k: int, vel: np.ndarray) -> tuple[float, float, float]:
+def point_velocity(point: Points, k: int, vel: np.ndarray) -> tuple[float, float, float]:
     """Scaled relative velocity of a point, with its bias."""
     x, y, z = 0.0, 0.0, 0.0
     a, b = point.a[k], point.b[k]
@@ -201,7 +203,7 @@ def point_velocity(point: np.ndarray, k: int, vel: np.ndarray) -> tuple[float, f
 
 
 @compiled
-def push(point: np.ndarray, k: int, vel: np.ndarray, inverse: np.ndarray, d0: float, d1: float, d2: float) -> None:
+def push(point: Points, k: int, vel: np.ndarray, inverse: np.ndarray, d0: float, d1: float, d2: float) -> None:
     """Add a scaled impulse at point k to the velocities; inverse (bodies, 10): 1/m and the inverse inertia."""
     f = point.frame[k]
     x = f[0] * d0 + f[3] * d1 + f[6] * d2
@@ -230,7 +232,7 @@ def push(point: np.ndarray, k: int, vel: np.ndarray, inverse: np.ndarray, d0: fl
 
 @compiled
 def sweep_slab(
-    point: np.ndarray, first: int, last: int, D: np.ndarray, S: np.ndarray, z: np.ndarray, before: np.ndarray,
+    point: Points, first: int, last: int, D: np.ndarray, S: np.ndarray, z: np.ndarray, before: np.ndarray,
     beta: float, vel: np.ndarray, inverse: np.ndarray, dim: int,
 ) -> float:  # fmt: skip
     """Solve the points of a slab one after the other, from y = z + beta (z - before); returns |z - y|^2.
@@ -267,7 +269,7 @@ def sweep_slab(
 
 
 @compiled
-def slab_defect(point: np.ndarray, first: int, last: int, z: np.ndarray, vel: np.ndarray, dim: int) -> float:
+def slab_defect(point: Points, first: int, last: int, z: np.ndarray, vel: np.ndarray, dim: int) -> float:
     """Worst violation of the laws in a slab [m/s], as `island.contact_defect` has it."""
     worst = 0.0
     for k in range(first, last):
@@ -296,52 +298,67 @@ def largest(values: np.ndarray) -> float:
     return most
 
 
-@compiled(parallel=True)
-def solve_pile(
-    bodies: Bodies, contacts: Contacts, active: Active, dim: int, chosen: np.ndarray, begins: np.ndarray,
-    members: np.ndarray, place: np.ndarray, point: np.ndarray, sweeps: int, tol: float,
-) -> tuple[int, float]:  # fmt: skip
-    """Sweep an island, as `slabs_of` has sorted it, from the impulses in `active` until its residual is at most tol.
-
-    point: room for the contacts, records of POINT.  Writes the impulses back; returns sweeps done and the residual as `island.island_residual` defines it.
-    """
-    n, m, slabs = chosen.shape[0], members.shape[0], begins.shape[0] - 1
-    D, S, z = np.zeros((n, dim, dim)), np.zeros((n, dim, dim)), np.zeros((n, dim))
-    before = np.zeros((n, dim))
-    vel, earlier, inverse = np.empty((m, 6)), np.empty((m, 6)), np.empty((m, 10))
-    sums, scales = np.zeros(slabs), np.zeros(slabs)
-    for k in range(m):
+@compiled
+def load_bodies(bodies: Bodies, members: np.ndarray, vel: np.ndarray, inverse: np.ndarray) -> None:
+    """Free velocities and inverse masses of the bodies of the island, close together in memory."""
+    for k in range(members.shape[0]):
         body = members[k]
         for j in range(9):
             inverse[k, j] = bodies.inv_inertia[body, j]
         inverse[k, 9] = bodies.inv_mass[body]
         for j in range(6):
             vel[k, j] = bodies.free[body, j]
+
+
+@compiled
+def extrapolate(vel: np.ndarray, earlier: np.ndarray, beta: float) -> None:
+    """vel = vel + beta (vel - earlier), and earlier = vel as it was."""
+    for k in range(vel.shape[0]):
+        for j in range(6):
+            v = vel[k, j]
+            vel[k, j] = v + beta * (v - earlier[k, j])
+            earlier[k, j] = v
+
+
+@compiled
+def store_impulses(point: Points, z: np.ndarray, active: Active) -> None:
+    """Unscale the impulses into `active`."""
+    for k in range(z.shape[0]):
+        for j in range(z.shape[1]):
+            active.r[point.contact[k], j] = z[k, j] / point.unscale[k]
+
+
+@compiled(parallel=True)
+def solve_pile(
+    bodies: Bodies, contacts: Contacts, active: Active, dim: int, chosen: np.ndarray, begins: np.ndarray,
+    members: np.ndarray, place: np.ndarray, point: Points, sweeps: int, tol: float,
+) -> tuple[int, float]:  # fmt: skip
+    """Sweep an island, as `slabs_of` has sorted it, from the impulses in `active` until its residual is at most tol.
+
+    point: room for the contacts, records of POINT.  Writes the impulses back; returns the sweeps done and the residual
+    as `island.island_residual` defines it.
+    """
+    n, m, slabs = chosen.shape[0], members.shape[0], begins.shape[0] - 1
+    D, S, z = np.zeros((n, dim, dim)), np.zeros((n, dim, dim)), np.zeros((n, dim))
+    vel, inverse, sums = np.empty((m, 6)), np.empty((m, 10)), np.zeros(slabs)
+    load_bodies(bodies, members, vel, inverse)
     for s in prange(slabs):
         for k in range(begins[s], begins[s + 1]):
             i = chosen[k]
             c = active.contact[i]
             set_up_point(bodies, contacts, active, i, dim, place, point, k, D, S, z)
             v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
-            scales[s] = max(scales[s], abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0]))
-    scale = largest(scales)
+            sums[s] = max(sums[s], abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0]))
+    scale = largest(sums)
     for k in range(n):
         push(point, k, vel, inverse, z[k, 0], z[k, 1], z[k, 2] if dim == 3 else 0.0)
-        for j in range(dim):
-            before[k, j] = z[k, j]
-    for k in range(m):
-        for j in range(6):
-            earlier[k, j] = vel[k, j]
+    before, earlier = z.copy(), vel.copy()
     theta, last, residual, done = 1.0, np.inf, np.inf, 0
-    while done < sweeps:
+    while done < sweeps and not residual <= tol:
         rise = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
         beta = (theta - 1.0) / rise
         theta = rise
-        for k in range(m):
-            for j in range(6):
-                v = vel[k, j]
-                vel[k, j] = v + beta * (v - earlier[k, j])
-                earlier[k, j] = v
+        extrapolate(vel, earlier, beta)
         for parity in range(2):
             for s in prange((slabs + 1 - parity) // 2):
                 e = 2 * s + parity
@@ -349,19 +366,14 @@ def solve_pile(
         change = 0.0  # in a fixed order, whatever the threads
         for s in range(slabs):
             change += sums[s]
-        done += 1
         if change > last:
             theta, last = 1.0, np.inf
         else:
             last = change
+        done += 1
         if done % LOOK_EVERY == 0 or done == sweeps:
             for s in prange(slabs):
                 sums[s] = slab_defect(point, begins[s], begins[s + 1], z, vel, dim)
             residual = largest(sums) / scale if scale > 0.0 else largest(sums)
-            if residual <= tol:
-                break
-    for k in range(n):
-        i = point.contact[k]
-        for j in range(dim):
-            active.r[i, j] = z[k, j] / point.unscale[k]
+    store_impulses(point, z, active)
     return done, residual

@@ -423,8 +423,9 @@ class Scene:
         from stickslip.stepping.scene_simulate import simulate_scene
 
         return simulate_scene(
-            self, dt, t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, every=every, t0=t0, threads=threads, overlap=overlap,
-            penetration_tol=penetration_tol, on_failure=on_failure, progress=progress, out=out, overwrite=overwrite,
+            self, dt, t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, every=every, t0=t0, threads=threads,
+            overlap=overlap, penetration_tol=penetration_tol, on_failure=on_failure, progress=progress, out=out,
+            overwrite=overwrite,
         )  # fmt: skip
 
     def copy(self) -> Scene:
