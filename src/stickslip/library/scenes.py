@@ -260,7 +260,7 @@ _ENTRIES: dict[str, _Entry] = {
         (cradle, "Newton's cradle, balls with play", "hands on the speed", 1e-4, 0.05, {}),
         (hanging_chain, "Hanging chain", "planar, revolute joints", 1e-3, 3.0, {}),
         (rolling_disc, "Disc on a slope", "2/3 g sin(angle)", 1e-3, 1.0, {}),
-        (tippe_top, "Tippe top", "Ueda, Sasaki, Watanabe 2005", 1e-4, 4.0, {}),
+        (tippe_top, "Tippe top", "Ueda, Sasaki, Watanabe 2005", 1e-4, 7.0, {}),
         (granular_column, "Collapse of a granular column", "planar", 1e-3, 1.0, {"tol": 1e-5}),
         (poured_spheres, "Spheres poured into a box", "[GS05] 4: many contacts", 1e-3, 0.6, {"tol": 1e-4}),
     )

@@ -16,7 +16,7 @@ from stickslip.model.scene.scene import Scene
 from stickslip.model.scene.shapes import Piece, rotation_matrix
 
 FAR = 1e3  # [m] how far the picture of a half-plane reaches
-MOST_MARKED = 300  # bodies up to which discs and balls are marked
+MOST_MARKED = 60  # bodies up to which discs and balls are marked
 POLE, SPOT, BEHIND = 0.75, 0.2, 0.2  # of the radius: where the spot is, how large, and how far round it is seen
 ROUND = 24  # corners of the half circles of a capsule, together
 
