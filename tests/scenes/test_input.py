@@ -14,6 +14,11 @@ def scene(dim=3):
     return made
 
 
+def hinged(**options):
+    made = scene(2)
+    return made.add_revolute(None, made.add_body(ss.Circle(0.1), mass=1.0), at=(0, 0), **options)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -42,6 +47,11 @@ def scene(dim=3):
         (lambda: scene().add_body(ss.Sphere(1), mass=1.0, inertia=(1, 1, 3)), "I_1 \\+ I_2 >= I_3"),
         (lambda: scene().simulate(dt=1e-3, t_end=1.0), "must have a body that moves"),
         (lambda: ss.Compound([]), "parts of Compound must not be empty"),
+        (lambda: hinged(limits=5), "limits must be two numbers, got 5"),
+        (lambda: hinged(limits=(1, 2)), "limits must be"),
+        (lambda: hinged(motor=3), "motor must be two numbers, got 3"),
+        (lambda: hinged(motor=(1, -2)), "effort of motor must be at least 0"),
+        (lambda: scene().add_fixed(None, None), "'world' twice"),
     ],
 )
 def test_bad_input_gets_one_line(call, words):

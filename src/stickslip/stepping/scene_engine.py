@@ -40,7 +40,6 @@ EXACT_BELOW = (
 RESCUE_SECONDS = 60.0
 PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
 PILE_SWEEPS = 3000
-PILE_AIM = 0.5  # of the tolerance: what is left over disturbs the next step
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 EVENTS_AT_ONCE = 4096
 
@@ -226,6 +225,9 @@ class SceneEngine:
                 wrench[i, :dim] += np.asarray(force.force(t, x, v), float)
             if callable(force.torque):
                 wrench[i, 3 if dim == 3 else 5 :] += np.asarray(force.torque(t, x, v), float)
+            if not np.all(np.isfinite(wrench[i])):
+                name = self.scene.bodies[i].name
+                raise ValueError(f"force or torque on {name!r} must be finite, got another value at t = {t:g} s.")
 
     def _solve(self, contacts: Any) -> float:
         """Solve the islands whose start from the last step was not good enough; returns the worst residual."""
@@ -271,7 +273,7 @@ class SceneEngine:
         point = layout.records(POINT, last - first)
         solve_pile(
             self.bodies, contacts, self.active, dim, chosen, begins, members, place, point, PILE_SWEEPS,
-            PILE_AIM * self.options.tol,
+            self.options.tol,
         )  # fmt: skip
         self._measure_island(contacts, k)
 

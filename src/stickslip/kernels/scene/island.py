@@ -106,6 +106,8 @@ def island_residual(
         u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, a, b)
         v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, a, b)
         scale = max(scale, abs(v0) + abs(v1) + abs(v2) + abs(bias[0]))
+        # rounding of the velocities that large impulses make: heavy on light
+        scale = max(scale, 1e-4 * active.mobility[i] * active.r[i, 0])
         defect = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
         if not defect <= worst:
             worst = defect

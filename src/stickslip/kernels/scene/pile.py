@@ -5,9 +5,11 @@ so that a body may have any number of contacts.  Levels of a breadth-first searc
 slabs; a contact of slab k touches bodies of slabs k and k + 1 alone, so all even slabs are swept side by side, then all
 odd ones.  The slabs do not depend on the number of threads, and neither does any bit of the result.
 
-Momentum (Nesterov): the sweep starts at y = z + beta (z - z_before), on impulses and velocities alike, which keeps
-v = v_free + M^-1 H z because the weights add up to one; beta grows until the change |g(y) - y| of a sweep does, and
-begins anew then.  Impulses z and velocities are scaled to unit mobility, z = r sqrt(w), as in `island`.
+Momentum: the sweep starts at y = z + beta (z - z_before), on impulses and velocities alike, which keeps
+v = v_free + M^-1 H z because the weights add up to one.  beta grows as Nesterov's to 0.9 and stays there: more, or its
+own growth without end, diverges on piles (slip makes the map non-monotone), and beginning anew whenever a sweep changes
+more than the last one throws away what creeps slowly into place.  Impulses z and velocities are scaled to unit
+mobility, z = r sqrt(w), as in `island`.
 """
 
 from __future__ import annotations
@@ -28,6 +30,9 @@ from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 
 SLABS = 16
 LOOK_EVERY = 10  # sweeps between two looks at the residual
+MOMENTUM = 0.9
+BURST = 100.0  # times the least change of a sweep: momentum begins anew
+AIM, PATIENCE = 0.5, 300  # what is left over disturbs the next step: half the tolerance, for so many sweeps
 OUTSIDE = -1  # a body that does not move freely
 
 POINT = np.dtype(
@@ -353,10 +358,10 @@ def solve_pile(
     for k in range(n):
         push(point, k, vel, inverse, z[k, 0], z[k, 1], z[k, 2] if dim == 3 else 0.0)
     before, earlier = z.copy(), vel.copy()
-    theta, last, residual, done = 1.0, np.inf, np.inf, 0
-    while done < sweeps and not residual <= tol:
+    theta, least, residual, done = 1.0, np.inf, np.inf, 0
+    while done < sweeps and not residual <= (AIM * tol if done <= PATIENCE else tol):
         rise = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
-        beta = (theta - 1.0) / rise
+        beta = min(MOMENTUM, (theta - 1.0) / rise)
         theta = rise
         extrapolate(vel, earlier, beta)
         for parity in range(2):
@@ -366,10 +371,9 @@ def solve_pile(
         change = 0.0  # in a fixed order, whatever the threads
         for s in range(slabs):
             change += sums[s]
-        if change > last:
-            theta, last = 1.0, np.inf
-        else:
-            last = change
+        if change > BURST * least:
+            theta, least = 1.0, np.inf
+        least = min(least, change)
         done += 1
         if done % LOOK_EVERY == 0 or done == sweeps:
             for s in prange(slabs):

@@ -290,6 +290,7 @@ class Scene:
 
     def add_fixed(self, a: Body | None, b: Body, at: Any = None, *, collide: bool = False) -> Joint:
         """Glue two bodies together; `at` is where (b's centre of mass by default)."""
+        self._ends(a, b)
         point = b.position[: self.dim] if at is None else at
         return self._joint("fixed", a, b, point, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide)
 
@@ -317,12 +318,13 @@ class Scene:
         p[: self.dim] = vector(at, "at", self.dim)
         low, high = -math.inf, math.inf
         if limits is not None:
-            low, high = (float(x) for x in limits)
+            low, high = _two(limits, "limits")
             if not low <= 0.0 <= high:
                 raise ValueError(f"limits must be (least <= 0, largest >= 0), counted from the start, got {limits!r}.")
         drive = (0.0, 0.0)
         if motor is not None:
-            drive = (number(motor[0], "speed of motor"), number(motor[1], "effort of motor", least=0.0))
+            speed, effort = _two(motor, "motor")
+            drive = (number(speed, "speed of motor"), number(effort, "effort of motor", least=0.0))
         hold = number(friction, "friction of a joint", least=0.0)
         return self._keep(Joint(kind, *self._ends(a, b), p, p, axis, 0.0, (low, high), drive, hold), collide)
 
@@ -498,6 +500,15 @@ def _inertia(value: Any, dim: int) -> np.ndarray:
     if values[2] > (values[0] + values[1]) * (1.0 + 1e-9):
         raise ValueError(f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
     return array
+
+
+def _two(value: Any, name: str) -> tuple[float, float]:
+    """Two numbers, which may be infinite."""
+    try:
+        first, second = (float(x) for x in value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be two numbers, got {value!r}.") from None
+    return first, second
 
 
 def _time(value: Any, name: str) -> float:
