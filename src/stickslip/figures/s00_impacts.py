@@ -22,9 +22,9 @@ from stickslip.trajectory import Trajectory
 
 LENGTHS = (0.1, 0.2, 0.3, 0.4, 0.6)  # of the bars [m], as printed
 ANGLES = np.radians(np.linspace(0.0, 90.0, 37))
-RATIOS = np.logspace(-4.0, 4.0, 33)
+RATIOS = np.logspace(-4.0, 4.0, 97)
 SOFTNESS = np.logspace(-4.0, 4.0, 17)
-PARTS = (4, 8, 12, 16, 24)  # of the beam
+PARTS = (4, 8, 12, 16, 24, 32)  # of the beam
 
 
 # -- Fig. 1.2 ------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def fig1_2() -> PaperFigure:
         figure = style.new_figure(7.4, 9.6)
         axes = figure.subplots(len(LENGTHS), 2, sharex=True)
         for row, length in enumerate(LENGTHS):
-            bar = library.angled_bar(length=length)
+            bar = library.angled_bar(segments=12, length=length)
             found = [rebound(bar, float(angle)) for angle in ANGLES]
             certificates += [drop.run for drop in found]
             _restitution(axes[row, 0], length, found, row)
@@ -124,7 +124,7 @@ def fig2_3() -> PaperFigure:
         below.set_title("plan")
         above.set_xlim(-0.48, 0.95)
         below.set_xlabel("x [m]")
-        below.legend(loc="upper left", ncols=4)
+        below.legend(loc="lower right", ncols=4)
         _head(figure, "Figure 2.3", title)
         c, hops = run.certificate, [1e3 * (run[f"ball{k}.z"].max() - 0.03) for k in (1, 2, 3)]
         spins = ", ".join(f"{spin:+.0f}" for spin in bounce_spins(run))
@@ -191,11 +191,11 @@ def fig4_3() -> PaperFigure:
 
 def _contacts_of_balls(ax: Axes, q: np.ndarray) -> None:
     r, middle = 0.03, 0.5 * (q[0] + q[3])
-    for text, place in (("1", (q[0], -0.008)), ("2", (q[3], -0.008)), ("3", (middle, 0.066))):
+    for text, place in (("1", (q[0], -0.008)), ("2", (q[3], -0.008)), ("3", (middle, 0.064))):
         ax.annotate(text, place, ha="center", va="center", fontsize=9, fontweight="bold")
     ax.annotate("ball 1", (q[0], r - 0.011), ha="center", color=style.PAPER, fontsize=8, zorder=9)
     ax.annotate("ball 2", (q[3], r - 0.011), ha="center", color=style.PAPER, fontsize=8, zorder=9)
-    arrow(ax, (q[0], 0.07), (q[0] + 0.035, 0.07), "v", (2, 3))
+    arrow(ax, (q[0] - 0.03, 0.075), (q[0] + 0.01, 0.075), "v", (3, -3))
     arrow(ax, (middle - 0.003, r), (middle - 0.003, r + 0.028), "", (0, 0))
     arrow(ax, (middle + 0.003, r), (middle + 0.003, r - 0.028), "", (0, 0))
 
@@ -305,15 +305,16 @@ def fig4_5() -> PaperFigure:
             time.plot(run.t * pace, impulse_at_D(run), label=label, **look)
         time.set_xlim(0.0, 0.3)
         style.panel(time, "impulse at D so far", r"$t\,\sqrt{EI/(m l^3)}$", "D / hammer")
-        time.legend(loc="center right", fontsize=7)
+        time.set_ylim(-0.01, 0.4)
+        time.legend(loc="upper left", fontsize=7.5)
         parts = figure.add_subplot(grid[1, 1])
         parts.plot(PARTS, [impulse_at_D(run)[-1] for run in beams.values()], "o-", color=style.SERIES[1])
-        parts.set_ylim(0.0, 0.32)
+        parts.set_ylim(0.0, 0.3)
         parts.set_xlim(0.0, PARTS[-1] + 2)
         style.panel(parts, "beam of n parts", "n", "D / hammer")
         table = figure.add_subplot(grid[1, 2])
         table.semilogx(SOFTNESS, [impulse_at_D(run)[-1] for run in soft], "o-", color=style.SERIES[0], markersize=3)
-        style.panel(table, "torsion spring on a soft table", r"$k_{table}\,l^2/k_{spring}$", "D / hammer")
+        style.panel(table, "soft table, torsion spring", r"$k_{table}\,l^2/k_{spring}$", "D / hammer")
         _head(figure, "Figure 4.5", title)
         certificate = worst_certificate([*single.values(), stiff, *beams.values(), *soft])
         first = single["torsion"].normal_impulse[1]

@@ -19,7 +19,7 @@ from stickslip.model.system import Array
 def angled_bar(
     *,
     angle: float = 1.2,
-    segments: int = 12,
+    segments: int = 6,
     length: float = 0.2,
     diameter: float = 0.0127,
     density: float = 7850.0,

@@ -71,7 +71,7 @@ def chatterjee_rod(
         system=system,
         q0=np.zeros(system.n_dof),
         u0=np.where(np.arange(system.n_dof) == system.n_dof - 1, -speed, 0.0),
-        dt=0.2 / max(highest_frequency(system, pressed), 20.0 * slowest),
+        dt=0.2 / max(highest_frequency(system, pressed), 200.0 * slowest),
         t_end=1.0 / slowest,
         title="Chatterjee's rod, struck on its overhanging end",
         source="[S00] section 4.4, Fig. 4.5",
