@@ -67,7 +67,7 @@ def test_newtons_law_forgets_what_a_stiff_table_gives_back():
 
 
 def tip_on_springs(k):
-    """Upward velocity of the tip when it leaves a table that is a spring; configuration frozen, exact stick and slip."""
+    """Upward velocity of the tip when it leaves a table that is a spring; q frozen, exact stick and slip."""
     alpha, beta, delta, mu = 1.6, 3.4, -1.2, 2.0
 
     def slipping(t, x):  # x = depth, gamma_N, gamma_T; slips to the left, friction mu F to the right
@@ -89,6 +89,32 @@ def tip_on_springs(k):
     first = solve_ivp(slipping, (0.0, 1.0), [0.0, 0.0, -1.0], events=stopped, **options)
     second = solve_ivp(sticking, (0.0, 1.0), first.y[:, -1], events=left, **options)
     return second.y[1, -1]
+
+
+@pytest.mark.parametrize("eta", [0.1, 0.3])
+def test_penalty_law_of_paoli_and_schatzman_converges_to_newtons(eta):
+    """[S00] 4.1: u'' + 2 eta/sqrt(lambda) u' + u/lambda = -g inside the wall; e = exp(-pi eta / sqrt(1 - eta^2))."""
+    e, g, t_end = math.exp(-math.pi * eta / math.sqrt(1.0 - eta**2)), 9.81, 1.2
+    t = np.linspace(0.0, t_end, 1201)
+    hit = math.sqrt(2.0 / g)
+    speed, exact = e * g * hit, np.where(t < hit, 1.0 - 0.5 * g * t**2, 0.0)
+    start = hit
+    while start < t_end and speed > 1e-3:  # bounce after bounce
+        flight = t - start
+        exact = np.where((flight >= 0) & (flight < 2 * speed / g), speed * flight - 0.5 * g * flight**2, exact)
+        start, speed = start + 2 * speed / g, e * speed
+    errors = []
+    for penalty in (1e-6, 1e-8):
+
+        def rates(t, x, penalty=penalty):
+            pushed = 2.0 * eta / math.sqrt(penalty) * x[1] + x[0] / penalty if x[0] < 0.0 else 0.0
+            return [x[1], -pushed - g]
+
+        run = solve_ivp(
+            rates, (0.0, t_end), [1.0, 0.0], t_eval=t, max_step=math.sqrt(penalty), rtol=1e-6, atol=1e-9, method="RK45"
+        )
+        errors.append(np.abs(run.y[0] - exact).max())
+    assert errors[1] < 0.15 * errors[0] and errors[1] < 2e-3  # of order sqrt(lambda)
 
 
 # -- two balls, 4.4 -----------------------------------------------------------------------------------------------

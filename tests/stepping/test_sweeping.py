@@ -14,9 +14,9 @@ def travelling(t):
     return (t, 0.0)
 
 
-def tractrix(t, angle=math.atan2(0.8, -0.6)):
+def tractrix(t):
     """A disk of radius 1 that moves to the right with speed 1 drags a point: angle' = sin(angle)."""
-    now = 2.0 * np.arctan(math.tan(angle / 2.0) * np.exp(t))
+    now = 2.0 * np.arctan(math.tan(math.atan2(0.8, -0.6) / 2.0) * np.exp(t))
     return np.stack([t + np.cos(now), np.sin(now)], axis=-1)
 
 
