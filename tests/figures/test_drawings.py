@@ -106,7 +106,7 @@ BETWEEN_BODIES = {
 }  # a mark moves with one of the two bodies, w_N with both
 
 
-MAGNIFIED = {"slider_crank", "four_bar"}  # play is drawn larger than it is
+MAGNIFIED = {"slider_crank", "four_bar", "angled_bar"}  # play is drawn larger than it is
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from stickslip.figures.s00 import worst_certificate
 from stickslip.figures.s00_rod import _head, _scene, arrow, run_of
 from stickslip.laws import Newton, Poisson
 from stickslip.library.angled_bar import rigid_velocity
+from stickslip.library.chatterjee_rod import MAGNIFIED
 from stickslip.library.scenario import Scenario
 from stickslip.stepping.impact import impact
 from stickslip.trajectory import Trajectory
@@ -335,9 +336,10 @@ def _bent(ax: Axes, rod: Scenario, run: Trajectory) -> None:
     pace = math.sqrt(run.parameters.get("stiffness", 1e3))
     i = min(int(np.searchsorted(run.t, 0.03 / pace)), len(run.t) - 1)
     q = run.q[i] * (0.1 / np.abs(run.q[i][:-1]).max())
+    q[-1] = max(q[-1], q[0])  # by the midpoint rule the hammer goes in by dt/2 of its way
     mechanism.prepare(ax, (-0.14, 1.1, -0.3, 0.32))
     assert rod.drawing is not None
-    mechanism.draw(ax, rod.drawing(q, 0.0, run.parameters), run.contact_state[i])
+    mechanism.draw(ax, rod.drawing(q / MAGNIFIED, 0.0, run.parameters), run.contact_state[i])
     for text, x, y in (("A", -0.1, q[0]), ("B", 0.3, -0.09), ("D", 1.0, -0.09)):
         ax.annotate(text, (x, y), ha="center", va="center", fontsize=8.5, zorder=9)
     if len(q) == 4:

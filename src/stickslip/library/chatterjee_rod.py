@@ -16,6 +16,8 @@ from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 
 MODELS = ("torsion", "rigid", "beam")
+MAGNIFIED = 10.0
+"""Heights in the drawing."""
 _UNITS = {"mass": "kg", "hammer": "kg", "stiffness": "N m", "table_stiffness": "N/m"}
 
 
@@ -130,12 +132,13 @@ def _system(places: Sequence[float], overhang: float, length: float, parameters:
 
 
 class _Shapes:
-    """The rod as a line through its nodes; heights are drawn as they are."""
+    """The rod as a line through its nodes; heights are magnified."""
 
     def __init__(self, places: Sequence[float], overhang: float, length: float) -> None:
         self.places, self.overhang, self.length = tuple(places), overhang, length
 
     def __call__(self, q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
+        q = [MAGNIFIED * x for x in q]
         edge, far = self.overhang, self.length + 100.0
         i, share = _edge(self.places, edge)
         nodes = list(zip(self.places, q[:-1], strict=True))
