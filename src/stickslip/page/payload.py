@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.recurrence import recurrence
-from stickslip.model.drawing import Drawing, Marker
-from stickslip.model.system import CONTACT, KIND_NAMES, System
+from stickslip.model.drawing import Drawing, markers
+from stickslip.model.system import KIND_NAMES, System
 from stickslip.page.packing import bytes_, floats, plain
 from stickslip.page.space import moving_scene
 from stickslip.page.tracks import tracks
-from stickslip.trajectory import IMPACT, STATE_NAMES, Trajectory
+from stickslip.trajectory import IMPACT, Trajectory
 
 FORMAT = 1
 """Of the payload; the page refuses others."""
@@ -21,7 +21,8 @@ FRAMES = 480
 HISTORY = 2400
 _SHARP = 240  # strongest impacts whose instant stands among the frames and in the histories
 _MOST_IMPACTS = 4000
-_SERIES = 240  # most curves that are sent: scenes have thousands
+_SERIES = 40  # most coordinates, velocities and contacts whose curves are sent: scenes have thousands
+_MOST_NUMBERS = 130_000  # of all curves together
 
 
 def payload(trajectory: Trajectory, scenario: Any = None, *, frames: int = FRAMES, points: int = HISTORY) -> dict[str, Any]:
@@ -76,13 +77,15 @@ def sharp_rows(trajectory: Trajectory, wanted: int) -> np.ndarray:
     even = np.linspace(0, n - 1, min(n, wanted)).round().astype(int)
     impacts = trajectory.impacts()
     strength = np.abs(impacts["normal_impulse"]) + np.abs(impacts["tangential_impulse"])
-    times = impacts["time"][np.argsort(-strength, kind="stable")[:_SHARP]]
+    times = impacts["time"][np.argsort(-strength, kind="stable")[: min(_SHARP, wanted // 4)]]
     after = np.searchsorted(trajectory.t, times - 1e-9 * trajectory.dt).clip(0, n - 1)
     return np.unique(np.concatenate([even, after, np.maximum(after - 1, 0)]))
 
 
 def _history(trajectory: Trajectory, points: int) -> dict[str, Any]:
-    rows = sharp_rows(trajectory, points)
+    names = (trajectory.coordinate_names, trajectory.velocity_names, *3 * [trajectory.contact_names])
+    count = 3 + sum(len(group[:_SERIES]) for group in names)
+    rows = sharp_rows(trajectory, min(points, _MOST_NUMBERS // count))
     curves = [
         *_curves("coordinate", trajectory.coordinate_names, trajectory.q, trajectory.units, rows),
         *_curves("velocity", trajectory.velocity_names, trajectory.u, trajectory.units, rows),
@@ -177,7 +180,6 @@ def _motion(trajectory: Trajectory, scenario: Any, frames: int) -> dict[str, Any
     if drawing is None:
         return None
     q, t = trajectory.q[rows], trajectory.t[rows]
-    shapes, marks = tracks(drawing, q, t, trajectory.parameters)
     some = np.linspace(0, len(rows) - 1, min(len(rows), 60)).astype(int)
     follow = None if drawing.follow is None else trajectory.coordinate_names.index(drawing.follow)
     return {
@@ -186,12 +188,12 @@ def _motion(trajectory: Trajectory, scenario: Any, frames: int) -> dict[str, Any
         "view": [float(x) for x in drawing.fit(q[some], t[some], trajectory.parameters)],
         "follow": None if follow is None else floats(q[:, follow]),
         "span": drawing.span,
-        "shapes": shapes,
-        "turn": _turns(trajectory, scenario, marks[0], drawing),
+        "shapes": tracks(drawing, q, t, trajectory.parameters),
+        "turn": _turns(trajectory, scenario, drawing),
     }
 
 
-def _turns(trajectory: Trajectory, scenario: Any, marks: Sequence[Marker], drawing: Drawing) -> list[int]:
+def _turns(trajectory: Trajectory, scenario: Any, drawing: Drawing) -> list[int]:
     """Per contact, 1 where a positive slip moves its mark along the normal turned left, -1 where along it turned right.
 
     A virtual displacement along w_T slips by w_T . w_T > 0, whichever way the mark goes; marks that do not move have 1.
@@ -202,21 +204,13 @@ def _turns(trajectory: Trajectory, scenario: Any, marks: Sequence[Marker], drawi
         return signs
     p, t, q = system.parameter_vector(trajectory.parameters), float(trajectory.t[0]), trajectory.q[0]
     _, W_T, _ = system.geometry(q, t, p)
-    for mark in marks:
+    for mark in markers(drawing(q, t, trajectory.parameters)):
         slip = W_T[mark.contact]
         size = float(np.linalg.norm(slip))
         if size == 0.0:
             continue
-        after = {m.contact: m for m in _marks(drawing, q + 1e-6 * slip / size, t, trajectory.parameters)}
+        after = {m.contact: m for m in markers(drawing(q + 1e-6 * slip / size, t, trajectory.parameters))}
         moved = np.subtract(after[mark.contact].point, mark.point)
         along = -mark.normal[1] * moved[0] + mark.normal[0] * moved[1]
         signs[mark.contact] = -1 if along < 0.0 else 1
     return signs
-
-
-def _marks(drawing: Drawing, q: np.ndarray, t: float, p: Mapping[str, float]) -> list[Marker]:
-    from stickslip.model.drawing import markers
-
-    return markers(drawing(q, t, p))
-
-

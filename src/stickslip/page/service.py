@@ -23,10 +23,10 @@ from stickslip.trajectory import Trajectory
 
 MOST_STEPS = 200_000
 MOST_RECORDS = 20_000
-MOST_BODY_STEPS = 2_000_000
-"""Steps times bodies of a scene."""
+MOST_SECONDS = 15.0
+"""Of a simulation, its compilation aside; what was computed until then is shown."""
 STEPPERS = ("moreau-midpoint", "moreau-jean", "paoli-schatzman", "stewart-trinkle")
-"""Steppers that take as long as their number of steps says."""
+SCENE_STEPPERS = STEPPERS[:2]
 _FIELDS = ("system", "set", "start", "dt", "t_end", "stepper")
 
 
@@ -39,22 +39,28 @@ class Service:
         self._running = threading.Lock()
 
     def catalogue(self) -> dict[str, Any]:
-        """What can be chosen: library entries with their titles, and saved runs."""
-        entries = [_entry(name) for name in library.names()]
-        saved = [{"name": name, "title": name, "saved": True} for name in self.files]
-        return {"first": self.first, "systems": [*entries, *saved], "steppers": list(STEPPERS)}
+        """What can be chosen: library entries and saved runs."""
+        entries = [{"name": name, "saved": False} for name in entry_names()]
+        return {"first": self.first, "systems": [*entries, *({"name": name, "saved": True} for name in self.files)]}
 
     def describe(self, name: str) -> dict[str, Any]:
         """Sliders of a library entry; a saved run has none."""
         if name in self.files:
-            return {"name": name, "controls": []}
-        return {"name": name, "controls": [control.to_dict() for control in controls(name, _default(name))]}
+            return {"name": name, "controls": [], "steppers": []}
+        scenario = _default(name)
+        return {
+            "name": name,
+            "controls": [control.to_dict() for control in controls(name, scenario)],
+            "steppers": SCENE_STEPPERS if hasattr(scenario, "scene") else STEPPERS,
+        }
 
     def run(self, request: Any) -> dict[str, Any]:
         """Simulate what the request asks for, or open a saved run, and return its payload."""
         name, options = _checked(request)
         if name in self.files:
             return self.saved(name)
+        if name not in entry_names():
+            raise ValueError(unknown_name("library entry or saved run", name[:60], [*entry_names(), *self.files]))
         begin = time.perf_counter()
         scenario = scenario_for(name, options)
         dt, t_end = _times(scenario, options)
@@ -85,11 +91,6 @@ def _label(number: int, path: Path, files: Sequence[Path]) -> str:
     return f"{path.name} ({number + 1})" if same else path.name
 
 
-def _entry(name: str) -> dict[str, Any]:
-    scenario = _default(name)
-    return {"name": name, "title": scenario.title, "source": scenario.source, "saved": False}
-
-
 @lru_cache(maxsize=256)
 def _default(name: str) -> Any:
     """The scenario of a library entry as it is."""
@@ -117,10 +118,6 @@ def scenario_for(name: str, options: Mapping[str, Any]) -> Any:
     wanted = options.get("set", {})
     if not isinstance(wanted, Mapping):
         raise ValueError(f"set must map names to values, got {type(wanted).__name__}.")
-    if not wanted and not options.get("start"):
-        library.keywords(name)  # says what is known where the name is not
-        return _default(name)
-    library.keywords(name)
     scenario = library.get(name, **with_values(name, wanted)) if wanted else _default(name)
     start = numbers(options.get("start", {}), "start")
     if start and not hasattr(scenario, "starting"):
@@ -133,26 +130,44 @@ def _times(scenario: Any, options: Mapping[str, Any]) -> tuple[float, float]:
     dt, t_end = asked.get("dt", scenario.dt), asked.get("t_end", scenario.t_end)
     if not (dt > 0.0 and t_end >= dt):
         raise ValueError(f"dt must be positive and t_end at least dt, got dt = {dt:g} s, t_end = {t_end:g} s.")
-    steps, bodies = t_end / dt, len(getattr(getattr(scenario, "scene", None), "bodies", ()))
-    most = min(MOST_STEPS, MOST_BODY_STEPS // bodies) if bodies else MOST_STEPS
-    if steps > most * (1.0 + 1e-9):
+    steps = t_end / dt
+    if steps > MOST_STEPS * (1.0 + 1e-9):
         raise ValueError(
-            f"{steps:,.0f} steps are too many for the page, which takes {most:,}: enlarge dt or shorten t_end; "
+            f"{steps:,.0f} steps are too many for the page, which takes {MOST_STEPS:,}: enlarge dt or shorten t_end; "
             "`stickslip run` has no such limit."
         )
     return dt, t_end
 
 
 def _simulated(scenario: Any, dt: float, t_end: float, stepper: str) -> Trajectory:
+    """The run, or as much of it as `MOST_SECONDS` allow."""
     every = max(1, math.ceil(t_end / dt / MOST_RECORDS))
-    return scenario.simulate(dt=dt, t_end=t_end, stepper=stepper, every=every, progress=False)
+    begin: list[float] = []
+
+    def watch(step: int) -> None:
+        begin.append(time.perf_counter())  # the first call comes when the kernel is ready
+        if begin[-1] - begin[0] > MOST_SECONDS:
+            raise KeyboardInterrupt
+        del begin[1:]
+
+    return scenario.simulate(dt=dt, t_end=t_end, stepper=stepper, every=every, progress=watch)
+
+
+def entry_names() -> tuple[str, ...]:
+    """Names of all library entries, systems and scenes."""
+    scene_names = getattr(library, "scene_names", tuple)
+    return (*library.names(), *scene_names())
 
 
 def scenario_of(trajectory: Trajectory) -> Any:
     """The library entry that a trajectory came from, with its parameters, or None."""
-    name = trajectory.system_name
-    if name not in library.names():
+    name = trajectory.system_name.replace(" ", "_")
+    if name not in entry_names():
         return None
+    scenario = _default(name)
+    if hasattr(scenario, "scene"):  # a file does not say how a scene was built: its bodies must have the same names
+        names = tuple(dict.fromkeys(name.rpartition(".")[0] for name in trajectory.coordinate_names))
+        return scenario if names == tuple(b.name for b in scenario.scene.bodies if b.kind != "static") else None
     known = library.keywords(name)
     numeric = {key for key, default in known.items() if isinstance(default, float) or default is None}
     try:

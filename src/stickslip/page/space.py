@@ -105,4 +105,6 @@ def _space(scene: Scene, q: np.ndarray, t: np.ndarray) -> dict[str, Any]:
             poses.append(np.where(_alive(body, t)[:, None], pose, np.nan))
     low, high = _extent(scene, q, t)
     track = np.stack(poses, axis=1) if poses else np.zeros((len(t), 0, 7))
-    return {"kind": "space", "box": [*low.tolist(), *high.tolist()], "bodies": bodies, "poses": floats(track)}
+    reach = max((_reach(body) for body in scene.bodies if body.column >= 0), default=0.0)
+    box = [*low.tolist(), *high.tolist()]
+    return {"kind": "space", "box": box, "reach": reach, "bodies": bodies, "poses": floats(track)}

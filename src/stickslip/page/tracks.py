@@ -39,18 +39,13 @@ class _Slot:
         }
 
 
-def tracks(
-    drawing: draw.Drawing, q: np.ndarray, t: np.ndarray, p: Mapping[str, float]
-) -> tuple[list[dict[str, Any]], list[list[draw.Marker]]]:
-    """Shapes of the states q (n, f) at times t (n,) as plain values, from back to front, and the markers per frame."""
+def tracks(drawing: draw.Drawing, q: np.ndarray, t: np.ndarray, p: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Shapes of the states q (n, f) at times t (n,) as plain values, from back to front."""
     slots: dict[Hashable, _Slot] = {}
-    found: list[list[draw.Marker]] = []
     rigid = _Rigid()
-    for i, (q_i, t_i) in enumerate(zip(q, t, strict=True)):
-        shapes = drawing(q_i, t_i, p)
-        _enter(slots, i, shapes, rigid)
-        found.append(draw.markers(shapes))
-    return [slot.to_dict(len(t)) for slot in slots.values()], found
+    for i, (q_i, t_i) in enumerate(zip(q.tolist(), t.tolist(), strict=True)):
+        _enter(slots, i, drawing(q_i, t_i, p), rigid)
+    return [slot.to_dict(len(t)) for slot in slots.values()]
 
 
 def _enter(slots: dict[Hashable, _Slot], frame: int, shapes: Iterable[draw.Primitive], rigid: _Rigid) -> None:
@@ -79,7 +74,10 @@ class _Rigid:
         first = self._items.setdefault(shape.name, shape.items)
         if first is not shape.items and first != shape.items:
             self._loose.add(shape.name)
-        return shape if shape.name in self._loose else (shape,)
+        if shape.name in self._loose:
+            return shape
+        marks = (item.placed(shape.placement) for item in shape.items if isinstance(item, draw.Marker))
+        return (shape, *marks)
 
     @staticmethod
     def split(group: draw.Group) -> tuple[Hashable, Callable[[], dict[str, Any]], Numbers]:
@@ -91,8 +89,9 @@ def group_dict(name: str, items: Sequence[draw.Primitive], **more: Any) -> dict[
     """A rigid body: its shapes in its own frame; it is placed by x, y, c, s."""
     shapes = []
     for item in items:
-        _, what, numbers = split(item)
-        shapes.append({**what, "values": numbers})
+        if not isinstance(item, draw.Marker):  # contacts stand in the world, whatever they belong to
+            _, what, numbers = split(item)
+            shapes.append({**what, "values": numbers})
     return {"kind": "group", "name": name, "items": shapes, **more}
 
 

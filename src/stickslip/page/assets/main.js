@@ -14,6 +14,7 @@ function show(raw, {fresh = false, time} = {}) {
   if (fresh) begin(run);
   app.t = time !== undefined ? Math.min(run.t1, Math.max(run.t0, time)) : fresh ? run.t0 : run.t0 + part * (run.t1 - run.t0);
   chooseStage(run, fresh);
+  sizeStage(run);
   byId("title").textContent = run.title;
   byId("source").textContent = run.source;
   document.title = `${run.title} · stickslip`;
@@ -72,6 +73,13 @@ function chooseStage(run, fresh) {
   old.replaceWith(canvas);
   app.stageKind = kind;
   app.stage = kind === "plane" ? new PlaneStage(canvas) : kind === "space" ? spaceStage(canvas) : null;
+}
+
+/** A wide mechanism needs a low stage. */
+function sizeStage(run) {
+  const [x0, x1, y0, y1] = run.motion?.view ?? [0, 1, 0, 0.9], stage = byId("stage"), most = Math.max(300, window.innerHeight - 316);
+  const wanted = stage.clientWidth * ((y1 - y0) / (x1 - x0)) + 40, height = `${Math.round(Math.min(760, most, Math.max(280, wanted)))}px`;
+  if (stage.style.height !== height) stage.style.height = height;
 }
 
 function showContacts(run) {
@@ -250,7 +258,7 @@ async function choose(system, hash = "") {
   byId("system").value = system;
   try {
     app.description = await (await ask(`api/system?${encodeURIComponent(system)}`)).json();
-    app.showControls = buildControls(byId("controls"), app.description, app.steppers, () => simulate());
+    app.showControls = buildControls(byId("controls"), app.description, app.description.steppers, () => simulate());
   } catch (error) { complain(error.message); return; }
   byId("command-line").hidden = !app.description.controls.length;
   await simulate({fresh: true, time});
@@ -372,7 +380,7 @@ function bind() {
   bindPlot(plots.phase, byId("phase"));
   bindRibbon(byId("ribbon"));
   document.addEventListener("keydown", onKey);
-  const redraw = () => { theme.values.clear(); for (const plot of Object.values(plots)) plot.stale = true; app.dirty = true; };
+  const redraw = () => { if (app.run) sizeStage(app.run); theme.values.clear(); for (const plot of Object.values(plots)) plot.stale = true; app.dirty = true; };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   new ResizeObserver(redraw).observe(document.querySelector("main"));
 }
@@ -393,7 +401,6 @@ async function start() {
 async function startLive() {
   try {
     const catalogue = await (await ask("api/library")).json();
-    app.steppers = catalogue.steppers;
     const groups = [["Library", false], ["Saved runs", true]].map(([label, saved]) =>
       element("optgroup", {label}, ...catalogue.systems.filter((s) => s.saved === saved).map((s) => element("option", {value: s.name}, s.name))));
     byId("system").append(...groups.filter((group) => group.children.length));

@@ -10,11 +10,18 @@ class SpaceView {
   drag(dx, dy) { this.yaw -= 0.008 * dx; this.pitch = Math.max(-0.2, Math.min(1.5, this.pitch + 0.008 * dy)); }
   magnify(factor) { this.zoom = Math.min(40, Math.max(0.1, this.zoom * factor)); }
 
-  look(run, width, height) {
-    const [ax, ay, az, bx, by, bz] = run.motion.box;
-    const target = [(ax + bx) / 2, (ay + by) / 2, (az + bz) / 2];
-    const radius = 0.5 * Math.hypot(bx - ax, by - ay, bz - az) || 1, narrow = Math.min(1, width / height);
-    const distance = (2.35 * radius) / narrow / this.zoom, c = Math.cos(this.pitch);
+  /** What to look at: everything that moves, or the bodies as they go where they go far. */
+  subject(run, t) {
+    const [ax, ay, az, bx, by, bz] = run.motion.box, radius = 0.5 * Math.hypot(bx - ax, by - ay, bz - az) || 1;
+    const path = run.motion.path ??= middlePath(run.motion);
+    if (path.radius * 4 > radius) return {target: [(ax + bx) / 2, (ay + by) / 2, (az + bz) / 2], radius};
+    const at = between(run.motion.t, t);
+    return {target: path.axes.map((axis) => mixed(axis, at)), radius: path.radius};
+  }
+
+  look(run, t, width, height) {
+    const {target, radius} = this.subject(run, t), narrow = Math.min(1, width / height);
+    const distance = (2.6 * radius) / narrow / this.zoom, c = Math.cos(this.pitch);
     const eye = [target[0] + distance * c * Math.cos(this.yaw), target[1] + distance * c * Math.sin(this.yaw), target[2] + distance * Math.sin(this.pitch)];
     const projection = perspective(0.82, width / height, distance * 0.02, distance * 30 + radius * 30);
     return {matrix: multiplied(projection, lookAt(eye, target)), eye, target, radius, distance};
@@ -51,7 +58,7 @@ class SolidStage extends SpaceView {
     const gl = this.gl, ratio = Math.min(window.devicePixelRatio || 1, 2), canvas = this.canvas;
     const w = Math.max(1, Math.round(canvas.clientWidth * ratio)), h = Math.max(1, Math.round(canvas.clientHeight * ratio));
     if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
-    const view = this.look(run, w, h);
+    const view = this.look(run, t, w, h);
     gl.viewport(0, 0, w, h);
     gl.clearColor(...rgb(theme.get("stage")), 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
@@ -127,7 +134,7 @@ class SolidStage extends SpaceView {
 /** The same scene without WebGL: faces sorted by their distance and filled. */
 class ProjectedStage extends SpaceView {
   draw(run, t, options) {
-    const {context, width, height} = surface(this.canvas), view = this.look(run, width, height), faces = [];
+    const {context, width, height} = surface(this.canvas), view = this.look(run, t, width, height), faces = [];
     context.clearRect(0, 0, width, height);
     const places = this.placements(run, t);
     const seen = (x) => {
@@ -182,9 +189,22 @@ class ProjectedStage extends SpaceView {
   }
 }
 
+/** Mean position of the moving bodies over time, smoothed, and how far they are from it at most. */
+function middlePath({poses, t, bodies, reach}) {
+  const count = bodies.filter((body) => body.channel >= 0).length, axes = [0, 1, 2].map(() => new Float32Array(t.length));
+  let radius = 0;
+  for (let i = 0; i < t.length && count; i++) {
+    const own = [];
+    for (let k = 0; k < count; k++) { const at = 7 * (i * count + k); if (poses[at] === poses[at]) own.push([poses[at], poses[at + 1], poses[at + 2]]); }
+    for (let a = 0; a < 3; a++) axes[a][i] = own.reduce((sum, x) => sum + x[a], 0) / Math.max(1, own.length);
+    for (const x of own) radius = Math.max(radius, Math.hypot(...sub(x, axes.map((axis) => axis[i]))));
+  }
+  return {axes: axes.map((axis) => smoothed(axis, t)), radius: count ? radius + 2 * reach : Infinity};
+}
+
 /** The stage for scenes in space on this machine. */
 function spaceStage(canvas) {
-  const gl = canvas.getContext("webgl2", {antialias: true, stencil: true});
+  const gl = canvas.getContext("webgl2", {antialias: true, stencil: true, alpha: false});
   return gl ? new SolidStage(canvas, gl) : new ProjectedStage(canvas);
 }
 
@@ -277,7 +297,7 @@ void main() {
     base *= 1.0 - 0.055 * odd;
     base = mix(base, vec3(base * 1.02), smoothstep(0.2, 1.0, length(world - eye) / faintness / 4.0));
   }
-  result = vec4(base * (0.42 + 0.2 * sky + 0.5 * sun) + shine, 1.0);
+  result = vec4(base * (0.5 + 0.22 * sky + 0.48 * sun) + shine, 1.0);
 }`;
 
 function program(gl, vertex, fragment) {
@@ -373,5 +393,5 @@ function blend(a, b, part) { return a.map((x, i) => x + part * (b[i] - x)); }
 
 /** A quiet colour for body number i: neighbours differ. */
 function shade(i) {
-  return ["#5b7ea3", "#c98f5a", "#6fa08b", "#b5786f", "#8a7fb0", "#b9a552"][i % 6];
+  return ["#6d93bd", "#d79a62", "#79b39b", "#c58379", "#988cc2", "#c7b25a"][i % 6];
 }
