@@ -55,7 +55,7 @@ def _differences(z: Array) -> tuple[Array, Array]:
     lags = np.arange(1, int(n / _CYCLES) + 1)
     heads, tails = squares[n - lags], squares[n] - squares[lags]  # of z(t) and of z(t + tau)
     power = heads + tails
-    return lags, np.where(power > 0.0, 1.0 - 2.0 * products[lags] / np.maximum(power, 1e-300), 1.0)
+    return lags.astype(float), np.where(power > 0.0, 1.0 - 2.0 * products[lags] / np.maximum(power, 1e-300), 1.0)
 
 
 def _first_dip(lags: Array, D: Array) -> Recurrence | None:

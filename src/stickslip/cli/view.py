@@ -12,7 +12,9 @@ def view(
         list[str] | None,
         typer.Argument(metavar="[NAME|FILE.nc]...", help="A library system, or saved runs; default: the woodpecker."),
     ] = None,
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", metavar="N", min=0, max=65535)] = 0,
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 takes a free one.", metavar="N", min=0, max=65535)
+    ] = 0,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
 ) -> None:
     """Open the live page: motion, contacts, histories, sliders.

@@ -235,7 +235,7 @@ class Text(Primitive):
 
 @dataclass(frozen=True)
 class Ruler(Primitive):
-    """An upright scale at `x`, from `low` to `high` [m]: a tick every `tick` metres, every second one long and numbered.
+    """An upright scale at `x`, from `low` to `high` [m]: a tick every `tick` metres, every second one numbered.
 
     Numbers are heights times `factor`.  It moves with the view while its ticks stay in the world.
     """

@@ -15,12 +15,13 @@ from typing import Any
 
 from stickslip._version import __version__
 from stickslip.io.disk import replacing
-from stickslip.page.payload import payload
+from stickslip.page.payload import FRAMES, HISTORY, payload
 from stickslip.trajectory import Trajectory
 
 SCRIPTS = ("data", "stage", "space", "plots", "controls", "main")
 """Parts of the script, in their order; they share one scope."""
 SIGNATURE = f"Drawn by stickslip {__version__}"
+"""As in figures: `stickslip run --export` replaces its own pages only."""
 MOST_BYTES = 1_000_000
 
 
@@ -48,7 +49,9 @@ def page(data: dict[str, Any] | None = None) -> str:
     """The HTML file; `data` is a payload to show without a server."""
     script = _script()
     # "<" is escaped, so that no text in the data can end the element it stands in
-    inside = "null" if data is None else json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    inside = (
+        "null" if data is None else json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    )
     title = "stickslip" if data is None else f"{data['title']} · stickslip"
     parts = {
         "@title@": _escaped(title),
@@ -68,19 +71,13 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def is_ours(path: Path) -> bool:
-    """Whether a page was written by this package, in whatever version."""
-    with path.open("rb") as file:
-        return b"Drawn by stickslip" in file.read(4096)
-
-
 def export(trajectory: Trajectory, path: str | Path, scenario: Any = None) -> Path:
     """Write a run as a page that works from disk, below 1 MB: with fewer frames and points where it would be more."""
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"a page's file must end in .html, got {path.name!r}.")
     for thinner in (1, 2, 4, 8, 16):
-        text = page(payload(trajectory, scenario, frames=480 // thinner, points=2400 // thinner)).encode()
+        text = page(payload(trajectory, scenario, frames=FRAMES // thinner, points=HISTORY // thinner)).encode()
         if len(text) < MOST_BYTES:
             break
     with replacing(path) as draft:

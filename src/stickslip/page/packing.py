@@ -17,15 +17,9 @@ def floats(values: Any) -> dict[str, str]:
     return {"f32": base64.b64encode(single.tobytes()).decode("ascii")}
 
 
-def bytes_(values: Any) -> dict[str, str]:
+def octets(values: Any) -> dict[str, str]:
     """Whole numbers from 0 to 255."""
     return {"u8": base64.b64encode(np.ascontiguousarray(values, dtype=np.uint8).tobytes()).decode("ascii")}
-
-
-def unpack(packed: dict[str, str]) -> np.ndarray:
-    """The array again, as the browser sees it; shape (n,)."""
-    (kind, text), *_ = packed.items()
-    return np.frombuffer(base64.b64decode(text), dtype={"f32": "<f4", "u8": np.uint8}[kind])
 
 
 def plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from stickslip.analysis.recurrence import recurrence
 from stickslip.model.drawing import Drawing, markers
 from stickslip.model.system import KIND_NAMES, System
-from stickslip.page.packing import bytes_, floats, plain
+from stickslip.page.packing import floats, octets, plain
 from stickslip.page.space import moving_scene
 from stickslip.page.tracks import tracks
 from stickslip.trajectory import IMPACT, Trajectory
@@ -25,7 +25,9 @@ _SERIES = 40  # most coordinates, velocities and contacts whose curves are sent:
 _MOST_NUMBERS = 130_000  # of all curves together
 
 
-def payload(trajectory: Trajectory, scenario: Any = None, *, frames: int = FRAMES, points: int = HISTORY) -> dict[str, Any]:
+def payload(
+    trajectory: Trajectory, scenario: Any = None, *, frames: int = FRAMES, points: int = HISTORY
+) -> dict[str, Any]:
     """What the page needs to show a run; `scenario` adds title, source and picture."""
     if len(trajectory) < 2:
         raise ValueError(f"a page needs at least two records, got {len(trajectory)}: {trajectory.status}.")
@@ -138,7 +140,7 @@ def _contacts(trajectory: Trajectory, scenario: Any) -> list[dict[str, Any]]:
                 "kind": KIND_NAMES[trajectory.contact_kinds[k]],
                 "friction": None if mu is None else plain(mu[k]),
                 "start": floats(trajectory.t[starts]),
-                "state": bytes_(states[starts + 1]),
+                "state": octets(states[starts + 1]),
             }
         )
     return found

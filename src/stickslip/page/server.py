@@ -15,7 +15,6 @@ from __future__ import annotations
 import gzip
 import http.server
 import json
-import socket
 import threading
 import urllib.parse
 from collections.abc import Callable
@@ -116,7 +115,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _post(self) -> tuple[bytes, str]:
         actions: dict[str, Callable[[Any], tuple[bytes, str]]] = {
             "/api/run": lambda request: _json(self.server.service.run(request)),
-            "/api/export": lambda request: (page(self.server.service.run(request)).encode(), "text/html; charset=utf-8"),
+            "/api/export": lambda request: (
+                page(self.server.service.run(request)).encode(),
+                "text/html; charset=utf-8",
+            ),
         }
         body = self._body()
         if self.path not in actions:
@@ -154,7 +156,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self._send(refusal.status, *_json({"error": str(refusal)}))
         except ValueError as error:  # the request was wrong
             self._send(HTTPStatus.BAD_REQUEST, *_json({"error": " ".join(str(error).split())}))
-        except (ConnectionError, TimeoutError, socket.timeout):
+        except (ConnectionError, TimeoutError):
             self.close_connection = True
         except Exception as error:  # the computation failed: say so, and go on serving
             message = f"{type(error).__name__}: {' '.join(str(error).split())}"
@@ -191,7 +193,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(content)
-        except (ConnectionError, TimeoutError, socket.timeout):  # the client went away
+        except (ConnectionError, TimeoutError):  # the client went away
             self.close_connection = True
 
 
