@@ -12,7 +12,6 @@ its own page (no other site can ask).  Bodies are small, answers are bounded by 
 
 from __future__ import annotations
 
-import gzip
 import http.server
 import json
 import threading
@@ -28,7 +27,6 @@ HOST = "127.0.0.1"
 MOST_BODY = 65_536  # bytes of a request
 MOST_CONNECTIONS = 32
 TIMEOUT = 20.0  # seconds that a silent client may keep a connection
-_SMALL = 2048  # bytes below which packing does not pay
 
 
 class Refused(Exception):
@@ -177,15 +175,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.FORBIDDEN, "pages of other sites get no answer here.")
 
     def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
-        packed = len(content) > _SMALL and "gzip" in self.headers.get("Accept-Encoding", "")
-        if packed:
-            content = gzip.compress(content, compresslevel=1)
         try:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
-            if packed:
-                self.send_header("Content-Encoding", "gzip")
             for name, value in _SAFETY.items():
                 self.send_header(name, value)
             if kind.startswith("text/html"):
