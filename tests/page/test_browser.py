@@ -243,7 +243,8 @@ def test_text_has_contrast_in_both_themes(browser, server):
       const l = (c) => { const [r, g, b] = lum(c); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
       const of = (name) => { const v = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
         return [1, 3, 5].map((i) => parseInt(v.slice(i, i + 2), 16)); };
-      const pair = (a, b) => { const [x, y] = [l(of(a)), l(of(b))].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+      const pair = (a, b) => { const [x, y] = [l(of(a)), l(of(b))].sort((p, q) => q - p);
+        return (x + 0.05) / (y + 0.05); };
       return ["--ink", "--soft", "--accent", "--warn", "--good"].map((name) => pair(name, "--card"));
     }"""
     for scheme in ("light", "dark"):

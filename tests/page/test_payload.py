@@ -130,7 +130,7 @@ def test_the_instants_of_impacts_are_among_the_frames(woodpecker):
 
 
 def test_slip_turns_with_the_marks(woodpecker):
-    """The woodpecker's tangent is upwards and its normals point to the right: positive slip is the normal turned left."""
+    """The woodpecker's tangent points upwards, its normals to the right: positive slip is the normal turned left."""
     scenario, run = woodpecker
     assert payload(run, scenario)["motion"]["turn"] == [1, 1, 1]
 
