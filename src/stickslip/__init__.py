@@ -15,6 +15,8 @@ from stickslip._version import __version__
 
 if TYPE_CHECKING:
     from stickslip import complementarity, library, sets
+    from stickslip.analysis.erdmann import erdmann
+    from stickslip.analysis.outcomes import outcomes
     from stickslip.analysis.painleve import painleve
     from stickslip.complementarity.friction.problem import FrictionProblem, FrictionSolution
     from stickslip.complementarity.friction.solve import enumerate_friction, solve_friction
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from stickslip.stepping.paoli_schatzman import PaoliSchatzman
     from stickslip.stepping.simulate import simulate
     from stickslip.stepping.stewart_trinkle import StewartTrinkle
+    from stickslip.stepping.sweeping import MovingBall, MovingPolygon, sweeping_process
     from stickslip.trajectory import Trajectory
 
 # Public name -> module that defines it.
@@ -86,6 +89,8 @@ _HOME = {
     "Link": "stickslip.model.joints",
     "MoreauJean": "stickslip.stepping.moreau_jean",
     "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
+    "MovingBall": "stickslip.stepping.sweeping",
+    "MovingPolygon": "stickslip.stepping.sweeping",
     "Newton": "stickslip.laws",
     "PaoliSchatzman": "stickslip.stepping.paoli_schatzman",
     "Poisson": "stickslip.laws",
@@ -108,15 +113,18 @@ _HOME = {
     "classify_matrix": "stickslip.complementarity.solve",
     "enumerate_friction": "stickslip.complementarity.friction.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
+    "erdmann": "stickslip.analysis.erdmann",
     "impact": "stickslip.stepping.impact",
     "link_energies": "stickslip.model.joints",
     "load": "stickslip.io.netcdf",
+    "outcomes": "stickslip.analysis.outcomes",
     "painleve": "stickslip.analysis.painleve",
     "read_friction_problem": "stickslip.io.friction_files",
     "simulate": "stickslip.stepping.simulate",
     "solve_friction": "stickslip.complementarity.friction.solve",
     "solve_lcp": "stickslip.complementarity.solve",
     "solve_mlcp": "stickslip.complementarity.solve",
+    "sweeping_process": "stickslip.stepping.sweeping",
     "write_friction_problem": "stickslip.io.friction_files",
 }
 
@@ -149,6 +157,8 @@ __all__ = [
     "Link",
     "MoreauJean",
     "MoreauMidpoint",
+    "MovingBall",
+    "MovingPolygon",
     "Newton",
     "PaoliSchatzman",
     "Poisson",
@@ -173,10 +183,12 @@ __all__ = [
     "complementarity",
     "enumerate_friction",
     "enumerate_lcp",
+    "erdmann",
     "impact",
     "library",
     "link_energies",
     "load",
+    "outcomes",
     "painleve",
     "read_friction_problem",
     "sets",
@@ -184,6 +196,7 @@ __all__ = [
     "solve_friction",
     "solve_lcp",
     "solve_mlcp",
+    "sweeping_process",
     "write_friction_problem",
 ]
 

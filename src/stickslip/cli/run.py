@@ -145,7 +145,8 @@ def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
     keywords = {key: _keyword(key, value, known[key]) for key, value in values.items() if key in known}
     state = {key: value for key, value in values.items() if key not in known}
     scenario = library.get(name, **keywords)
-    names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
+    scene = isinstance(scenario, library.SceneScenario)
+    names = () if scene else (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     for key in state:
         if key not in names:
             raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, [*known, *names])}")
