@@ -293,9 +293,10 @@ def test_scenes_in_space_are_shown_with_and_without_webgl(arguments, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", library.names())
+@pytest.mark.parametrize("name", (*library.names(), *library.scene_names()))
 def test_every_library_system_is_shown(tab, server, name):
     tab.open(f"{server.url}#system={name}")
-    assert tab.page.evaluate("stickslip.run.system") == library.get(name).system.name
+    assert tab.page.evaluate("stickslip.run.title") == library.get(name).title
+    assert tab.page.evaluate("stickslip.stageKind") in ("plane", "space")
     tab.until("stickslip.frames > 5")
     assert tab.page.evaluate("document.getElementById('message').hidden")

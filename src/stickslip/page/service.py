@@ -155,8 +155,7 @@ def _simulated(scenario: Any, dt: float, t_end: float, stepper: str) -> Trajecto
 
 def entry_names() -> tuple[str, ...]:
     """Names of all library entries, systems and scenes."""
-    scene_names = getattr(library, "scene_names", tuple)
-    return (*library.names(), *scene_names())
+    return (*library.names(), *library.scene_names())
 
 
 def scenario_of(trajectory: Trajectory) -> Any:

@@ -108,7 +108,8 @@ function showNumbers(run) {
     ["penetration", `${figure(certificate.max_penetration, 2)} m`],
     ["energy gain", `${figure(certificate.max_energy_gain, 2)} J`, "", "Largest energy that contacts put in during one step"],
     null,
-    ["method", `${method.stepper}, ${method.solver}`],
+    ["stepper", method.stepper],
+    ["solver", method.solver],
     ["steps", `${method.steps.toLocaleString("en")} × ${figure(method.dt, 3)} s`],
     ["computed in", `${figure(1000 * method.wall_s, 3)} ms`],
   ];
@@ -230,6 +231,7 @@ async function simulate(options = {}) {
   if (app.inFlight) { app.waiting = true; return; }
   app.inFlight = true;
   const busy = setTimeout(() => { byId("busy").hidden = false; }, 250), asked = performance.now();
+  const long = setTimeout(() => say("Preparing machine code for this system, once; the next time it is there."), 2000);
   try {
     do {
       app.waiting = false;
@@ -243,9 +245,10 @@ async function simulate(options = {}) {
     } while (app.waiting);
   } catch (error) {
     complain(error.message);
-    if (app.waiting) { app.inFlight = false; clearTimeout(busy); simulate(options); return; }
+    if (app.waiting) { app.inFlight = false; clearTimeout(busy); clearTimeout(long); simulate(options); return; }
   } finally {
     clearTimeout(busy);
+    clearTimeout(long);
     byId("busy").hidden = true;
     app.inFlight = false;
     app.answers = (app.answers ?? 0) + 1;
