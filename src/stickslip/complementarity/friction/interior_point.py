@@ -22,8 +22,9 @@ import scipy.sparse as sp
 
 from stickslip.compiled import compiled
 from stickslip.complementarity.friction.contacts import Contacts
+from stickslip.complementarity.friction.effort import STEP, better_dense, factorise
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
-from stickslip.complementarity.friction.newton import better_dense, factorise, newton_iterations
+from stickslip.complementarity.friction.newton import TOO_LONG, newton_iterations
 
 TINY = 1e-300
 LEAST_CENTRING = 0.3
@@ -181,11 +182,14 @@ class InteriorPoint(FrictionMethod):
 
     def _run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         n, d = len(contacts), contacts.dim
+        best = Best(r, contacts.error(r))
+        if not progress.affords(contacts.analysis_cost):
+            return Outcome(best.r, best.error, 0, TOO_LONG)
         scaled = _Scaled(contacts)
+        cost = 3.0 * STEP + contacts.factorisation_cost + 5.0 * contacts.product_cost
         x = np.zeros((n, d))
         x[:, 0] = 1.0
         y = x.copy()
-        best = Best(r, contacts.error(r))
         step, thresholds = 1.0, list(CROSSOVER) if self.crossover else []
         for k in range(self.limit):
             nu = float((x * y).sum()) / n
@@ -198,6 +202,9 @@ class InteriorPoint(FrictionMethod):
             hopeless = self.crossover and k >= PATIENCE and error > HOPELESS
             if error <= tol or hopeless or not nu > 1e-18 or progress.expired:
                 return Outcome(best.r, best.error, k)
+            if not progress.affords(cost):
+                return Outcome(best.r, best.error, k, TOO_LONG)
+            progress.spend(cost)
             if thresholds and error < thresholds[0]:
                 thresholds = [t for t in thresholds if t < error]
                 landed = newton_iterations(contacts, candidate, tol, 8, progress, stall=3)
