@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as sparse_linalg
 
-SWEEP_BLOCK, SWEEP_CONTACT = 2e-8, 2e-7  # of one sweep; the acceleration is counted with the contacts
-PRODUCT_BLOCK = 1e-8  # of a product with W
+SWEEP_BLOCK, SWEEP_CONTACT = 6e-9, 1.2e-7  # of one sweep; the acceleration is counted with the contacts
+PRODUCT_BLOCK = 6e-9  # of a product with W
 STEP = 1e-4  # of an iteration in Python, whatever its size
 AT_ONCE = 0.03  # work between two looks at the clock
-SMALL = 1_500  # contacts up to which fill-in is not worth an analysis
+SMALL = 150  # contacts up to which fill-in is not worth an analysis
 DENSE_LIMIT = 150  # unknowns up to which a dense factorisation is faster
 LARGEST_DENSE, DENSE_SHARE = 6_000, 0.2  # and where it is, because a fifth of the entries are there
 
@@ -51,11 +51,11 @@ def factorisation_cost(indptr: np.ndarray, indices: np.ndarray, dim: int) -> flo
     if better_dense(n * dim, blocks * dim**2):
         return dense_cost(n * dim)
     if n <= SMALL:
-        return 5e-7 * blocks * dim**2
+        return 2e-7 * blocks * dim**2
     pattern = sp.csr_matrix((np.ones(blocks), indices, indptr), shape=(n, n))
     dominant = pattern + sp.diags(np.full(n, 2.0 * blocks))  # needs no pivoting
     heights = np.diff(factorise(dominant.tocsc()).L.indptr).astype(float)
-    return float(2e-7 * dim**2 * np.sum(heights) + 2.0 * dim**3 * np.sum(heights**2) / 5e9)
+    return float(1.5e-7 * dim**2 * np.sum(heights) + 2.0 * dim**3 * np.sum(heights**2) / 5e9)
 
 
 def factorise(A: sp.csc_matrix, ordering: str = "MMD_AT_PLUS_A") -> sparse_linalg.SuperLU:

@@ -132,8 +132,10 @@ class _Scaled:
         data[self.own] += blocks
         K = sp.csc_matrix((data.ravel()[self.place], self.pattern.indices, self.pattern.indptr), shape=self.shape)
         if self.dense:
-            factors = linalg.lu_factor(K.toarray(), check_finite=False)
-            return lambda b: linalg.lu_solve(factors, b, check_finite=False)
+            factors, pivots, singular = linalg.lapack.dgetrf(K.toarray(), overwrite_a=1)
+            if singular:
+                raise linalg.LinAlgError("singular")
+            return lambda b: linalg.lapack.dgetrs(factors, pivots, b)[0]
         if self.order is None:
             factors = factorise(K)
             self.order = np.argsort(factors.perm_c)  # from now on the matrix is built in this order, a quarter faster
