@@ -1,7 +1,8 @@
 """The method "auto": cheap first, the residual watched, harder methods where it stays.
 
     islands, and on each of them accelerated Gauss-Seidel; then, for the islands that are left, smallest first:
-    Newton, also from a few sweeps - interior point, and Newton from where it ended - proximal point, then with leaps -
+    Newton - plain sweeps as long as they pay, Newton - interior point from there, Newton - Newton from a few sweeps -
+    interior point from the middle, Newton from where it ended - proximal point, then with leaps -
     (large islands only now) interior point - and until the effort is spent, in a new random order of the contacts each
     round, plain sweeps, Newton, proximal point, proximal point with leaps.
 
@@ -32,6 +33,7 @@ from stickslip.complementarity.friction.proximal_point import ProximalPoint
 from stickslip.complementarity.friction.sweeps import GaussSeidel
 
 SWEEPS, FEW = 300, 5
+PATCH, MOST_PATCHES = 500, 40  # plain sweeps that have to halve the error, and how often they may
 MEMORY = 10
 PLAIN_CONTACTS, PLAIN_SWEEPS = 10, 6  # what is tried before anything else needs to be compiled
 SWEEP_SHARE = 0.2  # of the planned work for the first stage
@@ -224,16 +226,17 @@ class _Island:
     def newton(self, r: np.ndarray, limit: int, stall: int = 0, contacts: Contacts | None = None) -> Outcome:
         begin = self.progress.seconds
         outcome = newton_iterations(contacts or self.contacts, r, self.tol, limit, self.progress, stall=stall)
-        return self._take("newton", outcome, begin, contacts is None)
+        return self.take("newton", outcome, begin, contacts is None)
 
     def stage(
         self, method: FrictionMethod, r: np.ndarray, contacts: Contacts | None = None, effort: float = np.inf
     ) -> Outcome:
         begin = self.progress.seconds
         outcome = method.run(contacts or self.contacts, r, self.tol, self.progress.part(effort))
-        return self._take(method.name, outcome, begin, contacts is None)
+        return self.take(method.name, outcome, begin, contacts is None)
 
-    def _take(self, name: str, outcome: Outcome, begin: float, in_place: bool) -> Outcome:
+    def take(self, name: str, outcome: Outcome, begin: float, in_place: bool = True) -> Outcome:
+        """Log a stage, and keep its impulses if they are the best and stand in the order of the island."""
         self.iterations += outcome.iterations
         self.progress.stage(name, len(self.contacts), outcome.iterations, outcome.error, begin)
         if in_place:
@@ -255,8 +258,11 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
     cost = contacts.factorisation_cost
     if cost <= NEWTON_COST:
         island.newton(r.copy(), 20, stall=6)
-        if not island.over:
-            island.newton(_few_sweeps(contacts), 35)
+    if not island.over:
+        _patient_sweeps(island)
+    _inside_from_here(island)
+    if cost <= NEWTON_COST and not island.over:
+        island.newton(_few_sweeps(contacts), 35)
     if cost <= INTERIOR_COST:
         _inside(island, 60)
     if not island.over:
@@ -268,6 +274,36 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
         _inside(island, 100)
     _reorder_and_repeat(island)
     return Outcome(island.best.r, island.best.error, island.iterations)
+
+
+def _patient_sweeps(island: _Island) -> None:
+    """Plain sweeps as long as they halve the error, then Newton.
+
+    What the acceleration throws off (granular problems with much friction) they often solve, slowly but surely.
+    """
+    best, before, done, begin = Best(island.best.r, np.inf), np.inf, 0, island.progress.seconds
+    for k in range(MOST_PATCHES):
+        if best.error <= island.tol or island.progress.expired:
+            break
+        outcome = GaussSeidel(PATCH, memory=0).run(island.contacts, best.r.copy(), island.tol, island.progress)
+        done += outcome.iterations
+        best.offer(outcome.r, outcome.error)
+        if k > 0 and not outcome.error < 0.5 * before:
+            break
+        before = outcome.error
+    island.take("gauss-seidel", Outcome(best.r, best.error, done), begin)
+    if not island.over:
+        island.newton(island.best.r.copy(), 20, stall=6)
+
+
+def _inside_from_here(island: _Island) -> None:
+    """Interior point that begins as far out as the impulses are; Newton from where it ended."""
+    if not island.over:
+        island.progress.leave_out(_compile_interior_point)
+        method = InteriorPoint(60, crossover=True, regularisation=1e-8)
+        inside = island.stage(method, island.best.r.copy(), effort=island.progress.share)
+        if not island.over and inside.error < 1e-3:
+            island.newton(inside.r.copy(), 25)
 
 
 def _few_sweeps(contacts: Contacts) -> np.ndarray:
@@ -282,12 +318,12 @@ def _inside(island: _Island, limit: int) -> None:
     """Interior point with two regularisations, each for its share of the work; Newton from where the first ended."""
     island.progress.leave_out(_compile_interior_point)
     if not island.over:
-        method = InteriorPoint(limit, crossover=True)
+        method = InteriorPoint(limit, crossover=True, cold=True)
         inside = island.stage(method, island.best.r.copy(), effort=island.progress.share)
         if not island.over and inside.error < 1e-3:
             island.newton(inside.r.copy(), 25)
     if not island.over:
-        method = InteriorPoint(limit, crossover=True, regularisation=1e-4)
+        method = InteriorPoint(limit, crossover=True, regularisation=1e-4, cold=True)
         island.stage(method, island.best.r.copy(), effort=island.progress.share)
 
 
