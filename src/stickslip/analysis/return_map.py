@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.poincare import ClosingSection, LevelSection, PhaseSection, Section, is_driven, passages, translations
+from stickslip.analysis.poincare import (
+    ClosingSection,
+    LevelSection,
+    PhaseSection,
+    Section,
+    is_driven,
+    passages,
+    section_of,
+    translations,
+)
 from stickslip.analysis.saltation import FollowedMotion, Switch, Undefined, differences
 from stickslip.complementarity.planar import solver_from
 from stickslip.kernels.generate import compiled_module
@@ -73,68 +82,128 @@ class Return:
 
 
 @dataclass(frozen=True, eq=False)
-class EventMap:
-    """The return map of a scenario, by event-driven integration.
+class Setting:
+    """What is asked for a cycle: a scenario, its section, and what follows from the two.
 
-    Attributes: returns, how often the section is passed per cycle; rtol, of the integrator; horizon, how long a cycle
-    may take [s].
+    Attributes
+    ----------
+    given : the section as it was given, None for the system's own
+    p : parameter vector;  driven : whether time stands in the equations
+    travel : coordinates that stand in no equation: a cycle may shift them
     """
 
     scenario: Scenario
+    given: Section | None
     section: Section
-    returns: int = 1
-    rtol: float = 1e-11
-    horizon: float = 1.0
-    judge: EventDriven = field(init=False)
-    kernel: Any = field(init=False, repr=False)
-    p: Array = field(init=False, repr=False)
-    driven: bool = field(init=False)
-    travel: tuple[int, ...] = field(init=False)
+    p: Array
+    driven: bool
+    travel: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        system = self.scenario.system
-        put = object.__setattr__
-        put(self, "judge", EventDriven(rtol=self.rtol))
-        put(self, "kernel", compiled_module(system, "smooth", "auto"))
-        put(self, "p", system.parameter_vector(self.scenario.params))
-        put(self, "driven", is_driven(self.scenario))
-        put(self, "travel", translations(self.scenario))
-        if self.driven and not isinstance(self.section, PhaseSection):
+    @classmethod
+    def of(cls, scenario: Scenario, section: Section | None = None) -> Setting:
+        """Raises ValueError for a section that does not suit the system."""
+        chosen, driven, name = section_of(scenario, section), is_driven(scenario), scenario.system.name
+        if driven and not isinstance(chosen, PhaseSection):
             raise ValueError(
-                f"system {system.name!r} is driven: its cycles have the period of the drive; "
-                f"give a PhaseSection(period), got a section where {self.section}."
+                f"system {name!r} is driven, so its cycles have the period of the drive: "
+                f"give a PhaseSection(period) (--section phase:PERIOD), got a section where {chosen}."
             )
+        if isinstance(chosen, PhaseSection) and not driven:
+            raise ValueError(
+                f"system {name!r} is not driven, so no period is given to its cycles: give a LevelSection or a "
+                f"ClosingSection, got a PhaseSection of {chosen.period:g} s."
+            )
+        p = scenario.system.parameter_vector(scenario.params)
+        return cls(scenario, section, chosen, p, driven, translations(scenario))
 
-    def with_parameter(self, name: str, value: float) -> EventMap:
-        """The same map at another value of a parameter; a `PhaseSection` keeps its period."""
+    def with_parameter(self, name: str, value: float) -> Setting:
+        """The same at another value of a parameter; a section that was given stays where it is."""
         params = {**(self.scenario.params or {}), name: value}
-        return replace(self, scenario=replace(self.scenario, params=params))
+        return Setting.of(replace(self.scenario, params=params), self.given)
 
     @property
     def t_A(self) -> float:
         """Time at which cycles begin [s]."""
         return self.section.offset if isinstance(self.section, PhaseSection) else 0.0
 
-    def __call__(self, x: Array, mode: Mode | None = None, tangent: bool = True, returns: int | None = None) -> Return:
-        """Follow the motion from x, in the mode given, until it comes back."""
-        system, wanted = self.scenario.system, returns or self.returns
-        f = system.n_dof
-        t_end = self.t_A + self.horizon
-        if isinstance(self.section, PhaseSection):
-            t_end = self.t_A + (wanted + 0.01) * self.section.period
-        plain = self.judge.motion(system, x[:f], x[f:], self.p, self.t_A, t_end, Newton(), solver_from("auto"), self.kernel)
+    def difference(self, x: Array, y: Array) -> Array:
+        """x - y without what cycles may shift, (2 f,)."""
+        gap = x - y
+        gap[..., list(self.travel)] = 0.0
+        return gap
+
+    def constraints(self, x: Array, mode: Mode) -> Array:
+        """Gradients of what closed contacts keep at zero: gap and gamma_N, gamma_T where they stick; (k, 2 f)."""
+        system, p, t, f = self.scenario.system, self.p, self.t_A, self.scenario.system.n_dof
+        kinds = np.array(system.contact_kinds, dtype=int)
+        touching = mode.closed & (kinds == CONTACT)
+        place = touching | ((kinds == SPRING) & (mode.stick != 0))
+        normal, stick = touching | ((mode.normal != 0) & (kinds != CONTACT)), mode.stick != 0
+
+        def held(x: Array) -> Array:
+            W_N, W_T, w_hat = system.geometry(x[:f], t, p)
+            gamma_N, gamma_T = W_N @ x[f:] + w_hat[:, 0], W_T @ x[f:] + w_hat[:, 1]
+            return np.concatenate([system.gap(x[:f], t, p)[place], gamma_N[normal], gamma_T[stick]])
+
+        return differences(held, x).reshape(-1, 2 * f)
+
+    def basis(self, x: Array, mode: Mode, scale: Array) -> Array:
+        """Perturbations of a section's state, as columns (2 f, r): on the section, on closed contacts, not a shift."""
+        system, f = self.scenario.system, self.scenario.system.n_dof
+        rows = [self.constraints(x, mode)]
+        if isinstance(self.section, LevelSection):
+            rows.append(np.eye(2 * f)[[self.section.place(system)]])
+        elif isinstance(self.section, ClosingSection):
+            W_N = system.geometry(x[:f], self.t_A, self.p)[0][self.section.place(system)]
+            rows.append(np.concatenate([W_N, np.zeros(f)])[None])
+        rows.append(np.eye(2 * f)[list(self.travel)])
+        return np.asarray(scale[:, None] * null_space(np.concatenate(rows) * scale))
+
+
+@dataclass(frozen=True, eq=False)
+class EventMap:
+    """The return map by event-driven integration.
+
+    Attributes: returns, how often the section is passed per cycle; rtol, of the integrator; horizon, how long a cycle
+    may take [s].
+    """
+
+    setting: Setting
+    returns: int = 1
+    rtol: float = 1e-11
+    horizon: float = 1.0
+    kernel: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", compiled_module(self.setting.scenario.system, "smooth", "auto"))
+
+    def at(self, name: str, value: float) -> EventMap:
+        """The same map at another value of a parameter."""
+        return replace(self, setting=self.setting.with_parameter(name, value))
+
+    def __call__(self, x: Array, mode: Mode | None = None, tangent: bool = True) -> Return:
+        """Follow the motion from x, in the mode given, until it comes back.
+
+        Raises `NoReturn`, `Undefined` at a graze, or `MotionError`.
+        """
+        setting, section = self.setting, self.setting.section
+        system, f, t_A = setting.scenario.system, setting.scenario.system.n_dof, setting.t_A
+        t_end = t_A + self.horizon
+        if isinstance(section, PhaseSection):
+            t_end = t_A + (self.returns + 0.01) * section.period
+        judge = EventDriven(rtol=self.rtol)
         motion = FollowedMotion(
-            system, self.kernel, self.p, plain.law, plain.solver, plain.t, plain.q, plain.u, plain.t_end,
-            plain.rtol, plain.atol, plain.gap_tol, plain.zeno, plain.max_events, start=mode, tangent=tangent,
+            system, self.kernel, setting.p, Newton(), solver_from("auto"), t_A, x[:f].copy(), x[f:].copy(), t_end,
+            judge.rtol, 1e-3 * judge.rtol, judge.gap_tol, judge.zeno, judge.max_events, start=mode, tangent=tangent,
         )  # fmt: skip
         count = 0
-        for t, arc in passages(motion, self.section):
+        for t, arc in passages(motion, section):
             count += 1
-            if count == wanted:
+            if count == self.returns:
                 return self._return(motion, t, arc)
         raise NoReturn(
-            f"the motion passes its section ({self.section}) {count} times within {t_end - self.t_A:.4g} s, "
-            f"{wanted} were asked for"
+            f"the motion passes its section ({section}) {count} times within {t_end - t_A:.4g} s, "
+            f"{self.returns} were asked for"
         )
 
     def _return(self, motion: FollowedMotion, t: float, arc: Arc) -> Return:
@@ -142,56 +211,30 @@ class EventMap:
             raise Undefined("a contact grazes during the cycle: the section map has no derivative there")
         y, n, first = arc.vector(t), 2 * motion.f, motion.passed[0]
         flow = motion.field(t, y, arc.mode)
-        start = first.vector(self.t_A)
+        t_A = self.setting.t_A
+        start = first.vector(t_A)
         times, states = orbit(motion, t)
         Phi = DP = None
         if motion.tangent:
-            tangent = null_space(constraint_gradients(self, start[:n], first.mode, self.t_A))
+            tangent = null_space(self.setting.constraints(start[:n], first.mode))
             Phi = motion.transport(arc, t) @ motion.Phi
             DP = (Phi + np.outer(flow, self._delay(motion, Phi, flow))) @ tangent @ tangent.T
             Phi = Phi @ tangent @ tangent.T
         return Return(
-            y[:n].copy(), self.t_A, t, arc.mode, motion.field(self.t_A, start, first.mode), flow, Phi, DP,
+            y[:n].copy(), t_A, t, arc.mode, motion.field(t_A, start, first.mode), flow, Phi, DP,
             tuple(motion.switches), lowest_gaps(motion, times, states), (times, states),
             motion.book.residual, dict(motion.book.counts),
         )  # fmt: skip
 
     def _delay(self, motion: FollowedMotion, Phi: Array, flow: Array) -> Array:
         """By how much a perturbation of the start delays the return, (2 f,)."""
-        if isinstance(self.section, PhaseSection):
+        section = self.setting.section
+        if isinstance(section, PhaseSection):
             return np.zeros(2 * motion.f)
-        if isinstance(self.section, ClosingSection):
+        if isinstance(section, ClosingSection):
             return motion.delay
-        place = self.section.place(motion.system)
+        place = section.place(motion.system)
         return -Phi[place] / flow[place]
-
-    def basis(self, x: Array, mode: Mode, t: float, scale: Array) -> Array:
-        """Perturbations of a section's state, as columns (2 f, r): on the section, on closed contacts, not a shift."""
-        system, f = self.scenario.system, self.scenario.system.n_dof
-        rows = [constraint_gradients(self, x, mode, t)]
-        if isinstance(self.section, LevelSection):
-            rows.append(np.eye(2 * f)[[self.section.place(system)]])
-        elif isinstance(self.section, ClosingSection):
-            W_N = system.geometry(x[:f], t, self.p)[0][self.section.place(system)]
-            rows.append(np.concatenate([W_N, np.zeros(f)])[None])
-        rows.append(np.eye(2 * f)[list(self.travel)])
-        return scale[:, None] * null_space(np.concatenate(rows) * scale)
-
-
-def constraint_gradients(event_map: EventMap, x: Array, mode: Mode, t: float) -> Array:
-    """Gradients of what closed contacts keep at zero, gap and gamma_N, gamma_T where they stick, rows (k, 2 f)."""
-    system, p, f = event_map.scenario.system, event_map.p, event_map.scenario.system.n_dof
-    kinds = np.array(system.contact_kinds, dtype=int)
-    touching = mode.closed & (kinds == CONTACT)
-    place = touching | ((kinds == SPRING) & (mode.stick != 0))
-    normal, stick = touching | ((mode.normal != 0) & (kinds != CONTACT)), mode.stick != 0
-
-    def held(x: Array) -> Array:
-        W_N, W_T, w_hat = system.geometry(x[:f], t, p)
-        gamma_N, gamma_T = W_N @ x[f:] + w_hat[:, 0], W_T @ x[f:] + w_hat[:, 1]
-        return np.concatenate([system.gap(x[:f], t, p)[place], gamma_N[normal], gamma_T[stick]])
-
-    return differences(held, x).reshape(-1, 2 * f)
 
 
 def null_space(rows: Array) -> Array:
