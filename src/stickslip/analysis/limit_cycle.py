@@ -413,7 +413,7 @@ def as_cycle(
     certificate = CycleCertificate(
         float(np.abs(setting.difference(back.x, x) / scale).max()),
         iterations,
-        defect if kinds else math.nan,
+        defect if any(kinds) else math.nan,
         error,
         0.0,
         back.residual,
