@@ -13,6 +13,7 @@ Pseudo-arclength (Keller 1977): with z the state on the section and a the parame
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,19 +33,23 @@ from stickslip.stepping.motion_book import MotionError
 
 _FIRST, _LARGEST, _SMALLEST = 0.02, 0.05, 1e-5  # steps, in ranges of the parameter
 _CORRECTIONS = 8
+_CHORD = 3  # corrections before dP/da is computed anew
 _PARAMETER_STRETCH = 1e-5  # of differences in the parameter, in ranges
-_BISECTIONS = 24  # of the last step before events change
+_BISECTIONS = 16  # of the last step before events change
 _GRAZES = 1e-2  # gaps and closing velocities below this share of what they were count as zero there
 
 
 @dataclass(frozen=True, eq=False)
 class Special:
-    """A bifurcation on a branch: kind, parameter, the multiplier that passes the circle, what grazes, and the cycle."""
+    """A bifurcation on a branch: kind, parameter, the multiplier that passes the circle (nan where events change), the
+    contact that grazes, how the events change, and the cycle.
+    """
 
     kind: str
     parameter: float
     multiplier: complex
     contact: str
+    change: str
     cycle: LimitCycle
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,6 +60,7 @@ class Special:
             "parameter": self.parameter,
             "multiplier": number,
             "contact": self.contact or None,
+            "change": self.change or None,
             "period": self.cycle.period,
             "state": self.cycle.x.tolist(),
         }
@@ -161,6 +167,7 @@ class _Walk:
         self.map, self.name, self.ends, self.scale, self.tol, self.largest = event_map, name, ends, scale, tol, largest
         self.width = abs(ends[1] - ends[0])
         self.specials: list[Special] = []
+        self.slope = np.zeros(len(scale))
 
     def run(self, guess: Guess, most: int, advance: Callable[[float], None]) -> Branch:
         start = shoot(self.map, guess, self.tol, check=False)
@@ -178,7 +185,7 @@ class _Walk:
                 if step > _SMALLEST * 64.0 and there is None:
                     step *= 0.5
                     continue
-                last, special = self._change_of_events(here, direction, step)
+                last, special = self._change_of_events(here, there, direction, step)
                 self.specials.append(special)
                 if last is not here:
                     points.append(last)
@@ -213,20 +220,27 @@ class _Walk:
 
     # -- predictor and corrector -----------------------------------------------------------------------------
 
-    def _linear(self, x: Array, a: float, mode: Mode | None, back: Return) -> tuple[Array, Array, Array]:
-        """B (2 f, r), A = DP - I (r, r) and dP/da (r,) in the coordinates of B and ranges of the parameter."""
+    def _linear(self, x: Array, mode: Mode | None, back: Return) -> tuple[Array, Array, Array]:
+        """B (2 f, r), its inverse, and A = DP - I in the coordinates of B (r, r)."""
         assert back.DP is not None
-        setting = self.map.setting
-        B = setting.basis(x, mode or back.mode, self.scale)
+        B = self.map.setting.basis(x, mode or back.mode, self.scale)
         inverse = np.linalg.pinv(B)
+        return B, inverse, inverse @ back.DP @ B - np.eye(B.shape[1])
+
+    def _slope(self, x: Array, a: float, mode: Mode | None) -> Array:
+        """dP/da (2 f,) in ranges of the parameter, by central differences."""
         step = _PARAMETER_STRETCH * self.width
-        ahead, behind = (self.map.at(self.name, a + s * step)(x, mode, False).x for s in (1.0, -1.0))
-        slope = inverse @ setting.difference(ahead, behind) / (2.0 * _PARAMETER_STRETCH)
-        return B, inverse @ back.DP @ B - np.eye(B.shape[1]), slope
+        try:
+            ahead, behind = (self.map.at(self.name, a + s * step)(x, mode, False).x for s in (1.0, -1.0))
+        except (NoReturn, MotionError, ValueError) as problem:
+            raise NoCycle(str(problem)) from None
+        return np.asarray(self.map.setting.difference(ahead, behind) / (2.0 * _PARAMETER_STRETCH))
 
     def _tangent(self, point: _Point, before: Array | None) -> Array:
         """Unit vector (dx / scale, da / width) along the branch, on from `before`, or towards the far end."""
-        B, A, slope = self._linear(point.x, point.a, point.mode, point.back)
+        B, inverse, A = self._linear(point.x, point.mode, point.back)
+        self.slope = self._slope(point.x, point.a, point.mode)
+        slope = inverse @ self.slope
         _, _, V = np.linalg.svd(np.column_stack([A, slope]))
         tangent = np.append(B @ V[-1, :-1] / self.scale, V[-1, -1])
         tangent /= np.linalg.norm(tangent)
@@ -239,19 +253,18 @@ class _Walk:
         setting = self.map.setting
         predicted = np.append(here.x / self.scale, here.a / self.width) + step * direction
         x, a = predicted[:-1] * self.scale, float(predicted[-1] * self.width)
-        for _ in range(_CORRECTIONS):
+        slope = self.slope  # that of the last cycle is good enough to converge, mostly
+        for correction in range(_CORRECTIONS):
             back = self._follow(x, a, here.mode)
             gap = setting.difference(back.x, x)
             off = float(direction @ (np.append(x / self.scale, a / self.width) - predicted))
             if np.abs(gap / self.scale).max() <= self.tol and abs(off) <= self.tol:
                 return self._point(x, a, here.mode, back)
-            try:
-                B, A, slope = self._linear(x, a, here.mode, back)
-            except (NoReturn, MotionError) as problem:
-                raise NoCycle(str(problem)) from None
-            inverse = np.linalg.pinv(B)
+            if correction == _CHORD:
+                slope = self._slope(x, a, here.mode)
+            B, inverse, A = self._linear(x, here.mode, back)
             border = np.append(direction[:-1] @ (B / self.scale[:, None]), direction[-1])
-            matrix = np.vstack([np.column_stack([A, slope]), border])
+            matrix = np.vstack([np.column_stack([A, inverse @ slope]), border])
             d = np.linalg.lstsq(matrix, -np.append(inverse @ gap, off), rcond=1e-13)[0]
             if not np.linalg.norm(d) < 10.0:
                 break
@@ -289,11 +302,14 @@ class _Walk:
             except (NoCycle, Undefined):
                 continue
             critical = _critical(kind, found.cycle.nontrivial)
-            self.specials.append(Special(kind, found.a, critical, "", found.cycle))
+            self.specials.append(Special(kind, found.a, critical, "", "", found.cycle))
 
-    def _change_of_events(self, here: _Point, direction: Array, step: float) -> tuple[_Point, Special]:
+    def _change_of_events(
+        self, here: _Point, there: _Point | None, direction: Array, step: float
+    ) -> tuple[_Point, Special]:
         """The last cycle with the same events as `here`, by bisection, and what happens behind it."""
         low, high, last, before = 0.0, step, here, here
+        behind = there
         for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
             try:
@@ -303,10 +319,10 @@ class _Walk:
             if point is not None and point.back.signature == here.back.signature:
                 low, before, last = middle, last, point
             else:
-                high = middle
+                high, behind = middle, point or behind
         contact, value = self._graze(here, before, last)
         kind = "grazing" if contact else "switch"
-        return last, Special(kind, value, complex(math.nan, math.nan), contact, last.cycle)
+        return last, Special(kind, value, complex(math.nan, math.nan), contact, self._change(last, behind), last.cycle)
 
     def _graze(self, first: _Point, before: _Point, last: _Point) -> tuple[str, float]:
         """The contact whose gap, or closing velocity, has come down to zero, and the parameter where it does."""
@@ -322,6 +338,20 @@ class _Walk:
             if speeds[2] < _GRAZES * speeds[0]:  # its square goes to zero in proportion to the distance
                 return names[impacts[2][i].closes[0]], _root((before.a, speeds[1] ** 2), (last.a, speeds[2] ** 2))
         return "", last.a
+
+
+    def _change(self, last: _Point, behind: _Point | None) -> str:
+        """Which events disappear and which appear, in words."""
+        if behind is None:
+            return "no cycle behind"
+        names = self.map.setting.scenario.system.contact_names
+
+        def words(point: _Point) -> list[str]:
+            rows = point.back.signature
+            return [f"{kind} of {' and '.join(names[k] for k, _ in slots)}" for kind, slots in rows]
+
+        changes = [line for line in difflib.ndiff(words(last), words(behind)) if line[0] in "+-"]
+        return ", ".join(changes)
 
 
 def _root(first: tuple[float, float], last: tuple[float, float]) -> float:

@@ -33,7 +33,7 @@ _EIGHTH_ORDER = ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, 
 _SAME_FIELD = 1e-6  # fields that differ by less than this share are one
 _AT_THE_BOUND = 1e-6  # impulses that near to the bound of friction lie between two branches
 _GRAZING = 1e-7  # a closing velocity below this share of the velocities in it
-_SUBSTEPS = 2  # Gauss steps per arc
+_SUBSTEPS = 2  # Gauss steps per arc: trivial multipliers of the woodpecker are 1 within 4e-9, with one step 3e-7
 
 # Gauss-Legendre collocation with three stages, order 6 (Butcher 1964).
 _ROOT = np.sqrt(15.0)
@@ -151,8 +151,19 @@ class FollowedMotion(Motion):
         return out[: 2 * self.f]
 
     def gradient(self, t: float, y: Array, mode: Mode) -> Array:
-        """df/dx in a mode, (2 f, 2 f)."""
-        return differences(lambda x: self.field(t, np.concatenate([x, y[2 * self.f :]]), mode), y[: 2 * self.f])
+        """df/dx in a mode by central differences, (2 f, 2 f); the inner loop of `transport`, hence without copies."""
+        n, point = 2 * self.f, y.copy()
+        ahead, behind, A = np.empty(len(y)), np.empty(len(y)), np.empty((n, n))
+        for j in range(n):
+            value = point[j]
+            step = _STEP * max(1.0, abs(value))
+            point[j] = value + step
+            self.kernel.rates(t, point, self.p, *mode.constraints, ahead)
+            point[j] = value - step
+            self.kernel.rates(t, point, self.p, *mode.constraints, behind)
+            point[j] = value
+            A[:, j] = (ahead[:n] - behind[:n]) / (2.0 * step)
+        return A
 
     def transport(self, arc: Arc, t_E: float) -> Array:
         """Fundamental matrix of dx' = (df/dx) dx along an arc, from its begin to t_E, (2 f, 2 f)."""
