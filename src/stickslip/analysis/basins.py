@@ -3,8 +3,9 @@
 Every start is run until it has passed its section often enough; the last returns tell what it does:
 
     cycle        the section's states recur after n returns: told apart by period, shift per cycle and section state
-    rest         it comes to rest and never passes the section again
-    runs away    it keeps falling or speeding up without passing the section
+    rest         it comes to rest
+    runs away    it gets faster and faster without passing the section
+    elsewhere    it goes on within bounds, but passes the section no more
     irregular    it keeps returning, without recurrence
 """
 
@@ -25,7 +26,7 @@ from stickslip.library.scenario import Scenario
 from stickslip.model.system import Array, real_array, unknown_name
 from stickslip.stepping.motion_book import MotionError
 
-CYCLE, REST, AWAY, IRREGULAR, FAILED = "cycle", "rest", "runs away", "irregular", "failed"
+CYCLE, REST, AWAY, ELSEWHERE, IRREGULAR, FAILED = "cycle", "rest", "runs away", "elsewhere", "irregular", "failed"
 _LAST = 24  # returns that are looked at
 _MOST_RETURNS = 12  # per cycle
 
@@ -36,7 +37,7 @@ class Attractor:
 
     Attributes
     ----------
-    kind : "cycle", "rest", "runs away", "irregular" or "failed"
+    kind : "cycle", "rest", "runs away", "elsewhere", "irregular" or "failed"
     returns : passages of the section per cycle, 0 where it is none
     period, shift : of the time stepper's motion, means over the last cycles
     state : mean state at one of its passages, (2 f,)
@@ -135,7 +136,9 @@ def basins(
     for name, axis in zip(vary, axes, strict=True):
         if not len(axis) or not np.all(np.isfinite(axis)):
             raise ValueError(f"values of {name} must be finite, at least one, got {axis.tolist()!r}.")
-    travel, found, labels = translations(scenario), [], []
+    travel = translations(scenario)
+    found: list[Attractor] = []
+    labels: list[int] = []
     for count, values in enumerate(product(*axes), 1):
         start = dict(zip(vary, map(float, values), strict=True))
         here = checked_start(scenario, start)
@@ -187,11 +190,8 @@ def _attractor(
     f, points = scenario.system.n_dof, member.points
     if member.status != "finished":
         return Attractor(FAILED, start=start, verdict=member.status)
-    length = scenario.t_end * 10.0
-    if len(points) < 4 or points.t[-1] < _last_time(member, length):
-        speed = float(np.abs(member.final[f:]).max())
-        usual = max(float(np.abs(scenario.u0).max()), 1e-3)
-        return Attractor(REST if speed < 0.05 * usual else AWAY, start=start, state=member.final)
+    if len(points) < 4 or points.t[-1] < member.t - 3.0 * float(points.periods.max(initial=0.0)):
+        return Attractor(_without_returns(member), start=start, state=member.final)
     x, t = points.x[-_LAST:].copy(), points.t[-_LAST:]
     shifts = {scenario.system.coordinate_names[i]: x[:, i].copy() for i in travel}
     x[:, list(travel)] = 0.0
@@ -212,10 +212,12 @@ def _attractor(
     return Attractor(IRREGULAR, start=start, state=x[-1], period=float(np.diff(t).mean()))
 
 
-def _last_time(member: Member, length: float) -> float:
-    """A motion that passed its section for the last time before this is no longer on a cycle [s]."""
-    waits = member.points.periods
-    return length - 3.0 * float(waits.max(initial=0.0))
+def _without_returns(member: Member) -> str:
+    """What a motion does that no longer passes its section."""
+    before, after = (float(speeds.max()) for speeds in member.speeds)
+    if after <= 1e-6 * max(before, float(np.abs(member.points.u).max(initial=0.0)), 1e-300) or after == 0.0:
+        return REST
+    return AWAY if after > 1.2 * before else ELSEWHERE
 
 
 def _label(found: list[Attractor], new: Attractor, tol: float) -> int:

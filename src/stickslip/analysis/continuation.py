@@ -125,7 +125,7 @@ def continue_cycle(
     returns: int | None = None,
     settle_returns: int = 200,
     rtol: float = 1e-11,
-    tol: float = 1e-8,
+    tol: float = 1e-9,
     most: int = 400,
     largest_step: float = _LARGEST,
     advance: Callable[[float], None] | None = None,
@@ -171,7 +171,9 @@ class _Walk:
 
     def run(self, guess: Guess, most: int, advance: Callable[[float], None]) -> Branch:
         start = shoot(self.map, guess, self.tol, check=False)
-        x, mode, back, _ = newton(self.map, start.x, self._mode_at(guess, start), self.scale, self.tol, lambda line: None)
+        x, mode, back, _ = newton(
+            self.map, start.x, self._mode_at(guess, start), self.scale, self.tol, lambda line: None
+        )
         points = [self._point(x, self.ends[0], mode, back)]
         direction = self._tangent(points[0], None)
         step, status = min(_FIRST, self.largest), f"{most} cycles"
@@ -224,7 +226,7 @@ class _Walk:
         """B (2 f, r), its inverse, and A = DP - I in the coordinates of B (r, r)."""
         assert back.DP is not None
         B = self.map.setting.basis(x, mode or back.mode, self.scale)
-        inverse = np.linalg.pinv(B)
+        inverse = np.asarray(np.linalg.pinv(B), dtype=float)
         return B, inverse, inverse @ back.DP @ B - np.eye(B.shape[1])
 
     def _slope(self, x: Array, a: float, mode: Mode | None) -> Array:
@@ -339,7 +341,6 @@ class _Walk:
                 return names[impacts[2][i].closes[0]], _root((before.a, speeds[1] ** 2), (last.a, speeds[2] ** 2))
         return "", last.a
 
-
     def _change(self, last: _Point, behind: _Point | None) -> str:
         """Which events disappear and which appear, in words."""
         if behind is None:
@@ -382,5 +383,3 @@ def _critical(kind: str, multipliers: Array) -> complex:
     target = {"fold": 1.0, "flip": -1.0}.get(kind)
     distance = np.abs(multipliers - target) if target is not None else np.abs(np.abs(multipliers) - 1.0)
     return complex(multipliers[int(np.argmin(distance))])
-
-

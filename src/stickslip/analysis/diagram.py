@@ -18,17 +18,20 @@ _PER_RETURN = 400  # records
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One run of an ensemble on its section: points, final velocities, largest speed, and how the run ended."""
+    """One run of an ensemble on its section.
+
+    Attributes: points on the section; end time [s] and state (2 f,); largest velocities (f,) in the third and in the
+    last quarter of the run; status, how it ended.
+    """
 
     points: SectionPoints
+    t: float
     final: Array
+    speeds: tuple[Array, Array]
     status: str
-    failed_steps: int
 
 
-def run_member(
-    scenario: Scenario, section: Section, *, stepper: Any, dt: float, duration: float, every: int
-) -> Member:
+def run_member(scenario: Scenario, section: Section, *, stepper: Any, dt: float, duration: float, every: int) -> Member:
     """One member; an ensemble on many cores may take the place of the loop that calls this."""
     t0 = section.offset if isinstance(section, PhaseSection) else 0.0
     run: Trajectory = scenario.simulate(
@@ -36,7 +39,9 @@ def run_member(
         penetration_tol=1.0, progress=False,
     )  # fmt: skip
     final = np.concatenate([run.q[-1], run.u[-1]])
-    return Member(poincare(run, section), final, run.status, run.certificate.failed_steps)
+    half, last = len(run) // 2, (3 * len(run)) // 4
+    speeds = np.abs(run.u[half : last + 1]).max(axis=0), np.abs(run.u[last:]).max(axis=0)
+    return Member(poincare(run, section), float(run.t[-1]), final, speeds, run.status)
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,8 +82,8 @@ class LimitCycle:
         else ""
     events : what happens on the way: time [s], kind, contacts, closing velocity [m/s] (event-driven only)
     orbit : times (k,) and states (k, 2 f) along the cycle
-    slowest_impact, lowest_gap : smallest closing velocity [m/s] and smallest gap of an open contact [m], inf where there
-        is none: both are zero at a graze
+    slowest_impact, lowest_gap : smallest closing velocity [m/s] and smallest gap of an open contact [m], inf where
+        there is none: both are zero at a graze
     """
 
     system: str
@@ -182,7 +182,7 @@ def limit_cycle(
     dt: float | None = None,
     rtol: float = 1e-11,
     members: int = 32,
-    tol: float = 1e-8,
+    tol: float = 1e-9,
     check: bool = True,
     advance: Callable[[str], None] | None = None,
 ) -> LimitCycle:
@@ -283,7 +283,13 @@ class Guess:
 
 
 def _doubled(
-    setting: Setting, guess: Guess, rtol: float, tol: float, check: bool, tell: Callable[[str], None], single: LimitCycle
+    setting: Setting,
+    guess: Guess,
+    rtol: float,
+    tol: float,
+    check: bool,
+    tell: Callable[[str], None],
+    single: LimitCycle,
 ) -> LimitCycle:
     """The cycle of twice the returns that a settled motion shows where the simple one is unstable; else the simple."""
     twice = replace(guess, returns=2 * guess.returns, horizon=2.0 * guess.horizon)
@@ -403,9 +409,7 @@ def multipliers_of(setting: Setting, back: Return, scale: Array) -> tuple[Array,
     return every[order], tuple(marks[i] for i in order), defect
 
 
-def as_cycle(
-    event_map: EventMap, x: Array, back: Return, scale: Array, iterations: int, error: float
-) -> LimitCycle:
+def as_cycle(event_map: EventMap, x: Array, back: Return, scale: Array, iterations: int, error: float) -> LimitCycle:
     """The result of a converged shooting."""
     setting, system = event_map.setting, event_map.setting.scenario.system
     multipliers, kinds, defect = multipliers_of(setting, back, scale)
@@ -454,7 +458,7 @@ def shoot_stepped(step_map: StepMap, guess: Guess, tell: Callable[[str], None]) 
     if guess.mode is None:
         raise ValueError("a time stepper's cycle starts from a settled motion: settle_returns must be at least 1.")
     B = setting.basis(x, guess.mode, guess.scale)
-    inverse = np.linalg.pinv(B)
+    inverse = np.asarray(np.linalg.pinv(B), dtype=float)
     A, A_error = _differences(step_map, x, B, inverse, tell)
     for iteration in range(1, _NEWTON_STEPS + 1):
         back = step_map(x)

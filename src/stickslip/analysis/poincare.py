@@ -10,14 +10,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
-from stickslip.analysis.cycle import SECTIONS, hermite
+from stickslip.analysis.cycle import SECTIONS, crossing, hermite
 from stickslip.complementarity.planar import solver_from
 from stickslip.laws import Newton
 from stickslip.library.scenario import Scenario
@@ -285,7 +284,9 @@ def _parts(run: Trajectory, section: LevelSection | PhaseSection) -> Iterator[tu
         last = math.floor((run.t[-1] * (1.0 + 1e-12) - section.offset) / section.period)
         times = section.offset + section.period * np.arange(first, last + 1)
         rows = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run) - 2)
-        yield from ((int(k), float((t - run.t[k]) / (run.t[k + 1] - run.t[k]))) for k, t in zip(rows, times, strict=True))
+        yield from (
+            (int(k), float((t - run.t[k]) / (run.t[k + 1] - run.t[k]))) for k, t in zip(rows, times, strict=True)
+        )
         return
     if section.name not in (*run.coordinate_names, *run.velocity_names):
         known = (*run.coordinate_names, *run.velocity_names)
@@ -295,10 +296,7 @@ def _parts(run: Trajectory, section: LevelSection | PhaseSection) -> Iterator[tu
     smooth = section.name in run.coordinate_names
     slopes = sign * run.u[:, run.coordinate_names.index(section.name)] if smooth else x
     for k in np.flatnonzero((x[:-1] > 0.0) & (x[1:] <= 0.0)):
-        ends = slice(k, k + 2)
-        value: Callable[[float], float]
         if smooth:
-            value = lambda s, k=k, ends=ends: float(hermite(s, run.t[k + 1] - run.t[k], x[ends], slopes[ends]))  # noqa: E731
-            yield int(k), float(brentq(value, 0.0, 1.0))
+            yield int(k), crossing(run.t[k + 1] - run.t[k], x[k : k + 2], slopes[k : k + 2])
         else:
             yield int(k), float(x[k] / (x[k] - x[k + 1]))

@@ -7,11 +7,11 @@ with a jump x+ = j(x, t) is met by the perturbed motion a little earlier or late
 
     impact                 h = g_N, j the impact law in the branch (pushing, sticking, slipping) that was taken
     slip stops, reverses   h = gamma_T, j = id: a stick that follows loses one dimension, a multiplier is 0
-    stick ends, lift-off   f+ = f- for one coefficient of friction: S = I; else as above with h = mu lambda_N - |lambda_T|
+    stick ends, lift-off   f+ = f- for one coefficient of friction: S = I; else h = mu lambda_N - |lambda_T|, j = id
     impacts accumulate     j is the velocity projection that stands for all of them
 
 At a graze grad h^T f- is zero: there is no S, and `Undefined` is raised.
-References: Aizerman and Gantmakher 1958; Leine and Nijmeijer 2004; Leine, van Campen and Glocker 2003 for the woodpecker.
+References: Aizerman and Gantmakher 1958; Leine and Nijmeijer 2004; Leine, van Campen and Glocker 2003 (woodpecker).
 """
 
 from __future__ import annotations
