@@ -11,6 +11,7 @@ from stickslip.library.brick_on_ramp import brick_on_ramp
 from stickslip.library.four_bar import four_bar
 from stickslip.library.friction_oscillator import friction_oscillator
 from stickslip.library.gear_rattle import gear_rattle
+from stickslip.library.impact_oscillator import impact_oscillator
 from stickslip.library.impacting_bar import impacting_bar
 from stickslip.library.kane_pendulum import kane_pendulum
 from stickslip.library.newton_cradle import newton_cradle
@@ -30,6 +31,7 @@ __all__ = [
     "friction_oscillator",
     "gear_rattle",
     "get",
+    "impact_oscillator",
     "impacting_bar",
     "kane_pendulum",
     "keywords",
@@ -53,6 +55,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         brick_on_ramp,
         friction_oscillator,
         gear_rattle,
+        impact_oscillator,
         impacting_bar,
         kane_pendulum,
         newton_cradle,
