@@ -10,12 +10,8 @@ import numpy as np
 
 from stickslip.analysis.poincare import SectionPoints
 from stickslip.analysis.saltation import FollowedMotion
-from stickslip.complementarity.planar import solver_from
-from stickslip.kernels.generate import compiled_module
-from stickslip.laws import Newton
 from stickslip.library.scenario import Scenario
 from stickslip.model.system import Array, real_number
-from stickslip.stepping.event_driven import EventDriven
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +62,8 @@ def lyapunov(
     begin = 0.2 * end if transient is None else real_number(transient, "transient")
     if not 0.0 <= begin < end:
         raise ValueError(f"transient must lie between 0 and t_end = {end:g} s, got {begin:g}.")
-    judge = EventDriven(rtol=rtol)
     q, u, p = system.check(scenario.q0, scenario.u0, scenario.params)
-    motion = FollowedMotion(
-        system, compiled_module(system, "smooth", "auto"), p, Newton(), solver_from("auto"), 0.0, q, u, end,
-        judge.rtol, 1e-3 * judge.rtol, judge.gap_tol, judge.zeno, judge.max_events,
-    )  # fmt: skip
+    motion = FollowedMotion.of(system, np.concatenate([q, u]), p, 0.0, end, rtol)
     sums, times, history, start = np.zeros(2 * system.n_dof), [], [], None
     for arc in motion.arcs():
         motion.passed.clear()

@@ -8,8 +8,7 @@ t_R' is -n^T Phi / n^T f on a level with normal n, and 0 at a fixed phase.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,13 +23,9 @@ from stickslip.analysis.poincare import (
     translations,
 )
 from stickslip.analysis.saltation import FollowedMotion, Switch, Undefined, differences
-from stickslip.complementarity.planar import solver_from
-from stickslip.kernels.generate import compiled_module
-from stickslip.laws import Newton
 from stickslip.library.scenario import Scenario
 from stickslip.model.system import CONTACT, SPRING, Array
 from stickslip.stepping.arcs import SAMPLES, Arc
-from stickslip.stepping.event_driven import EventDriven
 from stickslip.stepping.modes import Mode
 
 
@@ -172,10 +167,6 @@ class EventMap:
     returns: int = 1
     rtol: float = 1e-11
     horizon: float = 1.0
-    kernel: Any = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kernel", compiled_module(self.setting.scenario.system, "smooth", "auto"))
 
     def at(self, name: str, value: float) -> EventMap:
         """The same map at another value of a parameter."""
@@ -187,15 +178,11 @@ class EventMap:
         Raises `NoReturn`, `Undefined` at a graze, or `MotionError`.
         """
         setting, section = self.setting, self.setting.section
-        system, f, t_A = setting.scenario.system, setting.scenario.system.n_dof, setting.t_A
+        system, t_A = setting.scenario.system, setting.t_A
         t_end = t_A + self.horizon
         if isinstance(section, PhaseSection):
             t_end = t_A + (self.returns + 0.01) * section.period
-        judge = EventDriven(rtol=self.rtol)
-        motion = FollowedMotion(
-            system, self.kernel, setting.p, Newton(), solver_from("auto"), t_A, x[:f].copy(), x[f:].copy(), t_end,
-            judge.rtol, 1e-3 * judge.rtol, judge.gap_tol, judge.zeno, judge.max_events, start=mode, tangent=tangent,
-        )  # fmt: skip
+        motion = FollowedMotion.of(system, x, setting.p, t_A, t_end, self.rtol, mode, tangent)
         count = 0
         for t, arc in passages(motion, section):
             count += 1
@@ -207,8 +194,6 @@ class EventMap:
         )
 
     def _return(self, motion: FollowedMotion, t: float, arc: Arc) -> Return:
-        if motion.tangent and motion.book.counts["grazes"]:
-            raise Undefined("a contact grazes during the cycle: the section map has no derivative there")
         y, n, first = arc.vector(t), 2 * motion.f, motion.passed[0]
         flow = motion.field(t, y, arc.mode)
         t_A = self.setting.t_A

@@ -21,9 +21,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stickslip.complementarity.planar import solver_from
+from stickslip.kernels.generate import compiled_module
 from stickslip.laws import Newton
-from stickslip.model.system import CONTACT, Array
+from stickslip.model.system import CONTACT, SPRING, Array, System
 from stickslip.stepping.arcs import Arc, Event
+from stickslip.stepping.event_driven import EventDriven
 from stickslip.stepping.modes import Mode, onto_velocities
 from stickslip.stepping.motion import Motion
 
@@ -106,6 +109,25 @@ class FollowedMotion(Motion):
         if type(self.law) is not Newton:
             raise ValueError(f"saltation matrices are there for Newton's impact law, got {self.law.name!r}.")
 
+    @classmethod
+    def of(
+        cls, system: System, x: Array, p: Array, t: float, t_end: float, rtol: float, start: Mode | None = None,
+        tangent: bool = True,
+    ) -> FollowedMotion:  # fmt: skip
+        """The motion from x = (q, u) at t, with the usual options of `EventDriven`."""
+        judge, f = EventDriven(rtol=rtol), system.n_dof
+        return cls(
+            system, compiled_module(system, "smooth", "auto"), p, Newton(), solver_from("auto"), t, x[:f].copy(),
+            x[f:].copy(), t_end, judge.rtol, 1e-3 * judge.rtol, judge.gap_tol, judge.zeno, judge.max_events,
+            start=start, tangent=tangent,
+        )  # fmt: skip
+
+    def run(self) -> tuple[Array, Array]:
+        """Follow the motion to its end: x(t_end), (2 f,), and dx(t_end) / dx(t), (2 f, 2 f)."""
+        for arc in self.arcs():
+            last = arc
+        return last.vector(last.t_E)[: 2 * self.f].copy(), self.Phi
+
     def arcs(self) -> Iterator[Arc]:
         passed = 0
         for arc in super().arcs():
@@ -113,6 +135,8 @@ class FollowedMotion(Motion):
                 self.delay = -switch.earlier @ self.Phi
                 self.Phi = switch.matrix @ self.Phi
             passed = len(self.switches)
+            if self.tangent and self.book.counts["grazes"]:
+                raise Undefined(f"a contact grazes before t = {arc.t_E:.9g} s: the motion has no derivative there")
             self.passed.append(arc)
             yield arc
             if self.tangent:
@@ -137,8 +161,6 @@ class FollowedMotion(Motion):
             return
         if self.book.counts["impacts without collision"] > counts["impacts without collision"]:
             raise Undefined(f"an impact without collision at t = {event.t:.9g} s has no saltation matrix")
-        if self.book.counts["grazes"] > counts["grazes"]:
-            raise Undefined(f"a contact grazes at t = {event.t:.9g} s: the section map has no derivative there")
         if event.slots:
             self.switches.append(self._switch(event, before))
 
@@ -226,7 +248,7 @@ class FollowedMotion(Motion):
                 return out[0, k, part : part + 1]
 
             gradient = differences(indicator, event.y[: 2 * f])[0]
-            if part == 1 and mode.stick[k] == 0 and self.kinds[k] != 3:  # h = s gamma_T
+            if part == 1 and mode.stick[k] == 0 and self.kinds[k] != SPRING:  # h = s gamma_T
                 zeta = self.system.drift(q, u, event.t, self.p)
                 slope = float(mode.slip[k] * (W_T[k] @ f_A[f:] + zeta[k, 1]))
             else:
