@@ -14,7 +14,7 @@ G = 9.81
 
 
 def locked_ball(Gamma, e=0.8, frequency=30.0, part=0.0):
-    """A ball that bounces once per period of its table, seen at `part` of the period; phi of the impact in closed form."""
+    """A ball that bounces once per period of its table, seen at `part` of the period, and the phase of its impact."""
     w = 2 * math.pi * frequency
     amplitude, T = Gamma * G / w**2, 1 / frequency
     phi = math.acos(math.pi * (1 - e) / ((1 + e) * Gamma))
