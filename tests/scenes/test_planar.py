@@ -113,12 +113,3 @@ def test_tippe_top_turns_over():
     L = np.array([R @ top.inertia @ R.T @ w for R, w in zip(turns, top.spin(trajectory), strict=True)])
     jellett = -np.sum(L * (0.003 * axis - [0, 0, 0.015]), axis=1)
     assert np.ptp(jellett) < 1e-4 * jellett[0]
-
-
-@pytest.mark.slow
-def test_spheres_fill_a_box():
-    scene = scenes.poured_spheres(300)
-    trajectory = scene.simulate(dt=1e-3, t_end=0.6, every=20, tol=1e-4)
-    assert trajectory.certificate.failed_steps == 0
-    assert trajectory.energy.kinetic[-1] < 1e-2 * trajectory.energy.kinetic.max()
-    assert trajectory.certificate.max_penetration < 0.05 * 0.01

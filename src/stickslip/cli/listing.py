@@ -10,15 +10,13 @@ import typer
 def list_systems(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
-    """List the library: name, degrees of freedom, contacts, paper; then the scenes of bodies and shapes.
+    """List the library: name, degrees of freedom, contacts, paper.
 
     `stickslip run NAME` runs an entry, `stickslip show NAME` shows its equations.
     """
-    from stickslip.library import scenes
-
-    rows, scene_rows = [describe(name) for name in _names()], [describe_scene(name) for name in scenes.names()]
+    rows = [describe(name) for name in _names()]
     if as_json:
-        print(json.dumps({"systems": rows, "scenes": scene_rows}, indent=2))
+        print(json.dumps({"systems": rows}, indent=2))
         return
     from rich.console import Console
     from rich.table import Table
@@ -32,8 +30,6 @@ def list_systems(
     for row in rows:
         contacts = len(row["contacts"])
         table.add_row(row["name"], str(row["degrees_of_freedom"]), str(contacts), row["source"], row["title"])
-    for row in scene_rows:
-        table.add_row(row["name"], str(row["degrees_of_freedom"]), "-", row["source"], row["title"])
     Console(width=None if sys.stdout.isatty() else 160).print(table)  # a pipe has no width of its own
 
 
@@ -42,11 +38,12 @@ def describe(name: str) -> dict[str, Any]:
     from stickslip import library
 
     scenario = library.get(name)
+    scene = isinstance(scenario, library.SceneScenario)
     return {
         "name": name,
         "title": scenario.title,
-        "degrees_of_freedom": scenario.system.n_dof,
-        "contacts": list(scenario.system.contact_names),
+        "degrees_of_freedom": scenario.degrees_of_freedom if scene else scenario.system.n_dof,
+        "contacts": list(scenario.contact_names if scene else scenario.system.contact_names),
         "source": scenario.source,
         "dt": scenario.dt,
         "t_end": scenario.t_end,
@@ -54,25 +51,7 @@ def describe(name: str) -> dict[str, Any]:
     }
 
 
-def describe_scene(name: str) -> dict[str, Any]:
-    """Facts about a scene of the library; plain values only, ready for JSON."""
-    from stickslip.library import scenes
-
-    scenario = scenes.get(name)
-    return {
-        "name": name,
-        "title": scenario.title,
-        "dim": scenario.system.dim,
-        "bodies": len(scenario.system.contact_names),
-        "degrees_of_freedom": scenario.system.n_dof,
-        "source": scenario.source,
-        "dt": scenario.dt,
-        "t_end": scenario.t_end,
-        "settings": scenes.keywords(name),
-    }
-
-
 def _names() -> tuple[str, ...]:
     from stickslip import library
 
-    return library.names()
+    return library.names() + library.scene_names()

@@ -60,7 +60,7 @@ def _boxes(trajectory: Trajectory, scenario: SceneScenario, records: np.ndarray)
 
 def _displacements(ax: Axes, trajectory: Trajectory, scenario: SceneScenario) -> None:
     """Distance of each body's centre from where it started; of many bodies the median and the largest."""
-    dim, names = scenario.system.dim, scenario.system.contact_names
+    dim, names = scenario.scene.dim, scenario.scene.contact_names
     x = trajectory.q.reshape(len(trajectory), len(names), len(COORDINATES[dim]))[:, :, :dim]
     moved = np.linalg.norm(x - x[0], axis=2)
     lines = dict(zip(names, moved.T, strict=True))

@@ -1,11 +1,11 @@
-"""A scene with step size, end time and options of its run: what a scene of the library is to commands and figures."""
+"""A scene with its step size and end time: what library entries of bodies and shapes return."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,51 +14,85 @@ from stickslip.model.scene.bodies import COORDINATES, VELOCITIES, Body
 from stickslip.model.scene.scene import Scene
 from stickslip.model.system import real_number, unknown_name
 
-_ONE_CHOICE = {"solver": ("auto",), "law": ("newton",), "engine": ("auto", "compiled")}
-"""Options of `stickslip.simulate` of which a scene has these values alone."""
+if TYPE_CHECKING:
+    from stickslip.trajectory import Trajectory
+
+# What `simulate` of a Lagrangian system takes besides, and the only values that a scene knows.
+_ONLY = {"solver": ("auto",), "engine": ("auto", "compiled"), "law": ("newton",)}
 
 
 @dataclass(frozen=True, eq=False)
 class SceneScenario:
-    """A scene ready to run.
+    """A scene ready to run; runs as a `Scenario` does.
 
     Attributes
     ----------
-    system : the scene.
-    dt, t_end : step size and end time that show the motion well [s].
-    title, source : for lists and figures.
-    options : of `Scene.simulate`, such as the tolerance.
-    view : of the drawing: x_min, x_max, y_min, y_max [m]; fitted to the motion where it is None.
+    scene : Scene
+    dt, t_end : float
+        Step size and end time that show the motion well [s].
+    title, source : str
+        One line for lists and figures; paper and section.
+    options : dict
+        Keywords of `Scene.simulate`, such as the tolerance, that suit the scene.
     """
 
-    system: Scene
+    scene: Scene
     dt: float
     t_end: float
     title: str
     source: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    view: tuple[float, float, float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.dt <= self.t_end < np.inf:
+            raise ValueError(f"dt must be positive and t_end at least dt, got dt = {self.dt}, t_end = {self.t_end}.")
 
     @property
     def drawing(self) -> Drawing:
-        """How the scene looks, for figures, films and pages."""
-        return self.system.drawing(self.view)
+        return self.scene.drawing()
+
+    @property
+    def system(self) -> Scene:
+        """The scene, which names its coordinates and velocities as a `System` does."""
+        return self.scene
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        return self.scene.n_dof
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """One channel of contact records per body that is not static."""
+        return self.scene.contact_names
 
     def starting(self, state: Mapping[str, float]) -> SceneScenario:
         """The same scenario with another start: positions, planar angles and velocities by name, `cube1.vx`."""
-        scene = self.system.copy()
+        scene = self.scene.copy()
         for name, value in state.items():
             _set_start(scene, name, real_number(value, name))
-        return replace(self, system=scene)
+        return replace(self, scene=scene)
 
-    def simulate(self, **overrides: Any) -> Any:
-        """Run the scene; keywords of `Scene.simulate`, and those of `stickslip.simulate` where scenes have a choice."""
-        wanted = {"dt": self.dt, "t_end": self.t_end, **self.options, **overrides}
-        for name, allowed in _ONE_CHOICE.items():
-            value = wanted.pop(name, allowed[0])
+    def simulate(self, **overrides: Any) -> Trajectory:
+        """Run the scene; keywords go to `Scene.simulate` and override the scenario's own values."""
+        options = {"dt": self.dt, "t_end": self.t_end, **self.options, **overrides}
+        for name, allowed in _ONLY.items():
+            value = options.pop(name, allowed[0])
             if value not in allowed:
                 raise ValueError(f"{name} of a scene must be {' or '.join(map(repr, allowed))}, got {value!r}.")
-        return self.system.simulate(wanted.pop("dt"), wanted.pop("t_end"), **wanted)
+        return self.scene.simulate(**options)
+
+    def text(self) -> str:
+        """Its bodies, one per line: kind, shape, mass, position and velocity."""
+        lines = [f"bodies in {'space' if self.scene.dim == 3 else 'the plane'}"]
+        for body in self.scene.bodies[1:]:
+            mass = f", {body.mass:g} kg at {_numbers(body.position)} m" if body.kind == "moving" else ""
+            motion = f", velocity {_numbers(body.velocity)} m/s" if np.any(body.velocity) else ""
+            lines.append(f"  {body.name}: {body.kind} {type(body.shape).__name__.lower()}{mass}{motion}")
+        return "\n".join([*lines, ""])
+
+
+def _numbers(values: np.ndarray) -> str:
+    return f"({', '.join(f'{x:g}' for x in values)})"
 
 
 def _set_start(scene: Scene, name: str, value: float) -> None:

@@ -1,11 +1,11 @@
 """Ready-made scenes: stacks, houses of cards, arches, dominoes, chains, tops and piles.
 
-Each function returns a `Scene`; `get` adds step size, end time and title, as `stickslip run NAME` needs them.
+Each function returns a `Scene`; `ENTRIES` add step size, end time and title, as `stickslip run NAME` needs them.
 """
 
 from __future__ import annotations
 
-import inspect
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,6 @@ from stickslip.library.scene_scenario import SceneScenario
 from stickslip.model.scene.bodies import Body
 from stickslip.model.scene.scene import Scene
 from stickslip.model.scene.shapes import Box, Capsule, Circle, HalfPlane, HalfSpace, Polygon, Sphere
-from stickslip.model.system import unknown_name
 
 __all__ = [
     "arch",
@@ -25,12 +24,9 @@ __all__ = [
     "cube_on_ramp",
     "cube_stack",
     "domino_row",
-    "get",
     "granular_column",
     "hanging_chain",
     "heavy_on_light",
-    "keywords",
-    "names",
     "poured_spheres",
     "rolling_disc",
     "thrown_cube",
@@ -225,7 +221,7 @@ def granular_column(grains: int = 200, columns: int = 10, friction: float = 0.5,
     return scene
 
 
-def poured_spheres(spheres: int = 5000, friction: float = 0.3, radius: float = 0.01, seed: int = 1) -> Scene:
+def poured_spheres(spheres: int = 300, friction: float = 0.3, radius: float = 0.01, seed: int = 1) -> Scene:
     """Spheres in loose layers above an open box, about twice as high as wide when they have settled."""
     scene = Scene(dim=3, name="poured spheres")
     side = max(2, round((spheres / 2.0) ** (1.0 / 3.0)))
@@ -246,48 +242,34 @@ def poured_spheres(spheres: int = 5000, friction: float = 0.3, radius: float = 0
     return scene
 
 
-_Entry = tuple[Callable[..., Scene], str, str, float, float, dict[str, Any]]
-_ENTRIES: dict[str, _Entry] = {
-    build.__name__: (build, title, source, dt, t_end, options)
-    for build, title, source, dt, t_end, options in (
-        (cube_stack, "Stack of cubes", "rests exactly", 1e-3, 10.0, {}),
-        (heavy_on_light, "Heavy cube on a light one", "mass ratio 1000", 1e-3, 2.0, {}),
-        (thrown_cube, "Cube thrown flat", "stops after v^2 / (2 mu g)", 1e-3, 2.0, {}),
-        (cube_on_ramp, "Cube on a ramp", "sticks for tan(angle) <= mu", 1e-3, 1.0, {}),
-        (card_house, "House of cards", "planar, mitred ends", 1e-3, 2.0, {}),
-        (arch, "Arch of wedges", "planar, held by its weight", 1e-3, 2.0, {}),
-        (domino_row, "Row of dominoes", "planar", 1e-3, 4.0, {"tol": 1e-8}),
-        (cradle, "Newton's cradle, balls with play", "hands on the speed", 1e-4, 0.05, {}),
-        (hanging_chain, "Hanging chain", "planar, revolute joints", 1e-3, 3.0, {}),
-        (rolling_disc, "Disc on a slope", "2/3 g sin(angle)", 1e-3, 1.0, {}),
-        (tippe_top, "Tippe top", "Ueda, Sasaki, Watanabe 2005", 1e-4, 7.0, {}),
-        (granular_column, "Collapse of a granular column", "planar", 1e-3, 1.0, {"tol": 1e-5}),
-        (poured_spheres, "Spheres poured into a box", "[GS05] 4: many contacts", 1e-3, 0.6, {"tol": 1e-4}),
+def _ready(
+    build: Callable[..., Scene], title: str, source: str, dt: float, t_end: float, **options: Any
+) -> Callable[..., SceneScenario]:
+    """The entry of the library: the scene with title, step size, end time and options of its run."""
+
+    @functools.wraps(build)
+    def entry(**parameters: Any) -> SceneScenario:
+        return SceneScenario(build(**parameters), dt, t_end, title, source, options)
+
+    return entry
+
+
+ENTRIES: dict[str, Callable[..., SceneScenario]] = {
+    entry.__name__: entry
+    for entry in (
+        _ready(cube_stack, "Stack of cubes", "rests exactly", 1e-3, 10.0),
+        _ready(heavy_on_light, "Heavy cube on a light one", "mass ratio 1000", 1e-3, 2.0),
+        _ready(thrown_cube, "Cube thrown flat", "stops after v^2 / (2 mu g)", 1e-3, 2.0),
+        _ready(cube_on_ramp, "Cube on a ramp", "sticks for tan(angle) <= mu", 1e-3, 1.0),
+        _ready(card_house, "House of cards", "planar, mitred ends", 1e-3, 2.0),
+        _ready(arch, "Arch of wedges", "planar, held by its weight", 1e-3, 2.0),
+        _ready(domino_row, "Row of dominoes", "planar", 1e-3, 4.0, tol=1e-8),
+        _ready(cradle, "Newton's cradle, balls with play", "hands on the speed", 1e-4, 0.05),
+        _ready(hanging_chain, "Hanging chain", "planar, revolute joints", 1e-3, 3.0),
+        _ready(rolling_disc, "Disc on a slope", "2/3 g sin(angle)", 1e-3, 1.0),
+        _ready(tippe_top, "Tippe top", "Ueda, Sasaki, Watanabe 2005", 1e-4, 7.0),
+        _ready(granular_column, "Collapse of a granular column", "planar", 1e-3, 1.0, tol=1e-5),
+        _ready(poured_spheres, "Spheres poured into a box", "[GS05] 4: many contacts", 1e-3, 0.3, tol=1e-4),
     )
 }
-
-
-def names() -> tuple[str, ...]:
-    """Names of all scenes."""
-    return tuple(_ENTRIES)
-
-
-def keywords(name: str) -> dict[str, Any]:
-    """Keywords of a scene and their defaults."""
-    return {key: value.default for key, value in inspect.signature(_entry(name)[0]).parameters.items()}
-
-
-def get(name: str, **parameters: Any) -> SceneScenario:
-    """Return a scene by name, with its keywords set, ready to run."""
-    build, title, source, dt, t_end, options = _entry(name)
-    known = keywords(name)
-    for key in parameters:
-        if key not in known:
-            raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, known)}")
-    return SceneScenario(build(**parameters), dt, t_end, title, source, options)
-
-
-def _entry(name: str) -> _Entry:
-    if name not in _ENTRIES:
-        raise ValueError(unknown_name("scene", name, _ENTRIES))
-    return _ENTRIES[name]
+"""The scenes as entries of `stickslip.library`, by name."""

@@ -37,7 +37,7 @@ NEWTON_CONTACTS, NEWTON_CONTACTS_LOOSE, LOOSE = 80, 8, 1e-7  # loose tolerances 
 EXACT_BELOW = (
     1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
 )
-RESCUE_SECONDS = 60.0
+RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
 PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
 PILE_SWEEPS = 3000
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
@@ -320,7 +320,7 @@ class SceneEngine:
     def _hard_island(self, contacts: Any, k: int) -> None:
         """Newton, interior point, proximal point and so on, for an island on which the kernel gave up."""
         problem, z = self._friction_problem(contacts, k)
-        outcome = hard_island(problem, z, SHARPER * self.options.tol, Progress(RESCUE_SECONDS))
+        outcome = hard_island(problem, z, SHARPER * self.options.tol, Progress(effort=RESCUE_EFFORT))
         if math.isfinite(outcome.error):
             first, last = int(self.begins[k]), int(self.begins[k + 1])
             take_impulses(self.active, self.order, first, last, self.options.dim, outcome.r)

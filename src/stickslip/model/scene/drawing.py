@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,10 +37,9 @@ def scene_drawing(scene: Scene, view: draw.Box | None = None) -> draw.Drawing:
             if not body.life[0] <= t < body.life[1]:
                 continue
             x, turn = _pose(body, q, width)
-            style = "ground" if body.kind == "static" else ("wood" if body.kind == "driven" else "body")
             depth = math.inf if body.kind == "static" else (float(x[1]) if scene.dim == 3 else 0.0)
-            picture = [_outline(piece, body, x, turn, scene.dim, style) for piece in own]
-            if style == "body" and len(scene.bodies) <= MOST_MARKED:
+            picture = [_outline(piece, body, x, turn, scene.dim, style_of(body)) for piece in own]
+            if body.kind == "moving" and len(scene.bodies) <= MOST_MARKED:
                 picture += [mark for piece in own for mark in _mark(piece, body, x, turn, scene.dim)]
             found.append((depth, picture))
         found.sort(key=lambda entry: -entry[0])  # what is far away first; bodies of equal depth in their order
@@ -94,14 +95,12 @@ def _mark(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray, dim: int) -
     origin, r = x + turn @ (piece.offset - body.centre), piece.size[0]
     if dim == 2:
         rim = origin + r * turn[:, 0]
-        spoke = tuple((float(p[0]), float(p[1])) for p in (origin, rim))
-        return [draw.Polyline(spoke, "body-light")]
+        return [draw.Polyline(tuple((float(p[0]), float(p[1])) for p in (origin, rim)), "body-light")]
     pole = turn[:, 2]
     if pole[1] > BEHIND:
         return []
-    return [
-        draw.Circle((float(origin[0] + POLE * r * pole[0]), float(origin[2] + POLE * r * pole[2])), SPOT * r, "accent")
-    ]
+    spot = (float(origin[0] + POLE * r * pole[0]), float(origin[2] + POLE * r * pole[2]))
+    return [draw.Circle(spot, SPOT * r, "accent")]
 
 
 def _capsule(piece: Piece, origin: np.ndarray, R: np.ndarray, up: int) -> np.ndarray:
@@ -116,3 +115,64 @@ def _around(points: np.ndarray) -> np.ndarray:
     from scipy.spatial import ConvexHull as QuickHull
 
     return points[QuickHull(points).vertices]
+
+
+# -- bodies in their own frames, for whoever moves them himself ---------------------------------------------------
+
+
+def own_outlines(body: Body) -> list[draw.Primitive]:
+    """The outlines of a planar body in its own frame; a trajectory says where the frame is."""
+    pieces = [] if body.shape is None else body.shape.pieces(2)
+    return [_outline(piece, body, np.zeros(3), np.eye(3), 2, style_of(body)) for piece in pieces]
+
+
+def style_of(body: Body) -> str:
+    """Style of a body by what it does: static, driven or moving."""
+    return {"static": "ground", "driven": "wood"}.get(body.kind, "body")
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A piece of a spatial body in the body's frame: offset (3,), turn (3, 3), and what it is.
+
+    kind : "sphere" (size: radius), "capsule" (radius, half length along z), "plane" (z = 0, matter below), "mesh"
+        (corners (v, 3) and flat faces as corner numbers, counter-clockwise from outside) or "field" (spacing; heights).
+    """
+
+    kind: str
+    offset: np.ndarray
+    turn: np.ndarray
+    size: tuple[float, ...] = ()
+    vertices: np.ndarray | None = None
+    faces: tuple[tuple[int, ...], ...] = ()
+    heights: np.ndarray | None = None
+    bound: float = math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        found: dict[str, Any] = {
+            "kind": self.kind,
+            "offset": self.offset.tolist(),
+            "turn": self.turn.ravel().tolist(),
+            "size": [float(x) for x in self.size],
+        }
+        if self.vertices is not None:
+            found |= {"vertices": self.vertices.round(9).ravel().tolist(), "faces": [list(face) for face in self.faces]}
+        if self.heights is not None:
+            found |= {"heights": self.heights.tolist()}
+        return found
+
+
+def own_solids(body: Body) -> list[Solid]:
+    """The pieces of a spatial body in its own frame."""
+    found = []
+    for piece in [] if body.shape is None else body.shape.pieces(3):
+        pose = (piece.offset - body.centre, rotation_matrix(piece.turn))
+        if piece.mesh is not None:
+            mesh = piece.mesh
+            found.append(Solid("mesh", *pose, vertices=mesh.vertices, faces=mesh.loops, bound=piece.bound))
+        elif piece.heights is not None:
+            found.append(Solid("field", *pose, piece.size[:1], heights=piece.heights))
+        else:
+            found.append(Solid(piece.kind, *pose, piece.size, bound=piece.bound))
+    return found
