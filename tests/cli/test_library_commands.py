@@ -88,3 +88,10 @@ def test_a_scene_runs_as_other_entries_do(run, tmp_path):
     assert picture.exists() and film.exists()
     code, _, err = run("run", "billiards", "--set", "ball1.x=1")
     assert code == 2 and "unknown parameter 'ball1.x'" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["converge", "limit-cycle"])
+def test_commands_that_need_coordinates_refuse_scenes(run, command):
+    code, out, err = run(command, "billiards")
+    assert (code, out) == (2, "")
+    assert "billiards is a scene of bodies and shapes" in err and err.count("\n") == 1
