@@ -1,0 +1,65 @@
+"""What a generated module imports on a GPU, in place of `stickslip.kernels.cpu`: the same names, through numba-cuda.
+
+Arithmetic is IEEE double throughout, and products are not fused with sums: a member of an ensemble then takes the same
+steps as on the CPU, bit for bit, unless its system calls functions (sine, power) whose last digits the two round
+differently.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+if not hasattr(np, "row_stack"):  # numba-cuda up to 0.30 asks for it; NumPy 2.5 has it no more
+    np.row_stack = np.vstack  # type: ignore[attr-defined]
+
+from numba import cuda, float64, int64
+from numba.core import config
+
+__all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare"]
+
+MAX_REGISTERS = 255
+
+
+def dev(function: Callable[..., Any]) -> Any:
+    """A function of the device that is inlined where it is called: its small arrays can live in registers."""
+    return cuda.jit(device=True, forceinline=True)(function) if not config.ENABLE_CUDASIM else cuda.jit(device=True)(function)
+
+
+def rare(function: Callable[..., Any]) -> Any:
+    """A function of the device that is called."""
+    return cuda.jit(device=True)(function)
+
+
+entry = dev
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """A function that the host launches; kept in Numba's cache beside the generated module."""
+    if config.ENABLE_CUDASIM:
+        return cuda.jit(function)
+    return cuda.jit(cache=True, lto=False, max_registers=MAX_REGISTERS)(function)
+
+
+@contextlib.contextmanager
+def exact_arithmetic() -> Iterator[None]:
+    """Compile without fused multiply-add while this block runs; numba-cuda has no option of its own for it."""
+    if config.ENABLE_CUDASIM:
+        yield
+        return
+    from numba.cuda.cudadrv import nvvm
+
+    original = nvvm.compile_ir
+    nvvm.compile_ir = functools.partial(_without_fusion, original)
+    try:
+        yield
+    finally:
+        nvvm.compile_ir = original
+
+
+def _without_fusion(compile_ir: Callable[..., Any], irs: Any, **options: Any) -> Any:
+    return compile_ir(irs, **{**options, "fma": 0})
