@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     )
     from stickslip.complementarity.problems import LCPSolution
     from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
+    from stickslip.ensembles.result import Ensemble
+    from stickslip.ensembles.run import ensemble
     from stickslip.io.friction_files import read_friction_problem, write_friction_problem
     from stickslip.io.netcdf import load
+    from stickslip.io.sweeps import load_ensemble
     from stickslip.laws import Newton, Poisson, Stronge, Walton
     from stickslip.library.scenario import Scenario
     from stickslip.model.elements import Contact, DryFriction, PrestressedSpring, SpragClutch, Stop
@@ -71,6 +74,7 @@ _HOME = {
     "Contact": "stickslip.model.elements",
     "ConvexHull": "stickslip.model.scene.shapes",
     "DryFriction": "stickslip.model.elements",
+    "Ensemble": "stickslip.ensembles.result",
     "Enumerate": "stickslip.complementarity.planar",
     "EventDriven": "stickslip.stepping.event_driven",
     "FrictionProblem": "stickslip.complementarity.friction.problem",
@@ -106,11 +110,13 @@ _HOME = {
     "Upr": "stickslip.sets",
     "Walton": "stickslip.laws",
     "classify_matrix": "stickslip.complementarity.solve",
+    "ensemble": "stickslip.ensembles.run",
     "enumerate_friction": "stickslip.complementarity.friction.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
     "impact": "stickslip.stepping.impact",
     "link_energies": "stickslip.model.joints",
     "load": "stickslip.io.netcdf",
+    "load_ensemble": "stickslip.io.sweeps",
     "painleve": "stickslip.analysis.painleve",
     "read_friction_problem": "stickslip.io.friction_files",
     "simulate": "stickslip.stepping.simulate",
@@ -134,6 +140,7 @@ __all__ = [
     "Contact",
     "ConvexHull",
     "DryFriction",
+    "Ensemble",
     "Enumerate",
     "EventDriven",
     "FrictionProblem",
@@ -171,12 +178,14 @@ __all__ = [
     "__version__",
     "classify_matrix",
     "complementarity",
+    "ensemble",
     "enumerate_friction",
     "enumerate_lcp",
     "impact",
     "library",
     "link_energies",
     "load",
+    "load_ensemble",
     "painleve",
     "read_friction_problem",
     "sets",

@@ -20,29 +20,46 @@ if not hasattr(np, "row_stack"):  # numba-cuda up to 0.30 asks for it; NumPy 2.5
 from numba import cuda, float64, int64
 from numba.core import config
 
-__all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare"]
+__all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare", "together"]
 
 MAX_REGISTERS = 255
+WARPS = not config.ENABLE_CUDASIM  # the simulator runs threads one by one, and has none
+LAUNCHED = '''
+@kernel
+def advance_on_gpu(rows, P, n, t0, dt, n_steps, sweeps, tol, depth):
+    """Advance n members, each by one thread; a thread takes several where there are more than the card runs at once."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        advance(rows[i], P[i], t0, dt, n_steps, sweeps, tol, depth)
+'''
+"""End of a generated module, in place of what `members.py` has for the CPU alone."""
 
 
 def dev(function: Callable[..., Any]) -> Any:
     """A function of the device that is inlined where it is called: its small arrays can live in registers."""
-    return cuda.jit(device=True, forceinline=True)(function) if not config.ENABLE_CUDASIM else cuda.jit(device=True)(function)
+    return rare(function) if config.ENABLE_CUDASIM else cuda.jit(function, device=True, forceinline=True)
 
 
 def rare(function: Callable[..., Any]) -> Any:
     """A function of the device that is called."""
-    return cuda.jit(device=True)(function)
+    return cuda.jit(function, device=True)
 
 
 entry = dev
+
+
+@dev
+def together() -> None:
+    """Begin a step with all members of a warp: once apart, a compiler lets them go on one after the other to the end."""
+    if WARPS:
+        cuda.syncwarp()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """A function that the host launches; kept in Numba's cache beside the generated module."""
     if config.ENABLE_CUDASIM:
         return cuda.jit(function)
-    return cuda.jit(cache=True, lto=False, max_registers=MAX_REGISTERS)(function)
+    # handed over at once: without a function, cuda.jit forgets `lto`, and link-time optimisation fuses after all
+    return cuda.jit(function, cache=True, lto=False, max_registers=MAX_REGISTERS)
 
 
 @contextlib.contextmanager

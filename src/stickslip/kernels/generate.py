@@ -25,12 +25,11 @@ from stickslip.compiled import private_folder, sources_hash
 from stickslip.model.system import System
 
 SOLVER_CODES = {"gauss-seidel": 0, "lemke": 1, "auto": 2, "enumerate": 3, "newton": 4}
-_CUDA_NAMES = "cuda, dev, entry, float64, int64, kernel, rare"
+_CUDA_NAMES = "cuda, dev, entry, float64, int64, kernel, rare, together"
 STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
-_MEMBERS, _CPU, _CUDA = "# -- members: begin\n", "# -- members: CPU\n", "# -- members: CUDA\n"
-TARGETS = ("cpu", "cuda")
+_MEMBERS, _CPU_ONLY = "# -- members: begin\n", "# -- members: CPU only\n"
 
 
 def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
@@ -86,12 +85,13 @@ def members_source(system: System, solver: str, options: Mapping[str, Any], targ
     """Text of the module that advances the members of an ensemble: that of the steppers, and `members.py` behind it."""
     text = module_source(system, "midpoint", solver, options)
     _, members = (Path(__file__).parent / "members.py").read_text(encoding="utf-8").split(_MEMBERS)
-    shared, rest = members.split(_CPU)
-    on_cpu, on_gpu = rest.split(_CUDA)
+    shared, on_cpu = members.split(_CPU_ONLY)
     if target == "cpu":
         return text + "\n\n" + shared + on_cpu
-    text += "\n\n" + shared + on_gpu
-    text = re.sub(r"from stickslip\.kernels\.cpu import .*\n", f"from stickslip.kernels.cuda import {_CUDA_NAMES}\n", text)
+    from stickslip.kernels.cuda import LAUNCHED  # needs numba-cuda
+
+    text += "\n\n" + shared + LAUNCHED
+    text = re.sub(r"from stickslip\.kernels\.cpu import .*", f"from stickslip.kernels.cuda import {_CUDA_NAMES}", text)
     return text.replace("local_array(", "cuda.local.array(")
 
 

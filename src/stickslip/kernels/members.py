@@ -9,11 +9,12 @@ was watched behind it (`midpoint.py`).  Whole numbers in it are exact, since the
 
 from stickslip.kernels.cpu import dev, entry, float64, int64, local_array
 from stickslip.kernels.midpoint import (
-    BOOK_SIZE,
     CONTACT,
     DONE,
     FIRST_POINT,
+    FIRST_WATCHED,
     KINDS,
+    LEVEL,
     MAX_PENETRATION,
     N_CONTACTS,
     N_DOF,
@@ -22,7 +23,6 @@ from stickslip.kernels.midpoint import (
     laws,
     march,
     note_impacts,
-    penetration,
     read_extremes,
     watch_step,
     write_extremes,
@@ -146,7 +146,7 @@ def close_member(row, p, t, g, E):
             row[BOOK_OF_MEMBER + MAX_PENETRATION] = -g[k]
 
 
-# -- members: CPU
+# -- members: CPU only
 @entry
 def advance_members(rows, P, first, last, t0, dt, n_steps, sweeps, tol, depth):
     """Advance the members first .. last - 1."""
@@ -173,12 +173,3 @@ def watch_rescued(row, p, t0, dt, step, q_A, u_A, states, events, n_events):
         watch_step(t0, t_A, t_E, dt, book[LEVEL], q_A, u_A, q, u, struck, states, least, largest, book)
         write_extremes(least, largest, book)
     close_member(row, p, t0 + (step + 1) * dt, g, E)
-
-
-# -- members: CUDA
-@kernel
-def advance_on_gpu(rows, P, n, t0, dt, n_steps, sweeps, tol, depth):
-    """Advance n members, one by each thread."""
-    i = cuda.grid(1)
-    if i < n:
-        advance(rows[i], P[i], t0, dt, n_steps, sweeps, tol, depth)

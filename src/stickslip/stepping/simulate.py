@@ -431,7 +431,7 @@ def _warm_up(run: Run, store: Store, show: bool) -> None:
 
 
 @contextmanager
-def _progress_bar(wanted: bool | None, run: Run) -> Iterator[Any]:
+def _progress_bar(wanted: bool | None, run: Any) -> Iterator[Any]:
     """A bar on stderr that appears after two seconds."""
     show = sys.stderr.isatty() if wanted is None else wanted
     if not show:
