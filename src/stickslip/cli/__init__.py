@@ -32,6 +32,7 @@ from stickslip.cli import (
     reproduce,
     run,
     show,
+    sweep,
 )
 
 _REQUEST_WRONG = 2
@@ -43,6 +44,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "demo": demo.demo,
     "list": listing.list_systems,
     "run": run.run,
+    "sweep": sweep.sweep,
     "show": show.show,
     "impact-map": impact_map.impact_map,
     "compare-laws": compare_laws.compare_laws,

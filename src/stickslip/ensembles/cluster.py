@@ -12,7 +12,7 @@ from stickslip.ensembles.cpu import Cores
 from stickslip.ensembles.request import Request
 
 RETRIES = 3
-CONNECT_SECONDS = 10
+CONNECT_SECONDS = 5
 Chunk = tuple[int, int]
 
 
@@ -43,10 +43,10 @@ class Cluster:
         self, request: Request, chunks: Iterable[Chunk], report: Callable[[int], None]
     ) -> Iterator[tuple[Chunk, dict[str, np.ndarray]]]:
         """Yield the chunks as they come in."""
-        from distributed import as_completed
-
         client = self._connect()
         try:
+            from distributed import as_completed
+
             sent = client.scatter(request, broadcast=True, hash=False)
             waiting: dict[Any, Chunk] = {}
             for first, last in chunks:

@@ -3,7 +3,7 @@
     "phi_S<-0.2788"   a coordinate or velocity falls through a level
     "phi_S>0"         it rises through the level
     "impact:beak"     a contact strikes
-    "phase:omega"     every period 2 pi / omega of a parameter
+    "phase:omega"     every period of a parameter: 2 pi / omega, or 1 / f where its unit is Hz
     "every:0.01"      every so many seconds
 """
 
@@ -32,7 +32,8 @@ class Cut:
     kind : code of the kernel, `midpoint.FALLS`, `RISES`, `STRIKES`, `PHASE` or `NO_SECTION`.
     place : number of the coordinate, of the velocity behind the coordinates, or of the contact.
     level : value that the quantity passes.
-    cycle : seconds between two points by phase; `frequency` is the parameter [rad/s] it follows from, where one is named.
+    cycle : seconds between two points by phase; where a parameter is named, `frequency` is its number and `cycle` the
+        angle of a period in its unit: 2 pi, or 1 for Hz.
     """
 
     kind: int = template.NO_SECTION
@@ -47,7 +48,7 @@ class Cut:
         if self.frequency < 0:
             return np.full(len(P), self.cycle)
         with np.errstate(divide="ignore"):
-            return 2.0 * math.pi / np.abs(P[:, self.frequency])
+            return self.cycle / np.abs(P[:, self.frequency])
 
 
 def default_section(system: System) -> str | None:
@@ -74,7 +75,8 @@ def cut_of(system: System, text: Any) -> Cut:
     if colon and kind == "phase":
         if rest not in system.parameter_names:
             raise ValueError(f"section: {unknown_name('parameter', rest, system.parameter_names)}")
-        return Cut(template.PHASE, frequency=system.parameter_names.index(rest), text=text)
+        angle = 1.0 if system.units.get(rest) in ("Hz", "1/s") else 2.0 * math.pi
+        return Cut(template.PHASE, cycle=angle, frequency=system.parameter_names.index(rest), text=text)
     if colon and kind == "every":
         seconds = _number(rest, text)
         if not seconds > 0.0:

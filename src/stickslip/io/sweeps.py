@@ -64,10 +64,14 @@ def labels(request: Request) -> dict[str, list[str]]:
     return {dimension: entries for dimension, entries in names.items() if dimension in used and entries}
 
 
-def attributes(name: str, variable: Variable) -> dict[str, Any]:
+def attributes(request: Request, name: str, variable: Variable) -> dict[str, Any]:
+    """Words, units and the meaning of numbers of one array."""
     found: dict[str, Any] = {"long_name": variable.long_name}
-    if variable.units:
-        found["units"] = variable.units
+    units = variable.units
+    if name == "drop":
+        units = request.system.units.get(request.system.coordinate_names[request.travel], "")
+    if units:
+        found["units"] = units
     if name == "status":
         found["flag_values"] = np.arange(len(STATUS_NAMES), dtype=np.int8)
         found["flag_meanings"] = " ".join(reason.replace(" ", "_") for reason in STATUS_NAMES)
@@ -87,7 +91,7 @@ def to_dataset(request: Request, parts: Iterable[tuple[Chunk, Values]], fingerpr
     for name, variable in variables_of(request.observe).items():
         array = np.concatenate(joined.pop(name))
         array = array.reshape(*request.plan.shape, *array.shape[1:])
-        data[name] = xr.Variable((*dimensions, *variable.dimensions), array, attributes(name, variable))
+        data[name] = xr.Variable((*dimensions, *variable.dimensions), array, attributes(request, name, variable))
     coordinates: dict[str, Any] = {
         name: xr.Variable((axis,), values, _axis_attributes(request, name))
         for name, (axis, values) in request.plan.values.items()
@@ -124,7 +128,7 @@ def write_sweep(path: Path, request: Request, parts: Iterable[tuple[Chunk, Value
             _write_attribute(file[dimension], "_Encoding", "utf-8")
         for name, variable in variables.items():
             along = (*dimensions, *variable.dimensions)
-            _create(netcdf, file, name, along, np.dtype(variable.dtype), sizes, attributes(name, variable))
+            _create(netcdf, file, name, along, np.dtype(variable.dtype), sizes, attributes(request, name, variable))
         for (first, last), values in parts:
             for name, variable in variables.items():
                 _write_slab(file[name], tuple(dimensions.values()), first, last, values[name])
