@@ -15,7 +15,15 @@ from stickslip._version import __version__
 
 if TYPE_CHECKING:
     from stickslip import complementarity, library, sets
+    from stickslip.analysis.basins import BasinMap, basins
+    from stickslip.analysis.continuation import Branch, continue_cycle
+    from stickslip.analysis.diagram import BifurcationDiagram, bifurcation
+    from stickslip.analysis.erdmann import erdmann
+    from stickslip.analysis.limit_cycle import LimitCycle, limit_cycle
+    from stickslip.analysis.lyapunov import lyapunov, recurrence
+    from stickslip.analysis.outcomes import outcomes
     from stickslip.analysis.painleve import painleve
+    from stickslip.analysis.poincare import ClosingSection, LevelSection, PhaseSection, poincare
     from stickslip.complementarity.friction.problem import FrictionProblem, FrictionSolution
     from stickslip.complementarity.friction.solve import enumerate_friction, solve_friction
     from stickslip.complementarity.planar import (
@@ -60,16 +68,21 @@ if TYPE_CHECKING:
     from stickslip.stepping.paoli_schatzman import PaoliSchatzman
     from stickslip.stepping.simulate import simulate
     from stickslip.stepping.stewart_trinkle import StewartTrinkle
+    from stickslip.stepping.sweeping import MovingBall, MovingPolygon, sweeping_process
     from stickslip.trajectory import Trajectory
 
 # Public name -> module that defines it.
 _HOME = {
-    "AugmentedLagrangian": "stickslip.complementarity.planar",
     "Adaptive": "stickslip.stepping.adaptive",
+    "AugmentedLagrangian": "stickslip.complementarity.planar",
     "Auto": "stickslip.complementarity.planar",
+    "BasinMap": "stickslip.analysis.basins",
+    "BifurcationDiagram": "stickslip.analysis.diagram",
     "Box": "stickslip.model.scene.shapes",
+    "Branch": "stickslip.analysis.continuation",
     "Capsule": "stickslip.model.scene.shapes",
     "Circle": "stickslip.model.scene.shapes",
+    "ClosingSection": "stickslip.analysis.poincare",
     "Compound": "stickslip.model.scene.shapes",
     "Contact": "stickslip.model.elements",
     "ConvexHull": "stickslip.model.scene.shapes",
@@ -87,11 +100,16 @@ _HOME = {
     "LCPSolution": "stickslip.complementarity.problems",
     "LagrangianSystem": "stickslip.model.lagrangian",
     "Lemke": "stickslip.complementarity.planar",
+    "LevelSection": "stickslip.analysis.poincare",
+    "LimitCycle": "stickslip.analysis.limit_cycle",
     "Link": "stickslip.model.joints",
     "MoreauJean": "stickslip.stepping.moreau_jean",
     "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
+    "MovingBall": "stickslip.stepping.sweeping",
+    "MovingPolygon": "stickslip.stepping.sweeping",
     "Newton": "stickslip.laws",
     "PaoliSchatzman": "stickslip.stepping.paoli_schatzman",
+    "PhaseSection": "stickslip.analysis.poincare",
     "Poisson": "stickslip.laws",
     "Polygon": "stickslip.model.scene.shapes",
     "PrestressedSpring": "stickslip.model.elements",
@@ -109,20 +127,30 @@ _HOME = {
     "TranslationalClearanceJoint": "stickslip.model.joints",
     "Upr": "stickslip.sets",
     "Walton": "stickslip.laws",
+    "basins": "stickslip.analysis.basins",
+    "bifurcation": "stickslip.analysis.diagram",
     "classify_matrix": "stickslip.complementarity.solve",
+    "continue_cycle": "stickslip.analysis.continuation",
     "ensemble": "stickslip.ensembles.run",
     "enumerate_friction": "stickslip.complementarity.friction.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
+    "erdmann": "stickslip.analysis.erdmann",
     "impact": "stickslip.stepping.impact",
+    "limit_cycle": "stickslip.analysis.limit_cycle",
     "link_energies": "stickslip.model.joints",
     "load": "stickslip.io.netcdf",
     "load_ensemble": "stickslip.io.sweeps",
+    "lyapunov": "stickslip.analysis.lyapunov",
+    "outcomes": "stickslip.analysis.outcomes",
     "painleve": "stickslip.analysis.painleve",
+    "poincare": "stickslip.analysis.poincare",
     "read_friction_problem": "stickslip.io.friction_files",
+    "recurrence": "stickslip.analysis.lyapunov",
     "simulate": "stickslip.stepping.simulate",
     "solve_friction": "stickslip.complementarity.friction.solve",
     "solve_lcp": "stickslip.complementarity.solve",
     "solve_mlcp": "stickslip.complementarity.solve",
+    "sweeping_process": "stickslip.stepping.sweeping",
     "write_friction_problem": "stickslip.io.friction_files",
 }
 
@@ -133,9 +161,13 @@ __all__ = [
     "Adaptive",
     "AugmentedLagrangian",
     "Auto",
+    "BasinMap",
+    "BifurcationDiagram",
     "Box",
+    "Branch",
     "Capsule",
     "Circle",
+    "ClosingSection",
     "Compound",
     "Contact",
     "ConvexHull",
@@ -153,11 +185,16 @@ __all__ = [
     "LCPSolution",
     "LagrangianSystem",
     "Lemke",
+    "LevelSection",
+    "LimitCycle",
     "Link",
     "MoreauJean",
     "MoreauMidpoint",
+    "MovingBall",
+    "MovingPolygon",
     "Newton",
     "PaoliSchatzman",
+    "PhaseSection",
     "Poisson",
     "Polygon",
     "PrestressedSpring",
@@ -176,23 +213,33 @@ __all__ = [
     "Upr",
     "Walton",
     "__version__",
+    "basins",
+    "bifurcation",
     "classify_matrix",
     "complementarity",
+    "continue_cycle",
     "ensemble",
     "enumerate_friction",
     "enumerate_lcp",
+    "erdmann",
     "impact",
     "library",
+    "limit_cycle",
     "link_energies",
     "load",
     "load_ensemble",
+    "lyapunov",
+    "outcomes",
     "painleve",
+    "poincare",
     "read_friction_problem",
+    "recurrence",
     "sets",
     "simulate",
     "solve_friction",
     "solve_lcp",
     "solve_mlcp",
+    "sweeping_process",
     "write_friction_problem",
 ]
 

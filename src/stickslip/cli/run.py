@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.files import refuse_foreign, require_figure, require_writable
+from stickslip.cli.files import refuse_foreign, require_figure, require_page, require_writable
 
 if TYPE_CHECKING:
     from stickslip.library import Scenario
@@ -73,6 +73,9 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Write the trajectory, netCDF.", metavar="FILE.nc")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write a film: .gif or .mp4.", metavar="FILE")] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write a page with the run inside, for any browser.", metavar="FILE.html")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a trajectory that is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something goes wrong.")] = False,
@@ -87,6 +90,8 @@ def run(
     if every is None:
         every = max(1, math.ceil(end / step / _MOST_RECORDS))
     _check_files(out, plot, animate, overwrite)
+    if export is not None:
+        require_page("--export", export)
 
     progress = False if quiet else None
     trajectory = scenario.simulate(
@@ -97,6 +102,10 @@ def run(
     files = {} if out is None else {"out": out}
     if len(trajectory) > 1:
         files |= _draw(trajectory, scenario, plot, animate, progress)
+        if export is not None:
+            from stickslip.page.document import export as write_page
+
+            files["export"] = write_page(trajectory, export, scenario)
 
     if as_json:
         print(json.dumps(report(trajectory, scenario, end, files), indent=2, allow_nan=False))
@@ -136,18 +145,19 @@ def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
     keywords = {key: _keyword(key, value, known[key]) for key, value in values.items() if key in known}
     state = {key: value for key, value in values.items() if key not in known}
     scenario = library.get(name, **keywords)
-    names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
+    scene = isinstance(scenario, library.SceneScenario)
+    names = () if scene else (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     for key in state:
         if key not in names:
             raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, [*known, *names])}")
-    return scenario.starting({key: _number(key, value) for key, value in state.items()}) if state else scenario
+    return scenario.starting({key: number(key, value) for key, value in state.items()}) if state else scenario
 
 
 def _keyword(key: str, text: str, default: Any) -> Any:
     """The value of a keyword, of the kind of its default: text, a whole number, a number, or several."""
     if isinstance(default, str):
         return text
-    numbers = [_number(key, part) for part in text.split(",")]
+    numbers = [number(key, part) for part in text.split(",")]
     wanted = len(default) if isinstance(default, tuple) else 1
     if len(numbers) != wanted:
         raise ValueError(f"{key} must be {wanted} number{'s' if wanted > 1 else ''}, got {len(numbers)}: {text!r}.")
@@ -160,14 +170,15 @@ def _keyword(key: str, text: str, default: Any) -> Any:
     return numbers[0]
 
 
-def _number(key: str, text: str) -> float:
+def number(key: str, text: str) -> float:
+    """A finite number that was typed for `key`."""
     try:
-        number = float(text)
+        value = float(text)
     except ValueError:
         raise ValueError(f"{key} must be a number, got {text!r}.") from None
-    if not math.isfinite(number):
+    if not math.isfinite(value):
         raise ValueError(f"{key} must be finite, got {text}.")
-    return number
+    return value
 
 
 def _check_times(dt: float, t_end: float) -> None:
