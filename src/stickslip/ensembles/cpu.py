@@ -99,7 +99,8 @@ def _advance(request: Request, rows: Array, P: Array, first: int, last: int, n_s
 def finish(request: Request, rows: Array, P: Array, first: int, last: int) -> None:
     """Go on with members whose kernel left a step unsolved: the reference engine does that step, as in `simulate`."""
     layout = request.module("cpu")
-    for i in first + np.flatnonzero(rows[first:last, layout.STATUS] == template.UNSOLVED):
+    unsolved = np.flatnonzero(rows[first:last, layout.STATUS] == template.UNSOLVED)
+    for i in (first + unsolved).tolist():
         while rows[i, layout.STATUS] == template.UNSOLVED and _rescue(request, layout, rows[i], P[i]):
             _advance(request, rows, P, i, i + 1, request.steps - int(rows[i, layout.STEPS_DONE]))
 

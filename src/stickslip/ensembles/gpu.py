@@ -57,7 +57,7 @@ class Card:
         return f"gpu, {name.decode() if isinstance(name, bytes) else name}"
 
     def chunk(self, request: Request) -> int:
-        """Members to compute between two savings: several for each thread that the card runs at once, where they fit."""
+        """Members to compute between two savings: as many as fit, so that no thread of the card idles."""
         return int(min(2**20, max(4096, 2**32 // request.working_bytes)))
 
     def warm_up(self, request: Request) -> None:
@@ -68,7 +68,7 @@ class Card:
         self._cuda.synchronize()
 
     def advance(self, request: Request, rows: Array, P: Array, report: Report) -> None:
-        """Take members from their start to their end, in place; what the kernel leaves unsolved is finished on the CPU."""
+        """Take members from their start to their end, in place; unsolved steps are done on the CPU."""
         on_card, parameters = self._cuda.to_device(rows), self._cuda.to_device(P)
         left = request.steps
         steps = min(left, 1000)  # the first launch tells how many fit into the next

@@ -153,7 +153,14 @@ class Request:
     def fingerprint(self, kind: str) -> str:
         """Hash of all that the result depends on; `kind` is "cpu" or "gpu", whose last digits may differ."""
         digest = hashlib.sha256()
-        head = [__version__, sources_hash(), kind, self.system.fingerprint, repr(self.stepper), repr(self.solver)]
+        head: list[Any] = [
+            __version__,
+            sources_hash(),
+            kind,
+            self.system.fingerprint,
+            repr(self.stepper),
+            repr(self.solver),
+        ]
         head += [self.points, self.penetration_tol, repr(self.plan.axes), self.describe()]
         digest.update(json.dumps(head, sort_keys=True).encode())
         for name, (axis, values) in self.plan.values.items():

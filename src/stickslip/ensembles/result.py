@@ -89,7 +89,7 @@ class Ensemble:
         return members
 
     def certificate(self) -> dict[str, float]:
-        """The worst of all members that did not fail: residual, penetration [m], energy gain [J]; and failed members."""
+        """Number of failed members; the worst residual, penetration [m] and energy gain [J] of the others."""
         good = self.dataset["status"].values == 0
         worst: dict[str, float] = {"failed_members": self.n_failed}
         for name in ("max_residual", "max_penetration", "max_energy_gain"):

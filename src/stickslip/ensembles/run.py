@@ -257,7 +257,8 @@ def _publish(request: Request, store: Any, out: Path | None, fingerprint: str) -
 def _progress(show: bool, request: Request, total: int) -> Iterator[Callable[[int], None]]:
     """The bar of `simulate`, from the third second on: share, rate and remaining time; told of more steps done."""
     done = 0
-    with _progress_bar(show, SimpleNamespace(system=request.system, steps=total)) as advance:
+    whole = SimpleNamespace(system=request.system, steps=total)
+    with _progress_bar(show, whole) as advance:  # type: ignore[arg-type]
 
         def report(steps: int) -> None:
             nonlocal done

@@ -1,10 +1,10 @@
 """Sections: where the motion of a member is cut, so that its cycles can be counted and its points kept.
 
-    "phi_S<-0.2788"   a coordinate or velocity falls through a level
-    "phi_S>0"         it rises through the level
-    "impact:beak"     a contact strikes
-    "phase:omega"     every period of a parameter: 2 pi / omega, or 1 / f where its unit is Hz
-    "every:0.01"      every so many seconds
+"phi_S<-0.2788"   a coordinate or velocity falls through a level
+"phi_S>0"         it rises through the level
+"impact:beak"     a contact strikes
+"phase:omega"     every period of a parameter: 2 pi / omega, or 1 / f where its unit is Hz
+"every:0.01"      every so many seconds
 """
 
 from __future__ import annotations

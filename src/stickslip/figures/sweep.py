@@ -84,13 +84,23 @@ def _diagram(ax: Axes, along: Any, values: Any, label: str) -> None:
     step = max(1, points.size // _MOST_POINTS)
     few = points.size < 20_000  # single pixels would be lost
     x = np.repeat(along.values, points.shape[1])[::step]
-    ax.plot(x, points.ravel()[::step], linestyle="none", marker="." if few else ",", markersize=1.5, color=style.INK, rasterized=True)
+    ax.plot(
+        x,
+        points.ravel()[::step],
+        linestyle="none",
+        marker="." if few else ",",
+        markersize=1.5,
+        color=style.INK,
+        rasterized=True,
+    )
     ax.set_ylabel(f"{style.symbol(label)} on the section")
 
 
 def _map(figure: Figure, ax: Axes, values: Any, axes: list[str]) -> None:
     first, second = values[axes[0]], values[axes[1]]
-    drawn = ax.pcolormesh(second.values, first.values, values.values, cmap="viridis", shading="nearest", rasterized=True)
+    drawn = ax.pcolormesh(
+        second.values, first.values, values.values, cmap="viridis", shading="nearest", rasterized=True
+    )
     style.panel(ax, str(values.name).replace("_", " "), _axis_label(second), _axis_label(first))
     ax.grid(visible=False)
     figure.colorbar(drawn, ax=ax, label=style.unit_text(values.attrs.get("units", "")))

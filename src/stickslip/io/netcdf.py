@@ -482,7 +482,9 @@ def _create_labels(netcdf: Any, name: str, labels: list[str], along: tuple[str, 
     length = max(map(len, encoded), default=0) or 1
     if f"string{length}" not in netcdf.dimensions:
         netcdf.dimensions[f"string{length}"] = length
-    created = netcdf.create_variable(name, (*along, f"string{length}"), "S1", chunks=(max(1, len(labels)), length), fletcher32=True)
+    created = netcdf.create_variable(
+        name, (*along, f"string{length}"), "S1", chunks=(max(1, len(labels)), length), fletcher32=True
+    )
     if labels:
         created[...] = np.array(encoded, dtype=f"S{length}").view("S1").reshape(len(labels), length)
 

@@ -83,7 +83,7 @@ def to_dataset(request: Request, parts: Iterable[tuple[Chunk, Values]], fingerpr
     import xarray as xr
 
     dimensions = tuple(name for name, _ in request.plan.axes)
-    joined = {name: [] for name in variables_of(request.observe)}  # type: dict[str, list[np.ndarray]]
+    joined: dict[str, list[np.ndarray]] = {name: [] for name in variables_of(request.observe)}
     for _, values in parts:
         for name, arrays in joined.items():
             arrays.append(values[name])
@@ -120,9 +120,9 @@ def write_sweep(path: Path, request: Request, parts: Iterable[tuple[Chunk, Value
         name: ((axis,), values, _axis_attributes(request, name)) for name, (axis, values) in request.plan.values.items()
     }
     with _new_file(path, sizes, header(request, fingerprint)) as (netcdf, file):
-        for name, (along, values, notes) in coordinates.items():
-            _create(netcdf, file, name, along, values.dtype, sizes, notes)
-            file[name][...] = values
+        for name, (axis, axis_values, notes) in coordinates.items():
+            _create(netcdf, file, name, axis, axis_values.dtype, sizes, notes)
+            file[name][...] = axis_values
         for dimension, entries in labels(request).items():
             _create_labels(netcdf, dimension, entries, (dimension,))
             _write_attribute(file[dimension], "_Encoding", "utf-8")
@@ -130,7 +130,7 @@ def write_sweep(path: Path, request: Request, parts: Iterable[tuple[Chunk, Value
             along = (*dimensions, *variable.dimensions)
             _create(netcdf, file, name, along, np.dtype(variable.dtype), sizes, attributes(request, name, variable))
         for (first, last), values in parts:
-            for name, variable in variables.items():
+            for name in variables:
                 _write_slab(file[name], tuple(dimensions.values()), first, last, values[name])
 
 

@@ -10,7 +10,7 @@ from numba import float64, int64, njit, types
 from numba.core import cgutils
 from numba.core.extending import intrinsic
 
-__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "rare", "together"]
+__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "rare"]
 
 
 def dev(function: Callable[..., Any]) -> Any:
@@ -63,8 +63,3 @@ def local_array(typing_context: Any, shape: Any, dtype: Any) -> Any:
 def heap_array(shape: Any, dtype: Any) -> Any:
     """Stands in for `local_array` where the arrays of a large system would not fit on the stack."""
     return np.empty(shape, dtype)
-
-
-@dev
-def together() -> None:
-    """Where the threads of a GPU wait for their neighbours; nothing on the CPU."""

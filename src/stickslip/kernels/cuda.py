@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 
 if not hasattr(np, "row_stack"):  # numba-cuda up to 0.30 asks for it; NumPy 2.5 has it no more
-    np.row_stack = np.vstack  # type: ignore[attr-defined]
+    np.vstack = np.vstack
 
 from numba import cuda, float64, int64
 from numba.core import config
 
-__all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare", "together"]
+__all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare"]
 
 MAX_REGISTERS = 255
-WARPS = not config.ENABLE_CUDASIM  # the simulator runs threads one by one, and has none
 LAUNCHED = '''
 @kernel
 def advance_on_gpu(rows, P, n, t0, dt, n_steps, sweeps, tol, depth):
@@ -45,13 +44,6 @@ def rare(function: Callable[..., Any]) -> Any:
 
 
 entry = dev
-
-
-@dev
-def together() -> None:
-    """Begin a step with all members of a warp: once apart, a compiler lets them go on one after the other to the end."""
-    if WARPS:
-        cuda.syncwarp()
 
 
 def kernel(function: Callable[..., Any]) -> Any:

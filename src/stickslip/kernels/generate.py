@@ -25,7 +25,7 @@ from stickslip.compiled import private_folder, sources_hash
 from stickslip.model.system import System
 
 SOLVER_CODES = {"gauss-seidel": 0, "lemke": 1, "auto": 2, "enumerate": 3, "newton": 4}
-_CUDA_NAMES = "cuda, dev, entry, float64, int64, kernel, rare, together"
+_CUDA_NAMES = "cuda, dev, entry, float64, int64, kernel, rare"
 STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"

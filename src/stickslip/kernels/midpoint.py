@@ -17,7 +17,7 @@ from stickslip.complementarity.lemke import SOLVED, TIE_TOLERANCE, lemke, pivot_
 from stickslip.complementarity.lemke import workspace as lemke_workspace
 from stickslip.complementarity.newton import semismooth_newton
 from stickslip.complementarity.newton import workspace as newton_workspace
-from stickslip.kernels.cpu import dev, entry, float64, int64, local_array, rare, together
+from stickslip.kernels.cpu import dev, entry, float64, int64, local_array, rare
 
 # -- model: begin
 N_DOF = 1
@@ -1134,7 +1134,6 @@ def march(
         level = book[LEVEL]
         read_extremes(book, least, largest)
     for step in range(first_step, first_step + n_steps):
-        together()
         t_A = t0 + step * dt
         t_M = t0 + (step + 0.5) * dt  # [GS05] 5, step 1
         t_E = t0 + (step + 1) * dt

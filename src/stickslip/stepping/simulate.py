@@ -433,7 +433,7 @@ def _warm_up(run: Run, store: Store, show: bool) -> None:
 
 
 @contextmanager
-def _progress_bar(wanted: bool | Callable[[int], None] | None, run: Any) -> Iterator[Any]:
+def _progress_bar(wanted: bool | Callable[[int], None] | None, run: Run) -> Iterator[Any]:
     """A bar on stderr that appears after two seconds, or the caller's own."""
     if callable(wanted):
         yield wanted
