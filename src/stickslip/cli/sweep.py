@@ -47,7 +47,7 @@ def sweep(
     section: Annotated[
         str | None,
         typer.Option(
-            help="'phi_S<-0.28', 'phi_S>0', impact:CONTACT, phase:PARAMETER or every:SECONDS; default: the system's own.",
+            help="'phi_S<-0.28', 'phi_S>0', impact:CONTACT, phase:PARAMETER or every:SECONDS; default: its own.",
             metavar="WHERE",
         ),
     ] = None,

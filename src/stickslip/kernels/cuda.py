@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-if not hasattr(np, "row_stack"):  # numba-cuda up to 0.30 asks for it; NumPy 2.5 has it no more
-    np.vstack = np.vstack
+vars(np).setdefault("row_stack", np.vstack)  # numba-cuda up to 0.30 asks for it, and NumPy 2.5 has it no more
 
 from numba import cuda, float64, int64
 from numba.core import config
