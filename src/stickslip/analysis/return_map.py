@@ -22,7 +22,7 @@ from stickslip.analysis.poincare import (
     section_of,
     translations,
 )
-from stickslip.analysis.saltation import FollowedMotion, Switch, Undefined, differences
+from stickslip.analysis.saltation import FollowedMotion, Switch, differences
 from stickslip.library.scenario import Scenario
 from stickslip.model.system import CONTACT, SPRING, Array
 from stickslip.stepping.arcs import SAMPLES, Arc
