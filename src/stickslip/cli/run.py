@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.files import refuse_foreign, require_figure, require_writable
+from stickslip.cli.files import refuse_foreign, require_figure, require_page, require_writable
 
 if TYPE_CHECKING:
     from stickslip.library import Scenario
@@ -73,6 +73,9 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Write the trajectory, netCDF.", metavar="FILE.nc")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write a film: .gif or .mp4.", metavar="FILE")] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write a page with the run inside, for any browser.", metavar="FILE.html")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a trajectory that is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something goes wrong.")] = False,
@@ -87,6 +90,8 @@ def run(
     if every is None:
         every = max(1, math.ceil(end / step / _MOST_RECORDS))
     _check_files(out, plot, animate, overwrite)
+    if export is not None:
+        require_page("--export", export)
 
     progress = False if quiet else None
     trajectory = scenario.simulate(
@@ -97,6 +102,10 @@ def run(
     files = {} if out is None else {"out": out}
     if len(trajectory) > 1:
         files |= _draw(trajectory, scenario, plot, animate, progress)
+        if export is not None:
+            from stickslip.page.document import export as write_page
+
+            files["export"] = write_page(trajectory, export, scenario)
 
     if as_json:
         print(json.dumps(report(trajectory, scenario, end, files), indent=2, allow_nan=False))
@@ -136,7 +145,8 @@ def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
     keywords = {key: _keyword(key, value, known[key]) for key, value in values.items() if key in known}
     state = {key: value for key, value in values.items() if key not in known}
     scenario = library.get(name, **keywords)
-    names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
+    scene = isinstance(scenario, library.SceneScenario)
+    names = () if scene else (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     for key in state:
         if key not in names:
             raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, [*known, *names])}")

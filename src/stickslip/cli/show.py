@@ -16,16 +16,19 @@ def show(
     from stickslip import library
 
     scenario = library.get(name)
-    equations = scenario.system.equations()  # type: ignore[attr-defined]
+    scene = isinstance(scenario, library.SceneScenario)
+    if latex and scene:
+        raise ValueError(f"{name} is a scene of bodies and shapes: it has no equations to print as LaTeX.")
     if latex:
-        print(equations.latex(), end="")
+        print(scenario.system.equations().latex(), end="")
         return
     print(f"{scenario.title}, {scenario.source}\n")
-    print(equations.text())
+    print(scenario.text() if scene else scenario.system.equations().text())
     print(f"settings, for 'stickslip run {name} --set NAME=VALUE'")
     settings = library.keywords(name)
+    units = {} if scene else scenario.system.units
     width = max(len(key) for key in settings)
     for key, value in settings.items():
-        unit = scenario.system.units.get(key, "")
+        unit = units.get(key, "")
         text = "derived" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
         print(f"  {key:<{width}} = {text} {unit}".rstrip())

@@ -14,6 +14,9 @@ from stickslip.trajectory import Trajectory
 if TYPE_CHECKING:
     from stickslip.library.scenario import Scenario
 
+_MOST_LABELS = 8
+"""Series in one panel that still get a legend."""
+
 
 def plot(trajectory: Trajectory, scenario: Scenario | None = None) -> Figure:
     """Return the figure of a run.
@@ -21,7 +24,7 @@ def plot(trajectory: Trajectory, scenario: Scenario | None = None) -> Figure:
     Coordinates stand left, their velocities right, quantities of equal unit together; below them the states of the
     contacts and the energies.  With a scenario the figure carries its title and the mechanism in its first state.
     """
-    groups = _by_unit(trajectory)
+    groups = _rows(trajectory)
     drawing = None if scenario is None else scenario.drawing
     contacts = len(trajectory.contact_names)
     heights = [1.5] * len(groups) + ([0.42 + 0.24 * contacts] if contacts else []) + [1.5]
@@ -31,13 +34,13 @@ def plot(trajectory: Trajectory, scenario: Scenario | None = None) -> Figure:
         grid = figure.add_gridspec(len(heights), len(columns), height_ratios=heights, width_ratios=columns)
         first = len(columns) - 2
         top: Axes | None = None
-        for row, indices in enumerate(groups):
-            for column, (names, values) in enumerate(
-                ((trajectory.coordinate_names, trajectory.q), (trajectory.velocity_names, trajectory.u))
-            ):
+        for row, pair in enumerate(groups):
+            for column, names in enumerate(pair):
+                if not names:
+                    continue
                 ax = figure.add_subplot(grid[row, first + column], sharex=top)
                 top = top or ax
-                _histories(ax, trajectory, tuple(names[i] for i in indices), values[:, indices])
+                _histories(ax, trajectory, names)
                 if row == len(groups) - 1:
                     ax.set_xlabel("t [s]")
                 else:
@@ -84,22 +87,49 @@ def caption(trajectory: Trajectory, source: str | None = None) -> str:
     return f"{source + '. ' if source else ''}{method}\n{proof}{status}"
 
 
-def _by_unit(trajectory: Trajectory) -> list[list[int]]:
-    """Coordinate numbers that share a unit, and whose velocities do, in the order of the coordinates."""
-    groups: dict[tuple[str, str], list[int]] = {}
-    for i, names in enumerate(zip(trajectory.coordinate_names, trajectory.velocity_names, strict=True)):
+def _rows(trajectory: Trajectory) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Names of the quantities on the left and on the right of each row."""
+    return _by_body(trajectory) if _of_scene(trajectory) else _by_unit(trajectory)
+
+
+def _of_scene(trajectory: Trajectory) -> bool:
+    return all("." in name for name in trajectory.coordinate_names)
+
+
+def _by_unit(trajectory: Trajectory) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Coordinates that share a unit, and whose velocities do, in the order of the coordinates."""
+    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for names in zip(trajectory.coordinate_names, trajectory.velocity_names, strict=True):
         key = (trajectory.units.get(names[0], ""), trajectory.units.get(names[1], ""))
-        groups.setdefault(key, []).append(i)
-    return list(groups.values())
+        groups.setdefault(key, []).append(names)
+    return [(tuple(q for q, _ in pairs), tuple(u for _, u in pairs)) for pairs in groups.values()]
 
 
-def _histories(ax: Axes, trajectory: Trajectory, names: tuple[str, ...], values: np.ndarray) -> None:
-    t, *series = style.thin(trajectory.t, *values.T)
+def _by_body(trajectory: Trajectory) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Of a scene: one quantity of all bodies in each panel; quaternions, which nobody reads, are left out."""
+    kinds: dict[str, list[str]] = {}
+    for name in (*trajectory.coordinate_names, *trajectory.velocity_names):
+        kinds.setdefault(name.rpartition(".")[2], []).append(name)
+    pairs = [("x", "vx"), ("y", "vy"), ("z", "vz"), ("angle", "omega"), ("wx", "wy"), ("wz", "")]
+    return [(tuple(kinds[q]), tuple(kinds.get(u, ()))) for q, u in pairs if q in kinds]
+
+
+def _histories(ax: Axes, trajectory: Trajectory, names: tuple[str, ...]) -> None:
+    t, *series = style.thin(trajectory.t, *(trajectory[name] for name in names))
     widest_first = np.argsort([-np.ptp(y) for y in series], kind="stable")  # small motions on top of large ones
+    scene = _of_scene(trajectory)
     for i, (name, y) in enumerate(zip(names, series, strict=True)):
-        ax.plot(t, y, label=style.symbol(name), zorder=2.0 + 0.01 * list(widest_first).index(i))
-    style.panel(ax, y=style.axis_label(names, trajectory.units))
-    if len(names) > 1:
+        label = name.rpartition(".")[0] if scene else style.symbol(name)
+        ax.plot(t, y, label=label, zorder=2.0 + 0.01 * list(widest_first).index(i))
+    if scene:
+        kind, unit = names[0].rpartition(".")[2], trajectory.units.get(names[0], "")
+        style.panel(ax, y=f"{style.symbol(kind)} [{style.unit_text(unit)}]")
+    elif len(names) <= _MOST_LABELS:
+        style.panel(ax, y=style.axis_label(names, trajectory.units))
+    else:
+        first, last = style.symbol(names[0]), style.axis_label(names[-1], trajectory.units)
+        style.panel(ax, y=f"{first}, ..., {last}")
+    if 1 < len(names) <= _MOST_LABELS:
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(names), borderaxespad=0.2)
 
 

@@ -6,8 +6,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from stickslip.library.angled_bar import angled_bar
+from stickslip.library.billiards import billiards
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
 from stickslip.library.brick_on_ramp import brick_on_ramp
+from stickslip.library.chatterjee_rod import chatterjee_rod
 from stickslip.library.four_bar import four_bar
 from stickslip.library.friction_oscillator import friction_oscillator
 from stickslip.library.gear_rattle import gear_rattle
@@ -15,18 +18,26 @@ from stickslip.library.impact_oscillator import impact_oscillator
 from stickslip.library.impacting_bar import impacting_bar
 from stickslip.library.kane_pendulum import kane_pendulum
 from stickslip.library.newton_cradle import newton_cradle
+from stickslip.library.painleve_rod import painleve_rod
 from stickslip.library.pendulum_against_stop import pendulum_against_stop
 from stickslip.library.scenario import Scenario
+from stickslip.library.scene_scenario import SceneScenario
 from stickslip.library.slider_crank import slider_crank
 from stickslip.library.slider_crank_ideal import slider_crank_ideal
+from stickslip.library.three_masses import three_masses
+from stickslip.library.two_balls import two_balls
 from stickslip.library.woodpecker import woodpecker
 from stickslip.model.system import unknown_name
 
 __all__ = [
     "Scenario",
+    "SceneScenario",
+    "angled_bar",
+    "billiards",
     "bouncing_ball",
     "bouncing_ball_on_table",
     "brick_on_ramp",
+    "chatterjee_rod",
     "four_bar",
     "friction_oscillator",
     "gear_rattle",
@@ -37,9 +48,13 @@ __all__ = [
     "keywords",
     "names",
     "newton_cradle",
+    "painleve_rod",
     "pendulum_against_stop",
+    "scene_names",
     "slider_crank",
     "slider_crank_ideal",
+    "three_masses",
+    "two_balls",
     "woodpecker",
 ]
 
@@ -60,13 +75,25 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         kane_pendulum,
         newton_cradle,
         pendulum_against_stop,
+        painleve_rod,
+        two_balls,
+        three_masses,
+        chatterjee_rod,
+        angled_bar,
     )
 }
 
+_SCENES: dict[str, Callable[..., SceneScenario]] = {entry.__name__: entry for entry in (billiards,)}
+
 
 def names() -> tuple[str, ...]:
-    """Names of all entries."""
+    """Names of the entries that are systems with generalised coordinates."""
     return tuple(_ENTRIES)
+
+
+def scene_names() -> tuple[str, ...]:
+    """Names of the entries that are scenes of bodies and shapes."""
+    return tuple(_SCENES)
 
 
 def keywords(name: str) -> dict[str, Any]:
@@ -74,8 +101,8 @@ def keywords(name: str) -> dict[str, Any]:
     return {key: value.default for key, value in inspect.signature(_entry(name)).parameters.items()}
 
 
-def get(name: str, **parameters: Any) -> Scenario:
-    """Return a library entry by name, with its keywords set."""
+def get(name: str, **parameters: Any) -> Any:
+    """Return a library entry by name, with its keywords set: a `Scenario`, or a `SceneScenario`."""
     entry = _entry(name)
     known = keywords(name)
     for key in parameters:
@@ -84,7 +111,8 @@ def get(name: str, **parameters: Any) -> Scenario:
     return entry(**parameters)
 
 
-def _entry(name: str) -> Callable[..., Scenario]:
-    if name not in _ENTRIES:
-        raise ValueError(unknown_name("library entry", name, _ENTRIES))
-    return _ENTRIES[name]
+def _entry(name: str) -> Callable[..., Scenario | SceneScenario]:
+    entries: dict[str, Callable[..., Any]] = {**_ENTRIES, **_SCENES}
+    if name not in entries:
+        raise ValueError(unknown_name("library entry", name, entries))
+    return entries[name]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +32,7 @@ def scene_drawing(scene: Scene, view: draw.Box | None = None) -> draw.Drawing:
             if not body.life[0] <= t < body.life[1]:
                 continue
             x, turn = _pose(body, q, width)
-            style = "ground" if body.kind == "static" else ("wood" if body.kind == "driven" else "body")
-            found.extend(_outline(piece, body, x, turn, scene.dim, style) for piece in own)
+            found.extend(_outline(piece, body, x, turn, scene.dim, style_of(body)) for piece in own)
         return found
 
     return draw.Drawing(shapes, view)
@@ -89,3 +90,64 @@ def _around(points: np.ndarray) -> np.ndarray:
     from scipy.spatial import ConvexHull as QuickHull
 
     return points[QuickHull(points).vertices]
+
+
+# -- bodies in their own frames, for whoever moves them himself ---------------------------------------------------
+
+
+def own_outlines(body: Body) -> list[draw.Primitive]:
+    """The outlines of a planar body in its own frame; a trajectory says where the frame is."""
+    pieces = [] if body.shape is None else body.shape.pieces(2)
+    return [_outline(piece, body, np.zeros(3), np.eye(3), 2, style_of(body)) for piece in pieces]
+
+
+def style_of(body: Body) -> str:
+    """Style of a body by what it does: static, driven or moving."""
+    return {"static": "ground", "driven": "wood"}.get(body.kind, "body")
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A piece of a spatial body in the body's frame: offset (3,), turn (3, 3), and what it is.
+
+    kind : "sphere" (size: radius), "capsule" (radius, half length along z), "plane" (z = 0, matter below), "mesh"
+        (corners (v, 3) and flat faces as corner numbers, counter-clockwise from outside) or "field" (spacing; heights).
+    """
+
+    kind: str
+    offset: np.ndarray
+    turn: np.ndarray
+    size: tuple[float, ...] = ()
+    vertices: np.ndarray | None = None
+    faces: tuple[tuple[int, ...], ...] = ()
+    heights: np.ndarray | None = None
+    bound: float = math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        found: dict[str, Any] = {
+            "kind": self.kind,
+            "offset": self.offset.tolist(),
+            "turn": self.turn.ravel().tolist(),
+            "size": [float(x) for x in self.size],
+        }
+        if self.vertices is not None:
+            found |= {"vertices": self.vertices.round(9).ravel().tolist(), "faces": [list(face) for face in self.faces]}
+        if self.heights is not None:
+            found |= {"heights": self.heights.tolist()}
+        return found
+
+
+def own_solids(body: Body) -> list[Solid]:
+    """The pieces of a spatial body in its own frame."""
+    found = []
+    for piece in [] if body.shape is None else body.shape.pieces(3):
+        pose = (piece.offset - body.centre, rotation_matrix(piece.turn))
+        if piece.mesh is not None:
+            mesh = piece.mesh
+            found.append(Solid("mesh", *pose, vertices=mesh.vertices, faces=mesh.loops, bound=piece.bound))
+        elif piece.heights is not None:
+            found.append(Solid("field", *pose, piece.size[:1], heights=piece.heights))
+        else:
+            found.append(Solid(piece.kind, *pose, piece.size, bound=piece.bound))
+    return found

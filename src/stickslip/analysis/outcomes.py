@@ -1,0 +1,230 @@
+"""Non-uniqueness made visible: repeat a run with random disturbances and sort its ends ([S00] section 3.3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.model.system import CONTACT, Array, real_number, unknown_name
+from stickslip.stepping.modes import onto_contacts
+from stickslip.stepping.simulate import _progress_bar
+
+if TYPE_CHECKING:
+    from stickslip.library.scenario import Scenario
+    from stickslip.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Runs that ended alike.
+
+    Attributes
+    ----------
+    runs : their numbers, (m,)
+    share : m / n
+    q, u : mean end state, (f,)
+    spread : largest distance of one of them from the mean, in the units of `Outcomes.scale`
+    example : the run nearest to the mean
+    """
+
+    runs: np.ndarray
+    share: float
+    q: Array
+    u: Array
+    spread: float
+    example: Trajectory = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What `outcomes` returns: the kinds of ends, the most frequent first.
+
+    Attributes
+    ----------
+    kinds : tuple of `Outcome`
+    labels : kind of every run, (n,)
+    ends : end states (q, u) of all runs, (n, 2 f)
+    starts : disturbed quantities of all runs, (n, d), in the order of `names`
+    names : of the disturbed quantities
+    undisturbed : kind that the run without disturbances belongs to, None where it is none of them
+    scale : by which coordinates and velocities were divided before they were compared, (2 f,)
+    failed : runs that did not reach the end, with the reason
+    """
+
+    kinds: tuple[Outcome, ...]
+    labels: np.ndarray
+    ends: Array
+    starts: Array
+    names: tuple[str, ...]
+    undisturbed: int | None
+    scale: Array
+    failed: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def __str__(self) -> str:
+        lines = [f"{len(self)} outcome{'' if len(self) == 1 else 's'} of {len(self.labels)} runs"]
+        for k, kind in enumerate(self.kinds):
+            note = ", the undisturbed run among them" if k == self.undisturbed else ""
+            f = len(kind.q)
+            state = ", ".join(
+                f"{name} = {value:.4g}"
+                for name, value in zip(
+                    (*kind.example.coordinate_names, *kind.example.velocity_names)[: 2 * f],
+                    (*kind.q, *kind.u),
+                    strict=True,
+                )
+            )
+            lines.append(f"  {100 * kind.share:.0f} %: {state}{note}")
+        lines += [f"  failed: {text}" for text in self.failed]
+        return "\n".join(lines)
+
+
+def outcomes(
+    scenario: Scenario,
+    disturbances: Mapping[str, float],
+    n: int = 100,
+    *,
+    seed: int = 0,
+    apart: float = 0.05,
+    progress: bool | None = None,
+    **options: Any,
+) -> Outcomes:
+    """Repeat a scenario with random disturbances of its start and parameters, and tell the kinds of its ends apart.
+
+    Where a motion is not unique, computed ones depend on rounding; disturbances show what can happen.  Every run adds
+    normally distributed numbers to the named quantities.  A disturbed configuration that penetrates is put back onto
+    its contacts.  End states, divided by the scale of the motion, belong together if a chain of states leads from one
+    to the other with gaps of less than `apart` (single linkage).
+
+    Parameters
+    ----------
+    disturbances : name of a coordinate, velocity or parameter -> standard deviation
+    n : number of runs
+    seed : of the random numbers
+    apart : distance at which ends differ, as a share of the largest coordinate and velocity of their unit in all runs
+    progress : show a progress bar on stderr (None: when stderr is a terminal)
+    options : passed to `Scenario.simulate` (dt, t_end, stepper, ...)
+
+    Examples
+    --------
+    >>> import stickslip as ss
+    >>> rod = ss.library.painleve_rod(friction=2.0, spin=-6.0, slip=-1.0)
+    >>> found = ss.outcomes(rod, {"v_y": 0.01}, 20, t_end=0.05, dt=1e-3, engine="reference")
+    >>> len(found)  # it lifts off, or it jams
+    2
+    """
+    _check(scenario, disturbances, n, apart)
+    rng = np.random.default_rng(seed)
+    names = tuple(disturbances)
+    draws = rng.normal(size=(n, len(names))) * np.array([float(disturbances[name]) for name in names])
+    runs: list[Trajectory] = []
+    with _progress_bar(progress, SimpleNamespace(system=scenario.system, steps=n + 1)) as tell:  # type: ignore[arg-type]
+        for draw in (np.zeros(len(names)), *draws):
+            runs.append(_disturbed(scenario, names, draw, options))
+            tell(len(runs))
+    first, *others = runs
+    good = [run for run in others if run.complete]
+    failed = tuple(run.status for run in others if not run.complete)
+    if not good:
+        raise RuntimeError(f"none of {n} runs reached its end; the first {failed[0]}")
+    ends = np.array([np.concatenate([run.q[-1], run.u[-1]]) for run in good])
+    scale = _scale(good)
+    labels = _linked(ends / scale, apart)
+    kinds = _kinds(good, ends, scale, labels, n)
+    order = {old: new for new, old in enumerate(kind for kind, _ in kinds)}
+    labels = np.array([order[label] for label in labels])
+    return Outcomes(
+        kinds=tuple(kind for _, kind in kinds),
+        labels=labels,
+        ends=ends,
+        starts=draws[[i for i, run in enumerate(others) if run.complete]],
+        names=names,
+        undisturbed=_place(first, ends / scale, labels, scale, apart),
+        scale=scale,
+        failed=failed,
+    )
+
+
+def _check(scenario: Scenario, disturbances: Mapping[str, float], n: Any, apart: Any) -> None:
+    system = getattr(scenario, "system", None)
+    if system is None:
+        raise ValueError(f"scenario must be a Scenario such as library.painleve_rod(), got {scenario!r}.")
+    if not isinstance(disturbances, Mapping) or not disturbances:
+        raise ValueError(f"disturbances must map names to standard deviations, got {disturbances!r}.")
+    known = (*system.coordinate_names, *system.velocity_names, *system.parameter_names)
+    for name, deviation in disturbances.items():
+        if name not in known:
+            raise ValueError(f"disturbances: {unknown_name('coordinate, velocity or parameter', name, known)}")
+        if real_number(deviation, f"disturbance of {name}") < 0.0:
+            raise ValueError(f"disturbance of {name} must not be negative, got {deviation:g}.")
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"n must be a whole number >= 1, got {n!r}.")
+    if not 0.0 < real_number(apart, "apart") < 1.0:
+        raise ValueError(f"apart must lie between 0 and 1, got {apart:g}.")
+
+
+def _disturbed(scenario: Scenario, names: tuple[str, ...], draw: Array, options: Mapping[str, Any]) -> Trajectory:
+    """One run with its quantities changed by `draw`."""
+    system = scenario.system
+    state = (*system.coordinate_names, *system.velocity_names)
+    values = dict(zip(state, (*scenario.q0, *scenario.u0), strict=True))
+    params = {**(scenario.params or {}), **(options.get("params") or {})}
+    base = dict(zip(system.parameter_names, system.parameter_vector(params), strict=True))
+    changed = dict(zip(names, draw, strict=True))
+    start = scenario.starting({name: values[name] + x for name, x in changed.items() if name in values})
+    params |= {name: float(base[name] + x) for name, x in changed.items() if name not in values}
+    p = system.parameter_vector(params)
+    g, kinds = system.gap(start.q0, 0.0, p), np.array(system.contact_kinds, dtype=int)
+    deep = np.flatnonzero((kinds == CONTACT) & (g < 0.0))
+    q0 = onto_contacts(system, 0.0, start.q0, p, deep, np.zeros(len(kinds), dtype=bool)) if len(deep) else start.q0
+    chosen = {**options, **({"params": params} if params else {})}
+    run: Trajectory = start.simulate(**{"progress": False, **chosen, "q0": q0})
+    return run
+
+
+def _scale(runs: list[Trajectory]) -> Array:
+    """Largest value of each coordinate and velocity in all runs, shared by those of one unit; 1 where all are zero."""
+    first = runs[0]
+    names = (*first.coordinate_names, *first.velocity_names)
+    reach = np.max([np.concatenate([np.abs(run.q).max(axis=0), np.abs(run.u).max(axis=0)]) for run in runs], axis=0)
+    units = [first.units.get(name, name) for name in names]
+    shared = np.array([max(x for x, other in zip(reach, units, strict=True) if other == unit) for unit in units])
+    return np.where(shared > 0.0, shared, 1.0)
+
+
+def _linked(points: Array, apart: float) -> np.ndarray:
+    """Labels of single linkage, (n,): connected components of the graph of pairs nearer than `apart`."""
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial.distance import pdist, squareform
+
+    if len(points) == 1:
+        return np.zeros(1, dtype=int)
+    return np.asarray(connected_components(squareform(pdist(points, "chebyshev") < apart))[1])
+
+
+def _kinds(runs: list[Trajectory], ends: Array, scale: Array, labels: np.ndarray, n: int) -> list[tuple[int, Outcome]]:
+    """Every kind of end with its label, the most frequent first."""
+    f = len(runs[0].q[-1])
+    kinds = []
+    for label in range(int(labels.max()) + 1):
+        members = np.flatnonzero(labels == label)
+        mean = ends[members].mean(axis=0)
+        distance = np.abs((ends[members] - mean) / scale).max(axis=1)
+        nearest = runs[int(members[np.argmin(distance)])]
+        kinds.append((label, Outcome(members, len(members) / n, mean[:f], mean[f:], float(distance.max()), nearest)))
+    return sorted(kinds, key=lambda kind: -kind[1].share)
+
+
+def _place(run: Trajectory, points: Array, labels: np.ndarray, scale: Array, apart: float) -> int | None:
+    """The kind that a further run belongs to."""
+    if not run.complete:
+        return None
+    distance = np.abs(points - np.concatenate([run.q[-1], run.u[-1]]) / scale).max(axis=1)
+    nearest = int(np.argmin(distance))
+    return int(labels[nearest]) if distance[nearest] < apart else None

@@ -1,0 +1,69 @@
+"""Billiards in space: a ball thrown at the first of three on a table, with contacts that hand spin back and forth."""
+
+from __future__ import annotations
+
+from stickslip.library.scenario import require_positive
+from stickslip.library.scene_scenario import SceneScenario
+from stickslip.model.scene.scene import Scene
+from stickslip.model.scene.shapes import HalfSpace, Sphere
+
+_FLIGHT = 0.05  # [s] from the start to the collision
+_GRAVITY = 9.81  # [m/s^2]
+
+
+def billiards(
+    *,
+    restitution: float = 0.9,
+    restitution_tangential: float = 0.9,
+    friction: float = 0.6,
+    speed: float = 3.0,
+    fall: float = 1.5,
+    height: float = 0.002,
+    offset: float = 0.006,
+    clearance: float = 1e-3,
+    mass: float = 0.17,
+    radius: float = 0.03,
+) -> SceneScenario:
+    """Return a ball thrown at the first of three in a row on a table, in space.
+
+    Elastic contacts send most of the momentum on to the third ball, and the thrown one back with a strong spin.  With
+    tangential restitution the spin changes from bounce to bounce as that of a superball, and with it direction and
+    speed of the bounces.  Falling, the thrown ball drags the back of ball 1 down; the front of ball 1 goes up, and
+    friction there lifts ball 2, as all balls of even number in a longer row.
+
+    Parameters
+    ----------
+    restitution, restitution_tangential, friction : coefficients eps_N, eps_T, mu of all contacts
+    speed, fall : velocity of the thrown ball at the collision, forwards and downwards [m/s]
+    height : of its centre over that of ball 1 at the collision, about [m]
+    offset : of its path to the side of the row [m]
+    clearance : between neighbours of the row [m]
+    mass, radius : of each ball [kg], [m]
+
+    Reference: [S00] section 2.3, Fig. 2.3; sizes and speeds are ours.
+    """
+    values = {"speed": speed, "mass": mass, "radius": radius}
+    require_positive(values, *values)
+    require_positive({"clearance": clearance, "fall": fall}, "clearance", "fall", allow_zero=True)
+    if not abs(offset) < 2.0 * radius:
+        raise ValueError(
+            f"offset must be less than two radii, {2.0 * radius:g} m, for the balls to meet, got {offset:g}."
+        )
+    laws = {"friction": friction, "restitution": restitution, "restitution_tangential": restitution_tangential}
+    scene = Scene(dim=3, gravity=_GRAVITY, name="billiards")
+    scene.add_static(HalfSpace((0, 0, 1)), name="table", **laws)
+    rise = _GRAVITY * _FLIGHT - fall  # vertical velocity at the start
+    start = (-2.0 * radius - speed * _FLIGHT, -offset, radius + height - rise * _FLIGHT + 0.5 * _GRAVITY * _FLIGHT**2)
+    if start[2] < radius:
+        raise ValueError(f"height and fall must let the ball come from above the table, got {height:g} and {fall:g}.")
+    scene.add_body(Sphere(radius), mass=mass, position=start, velocity=(speed, 0.0, rise), name="thrown", **laws)
+    for k in range(3):
+        place = (k * (2.0 * radius + clearance), 0.0, radius)
+        scene.add_body(Sphere(radius), mass=mass, position=place, name=f"ball{k + 1}", **laws)
+    return SceneScenario(
+        scene=scene,
+        dt=1e-4,
+        t_end=0.7,
+        title="Billiards: one ball thrown at three",
+        source="[S00] section 2.3, Fig. 2.3",
+    )
