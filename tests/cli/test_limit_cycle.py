@@ -97,6 +97,10 @@ def test_basins_lyapunov_and_recurrence(run, tmp_path):
         (("bifurcation", "woodpecker", "--vary", "frction=0.2:0.4:3"), "unknown parameter 'frction'"),
         (("bifurcation", "woodpecker", "--vary", "friction=0.2", "--continue"), "--vary must read NAME=FIRST:LAST"),
         (("basins", "woodpecker", "--vary", "v=0:1:2", "--vary", "v=0:1:2"), "--vary names the same quantity twice"),
+        (("limit-cycle", "billiards"), "takes a Scenario, a system with coordinates and velocities, got a scene"),
+        (("bifurcation", "billiards", "--vary", "friction=0:1:3"), "a bifurcation diagram takes a Scenario"),
+        (("basins", "billiards", "--vary", "x=0:1:3"), "a map of basins takes a Scenario"),
+        (("lyapunov", "billiards"), "lyapunov takes a Scenario"),
         (("lyapunov", "woodpecker", "--t-end", "1", "--transient", "3"), "transient must lie between 0 and t_end"),
     ],
 )

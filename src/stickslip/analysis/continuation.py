@@ -26,7 +26,7 @@ from stickslip.analysis.limit_cycle import Guess, LimitCycle, NoCycle, as_cycle,
 from stickslip.analysis.poincare import Section
 from stickslip.analysis.return_map import EventMap, NoReturn, Return, Setting
 from stickslip.analysis.saltation import Undefined
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_scenario
 from stickslip.model.system import Array, real_number, unknown_name
 from stickslip.stepping.modes import Mode
 from stickslip.stepping.motion_book import MotionError
@@ -142,6 +142,7 @@ def continue_cycle(
 
     The branch ends at `end`, at `start` again after a fold, or where the cycle disappears, and says which.
     """
+    require_scenario(scenario, "continuation")
     system = scenario.system
     if parameter not in system.parameter_names:
         raise ValueError(f"system {system.name!r}: {unknown_name('parameter', parameter, system.parameter_names)}")
