@@ -21,17 +21,23 @@ import typer
 
 from stickslip._version import __version__
 from stickslip.cli import (
+    basins,
     bench,
+    bifurcation,
     compare_laws,
     converge,
     demo,
     doctor,
     friction,
     impact_map,
+    limit_cycle,
     listing,
+    lyapunov,
     reproduce,
     run,
     show,
+    sweep,
+    view,
 )
 
 _REQUEST_WRONG = 2
@@ -43,10 +49,17 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "demo": demo.demo,
     "list": listing.list_systems,
     "run": run.run,
+    "sweep": sweep.sweep,
+    "view": view.view,
     "show": show.show,
     "impact-map": impact_map.impact_map,
     "compare-laws": compare_laws.compare_laws,
     "converge": converge.converge,
+    "limit-cycle": limit_cycle.limit_cycle,
+    "bifurcation": bifurcation.bifurcation,
+    "basins": basins.basins,
+    "lyapunov": lyapunov.lyapunov,
+    "recurrence": lyapunov.recurrence,
     "reproduce": reproduce.reproduce,
     "bench": bench.bench,
     "doctor": doctor.doctor,

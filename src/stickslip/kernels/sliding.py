@@ -1,6 +1,6 @@
 """Friction that depends on the slip of the step it acts in: what one contact contributes to the iteration.
 
-A contact whose coefficient is not constant enters a step with a flag.  One that stuck is held by its static coefficient
+A contact whose coefficient is not constant enters a step with a flag (`holds`).  One that stuck is held by its static coefficient
 mu_s; if it slips nevertheless, it is let go and slips to the end of the step.  One that slips has the coefficient
 mu(|gamma_T^E|) of its own end velocity, [S00] 4.3, found by a fixed point from mu(|gamma_T^A|) with a secant through
 the last two of its pairs (speed of the coefficient, speed at the end).  Its contraction is Lambda_N beta |mu'|, of
@@ -40,6 +40,18 @@ def begin_slip(k: int, code: int, sticks: float, gamma_A: float, mode, grab, spe
 def end_speed(gamma_E: float, size: float) -> float:
     """|gamma_T^E|, zero where it is nothing but round-off of terms of this size."""
     return 0.0 if abs(gamma_E) <= AT_REST * size else abs(gamma_E)
+
+
+@compiled(inline=True)
+def holds(code: int, mode: int, end: float, gamma_A: float, size: float, loaded: bool) -> bool:
+    """Whether a contact sticks after a step: it was held, or it rested at both ends of the step.
+
+    One that comes to rest in the step is not held yet: its own momentum may have done that, and whether its slip goes
+    on or turns is for the next step to say, which begins at rest.  With `GRABS` it is.
+    """
+    if not loaded or end != 0.0:
+        return False
+    return mode == HELD or code == GRABS or abs(gamma_A) <= AT_REST * size
 
 
 @compiled(inline=True)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from stickslip.library import scenes
 from stickslip.library.angled_bar import angled_bar
 from stickslip.library.billiards import billiards
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
@@ -14,6 +15,7 @@ from stickslip.library.chatterjee_rod import chatterjee_rod
 from stickslip.library.four_bar import four_bar
 from stickslip.library.friction_oscillator import block_on_belt, friction_oscillator
 from stickslip.library.gear_rattle import gear_rattle
+from stickslip.library.impact_oscillator import impact_oscillator
 from stickslip.library.impacting_bar import impacting_bar
 from stickslip.library.kane_pendulum import kane_pendulum
 from stickslip.library.newton_cradle import newton_cradle
@@ -42,6 +44,7 @@ __all__ = [
     "friction_oscillator",
     "gear_rattle",
     "get",
+    "impact_oscillator",
     "impacting_bar",
     "kane_pendulum",
     "keywords",
@@ -50,6 +53,7 @@ __all__ = [
     "painleve_rod",
     "pendulum_against_stop",
     "scene_names",
+    "scenes",
     "slider_crank",
     "slider_crank_ideal",
     "three_masses",
@@ -70,6 +74,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         friction_oscillator,
         block_on_belt,
         gear_rattle,
+        impact_oscillator,
         impacting_bar,
         kane_pendulum,
         newton_cradle,
@@ -82,7 +87,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
     )
 }
 
-_SCENES: dict[str, Callable[..., SceneScenario]] = {entry.__name__: entry for entry in (billiards,)}
+_SCENES: dict[str, Callable[..., SceneScenario]] = {billiards.__name__: billiards, **scenes.ENTRIES}
 
 
 def names() -> tuple[str, ...]:

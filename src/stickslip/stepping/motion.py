@@ -19,7 +19,7 @@ from stickslip.laws import ImpactLaw
 from stickslip.model.system import CLUTCH, CONTACT, SPRING, Array, System
 from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
 from stickslip.stepping.arcs import Arc, Event, Watch, smooth_arcs
-from stickslip.stepping.impact import impact_at
+from stickslip.stepping.impact import Impact, impact_at
 from stickslip.stepping.modes import (
     ROUND_OFF,
     Mode,
@@ -75,6 +75,8 @@ class Motion:
         self.recent: deque[float] = deque()
         self.last_step: float | None = None
         self.du = np.zeros(self.f)
+        self.stopped = np.zeros(n, bool)  # contacts that slipped before the last impact, by friction that depends on it
+        self.hit: Impact | None = None  # the last impact
 
     # -- the walk --------------------------------------------------------------------------------------------
 
@@ -201,7 +203,7 @@ class Motion:
         self.mode = Mode(closed, sense, *self.mode.constraints)
         if np.any(hits):
             closed, sense = self._impact()
-        self._settle(closed, sense)
+        self._settle(closed, sense, stopped=self.stopped)
 
     def _act(self, event: Event) -> None:
         """Find the mode that follows an event."""
@@ -232,8 +234,7 @@ class Motion:
         if closing:
             self._project(np.union1d(closing, np.flatnonzero(closed & (kinds == CONTACT))).astype(int))
             closed, sense = self._impact()
-            opened = []
-            stopped[:] = False
+            opened, stopped = [], self.stopped
         self._settle(closed, sense, opened, stopped)
 
     def _forces(self, event: Event) -> Array:
@@ -295,7 +296,7 @@ class Motion:
             raise MotionError(self.t, str(problem).rstrip(".")) from None
         if not hit.solved:
             raise MotionError(self.t, f"the impact was not solved: {hit.status}")
-        self.u = hit.u
+        self.hit, self.u = hit, hit.u
         gamma_A = np.stack([hit.normal_velocity_before, hit.tangential_velocity_before], axis=-1)
         gamma_E = np.stack([hit.normal_velocity_after, hit.tangential_velocity_after], axis=-1)
         Lambda = np.stack([hit.normal_impulse, hit.tangential_impulse], axis=-1)
@@ -309,6 +310,9 @@ class Motion:
             )
         self.book.counts["impacts"] += 1
         closed, sense = touching(self.system, self.t, self.q, self.u, before, self.p, self.gap_tol, self.mode)
+        _, size = relative_velocities(self.system, self.t, self.q, before, self.p)
+        moved = np.abs(gamma_A[:, 1]) > ROUND_OFF * size[:, 1]
+        self.stopped = moved & (np.array(self.system.sliding_codes, dtype=int) == DEPENDS)
         return self._accumulated(closed, sense, Lambda[:, 0] > 0.0)
 
     def _book_impulses(self, Lambda: Array, gamma_A: Array, gamma_E: Array) -> float:
@@ -422,5 +426,5 @@ class Motion:
         self.book.counts["impacts without collision"] += 1
         if len(self.impacts) == before:
             return False
-        self._settle(closed, sense)
+        self._settle(closed, sense, stopped=self.stopped)
         return True

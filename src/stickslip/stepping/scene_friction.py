@@ -10,7 +10,7 @@ import numpy as np
 from stickslip.kernels import midpoint as template
 from stickslip.kernels.scene import step
 from stickslip.kernels.scene.problem import contact_velocity
-from stickslip.kernels.sliding import DEPENDS, GRABS, HELD, SLIDES, begin_slip, next_slip
+from stickslip.kernels.sliding import DEPENDS, GRABS, HELD, begin_slip, holds, next_slip
 from stickslip.laws.friction import FrictionLaw
 from stickslip.model.scene.bodies import Body, Material
 from stickslip.model.scene.scene import Scene
@@ -67,17 +67,19 @@ class SlidingSceneEngine(SceneEngine):
     def _begin(self, contacts: Any) -> None:
         """Find the contacts of the step whose friction depends on slip, with their flags and first coefficients."""
         n = int(self.counts[step.ACTIVE])
-        laws = [self._ratio(contacts, i) for i in range(n)]
-        self.slipping = [i for i in range(n) if laws[i]]
+        self.slipping = [i for i in range(n) if self._laws(contacts, i)]
         mode, grab = np.zeros(n, int), np.zeros(n, int)
         self.arrays = (mode, grab, *(np.zeros(n) for _ in range(5)), self.active.mu[:n].copy())
         for i in self.slipping:
-            code = GRABS if all(law.grabs for law in laws[i]) else DEPENDS
+            code = self._code(contacts, i)
             speed = float(np.linalg.norm(self.active.before[i, 1:]))
             begin_slip.py_func(
                 i, code, float(self._flag(contacts, i)), speed, mode, grab, self.arrays[2], self.arrays[5]
             )
         self._take(contacts)
+
+    def _code(self, contacts: Any, i: int) -> int:
+        return GRABS if all(law.grabs for law in self._laws(contacts, i)) else DEPENDS
 
     def _materials(self, contacts: Any, i: int) -> tuple[Any, Any]:
         """Frictions of the two bodies of active contact i, or that of their pair."""
@@ -86,7 +88,7 @@ class SlidingSceneEngine(SceneEngine):
         pair = self.scene.pair_laws.get(_key(a, b), Material()).friction
         return (a.material.friction, b.material.friction) if pair is None else (pair, pair)
 
-    def _ratio(self, contacts: Any, i: int) -> list[FrictionLaw]:
+    def _laws(self, contacts: Any, i: int) -> list[FrictionLaw]:
         """The laws of active contact i; none where its friction is constant."""
         return [mu for mu in self._materials(contacts, i) if isinstance(mu, FrictionLaw) and mu.at_rest > 0.0]
 
@@ -113,12 +115,10 @@ class SlidingSceneEngine(SceneEngine):
     def _moved(self, contacts: Any) -> bool:
         """Judge the contacts by the end velocities; whether a coefficient has to change."""
         end, mu_end, moved = self.arrays[3], self.arrays[6], False
-        fall = self.options.dt * float(np.linalg.norm(self.options.gravity))
         for i in self.slipping:
             r, before, beta = self.active.r[i], self.active.before[i], float(self.active.mobility[i])
-            u = self._velocity(contacts, i)
+            u, size = self._velocity(contacts, i), self._size(i)
             slip, N, T = float(np.linalg.norm(u[1:])), float(r[0]), float(np.linalg.norm(r[1 : self.options.dim]))
-            size = fall + float(np.abs(before).sum()) + beta * (N + T)
             end[i] = slip if slip > AT_REST * size else 0.0
             mu_end[i] = self._slip_friction(contacts, i, float(end[i]))
             speed_A = float(np.linalg.norm(before[1:]))
@@ -132,6 +132,12 @@ class SlidingSceneEngine(SceneEngine):
         if moved:
             self._take(contacts)
         return moved
+
+    def _size(self, i: int) -> float:
+        """How large the velocities are that the slip of active contact i is made of [m/s]."""
+        fall = self.options.dt * float(np.linalg.norm(self.options.gravity))
+        r = self.active.r[i, : self.options.dim]
+        return fall + float(np.abs(self.active.before[i]).sum() + self.active.mobility[i] * np.abs(r).sum())
 
     def _velocity(self, contacts: Any, i: int) -> np.ndarray:
         """End velocity of active contact i in its frame; (3,), in the plane the last part is no slip."""
@@ -160,8 +166,10 @@ class SlidingSceneEngine(SceneEngine):
         self.flags = {}
         for i in self.slipping:
             c = int(self.active.contact[i])
-            sticks = mode[i] in (HELD, SLIDES) and end[i] == 0.0 and self.active.r[i, 0] > 0.0
-            self.flags.setdefault(_pair(contacts, c), []).append((contacts.local[c].copy(), bool(sticks)))
+            speed_A, loaded = float(np.linalg.norm(self.active.before[i, 1:])), bool(self.active.r[i, 0] > 0.0)
+            still = 0.0 if speed_A <= AT_REST * self._size(i) else speed_A
+            sticks = holds.py_func(self._code(contacts, i), int(mode[i]), float(end[i]), still, self._size(i), loaded)
+            self.flags.setdefault(_pair(contacts, c), []).append((contacts.local[c].copy(), sticks))
 
 
 def _key(a: Body, b: Body) -> tuple[int, int]:

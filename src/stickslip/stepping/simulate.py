@@ -7,7 +7,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -64,7 +64,7 @@ def simulate(
     penetration_tol: float = PENETRATION_TOLERANCE,
     on_failure: str = "stop",
     on_energy_gain: str = "warn",
-    progress: bool | None = None,
+    progress: bool | Callable[[int], None] | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
 ) -> Trajectory:
@@ -92,7 +92,9 @@ def simulate(
     on_energy_gain : what to do when the contacts put energy in during a step (unequal restitution coefficients can):
         "warn", "raise" `EnergyGain`, which holds the trajectory, or "ignore".  Gains below what one step of the forces
         does are the scheme's resolution and never reported.
-    progress : show a progress bar on stderr (None: when the run takes more than two seconds and stderr is a terminal).
+    progress : show a progress bar on stderr (None: when the run takes more than two seconds and stderr is a terminal);
+        or a function of the number of steps done, called some times a second, which may raise KeyboardInterrupt to end
+        the run as Ctrl-C does.
     out : stream the records to this netCDF file while they are computed; the returned trajectory is thinned where it
         would not fit into memory.
     overwrite : allow `out` to replace a trajectory of ours.
@@ -121,7 +123,7 @@ def simulate(
     store = Store(run, out, overwrite)
     begin = time.perf_counter()
     try:
-        _warm_up(run, store, sys.stderr.isatty() if progress is None else progress)
+        _warm_up(run, store, sys.stderr.isatty() if progress is None else progress is True)
         begin = time.perf_counter()
         with _progress_bar(progress, run) as advance:
             status, complete = _march(run, store, advance)
@@ -436,8 +438,11 @@ def _warm_up(run: Run, store: Store, show: bool) -> None:
 
 
 @contextmanager
-def _progress_bar(wanted: bool | None, run: Run) -> Iterator[Any]:
-    """A bar on stderr that appears after two seconds."""
+def _progress_bar(wanted: bool | Callable[[int], None] | None, run: Run) -> Iterator[Any]:
+    """A bar on stderr that appears after two seconds, or the caller's own."""
+    if callable(wanted):
+        yield wanted
+        return
     show = sys.stderr.isatty() if wanted is None else wanted
     if not show:
         yield lambda step: None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stickslip.kernels.sliding import CONSTANT, HELD, SETTLED, UNSET, begin_slip, end_speed, next_slip
+from stickslip.kernels.sliding import CONSTANT, HELD, SETTLED, UNSET, begin_slip, end_speed, holds, next_slip
 from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.contact_problem import StepProblem
 
@@ -80,7 +80,10 @@ class Sliding:
             changes, defect, contraction = next_slip.py_func(k, self.arrays, *(float(x[i]) for x in numbers), SETTLED)
             moved = moved or changes
             self.defect, self.contraction = max(self.defect, defect), max(self.contraction, contraction)
-            self.rests[k] = end[k] == 0.0 and (Lambda_N[i] > 0.0 or local.a[i] > 0.0)
+            loaded = bool(Lambda_N[i] > 0.0 or local.a[i] > 0.0)
+            self.rests[k] = holds.py_func(
+                self.codes[k], self.arrays[0][k], float(end[k]), float(gamma_A[i]), float(size[i]), loaded
+            )
         self.exhausted = moved and self.rounds >= ROUNDS
         return moved and not self.exhausted
 
