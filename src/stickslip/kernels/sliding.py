@@ -1,7 +1,7 @@
 """Friction that depends on the slip of the step it acts in: what one contact contributes to the iteration.
 
-A contact whose coefficient is not constant enters a step with a flag (`holds`).  One that stuck is held by its static coefficient
-mu_s; if it slips nevertheless, it is let go and slips to the end of the step.  One that slips has the coefficient
+A contact whose coefficient is not constant enters a step with a flag (`holds`).  One that stuck is held by its static
+coefficient mu_s; if it slips nevertheless, it is let go and slips to the end of the step.  One that slips has the coefficient
 mu(|gamma_T^E|) of its own end velocity, [S00] 4.3, found by a fixed point from mu(|gamma_T^A|) with a secant through
 the last two of its pairs (speed of the coefficient, speed at the end).  Its contraction is Lambda_N beta |mu'|, of
 order dt; a coefficient that falls makes the fixed point increasing: it arrives at the root next to gamma_T^A.
