@@ -1,15 +1,15 @@
 """Friction that depends on the slip of the step it acts in: what one contact contributes to the iteration.
 
 A contact whose coefficient is not constant enters a step with a flag (`holds`).  One that stuck is held by its static
-coefficient mu_s; if it slips nevertheless, it is let go and slips to the end of the step.  One that slips has the coefficient
-mu(|gamma_T^E|) of its own end velocity, [S00] 4.3, found by a fixed point from mu(|gamma_T^A|) with a secant through
-the last two of its pairs (speed of the coefficient, speed at the end).  Its contraction is Lambda_N beta |mu'|, of
+coefficient mu_s; if it slips nevertheless, it is let go and slips to the end of the step.  One that slips has the
+coefficient mu(|gamma_T^E|) of its own end velocity, [S00] 4.3, found by a fixed point from mu(|gamma_T^A|) with a
+secant through the last two of its pairs (speed of the coefficient, speed at the end).  Its contraction is Lambda_N beta |mu'|, of
 order dt; a coefficient that falls makes the fixed point increasing: it arrives at the root next to gamma_T^A.
 
 Several contacts: every round solves the contact problem of the step with all coefficients frozen, then each contact
 answers; nothing returns from slip to stick but by coming to rest, so that the flags change at most once.
 
-The arrays of a step, one entry per contact (`room`): mode; grab, 1 while a slip that comes near zero may yet be caught;
+The arrays of a step, one entry per contact: mode; grab, 1 while a slip that comes near zero may yet be caught;
 speed at which mu was taken; end, the speed at the end of the step, 0 where it rests; speed_before and end_before, the
 pair of the round before, -1 where there is none; mu_end, the coefficient at `end`; static, mu_s.
 """
