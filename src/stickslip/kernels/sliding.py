@@ -3,8 +3,9 @@
 A contact whose coefficient is not constant enters a step with a flag (`holds`).  One that stuck is held by its static
 coefficient mu_s; if it slips nevertheless, it is let go and slips to the end of the step.  One that slips has the
 coefficient mu(|gamma_T^E|) of its own end velocity, [S00] 4.3, found by a fixed point from mu(|gamma_T^A|) with a
-secant through the last two of its pairs (speed of the coefficient, speed at the end).  Its contraction is Lambda_N beta |mu'|, of
-order dt; a coefficient that falls makes the fixed point increasing: it arrives at the root next to gamma_T^A.
+secant through the last two of its pairs (speed of the coefficient, speed at the end).  Its contraction is
+Lambda_N beta |mu'|, of order dt; a coefficient that falls makes the fixed point increasing: it arrives at the root next
+to gamma_T^A.
 
 Several contacts: every round solves the contact problem of the step with all coefficients frozen, then each contact
 answers; nothing returns from slip to stick but by coming to rest, so that the flags change at most once.
