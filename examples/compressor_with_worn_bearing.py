@@ -76,7 +76,9 @@ def simulate(clearance: float, dt: float, turns: float, engine: str = "auto") ->
         t_end=turns * 2 * math.pi / SPEED,
         every=max(1, round(2e-5 / dt)),
         params={"clearance": clearance},
-        stepper=ss.MoreauMidpoint(projection=1e-3 * clearance),  # else the pin would sink into its bushing by a quarter c
+        stepper=ss.MoreauMidpoint(
+            projection=1e-3 * clearance
+        ),  # else the pin would sink into its bushing by a quarter c
         engine=engine,
     )
 
@@ -109,7 +111,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
             }
         )
         print(
-            f"c = {1e3 * run.parameters['clearance']:g} mm: piston off by {rows[-1]['deviation']:.2f} clearances at most, "
+            f"c = {1e3 * run.parameters['clearance']:g} mm: piston off by {rows[-1]['deviation']:.2f} c at most, "
             f"{len(knocks) / args.turns:.1f} knocks a turn, the hardest with {hardest:.3f} m/s"
         )
         print(f"  {run.certificate}")

@@ -164,7 +164,10 @@ def draw(rows: np.ndarray, fits: list[Fit], path: str) -> None:
                 )
             style.panel(axes[0, column], f"φ = {angle:.0f}°", "", r"$\gamma_T^+ / |\gamma_N^-|$" if column == 0 else "")
             style.panel(
-                axes[1, column], "", r"$\gamma_T^- / |\gamma_N^-|$", r"$\gamma_N^+ / |\gamma_N^-|$" if not column else ""
+                axes[1, column],
+                "",
+                r"$\gamma_T^- / |\gamma_N^-|$",
+                r"$\gamma_N^+ / |\gamma_N^-|$" if not column else "",
             )
         axes[0, 0].legend(fontsize=7)
     print("written", style.save(figure, Path(path)))

@@ -40,7 +40,10 @@ def test_the_law_behind_an_experiment_is_found(laws, truth, coefficients):
 def test_laws_disagree_where_slip_stops(laws):
     """Gross slip is the same under every law ([PG05] (58), (59)): no experiment there tells them apart."""
     rows = laws.experiment(np.array([70.0]), np.array([-0.5, 8.0]))
-    fits = [laws.Fit("Newton", {"mu": 0.25, "e": 0.6, "e_T": 0.0}, 0.0), laws.Fit("Stronge", {"mu": 0.25, "e": 0.6}, 0.0)]
+    fits = [
+        laws.Fit("Newton", {"mu": 0.25, "e": 0.6, "e_T": 0.0}, 0.0),
+        laws.Fit("Stronge", {"mu": 0.25, "e": 0.6}, 0.0),
+    ]
     near, far = laws.disagreement(rows, fits)
     assert far < 1e-9 < 0.01 < near
 
