@@ -15,9 +15,15 @@ from stickslip._version import __version__
 
 if TYPE_CHECKING:
     from stickslip import complementarity, library, sets
+    from stickslip.analysis.basins import BasinMap, basins
+    from stickslip.analysis.continuation import Branch, continue_cycle
+    from stickslip.analysis.diagram import BifurcationDiagram, bifurcation
     from stickslip.analysis.erdmann import erdmann
+    from stickslip.analysis.limit_cycle import LimitCycle, limit_cycle
+    from stickslip.analysis.lyapunov import lyapunov, recurrence
     from stickslip.analysis.outcomes import outcomes
     from stickslip.analysis.painleve import painleve
+    from stickslip.analysis.poincare import ClosingSection, LevelSection, PhaseSection, poincare
     from stickslip.complementarity.friction.problem import FrictionProblem, FrictionSolution
     from stickslip.complementarity.friction.solve import enumerate_friction, solve_friction
     from stickslip.complementarity.planar import (
@@ -64,12 +70,16 @@ if TYPE_CHECKING:
 
 # Public name -> module that defines it.
 _HOME = {
-    "AugmentedLagrangian": "stickslip.complementarity.planar",
     "Adaptive": "stickslip.stepping.adaptive",
+    "AugmentedLagrangian": "stickslip.complementarity.planar",
     "Auto": "stickslip.complementarity.planar",
+    "BasinMap": "stickslip.analysis.basins",
+    "BifurcationDiagram": "stickslip.analysis.diagram",
     "Box": "stickslip.model.scene.shapes",
+    "Branch": "stickslip.analysis.continuation",
     "Capsule": "stickslip.model.scene.shapes",
     "Circle": "stickslip.model.scene.shapes",
+    "ClosingSection": "stickslip.analysis.poincare",
     "Compound": "stickslip.model.scene.shapes",
     "Contact": "stickslip.model.elements",
     "ConvexHull": "stickslip.model.scene.shapes",
@@ -86,6 +96,8 @@ _HOME = {
     "LCPSolution": "stickslip.complementarity.problems",
     "LagrangianSystem": "stickslip.model.lagrangian",
     "Lemke": "stickslip.complementarity.planar",
+    "LevelSection": "stickslip.analysis.poincare",
+    "LimitCycle": "stickslip.analysis.limit_cycle",
     "Link": "stickslip.model.joints",
     "MoreauJean": "stickslip.stepping.moreau_jean",
     "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
@@ -93,6 +105,7 @@ _HOME = {
     "MovingPolygon": "stickslip.stepping.sweeping",
     "Newton": "stickslip.laws",
     "PaoliSchatzman": "stickslip.stepping.paoli_schatzman",
+    "PhaseSection": "stickslip.analysis.poincare",
     "Poisson": "stickslip.laws",
     "Polygon": "stickslip.model.scene.shapes",
     "PrestressedSpring": "stickslip.model.elements",
@@ -110,16 +123,23 @@ _HOME = {
     "TranslationalClearanceJoint": "stickslip.model.joints",
     "Upr": "stickslip.sets",
     "Walton": "stickslip.laws",
+    "basins": "stickslip.analysis.basins",
+    "bifurcation": "stickslip.analysis.diagram",
     "classify_matrix": "stickslip.complementarity.solve",
+    "continue_cycle": "stickslip.analysis.continuation",
     "enumerate_friction": "stickslip.complementarity.friction.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
     "erdmann": "stickslip.analysis.erdmann",
     "impact": "stickslip.stepping.impact",
+    "limit_cycle": "stickslip.analysis.limit_cycle",
     "link_energies": "stickslip.model.joints",
     "load": "stickslip.io.netcdf",
+    "lyapunov": "stickslip.analysis.lyapunov",
     "outcomes": "stickslip.analysis.outcomes",
     "painleve": "stickslip.analysis.painleve",
+    "poincare": "stickslip.analysis.poincare",
     "read_friction_problem": "stickslip.io.friction_files",
+    "recurrence": "stickslip.analysis.lyapunov",
     "simulate": "stickslip.stepping.simulate",
     "solve_friction": "stickslip.complementarity.friction.solve",
     "solve_lcp": "stickslip.complementarity.solve",
@@ -135,9 +155,13 @@ __all__ = [
     "Adaptive",
     "AugmentedLagrangian",
     "Auto",
+    "BasinMap",
+    "BifurcationDiagram",
     "Box",
+    "Branch",
     "Capsule",
     "Circle",
+    "ClosingSection",
     "Compound",
     "Contact",
     "ConvexHull",
@@ -154,6 +178,8 @@ __all__ = [
     "LCPSolution",
     "LagrangianSystem",
     "Lemke",
+    "LevelSection",
+    "LimitCycle",
     "Link",
     "MoreauJean",
     "MoreauMidpoint",
@@ -161,6 +187,7 @@ __all__ = [
     "MovingPolygon",
     "Newton",
     "PaoliSchatzman",
+    "PhaseSection",
     "Poisson",
     "Polygon",
     "PrestressedSpring",
@@ -179,18 +206,25 @@ __all__ = [
     "Upr",
     "Walton",
     "__version__",
+    "basins",
+    "bifurcation",
     "classify_matrix",
     "complementarity",
+    "continue_cycle",
     "enumerate_friction",
     "enumerate_lcp",
     "erdmann",
     "impact",
     "library",
+    "limit_cycle",
     "link_energies",
     "load",
+    "lyapunov",
     "outcomes",
     "painleve",
+    "poincare",
     "read_friction_problem",
+    "recurrence",
     "sets",
     "simulate",
     "solve_friction",

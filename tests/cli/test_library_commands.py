@@ -63,3 +63,15 @@ def test_show_of_an_unknown_system(run):
     code, out, err = run("show", "wodpecker")
     assert (code, out) == (2, "")
     assert "did you mean 'woodpecker'?" in err and err.count("\n") == 1
+
+
+def test_a_scene_is_listed_and_shown_by_its_bodies(run):
+    _, out, _ = run("list", "--json")
+    row = {row["name"]: row for row in json.loads(out)["systems"]}["billiards"]
+    assert row["degrees_of_freedom"] == 24 and row["contacts"] == ["thrown", "ball1", "ball2", "ball3"]
+    code, out, err = run("show", "billiards")
+    assert (code, err) == (0, "")
+    assert "ball3: moving sphere, 0.17 kg at (0.122, 0, 0.03) m" in out and "table: static halfspace" in out
+    assert all(f"  {key} " in out for key in library.keywords("billiards"))
+    code, out, err = run("show", "billiards", "--latex")
+    assert (code, out) == (2, "") and "billiards is a scene" in err and err.count("\n") == 1

@@ -46,7 +46,13 @@ def test_one_figure(run, tmp_path):
         assert picture.text["Title"].startswith("[GS05] Figure 4. Time history of the woodpecker's")
 
 
-def test_all_figures_as_json(run, tmp_path):
+LONG = ("s00_rod", "s00_impacts")  # modules whose figures need kernels of their own
+
+
+@pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_all_figures_as_json(run, tmp_path, monkeypatch, long):
+    chosen = {key: place for key, place in figures._KEYS.items() if (place.split(".")[0] in LONG) == long}
+    monkeypatch.setattr(figures, "_KEYS", chosen)
     code, out, err = run("reproduce", "all", "--out", tmp_path, "--format", "svg", "--json")
     assert (code, err) == (0, "")
     drawn = json.loads(out)["figures"]

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.cli.run import _plain
+
 TOLERANCES = (1e-4, 1e-8, 1e-12)
 # contacts: problems of each kind and dimension
 CENSUS = {1: 40, 2: 40, 3: 40, 5: 40, 10: 40, 20: 40, 50: 30, 100: 10, 300: 4, 1000: 2, 5000: 1}
@@ -58,7 +60,7 @@ def _class_share(kind: str, dim: int, tol: float, sizes: dict[int, int]) -> dict
             wrong += answer.solved and independent_error(problem, answer.r) > 1.01 * tol + 1e-15
             seconds.append(answer.seconds)
             if not answer.solved:
-                unsolved.append([contacts, k, float(answer.error)])
+                unsolved.append([contacts, k, _plain(answer.error)])
     return {
         "kind": kind,
         "dim": dim,

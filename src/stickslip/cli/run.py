@@ -150,14 +150,14 @@ def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
     for key in state:
         if key not in names:
             raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, [*known, *names])}")
-    return scenario.starting({key: _number(key, value) for key, value in state.items()}) if state else scenario
+    return scenario.starting({key: number(key, value) for key, value in state.items()}) if state else scenario
 
 
 def _keyword(key: str, text: str, default: Any) -> Any:
     """The value of a keyword, of the kind of its default: text, a whole number, a number, or several."""
     if isinstance(default, str):
         return text
-    numbers = [_number(key, part) for part in text.split(",")]
+    numbers = [number(key, part) for part in text.split(",")]
     wanted = len(default) if isinstance(default, tuple) else 1
     if len(numbers) != wanted:
         raise ValueError(f"{key} must be {wanted} number{'s' if wanted > 1 else ''}, got {len(numbers)}: {text!r}.")
@@ -170,14 +170,15 @@ def _keyword(key: str, text: str, default: Any) -> Any:
     return numbers[0]
 
 
-def _number(key: str, text: str) -> float:
+def number(key: str, text: str) -> float:
+    """A finite number that was typed for `key`."""
     try:
-        number = float(text)
+        value = float(text)
     except ValueError:
         raise ValueError(f"{key} must be a number, got {text!r}.") from None
-    if not math.isfinite(number):
+    if not math.isfinite(value):
         raise ValueError(f"{key} must be finite, got {text}.")
-    return number
+    return value
 
 
 def _check_times(dt: float, t_end: float) -> None:

@@ -14,6 +14,7 @@ from stickslip.library.chatterjee_rod import chatterjee_rod
 from stickslip.library.four_bar import four_bar
 from stickslip.library.friction_oscillator import friction_oscillator
 from stickslip.library.gear_rattle import gear_rattle
+from stickslip.library.impact_oscillator import impact_oscillator
 from stickslip.library.impacting_bar import impacting_bar
 from stickslip.library.kane_pendulum import kane_pendulum
 from stickslip.library.newton_cradle import newton_cradle
@@ -41,6 +42,7 @@ __all__ = [
     "friction_oscillator",
     "gear_rattle",
     "get",
+    "impact_oscillator",
     "impacting_bar",
     "kane_pendulum",
     "keywords",
@@ -68,6 +70,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         brick_on_ramp,
         friction_oscillator,
         gear_rattle,
+        impact_oscillator,
         impacting_bar,
         kane_pendulum,
         newton_cradle,

@@ -18,7 +18,7 @@ from stickslip.laws import ImpactLaw
 from stickslip.model.system import CLUTCH, CONTACT, SPRING, Array, System
 from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
 from stickslip.stepping.arcs import Arc, Event, Watch, smooth_arcs
-from stickslip.stepping.impact import impact_at
+from stickslip.stepping.impact import Impact, impact_at
 from stickslip.stepping.modes import (
     ROUND_OFF,
     Mode,
@@ -74,6 +74,7 @@ class Motion:
         self.recent: deque[float] = deque()
         self.last_step: float | None = None
         self.du = np.zeros(self.f)
+        self.hit: Impact | None = None  # the last impact
 
     # -- the walk --------------------------------------------------------------------------------------------
 
@@ -289,7 +290,7 @@ class Motion:
             raise MotionError(self.t, str(problem).rstrip(".")) from None
         if not hit.solved:
             raise MotionError(self.t, f"the impact was not solved: {hit.status}")
-        self.u = hit.u
+        self.hit, self.u = hit, hit.u
         gamma_A = np.stack([hit.normal_velocity_before, hit.tangential_velocity_before], axis=-1)
         gamma_E = np.stack([hit.normal_velocity_after, hit.tangential_velocity_after], axis=-1)
         Lambda = np.stack([hit.normal_impulse, hit.tangential_impulse], axis=-1)

@@ -32,7 +32,7 @@ NEWTON_CONTACTS, NEWTON_CONTACTS_LOOSE, LOOSE = 80, 8, 1e-7  # loose tolerances 
 EXACT_BELOW = (
     1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
 )
-RESCUE_SECONDS = 60.0
+RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
 EVENTS_AT_ONCE = 4096
 
 
@@ -243,7 +243,7 @@ class SceneEngine:
         q, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
         right_side(self.bodies, contacts, self.active, self.order, first, last, dim, q, mu, z)
         outcome = hard_island(
-            Contacts(data, indptr, indices, q, mu), z, SHARPER * self.options.tol, Progress(RESCUE_SECONDS)
+            Contacts(data, indptr, indices, q, mu), z, SHARPER * self.options.tol, Progress(effort=RESCUE_EFFORT)
         )
         if math.isfinite(outcome.error):
             take_impulses(self.active, self.order, first, last, dim, outcome.r)
