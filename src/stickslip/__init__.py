@@ -36,8 +36,11 @@ if TYPE_CHECKING:
     )
     from stickslip.complementarity.problems import LCPSolution
     from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
+    from stickslip.ensembles.result import Ensemble
+    from stickslip.ensembles.run import ensemble
     from stickslip.io.friction_files import read_friction_problem, write_friction_problem
     from stickslip.io.netcdf import load
+    from stickslip.io.sweeps import load_ensemble
     from stickslip.laws import Newton, Poisson, Stronge, Walton
     from stickslip.library.scenario import Scenario
     from stickslip.model.elements import Contact, DryFriction, PrestressedSpring, SpragClutch, Stop
@@ -84,6 +87,7 @@ _HOME = {
     "Contact": "stickslip.model.elements",
     "ConvexHull": "stickslip.model.scene.shapes",
     "DryFriction": "stickslip.model.elements",
+    "Ensemble": "stickslip.ensembles.result",
     "Enumerate": "stickslip.complementarity.planar",
     "EventDriven": "stickslip.stepping.event_driven",
     "FrictionProblem": "stickslip.complementarity.friction.problem",
@@ -127,6 +131,7 @@ _HOME = {
     "bifurcation": "stickslip.analysis.diagram",
     "classify_matrix": "stickslip.complementarity.solve",
     "continue_cycle": "stickslip.analysis.continuation",
+    "ensemble": "stickslip.ensembles.run",
     "enumerate_friction": "stickslip.complementarity.friction.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
     "erdmann": "stickslip.analysis.erdmann",
@@ -134,6 +139,7 @@ _HOME = {
     "limit_cycle": "stickslip.analysis.limit_cycle",
     "link_energies": "stickslip.model.joints",
     "load": "stickslip.io.netcdf",
+    "load_ensemble": "stickslip.io.sweeps",
     "lyapunov": "stickslip.analysis.lyapunov",
     "outcomes": "stickslip.analysis.outcomes",
     "painleve": "stickslip.analysis.painleve",
@@ -166,6 +172,7 @@ __all__ = [
     "Contact",
     "ConvexHull",
     "DryFriction",
+    "Ensemble",
     "Enumerate",
     "EventDriven",
     "FrictionProblem",
@@ -211,6 +218,7 @@ __all__ = [
     "classify_matrix",
     "complementarity",
     "continue_cycle",
+    "ensemble",
     "enumerate_friction",
     "enumerate_lcp",
     "erdmann",
@@ -219,6 +227,7 @@ __all__ = [
     "limit_cycle",
     "link_energies",
     "load",
+    "load_ensemble",
     "lyapunov",
     "outcomes",
     "painleve",

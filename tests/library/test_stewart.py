@@ -11,6 +11,21 @@ from stickslip import library
 from stickslip.figures import s00_impacts as impacts
 from stickslip.library.angled_bar import rigid_velocity
 
+# -- brick on a ramp, 1.1 -----------------------------------------------------------------------------------------
+
+
+def test_brick_sticks_below_the_limit_and_slips_above():
+    """F_ext = 4 sin 2t: slips from 0.2315468 to 1.9867415 s in every period, 1.5741645817 m a period; never creeps."""
+    brick = library.brick_on_ramp(friction=0.5, angle=0.3, velocity=0.0, push=4.0)
+    run = brick.simulate(dt=2e-3, t_end=math.pi * 1.0, engine="reference")
+    moving = run.t[np.flatnonzero(run["v_x"] > 0.0)]
+    assert moving[0] == pytest.approx(0.2315468, abs=4e-3) and moving[-1] == pytest.approx(1.9867415, abs=4e-3)
+    assert run["x"][-1] == pytest.approx(1.5741645817, abs=5e-3)
+    assert (run["x"][run.t < 0.229] == 0.0).all() and np.ptp(run["x"][run.t > 1.99]) == 0.0
+    below = library.brick_on_ramp(friction=0.5, angle=0.3, velocity=0.0, push=1.7)  # m g (mu cos - sin) = 1.787 N
+    assert (below.simulate(dt=1e-2, t_end=5.0, engine="reference")["x"] == 0.0).all()
+
+
 # -- Painleve's rod, 1.3 ------------------------------------------------------------------------------------------
 
 

@@ -33,6 +33,11 @@ SCHEME = 0
 PROJECTION = 0.0
 THETA_VALUE = 0.5
 LASTING = False
+WATCHED = False
+SECTION = 0
+PLACE = 0
+EXTREMES = False
+SHARES = False
 
 
 @dev
@@ -94,6 +99,17 @@ CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
 FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 1, 2, 3, 4
 ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP = 5, 6, 7, 8
 CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, INTEGRATION_ENERGY, BOOK_SIZE = 9, 10, 11, 12, 13, 14
+# What ensembles watch, behind the book in the same array: the request, then what was seen.
+NO_SECTION, FALLS, RISES, STRIKES, PHASE = 0, 1, 2, 3, 4
+FIRST_WATCHED, LEVEL, CYCLE, TRAVEL, N_POINTS, PASSAGES, PHASES = range(BOOK_SIZE, BOOK_SIZE + 7)
+TIME_FIRST, TIME_LAST, TRAVEL_FIRST, TRAVEL_LAST, SHORTEST, LONGEST = range(BOOK_SIZE + 7, BOOK_SIZE + 13)
+IMPACTS = BOOK_SIZE + 13  # of each contact; least and largest q, u; steps in each contact state; points of the section
+N_STATES = 6
+LEAST = IMPACTS + N_CONTACTS
+LARGEST_SEEN = LEAST + 2 * N_DOF
+STEPS_IN = LARGEST_SEEN + 2 * N_DOF
+FIRST_POINT = STEPS_IN + N_STATES * N_CONTACTS
+POINT_SIZE = 1 + 2 * N_DOF
 AUTO_SWEEPS = 10
 SLOW = 0.05  # a sweep that leaves more than this of the one before it: ten of them would not settle
 SETTLED = 1e-14  # a sweep that changes no velocity by more than this, relatively, ends the iteration
@@ -839,6 +855,132 @@ def record(q, u, total, rec_q, rec_u, rec_impulse, rec_state, i):
         rec_state[i + 1, k] = rec_state[i, k]
 
 
+@dev
+def section_value(q, u, level):
+    """Signed distance from the section, whose coordinate or velocity is known when compiling."""
+    return (q[PLACE] if PLACE < N_DOF else u[PLACE - N_DOF]) - level
+
+
+@dev
+def passes(x_A, x_E):
+    """Whether a step passes the section from its positive side, or from its negative one."""
+    if SECTION == RISES:
+        return x_A < 0.0 and x_E >= 0.0
+    return x_A > 0.0 and x_E <= 0.0
+
+
+@dev
+def between(s, h, x_A, x_E, v_A, v_E):
+    """Cubic polynomial with values x and slopes v at both ends of a step h, at the part s of it."""
+    rest = 1.0 - s
+    return rest * rest * (1.0 + 2.0 * s) * x_A + s * s * (3.0 - 2.0 * s) * x_E + s * rest * h * (rest * v_A - s * v_E)
+
+
+@dev
+def part_of_step(dt, x_A, x_E, v_A, v_E):
+    """The part of a step after which x passes zero: bisection, since slopes jump where contacts close."""
+    if PLACE >= N_DOF:
+        return x_A / (x_A - x_E)
+    low = 0.0
+    high = 1.0
+    for _ in range(53):
+        middle = 0.5 * (low + high)
+        if between(middle, dt, x_A, x_E, v_A, v_E) * x_A > 0.0:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@rare
+def note_passage(s, t_A, dt, q_A, u_A, q, u, book):
+    """Book a passage of the section at the part s of the step from (q_A, u_A) to (q, u); keep it as a point."""
+    time = t_A + s * dt
+    count = int64(book[PASSAGES])
+    way = 0.0
+    for j in range(N_DOF):
+        if j == int64(book[TRAVEL]):
+            way = between(s, dt, q_A[j], q[j], u_A[j], u[j])
+    if count == 0:
+        book[TIME_FIRST] = time
+        book[TRAVEL_FIRST] = way
+        book[SHORTEST] = math.inf
+        book[LONGEST] = 0.0
+    else:
+        book[SHORTEST] = min(book[SHORTEST], time - book[TIME_LAST])
+        book[LONGEST] = max(book[LONGEST], time - book[TIME_LAST])
+    book[TIME_LAST] = time
+    book[TRAVEL_LAST] = way
+    book[PASSAGES] = count + 1
+    room = int64(book[N_POINTS])
+    if room > 0:
+        begin = FIRST_POINT + POINT_SIZE * (count % room)
+        book[begin] = time
+        for j in range(N_DOF):
+            book[begin + 1 + j] = between(s, dt, q_A[j], q[j], u_A[j], u[j])
+            book[begin + 1 + N_DOF + j] = (1.0 - s) * u_A[j] + s * u[j]
+
+
+@dev
+def note_impacts(watching, events, n_events, book):
+    """Count the impacts of a step by contact; whether that of the section is among them."""
+    passed = False
+    for i in range(n_events):
+        k = int64(events[i, 1])
+        if watching:
+            book[IMPACTS + k] += 1.0
+            passed = passed or (SECTION == STRIKES and k == PLACE)
+    return passed
+
+
+@dev
+def read_extremes(book, least, largest):
+    """Least and largest coordinates and velocities so far."""
+    if EXTREMES:
+        for j in range(N_DOF):
+            for i in range(2):
+                least[i, j] = book[LEAST + N_DOF * i + j]
+                largest[i, j] = book[LARGEST_SEEN + N_DOF * i + j]
+
+
+@dev
+def write_extremes(least, largest, book):
+    """Put them back: inside the loop they are in registers."""
+    if EXTREMES:
+        for j in range(N_DOF):
+            for i in range(2):
+                book[LEAST + N_DOF * i + j] = least[i, j]
+                book[LARGEST_SEEN + N_DOF * i + j] = largest[i, j]
+
+
+@dev
+def watch_step(t0, t_A, t_E, dt, level, q_A, u_A, q, u, struck, states, least, largest, book):
+    """What a member of an ensemble is asked for, after the step from (q_A, u_A) to (q, u)."""
+    if SECTION == FALLS or SECTION == RISES:  # noqa: SIM109
+        x_A = section_value(q_A, u_A, level)
+        x_E = section_value(q, u, level)
+        if passes(x_A, x_E):
+            part = part_of_step(dt, x_A, x_E, section_value(u_A, u_A, 0.0), section_value(u, u, 0.0))
+            note_passage(part, t_A, dt, q_A, u_A, q, u, book)
+    elif SECTION == STRIKES:
+        if struck:
+            note_passage(1.0, t_A, dt, q_A, u_A, q, u, book)
+    elif SECTION == PHASE:
+        due = t0 + (book[PHASES] + 1.0) * book[CYCLE]
+        if t_E >= due:
+            book[PHASES] += 1.0
+            note_passage((due - t_A) / dt, t_A, dt, q_A, u_A, q, u, book)
+    if EXTREMES:
+        for j in range(N_DOF):
+            least[0, j] = min(least[0, j], q[j])
+            least[1, j] = min(least[1, j], u[j])
+            largest[0, j] = max(largest[0, j], q[j])
+            largest[1, j] = max(largest[1, j], u[j])
+    if SHARES:
+        for k in range(N_CONTACTS):
+            book[STEPS_IN + N_STATES * k + int64(states[k])] += 1.0
+
+
 @entry
 def march(
     q_,
@@ -875,8 +1017,9 @@ def march(
     for j in range(N_DOF):
         q[j] = q_[j]
         u[j] = u_[j]
-    for j in range(p_.shape[0]):
-        p[j] = p_[j]
+    for j in range(N_PARAMETERS):  # a bound known when compiling, so that a GPU keeps them in registers
+        if j < p_.shape[0]:
+            p[j] = p_[j]
     q_C = local_array(N_DOF, float64)  # where the contacts are evaluated
     v = local_array(N_DOF, float64)
     v_free = local_array(N_DOF, float64)
@@ -921,6 +1064,10 @@ def march(
     K = local_array((N_DOF, N_DOF), float64)
     C = local_array((N_DOF, N_DOF), float64)
     work_h = local_array((2, N_DOF), float64)
+    q_A = local_array(N_DOF, float64)
+    u_A = local_array(N_DOF, float64)
+    least = local_array((2, N_DOF), float64)
+    largest = local_array((2, N_DOF), float64)
     if SOLVER != GAUSS_SEIDEL:
         lcp = (
             local_array((N_LCP, N_LCP_COLUMNS), float64),  # A, and the covering vector behind it
@@ -982,6 +1129,10 @@ def march(
     if PROJECTION > 0.0:
         energy(q, u, t0 + first_step * dt, p, E)
         energy_A = E[0] + E[1]
+    if WATCHED:
+        first_watched = int64(book[FIRST_WATCHED])
+        level = book[LEVEL]
+        read_extremes(book, least, largest)
     for step in range(first_step, first_step + n_steps):
         t_A = t0 + step * dt
         t_M = t0 + (step + 0.5) * dt  # [GS05] 5, step 1
@@ -1128,6 +1279,10 @@ def march(
             for k in range(N_CONTACTS):
                 Lambda[k, 0] -= carried[k, 0]
                 Lambda[k, 1] -= carried[k, 1]
+        if SECTION != NO_SECTION:
+            for j in range(N_DOF):
+                q_A[j] = q[j]
+                u_A[j] = u[j]
         for j in range(N_DOF):
             if SCHEME == MIDPOINT:
                 q[j] = q_C[j] + 0.5 * dt * v[j]  # step 5
@@ -1139,10 +1294,17 @@ def march(
         done += 1
 
         work = 0.0
+        struck = False
         if closed > 0:
             in_contact = True
             # states are kept with the records alone
-            if IMPACT_STEPS == 2 or countdown == 1 or step == last_step or may_strike(step, local, last_loaded):
+            if (
+                SHARES
+                or IMPACT_STEPS == 2
+                or countdown == 1
+                or step == last_step
+                or may_strike(step, local, last_loaded)
+            ):
                 n_events, begins = label_contacts(
                     step,
                     t_E,
@@ -1158,6 +1320,9 @@ def march(
                     events,
                     n_events,
                 )
+                if WATCHED:
+                    struck = note_impacts(step >= first_watched, events, n_events, book)
+                    n_events = int64(0)
             if IMPACT_STEPS == 2:
                 for k in range(N_CONTACTS):
                     carried[k, 0] = Lambda[k, 0] if begins else 0.0
@@ -1193,6 +1358,9 @@ def march(
         elif not CENTRED and closed > 0:
             gap(q, t_E, p, g)
             deepest = penetration(g, kinds, deepest)
+        if WATCHED:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+            if step >= first_watched:
+                watch_step(t0, t_A, t_E, dt, level, q_A, u_A, q, u, struck, rec_state[records], least, largest, book)
         countdown -= 1
         if countdown == 0:
             countdown = every
@@ -1209,6 +1377,8 @@ def march(
     book[ITERATIONS] += effort
     book[CONTACT_WORK] += contact_work
     book[WORK_BEFORE] = work_before
+    if WATCHED:
+        write_extremes(least, largest, book)
     for j in range(N_DOF):
         q_[j] = q[j]
         u_[j] = u[j]

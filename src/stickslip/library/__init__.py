@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from stickslip.library import scenes
 from stickslip.library.angled_bar import angled_bar
 from stickslip.library.billiards import billiards
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
@@ -51,6 +52,7 @@ __all__ = [
     "painleve_rod",
     "pendulum_against_stop",
     "scene_names",
+    "scenes",
     "slider_crank",
     "slider_crank_ideal",
     "three_masses",
@@ -83,7 +85,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
     )
 }
 
-_SCENES: dict[str, Callable[..., SceneScenario]] = {entry.__name__: entry for entry in (billiards,)}
+_SCENES: dict[str, Callable[..., SceneScenario]] = {billiards.__name__: billiards, **scenes.ENTRIES}
 
 
 def names() -> tuple[str, ...]:

@@ -31,9 +31,11 @@ class Material:
 class Body:
     """What `Scene.add_body` and its relatives return.
 
-    Attributes ---------- number : 0 is the world; others in the order in which they were added. mass, inertia : [kg],
-    (3, 3) in body axes about the centre of mass [kg m^2]; inf and zero for bodies that do not move
-        freely.
+    Attributes
+    ----------
+    number : 0 is the world; others in the order in which they were added.
+    mass, inertia : [kg], (3, 3) in body axes about the centre of mass [kg m^2]; inf and zero for bodies that do not
+        move freely.
     position, orientation, angle : of the body frame, whose origin is the centre of mass, at the start.
     centre : centre of mass in the coordinates of the shape.
     """
