@@ -36,7 +36,9 @@ def test_a_grid_counts_with_the_last_axis_fastest():
 
 def test_random_samples_depend_on_the_seed_alone():
     def draw(**options):
-        plan = plan_of(library.bouncing_ball(), {"restitution": "uniform:0.2:0.4", "y": "normal:1:0.1"}, 1000, **options)
+        plan = plan_of(
+            library.bouncing_ball(), {"restitution": "uniform:0.2:0.4", "y": "normal:1:0.1"}, 1000, **options
+        )
         return plan.members(0, 1000)
 
     first, again, other = draw(seed=1), draw(seed=1), draw(seed=2)
