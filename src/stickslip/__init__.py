@@ -15,9 +15,15 @@ from stickslip._version import __version__
 
 if TYPE_CHECKING:
     from stickslip import complementarity, library, sets
+    from stickslip.analysis.basins import BasinMap, basins
+    from stickslip.analysis.continuation import Branch, continue_cycle
+    from stickslip.analysis.diagram import BifurcationDiagram, bifurcation
     from stickslip.analysis.erdmann import erdmann
+    from stickslip.analysis.limit_cycle import LimitCycle, limit_cycle
+    from stickslip.analysis.lyapunov import lyapunov, recurrence
     from stickslip.analysis.outcomes import outcomes
     from stickslip.analysis.painleve import painleve
+    from stickslip.analysis.poincare import ClosingSection, LevelSection, PhaseSection, poincare
     from stickslip.complementarity.friction.problem import FrictionProblem, FrictionSolution
     from stickslip.complementarity.friction.solve import enumerate_friction, solve_friction
     from stickslip.complementarity.planar import (
@@ -30,10 +36,24 @@ if TYPE_CHECKING:
     )
     from stickslip.complementarity.problems import LCPSolution
     from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
+    from stickslip.ensembles.result import Ensemble
+    from stickslip.ensembles.run import ensemble
     from stickslip.io.friction_files import read_friction_problem, write_friction_problem
     from stickslip.io.models.file import model_from_text, model_text, read_model, write_model
     from stickslip.io.netcdf import load
-    from stickslip.laws import Newton, Poisson, Stronge, Walton
+    from stickslip.io.sweeps import load_ensemble
+    from stickslip.laws import (
+        Coulomb,
+        Elliptic,
+        FrictionCurve,
+        LoadIndependent,
+        Newton,
+        Poisson,
+        Stribeck,
+        Stronge,
+        TwoCoefficient,
+        Walton,
+    )
     from stickslip.library.scenario import Scenario
     from stickslip.model.elements import Contact, DryFriction, PrestressedSpring, SpragClutch, Stop
     from stickslip.model.joints import Link, RevoluteClearanceJoint, TranslationalClearanceJoint, link_energies
@@ -65,18 +85,26 @@ if TYPE_CHECKING:
 
 # Public name -> module that defines it.
 _HOME = {
-    "AugmentedLagrangian": "stickslip.complementarity.planar",
     "Adaptive": "stickslip.stepping.adaptive",
+    "AugmentedLagrangian": "stickslip.complementarity.planar",
     "Auto": "stickslip.complementarity.planar",
+    "BasinMap": "stickslip.analysis.basins",
+    "BifurcationDiagram": "stickslip.analysis.diagram",
     "Box": "stickslip.model.scene.shapes",
+    "Branch": "stickslip.analysis.continuation",
     "Capsule": "stickslip.model.scene.shapes",
     "Circle": "stickslip.model.scene.shapes",
+    "ClosingSection": "stickslip.analysis.poincare",
     "Compound": "stickslip.model.scene.shapes",
     "Contact": "stickslip.model.elements",
     "ConvexHull": "stickslip.model.scene.shapes",
+    "Coulomb": "stickslip.laws",
     "DryFriction": "stickslip.model.elements",
+    "Elliptic": "stickslip.laws",
+    "Ensemble": "stickslip.ensembles.result",
     "Enumerate": "stickslip.complementarity.planar",
     "EventDriven": "stickslip.stepping.event_driven",
+    "FrictionCurve": "stickslip.laws",
     "FrictionProblem": "stickslip.complementarity.friction.problem",
     "FrictionSolution": "stickslip.complementarity.friction.problem",
     "GaussSeidel": "stickslip.complementarity.planar",
@@ -87,6 +115,9 @@ _HOME = {
     "LCPSolution": "stickslip.complementarity.problems",
     "LagrangianSystem": "stickslip.model.lagrangian",
     "Lemke": "stickslip.complementarity.planar",
+    "LevelSection": "stickslip.analysis.poincare",
+    "LimitCycle": "stickslip.analysis.limit_cycle",
+    "LoadIndependent": "stickslip.laws",
     "Link": "stickslip.model.joints",
     "MoreauJean": "stickslip.stepping.moreau_jean",
     "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
@@ -94,6 +125,7 @@ _HOME = {
     "MovingPolygon": "stickslip.stepping.sweeping",
     "Newton": "stickslip.laws",
     "PaoliSchatzman": "stickslip.stepping.paoli_schatzman",
+    "PhaseSection": "stickslip.analysis.poincare",
     "Poisson": "stickslip.laws",
     "Polygon": "stickslip.model.scene.shapes",
     "PrestressedSpring": "stickslip.model.elements",
@@ -106,24 +138,35 @@ _HOME = {
     "SpragClutch": "stickslip.model.elements",
     "StewartTrinkle": "stickslip.stepping.stewart_trinkle",
     "Stop": "stickslip.model.elements",
+    "Stribeck": "stickslip.laws",
     "Stronge": "stickslip.laws",
     "Trajectory": "stickslip.trajectory",
     "TranslationalClearanceJoint": "stickslip.model.joints",
+    "TwoCoefficient": "stickslip.laws",
     "Upr": "stickslip.sets",
     "Walton": "stickslip.laws",
+    "basins": "stickslip.analysis.basins",
+    "bifurcation": "stickslip.analysis.diagram",
     "classify_matrix": "stickslip.complementarity.solve",
+    "continue_cycle": "stickslip.analysis.continuation",
+    "ensemble": "stickslip.ensembles.run",
     "enumerate_friction": "stickslip.complementarity.friction.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
     "erdmann": "stickslip.analysis.erdmann",
     "impact": "stickslip.stepping.impact",
+    "limit_cycle": "stickslip.analysis.limit_cycle",
     "link_energies": "stickslip.model.joints",
     "load": "stickslip.io.netcdf",
+    "load_ensemble": "stickslip.io.sweeps",
+    "lyapunov": "stickslip.analysis.lyapunov",
     "outcomes": "stickslip.analysis.outcomes",
     "painleve": "stickslip.analysis.painleve",
     "model_from_text": "stickslip.io.models.file",
     "model_text": "stickslip.io.models.file",
+    "poincare": "stickslip.analysis.poincare",
     "read_friction_problem": "stickslip.io.friction_files",
     "read_model": "stickslip.io.models.file",
+    "recurrence": "stickslip.analysis.lyapunov",
     "simulate": "stickslip.stepping.simulate",
     "solve_friction": "stickslip.complementarity.friction.solve",
     "solve_lcp": "stickslip.complementarity.solve",
@@ -140,15 +183,23 @@ __all__ = [
     "Adaptive",
     "AugmentedLagrangian",
     "Auto",
+    "BasinMap",
+    "BifurcationDiagram",
     "Box",
+    "Branch",
     "Capsule",
     "Circle",
+    "ClosingSection",
     "Compound",
     "Contact",
     "ConvexHull",
+    "Coulomb",
     "DryFriction",
+    "Elliptic",
+    "Ensemble",
     "Enumerate",
     "EventDriven",
+    "FrictionCurve",
     "FrictionProblem",
     "FrictionSolution",
     "GaussSeidel",
@@ -159,13 +210,17 @@ __all__ = [
     "LCPSolution",
     "LagrangianSystem",
     "Lemke",
+    "LevelSection",
+    "LimitCycle",
     "Link",
+    "LoadIndependent",
     "MoreauJean",
     "MoreauMidpoint",
     "MovingBall",
     "MovingPolygon",
     "Newton",
     "PaoliSchatzman",
+    "PhaseSection",
     "Poisson",
     "Polygon",
     "PrestressedSpring",
@@ -178,27 +233,38 @@ __all__ = [
     "SpragClutch",
     "StewartTrinkle",
     "Stop",
+    "Stribeck",
     "Stronge",
     "Trajectory",
     "TranslationalClearanceJoint",
+    "TwoCoefficient",
     "Upr",
     "Walton",
     "__version__",
+    "basins",
+    "bifurcation",
     "classify_matrix",
     "complementarity",
+    "continue_cycle",
+    "ensemble",
     "enumerate_friction",
     "enumerate_lcp",
     "erdmann",
     "impact",
     "library",
+    "limit_cycle",
     "link_energies",
     "load",
+    "load_ensemble",
+    "lyapunov",
     "model_from_text",
     "model_text",
     "outcomes",
     "painleve",
+    "poincare",
     "read_friction_problem",
     "read_model",
+    "recurrence",
     "sets",
     "simulate",
     "solve_friction",

@@ -39,6 +39,31 @@ def test_solve_a_folder_as_json(folder, capsys):
         assert {"method", "iterations", "seconds", "status", "path", "contacts"} <= set(row)
 
 
+def test_a_file_that_cannot_be_read_does_not_hide_the_others(folder, capsys):
+    (folder / "b2.dat").write_text("3\n1\n0\n3\n3\n3 3\n1 2 3\n")
+    assert main(["friction", "solve", str(folder), "--json"]) == 2
+    result = json.loads(capsys.readouterr().out)
+    assert result["solved"] == 3 and result["unreadable"] == 1 and len(result["problems"]) == 4
+    bad = result["problems"][2]
+    assert bad["problem"] == "b2.dat" and "b2.dat ends too early" in bad["unreadable"] and not bad["solved"]
+    assert main(["friction", "solve", str(folder)]) == 2
+    table = capsys.readouterr().out
+    assert "unreadable" in table and "3 of 4 solved" in table
+    assert main(["friction", "solve", str(folder / "b2.dat")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_json_knows_no_infinity(tmp_path, capsys):
+    """Lemke's method refuses a large problem with an error that is not a number."""
+    problem = granular(200, np.random.default_rng(4), 3)
+    ss.write_friction_problem(ss.FrictionProblem(problem.matrix, problem.q, 0.3), tmp_path / "a.dat")
+    assert main(["friction", "solve", str(tmp_path / "a.dat"), "--method", "lemke", "--json"]) == 1
+    text = capsys.readouterr().out
+    assert "Infinity" not in text and "NaN" not in text
+    row = json.loads(text, parse_constant=lambda name: pytest.fail(name))["problems"][0]
+    assert row["path"][-1]["error"] is None and row["error"] > 0.0
+
+
 def test_unsolved_is_exit_code_one(folder, capsys):
     assert main(["friction", "solve", str(folder / "c.dat"), "--method", "admm", "--max-iterations", "1"]) == 1
     assert "0 of 1 solved" in capsys.readouterr().out
@@ -58,6 +83,9 @@ def test_convergence_figure(folder, tmp_path, capsys):
         (["{folder}", "--method", "magic"], "there is no method 'magic'; choose from auto, gauss-seidel"),
         (["{folder}", "--tol", "2"], "tol must be a number between 0 and 1"),
         (["{folder}/empty"], "has no friction problems"),
+        (["{folder}", "--plot", "{folder}/nowhere/x.png"], "nowhere does not exist"),
+        (["{folder}", "--plot", "{folder}/x.gif"], "--plot must end in .png, .svg or .pdf"),
+        (["{folder}", "--time-limit", "0"], "time_limit must be a positive number"),
     ],
 )
 def test_bad_requests_get_one_line_and_exit_code_two(folder, capsys, arguments, message):

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from stickslip import cli, library
-from stickslip.cli import impact_map
+from stickslip.cli import impact_map, progress
 from stickslip.figures.pg05_data import BACKWARD, FORWARD, STICK, Bar, centres
 from stickslip.stepping.impact import Impact
 
@@ -166,9 +166,9 @@ def test_large_maps_are_solved_in_blocks(run, monkeypatch):
 
 
 def test_progress_appears_after_a_while_on_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(impact_map.sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(impact_map, "_PATIENCE", -1.0)
-    with impact_map._progress(2) as advance:
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    with progress.progress_bar("impacts", 2) as advance:
         advance(1)
         advance(2)
     assert "impacts" in capsys.readouterr().err

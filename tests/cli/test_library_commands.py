@@ -12,7 +12,7 @@ def run(capsys, monkeypatch):
     monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
 
     def run(*arguments):
-        code = cli.main(arguments)
+        code = cli.main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
@@ -23,7 +23,7 @@ def test_list_names_every_system_on_one_line(run):
     code, out, err = run("list")
     assert (code, err) == (0, "")
     lines = {line.split()[0]: line for line in out.splitlines()}
-    assert set(lines) == {"name", *library.names()}
+    assert set(lines) == {"name", *library.names(), *library.scene_names()}
     assert lines["woodpecker"].split()[1:3] == ["3", "3"]
     assert "[GS05] section 4, Table I" in lines["woodpecker"] and "hammering down a pole" in lines["woodpecker"]
 
@@ -32,7 +32,7 @@ def test_list_as_json(run):
     code, out, err = run("list", "--json")
     assert (code, err) == (0, "")
     systems = {row["name"]: row for row in json.loads(out)["systems"]}
-    assert tuple(systems) == library.names()
+    assert tuple(systems) == library.names() + library.scene_names()
     assert systems["woodpecker"]["contacts"] == ["beak", "sleeve lower", "sleeve upper"]
     assert systems["woodpecker"]["degrees_of_freedom"] == 3
     assert systems["bouncing_ball"]["settings"]["restitution"] == 0.5
@@ -63,3 +63,35 @@ def test_show_of_an_unknown_system(run):
     code, out, err = run("show", "wodpecker")
     assert (code, out) == (2, "")
     assert "did you mean 'woodpecker'?" in err and err.count("\n") == 1
+
+
+def test_a_scene_is_listed_and_shown_by_its_bodies(run):
+    _, out, _ = run("list", "--json")
+    row = {row["name"]: row for row in json.loads(out)["systems"]}["billiards"]
+    assert row["degrees_of_freedom"] == 24 and row["contacts"] == ["thrown", "ball1", "ball2", "ball3"]
+    code, out, err = run("show", "billiards")
+    assert (code, err) == (0, "")
+    assert "ball3: moving sphere, 0.17 kg at (0.122, 0, 0.03) m" in out and "table: static halfspace" in out
+    assert all(f"  {key} " in out for key in library.keywords("billiards"))
+    code, out, err = run("show", "billiards", "--latex")
+    assert (code, out) == (2, "") and "billiards is a scene" in err and err.count("\n") == 1
+
+
+def test_a_scene_runs_as_other_entries_do(run, tmp_path):
+    film, picture = tmp_path / "balls.gif", tmp_path / "balls.png"
+    code, out, err = run(
+        "run", "billiards", "--t-end", 0.06, "--set", "friction=0.3", "--json", "--plot", picture, "--animate", film
+    )
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert report["certificate"]["failed_steps"] == 0 and report["impacts"]["by_contact"]["thrown"] >= 1
+    assert picture.exists() and film.exists()
+    code, _, err = run("run", "billiards", "--set", "ball1.x=1")
+    assert code == 2 and "unknown parameter 'ball1.x'" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["converge", "limit-cycle"])
+def test_commands_that_need_coordinates_refuse_scenes(run, command):
+    code, out, err = run(command, "billiards")
+    assert (code, out) == (2, "")
+    assert "billiards is a scene of bodies and shapes" in err and err.count("\n") == 1

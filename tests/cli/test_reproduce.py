@@ -46,7 +46,13 @@ def test_one_figure(run, tmp_path):
         assert picture.text["Title"].startswith("[GS05] Figure 4. Time history of the woodpecker's")
 
 
-def test_all_figures_as_json(run, tmp_path):
+LONG = ("s00_rod", "s00_impacts")  # modules whose figures need kernels of their own
+
+
+@pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_all_figures_as_json(run, tmp_path, monkeypatch, long):
+    chosen = {key: place for key, place in figures._KEYS.items() if (place.split(".")[0] in LONG) == long}
+    monkeypatch.setattr(figures, "_KEYS", chosen)
     code, out, err = run("reproduce", "all", "--out", tmp_path, "--format", "svg", "--json")
     assert (code, err) == (0, "")
     drawn = json.loads(out)["figures"]
@@ -57,7 +63,14 @@ def test_all_figures_as_json(run, tmp_path):
         if row["key"].split("-")[0] in FRICTION:
             assert row["parameters"]["friction"] == FRICTION[row["key"].split("-")[0]]
         assert row["command"] == f"stickslip reproduce {row['key']}"
-    assert len(list(tmp_path.iterdir())) == len(figures.keys())
+    assert len(list(tmp_path.iterdir())) == len(figures.keys()) + 1
+    index = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert json.loads(out)["index"] == str(tmp_path / "index.html")
+    for row in drawn:  # figure, paper, command, certificate
+        for part in (f'src="{row["key"]}.svg"', f"[{row['key'].split('-')[0].upper()}]", row["command"]):
+            assert part in index
+    assert index.count("0 failed steps") + index.count("0 unsolved impacts") == len(drawn)
+    assert "friction = 0.3" in index and "http" not in index
 
 
 def test_figures_are_drawn_again_without_asking(run, tmp_path):
@@ -102,3 +115,21 @@ def test_figures_of_impacts_speak_of_impacts():
         _of_impacts(Certificate(max_residual=1e-16)) == "0 unsolved impacts, worst residual 1.0e-16, no energy gained"
     )
     assert "as unequal coefficients may under Newton's law" in _of_impacts(Certificate(max_energy_gain=0.11))
+
+
+def test_a_figure_that_fails_is_told_and_the_others_are_drawn(run, tmp_path, monkeypatch):
+    def fails():
+        raise ArithmeticError("no <picture> today")
+
+    monkeypatch.setattr(gs05, "fig5", fails)
+    monkeypatch.setattr(figures, "_KEYS", {key: figures._KEYS[key] for key in ("gs05-fig4", "gs05-fig5")})
+    code, out, _ = run("reproduce", "all", "--out", tmp_path, "--format", "png")
+    assert code == 1 and "gs05-fig5: ArithmeticError: no <picture> today" in out
+    assert (tmp_path / "gs05-fig4.png").exists()
+    assert "no &lt;picture&gt; today" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_an_index_of_others_is_never_replaced(run, tmp_path):
+    (tmp_path / "index.html").write_text("mine")
+    code, _, err = run("reproduce", "all", "--out", tmp_path)
+    assert code == 2 and "index.html exists and was not drawn by stickslip" in err

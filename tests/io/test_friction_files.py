@@ -94,8 +94,12 @@ def test_sparse_dumps_of_a_global_problem(tmp_path):
         ("p.txt", "1", "a friction problem's file must end in .hdf5, .h5, .dat, got 'p.txt'"),
         ("p.dat", "", "ends too early"),
         ("p.dat", "3\n1\n0\n3\n3\n3 3\n1 2 3\n", "ends too early"),
-        ("p.dat", "5\n1\n", "must begin with dimension (2 or 3) and number of contacts, got 5 and 1"),
-        ("p.dat", "2\n1\n7\n2\n2\n", "matrix storage must be 0 (dense), 1 (blocks) or 2 (sparse), got 7"),
+        ("p.dat", "5\n1\n", "p.dat: the dimension must be a whole number from 2 to 3, got 5 near line 1"),
+        (
+            "p.dat",
+            "2\n1\n7\n2\n2\n",
+            "the storage of the first matrix (W or M) must be a whole number from 0 to 2: dense, blocks or sparse",
+        ),
         ("p.dat", "2\n1\n0\n2\n2\n2 2\n1 0 x 1\n0 0\n0.1\n", "something other than a number"),
         ("p.dat", "2\n1\n0\n2\n2\n2 2\n1 0 0 1\n0 0\n-0.1\n", "mu must be >= 0"),
         ("p.dat", b"\x89PNG\xff", "is not a text file"),
@@ -130,3 +134,112 @@ def test_what_a_format_cannot_hold(tmp_path):
             ss.write_friction_problem(elliptic, tmp_path / f"p{suffix}")
     with pytest.raises(ValueError, match=r"must end in \.hdf5"):
         ss.write_friction_problem(elliptic, tmp_path / "p.txt")
+
+
+def sound_fclib(path):
+    """An FCLIB file with one contact, to be damaged."""
+    ss.write_friction_problem(ss.FrictionProblem(np.eye(3), [-1.0, 0.0, 0.0], 0.3), path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("W/p", np.empty(0, np.int32), "fclib_local/W/p must have 4 entries, got 0"),
+        ("W/p", np.array([0, 1, 5, 3], np.int32), "fclib_local/W/p must begin with 0 and never fall"),
+        ("W/p", np.array([0.0, 1.5, 2.0, 3.0]), "fclib_local/W/p must hold whole numbers"),
+        ("W/i", np.array([0, 1, 7], np.int32), "fclib_local/W/i must lie between 0 and 2, got 0 to 7"),
+        ("W/i", np.array([0, 1], np.int32), "fclib_local/W/i must have 3 entries, got 2"),
+        ("W/x", np.array([1.0, np.nan, 1.0]), "fclib_local/W/x must be finite"),
+        ("W/x", np.bytes_("abc"), "fclib_local/W/x must be a vector of numbers, got an array of |S3"),
+        ("W/m", None, "fclib_local/W/m must be a vector of numbers, got nothing"),
+        ("W/nz", np.array([-7], np.int32), "fclib_local/W must have m, n >= 0 and nz >= -2, got 3, 3 and -7"),
+        ("W", None, "fclib_local/W must be a group, got nothing"),
+        ("vectors/q", np.zeros(4), "fclib_local/vectors/q must have 3 entries, got 4"),
+        ("vectors/mu", np.array([-0.3]), "mu must be >= 0"),
+        ("vectors", None, "fclib_local/vectors must be a group, got nothing"),
+        ("spacedim", np.array([5], np.int32), "fclib_local/spacedim must be 2 or 3, got 5"),
+        ("spacedim", np.empty(0, np.int32), "fclib_local/spacedim must be one whole number, got 0"),
+    ],
+)
+def test_damaged_fclib_files_get_one_line_that_names_the_field(tmp_path, field, value, message):
+    sound_fclib(tmp_path / "p.hdf5")
+    with h5py.File(tmp_path / "p.hdf5", "r+") as file:
+        del file["fclib_local"][field]
+        if value is not None:
+            file["fclib_local"][field] = value
+    with pytest.raises(ValueError) as caught:
+        ss.read_friction_problem(tmp_path / "p.hdf5")
+    assert str(caught.value).startswith("p.hdf5 ") and message in str(caught.value) and "\n" not in str(caught.value)
+
+
+BLOCKS = "2\n2\n1\n4\n4\n2\n2\n2\n2 4\n2 4\n3\n2\n0 1 2\n0 1\n0\n1 0 0 1\n1\n1 0 0 1\n-1 0 -1 0\n0.3 0.3\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "\n0 1\n0\n",
+            "\n0 9\n0\n",
+            "the block columns of the first matrix (W or M) must be whole numbers from 0 to 1",
+        ),
+        (
+            "\n0 1\n0\n",
+            "\n0 -1\n0\n",
+            "the block columns of the first matrix (W or M) must be whole numbers from 0 to 1",
+        ),
+        ("0 1 2\n", "0 2 1\n", "the row pointers of the first matrix (W or M) must never fall"),
+        ("2 4\n2 4\n", "2 9\n2 4\n", "the row sizes of the first matrix (W or M) must be whole numbers from 0 to 4"),
+        ("2 4\n2 4\n", "2 3\n2 4\n", "the row sizes of the first matrix (W or M) must add up to 4"),
+        ("\n1\n1 0 0 1\n-1", "\n5\n1 0 0 1\n-1", "the number of a block of the first matrix (W or M)"),
+        ("2\n2\n2 4", "2000000\n2\n2 4", "the numbers of blocks of the first matrix (W or M)"),
+        ("0.3 0.3\n", "0.3 nan\n", "mu must be finite"),
+        ("-1 0 -1 0\n", "-1 0 inf 0\n", "q must be finite"),
+        ("0.3 0.3\n", "0.3\n", "p.dat"),
+    ],
+)
+def test_damaged_dat_files_get_one_line_that_names_the_field(tmp_path, old, new, message):
+    path = tmp_path / "p.dat"
+    path.write_text(BLOCKS)
+    assert ss.read_friction_problem(path).contacts == 2
+    path.write_text(BLOCKS.replace(old, new, 1))
+    with pytest.raises(ValueError) as caught:
+        ss.read_friction_problem(path)
+    assert str(caught.value).startswith("p.dat") and message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_every_cut_and_every_swap_of_a_file_is_refused_or_read(tmp_path):
+    """No damage to a text file ends in anything but a problem or one line."""
+    rng, words = np.random.default_rng(0), BLOCKS.split()
+    for _ in range(300):
+        damaged = list(words)
+        for k in rng.integers(0, len(words), 2):
+            damaged[k] = str(rng.choice(["-1", "0", "7", "1e9", "x", "nan", "3.5", "1e300"]))
+        cut = int(rng.integers(1, len(words) + 1)) if rng.random() < 0.3 else len(words)
+        (tmp_path / "p.dat").write_text("\n".join(damaged[:cut]))
+        try:
+            ss.read_friction_problem(tmp_path / "p.dat")
+        except ValueError as problem:
+            assert str(problem).startswith("p.dat") and "\n" not in str(problem)
+
+
+def test_asymmetric_joints_are_not_lost_silently(tmp_path):
+    W = np.eye(5)
+    W[0, 3], W[3, 0] = 0.25, 0.5
+    problem = ss.FrictionProblem(W, np.zeros(5), 0.3, bilateral=2)
+    with pytest.raises(ValueError, match="only where W is symmetric"):
+        ss.write_friction_problem(problem, tmp_path / "p.hdf5")
+    assert not (tmp_path / "p.hdf5").exists()
+
+
+def test_paths_that_are_none(tmp_path):
+    problem = ss.FrictionProblem(np.eye(3), [-1.0, 0.0, 0.0], 0.3)
+    for wrong in (None, 3):
+        with pytest.raises(ValueError, match="path must be the name of a file, got"):
+            ss.read_friction_problem(wrong)
+        with pytest.raises(ValueError, match="path must be the name of a file, got"):
+            ss.write_friction_problem(problem, wrong)
+    with pytest.raises(ValueError, match="does not exist"):
+        ss.write_friction_problem(problem, tmp_path / "nowhere" / "p.dat")
+    with pytest.raises(ValueError, match="problem must be a FrictionProblem, got int"):
+        ss.write_friction_problem(3, tmp_path / "p.dat")

@@ -71,8 +71,12 @@ STEPPERS = {
 }
 # Each kernel takes seconds to compile: two systems that have everything stand for the others where time matters.
 TYPICAL = ("woodpecker", "every element")
+SELDOM = ("painleve_rod", "two_balls", "three_masses", "chatterjee_rod", "angled_bar")
+QUICK = {(stepper, case) for stepper in STEPPERS for case in TYPICAL} | {
+    ("moreau-midpoint", case) for case in CASES if case not in SELDOM
+}
 PAIRS = [
-    pytest.param(stepper, case, marks=[] if stepper == "moreau-midpoint" or case in TYPICAL else pytest.mark.slow)
+    pytest.param(stepper, case, marks=[] if (stepper, case) in QUICK else pytest.mark.slow)
     for stepper in STEPPERS
     for case in CASES
     if stepper != "backward euler" or case not in TYPICAL

@@ -62,18 +62,23 @@ def passages_of_records(trajectory: Trajectory, section: Section) -> tuple[Array
     times, travels = [], []
     for k in np.flatnonzero((x[:-1] > 0.0) & (x[1:] <= 0.0)):
         h, ends = t[k + 1] - t[k], slice(k, k + 2)
-        part = brentq(lambda s: _hermite(s, h, x[ends], trajectory.u[ends, i]), 0.0, 1.0)  # noqa: B023
+        part = crossing(h, x[ends], trajectory.u[ends, i])
         times.append(t[k] + part * h)
-        travels.append(_hermite(part, h, trajectory.q[ends, j], trajectory.u[ends, j]))
+        travels.append(float(hermite(part, h, trajectory.q[ends, j], trajectory.u[ends, j])))
     return np.array(times), np.array(travels)
 
 
-def _hermite(s: float, h: float, x: Array, v: Array) -> float:
-    """Cubic polynomial with values x and slopes v at both ends of a step h, at the part s of it."""
+def hermite(s: float, h: float, x: Array, v: Array) -> Array:
+    """Cubic polynomials with values x and slopes v (first axis) at both ends of a step h, at the part s of it."""
     rest = 1.0 - s
-    return float(
+    return np.asarray(
         rest * rest * (1.0 + 2.0 * s) * x[0] + s * s * (3.0 - 2.0 * s) * x[1] + s * rest * h * (rest * v[0] - s * v[1])
     )
+
+
+def crossing(h: float, x: Array, slopes: Array) -> float:
+    """The part of a step at which the cubic polynomial through both ends is zero."""
+    return float(brentq(lambda s: float(hermite(s, h, x, slopes)), 0.0, 1.0))
 
 
 def mean_cycle(times: Array, travels: Array, skip: int) -> Cycle:

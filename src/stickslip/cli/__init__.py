@@ -21,7 +21,9 @@ import typer
 
 from stickslip._version import __version__
 from stickslip.cli import (
+    basins,
     bench,
+    bifurcation,
     check,
     compare_laws,
     converge,
@@ -30,11 +32,15 @@ from stickslip.cli import (
     friction,
     impact_map,
     import_model,
+    limit_cycle,
     listing,
+    lyapunov,
     new,
     reproduce,
     run,
     show,
+    sweep,
+    view,
 )
 
 _REQUEST_WRONG = 2
@@ -46,6 +52,8 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "demo": demo.demo,
     "list": listing.list_systems,
     "run": run.run,
+    "sweep": sweep.sweep,
+    "view": view.view,
     "show": show.show,
     "new": new.new,
     "check": check.check,
@@ -53,6 +61,11 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "impact-map": impact_map.impact_map,
     "compare-laws": compare_laws.compare_laws,
     "converge": converge.converge,
+    "limit-cycle": limit_cycle.limit_cycle,
+    "bifurcation": bifurcation.bifurcation,
+    "basins": basins.basins,
+    "lyapunov": lyapunov.lyapunov,
+    "recurrence": lyapunov.recurrence,
     "reproduce": reproduce.reproduce,
     "bench": bench.bench,
     "doctor": doctor.doctor,

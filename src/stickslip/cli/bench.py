@@ -12,6 +12,7 @@ _MODULES = {
     "run": "stickslip.cli.bench_run",
     "friction": "stickslip.cli.bench_friction",
     "scenes": "stickslip.cli.bench_scenes",
+    "ensemble": "stickslip.cli.bench_ensemble",
 }
 
 
@@ -42,7 +43,7 @@ def bench(
             console = Console(width=None if sys.stdout.isatty() else 160)  # a pipe has no width of its own
             console.print(module.table(results[name]))
     if as_json:
-        print(json.dumps(results[wanted[0]] if len(wanted) == 1 else results, indent=2))
+        print(json.dumps(results[wanted[0]] if len(wanted) == 1 else results, indent=2, allow_nan=False))
 
 
 def _wanted(words: list[str]) -> tuple[list[str], str | None]:

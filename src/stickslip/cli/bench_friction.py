@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from stickslip.cli import bench_friction_generated, bench_friction_siconos, doctor
+from stickslip.cli.files import require_figure
+from stickslip.cli.run import _plain
 
 OURS = (
     "auto", "gauss-seidel", "newton", "interior-point", "proximal-point", "admm", "projected-gradient", "alternating",
@@ -37,13 +39,17 @@ def measure(
     from stickslip.figures import friction as pictures
     from stickslip.figures import style
 
+    if figure is not None:
+        require_figure("--plot", Path(figure))
     if folder is None:
         result = bench_friction_generated.measure(quick, say)
         drawn = pictures.cost(result["cost"]["rows"])
         path = style.save(drawn, figure or COST_FIGURE, title="Cost of a sweep against contacts")
         say(f"cost of a sweep in {path}")
         return {**result, "figure": str(path)}
-    problems = read_folder(folder)
+    problems, unreadable = read_folder(folder)
+    for reason in unreadable.values():
+        say(f"left out: {reason}")
     siconos = doctor.find_siconos()
     warm_up()
     rows = []
@@ -64,11 +70,11 @@ def measure(
     path = style.save(drawn, figure or FIGURE, title="Performance profiles of friction solvers")
     say(f"performance profiles in {path}")
     return {"folder": str(folder), "tolerance": TOLERANCE, "siconos": siconos["version"], "problems": rows,
-            "figure": str(path)}  # fmt: skip
+            "unreadable": unreadable, "figure": str(path)}  # fmt: skip
 
 
-def read_folder(folder: str) -> dict[str, Any]:
-    """The problems of a folder by file name, small files first."""
+def read_folder(folder: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """The problems of a folder by file name, small files first, and why others could not be read."""
     from stickslip.io.friction_files import SUFFIXES, read_friction_problem
 
     root = Path(folder)
@@ -77,7 +83,15 @@ def read_folder(folder: str) -> dict[str, Any]:
     files = sorted((f for f in root.iterdir() if f.suffix in SUFFIXES), key=lambda f: (f.stat().st_size, f.name))
     if not files:
         raise ValueError(f"{folder!r} has no friction problems, files ending in {', '.join(SUFFIXES)}.")
-    return {file.name: read_friction_problem(file) for file in files}
+    problems, unreadable = {}, {}
+    for file in files:
+        try:
+            problems[file.name] = read_friction_problem(file)
+        except ValueError as reason:
+            unreadable[file.name] = str(reason)
+    if not problems:
+        raise ValueError(f"{folder!r} has no friction problem that can be read: {next(iter(unreadable.values()))}")
+    return problems, unreadable
 
 
 def warm_up() -> None:
@@ -136,10 +150,10 @@ def _judged(problem: Any, r: np.ndarray, says_solved: bool, seconds: float) -> d
     solved = error <= TOLERANCE * (1.0 + 1e-6)
     return {
         "solved": solved,
-        "error": error,
+        "error": _plain(error),
         "seconds": seconds if solved else None,
         "says_solved": says_solved,
-        "spent_s": seconds,
+        "spent_s": _plain(seconds),
     }
 
 
@@ -159,12 +173,16 @@ def table(result: dict[str, Any]) -> Any:
         mine = found["auto"]["seconds"]
         ratio = "" if best is None or mine is None else f"{best / mine:.1f}"
         grid.add_row(
-            row["name"], str(row["dim"]), str(row["contacts"]), _time(found["auto"]), f"{found['auto']['error']:.0e}",
+            row["name"], str(row["dim"]), str(row["contacts"]), _time(found["auto"]), _error(found["auto"]),
             *(_time(found[p]) if p in found else "" for p in PEERS), ratio,
         )  # fmt: skip
     wrong = sum(r["says_solved"] and not r["solved"] for row in result["problems"] for r in row["results"].values())
     grid.caption = f"said solved and are not: {wrong}; profiles in {result['figure']}"
     return grid
+
+
+def _error(result: dict[str, Any]) -> str:
+    return "-" if result["error"] is None else f"{result['error']:.0e}"
 
 
 def _time(result: dict[str, Any]) -> str:

@@ -2,13 +2,13 @@
 
 import json
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from stickslip.cli.progress import status_line
 
 if TYPE_CHECKING:
     from stickslip.analysis.convergence import Convergence
@@ -52,7 +52,7 @@ def converge(
     if chosen is not None and not chosen:
         raise ValueError("--steppers must name at least one stepper.")
     _check_files(out, plot)
-    with _progress() as advance:
+    with status_line("the judge") as advance:
         result = measure(scenario, chosen, dt=dt, halvings=halvings, t_end=t_end, rtol=rtol, advance=advance)
         cycles = _cycles(scenario, chosen, advance)
     report = {**result.to_dict(), "cycle": cycles}
@@ -84,18 +84,6 @@ def _check_files(out: Path | None, plot: Path | None) -> None:
         require_writable("--out", out)
         if out.exists():
             raise ValueError(f"--out {out} exists; give another name.")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Say on stderr what is computed now, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda what: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("the judge") as status:
-        yield lambda what: status.update(what)
 
 
 def _cycles(

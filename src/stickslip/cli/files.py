@@ -38,3 +38,11 @@ def refuse_foreign(option: str, path: Path) -> None:
 
     if path.exists() and not style.is_ours(path):
         raise ValueError(f"{option} {path} exists and was not drawn by stickslip: it is never replaced.")
+
+
+def require_page(option: str, path: Path) -> None:
+    """Raise unless a page could be written into this file."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"{option} must end in .html, got {path.name!r}.")
+    require_writable(option, path)
+    refuse_foreign(option, path)

@@ -7,6 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from stickslip.cli.files import require_figure
+from stickslip.cli.run import _plain
+
 app = typer.Typer(
     help="Frictional contact problems of one time step: FCLIB .hdf5 and Siconos .dat files.",
     no_args_is_help=True,
@@ -26,7 +29,9 @@ def solve(
         list[str] | None, typer.Option(help="auto, gauss-seidel, newton, ...; several to compare them.")
     ] = None,
     tol: Annotated[float, typer.Option(help="Largest relative natural-map error that counts as solved.")] = 1e-8,
-    time_limit: Annotated[float, typer.Option(help="Seconds per problem.")] = 60.0,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds per problem; a fixed amount of work if omitted.")
+    ] = None,
     max_iterations: Annotated[
         int | None, typer.Option(help="Sweeps or steps; the method's default if omitted.")
     ] = None,
@@ -38,22 +43,30 @@ def solve(
 ) -> int:
     """Solve friction problems and tell what became of each.
 
-    Exit code 1 when one of them was not solved.
+    Exit code 1 when one of them was not solved, 2 when one could not be read; the others of a folder are solved still.
     """
     from stickslip.complementarity.friction.solve import METHODS
+    from stickslip.complementarity.problems import checked_tolerance
 
     methods = method or ["auto"]
     for name in methods:
         if name not in METHODS:
             raise ValueError(f"there is no method {name!r}; choose from {', '.join(METHODS)}.")
-    rows, histories = _solve_all(Path(path), methods, tol, time_limit, max_iterations, plot is not None, impulses)
+    checked_tolerance(tol)
+    if plot is not None:
+        require_figure("--plot", Path(plot))
+    options = {"tol": tol, "time_limit": time_limit, "max_iterations": max_iterations, "record": plot is not None}
+    rows, histories = _solve_all(Path(path), methods, options, impulses)
     if plot is not None:
         _draw(histories, Path(path).name, tol, plot)
-    solved = sum(row["solved"] for row in rows)
+    solved, unreadable = sum(row["solved"] for row in rows), sum("unreadable" in row for row in rows)
     if as_json:
-        print(json.dumps({"tol": tol, "solved": solved, "problems": rows}, indent=2))
+        result = {"tol": tol, "solved": solved, "unreadable": unreadable, "problems": rows}
+        print(json.dumps(result, indent=2, allow_nan=False))
     else:
         _print_table(rows, solved)
+    if unreadable:
+        return 2
     return 0 if solved == len(rows) else 1
 
 
@@ -69,7 +82,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _solve_all(
-    path: Path, methods: list[str], tol: float, time_limit: float, limit: int | None, record: bool, impulses: bool
+    path: Path, methods: list[str], options: dict[str, Any], impulses: bool
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """One row per file and method, and the recorded histories by name."""
     from rich.console import Console
@@ -82,30 +95,42 @@ def _solve_all(
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("solving", total=len(files) * len(methods))
         for file in files:
-            problem = read_friction_problem(file)
+            try:
+                problem = read_friction_problem(file)
+            except ValueError as reason:
+                if not path.is_dir():
+                    raise
+                rows.append({"problem": file.name, "solved": False, "unreadable": str(reason), "status": str(reason)})
+                progress.advance(task, len(methods))
+                continue
             for name in methods:
                 progress.update(task, description=f"{file.name} {name}")
-                s = solve_friction(problem, name, tol=tol, time_limit=time_limit, max_iterations=limit, record=record)
-                row = {
-                    "problem": file.name,
-                    "dim": problem.dim,
-                    "contacts": problem.contacts,
-                    "joints": problem.bilateral,
-                    "method": name,
-                    "solved": bool(s.solved),
-                    "error": s.error,
-                    "iterations": s.iterations,
-                    "seconds": s.seconds,
-                    "status": s.status,
-                    "path": [stage._asdict() for stage in s.path],
-                }
-                if impulses:
-                    row |= {"r": s.r.tolist(), "u": s.u.tolist()}
-                rows.append(row)
+                s = solve_friction(problem, name, **options)
+                rows.append(_row(file.name, problem, name, s, impulses))
                 label = file.name if len(methods) == 1 else (name if len(files) == 1 else f"{file.name}, {name}")
                 histories[label] = s.history
                 progress.advance(task)
     return rows, histories
+
+
+def _row(file: str, problem: Any, method: str, s: Any, impulses: bool) -> dict[str, Any]:
+    """What is told of one solve; numbers that are not finite become None, which is null in JSON."""
+    row = {
+        "problem": file,
+        "dim": problem.dim,
+        "contacts": problem.contacts,
+        "joints": problem.bilateral,
+        "method": method,
+        "solved": bool(s.solved),
+        "error": _plain(s.error),
+        "iterations": s.iterations,
+        "seconds": s.seconds,
+        "status": s.status,
+        "path": [{**stage._asdict(), "error": _plain(stage.error)} for stage in s.path],
+    }
+    if impulses:
+        row |= {"r": [_plain(x) for x in s.r], "u": [_plain(x) for x in s.u]}
+    return row
 
 
 def _draw(histories: dict[str, Any], title: str, tol: float, path: str) -> None:
@@ -123,9 +148,13 @@ def _print_table(rows: list[dict[str, Any]], solved: int) -> None:
     for name in ("problem", "dim", "contacts", "method", "solved", "error", "iterations", "seconds", "stages"):
         grid.add_column(name, justify="left" if name in ("problem", "method", "stages") else "right")
     for row in rows:
+        if "unreadable" in row:
+            grid.add_row(row["problem"], "", "", "", "unreadable", "", "", "", row["unreadable"])
+            continue
         stages = " - ".join(dict.fromkeys(stage["method"] for stage in row["path"]))
+        error = "-" if row["error"] is None else f"{row['error']:.1e}"
         grid.add_row(
             row["problem"], str(row["dim"]), str(row["contacts"]), row["method"], "yes" if row["solved"] else "no",
-            f"{row['error']:.1e}", str(row["iterations"]), f"{row['seconds']:.4f}", stages,
+            error, str(row["iterations"]), f"{row['seconds']:.4f}", stages,
         )  # fmt: skip
     Console(width=None if sys.stdout.isatty() else 160).print(grid)

@@ -4,13 +4,14 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from stickslip.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _MOST_STATES = 25_000_000
 _BLOCK = 200_000  # states that are solved at once; progress is shown in between
-_PATIENCE = 2.0  # seconds before a progress bar appears
 _POSITIVE = ("mass", "half_length", "length", "inertia")
 _COEFFICIENTS = {"friction": 0.5, "restitution_normal": 0.5, "restitution_tangential": 0.0}
 _UNITS = {
@@ -251,7 +251,7 @@ def _solve(
     system, rows = collision.system, max(1, _BLOCK // x.cells)
     parts: list[tuple[np.ndarray, ...]] = []
     _warm_up(collision, values, law)
-    with _progress(y.cells) as advance:
+    with progress_bar("impacts", y.cells) as advance:
         for start in range(0, y.cells, rows):
             block = y.centres[start : start + rows, None]
             given = quantities(collision, {**values, x.name: x.centres[None, :], y.name: block})
@@ -279,29 +279,6 @@ def _warm_up(collision: Collision, values: dict[str, float], law: "ImpactLaw") -
     with Console(stderr=True).status(f"preparing the kernels of {collision.entry} (compiled once, then cached)"):
         q, u, params = collision.state(quantities(collision, values))
         impact(collision.system, q[None, :], u[None, :], law, params=params)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr that appears after two seconds, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    bar = Progress(console=Console(stderr=True), transient=True)
-    task, begin = bar.add_task("impacts", total=total), time.perf_counter()
-
-    def advance(done: int) -> None:
-        if time.perf_counter() - begin > _PATIENCE:
-            bar.start()
-        bar.update(task, completed=done)
-
-    try:
-        yield advance
-    finally:
-        bar.stop()
 
 
 def _report(

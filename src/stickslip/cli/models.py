@@ -24,30 +24,31 @@ def opened(name: str, texts: Sequence[str]) -> "Model":
         return _set(read_model(name), name, texts)
     from stickslip.cli.run import scenario_with
 
-    return Model(scenario_with(texts, name), {})
+    return Model(scenario_with(texts, name, scenes=True), {})
 
 
 def _set(model: "Model", name: str, texts: Sequence[str]) -> "Model":
     """A model with other values of its parameters and its start."""
-    from stickslip.cli.run import number_from, split_settings
+    from stickslip.cli.run import number, split_settings
     from stickslip.library.scenario import Scenario
     from stickslip.model.system import unknown_name
 
     if not texts:
         return model
     scenario = model.scenario
-    if not isinstance(scenario, Scenario):
-        raise ValueError(f"{name} is a scene, which has no parameters to set; change the file, got --set {texts[0]}.")
     system = scenario.system
-    values = {key: number_from(key, text) for key, text in split_settings(texts, system.parameter_names).items()}
+    names = scenario.system.parameter_names if isinstance(scenario, Scenario) else ()
     state = (*system.coordinate_names, *system.velocity_names)
+    values = {key: number(key, text) for key, text in split_settings(texts, (*names, *state)).items()}
     for key in values:
-        if key not in (*system.parameter_names, *state):
-            raise ValueError(f"{name}: {unknown_name('parameter', key, [*system.parameter_names, *state])}")
+        if key not in (*names, *state):
+            raise ValueError(f"{name}: {unknown_name('parameter', key, [*names, *state])}")
     start = {key: value for key, value in values.items() if key in state}
     params = {key: value for key, value in values.items() if key not in state}
     scenario = scenario.starting(start) if start else scenario
-    return replace(model, scenario=replace(scenario, params={**(scenario.params or {}), **params} or None))
+    if isinstance(scenario, Scenario) and params:
+        scenario = replace(scenario, params={**(scenario.params or {}), **params})
+    return replace(model, scenario=scenario)
 
 
 def stepper_from(options: Mapping[str, Any]) -> Any:

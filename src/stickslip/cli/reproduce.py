@@ -1,6 +1,9 @@
 """`stickslip reproduce KEY`: figures of the papers, computed and drawn anew."""
 
 import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,6 +11,8 @@ import typer
 
 if TYPE_CHECKING:
     from stickslip.trajectory import Certificate
+
+_FAILED = 1
 
 
 def reproduce(
@@ -20,22 +25,76 @@ def reproduce(
     ] = "png,svg",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
-    """Compute and draw a paper's figure; print its files, the command for it and our certificate."""
+    """Compute and draw a paper's figure; print its files, the command for it and our certificate.
+
+    `all` draws every figure and writes an index page, DIR/index.html, with paper, command, parameters and certificate
+    of each.  A figure that fails does not keep the others from being drawn; then the exit code is 1.
+    """
     from stickslip import figures
 
     keys = figures.keys() if key == "all" else (key,)
     if key != "all":
         figures.check_key(key)
     kinds = _formats(formats)
-    _check_folder(out, [out / f"{name}.{kind}" for name in keys for kind in kinds])
-    drawn = []
-    for name in keys:
-        done = _draw(name, out, kinds)
-        drawn.append(done)
-        if not as_json:
-            _show(done)
+    index = out / "index.html" if key == "all" else None
+    files = [out / f"{name}.{kind}" for name in keys for kind in kinds]
+    _check_folder(out, files if index is None else [*files, index])
+    drawn: list[dict[str, Any]] = []
+    with _progress(len(keys)) as advance:
+        for name in keys:
+            advance(name)
+            drawn.append(_draw(name, out, kinds) if index is None else _drawn_or_told(name, out, kinds))
+            if not as_json:
+                _show(drawn[-1])
+    if index is not None:
+        from stickslip.figures.gallery import write_index
+
+        write_index(index, [{**row, **_proof(row)} for row in drawn])
     if as_json:
-        print(json.dumps({"figures": drawn}, indent=2))
+        print(json.dumps({"figures": drawn} | ({} if index is None else {"index": str(index)}), indent=2))
+    elif index is not None:
+        print(f"index: {index}")
+    if any("error" in row for row in drawn):
+        raise typer.Exit(_FAILED)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[str], None]]:
+    """A bar on stderr that names the figure in work, where several are drawn and stderr is a terminal."""
+    if total < 2 or not sys.stderr.isatty():
+        yield lambda name: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        started: list[str] = []
+
+        def advance(name: str) -> None:
+            bar.update(task, description=name, completed=len(started))
+            started.append(name)
+
+        yield advance
+
+
+def _drawn_or_told(key: str, folder: Path, kinds: list[str]) -> dict[str, Any]:
+    """The figure's row, or one that says why there is no figure."""
+    try:
+        return _draw(key, folder, kinds)
+    except Exception as error:
+        return {"key": key, "error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
+
+
+def _proof(row: dict[str, Any]) -> dict[str, Any]:
+    """The certificate of a row in words, and whether nothing failed."""
+    if "error" in row:
+        return {}
+    from stickslip.trajectory import Certificate
+
+    certificate = Certificate(**row["certificate"])
+    words = str(certificate) if row["dt"] > 0.0 else _of_impacts(certificate)
+    return {"proof": words, "clean": certificate.failed_steps == 0}
 
 
 def _formats(text: str) -> list[str]:
@@ -82,17 +141,17 @@ def _show(done: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from stickslip.trajectory import Certificate
-
     console = Console()
+    if "error" in done:
+        console.print(Text(f"{done['key']}: {done['error']}", style="red"), soft_wrap=True)
+        return
     console.print(Text(f"{done['source']}: {done['title']}", style="bold"), soft_wrap=True)
     for file in done["files"]:
         console.print(Text(f"  {'written':<12}{file}"), soft_wrap=True)
     console.print(Text(f"  {'command':<12}{done['command']}"), soft_wrap=True)
-    certificate = Certificate(**done["certificate"])
-    style = "green" if certificate.failed_steps == 0 else "red"
-    text = str(certificate) if done["dt"] > 0.0 else _of_impacts(certificate)
-    console.print(Text(f"  {'certificate':<12}{text}", style=style), soft_wrap=True)
+    found = _proof(done)
+    style = "green" if found["clean"] else "red"
+    console.print(Text(f"  {'certificate':<12}{found['proof']}", style=style), soft_wrap=True)
 
 
 def _of_impacts(certificate: "Certificate") -> str:

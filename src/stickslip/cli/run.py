@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.files import refuse_foreign, require_figure, require_writable
+from stickslip.cli.files import refuse_foreign, require_figure, require_page, require_writable
 
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MOST_RECORDS = 500_000
 """Records that a run keeps unless `--every` says otherwise; a figure or film needs no more."""
+_MOST_WORDS = 24  # values in a line of the summary
 _FAILED = 1
 _METHOD = ("law", "law_options", "stepper_options", "solver_options")  # of the trajectory's attributes
 
@@ -86,6 +87,9 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Write the trajectory, netCDF.", metavar="FILE.nc")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write a film: .gif or .mp4.", metavar="FILE")] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write a page with the run inside, for any browser.", metavar="FILE.html")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a trajectory that is there.")] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run that `--out` holds, if it is not finished.")
@@ -113,6 +117,8 @@ def run(
     _check_files(out, plot, animate, overwrite or resume)
     if resume and out is None:
         raise ValueError("--resume needs --out, the file of the run to go on with.")
+    if export is not None:
+        require_page("--export", export)
 
     progress = False if quiet else None
     trajectory = scenario.simulate(
@@ -121,6 +127,10 @@ def run(
     files = {} if out is None else {"out": out}
     if len(trajectory) > 1:
         files |= _draw(trajectory, scenario, plot, animate, progress)
+        if export is not None:
+            from stickslip.page.document import export as write_page
+
+            files["export"] = write_page(trajectory, export, scenario)
 
     if as_json:
         print(json.dumps(report(trajectory, scenario, end, files), indent=2, allow_nan=False))
@@ -156,7 +166,7 @@ def _options(model: "Model", given: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if key not in ("theta", "rtol", "projection")}
 
 
-def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
+def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "Scenario":
     """A library entry with settings such as `friction=0.25`: keywords of the entry, or coordinates and velocities of
     its start; several numbers, `velocity=0.5,-1,0`, for a keyword that is a tuple.
     """
@@ -164,16 +174,17 @@ def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
     from stickslip.model.system import unknown_name
 
     known = library.keywords(name)
+    if name in library.scene_names() and not scenes:
+        raise ValueError(f"{name} is a scene of bodies and shapes; this command needs generalised coordinates.")
     values = split_settings(texts, known)
     keywords = {key: keyword_from(key, value, known[key]) for key, value in values.items() if key in known}
     state = {key: value for key, value in values.items() if key not in known}
     scenario = library.get(name, **keywords)
-    scene = isinstance(scenario, library.SceneScenario)
-    names = () if scene else (*scenario.system.coordinate_names, *scenario.system.velocity_names)
+    names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     for key in state:
         if key not in names:
             raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, [*known, *names])}")
-    return scenario.starting({key: number_from(key, value) for key, value in state.items()}) if state else scenario
+    return scenario.starting({key: number(key, value) for key, value in state.items()}) if state else scenario
 
 
 def split_settings(texts: Sequence[str], known: Iterable[str]) -> dict[str, str]:
@@ -194,7 +205,7 @@ def keyword_from(key: str, text: str, default: Any) -> Any:
     """The value of a keyword, of the kind of its default: text, a whole number, a number, or several."""
     if isinstance(default, str):
         return text
-    numbers = [number_from(key, part) for part in text.split(",")]
+    numbers = [number(key, part) for part in text.split(",")]
     wanted = len(default) if isinstance(default, tuple) else 1
     if len(numbers) != wanted:
         raise ValueError(f"{key} must be {wanted} number{'s' if wanted > 1 else ''}, got {len(numbers)}: {text!r}.")
@@ -207,15 +218,15 @@ def keyword_from(key: str, text: str, default: Any) -> Any:
     return numbers[0]
 
 
-def number_from(key: str, text: str) -> float:
-    """The value of a setting as a finite number."""
+def number(key: str, text: str) -> float:
+    """A finite number that was typed for `key`."""
     try:
-        number = float(text)
+        value = float(text)
     except ValueError:
         raise ValueError(f"{key} must be a number, got {text!r}.") from None
-    if not math.isfinite(number):
+    if not math.isfinite(value):
         raise ValueError(f"{key} must be finite, got {text}.")
-    return number
+    return value
 
 
 def _check_times(dt: float, t_end: float) -> None:
@@ -258,10 +269,11 @@ def _draw(
 ) -> dict[str, Path]:
     files: dict[str, Path] = {}
     if plot is not None:
-        from stickslip.figures import style
+        from stickslip.figures import scene, style
         from stickslip.figures.trajectory import plot as draw
 
-        files["plot"] = style.save(draw(trajectory, scenario), plot, title=scenario.title)
+        picture: Any = scene.plot if hasattr(scenario, "scene") else draw
+        files["plot"] = style.save(picture(trajectory, scenario), plot, title=scenario.title)
     if animate is not None:
         from stickslip.figures import animation
 
@@ -351,9 +363,9 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
         row("motion", f"{times}, {trajectory.steps:,} steps of {trajectory.dt:g} s{thinned}")
         row("method", _method(trajectory))
         row("rate", f"{_rate(trajectory):,.0f} steps/s, {trajectory.wall_s:.3f} s")
-    row("final state", ", ".join(f"{name} = {value:.6g} {units.get(name, '')}".rstrip() for name, value in state))
+    row("final state", _some([f"{name} = {value:.6g} {units.get(name, '')}".rstrip() for name, value in state]))
     if trajectory.contact_names:
-        counts = ", ".join(f"{name} {count}" for name, count in found["by_contact"].items())
+        counts = _some([f"{name} {count}" for name, count in found["by_contact"].items() if count])
         row("impacts", f"{found['total']}: {counts}" if found["total"] else "none")
     book = trajectory.energy_book()
     if math.isfinite(book.end):
@@ -364,6 +376,12 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
     row("certificate", str(certificate), "green" if good else "red")
     for path in files.values():
         row("written", f"{path} ({path.stat().st_size / 1e6:.2g} MB)")
+
+
+def _some(words: list[str]) -> str:
+    """Words in a row, the first ones of very many."""
+    more = f", and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
+    return ", ".join(words[:_MOST_WORDS]) + more
 
 
 def _method(trajectory: "Trajectory") -> str:

@@ -34,7 +34,16 @@ _KEYS = {
     "flg10-fig11": "flg10.fig11",
     "flg10-fig12": "flg10.fig12",
     "flg10-fig13": "flg10.fig13",
+    "s00-fig1.1": "s00_rod.fig1_1",
+    "s00-fig1.2": "s00_impacts.fig1_2",
+    "s00-fig1.3": "s00_rod.fig1_3",
+    "s00-fig2.3": "s00_impacts.fig2_3",
+    "s00-fig2.4": "s00_rod.fig2_4",
     "s00-fig4.1": "s00.fig4_1",
+    "s00-fig4.2": "s00_friction.fig4_2",
+    "s00-fig4.3": "s00_impacts.fig4_3",
+    "s00-fig4.4": "s00_impacts.fig4_4",
+    "s00-fig4.5": "s00_impacts.fig4_5",
 }
 """Key of a figure, as in `stickslip reproduce KEY` -> module and function in this folder."""
 

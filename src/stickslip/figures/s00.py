@@ -44,7 +44,7 @@ def fig4_1() -> PaperFigure:
             ax.set_ylim(bottom=-0.02 * ax.get_ylim()[1])
         figure.suptitle(f"[S00] Figure 4.1.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         energy = midpoint.energy.total
-        certificate = _worst([midpoint, *newmark])
+        certificate = worst_certificate([midpoint, *newmark])
         style.caption(
             figure,
             f"ball dropped from rest, m = 1 kg, g = {_G:g} m/s²; Newmark with β = 0, γ = 1; complementarity of "
@@ -74,7 +74,7 @@ def _elastic(ax: Axes, t_end: float) -> None:
     ax.plot(t, 1.0 - 0.5 * _G * phase**2, color=style.GREY, linewidth=0.8)
 
 
-def _worst(runs: list[Trajectory]) -> Certificate:
+def worst_certificate(runs: list[Trajectory]) -> Certificate:
     """The largest of every entry."""
     return Certificate(
         **{field.name: max(getattr(run.certificate, field.name) for run in runs) for field in fields(Certificate)}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stickslip.library.scenario import Scenario
     from stickslip.library.scene_scenario import SceneScenario
 
-_MOST_LABELS = 40
+_MOST_LABELS = 8
 """Series in one panel that still get a legend."""
 
 
@@ -125,8 +125,11 @@ def _histories(ax: Axes, trajectory: Trajectory, names: tuple[str, ...]) -> None
     if scene:
         kind, unit = names[0].rpartition(".")[2], trajectory.units.get(names[0], "")
         style.panel(ax, y=f"{style.symbol(kind)} [{style.unit_text(unit)}]")
-    else:
+    elif len(names) <= _MOST_LABELS:
         style.panel(ax, y=style.axis_label(names, trajectory.units))
+    else:
+        first, last = style.symbol(names[0]), style.axis_label(names[-1], trajectory.units)
+        style.panel(ax, y=f"{first}, ..., {last}")
     if 1 < len(names) <= _MOST_LABELS:
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(names), borderaxespad=0.2)
 

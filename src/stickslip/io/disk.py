@@ -38,14 +38,12 @@ def file_path(value: Any, name: str) -> Path:
     return Path(value)
 
 
-def own_dataset(group: Any, name: str) -> Any:
-    """A dataset of an HDF5 file that lies in the file itself: links and storage elsewhere are not followed."""
+def lies_elsewhere(group: Any, name: str) -> bool:
+    """Whether a dataset of an HDF5 group is in truth that of another file: by a link, or by storage outside."""
     import h5py
 
-    dataset = group[name] if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
-    if not isinstance(dataset, h5py.Dataset) or dataset.external or dataset.is_virtual:
-        raise KeyError(f"{name} is missing, or not a dataset of the file itself")
-    return dataset
+    found = group[name]
+    return not isinstance(group.get(name, getlink=True), h5py.HardLink) or bool(found.external) or found.is_virtual
 
 
 @contextlib.contextmanager

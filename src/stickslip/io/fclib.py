@@ -16,109 +16,151 @@ import scipy.sparse as sp
 
 from stickslip.complementarity.friction.delassus import Delassus
 from stickslip.complementarity.friction.problem import FrictionProblem
-from stickslip.io.disk import own_dataset, replacing
+from stickslip.io.disk import lies_elsewhere, replacing
+
+_COLUMNS, _ROWS = -1, -2  # values of nz: compressed columns, compressed rows
+LARGEST_INDEX = 2**40
 
 
 def read_fclib(path: str | Path) -> FrictionProblem:
-    """The problem of an FCLIB file; ValueError with one line where it cannot be read."""
+    """The problem of an FCLIB file; ValueError with one line, which names file and field, where it cannot be read."""
     import h5py
 
     path = Path(path)
     try:
         with h5py.File(path, "r") as file:
-            if "fclib_local" in file:
-                return _read_local(file["fclib_local"])
-            if "fclib_global" in file:
-                return _read_global(file["fclib_global"])
+            for name, read in (("fclib_local", _read_local), ("fclib_global", _read_global)):
+                if isinstance(file.get(name), h5py.Group):
+                    return read(_Group(file[name]))
     except FileNotFoundError:
         raise
-    except (OSError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RuntimeError) as problem:
-        reason = str(problem).strip("'\"").split("\n")[0][:200]
+    except (OSError, RuntimeError) as problem:
+        reason = str(problem).strip("'\"").split("\n")[0]
         raise ValueError(f"{path.name} cannot be read as an FCLIB file: {reason}.") from problem
+    except ValueError as problem:
+        raise ValueError(f"{path.name} cannot be read as an FCLIB file: {problem}") from problem
     raise ValueError(f"{path.name} has neither fclib_local nor fclib_global: no FCLIB file.")
 
 
-LARGEST = 50_000_000
-"""Rows and columns of a matrix in a file."""
+class _Group:
+    """A group of the file; what is missing or of the wrong kind is said with its name."""
+
+    def __init__(self, group: Any) -> None:
+        self.group, self.name = group, str(group.name).lstrip("/")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.group
+
+    def __getitem__(self, name: str) -> _Group:
+        found = self.group.get(name)
+        if not hasattr(found, "keys"):
+            raise ValueError(f"{self.name}/{name} must be a group, got {_kind(found)}.")
+        return _Group(found)
+
+    def numbers(self, name: str) -> np.ndarray:
+        """A vector of finite numbers."""
+        found = self.group.get(name)
+        if not hasattr(found, "dtype") or found.dtype.kind not in "iuf" or found.shape is None:
+            raise ValueError(f"{self.name}/{name} must be a vector of numbers, got {_kind(found)}.")
+        if lies_elsewhere(self.group, name):
+            raise ValueError(f"{self.name}/{name} must lie in the file itself.")
+        if found.compression is None and found.nbytes > max(64, found.id.get_storage_size()):
+            raise ValueError(f"{self.name}/{name} has less data than its size says.")
+        values = np.asarray(found[()]).ravel()
+        if not np.all(np.isfinite(values)):
+            raise ValueError(f"{self.name}/{name} must be finite, got a value that is not.")
+        return values
+
+    def vector(self, name: str, length: int) -> np.ndarray:
+        values = self.numbers(name).astype(float)
+        if len(values) != length:
+            raise ValueError(f"{self.name}/{name} must have {length} entries, got {len(values)}.")
+        return values
+
+    def integers(self, name: str) -> np.ndarray:
+        values = self.numbers(name)
+        if np.any(values != np.round(values)) or np.any(np.abs(values) > LARGEST_INDEX):
+            raise ValueError(f"{self.name}/{name} must hold whole numbers.")
+        return values.astype(np.int64)
+
+    def integer(self, name: str) -> int:
+        values = self.integers(name)
+        if len(values) != 1:
+            raise ValueError(f"{self.name}/{name} must be one whole number, got {len(values)}.")
+        return int(values[0])
 
 
-def _array(group: Any, name: str) -> np.ndarray:
-    """The numbers of a dataset; not those of another file, and no more than the file has."""
-    dataset = own_dataset(group, name)
-    if dataset.dtype.kind not in "iuf":
-        raise TypeError(f"{name} has the type {dataset.dtype}, not numbers")
-    if dataset.compression is None and dataset.nbytes > max(64, dataset.id.get_storage_size()):
-        raise KeyError(f"{name} has less data than its size says")
-    return np.asarray(dataset[()])
+def _kind(found: Any) -> str:
+    if found is None:
+        return "nothing"
+    return f"an array of {found.dtype}" if hasattr(found, "dtype") else "a group"
 
 
-def _vector(group: Any, name: str) -> np.ndarray:
-    return _array(group["vectors"], name).astype(float).ravel()
-
-
-def _whole(group: Any, name: str) -> int:
-    values = _array(group, name).ravel()
-    if not len(values) or values[0] != int(values[0]):
-        raise TypeError(f"{name} must be a whole number")
-    return int(values[0])
-
-
-def _dimension(group: Any, rows: int, contacts: int) -> int:
+def _dimension(group: _Group, rows: int, contacts: int) -> int:
     """The dimension as written, else from the rows per contact."""
     if "spacedim" in group:
-        return _whole(group, "spacedim")
+        dim = group.integer("spacedim")
+        if dim not in (2, 3):
+            raise ValueError(f"{group.name}/spacedim must be 2 or 3, got {dim}.")
+        return dim
     return rows // max(1, contacts)
 
 
-def _read_local(group: Any) -> FrictionProblem:
-    W, q, mu, joints = _read_matrix(group["W"]), _vector(group, "q"), _vector(group, "mu"), 0
+def _read_local(group: _Group) -> FrictionProblem:
+    W, vectors = _read_matrix(group["W"]), group["vectors"]
+    q, mu, joints = vectors.vector("q", W.shape[0]), vectors.numbers("mu").astype(float), 0
     dim = _dimension(group, len(q), len(mu))
     if "V" in group and "R" in group:
         V, R = _read_matrix(group["V"]), _read_matrix(group["R"])
         joints = R.shape[0]
+        if V.shape != (W.shape[0], joints) or R.shape[1] != joints:
+            raise ValueError(f"{group.name}/V must be {W.shape[0]} x {joints} to match W and R, got {V.shape}.")
         W = sp.bmat([[W, V], [V.T, R]], format="csr")
-        q = np.concatenate([q, _vector(group, "s")])
+        q = np.concatenate([q, vectors.vector("s", joints)])
     return FrictionProblem(W, q, mu, dim, bilateral=joints)
 
 
-def _read_global(group: Any) -> FrictionProblem:
+def _read_global(group: _Group) -> FrictionProblem:
+    M, H, vectors = _read_matrix(group["M"]), _read_matrix(group["H"]), group["vectors"]
     G = _read_matrix(group["G"]) if "G" in group else None
-    b = _vector(group, "b") if G is not None else None
-    f, w, mu = (_vector(group, name) for name in ("f", "w", "mu"))
-    M, H = _read_matrix(group["M"]), _read_matrix(group["H"])
+    b = vectors.vector("b", G.shape[1]) if G is not None else None
+    f, w, mu = vectors.vector("f", M.shape[0]), vectors.vector("w", H.shape[1]), vectors.numbers("mu").astype(float)
     return FrictionProblem.from_dynamics(M, H, f, w, mu, _dimension(group, len(w), len(mu)), G=G, b=b)
 
 
-def _read_matrix(group: Any) -> sp.csr_matrix:
-    m, n, nz = (_whole(group, name) for name in ("m", "n", "nz"))
-    if not (0 <= m <= LARGEST and 0 <= n <= LARGEST):
-        raise KeyError(f"a matrix of {m} x {n} is beyond {LARGEST} rows or columns")
-    p, i, x = (_array(group, name).ravel() for name in ("p", "i", "x"))
-    p, i = p.astype(np.int64), i.astype(np.int64)
+def _read_matrix(group: _Group) -> sp.csr_matrix:
+    m, n, nz = (group.integer(name) for name in ("m", "n", "nz"))
+    p, i, x = group.integers("p"), group.integers("i"), group.numbers("x").astype(float)
+    if m < 0 or n < 0 or nz < _ROWS:
+        raise ValueError(f"{group.name} must have m, n >= 0 and nz >= -2, got {m}, {n} and {nz}.")
     if nz >= 0:
         # FCLIB's own triplets keep rows in i and columns in p; files written through other versions have them swapped.
-        rows, columns = i[:nz], p[:nz]
-        if nz and (rows.max() >= m or columns.max() >= n):
+        rows, columns, x = i[:nz], p[:nz], x[:nz]
+        if nz and len(rows) == len(columns) and (rows.max() >= m or columns.max() >= n):
             rows, columns = columns, rows
-        if len(x) < nz or len(rows) != nz or len(columns) != nz:
-            raise IndexError(f"a matrix has fewer than its {nz} entries")
-        return sp.csr_matrix((x[:nz], (rows, columns)), shape=(m, n))
-    if nz == -1:
-        _require_compressed(p, i, x, n, m)
-        return sp.csc_matrix((x[: p[-1]], i[: p[-1]], p), shape=(m, n)).tocsr()
-    if nz == -2:
-        _require_compressed(p, i, x, m, n)
-        return sp.csr_matrix((x[: p[-1]], i[: p[-1]], p), shape=(m, n))
-    raise KeyError(f"matrix format nz = {nz} is not one of FCLIB's")
+        _check_indices(group, "i", rows, m, nz)
+        _check_indices(group, "p", columns, n, nz)
+        _check_length(group, "x", x, nz)
+        return sp.csr_matrix((x, (rows, columns)), shape=(m, n))
+    slots, others = (n, m) if nz == _COLUMNS else (m, n)
+    _check_length(group, "p", p, slots + 1)
+    if p[0] != 0 or np.any(np.diff(p) < 0):
+        raise ValueError(f"{group.name}/p must begin with 0 and never fall.")
+    _check_indices(group, "i", i[: p[-1]], others, int(p[-1]))
+    _check_length(group, "x", x[: p[-1]], int(p[-1]))
+    compressed = sp.csc_matrix if nz == _COLUMNS else sp.csr_matrix
+    return compressed((x[: p[-1]], i[: p[-1]], p), shape=(m, n)).tocsr()
 
 
-def _require_compressed(p: np.ndarray, i: np.ndarray, x: np.ndarray, lines: int, across: int) -> None:
-    """Raise where pointers or indices lead outside: SciPy would follow them."""
-    if len(p) != lines + 1 or p[0] != 0 or np.any(np.diff(p) < 0) or p[-1] > min(len(i), len(x)):
-        raise IndexError("the pointers of a compressed matrix do not fit its entries")
-    used = i[: p[-1]]
-    if len(used) and (used.min() < 0 or used.max() >= across):
-        raise IndexError("a compressed matrix has an entry outside its size")
+def _check_length(group: _Group, name: str, values: np.ndarray, length: int) -> None:
+    if len(values) != length:
+        raise ValueError(f"{group.name}/{name} must have {length} entries, got {len(values)}.")
+
+
+def _check_indices(group: _Group, name: str, values: np.ndarray, end: int, length: int) -> None:
+    _check_length(group, name, values, length)
+    if length and (values.min() < 0 or values.max() >= end):
+        raise ValueError(f"{group.name}/{name} must lie between 0 and {end - 1}, got {values.min()} to {values.max()}.")
 
 
 def write_fclib(problem: FrictionProblem, path: str | Path, title: str = "") -> None:
@@ -128,6 +170,7 @@ def write_fclib(problem: FrictionProblem, path: str | Path, title: str = "") -> 
     if problem.elliptic:
         raise ValueError("FCLIB has no elliptic friction: mu must have one coefficient per contact.")
     n = problem.dim * problem.contacts
+    _check_joints(problem, n)
     with replacing(Path(path)) as draft, h5py.File(draft, "w") as file:
         if isinstance(problem.W, Delassus):
             group = file.create_group("fclib_global")
@@ -152,6 +195,19 @@ def write_fclib(problem: FrictionProblem, path: str | Path, title: str = "") -> 
         group["info/title"] = np.bytes_(title or "stickslip")
         group["info/description"] = np.bytes_("written by stickslip")
         group["info/math_info"] = np.bytes_("")
+
+
+def _check_joints(problem: FrictionProblem, n: int) -> None:
+    """A local file keeps V alone and takes V^T for the rows of the joints."""
+    if not problem.bilateral or isinstance(problem.W, Delassus):
+        return
+    W = sp.csr_matrix(problem.matrix)
+    off = abs(W[:n, n:] - W[n:, :n].T).max()
+    if off > 0.0:
+        raise ValueError(
+            f"FCLIB's local form holds joints only where W is symmetric, and W_cb and W_bc^T differ by {off:.1e}; "
+            "give the problem as M, H and G (FrictionProblem.from_dynamics)."
+        )
 
 
 def _write_matrix(group: Any, matrix: sp.csr_matrix) -> None:

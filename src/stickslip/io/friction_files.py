@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from stickslip.complementarity.friction.problem import FrictionProblem
@@ -16,9 +17,7 @@ def read_friction_problem(path: str | Path) -> FrictionProblem:
 
     Raises ValueError, one line, for a file that is missing or cannot be read.
     """
-    path = Path(path)
-    if path.suffix not in SUFFIXES:
-        raise ValueError(f"a friction problem's file must end in {', '.join(SUFFIXES)}, got {path.name!r}.")
+    path = _checked_path(path)
     if not path.is_file():
         raise ValueError(f"there is no file {str(path)!r}.")
     try:
@@ -32,10 +31,21 @@ def read_friction_problem(path: str | Path) -> FrictionProblem:
 
 def write_friction_problem(problem: FrictionProblem, path: str | Path) -> None:
     """Write a problem as FCLIB `.hdf5` or as Siconos `.dat`, by the suffix."""
-    path = Path(path)
-    if path.suffix not in SUFFIXES:
-        raise ValueError(f"a friction problem's file must end in {', '.join(SUFFIXES)}, got {path.name!r}.")
+    path = _checked_path(path)
+    if not isinstance(problem, FrictionProblem):
+        raise ValueError(f"problem must be a FrictionProblem, got {type(problem).__name__}.")
+    if not path.parent.is_dir():
+        raise ValueError(f"the folder {str(path.parent)!r} does not exist.")
     if path.suffix == ".dat":
         write_dat(problem, path)
     else:
         write_fclib(problem, path)
+
+
+def _checked_path(path: str | Path) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"path must be the name of a file, got {type(path).__name__}.")
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"a friction problem's file must end in {', '.join(SUFFIXES)}, got {path.name!r}.")
+    return path

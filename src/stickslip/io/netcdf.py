@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip._version import __version__
-from stickslip.io.disk import Disk, file_path, journal_of, lock, own_dataset, recover, sync_folder, uninterrupted
+from stickslip.io.disk import Disk, file_path, journal_of, lies_elsewhere, lock, recover, sync_folder, uninterrupted
 from stickslip.model.system import KIND_NAMES
 from stickslip.trajectory import IMPACT_COLUMNS, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
 
@@ -457,7 +457,7 @@ class StreamWriter:
             netcdf.dimensions = {**sizes, "time": None, "impact": None}
             for name, variable in _LAYOUT.items():
                 if name in _LABELS:
-                    _create_labels(netcdf, name, labels[name])
+                    _create_labels(netcdf, name, labels[name], variable.dimensions)
                     _write_attribute(self._file[name], "_Encoding", "utf-8")
                 else:
                     table, *others = variable.dimensions
@@ -710,14 +710,15 @@ def _unpacked(content: np.ndarray) -> dict[str, np.ndarray]:
         return {name: archive[name] for name in archive.files}
 
 
-def _create_labels(netcdf: Any, name: str, labels: list[str]) -> None:
+def _create_labels(netcdf: Any, name: str, labels: list[str], along: tuple[str, ...]) -> None:
     """Write texts as netCDF has always done: an array of characters, padded."""
     encoded = [label.encode("utf-8", "surrogatepass") for label in labels]
     length = max(map(len, encoded), default=0) or 1
     if f"string{length}" not in netcdf.dimensions:
         netcdf.dimensions[f"string{length}"] = length
-    dimensions = (*_LABELS[name].dimensions, f"string{length}")
-    created = netcdf.create_variable(name, dimensions, "S1", chunks=(max(1, len(labels)), length), fletcher32=True)
+    created = netcdf.create_variable(
+        name, (*along, f"string{length}"), "S1", chunks=(max(1, len(labels)), length), fletcher32=True
+    )
     if labels:
         created[...] = np.array(encoded, dtype=f"S{length}").view("S1").reshape(len(labels), length)
 
@@ -868,7 +869,9 @@ def _read_trajectory(file: Any) -> Trajectory:
 
 def _read_variable(file: Any, name: str, variable: _Variable, sizes: dict[str, int]) -> np.ndarray:
     """Read one variable; `sizes` collects the dimensions and holds later variables to them."""
-    dataset = own_dataset(file, name)
+    dataset = file[name]
+    if lies_elsewhere(file, name):
+        raise ValueError(f"variable {name} is not a dataset of the file itself")
     characters = name in _LABELS and dataset.dtype == "S1"  # else a text of variable length, as xarray writes them
     if len(dataset.shape) != len(variable.dimensions) + characters:
         raise ValueError(f"variable {name} should have the dimensions {', '.join(variable.dimensions)}")

@@ -21,7 +21,6 @@ from stickslip.complementarity.friction.problem import FrictionProblem
 from stickslip.io.disk import replacing
 
 _DENSE, _BLOCKS, _SPARSE = 0, 1, 2
-_LARGEST = 50_000_000  # rows and columns of a matrix
 _DUMP_LINE = re.compile(r"^(?:CSparse|.*\d+-by-\d+|\s*col\b|\s*\d+(?:\s+\d+)?\s*:)")
 
 
@@ -30,19 +29,20 @@ class _Tokens:
 
     def __init__(self, text: str, name: str) -> None:
         self.lines = text.splitlines()
-        self.line, self.name = 0, name
+        self.line, self.name, self.what = 0, name, ""
         self.pending: list[str] = []
 
     def _fill(self) -> None:
         while not self.pending:
             if self.line >= len(self.lines):
-                raise ValueError(f"{self.name} ends too early: a matrix or a vector is cut off.")
+                raise ValueError(f"{self.name} ends too early: {self.what} is cut off or missing.")
             self.pending = self.lines[self.line].split()
             self.line += 1
 
-    def numbers(self, count: int) -> np.ndarray:
-        """The next `count` numbers."""
+    def numbers(self, count: int, what: str = "a number") -> np.ndarray:
+        """The next `count` numbers; `what` they are is said where they are not there."""
         parts: list[str] = []
+        self.what = what
         while len(parts) < count:
             self._fill()
             take = count - len(parts)
@@ -51,20 +51,27 @@ class _Tokens:
         try:
             return np.array(parts, dtype=float)
         except ValueError as problem:
-            raise ValueError(f"{self.name} has something other than a number near line {self.line}.") from problem
+            raise ValueError(
+                f"{self.name} has something other than a number near line {self.line}, in {what}."
+            ) from problem
 
-    def integers(self, count: int) -> np.ndarray:
-        values = self.numbers(count)
-        if np.any(values != np.round(values)) or np.any(np.abs(values) > 2**40):
-            raise ValueError(f"{self.name} has {values[values != np.round(values)][:1]} where a whole number belongs.")
+    def integers(self, count: int, what: str, low: int = 0, high: int = 2**40, note: str = "") -> np.ndarray:
+        """The next `count` whole numbers, each between low and high; the note says what they stand for."""
+        values = self.numbers(count, what)
+        wrong = ~((values == np.round(values)) & (values >= low) & (values <= high))
+        if np.any(wrong):
+            raise ValueError(
+                f"{self.name}: {what} must be {'a whole number' if count == 1 else 'whole numbers'} "
+                f"from {low} to {high}{note}, got {values[wrong][0]:g} near line {self.line}."
+            )
         return values.astype(np.int64)
 
-    def integer(self) -> int:
-        return int(self.integers(1)[0])
+    def integer(self, what: str, low: int = 0, high: int = 2**40, note: str = "") -> int:
+        return int(self.integers(1, what, low, high, note)[0])
 
-    def remaining(self) -> list[str]:
-        """All tokens that are left, without consuming them."""
-        return self.pending + [token for line in self.lines[self.line :] for token in line.split()]
+    def remaining(self) -> int:
+        """How many words are left."""
+        return len(self.pending) + sum(len(line.split()) for line in self.lines[self.line :])
 
     def dump(self) -> list[str]:
         """The lines of a sparse dump."""
@@ -82,53 +89,57 @@ def read_dat(path: str | Path) -> FrictionProblem:
     except UnicodeDecodeError as problem:
         raise ValueError(f"{path.name} is not a text file; FCLIB files end in .hdf5.") from problem
     tokens = _Tokens(text, path.name)
-    dim, n = tokens.integer(), tokens.integer()
-    if dim not in (2, 3) or n < 0:
-        raise ValueError(f"{path.name} must begin with dimension (2 or 3) and number of contacts, got {dim} and {n}.")
-    first = _read_matrix(tokens)
+    dim, n = tokens.integer("the dimension", 2, 3), tokens.integer("the number of contacts")
+    first = _read_matrix(tokens, "the first matrix (W or M)")
     left = tokens.remaining()
-    if first.shape[0] == dim * n and len(left) in (dim * n + n, dim * n + n + 1):
-        q, mu = tokens.numbers(dim * n), tokens.numbers(n)
-        return FrictionProblem(_dense_if_small(first), q, mu, dim)
-    H = _read_matrix(tokens)
-    f, w, mu = tokens.numbers(first.shape[0]), tokens.numbers(dim * n), tokens.numbers(n)
-    return FrictionProblem.from_dynamics(first, H, f, w, mu, dim)
+    try:
+        if first.shape == (dim * n, dim * n) and left in (dim * n + n, dim * n + n + 1):
+            q, mu = tokens.numbers(dim * n, "q"), tokens.numbers(n, "mu")
+            return FrictionProblem(_dense_if_small(first), q, mu, dim)
+        H = _read_matrix(tokens, "the second matrix (H)")
+        f = tokens.numbers(first.shape[0], "f")
+        w, mu = tokens.numbers(dim * n, "w"), tokens.numbers(n, "mu")
+        return FrictionProblem.from_dynamics(first, H, f, w, mu, dim)
+    except ValueError as problem:
+        already = str(problem).startswith(path.name)
+        raise ValueError(str(problem) if already else f"{path.name}: {problem}") from problem
 
 
 def _dense_if_small(W: sp.csr_matrix) -> np.ndarray | sp.csr_matrix:
     return W.toarray() if W.shape[0] <= 30 else W
 
 
-def _read_matrix(tokens: _Tokens) -> sp.csr_matrix:
-    storage, rows, columns = tokens.integers(3)
-    if not (0 <= rows <= _LARGEST and 0 <= columns <= _LARGEST):
-        raise ValueError(f"{tokens.name}: a matrix of {rows} x {columns} is beyond {_LARGEST} rows or columns.")
+def _read_matrix(tokens: _Tokens, what: str) -> sp.csr_matrix:
+    storage = tokens.integer(f"the storage of {what}", _DENSE, _SPARSE, ": dense, blocks or sparse")
+    rows, columns = (int(k) for k in tokens.integers(2, f"the size of {what}"))
     if storage == _DENSE:
-        if tuple(tokens.integers(2)) != (rows, columns):
-            raise ValueError(f"{tokens.name}: a dense matrix of {rows} x {columns} repeats its size differently.")
-        return sp.csr_matrix(tokens.numbers(rows * columns).reshape(columns, rows).T)
+        if tuple(tokens.integers(2, f"the size of {what}")) != (rows, columns):
+            raise ValueError(f"{tokens.name}: {what}, dense, {rows} x {columns}, repeats its size differently.")
+        if rows * columns > tokens.remaining():
+            raise ValueError(f"{tokens.name} ends too early: {what}, {rows} x {columns}, is cut off.")
+        return sp.csr_matrix(tokens.numbers(rows * columns, what).reshape(columns, rows).T)
     if storage == _BLOCKS:
-        return _read_blocks(tokens, rows, columns)
-    if storage == _SPARSE:
-        return _read_dump(tokens, rows, columns)
-    raise ValueError(f"{tokens.name}: matrix storage must be 0 (dense), 1 (blocks) or 2 (sparse), got {storage}.")
+        return _read_blocks(tokens, rows, columns, what)
+    return _read_dump(tokens, rows, columns, what)
 
 
-def _read_blocks(tokens: _Tokens, rows: int, columns: int) -> sp.csr_matrix:
-    count, block_rows, block_columns = tokens.integers(3)
-    row_ends, column_ends = tokens.integers(block_rows), tokens.integers(block_columns)
-    filled_1, filled_2 = tokens.integers(2)
-    indptr, indices = tokens.integers(filled_1), tokens.integers(filled_2)
-    row_begins, column_begins = np.r_[0, row_ends[:-1]], np.r_[0, column_ends[:-1]]
+def _read_blocks(tokens: _Tokens, rows: int, columns: int, what: str) -> sp.csr_matrix:
+    most = tokens.remaining()  # no count in a sound file is larger
+    count, block_rows, block_columns = tokens.integers(3, f"the numbers of blocks of {what}", high=most)
+    row_begins, row_ends = _sizes(tokens, block_rows, rows, f"the row sizes of {what}")
+    column_begins, column_ends = _sizes(tokens, block_columns, columns, f"the column sizes of {what}")
+    filled_1, filled_2 = tokens.integers(2, f"the numbers of indices of {what}", high=most)
+    indptr = tokens.integers(filled_1, f"the row pointers of {what}", high=int(filled_2))
+    indices = tokens.integers(filled_2, f"the block columns of {what}", high=int(block_columns) - 1)
+    if np.any(np.diff(indptr) < 0) or len(indptr) > block_rows + 1:
+        raise ValueError(f"{tokens.name}: the row pointers of {what} must never fall, one per block row and one more.")
     i_parts, j_parts, values = [], [], []
-    block_row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    block_row = np.repeat(np.arange(max(0, len(indptr) - 1)), np.diff(indptr))
     for _ in range(count):
-        index = tokens.integer()
-        if not 0 <= index < len(indices):
-            raise ValueError(f"{tokens.name}: block number {index} of {count} does not exist.")
+        index = tokens.integer(f"the number of a block of {what}", high=len(block_row) - 1)
         a, b = block_row[index], indices[index]
         height, width = row_ends[a] - row_begins[a], column_ends[b] - column_begins[b]
-        values.append(tokens.numbers(height * width))
+        values.append(tokens.numbers(height * width, f"block {index} of {what}"))
         i_parts.append(np.tile(np.arange(row_begins[a], row_ends[a]), width))
         j_parts.append(np.repeat(np.arange(column_begins[b], column_ends[b]), height))
     if not values:
@@ -137,22 +148,33 @@ def _read_blocks(tokens: _Tokens, rows: int, columns: int) -> sp.csr_matrix:
     return sp.csr_matrix((np.concatenate(values), (i, j)), shape=(rows, columns))
 
 
-def _read_dump(tokens: _Tokens, rows: int, columns: int) -> sp.csr_matrix:
-    tokens.integer()  # 1 triplets, 2 compressed columns: the text tells as well
+def _sizes(tokens: _Tokens, count: int, end: int, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Where the blocks of a row or column begin and end, from their cumulative sizes."""
+    ends = tokens.integers(count, what, high=end)
+    begins = np.r_[0, ends[:-1]].astype(np.int64)
+    if np.any(ends < begins) or (count and ends[-1] != end):
+        raise ValueError(f"{tokens.name}: {what} must add up to {end}, got {ends[-3:].tolist()} at the end.")
+    return begins, ends
+
+
+def _read_dump(tokens: _Tokens, rows: int, columns: int, what: str) -> sp.csr_matrix:
+    tokens.integer(f"the format of {what}")  # 1 triplets, 2 compressed columns: the text tells as well
     i, j, values, column = [], [], [], -1
     for line in tokens.dump():
         head, _, tail = line.partition(":")
         numbers = head.split()
-        if numbers[:1] == ["col"]:
-            column = int(numbers[1])
-        elif all(word.isdigit() for word in numbers) and numbers:
-            i.append(int(numbers[0]))
-            j.append(int(numbers[1]) if len(numbers) == 2 else column)
-            values.append(float(tail))
-    try:
-        return sp.csr_matrix((values, (i, j)), shape=(rows, columns))
-    except ValueError as problem:
-        raise ValueError(f"{tokens.name}: a sparse matrix has an entry outside its {rows} x {columns}.") from problem
+        try:
+            if numbers[:1] == ["col"]:
+                column = int(numbers[1])
+            elif all(word.isdigit() for word in numbers) and numbers:
+                i.append(int(numbers[0]))
+                j.append(int(numbers[1]) if len(numbers) == 2 else column)
+                values.append(float(tail))
+        except (ValueError, IndexError) as problem:
+            raise ValueError(f"{tokens.name}: {what} has a line that is no entry: {line.strip()[:40]!r}.") from problem
+    if i and (max(i) >= rows or max(j) >= columns or min(j) < 0):
+        raise ValueError(f"{tokens.name}: {what} has an entry outside its {rows} x {columns}.")
+    return sp.csr_matrix((values, (i, j)), shape=(rows, columns))
 
 
 def write_dat(problem: FrictionProblem, path: str | Path) -> None:

@@ -15,11 +15,14 @@ from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 from stickslip.model.system import Array
 
+_MAGNIFIED = 20.0
+"""Displacements in the drawing."""
+
 
 def angled_bar(
     *,
     angle: float = 1.2,
-    segments: int = 16,
+    segments: int = 6,
     length: float = 0.2,
     diameter: float = 0.0127,
     density: float = 7850.0,
@@ -125,12 +128,12 @@ def rigid_velocity(system: LagrangianSystem, u: Array, params: Mapping[str, floa
 
 
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
+    """Displacements are magnified: a bar of 20 cm moves by a millimetre."""
     n = len(q) // 2
     s, c, pitch = math.sin(p["angle"]), math.cos(p["angle"]), p["length"] / (n - 1)
-    nodes = tuple(
-        (c * (k * pitch + a) - s * w, s * (k * pitch + a) + c * w)
-        for k, (a, w) in enumerate(zip(q[:n], q[n:], strict=True))
-    )
+    along = [k * pitch + _MAGNIFIED * a for k, a in enumerate(q[:n])]
+    across = [_MAGNIFIED * w for w in q[n:]]
+    nodes = tuple((c * x - s * y, s * x + c * y) for x, y in zip(along, across, strict=True))
     size = 0.06 * p["length"]
     return [
         rectangle(-size, size, -100.0, 0.0, "ground"),

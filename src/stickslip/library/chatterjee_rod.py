@@ -16,6 +16,8 @@ from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 
 MODELS = ("torsion", "rigid", "beam")
+MAGNIFIED = 10.0
+"""Heights in the drawing."""
 _UNITS = {"mass": "kg", "hammer": "kg", "stiffness": "N m", "table_stiffness": "N/m"}
 
 
@@ -71,7 +73,7 @@ def chatterjee_rod(
         system=system,
         q0=np.zeros(system.n_dof),
         u0=np.where(np.arange(system.n_dof) == system.n_dof - 1, -speed, 0.0),
-        dt=0.1 / max(highest_frequency(system, pressed), 10.0 * slowest),
+        dt=0.2 / max(highest_frequency(system, pressed), 200.0 * slowest),
         t_end=1.0 / slowest,
         title="Chatterjee's rod, struck on its overhanging end",
         source="[S00] section 4.4, Fig. 4.5",
@@ -130,12 +132,13 @@ def _system(places: Sequence[float], overhang: float, length: float, parameters:
 
 
 class _Shapes:
-    """The rod as a line through its nodes; heights are drawn as they are."""
+    """The rod as a line through its nodes; heights are magnified."""
 
     def __init__(self, places: Sequence[float], overhang: float, length: float) -> None:
         self.places, self.overhang, self.length = tuple(places), overhang, length
 
     def __call__(self, q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
+        q = [MAGNIFIED * x for x in q]
         edge, far = self.overhang, self.length + 100.0
         i, share = _edge(self.places, edge)
         nodes = list(zip(self.places, q[:-1], strict=True))

@@ -70,7 +70,7 @@ def painleve_rod(
         q0=np.array([0.0, gap + rise, angle]),
         u0=np.array([slip - rise * spin, approach + reach * spin, spin]),
         dt=1e-4,
-        t_end=0.5,
+        t_end=1.0,
         title="Painlevé's rod on a rough table",
         source="[S00] section 1.3, Figs. 1.3 and 2.4",
         drawing=Drawing(_shapes),

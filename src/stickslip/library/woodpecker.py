@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -21,8 +20,8 @@ from stickslip.model.drawing import (
     Polygon,
     Polyline,
     Primitive,
+    Ruler,
     Spring,
-    Text,
     line,
     rectangle,
     smooth,
@@ -162,20 +161,13 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
 
 def _pole(y: float, r_O: float) -> list[Primitive]:
     """The pole around height y, with a scale in millimetres on its far side."""
-    reach, tick = 0.1, 0.005
-    first, last = math.ceil((y - reach) / tick), math.floor((y + reach) / tick)
-    shapes: list[Primitive] = [
+    reach = 0.1
+    return [
         rectangle(-r_O, r_O, y - 2 * reach, y + 2 * reach, "wood"),
         line((-r_O, y - 2 * reach), (-r_O, y + 2 * reach)),
         line((r_O, y - 2 * reach), (r_O, y + 2 * reach)),
+        Ruler(-0.0040, y - reach, y + reach, tick=0.005, factor=1000.0),
     ]
-    for k in range(first, last + 1):
-        left = -0.0060 if k % 2 == 0 else -0.0050
-        shapes.append(line((left, k * tick), (-0.0040, k * tick), "guide"))
-        if k % 2 == 0:
-            number = f"{1000 * k * tick:.0f}".replace("-", "\N{MINUS SIGN}")
-            shapes.append(Text((-0.0066, k * tick), number, "right"))
-    return shapes
 
 
 def _sleeve(p: Mapping[str, float], outer: float) -> tuple[Primitive, ...]:

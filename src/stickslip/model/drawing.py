@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -233,6 +234,44 @@ class Text(Primitive):
 
 
 @dataclass(frozen=True)
+class Ruler(Primitive):
+    """An upright scale at `x`, from `low` to `high` [m]: a tick every `tick` metres, every second one numbered.
+
+    Numbers are heights times `factor`.  It moves with the view while its ticks stay in the world.
+    """
+
+    x: float
+    low: float
+    high: float
+    tick: float
+    factor: float = 1.0
+    kind: ClassVar[str] = "ruler"
+
+    def __iter__(self) -> Iterator[Primitive]:
+        """Ticks and numbers as lines and words."""
+        for k in range(math.ceil(self.low / self.tick), math.floor(self.high / self.tick) + 1):
+            yield from _tick(self.x, k, self.tick, self.factor)
+
+    def corners(self) -> Sequence[Point]:
+        return ()
+
+    def placed(self, placement: Placement) -> Ruler:
+        raise ValueError("a ruler stands upright in the world and cannot be part of a group.")
+
+
+@lru_cache(maxsize=4096)
+def _tick(x: float, k: int, tick: float, factor: float) -> tuple[Primitive, ...]:
+    """Tick number k of a ruler; its length is two fifths of a tick, one fifth where it has no number."""
+    if k % 2:
+        return (line((x - 0.2 * tick, k * tick), (x, k * tick), "guide"),)
+    number = f"{factor * k * tick:.6g}".replace("-", "\N{MINUS SIGN}")
+    return (
+        line((x - 0.4 * tick, k * tick), (x, k * tick), "guide"),
+        Text((x - 0.52 * tick, k * tick), number, "right"),
+    )
+
+
+@dataclass(frozen=True)
 class Group(Primitive):
     """Shapes of one rigid body in its own frame, and where the body is."""
 
@@ -299,14 +338,14 @@ class Drawing:
 
 def bounded(shape: Primitive) -> bool:
     """Whether a view should be fitted to the shape."""
-    return getattr(shape, "style", "body") not in _UNBOUNDED
+    return not isinstance(shape, Ruler) and getattr(shape, "style", "body") not in _UNBOUNDED
 
 
 def flat(shapes: Iterable[Primitive]) -> list[Primitive]:
-    """All shapes in world coordinates, groups taken apart."""
+    """All shapes in world coordinates, groups and rulers taken apart."""
     result: list[Primitive] = []
     for shape in shapes:
-        result.extend(shape if isinstance(shape, Group) else (shape,))
+        result.extend(shape if isinstance(shape, (Group, Ruler)) else (shape,))
     return result
 
 

@@ -50,7 +50,7 @@ class Store:
         run = self.run
         records = run.steps // run.every + 2
         width = 8 * (1 + 2 * run.system.n_dof + 3 * run.system.n_contacts + 2)
-        self.limit = max(10, available_memory() // 4 // width)
+        self.limit = max(10, memory_budget() // width)
         if self.out is None and records > self.limit:
             raise ValueError(
                 f"{records:.3g} records of {in_bytes(width)} would not fit into memory; give every="
@@ -303,6 +303,8 @@ class Store:
             projection_energy=float(book[template.PROJECTION_ENERGY]),
             projections=int(book[template.PROJECTIONS]),
             integration_energy=self._integration_energy(),
+            friction_rounds=int(book[template.FRICTION_ROUNDS]),
+            friction_contraction=float(book[template.FRICTION_CONTRACTION]),
         )
 
     def _integration_energy(self) -> float:
@@ -417,3 +419,8 @@ def _columns(events: Array) -> dict[str, Array]:
     columns = {name: np.ascontiguousarray(events[:, i]) for i, name in enumerate(IMPACT_COLUMNS)}
     columns["contact"] = columns["contact"].astype(np.int64)
     return columns
+
+
+def memory_budget() -> int:
+    """Bytes that records may take: a quarter of the memory that is free."""
+    return available_memory() // 4

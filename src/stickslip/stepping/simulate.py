@@ -8,7 +8,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -32,6 +32,7 @@ from stickslip.stepping.moreau_midpoint import MoreauMidpoint, consistent_veloci
 from stickslip.stepping.paoli_schatzman import PaoliSchatzman
 from stickslip.stepping.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
 from stickslip.stepping.records import Store
+from stickslip.stepping.sliding import sticking_at_start
 from stickslip.stepping.stepper import Stepper
 from stickslip.stepping.stewart_trinkle import StewartTrinkle
 from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
@@ -69,7 +70,7 @@ def simulate(
     penetration_tol: float = PENETRATION_TOLERANCE,
     on_failure: str = "stop",
     on_energy_gain: str = "warn",
-    progress: bool | None = None,
+    progress: bool | Callable[[int], None] | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
     resume: bool = False,
@@ -98,7 +99,9 @@ def simulate(
     on_energy_gain : what to do when the contacts put energy in during a step (unequal restitution coefficients can):
         "warn", "raise" `EnergyGain`, which holds the trajectory, or "ignore".  Gains below what one step of the forces
         does are the scheme's resolution and never reported.
-    progress : show a progress bar on stderr (None: when the run takes more than two seconds and stderr is a terminal).
+    progress : show a progress bar on stderr (None: when the run takes more than two seconds and stderr is a terminal);
+        or a function of the number of steps done, called some times a second, which may raise KeyboardInterrupt to end
+        the run as Ctrl-C does.
     out : stream the records to this netCDF file while they are computed; the returned trajectory is thinned where it
         would not fit into memory.
     overwrite : allow `out` to replace a trajectory of ours.
@@ -130,7 +133,7 @@ def simulate(
     store = Store(run, out, overwrite, resume)
     begin = time.perf_counter()
     try:
-        _warm_up(run, store, sys.stderr.isatty() if progress is None else progress)
+        _warm_up(run, store, sys.stderr.isatty() if progress is None else progress is True)
         _tell_time(run, store)
         begin = time.perf_counter()
         with _progress_bar(progress, run) as advance:
@@ -230,7 +233,9 @@ class Run:
         system = self.system
         _, eps_N, eps_T, _ = system.laws(self.memory.p)
         eps_N, eps_T = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+        laws = [f"{name}: {law}" for name, law in zip(system.contact_names, system.friction_laws, strict=True) if law]
         return {
+            **({"friction_laws": "; ".join(laws)} if laws else {}),
             "law": self.law.name,
             "law_options": _options(self.law),
             "restitution_normal": json.dumps(dict(zip(system.contact_names, eps_N.tolist(), strict=True))),
@@ -290,6 +295,8 @@ class Run:
         if initialise:
             u, first_impacts = consistent_velocities(system, start, q, u, chosen_solver, p)
         chosen_law = law_from(law)
+        memory = Memory.start(q, u, p, start, system.n_contacts)
+        memory.carried[:, 2] = sticking_at_start(system, q, u, start, p, tolerance)
         return cls(
             system,
             chosen_stepper,
@@ -304,7 +311,7 @@ class Run:
                 start + steps * float(dt),
                 steps,
             ),
-            Memory.start(q, u, p, start, system.n_contacts),
+            memory,
             float(dt),
             steps,
             int(every),
@@ -481,8 +488,11 @@ def _warm_up(run: Run, store: Store, show: bool) -> None:
 
 
 @contextmanager
-def _progress_bar(wanted: bool | None, run: Run) -> Iterator[Any]:
-    """A bar on stderr that appears after two seconds."""
+def _progress_bar(wanted: bool | Callable[[int], None] | None, run: Run) -> Iterator[Any]:
+    """A bar on stderr that appears after two seconds, or the caller's own."""
+    if callable(wanted):
+        yield wanted
+        return
     show = sys.stderr.isatty() if wanted is None else wanted
     if not show:
         yield lambda step: None

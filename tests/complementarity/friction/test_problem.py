@@ -208,3 +208,55 @@ def test_a_problem_keeps_its_own_numbers() -> None:
     q[0], mu[0] = -10.0, 0.1
     answer = ss.solve_friction(problem)
     assert answer.solved and problem.W[0, 0] == 1.0 and answer.r[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ss.FrictionProblem(np.eye(3), [-1.0, 0.0, 0.0], 0.5, dim=3.0), "dim must be 2 .* got 3.0"),
+        (lambda: ss.FrictionProblem(np.eye(3), [-1e-165, 0.0, 0.0], 0.5), "between 1e-120 and 1e.120 m/s, got 1e-165"),
+        (lambda: ss.FrictionProblem(np.eye(3), [-1e165, 0.0, 0.0], 0.5), "between 1e-120 and 1e.120 m/s, got 1e.165"),
+        (lambda: ss.enumerate_friction(3), "problem must be a FrictionProblem, got int"),
+        (lambda: ss.solve_friction(None), "problem must be a FrictionProblem, got NoneType"),
+        (lambda: dynamics(b=[1.0]), "b must be given together with G"),
+        (lambda: dynamics(M=-np.eye(3)), "M must be positive definite, got -1 on its diagonal"),
+        (lambda: dynamics(M=[[1, 2, 0], [2, 1, 0], [0, 0, 1]]), "M must be positive definite, .* eigenvalue -1"),
+        (lambda: dynamics(M="x"), "M must be a rectangular array of real numbers"),
+        (lambda: dynamics(H=np.eye(3) * 1j), "H must be a rectangular array of real numbers"),
+        (lambda: dynamics(H=sp.eye(3, dtype=complex)), "H must hold real numbers, got complex128"),
+        (lambda: dynamics(H=np.full((3, 3), np.nan)), "H must be finite"),
+        (lambda: dynamics(H=np.zeros(3)), r"H must be a matrix, got shape \(3,\)"),
+        (lambda: dynamics(f=np.zeros(2)), r"f must have shape \(3,\), one per row of M"),
+        (lambda: dynamics(w=np.zeros(2)), r"w must have shape \(3,\), one per column of H"),
+        (lambda: dynamics(G=np.ones((3, 1)), b=[1.0, 2.0]), r"b must have shape \(1,\), one per column of G"),
+    ],
+)
+def test_more_of_what_cannot_be_meant(make, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def dynamics(M=None, H=None, f=None, w=None, **joints):
+    unit, zero = np.eye(3), np.zeros(3)
+    given = (unit if M is None else M, unit if H is None else H, zero if f is None else f, zero if w is None else w)
+    return ss.FrictionProblem.from_dynamics(*given, 0.3, **joints)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
+def test_the_unit_of_mass_may_be_anything(scale):
+    """W small in its units: the error is relative to large impulses, and bodies must not go on approaching for that."""
+    given = stack(8, np.random.default_rng(11), 3)
+    problem = ss.FrictionProblem(scale * given.matrix, given.q, 0.4)
+    s = ss.solve_friction(problem)
+    assert s.solved and s.error <= 1e-8
+    assert s.u[::3].min() >= -0.02 * np.abs(given.q).max()
+
+
+def test_no_warnings_leak(recwarn):
+    W = np.diag([1e200, 1e-200, 1.0])
+    for q in ([-1.0, 2.0, 3.0], [-1e100, 1e-100, 0.0]):
+        for method in ("auto", "newton", "interior-point", "proximal-point", "admm", "projected-gradient", "lemke"):
+            ss.solve_friction(ss.FrictionProblem(W, q, 0.5), method, time_limit=0.2)
+    ss.enumerate_friction(ss.FrictionProblem(W, [-1.0, 2.0, 3.0], 0.5))
+    assert not recwarn.list

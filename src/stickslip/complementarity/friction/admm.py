@@ -10,15 +10,17 @@ it), so rho is trebled when the error stays; each change costs a factorisation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from stickslip.complementarity.friction.contacts import Contacts
+from stickslip.complementarity.friction.effort import STEP, factorise
 from stickslip.complementarity.friction.gauss_seidel import project_all
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
-from stickslip.complementarity.friction.newton import factorise
+from stickslip.complementarity.friction.newton import TOO_LONG
 
 OVER_RELAXATION = 1.6
 PATIENCE = 100  # iterations in which the error has to halve
@@ -30,6 +32,14 @@ def dilation(u: np.ndarray, mu: np.ndarray, dim: int) -> np.ndarray:
     s = np.zeros((len(mu), dim))
     s[:, 0] = mu * np.sqrt((u.reshape(-1, dim)[:, 1:] ** 2).sum(axis=1))
     return s.ravel()
+
+
+def _resolvent(contacts: Contacts, rho: float, progress: Progress) -> Callable[[np.ndarray], np.ndarray] | None:
+    """b -> (W + rho I)^-1 b, None where the factorisation would take longer than what is left."""
+    if not (progress.affords(contacts.analysis_cost) and progress.affords(contacts.factorisation_cost)):
+        return None
+    progress.spend(contacts.factorisation_cost)
+    return factorise((contacts.matrix + rho * sp.eye(len(contacts.q), format="csr")).tocsc()).solve
 
 
 @dataclass(frozen=True)
@@ -45,16 +55,19 @@ class ADMM(FrictionMethod):
     default_iterations = 5_000
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        unit = sp.eye(len(r), format="csr")
         rho = self.penalty * contacts.mean_diagonal
-        solve = factorise((contacts.matrix + rho * unit).tocsc()).solve
         z, lam = r.copy(), np.zeros(len(r))
         u, error = contacts.evaluate(z)
         best = Best(z.copy(), error)
+        solve = _resolvent(contacts, rho, progress)
         reference = error
+        each = STEP + 5.0 * contacts.product_cost
         for k in range(self.limit):
+            if solve is None:
+                return Outcome(best.r, best.error, k, TOO_LONG)
             if error <= tol or progress.expired:
                 return Outcome(best.r, best.error, k)
+            progress.spend(each)
             r = solve(rho * (z - lam) - contacts.q - dilation(u, contacts.mu, contacts.dim))
             mixed = OVER_RELAXATION * r + (1.0 - OVER_RELAXATION) * z
             z = mixed + lam
@@ -66,6 +79,6 @@ class ADMM(FrictionMethod):
             if (k + 1) % PATIENCE == 0:
                 if best.error > 0.5 * reference and rho < LARGEST_PENALTY * contacts.mean_diagonal:
                     rho, lam = 3.0 * rho, lam / 3.0
-                    solve = factorise((contacts.matrix + rho * unit).tocsc()).solve
+                    solve = _resolvent(contacts, rho, progress)
                 reference = best.error
         return Outcome(best.r, best.error, self.limit)

@@ -15,6 +15,7 @@ import numpy as np
 
 from stickslip.compiled import compiled
 from stickslip.complementarity.friction.contacts import Contacts
+from stickslip.complementarity.friction.effort import AT_ONCE
 from stickslip.complementarity.friction.method import FrictionMethod, Outcome, Progress, sweep_until
 from stickslip.sets import project_disk, project_interval
 
@@ -78,6 +79,27 @@ def project_friction(r: np.ndarray, k: int, dim: int, x1: float, x2: float, boun
 
 
 @compiled
+def friction_step(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    diagonal: np.ndarray,
+    q: np.ndarray,
+    r: np.ndarray,
+    i: int,
+    bound: float,
+    relaxation: float,
+) -> float:
+    """r_T of contact i <- prox of the disk of radius `bound` at r_T - rho_T u_T; returns the square of the change."""
+    dim = data.shape[1]
+    k = dim * i
+    step = relaxation * tangential_step(diagonal[i])
+    x1 = r[k + 1] - step * (q[k + 1] + row_velocity(data, indptr, indices, r, i, 1))
+    x2 = r[k + 2] - step * (q[k + 2] + row_velocity(data, indptr, indices, r, i, 2)) if dim == 3 else 0.0
+    return project_friction(r, k, dim, x1, x2, bound)
+
+
+@compiled
 def tangential_sweep(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -91,11 +113,7 @@ def tangential_sweep(
     dim = data.shape[1]
     change = 0.0
     for i in range(mu.shape[0]):
-        k = dim * i
-        step = tangential_step(diagonal[i])
-        x1 = r[k + 1] - step * (q[k + 1] + row_velocity(data, indptr, indices, r, i, 1))
-        x2 = r[k + 2] - step * (q[k + 2] + row_velocity(data, indptr, indices, r, i, 2)) if dim == 3 else 0.0
-        change += project_friction(r, k, dim, x1, x2, mu[i] * r[k])
+        change += friction_step(data, indptr, indices, diagonal, q, r, i, mu[i] * r[dim * i], 1.0)
     return math.sqrt(change)
 
 
@@ -110,15 +128,16 @@ def alternate(
     mu: np.ndarray,
     r: np.ndarray,
     rounds: int,
+    most: int,
 ) -> None:
-    """Some rounds of both subproblems; each is swept until its changes are a tenth of the first."""
+    """Some rounds of both subproblems; each is swept until its changes are a tenth of the first, at most so often."""
     for _ in range(rounds):
         first = normal_sweep(data, indptr, indices, diagonal, q, r)
-        for _ in range(INNER_LIMIT):
+        for _ in range(most):
             if normal_sweep(data, indptr, indices, diagonal, q, r) <= 0.1 * first:
                 break
         first = tangential_sweep(data, indptr, indices, diagonal, q, mu, r)
-        for _ in range(INNER_LIMIT):
+        for _ in range(most):
             if tangential_sweep(data, indptr, indices, diagonal, q, mu, r) <= 0.1 * first:
                 break
 
@@ -132,4 +151,8 @@ class Alternating(FrictionMethod):
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         arrays = contacts.arrays()
-        return sweep_until(lambda x, count: alternate(*arrays, x, count), contacts, r, tol, self.limit, progress)
+        # A round cannot be interrupted: where a sweep takes long, the subproblems are solved less exactly.
+        most = max(2, int(min(INNER_LIMIT, 4.0 * AT_ONCE / (contacts.sweep_cost + 1e-12))))
+        return sweep_until(
+            lambda x, count: alternate(*arrays, x, count, most), contacts, r, tol, self.limit, progress, 0.2 * most
+        )

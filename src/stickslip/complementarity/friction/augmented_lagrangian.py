@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.compiled import compiled
-from stickslip.complementarity.friction.alternating import project_friction, row_velocity, tangential_step
+from stickslip.complementarity.friction.alternating import friction_step, row_velocity
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import FrictionMethod, Outcome, Progress, sweep_until
 
@@ -39,10 +39,7 @@ def proximal_sweeps(
                 continue
             u_N = q[k] + row_velocity(data, indptr, indices, r, i, 0)
             r[k] = max(0.0, r[k] - relaxation * u_N / diagonal[i, 0, 0])
-            step = relaxation * tangential_step(diagonal[i])
-            x1 = r[k + 1] - step * (q[k + 1] + row_velocity(data, indptr, indices, r, i, 1))
-            x2 = r[k + 2] - step * (q[k + 2] + row_velocity(data, indptr, indices, r, i, 2)) if dim == 3 else 0.0
-            project_friction(r, k, dim, x1, x2, mu[i] * r[k])
+            friction_step(data, indptr, indices, diagonal, q, r, i, mu[i] * r[k], relaxation)
 
 
 @dataclass(frozen=True)

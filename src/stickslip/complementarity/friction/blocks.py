@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numba import int64
 
 from stickslip.compiled import compiled
 
@@ -122,21 +123,28 @@ def copy_block(source: np.ndarray, p: int, target: np.ndarray, w: int) -> None:
 
 
 @compiled
+def invert_blocks(A: np.ndarray) -> np.ndarray:
+    """`invert_3` or `invert_2` of every block, (n, d, d)."""
+    out = np.zeros(A.shape)
+    for i in range(A.shape[0]):
+        if A.shape[1] == 3:
+            invert_3(A[i], out[i])
+        else:
+            invert_2(A[i], out[i])
+    return out
+
+
+@compiled
 def diagonal_blocks(data: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The local matrices W_ii and their (regularised) inverses, each (n, d, d)."""
     n = indptr.shape[0] - 1
     dim = data.shape[1]
     diagonal = np.zeros((n, dim, dim))
-    inverse = np.zeros((n, dim, dim))
     for i in range(n):
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] == i:
                 copy_block(data, p, diagonal, i)
-        if dim == 3:
-            invert_3(diagonal[i], inverse[i])
-        else:
-            invert_2(diagonal[i], inverse[i])
-    return diagonal, inverse
+    return diagonal, invert_blocks(diagonal)
 
 
 @compiled
@@ -192,7 +200,7 @@ def permute(
     new_data = np.empty_like(data)
     new_indptr = np.zeros_like(indptr)
     new_indices = np.empty_like(indices)
-    w = 0
+    w = int64(0)
     for k in range(n):
         i = order[k]
         for p in range(indptr[i], indptr[i + 1]):

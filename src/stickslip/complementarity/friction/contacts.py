@@ -13,6 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.complementarity.friction.blocks import add_product, block_arrays, diagonal_blocks, permute
+from stickslip.complementarity.friction.effort import (
+    PRODUCT_BLOCK,
+    analysis_cost,
+    factorisation_cost,
+    sweep_cost,
+)
 from stickslip.complementarity.friction.gauss_seidel import error_of
 
 
@@ -49,6 +55,28 @@ class Contacts:
     @cached_property
     def mean_diagonal(self) -> float:
         return float(self.diagonal.mean()) or 1.0
+
+    @property
+    def sweep_cost(self) -> float:
+        """Nominal seconds of a sweep."""
+        return sweep_cost(len(self.mu), len(self.indices))
+
+    @property
+    def product_cost(self) -> float:
+        """Nominal seconds of a product with W."""
+        return PRODUCT_BLOCK * len(self.indices)
+
+    @property
+    def analysis_cost(self) -> float:
+        """Nominal seconds that it takes to find out what a factorisation costs."""
+        if "factorisation_cost" in self.__dict__:
+            return 0.0
+        return analysis_cost(len(self.mu), len(self.indices))
+
+    @cached_property
+    def factorisation_cost(self) -> float:
+        """Nominal seconds of a factorisation of W."""
+        return factorisation_cost(self.indptr, self.indices, self.dim)
 
     @cached_property
     def matrix(self) -> sp.csr_matrix:
@@ -96,7 +124,7 @@ class Contacts:
         """The same contacts, number order[k] in place k."""
         q = self.q.reshape(-1, self.dim)[order].ravel()
         data, indptr, indices = permute(self.data, self.indptr, self.indices, order)
-        return Contacts(data, indptr, indices, q, self.mu[order])
+        return self._passing_on(Contacts(data, indptr, indices, q, self.mu[order]))
 
     def shifted(self, shift: float, center: np.ndarray) -> Contacts:
         """The proximal problem around `center`: W + shift I, q - shift center."""
@@ -105,7 +133,13 @@ class Contacts:
         own = np.flatnonzero(rows == self.indices)
         for a in range(self.dim):
             data[own, a, a] += shift
-        return Contacts(data, self.indptr, self.indices, self.q - shift * center, self.mu)
+        return self._passing_on(Contacts(data, self.indptr, self.indices, self.q - shift * center, self.mu))
+
+    def _passing_on(self, other: Contacts) -> Contacts:
+        """What was found out about the pattern holds for another problem with the same one."""
+        if "factorisation_cost" in self.__dict__:
+            other.__dict__["factorisation_cost"] = self.factorisation_cost
+        return other
 
 
 def contacts_from(W: object, q: np.ndarray, mu: np.ndarray, dim: int) -> Contacts:

@@ -16,8 +16,25 @@ import scipy.sparse as sp
 import scipy.sparse.csgraph as graph
 import scipy.sparse.linalg as sparse_linalg
 
+from stickslip.complementarity.problems import _floats
+
 LARGEST_BLOCK = 12  # degrees of freedom of a block of M that is inverted on its own
 COLUMNS_AT_ONCE = 256
+
+
+def checked_directions(matrix: Any, name: str) -> sp.csc_matrix:
+    """A dense or sparse matrix of real, finite numbers as compressed columns; ValueError naming what came otherwise."""
+    if sp.issparse(matrix):
+        if matrix.dtype.kind not in "bifu":
+            raise ValueError(f"{name} must hold real numbers, got {matrix.dtype}.")
+    else:
+        matrix = _floats(matrix, name)
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} must be a matrix, got shape {matrix.shape}.")
+    columns = sp.csc_matrix(matrix, dtype=float)
+    if not np.all(np.isfinite(columns.data)):
+        raise ValueError(f"{name} must be finite, got a value that is not.")
+    return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +45,16 @@ class Delassus:
     H: Any
 
     def __post_init__(self) -> None:
-        M, H = sp.csc_matrix(self.M, dtype=float), sp.csc_matrix(self.H, dtype=float)
+        M, H = checked_directions(self.M, "M"), checked_directions(self.H, "H")
         if M.shape[0] != M.shape[1]:
             raise ValueError(f"M must be square, got shape {M.shape}.")
         if H.shape[0] != M.shape[0]:
             raise ValueError(
                 f"H must have shape ({M.shape[0]}, dim * contacts), one row per degree of freedom of M, got {H.shape}."
             )
-        for name, matrix in (("M", M), ("H", H)):
-            if not np.all(np.isfinite(matrix.data)):
-                raise ValueError(f"{name} must be finite, got a value that is not.")
+        least = float(M.diagonal().min(initial=np.inf))
+        if least <= 0.0:
+            raise ValueError(f"M must be positive definite, got {least:g} on its diagonal.")
         object.__setattr__(self, "M", M)
         object.__setattr__(self, "H", H)
 
@@ -105,7 +122,7 @@ class Delassus:
 
 
 def _inverses(blocks: np.ndarray) -> np.ndarray:
-    try:
-        return np.linalg.inv(blocks)
-    except np.linalg.LinAlgError as problem:
-        raise ValueError("M must be regular, got a singular block.") from problem
+    least = np.linalg.eigvalsh(0.5 * (blocks + blocks.transpose(0, 2, 1)))[:, 0].min(initial=np.inf)
+    if not least > 0.0:
+        raise ValueError(f"M must be positive definite, got a block with the eigenvalue {least:.3g}.")
+    return np.linalg.inv(blocks)

@@ -7,13 +7,14 @@ be missed in space, but none that is returned is wrong: the natural map decides.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
 from stickslip.complementarity.friction.contacts import Contacts
-from stickslip.complementarity.friction.method import FrictionMethod, Outcome, Progress
+from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
 
 LARGEST = {2: 6, 3: 3}  # contacts
 STARTS = 8  # angles per slipping contact
@@ -62,10 +63,9 @@ def _slip_angles(
     return r
 
 
-def candidates(contacts: Contacts) -> list[np.ndarray]:
+def candidates(contacts: Contacts) -> Iterator[np.ndarray]:
     """Impulses of all combinations, right and wrong ones."""
     W, q, mu, d, n = contacts.matrix.toarray(), contacts.q, contacts.mu, contacts.dim, len(contacts)
-    found = []
     for cases in product((OPEN, STICK, SLIP), repeat=n):
         slipping = [i for i in range(n) if cases[i] == SLIP]
         if any(mu[i] == 0.0 and cases[i] == STICK for i in range(n)):
@@ -74,13 +74,12 @@ def candidates(contacts: Contacts) -> list[np.ndarray]:
             for signs in product((1.0, -1.0), repeat=len(slipping)):
                 T = np.zeros((n, 1))
                 T[slipping, 0] = signs
-                found.append(_impulses(W, q, mu, d, cases, T))
+                yield _impulses(W, q, mu, d, cases, T)
         elif not slipping:
-            found.append(_impulses(W, q, mu, d, cases, np.zeros((n, 2))))
+            yield _impulses(W, q, mu, d, cases, np.zeros((n, 2)))
         else:
             for angles in product(2.0 * np.pi * np.arange(STARTS) / STARTS, repeat=len(slipping)):
-                found.append(_slip_angles(W, q, mu, cases, slipping, np.array(angles)))
-    return found
+                yield _slip_angles(W, q, mu, cases, slipping, np.array(angles))
 
 
 def all_impulses(contacts: Contacts, tol: float) -> list[np.ndarray]:
@@ -103,10 +102,13 @@ class Enumerate(FrictionMethod):
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         check_size(contacts)
-        tried = candidates(contacts)
-        errors = [contacts.error(x) for x in tried]
-        k = int(np.argmin(errors))
-        return Outcome(tried[k], errors[k], len(tried), "no combination of open, stick and slip is a solution")
+        best, tried = Best(r, contacts.error(r)), 0
+        for x in candidates(contacts):
+            best.offer(x, contacts.error(x))
+            tried += 1
+            if progress.late:
+                return Outcome(best.r, best.error, tried)
+        return Outcome(best.r, best.error, tried, "no combination of open, stick and slip is a solution")
 
 
 def check_size(contacts: Contacts) -> None:

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numba import prange
 
-from stickslip.compiled import compiled
+from stickslip.compiled import borrowed, compiled
 from stickslip.complementarity.friction.blocks import add_product
 from stickslip.complementarity.friction.cones import relative_error
 from stickslip.complementarity.friction.one_contact import one_contact_2d, one_contact_3d
@@ -24,6 +24,10 @@ from stickslip.sets import project_cone_2d, project_cone_3d
 
 CHECK_EVERY = 50
 SERIAL_LEVEL = 64  # contacts of a level below which threads cost more than they bring
+F, F_BEFORE, G_BEFORE, X = -4, -3, -2, -1  # rows of `work`, see `anderson_step`
+# of the state: sweeps since the memory was cleared, last |f| accepted, |f| of this sweep, the relative change that
+# calls for a look at the error, the error then seen, how many of them are in the history
+KEPT, NORM, CHANGE, LIGHT, ERROR, CHECKS = range(6)
 
 
 @compiled
@@ -101,7 +105,7 @@ def sweep(
     last: int,
 ) -> None:
     """One sweep over contacts first .. last - 1, in place."""
-    if data.shape[1] == 3:
+    if data.shape[1] == 3:  # asked once and not per contact, which would take half as long again
         for i in range(first, last):
             update_3d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, i)
     else:
@@ -161,25 +165,19 @@ def error_of(
 
 
 @compiled
-def mixing(
-    DF: np.ndarray,
-    f: np.ndarray,
-    gram: np.ndarray,
-    stored: int,
-    new: int,
-    A: np.ndarray,
-    pivot: np.ndarray,
-    gamma: np.ndarray,
-) -> None:
-    """gamma of the Anderson step; row and column `new` of the Gram matrix of DF are brought up to date."""
+def mixing(work: np.ndarray, n: int, stored: int, new: int, anderson: tuple) -> None:
+    """gamma of the Anderson step; row and column `new` of the Gram matrix of the DF_j are brought up to date."""
+    gram, A, gamma, pivot, _ = anderson
+    rows = borrowed(work)
+    f = rows[F, :n]
     for j in range(stored):
-        gram[new, j] = dot(DF[new], DF[j])
+        gram[new, j] = dot(rows[new, :n], rows[j, :n])
         gram[j, new] = gram[new, j]
     for j in range(stored):
         for k in range(stored):
             A[j, k] = gram[j, k]
         A[j, j] += 1e-10 * A[j, j] + 1e-300
-        gamma[j] = dot(DF[j], f)
+        gamma[j] = dot(rows[j, :n], f)
     if lu_factor(stored, A, pivot) > 0.0:
         lu_solve(stored, A, pivot, gamma)
     else:
@@ -189,17 +187,23 @@ def mixing(
 
 @compiled
 def anderson_state(memory: int) -> tuple:
-    """Gram matrix, scratch for its factors, gamma, pivots, and (sweeps since the memory was cleared, last |f|)."""
-    state = np.empty(2)
-    state[0], state[1] = 0.0, np.inf
+    """Gram matrix, scratch for its factors, gamma, pivots, and a state (KEPT to CHECKS)."""
     gram, factors = np.empty((memory, memory)), np.empty((memory, memory))
-    return gram, factors, np.empty(memory), np.empty(memory, np.int64), state
+    anderson = gram, factors, np.empty(memory), np.empty(memory, np.int64), np.empty(6)
+    forget(anderson)
+    return anderson
+
+
+@compiled
+def forget(anderson: tuple) -> None:
+    """Begin with another range of contacts, or anew."""
+    anderson[4][KEPT], anderson[4][NORM] = 0.0, np.inf
 
 
 @compiled
 def sweep_change(r: np.ndarray, first: int, work: np.ndarray, n: int) -> tuple[float, float]:
-    """Write f = g - x, x the impulses before the sweep (last row of work) and g those after; returns |f| and |g|."""
-    f, x = work[-4, :n], work[-1, :n]
+    """Write f = g - x, x the impulses before the sweep (work[X]) and g those after; returns |f| and |g|."""
+    f, x = work[F, :n], work[X, :n]
     for k in range(n):
         f[k] = r[first + k] - x[k]
     g = r[first : first + n]
@@ -208,45 +212,91 @@ def sweep_change(r: np.ndarray, first: int, work: np.ndarray, n: int) -> tuple[f
 
 @compiled
 def anderson_step(
-    r: np.ndarray,
-    mu: np.ndarray,
-    dim: int,
-    first: int,
-    last: int,
-    memory: int,
-    norm: float,
-    work: np.ndarray,
-    anderson: tuple,
+    r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int, memory: int, work: np.ndarray, anderson: tuple
 ) -> None:
-    """From the result g of a sweep (in r) and f (in work), |f| = norm, to the next iterate, in place."""
+    """From the result g of a sweep (in r) and f (in work) to the next iterate, in place.
+
+    Rows of `work`: DF_j = f_{j+1} - f_j, then DG_j = g_{j+1} - g_j, `memory` of each, and the last f, g.
+    """
     a, b = dim * first, dim * last
     n = b - a
-    DF, DG = work[:memory, :n], work[memory : 2 * memory, :n]
-    f, f_before, g_before = work[-4, :n], work[-3, :n], work[-2, :n]
-    gram, factors, gamma, pivot, state = anderson
+    f, f_before, g_before = work[F, :n], work[F_BEFORE, :n], work[G_BEFORE, :n]
+    gamma, state = anderson[2], anderson[4]
     g = r[a:b]
-    kept = int(state[0])
-    if kept > 0 and not (norm <= 2.0 * state[1]):  # take the step back, forget
+    kept = int(state[KEPT])
+    if kept > 0 and not (state[CHANGE] <= 2.0 * state[NORM]):  # take the step back, forget
         for k in range(n):
             g[k] = g_before[k]
-        state[0], state[1] = 0.0, np.inf
+        forget(anderson)
         return
+    new = (kept - 1) % memory
     if kept > 0:
-        new = (kept - 1) % memory
         for k in range(n):
-            DF[new, k] = f[k] - f_before[k]
-            DG[new, k] = g[k] - g_before[k]
+            work[new, k] = f[k] - f_before[k]
+            work[memory + new, k] = g[k] - g_before[k]
     for k in range(n):
         f_before[k] = f[k]
         g_before[k] = g[k]
-    state[0], state[1] = kept + 1.0, norm
+    state[KEPT], state[NORM] = kept + 1.0, state[CHANGE]
     stored = min(kept, memory)
     if stored > 0:
-        mixing(DF, f, gram, stored, (kept - 1) % memory, factors, pivot, gamma)
+        mixing(work, n, stored, new, anderson)
         for j in range(stored):
             for k in range(n):
-                g[k] -= gamma[j] * DG[j, k]
+                g[k] -= gamma[j] * work[memory + j, k]
         project_all(r, mu, dim, first, last)
+
+
+@compiled(inline=True)
+def begin_sweep(r: np.ndarray, first: int, work: np.ndarray, n: int) -> None:
+    """Keep the impulses that a sweep begins with."""
+    for k in range(n):
+        work[X, k] = r[first + k]
+
+
+@compiled(inline=True)
+def end_sweep(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+    u: np.ndarray,
+    first: int,
+    last: int,
+    count: int,
+    max_sweeps: int,
+    tol: float,
+    memory: int,
+    check_every: int,
+    history: np.ndarray,
+    work: np.ndarray,
+    anderson: tuple,
+) -> bool:
+    """What follows sweep number `count`: a look at its change, at the error now and then, the acceleration.
+
+    True where it was the last one: solved, max_sweeps reached, or no change is left.
+    """
+    dim = data.shape[1]
+    state = anderson[4]
+    if count == 1:
+        state[LIGHT], state[ERROR], state[CHECKS] = tol, np.inf, 0.0
+    state[CHANGE], size = sweep_change(r, dim * first, work, dim * (last - first))
+    quiet = state[CHANGE] <= state[LIGHT] * size
+    if quiet or count % check_every == 0 or count == max_sweeps:
+        state[ERROR] = error_of(data, indptr, indices, q, mu, r, u, first, last)
+        checks = int(state[CHECKS])
+        if checks < history.shape[0]:
+            history[checks] = state[ERROR]
+            state[CHECKS] += 1.0
+        if state[ERROR] <= tol or count == max_sweeps or (quiet and state[LIGHT] < 1e-17):
+            return True
+        if quiet:
+            state[LIGHT] *= 0.5
+    if memory > 0:
+        anderson_step(r, mu, dim, first, last, memory, work, anderson)
+    return False
 
 
 @compiled
@@ -274,32 +324,21 @@ def accelerated_sweeps(
     """Sweep a range of contacts until its error is at most tol, accelerated unless memory is 0.
 
     Returns sweeps, error, and how many errors `history` holds.  r ends as the result of a sweep, inside the cones.
-    `work` has 2 memory + 4 rows of at least as many numbers as the range; `anderson` is an `anderson_state`.
+    `work` has 2 memory + 4 rows of at least as many numbers as the range; `anderson`, an `anderson_state`, is carried
+    from call to call: `forget` it where the range is another one.
     """
     dim = data.shape[1]
-    a, n = dim * first, dim * (last - first)
-    anderson[4][0], anderson[4][1] = 0.0, np.inf  # no memory of another range
-    light = tol
-    checks = 0
-    error = np.inf
-    for count in range(1, max_sweeps + 1):
-        for k in range(n):
-            work[-1, k] = r[a + k]
+    count = 0
+    while count < max_sweeps:
+        count += 1
+        begin_sweep(r, dim * first, work, dim * (last - first))
         sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, first, last)
-        norm, size = sweep_change(r, a, work, n)
-        quiet = norm <= light * size
-        if quiet or count % check_every == 0 or count == max_sweeps:
-            error = error_of(data, indptr, indices, q, mu, r, u, first, last)
-            if checks < history.shape[0]:
-                history[checks] = error
-                checks += 1
-            if error <= tol or count == max_sweeps or (quiet and light < 1e-17):
-                return count, error, checks
-            if quiet:
-                light *= 0.5
-        if memory > 0:
-            anderson_step(r, mu, dim, first, last, memory, norm, work, anderson)
-    return max_sweeps, error, checks
+        if end_sweep(
+            data, indptr, indices, q, mu, r, u,
+            first, last, count, max_sweeps, tol, memory, check_every, history, work, anderson,
+        ):  # fmt: skip
+            break
+    return count, anderson[4][ERROR], int(anderson[4][CHECKS])
 
 
 @compiled
@@ -382,13 +421,7 @@ def sweep_levels(
         a, b = begins[k], begins[k + 1]
         if b - a < SERIAL_LEVEL:
             for m in range(a, b):
-                if data.shape[1] == 3:
-                    update_3d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m])
-                else:
-                    update_2d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m])
-        elif data.shape[1] == 3:
-            for m in prange(a, b):
-                update_3d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m])
+                sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m], order[m] + 1)
         else:
             for m in prange(a, b):
-                update_2d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m])
+                sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m], order[m] + 1)

@@ -22,8 +22,9 @@ import scipy.sparse as sp
 
 from stickslip.compiled import compiled
 from stickslip.complementarity.friction.contacts import Contacts
+from stickslip.complementarity.friction.effort import STEP, better_dense, factorise
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
-from stickslip.complementarity.friction.newton import better_dense, factorise, newton_iterations
+from stickslip.complementarity.friction.newton import TOO_LONG, newton_iterations
 
 TINY = 1e-300
 LEAST_CENTRING = 0.3
@@ -125,14 +126,21 @@ class _Scaled:
     def impulses(self, r: np.ndarray) -> np.ndarray:
         return (self.keep * r / self.D * (self.q_unit * self.r_unit)).ravel()
 
+    def sizes(self, r: np.ndarray) -> np.ndarray:
+        """How far out on the axis of its cone an r' is that has the impulse r (n, d) inside or near, shape (n,)."""
+        scaled = self.keep * self.D * r / (self.q_unit * self.r_unit)
+        return np.maximum(np.abs(scaled[:, 0]), _norm_T(scaled))
+
     def factorise(self, blocks: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """b -> (W' + blocks)^-1 b, the blocks on the diagonal."""
         data = self.data.copy()
         data[self.own] += blocks
         K = sp.csc_matrix((data.ravel()[self.place], self.pattern.indices, self.pattern.indptr), shape=self.shape)
         if self.dense:
-            factors = linalg.lu_factor(K.toarray(), check_finite=False)
-            return lambda b: linalg.lu_solve(factors, b, check_finite=False)
+            factors, pivots, singular = linalg.lapack.dgetrf(K.toarray(), overwrite_a=1)
+            if singular:
+                raise linalg.LinAlgError("singular")
+            return lambda b: linalg.lapack.dgetrs(factors, pivots, b)[0]
         if self.order is None:
             factors = factorise(K)
             self.order = np.argsort(factors.perm_c)  # from now on the matrix is built in this order, a quarter faster
@@ -163,17 +171,35 @@ def _direction(
 
 @dataclass(frozen=True)
 class InteriorPoint(FrictionMethod):
-    """Interior point; takes no start: it begins in the middle of the cones.
+    """Interior point; begins in the middle of the cones, as far out as the impulses to start from are large.
 
     Attributes: crossover, whether a few Newton steps are tried whenever the error has fallen by another two digits;
-    regularisation, relative to the mean diagonal of W: 1e-2 suits most problems, 1e-4 tall stacks.
+    regularisation, relative to the mean diagonal of W: 1e-2 suits most problems, 1e-8 tall stacks from a good start;
+    cold, whether to begin with ones wherever the start is.
     """
 
     crossover: bool = False
     regularisation: float = 1e-2
+    cold: bool = False
 
     name = "interior-point"
     default_iterations = 100
+
+    def _start(self, scaled: _Scaled, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """r' and y' on the axes of the cones, r' y' the same for all.
+
+        In a tall stack impulses differ by factors of thousands: from ones, steps stay short until all have grown.
+        """
+        x = np.zeros(r.shape)
+        x[:, 0] = 1.0
+        size = scaled.sizes(r)
+        mean = float(size.mean())
+        if self.cold or not 0.0 < mean < np.inf:
+            return x, x.copy()
+        y = x.copy()
+        x[:, 0] = 1.1 * size + 0.3 * mean
+        y[:, 0] = mean / x[:, 0]
+        return x, y
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         with np.errstate(all="ignore"):  # an iterate that runs away is noticed below
@@ -181,11 +207,12 @@ class InteriorPoint(FrictionMethod):
 
     def _run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         n, d = len(contacts), contacts.dim
-        scaled = _Scaled(contacts)
-        x = np.zeros((n, d))
-        x[:, 0] = 1.0
-        y = x.copy()
         best = Best(r, contacts.error(r))
+        if not progress.affords(contacts.analysis_cost):
+            return Outcome(best.r, best.error, 0, TOO_LONG)
+        scaled = _Scaled(contacts)
+        cost = 3.0 * STEP + contacts.factorisation_cost + 5.0 * contacts.product_cost
+        x, y = self._start(scaled, r.reshape(n, d))
         step, thresholds = 1.0, list(CROSSOVER) if self.crossover else []
         for k in range(self.limit):
             nu = float((x * y).sum()) / n
@@ -198,6 +225,9 @@ class InteriorPoint(FrictionMethod):
             hopeless = self.crossover and k >= PATIENCE and error > HOPELESS
             if error <= tol or hopeless or not nu > 1e-18 or progress.expired:
                 return Outcome(best.r, best.error, k)
+            if not progress.affords(cost):
+                return Outcome(best.r, best.error, k, TOO_LONG)
+            progress.spend(cost)
             if thresholds and error < thresholds[0]:
                 thresholds = [t for t in thresholds if t < error]
                 landed = newton_iterations(contacts, candidate, tol, 8, progress, stall=3)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import int64
 
-from stickslip.compiled import compiled
+from stickslip.compiled import borrowed, compiled
 from stickslip.complementarity.friction.blocks import components, diagonal_blocks, permute
 from stickslip.complementarity.friction.cones import relative_error, squares
 from stickslip.complementarity.friction.gauss_seidel import (
@@ -15,6 +15,7 @@ from stickslip.complementarity.friction.gauss_seidel import (
     accelerated_sweeps,
     anderson_state,
     error_of,
+    forget,
     sweep,
 )
 
@@ -42,12 +43,13 @@ def rows_back(x: np.ndarray, order: np.ndarray, dim: int) -> np.ndarray:
 
 
 @compiled
-def island_tolerance(q: np.ndarray, q_square: float, first: int, last: int, dim: int, tol: float) -> float:
-    """Relative error that an island may keep so that the whole stays below `tol`; q_square = |q|^2 of all contacts.
+def island_tolerance(
+    q: np.ndarray, q_square: float, contacts: int, first: int, last: int, dim: int, tol: float
+) -> float:
+    """Relative error that an island may keep so that the whole stays below `tol`; q_square = |q|^2 of all `contacts`.
 
     An island whose q is small against that of all may be solved less exactly: its share of tol |q| by contacts.
     """
-    contacts = q.shape[0] // dim
     if last - first == contacts:
         return tol
     own = squares(q, dim * first, dim * last)
@@ -64,10 +66,12 @@ def sweep_islands(
     mu: np.ndarray,
     r: np.ndarray,
     tol: float,
+    q_square: float,
+    contacts: int,
     max_sweeps: int,
     memory: int,
 ) -> tuple:
-    """Sweep over one island after the other until each has reached its tolerance.
+    """Sweep over one island after the other until each has reached its tolerance (`island_tolerance`).
 
     Returns the impulses, the sweeps of all islands together and the most of one, the worst error of an island, how many
     islands missed their tolerance, and the error of the whole.
@@ -86,19 +90,20 @@ def sweep_islands(
     largest = 0
     for k in range(count):
         largest = max(largest, offsets[k + 1] - offsets[k])
-    work = np.empty((2 * memory + 4, dim * largest))
+    scratch = np.empty((2 * memory + 4, dim * largest))
+    work = borrowed(scratch)
     no_history = np.empty(0)
     anderson = anderson_state(memory)
-    q_square = squares(q, 0, dim * n)
     total, most, missed, worst = 0, 0, 0, 0.0
     for k in range(count):
         a, b = offsets[k], offsets[k + 1]
-        tolerance = island_tolerance(q, q_square, a, b, dim, tol)
+        tolerance = island_tolerance(q, q_square, contacts, a, b, dim, tol)
         sweeps, error = 1, np.inf
         if b - a == 1:  # a contact alone is solved exactly at once
             sweep(data, indptr, indices, diagonal, inverse, q, mu, x, 1.0, a, b)
             error = error_of(data, indptr, indices, q, mu, x, u, a, b)
         if not error <= tolerance:
+            forget(anderson)
             sweeps, error, _ = accelerated_sweeps(
                 data, indptr, indices, diagonal, inverse, q, mu, x, u,
                 a, b, max_sweeps, tolerance, memory, 1.0, CHECK_EVERY, no_history, work, anderson,
@@ -107,5 +112,6 @@ def sweep_islands(
         most = max(most, sweeps)
         worst = max(worst, error)
         missed += not error <= tolerance
-    error = relative_error(u, q, x, mu, dim, 0, n)  # every island has left its velocities in u
+    error = relative_error(u, q, x, mu, dim, int64(0), n)  # every island has left its velocities in u
+    scratch[0, 0] = 0.0  # lives until here
     return (rows_back(x, order, dim) if count > 1 else x), total, most, worst, missed, error

@@ -15,10 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.compiled import compiled
-from stickslip.complementarity.friction.blocks import invert_2, invert_3
+from stickslip.complementarity.friction.blocks import invert_blocks
 from stickslip.complementarity.friction.cones import relative_error
 from stickslip.complementarity.friction.delassus import Delassus
+from stickslip.complementarity.friction.effort import SWEEP_CONTACT
 from stickslip.complementarity.friction.one_contact import one_contact_2d, one_contact_3d
+
+PER_ENTRY = 5e-9  # nominal seconds, of an entry of H in a sweep or a product
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +51,17 @@ class MatrixFreeContacts:
         for a in range(d):
             for b in range(d):
                 diagonal[:, a, b] = np.asarray(H[a::d].multiply(Y[b::d]).sum(axis=1)).ravel()
-        inverse = np.zeros((n, d, d))
-        for i in range(n):
-            (invert_3 if d == 3 else invert_2)(diagonal[i], inverse[i])
-        return diagonal, inverse
+        return diagonal, invert_blocks(diagonal)
+
+    @property
+    def sweep_cost(self) -> float:
+        """Nominal seconds of a sweep."""
+        return SWEEP_CONTACT * len(self) + PER_ENTRY * self.operator.H.nnz
+
+    @property
+    def product_cost(self) -> float:
+        """Nominal seconds of a product with W."""
+        return PER_ENTRY * (self.operator.H.nnz + self.operator.M.nnz)
 
     def product(self, x: np.ndarray) -> np.ndarray:
         """W x."""

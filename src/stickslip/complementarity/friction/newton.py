@@ -19,23 +19,21 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg as linalg
 import scipy.sparse as sp
-import scipy.sparse.linalg as sparse_linalg
 
 from stickslip.compiled import compiled
-from stickslip.complementarity.friction.cones import relative_error
+from stickslip.complementarity.friction.cones import relative_error, squares
 from stickslip.complementarity.friction.contacts import Contacts, contacts_from
+from stickslip.complementarity.friction.effort import STEP, better_dense, factorise
 from stickslip.complementarity.friction.gauss_seidel import sweep
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
 
-DENSE_LIMIT = 150  # unknowns up to which a dense factorisation is faster
-LARGEST_DENSE, DENSE_SHARE = 6_000, 0.2  # and where it is, because a fifth of the entries are there
 WINDOW = 8
 HALVINGS = 12
+TOO_LONG = "the next factorisation would take longer than what is left"
 FORMULATIONS = ("alart-curnier", "fischer-burmeister")
 
 
@@ -285,16 +283,6 @@ def scatter(row: np.ndarray, column: np.ndarray, value: np.ndarray, out: np.ndar
             out[k, column[p]] = value[p]
 
 
-def better_dense(n: int, entries: int) -> bool:
-    """Whether n equations with so many entries are solved faster as a dense matrix."""
-    return n <= DENSE_LIMIT or (n <= LARGEST_DENSE and entries > DENSE_SHARE * n * n)
-
-
-def factorise(A: sp.csc_matrix, ordering: str = "MMD_AT_PLUS_A") -> Any:
-    """LU factors of a matrix whose pattern is symmetric, as that of every W is; RuntimeError where it is singular."""
-    return sparse_linalg.splu(A, permc_spec=ordering, diag_pivot_thresh=0.1)
-
-
 def _solve_rows(row: np.ndarray, column: np.ndarray, value: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solution of the Newton system, of whatever quality; NaN where it is singular."""
     n = len(right)
@@ -381,6 +369,8 @@ def newton_iterations(
     merits: list[float] = []
     best = Best(r, np.inf)
     short = 0
+    if not progress.affords(contacts.analysis_cost):
+        return Outcome(r, contacts.error(r), 0, TOO_LONG)
     for k in range(max_iterations):
         u = contacts.velocity(r)
         error = relative_error(u, contacts.q, r, contacts.mu, contacts.dim, 0, len(contacts))
@@ -389,7 +379,11 @@ def newton_iterations(
         if error <= tol or progress.expired:
             return Outcome(best.r, best.error, k)
         dr, b = form.system(u, r, error)
-        merits.append(float(form.F @ form.F))
+        merits.append(squares(form.F, 0, len(form.F)))
+        cost = STEP + float(form.active.mean()) ** 2 * contacts.factorisation_cost
+        if not progress.affords(cost):
+            return Outcome(best.r, best.error, k, TOO_LONG)
+        progress.spend(cost)
         if form.active.any():
             system = assemble(
                 contacts.data, contacts.indptr, contacts.indices, form.C, form.E, alpha, form.active, dr, b
@@ -455,4 +449,7 @@ class Newton(FrictionMethod):
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         for _ in range(self.sweeps):
             sweep(*contacts.arrays(), r, 1.0, 0, len(contacts))
+            progress.spend(contacts.sweep_cost)
+            if progress.expired:
+                break
         return newton_iterations(contacts, r, tol, self.limit, progress, formulation=self.formulation)

@@ -13,8 +13,10 @@ import scipy.sparse as sp
 
 from stickslip.complementarity.friction.cones import elliptic_map_square, natural_map_square
 from stickslip.complementarity.friction.contacts import Contacts, contacts_from
-from stickslip.complementarity.friction.delassus import Delassus
+from stickslip.complementarity.friction.delassus import Delassus, checked_directions
 from stickslip.complementarity.problems import _check_finite, _floats
+
+SMALLEST = 1e-120  # of the largest velocity: squares of rounding errors of smaller ones underflow
 
 
 class Stage(NamedTuple):
@@ -93,7 +95,7 @@ class FrictionProblem:
     bilateral: int = 0
 
     def __post_init__(self) -> None:
-        if self.dim not in (2, 3) or isinstance(self.dim, bool):
+        if not isinstance(self.dim, int | np.integer) or self.dim not in (2, 3):
             raise ValueError(f"dim must be 2 (plane) or 3 (space), got {self.dim!r}.")
         if isinstance(self.bilateral, bool) or not isinstance(self.bilateral, int | np.integer) or self.bilateral < 0:
             raise ValueError(f"bilateral must be the number of joint rows, an integer >= 0, got {self.bilateral!r}.")
@@ -109,7 +111,10 @@ class FrictionProblem:
         if q.shape != (W.shape[0],):
             raise ValueError(f"q must have shape ({W.shape[0]},) to match W of shape {W.shape}, got {q.shape}.")
         _check_finite(q, "q")
+        _check_size(q)
         object.__setattr__(self, "W", W)
+        object.__setattr__(self, "dim", int(self.dim))
+        object.__setattr__(self, "bilateral", int(self.bilateral))
         object.__setattr__(self, "q", q)
         object.__setattr__(self, "mu", _checked_friction(self.mu, n, self.dim))
 
@@ -122,24 +127,21 @@ class FrictionProblem:
         M (f, f) mass matrix [kg], H (f, dim n) directions, f (f,) free momentum [N s], w (dim n,) [m/s]; G (f, k) and
         b (k,) the directions and the velocities of joints.
         """
-        directions = sp.csc_matrix(H, dtype=float)
-        offset = _floats(w, "w")
+        directions = checked_directions(H, "H")
+        offset = _checked_vector(w, "w", directions.shape[1], "one per column of H")
         joints = 0
+        if G is None and b is not None:
+            raise ValueError("b must be given together with G, the directions of the joints; got b alone.")
         if G is not None:
-            joint_directions = sp.csc_matrix(G, dtype=float)
+            joint_directions = checked_directions(G, "G")
             joints = joint_directions.shape[1]
             if joint_directions.shape[0] != directions.shape[0]:
                 raise ValueError(f"G must have {directions.shape[0]} rows like H, got shape {joint_directions.shape}.")
             directions = sp.hstack([directions, joint_directions]).tocsc()
-            offset = np.concatenate([offset, np.zeros(joints) if b is None else _floats(b, "b")])
+            speeds = np.zeros(joints) if b is None else _checked_vector(b, "b", joints, "one per column of G")
+            offset = np.concatenate([offset, speeds])
         W = Delassus(M, directions)
-        momentum = _floats(f, "f")
-        if momentum.shape != (W.M.shape[0],):
-            raise ValueError(f"f must have shape ({W.M.shape[0]},) to match M, got {momentum.shape}.")
-        if offset.shape != (W.shape[0],):
-            raise ValueError(
-                f"w (and b) must have {W.shape[0]} entries, one per column of H (and G), got {offset.shape}."
-            )
+        momentum = _checked_vector(f, "f", W.M.shape[0], "one per row of M")
         return cls(W, W.H.T @ W.solve_mass(momentum) + offset, mu, dim, bilateral=joints)
 
     @property
@@ -218,6 +220,24 @@ class FrictionProblem:
         mu = np.sqrt(self.mu.prod(axis=1, keepdims=True))
         S[:, 1:] = np.divide(self.mu, mu, out=np.ones_like(self.mu), where=mu > 0.0)
         return S.ravel()
+
+
+def _checked_vector(values: Any, name: str, length: int, which: str) -> np.ndarray:
+    vector = _floats(values, name)
+    if vector.shape != (length,):
+        raise ValueError(f"{name} must have shape ({length},), {which}, got {vector.shape}.")
+    _check_finite(vector, name)
+    return vector
+
+
+def _check_size(q: np.ndarray) -> None:
+    """Squares of the velocities, and of what is 1e-8 of them, must be numbers that a computer has."""
+    largest = float(np.max(np.abs(q), initial=0.0))
+    if largest > 0.0 and not SMALLEST <= largest <= 1.0 / SMALLEST:
+        raise ValueError(
+            f"q must be zero or have its largest entry between {SMALLEST:g} and {1.0 / SMALLEST:g} m/s, "
+            f"got {largest:g}; choose other units."
+        )
 
 
 def _checked_delassus(W: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from stickslip.complementarity.friction.admm import dilation
 from stickslip.complementarity.friction.contacts import Contacts
+from stickslip.complementarity.friction.effort import STEP
 from stickslip.complementarity.friction.gauss_seidel import project_all
 from stickslip.complementarity.friction.matrix_free import MatrixFreeContacts
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
@@ -25,11 +26,14 @@ INNER_LIMIT = 200
 INNER_TOLERANCE = 0.1
 
 
-def largest_eigenvalue(contacts: Contacts | MatrixFreeContacts) -> float:
+def largest_eigenvalue(contacts: Contacts | MatrixFreeContacts, progress: Progress) -> float:
     """An estimate of the norm of W from above its power iterates: the last one plus a fifth."""
     x = np.random.default_rng(0).standard_normal(len(contacts.q))
     norm = 1.0
     for _ in range(POWER_STEPS):
+        if progress.late:
+            break
+        progress.spend(contacts.product_cost)
         x = contacts.product(x)
         norm = float(np.linalg.norm(x))
         if norm == 0.0:
@@ -49,9 +53,10 @@ class ProjectedGradient(FrictionMethod):
     def run(self, contacts: Contacts | MatrixFreeContacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         n, d, mu, q = len(contacts), contacts.dim, contacts.mu, contacts.q
         product, evaluate = contacts.product, contacts.evaluate
-        step = 1.0 / largest_eigenvalue(contacts)
+        step = 1.0 / largest_eigenvalue(contacts, progress)
         best = Best(r.copy(), np.inf)
         done = 0
+        each = STEP + contacts.product_cost
         while True:
             u, error = evaluate(r)
             best.offer(r, error)
@@ -62,6 +67,7 @@ class ProjectedGradient(FrictionMethod):
             size = max(np.linalg.norm(q), np.linalg.norm(r), np.linalg.norm(u))
             x, momentum = r.copy(), 1.0
             for _ in range(INNER_LIMIT):
+                progress.spend(each)
                 gradient = product(x) + b
                 r_next = x - step * gradient
                 project_all(r_next, mu, d, 0, n)
@@ -72,5 +78,6 @@ class ProjectedGradient(FrictionMethod):
                 next_momentum = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
                 x = r_next + (momentum - 1.0) / next_momentum * moved
                 r, momentum = r_next, next_momentum
-                if np.linalg.norm(moved) <= step * INNER_TOLERANCE * error * size or done >= self.limit:
+                settled = np.linalg.norm(moved) <= step * INNER_TOLERANCE * error * size
+                if settled or done >= self.limit or progress.expired:
                     break

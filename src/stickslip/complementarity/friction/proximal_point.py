@@ -14,7 +14,7 @@ import numpy as np
 
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
-from stickslip.complementarity.friction.newton import newton_iterations
+from stickslip.complementarity.friction.newton import TOO_LONG, newton_iterations
 
 INNER_LIMIT = 15
 INNER_TOLERANCE = 0.1  # of the present error
@@ -80,12 +80,16 @@ class ProximalPoint(FrictionMethod):
         for _ in range(self.limit):
             if error <= tol or progress.expired:
                 break
+            if not progress.affords(contacts.analysis_cost + 5.0 * contacts.product_cost):
+                return Outcome(best.r, best.error, total, TOO_LONG)
             wanted = max(INNER_TOLERANCE * error, 0.3 * tol)
             inner = contacts.shifted(a * contacts.mean_diagonal, r)
-            x, reached, count, _ = newton_iterations(
+            x, reached, count, note = newton_iterations(
                 inner, r.copy(), wanted, INNER_LIMIT, progress.silent(), floor=0.0, window=6
             )
             total += count
+            if note == TOO_LONG:
+                return Outcome(best.r, best.error, total, note)
             settled, error_there = reached <= wanted, contacts.error(x)
             progress.note(error_there)
             step: np.ndarray | None = None

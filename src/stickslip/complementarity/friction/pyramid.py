@@ -53,8 +53,8 @@ def pyramid_lcp(contacts: Contacts, m: int) -> tuple[np.ndarray, np.ndarray, np.
     return A, b, np.hstack([B_N, B_T, np.zeros((n * d, n))])
 
 
-def pyramid_solution(contacts: Contacts, m: int) -> tuple[np.ndarray | None, int]:
-    """Impulses of the pyramid problem, None where its LCP was not solved; and the pivots.
+def pyramid_solution(contacts: Contacts, m: int, most: int | None = None) -> tuple[np.ndarray | None, int]:
+    """Impulses of the pyramid problem, None where its LCP was not solved, in `most` pivots; and the pivots.
 
     The right-hand side is changed by some 1e-8 at random: contact problems are full of ties (equal bodies, resting
     contacts), and a path that has to break them one by one takes ten times the pivots and may lose its accuracy.
@@ -63,11 +63,19 @@ def pyramid_solution(contacts: Contacts, m: int) -> tuple[np.ndarray | None, int
     noise = np.random.default_rng(m).random(len(b)) * np.abs(b).max(initial=0.0)
     pivots = 0
     for size in PERTURBATIONS:
-        answer = solve_lcp(A, b + size * noise, "lemke", tol=1e-9)
+        answer = solve_lcp(A, b + size * noise, "lemke", tol=1e-9, max_iterations=most)
         pivots += int(answer.iterations)
         if answer.solved:
             return B @ answer.x, pivots
     return None, pivots
+
+
+def _affordable_pivots(unknowns: int, progress: Progress) -> int | None:
+    """What a time limit pays for at two nanoseconds an entry of the tableau; None without one."""
+    if progress.time_limit == np.inf:
+        return None
+    left = (progress.time_limit - progress.seconds) / len(PERTURBATIONS)
+    return max(1, int(left / (2e-9 * unknowns**2 + 1e-7)))
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,7 @@ class Lemke(FrictionMethod):
         unknowns = len(contacts) * (m + 2)
         if unknowns > LARGEST:
             return Outcome(r, np.inf, 0, f"lemke takes up to {LARGEST} unknowns, this pyramid has {unknowns}")
-        x, pivots = pyramid_solution(contacts, m)
+        x, pivots = pyramid_solution(contacts, m, _affordable_pivots(unknowns, progress))
         if x is None:
             return Outcome(r, contacts.error(r), pivots, "the pyramid's LCP was not solved")
         best = Best(x, contacts.error(x))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,20 @@ from stickslip.complementarity.friction.admm import ADMM
 from stickslip.complementarity.friction.alternating import Alternating
 from stickslip.complementarity.friction.augmented_lagrangian import AugmentedLagrangian
 from stickslip.complementarity.friction.auto import Auto
+from stickslip.complementarity.friction.cones import fastest_approach
 from stickslip.complementarity.friction.contacts import contacts_from
 from stickslip.complementarity.friction.delassus import Delassus
 from stickslip.complementarity.friction.enumeration import Enumerate, all_impulses, check_size
 from stickslip.complementarity.friction.interior_point import InteriorPoint
 from stickslip.complementarity.friction.matrix_free import MatrixFreeContacts
-from stickslip.complementarity.friction.method import FrictionMethod, Outcome, Progress
+from stickslip.complementarity.friction.method import (
+    EFFORT,
+    EFFORT_PER_CONTACT,
+    LEAST_EFFORT,
+    FrictionMethod,
+    Outcome,
+    Progress,
+)
 from stickslip.complementarity.friction.newton import Newton
 from stickslip.complementarity.friction.problem import FrictionProblem, FrictionSolution
 from stickslip.complementarity.friction.projected_gradient import ProjectedGradient
@@ -41,9 +50,9 @@ METHODS: dict[str, type[FrictionMethod]] = {
         Enumerate,
     )
 }
-TIME_LIMIT = 60.0  # [s], by default
 CROWDED = 2_000_000  # blocks of W above which `auto` first tries to do without it
 MATRIX_FREE_SWEEPS = 100_000
+TIGHTER, LEAST_TOLERANCE = 8, 1e-15  # times that a problem is solved again, to a tenth of the error
 PENETRATION = 0.02  # of the largest velocity: what a solved problem may leave of the approach of two bodies
 
 
@@ -53,7 +62,7 @@ def solve_friction(
     *,
     tol: float = 1e-8,
     max_iterations: int | None = None,
-    time_limit: float | None = TIME_LIMIT,
+    time_limit: float | None = None,
     r0: Any = None,
     record: bool = False,
 ) -> FrictionSolution:
@@ -68,7 +77,8 @@ def solve_friction(
         as `stickslip.complementarity.friction.sweeps.GaussSeidel(threads=2)`.
     tol : largest error that counts as solved; relative, and the same measure for every method.
     max_iterations : sweeps, steps or products, None for the method's default.
-    time_limit : seconds after which the best impulses so far are returned; None for no limit.
+    time_limit : seconds by the clock after which the best impulses so far are returned.  None: a fixed amount of work,
+        counted, so that the same problem gets the same answer, bit for bit, however busy the machine is.
     r0 : impulses to start from, like q, default zero.
     record : keep the error after every iteration in `history` (slower: each costs a product with W).
 
@@ -88,32 +98,81 @@ def solve_friction(
     (True, [1.0, -0.5], [0.0, 2.0])
     """
     chosen = _checked_method(method, max_iterations)
+    with np.errstate(all="ignore"):  # an iterate that runs away is noticed, and what is returned is checked
+        return _solved(problem, chosen, tol, time_limit, max_iterations, r0, record)
+
+
+def _solved(
+    problem: FrictionProblem,
+    chosen: FrictionMethod,
+    tol: float,
+    time_limit: float | None,
+    max_iterations: int | None,
+    r0: Any,
+    record: bool,
+) -> FrictionSolution:
+    """`solve_friction` with the method as an object."""
     _compile(type(chosen))
-    progress = Progress(_checked_time(time_limit), bool(record))
-    if not isinstance(problem, FrictionProblem):
-        raise ValueError(f"problem must be a FrictionProblem, got {type(problem).__name__}.")
+    limit = _checked_time(time_limit)
+    _check_problem(problem)
     tolerance = checked_tolerance(tol)
+    progress = _progress(problem, limit, bool(record), max_iterations is not None and not isinstance(chosen, Auto))
     start = _checked_impulses(r0, problem)
     if chosen.matrix_free and _stays_matrix_free(problem):
         operator = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
-        outcome = _run(chosen, operator, start, tolerance, progress)
-        return _solution(problem, outcome.r, tolerance, chosen, outcome, progress)
+        return _until_solved(problem, chosen, operator, _same, start, tolerance, progress)
     if isinstance(chosen, Auto) and _stays_matrix_free(problem) and problem.W.expected_blocks(problem.dim) > CROWDED:
         swept = _sweep_velocities(problem, start, tolerance, progress)
-        if swept.error <= tolerance or progress.expired:
-            return _solution(problem, swept.r, tolerance, chosen, swept, progress)
+        solution = _solution(problem, swept.r, tolerance, chosen, swept, progress)
+        if solution.solved or progress.expired:
+            return solution
         start = swept.r
     contacts, expand = problem.contacts_alone
-    wanted, start = tolerance, start[: len(contacts.q)]
+    start = start[: len(contacts.q)]
     if problem.elliptic:
         start = start / problem.stretch
-    while True:
+    return _until_solved(problem, chosen, contacts, expand, start, tolerance, progress)
+
+
+def _same(r: np.ndarray) -> np.ndarray:
+    return r
+
+
+def _until_solved(
+    problem: FrictionProblem,
+    chosen: FrictionMethod,
+    contacts: Any,
+    expand: Callable[[np.ndarray], np.ndarray],
+    start: np.ndarray,
+    tol: float,
+    progress: Progress,
+) -> FrictionSolution:
+    """Solve, and solve again to a tenth of the error where what the method calls solved is not.
+
+    Joints and ellipses are measured on the problem as given, not on the one that the method sees; and where W is small
+    in its units, the error allows bodies to go on approaching.
+    """
+    wanted = tol
+    for _ in range(TIGHTER):
         outcome = _run(chosen, contacts, start, wanted, progress)
-        solution = _solution(problem, expand(outcome.r), tolerance, chosen, outcome, progress)
-        # Joints and ellipses are measured on the problem as given, not on the one that the method saw.
-        if solution.solved or outcome.error > wanted or wanted < 1e-3 * tolerance or not expand_matters(problem):
-            return solution
-        start, wanted = outcome.r, 0.1 * wanted
+        solution = _solution(problem, expand(outcome.r), tol, chosen, outcome, progress)
+        if solution.solved or outcome.error > wanted or progress.expired:
+            break
+        start, wanted = outcome.r.copy(), max(0.1 * wanted, LEAST_TOLERANCE)
+    return solution
+
+
+def _check_problem(problem: Any) -> None:
+    if not isinstance(problem, FrictionProblem):
+        raise ValueError(f"problem must be a FrictionProblem, got {type(problem).__name__}.")
+
+
+def _progress(problem: FrictionProblem, time_limit: float | None, record: bool, unlimited: bool) -> Progress:
+    """The clock starts, and the work is planned: so much per contact, or what the time limit pays for."""
+    plan = min(EFFORT, LEAST_EFFORT + EFFORT_PER_CONTACT * problem.contacts)
+    if time_limit is None:
+        return Progress(record=record, effort=np.inf if unlimited else plan, plan=plan)
+    return Progress(time_limit, record, plan=time_limit if time_limit < np.inf else plan)
 
 
 @functools.cache
@@ -121,6 +180,7 @@ def _compile(method: type[FrictionMethod]) -> None:
     """Have a method's kernels compiled or loaded before the clock starts, on one contact that slides."""
     contacts = contacts_from(np.eye(3), np.array([-1.0, 0.3, 0.2]), np.array([0.1]), 3)
     method(1).run(contacts, np.zeros(3), 1e-8 if method is Auto else -1.0, Progress())
+    fastest_approach(contacts.q, contacts.q, 3, 1)
 
 
 def expand_matters(problem: FrictionProblem) -> bool:
@@ -139,9 +199,9 @@ def _run(method: FrictionMethod, contacts: Any, start: np.ndarray, tol: float, p
 
 
 def _sweep_velocities(problem: FrictionProblem, start: np.ndarray, tol: float, progress: Progress) -> Outcome:
-    """Sweeps without W, for half of the time: few bodies with many contacts each would fill it."""
+    """Sweeps without W, for half of the work: few bodies with many contacts each would fill it."""
     contacts = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
-    half = progress.part(0.5 * (progress.time_limit - progress.seconds))
+    half = progress.part(2.0 * progress.share)
     return _run(GaussSeidel(MATRIX_FREE_SWEEPS), contacts, start, tol, half)
 
 
@@ -160,15 +220,17 @@ def enumerate_friction(problem: FrictionProblem, *, tol: float = 1e-8) -> list[F
 
     Complete in the plane, up to continua of solutions; in space the slip directions are searched from several angles.
     """
+    _check_problem(problem)
     tolerance = checked_tolerance(tol)
     contacts, expand = problem.contacts_alone
     check_size(contacts)
     answers = []
-    for x in all_impulses(contacts, tolerance):
-        r = expand(x)
-        u, error = problem.evaluate(r)
-        if error <= tolerance:
-            answers.append(FrictionSolution(r, u, True, "one of the solutions", error, 1, "enumerate"))
+    with np.errstate(all="ignore"):
+        for x in all_impulses(contacts, tolerance):
+            r = expand(x)
+            u, error = problem.evaluate(r)
+            if error <= tolerance and _penetration(problem, u) <= PENETRATION:
+                answers.append(FrictionSolution(r, u, True, "one of the solutions", error, 1, "enumerate"))
     return answers
 
 
@@ -191,7 +253,7 @@ def _solution(
             f"not solved: impulses grow without bound (largest {np.abs(r).max():.1e}) and bodies still approach; "
             "the problem seems to have no solution"
         )
-    elif progress.expired:
+    elif progress.late:
         status = f"time limit of {progress.time_limit:g} s reached at error {error:.1e} ({how})"
     else:
         status = f"not solved: error {error:.1e} > {tol:.1e} after {outcome.iterations} iterations of {how}"
@@ -209,9 +271,7 @@ def _penetration(problem: FrictionProblem, u: np.ndarray) -> float:
     The error is relative to the impulses, too: where these grow without bound, as in a problem without solution, it
     vanishes although nothing is solved.
     """
-    normal = u[: problem.dim * problem.contacts : problem.dim]
-    largest = float(np.max(np.abs(problem.q), initial=0.0))
-    return float(np.max(-normal, initial=0.0)) / largest if largest > 0.0 else 0.0
+    return fastest_approach(u, problem.q, problem.dim, problem.contacts)
 
 
 def _checked_method(method: str | FrictionMethod, max_iterations: int | None) -> FrictionMethod:
@@ -224,9 +284,9 @@ def _checked_method(method: str | FrictionMethod, max_iterations: int | None) ->
     return METHODS[method](max_iterations)
 
 
-def _checked_time(limit: float | None) -> float:
+def _checked_time(limit: float | None) -> float | None:
     if limit is None:
-        return np.inf
+        return None
     if isinstance(limit, int | float | np.number) and not isinstance(limit, bool) and limit > 0.0:
         return float(limit)
     raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}.")

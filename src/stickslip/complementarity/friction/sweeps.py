@@ -9,23 +9,24 @@ import numba
 import numpy as np
 
 from stickslip.complementarity.friction.contacts import Contacts
+from stickslip.complementarity.friction.effort import AT_ONCE
 from stickslip.complementarity.friction.gauss_seidel import (
     CHECK_EVERY,
+    CHECKS,
+    ERROR,
     accelerated_sweeps,
     anderson_state,
-    anderson_step,
+    begin_sweep,
     colours,
-    error_of,
+    end_sweep,
     levels,
-    sweep_change,
     sweep_levels,
 )
 from stickslip.complementarity.friction.islands import rows_back
 from stickslip.complementarity.friction.matrix_free import MatrixFreeContacts
-from stickslip.complementarity.friction.method import FrictionMethod, Outcome, Progress, sweep_until
+from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress, sweep_until
 
 ORDERS = ("given", "coloured")
-BLOCKS_AT_ONCE = 20_000_000  # block products between two looks at the clock, some half a second
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,12 @@ class GaussSeidel(FrictionMethod):
         return outcome._replace(r=rows_back(outcome.r, order, contacts.dim))
 
     def _run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        at_once = max(CHECK_EVERY, BLOCKS_AT_ONCE // max(1, len(contacts.indices)))
+        at_once = max(1, int(AT_ONCE / contacts.sweep_cost))
         u, history = np.empty(len(r)), np.empty(at_once if progress.record else 0)
         work = np.empty((2 * self.memory + 4, len(r)))
         check_every, anderson = 1 if progress.record else CHECK_EVERY, anderson_state(self.memory)
         advance = accelerated_sweeps if self.threads == 1 else _Threads(contacts, self.threads)
-        done, error = 0, np.inf
+        best, done, error = Best(r.copy(), np.inf), 0, np.inf
         while done < self.limit and not error <= tol:
             count = min(at_once, self.limit - done)
             begin = progress.seconds
@@ -85,10 +86,12 @@ class GaussSeidel(FrictionMethod):
                 self.memory, self.relaxation, check_every, history, work, anderson,
             )  # fmt: skip
             done += swept
+            best.offer(r, error)
+            progress.spend(swept * contacts.sweep_cost)
             _note_history(progress, history[:checks], begin)
             if progress.expired or swept < count:
                 break
-        return Outcome(r, error, done)
+        return Outcome(best.r, best.error, done)
 
 
 class _Threads:
@@ -111,25 +114,15 @@ class _Threads:
         q: np.ndarray, mu: np.ndarray, r: np.ndarray, u: np.ndarray, first: int, last: int, max_sweeps: int, tol: float,
         memory: int, relaxation: float, check_every: int, history: np.ndarray, work: np.ndarray, anderson: tuple,
     ) -> tuple[int, float, int]:  # fmt: skip
-        arrays = (data, indptr, indices, diagonal, inverse, q, mu)
-        anderson[4][:] = 0.0, np.inf
-        light, checks, error = tol, 0, np.inf
+        blocks, laws = (data, indptr, indices), (q, mu)
         for count in range(1, max_sweeps + 1):
-            work[-1] = r
-            sweep_levels(*arrays, r, relaxation, self.order, self.begins)
-            norm, size = sweep_change(r, 0, work, len(r))
-            quiet = norm <= light * size
-            if quiet or count % check_every == 0 or count == max_sweeps:
-                error = error_of(data, indptr, indices, q, mu, r, u, first, last)
-                if checks < len(history):
-                    history[checks] = error
-                    checks += 1
-                if error <= tol or count == max_sweeps or (quiet and light < 1e-17):
-                    return count, error, checks
-                light *= 0.5 if quiet else 1.0
-            if memory > 0:
-                anderson_step(r, mu, data.shape[1], first, last, memory, norm, work, anderson)
-        return max_sweeps, error, checks
+            begin_sweep(r, 0, work, len(r))
+            sweep_levels(*blocks, diagonal, inverse, *laws, r, relaxation, self.order, self.begins)
+            if end_sweep(
+                *blocks, *laws, r, u, first, last, count, max_sweeps, tol, memory, check_every, history, work, anderson
+            ):
+                break
+        return count, float(anderson[4][ERROR]), int(anderson[4][CHECKS])
 
 
 def _note_history(progress: Progress, errors: np.ndarray, begin: float) -> None:

@@ -331,6 +331,12 @@ def _parameters_of(system: System, params: Mapping[str, float] | None) -> dict[s
 def _contact_of(contact: Contact) -> dict[str, Any]:
     """A contact as a table; laws that are names stay names."""
 
+    if contact.friction_law is not None:
+        raise ValueError(
+            f"contact {contact.name!r} has the friction law {type(contact.friction_law).__name__}, and a file holds "
+            "coefficients: it cannot be written."
+        )
+
     def text(value: Any) -> str:
         return value if isinstance(value, str) else text_of(value)
 

@@ -14,6 +14,7 @@ import sympy as sp
 from stickslip.io.models.expressions import ExpressionError, parse
 from stickslip.io.models.fields import Place
 from stickslip.io.models.lagrangian import located
+from stickslip.laws.friction import FrictionLaw
 from stickslip.library.scene_scenario import SceneScenario
 from stickslip.model.scene.bodies import Body
 from stickslip.model.scene.joints import Joint
@@ -45,6 +46,7 @@ _SHAPES: dict[str, type[Any]] = {
     "height-field": HeightField,
 }
 _MATERIAL = ("friction", "restitution", "restitution_tangential")
+_OF_CLI = ("stepper", "theta", "every")  # options that the command line puts together
 _STATE = ("x", "y", "z", "vx", "vy", "vz")
 
 
@@ -64,8 +66,9 @@ def scenario_from(content: dict[str, Any], place: Place) -> SceneScenario:
         a, b = (_body(bodies, name, here) for name in pair)
         located(here, partial(scene.ignore, a or scene.bodies[0], b or scene.bodies[0]))
     run = content["run"]
+    options = {key: value for key, value in run.items() if value is not None and key not in ("dt", "t_end", *_OF_CLI)}
     return SceneScenario(
-        scene, run["dt"], run["t_end"], content["title"] or content["name"], content["source"] or place.file
+        scene, run["dt"], run["t_end"], content["title"] or content["name"], content["source"] or place.file, options
     )
 
 
@@ -211,7 +214,7 @@ def content_of(scenario: SceneScenario) -> dict[str, Any]:
         "source": scenario.source,
         "dim": dim,
         "gravity": _numbers(scene.gravity[:dim]),
-        "run": {"dt": float(scenario.dt), "t_end": float(scenario.t_end)},
+        "run": {"dt": float(scenario.dt), "t_end": float(scenario.t_end), **scenario.options},
         "bodies": [_body_of(body) for body in scene.bodies[1:]],
     }
     jointed = {(min(j.a, j.b), max(j.a, j.b)) for j in scene.joints if j.kind != "distance"}
@@ -247,6 +250,11 @@ def _numbers(values: Any) -> list[float]:
 
 def _material_of(material: Any) -> dict[str, Any]:
     found = {key: getattr(material, key) for key in _MATERIAL if getattr(material, key) is not None}
+    if isinstance(found.get("friction"), FrictionLaw):
+        raise ValueError(
+            f"a body has the friction law {type(found['friction']).__name__}, and a file holds coefficients: it cannot "
+            "be written."
+        )
     return {key: list(value) if isinstance(value, tuple) else float(value) for key, value in found.items()}
 
 

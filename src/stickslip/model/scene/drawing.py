@@ -1,9 +1,14 @@
-"""How a scene looks: planar ones as they are, spatial ones from the side (x to the right, z up, y away)."""
+"""How a scene looks: planar ones as they are, spatial ones from the side (x to the right, z up, y away).
+
+Discs have a spoke and balls a spot at the pole of their z axis, so that one sees them turn.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +18,8 @@ from stickslip.model.scene.scene import Scene
 from stickslip.model.scene.shapes import Piece, rotation_matrix
 
 FAR = 1e3  # [m] how far the picture of a half-plane reaches
+MOST_MARKED = 60  # bodies up to which discs and balls are marked
+POLE, SPOT, BEHIND = 0.75, 0.2, 0.2  # of the radius: where the spot is, how large, and how far round it is seen
 ROUND = 24  # corners of the half circles of a capsule, together
 
 
@@ -25,14 +32,18 @@ def scene_drawing(scene: Scene, view: draw.Box | None = None) -> draw.Drawing:
     width = len(COORDINATES[scene.dim])
 
     def shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[draw.Primitive]:
-        found: list[draw.Primitive] = []
+        found: list[tuple[float, list[draw.Primitive]]] = []
         for body, own in zip(scene.bodies, pieces, strict=True):
             if not body.life[0] <= t < body.life[1]:
                 continue
             x, turn = _pose(body, q, width)
-            style = "ground" if body.kind == "static" else ("wood" if body.kind == "driven" else "body")
-            found.extend(_outline(piece, body, x, turn, scene.dim, style) for piece in own)
-        return found
+            depth = math.inf if body.kind == "static" else (float(x[1]) if scene.dim == 3 else 0.0)
+            picture = [_outline(piece, body, x, turn, scene.dim, style_of(body)) for piece in own]
+            if body.kind == "moving" and len(scene.bodies) <= MOST_MARKED:
+                picture += [mark for piece in own for mark in _mark(piece, body, x, turn, scene.dim)]
+            found.append((depth, picture))
+        found.sort(key=lambda entry: -entry[0])  # what is far away first; bodies of equal depth in their order
+        return [primitive for _, picture in found for primitive in picture]
 
     return draw.Drawing(shapes, view)
 
@@ -77,6 +88,21 @@ def _outline(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray, dim: int
     return draw.Polygon(tuple((float(a), float(b)) for a, b in _around(points)), style)
 
 
+def _mark(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray, dim: int) -> list[draw.Primitive]:
+    """A spoke on a disc, a spot on the pole of a ball while it is in sight."""
+    if piece.kind != "sphere":
+        return []
+    origin, r = x + turn @ (piece.offset - body.centre), piece.size[0]
+    if dim == 2:
+        rim = origin + r * turn[:, 0]
+        return [draw.Polyline(tuple((float(p[0]), float(p[1])) for p in (origin, rim)), "body-light")]
+    pole = turn[:, 2]
+    if pole[1] > BEHIND:
+        return []
+    spot = (float(origin[0] + POLE * r * pole[0]), float(origin[2] + POLE * r * pole[2]))
+    return [draw.Circle(spot, SPOT * r, "accent")]
+
+
 def _capsule(piece: Piece, origin: np.ndarray, R: np.ndarray, up: int) -> np.ndarray:
     angles = np.linspace(0.0, 2.0 * math.pi, ROUND, endpoint=False)
     circle = piece.size[0] * np.column_stack([np.cos(angles), np.sin(angles)])
@@ -89,3 +115,64 @@ def _around(points: np.ndarray) -> np.ndarray:
     from scipy.spatial import ConvexHull as QuickHull
 
     return points[QuickHull(points).vertices]
+
+
+# -- bodies in their own frames, for whoever moves them himself ---------------------------------------------------
+
+
+def own_outlines(body: Body) -> list[draw.Primitive]:
+    """The outlines of a planar body in its own frame; a trajectory says where the frame is."""
+    pieces = [] if body.shape is None else body.shape.pieces(2)
+    return [_outline(piece, body, np.zeros(3), np.eye(3), 2, style_of(body)) for piece in pieces]
+
+
+def style_of(body: Body) -> str:
+    """Style of a body by what it does: static, driven or moving."""
+    return {"static": "ground", "driven": "wood"}.get(body.kind, "body")
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A piece of a spatial body in the body's frame: offset (3,), turn (3, 3), and what it is.
+
+    kind : "sphere" (size: radius), "capsule" (radius, half length along z), "plane" (z = 0, matter below), "mesh"
+        (corners (v, 3) and flat faces as corner numbers, counter-clockwise from outside) or "field" (spacing; heights).
+    """
+
+    kind: str
+    offset: np.ndarray
+    turn: np.ndarray
+    size: tuple[float, ...] = ()
+    vertices: np.ndarray | None = None
+    faces: tuple[tuple[int, ...], ...] = ()
+    heights: np.ndarray | None = None
+    bound: float = math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        found: dict[str, Any] = {
+            "kind": self.kind,
+            "offset": self.offset.tolist(),
+            "turn": self.turn.ravel().tolist(),
+            "size": [float(x) for x in self.size],
+        }
+        if self.vertices is not None:
+            found |= {"vertices": self.vertices.round(9).ravel().tolist(), "faces": [list(face) for face in self.faces]}
+        if self.heights is not None:
+            found |= {"heights": self.heights.tolist()}
+        return found
+
+
+def own_solids(body: Body) -> list[Solid]:
+    """The pieces of a spatial body in its own frame."""
+    found = []
+    for piece in [] if body.shape is None else body.shape.pieces(3):
+        pose = (piece.offset - body.centre, rotation_matrix(piece.turn))
+        if piece.mesh is not None:
+            mesh = piece.mesh
+            found.append(Solid("mesh", *pose, vertices=mesh.vertices, faces=mesh.loops, bound=piece.bound))
+        elif piece.heights is not None:
+            found.append(Solid("field", *pose, piece.size[:1], heights=piece.heights))
+        else:
+            found.append(Solid(piece.kind, *pose, piece.size, bound=piece.bound))
+    return found

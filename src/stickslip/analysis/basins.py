@@ -1,0 +1,237 @@
+"""Basins of attraction: on which attractor a motion ends, over a grid of starts.
+
+Every start is run until it has passed its section often enough; the last returns tell what it does:
+
+    cycle        the section's states recur after n returns: told apart by period, shift per cycle and section state
+    rest         it comes to rest
+    runs away    it gets faster and faster without passing the section
+    elsewhere    it goes on within bounds, but passes the section no more
+    irregular    it keeps returning, without recurrence
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from stickslip.analysis.diagram import Member, checked_start, run_member, run_options
+from stickslip.analysis.limit_cycle import LimitCycle, NoCycle, limit_cycle
+from stickslip.analysis.poincare import Section, section_of, translations
+from stickslip.analysis.saltation import Undefined
+from stickslip.library.scenario import Scenario, require_scenario
+from stickslip.model.system import Array, real_array, unknown_name
+from stickslip.stepping.motion_book import MotionError
+
+CYCLE, REST, AWAY, ELSEWHERE, IRREGULAR, FAILED = "cycle", "rest", "runs away", "elsewhere", "irregular", "failed"
+_LAST = 24  # returns that are looked at
+_MOST_RETURNS = 12  # per cycle
+
+
+@dataclass(eq=False)
+class Attractor:
+    """Where starts end.
+
+    Attributes
+    ----------
+    kind : "cycle", "rest", "runs away", "elsewhere", "irregular" or "failed"
+    returns : passages of the section per cycle, 0 where it is none
+    period, shift : of the time stepper's motion, means over the last cycles
+    state : mean state at one of its passages, (2 f,)
+    start : a start that ends here, values by name
+    share : of the starts
+    cycle : the same by event-driven shooting, once confirmed; verdict : what the judge says
+    """
+
+    kind: str
+    returns: int = 0
+    period: float = np.nan
+    shift: dict[str, float] = field(default_factory=dict)
+    state: Array = field(default_factory=lambda: np.zeros(0))
+    start: dict[str, float] = field(default_factory=dict)
+    share: float = 0.0
+    cycle: LimitCycle | None = None
+    verdict: str = "not confirmed"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, ready for JSON."""
+        return {
+            "kind": self.kind,
+            "returns": self.returns,
+            "period": None if np.isnan(self.period) else self.period,
+            "shift": self.shift,
+            "state": self.state.tolist(),
+            "start": self.start,
+            "share": self.share,
+            "verdict": self.verdict,
+            "judged": None if self.cycle is None else self.cycle.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        if self.kind != CYCLE:
+            return f"{self.kind}, {100 * self.share:.1f} % of the starts"
+        moves = "".join(f", {name} {1e3 * value:+.4f}e-3" for name, value in self.shift.items())
+        return f"cycle of {self.returns}, period {self.period:.6g} s{moves}, {100 * self.share:.1f} % of the starts"
+
+
+@dataclass(frozen=True, eq=False)
+class BasinMap:
+    """Attractors over a grid of starts.
+
+    Attributes: names and axes, of what is varied; labels, number of the attractor at every grid point, shape of the
+    grid; attractors, most frequent first.
+    """
+
+    system: str
+    names: tuple[str, ...]
+    axes: tuple[Array, ...]
+    labels: np.ndarray
+    attractors: tuple[Attractor, ...]
+    units: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, ready for JSON."""
+        return {
+            "system": self.system,
+            "axes": {name: axis.tolist() for name, axis in zip(self.names, self.axes, strict=True)},
+            "labels": self.labels.tolist(),
+            "attractors": [attractor.to_dict() for attractor in self.attractors],
+        }
+
+
+def basins(
+    scenario: Scenario,
+    vary: Mapping[str, Sequence[float] | Array],
+    *,
+    section: Section | None = None,
+    stepper: Any = "moreau-midpoint",
+    dt: float | None = None,
+    duration: float | None = None,
+    tol: float = 0.03,
+    confirm: bool = False,
+    advance: Callable[[int], None] | None = None,
+) -> BasinMap:
+    """Run a scenario from every start of a grid and tell the attractors apart.
+
+    Parameters
+    ----------
+    vary : values of coordinates, velocities or parameters by name; the grid is their product.  Starts that penetrate a
+        contact are taken as they are: the contact is closed
+    section, stepper, dt, duration : as in `bifurcation`
+    tol : cycles whose period, shift or section state differ by more than this, relative, are different
+    confirm : judge every cycle by event-driven shooting from where it was found: `Attractor.cycle`
+    advance : called with the number of finished runs
+    """
+    require_scenario(scenario, "a map of basins")
+    if not vary:
+        raise ValueError("vary must name at least one coordinate, velocity or parameter.")
+    system = scenario.system
+    known = (*system.coordinate_names, *system.velocity_names, *system.parameter_names)
+    for name in vary:
+        if name not in known:
+            raise ValueError(f"vary: {unknown_name('coordinate, velocity or parameter', name, known)}")
+    axes = tuple(real_array(v, f"values of {k} must be numbers, got {v!r}.").ravel() for k, v in vary.items())
+    for name, axis in zip(vary, axes, strict=True):
+        if not len(axis) or not np.all(np.isfinite(axis)):
+            raise ValueError(f"values of {name} must be finite, at least one, got {axis.tolist()!r}.")
+    travel = translations(scenario)
+    found: list[Attractor] = []
+    labels: list[int] = []
+    for count, values in enumerate(product(*axes), 1):
+        start = dict(zip(vary, map(float, values), strict=True))
+        here = checked_start(scenario, start)
+        own = section_of(here, section)
+        member = run_member(here, own, **run_options(here, own, stepper, dt, duration))
+        labels.append(_label(found, _attractor(here, member, start, travel, tol), tol))
+        if advance is not None:
+            advance(count)
+    numbers = np.array(labels)
+    order = np.argsort([-int((numbers == k).sum()) for k in range(len(found))], kind="stable")
+    for k, attractor in enumerate(found):
+        attractor.share = float((numbers == k).mean())
+    rank = np.argsort(order)
+    chosen = [found[k] for k in order]
+    if confirm:
+        for attractor in chosen:
+            judge(scenario, attractor, section)
+    shape = tuple(len(axis) for axis in axes)
+    return BasinMap(system.name, tuple(vary), axes, rank[numbers].reshape(shape), tuple(chosen), dict(system.units))
+
+
+def judge(scenario: Scenario, attractor: Attractor, section: Section | None = None) -> None:
+    """Confirm a cycle by event-driven shooting from its state on the section; `verdict` says what came out."""
+    if attractor.kind != CYCLE:
+        attractor.verdict = "no cycle to judge"
+        return
+    f = scenario.system.n_dof
+    names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
+    params = {key: value for key, value in attractor.start.items() if key not in names}
+    here = checked_start(scenario, {**params, **dict(zip(names, attractor.state[: 2 * f].tolist(), strict=True))})
+    try:
+        cycle = limit_cycle(here, section=section, returns=attractor.returns, settle_returns=4 * attractor.returns)
+    except (NoCycle, Undefined, MotionError) as problem:
+        attractor.verdict = f"not found by the judge: {problem}"
+        return
+    attractor.cycle = cycle
+    error = abs(cycle.period - attractor.period) / cycle.period
+    attractor.verdict = (
+        f"{'stable' if cycle.stable else 'unstable'} by the judge, periods differ by {error:.1e}"
+        if error < 0.05
+        else f"the judge finds another cycle, period {cycle.period:.6g} s"
+    )
+
+
+def _attractor(
+    scenario: Scenario, member: Member, start: dict[str, float], travel: tuple[int, ...], tol: float
+) -> Attractor:
+    """What a member ends in."""
+    f, points = scenario.system.n_dof, member.points
+    if member.status != "finished":
+        return Attractor(FAILED, start=start, verdict=member.status)
+    if len(points) < 4 or points.t[-1] < member.t - 3.0 * float(points.periods.max(initial=0.0)):
+        return Attractor(_without_returns(member), start=start, state=member.final)
+    x, t = points.x[-_LAST:].copy(), points.t[-_LAST:]
+    shifts = {scenario.system.coordinate_names[i]: x[:, i].copy() for i in travel}
+    x[:, list(travel)] = 0.0
+    scale = np.maximum(np.abs(x).max(axis=0), 1e-6 * np.abs(x).max())
+    for n in range(1, min(_MOST_RETURNS, len(x) // 2) + 1):
+        if np.abs((x[n:] - x[:-n]) / scale).max() < tol:
+            cycles = (len(t) - 1) // n
+            span = cycles * n
+            place = int(np.argmin(x[-n:, f:].sum(axis=1)))  # the same passage for every member
+            return Attractor(
+                CYCLE,
+                n,
+                float((t[-1] - t[-1 - span]) / cycles),
+                {key: float((v[-1] - v[-1 - span]) / cycles) for key, v in shifts.items()},
+                x[len(x) - n + place :: -n].mean(axis=0),
+                start,
+            )
+    return Attractor(IRREGULAR, start=start, state=x[-1], period=float(np.diff(t).mean()))
+
+
+def _without_returns(member: Member) -> str:
+    """What a motion does that no longer passes its section."""
+    before, after = (float(speeds.max()) for speeds in member.speeds)
+    if after <= 1e-6 * max(before, float(np.abs(member.points.u).max(initial=0.0)), 1e-300) or after == 0.0:
+        return REST
+    return AWAY if after > 1.2 * before else ELSEWHERE
+
+
+def _label(found: list[Attractor], new: Attractor, tol: float) -> int:
+    """Number of the attractor that a new one is; appended where it is not known yet."""
+    for k, old in enumerate(found):
+        if old.kind != new.kind or old.returns != new.returns:
+            continue
+        if new.kind != CYCLE:
+            return k
+        scale = np.maximum(np.abs(old.state), 1e-2 * np.abs(old.state).max())
+        near = [abs(old.period - new.period) / old.period, *np.abs((old.state - new.state) / scale)]
+        near += [abs(old.shift[key] - new.shift[key]) / max(abs(old.shift[key]), 1e-12) for key in old.shift]
+        if max(near) < 2.0 * tol:
+            return k
+    found.append(new)
+    return len(found) - 1

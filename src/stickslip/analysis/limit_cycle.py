@@ -1,0 +1,524 @@
+"""Limit cycles by Newton shooting on a section, with their Floquet multipliers.
+
+    P(x) = x + shift,    P the return map of the section; `shift` only in coordinates that stand in no equation
+
+Event by event, P is computed to the tolerance of the integrator and DP from saltation matrices; with a time stepper, P
+is a mean over step sizes and DP a difference quotient.  The multipliers are the eigenvalues of the monodromy matrix: a
+cycle is stable if all lie inside the unit circle, but for those that are 1 in any case, one of an autonomous system
+(along the flow) and one per coordinate that may shift.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip._version import __version__
+from stickslip.analysis.poincare import PhaseSection, Section
+from stickslip.analysis.return_map import EventMap, NoReturn, Return, Setting
+from stickslip.analysis.saltation import Undefined
+from stickslip.analysis.step_map import MeanReturn, Settled, StepMap, settle
+from stickslip.library.scenario import Scenario
+from stickslip.model.system import Array, real_number
+from stickslip.stepping.event_driven import EventDriven
+from stickslip.stepping.modes import Mode
+from stickslip.stepping.motion_book import MotionError
+
+FLOW, TRANSLATION = "flow", "translation"
+_NEWTON_STEPS = 15
+_HALVINGS = 5
+_HORIZON = 4.0  # periods that a return may take
+_STRETCH = 1e-6  # of differences of the event-driven map, in ranges
+_STEPPED_STRETCH = 1e-2  # of differences of the mean map
+
+
+class NoCycle(ArithmeticError):
+    """No limit cycle was found; says why."""
+
+
+@dataclass(frozen=True)
+class CycleCertificate:
+    """What stands behind a limit cycle.
+
+    Attributes
+    ----------
+    closure : |P(x) - x| relative to the ranges of coordinates and velocities, worst component
+    iterations : Newton steps
+    trivial_defect : by how much the multipliers that must be 1 differ from 1; nan where they are not computed
+    jacobian_error : largest difference between DP from saltation matrices and from differences, relative to the
+        largest entry; nan where not asked for.  By a time stepper: the standard error of the multipliers
+    noise : standard error of the closure (time stepper), else 0
+    max_residual : worst violation of a contact law on the way
+    failed_steps : of the time stepper
+    one_sided : events at which the derivative holds on one side only
+    """
+
+    closure: float
+    iterations: int
+    trivial_defect: float
+    jacobian_error: float
+    noise: float
+    max_residual: float
+    failed_steps: int
+    one_sided: int
+
+
+@dataclass(frozen=True, eq=False)
+class LimitCycle:
+    """A limit cycle.
+
+    Attributes
+    ----------
+    period : [s];  returns : passages of the section per cycle;  section : in words
+    q, u : state on the section, (f,)
+    shift : change per cycle of the coordinates that stand in no equation, by name (minus the woodpecker's drop)
+    multipliers : (2 f,) complex, largest first;  kinds : "flow" or "translation" for those that are 1 in any case,
+        else ""
+    events : what happens on the way: time [s], kind, contacts, closing velocity [m/s] (event-driven only)
+    orbit : times (k,) and states (k, 2 f) along the cycle
+    slowest_impact, lowest_gap : smallest closing velocity [m/s] and smallest gap of an open contact [m], inf where
+        there is none: both are zero at a graze
+    """
+
+    system: str
+    method: str
+    step: float
+    section: str
+    period: float
+    returns: int
+    q: Array
+    u: Array
+    shift: dict[str, float]
+    multipliers: Array
+    kinds: tuple[str, ...]
+    events: tuple[dict[str, Any], ...]
+    orbit: tuple[Array, Array]
+    slowest_impact: float
+    lowest_gap: float
+    certificate: CycleCertificate
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    parameters: dict[str, float]
+    units: dict[str, str]
+
+    @property
+    def nontrivial(self) -> Array:
+        """The multipliers that decide on stability, largest first."""
+        return self.multipliers[[kind == "" for kind in self.kinds]]
+
+    @property
+    def stable(self) -> bool:
+        """Whether all of those lie inside the unit circle."""
+        return bool(np.all(np.abs(self.nontrivial) < 1.0))
+
+    @property
+    def x(self) -> Array:
+        """(q, u) on the section, (2 f,)."""
+        return np.concatenate([self.q, self.u])
+
+    def to_dict(self, orbit: bool = False) -> dict[str, Any]:
+        """As plain values, ready for JSON; `orbit` adds the states along the cycle."""
+        names = (*self.coordinate_names, *self.velocity_names)
+        answer: dict[str, Any] = {
+            "system": self.system,
+            "method": self.method,
+            "step": self.step,
+            "section": self.section,
+            "period": self.period,
+            "returns": self.returns,
+            "state": dict(zip(names, self.x.tolist(), strict=True)),
+            "shift": self.shift,
+            "multipliers": [
+                {"real": float(m.real), "imag": float(m.imag), "modulus": float(abs(m)), "trivial": kind or None}
+                for m, kind in zip(self.multipliers, self.kinds, strict=True)
+            ],
+            "stable": self.stable,
+            "events": list(self.events),
+            "slowest_impact": _plain(self.slowest_impact),
+            "lowest_gap": _plain(self.lowest_gap),
+            "certificate": {key: _plain(value) for key, value in asdict(self.certificate).items()},
+            "parameters": self.parameters,
+            "version": __version__,
+        }
+        if orbit:
+            answer["orbit"] = {"t": self.orbit[0].tolist(), "x": self.orbit[1].tolist()}
+        return answer
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write everything, the orbit included, as JSON."""
+        path = Path(path)
+        if path.suffix.lower() != ".json":
+            raise ValueError(f"a limit cycle is saved as .json, got {path.name!r}.")
+        if path.exists() and not overwrite:
+            raise ValueError(f"{path} exists; give overwrite=True to replace it, or another name.")
+        path.write_text(json.dumps(self.to_dict(orbit=True), allow_nan=False) + "\n", encoding="utf-8")
+        return path
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw the cycle and its multipliers into a .png, .svg or .pdf file."""
+        from stickslip.figures import style
+        from stickslip.figures.limit_cycle import draw
+
+        return style.save(draw(self), path, title=f"Limit cycle: {self.system}")
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def limit_cycle(
+    scenario: Scenario,
+    *,
+    section: Section | None = None,
+    stepper: Any = "event-driven",
+    returns: int | None = None,
+    settle_returns: int = 200,
+    dt: float | None = None,
+    rtol: float = 1e-11,
+    members: int = 32,
+    tol: float = 1e-9,
+    check: bool = True,
+    advance: Callable[[str], None] | None = None,
+) -> LimitCycle:
+    """Find the limit cycle that a motion settles on, or the one next to its start, with its Floquet multipliers.
+
+    Parameters
+    ----------
+    scenario : what moves
+    section : where cycles are cut: `LevelSection`, `ClosingSection`, or `PhaseSection` for driven systems; None: the
+        system's own
+    stepper : "event-driven" or `EventDriven(rtol)`; else a time stepper as `simulate` takes it
+    returns : passages of the section per cycle; None: what the settled motion shows, at most 16
+    settle_returns : passages that a time stepper runs before Newton's method takes over; 0: the start is the guess,
+        which also finds unstable cycles
+    dt : step size of the time stepper [s]; None: a hundredth of the scenario's (a tenth of it while settling)
+    rtol : of the event-driven integrator
+    members : step sizes around dt over which the time stepper's return map is averaged
+    tol : closure at which Newton's method ends, relative to the ranges of the motion (event-driven)
+    check : also compute DP by differences, and the largest disagreement (event-driven)
+    advance : called with a line before each stage, for a progress bar
+
+    Raises
+    ------
+    ValueError : a section that does not suit the system, numbers out of range
+    NoCycle : the motion does not recur, or Newton's method does not converge
+    """
+    setting = Setting.of(scenario, section)
+    _check_numbers(returns, settle_returns, members, tol)
+    tell = advance or (lambda line: None)
+    judge = stepper if isinstance(stepper, EventDriven) else EventDriven(rtol=rtol)
+    by_events = isinstance(stepper, EventDriven) or stepper == EventDriven.name
+    fine = scenario.dt / 100.0 if dt is None else real_number(dt, "dt")
+    tell("settling")
+    guess = Guess.of(setting, returns, settle_returns, "moreau-midpoint" if by_events else stepper, judge.rtol)
+    if by_events:
+        found = shoot(EventMap(setting, guess.returns, judge.rtol, guess.horizon), guess, tol, check, tell)
+        doubled = found.nontrivial.size and found.nontrivial[0].real < -1.0 and returns is None and settle_returns > 0
+        return _doubled(setting, guess, judge.rtol, tol, check, tell, found) if doubled else found
+    step_map = StepMap(setting, guess.returns, stepper, fine, members, guess.horizon)
+    return shoot_stepped(step_map, guess, tell)
+
+
+def _check_numbers(returns: Any, settle_returns: Any, members: Any, tol: Any) -> None:
+    for name, value, low in (("returns", returns, 1), ("settle_returns", settle_returns, 0), ("members", members, 1)):
+        if value is not None and not (isinstance(value, (int, np.integer)) and value >= low):
+            raise ValueError(f"{name} must be a whole number >= {low}, got {value!r}.")
+    if not 1e-14 <= real_number(tol, "tol") <= 1e-2:
+        raise ValueError(f"tol must lie between 1e-14 and 0.01, got {tol:g}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """Where Newton's method begins: state on the section, its mode where known, ranges, and how long to wait [s]."""
+
+    x: Array
+    mode: Mode | None
+    scale: Array
+    returns: int
+    horizon: float
+
+    @classmethod
+    def of(cls, setting: Setting, returns: int | None, settle_returns: int, stepper: Any, rtol: float) -> Guess:
+        """From a settled motion, or from the scenario's start."""
+        scenario = setting.scenario
+        if settle_returns == 0:
+            return cls._from_start(setting, returns or 1, rtol)
+        try:
+            settled = settle(setting, settle_returns, stepper, scenario.dt / 10.0)
+        except NoReturn as problem:
+            raise NoCycle(f"no limit cycle: {problem}") from None
+        found = returns or settled.recurrence(setting)
+        if not found:
+            raise NoCycle(
+                f"no limit cycle: after {len(settled.points)} returns the section's states do not recur within 16 "
+                "returns (chaos, or not settled: raise settle_returns)"
+            )
+        return cls._from_settled(setting, settled, found)
+
+    @classmethod
+    def _from_settled(cls, setting: Setting, settled: Settled, returns: int) -> Guess:
+        x = settled.points.x[-1].copy()
+        x[list(setting.travel)] = 0.0
+        period = float(settled.points.t[-1] - settled.points.t[-1 - returns])
+        return cls(x, settled.mode, settled.scale, returns, _HORIZON * period)
+
+    @classmethod
+    def _from_start(cls, setting: Setting, returns: int, rtol: float) -> Guess:
+        scenario = setting.scenario
+        x = np.concatenate([scenario.q0, scenario.u0])
+        first = EventMap(setting, 1, rtol, scenario.t_end)(x, None, tangent=False)
+        width = np.ptp(first.orbit[1], axis=0)
+        scale = np.where(width > 1e-9 * width.max(), width, width.max())
+        if isinstance(setting.section, PhaseSection):
+            return cls(x, None, scale, returns, 0.0)
+        x = first.x.copy()
+        x[list(setting.travel)] = 0.0
+        return cls(x, first.mode, scale, returns, scenario.t_end)
+
+
+def _doubled(
+    setting: Setting,
+    guess: Guess,
+    rtol: float,
+    tol: float,
+    check: bool,
+    tell: Callable[[str], None],
+    single: LimitCycle,
+) -> LimitCycle:
+    """The cycle of twice the returns that a settled motion shows where the simple one is unstable; else the simple."""
+    twice = replace(guess, returns=2 * guess.returns, horizon=2.0 * guess.horizon)
+    try:
+        double = shoot(EventMap(setting, twice.returns, rtol, twice.horizon), twice, tol, check, tell)
+    except (NoCycle, Undefined):
+        return single
+    apart = np.abs(setting.difference(double.x, single.x) / guess.scale).max()
+    return double if apart > 1e-4 and double.stable else single
+
+
+# -- event by event ------------------------------------------------------------------------------------------
+
+
+def shoot(
+    event_map: EventMap, guess: Guess, tol: float, check: bool, tell: Callable[[str], None] = lambda line: None
+) -> LimitCycle:
+    """Newton's method on the return map, with its derivative from saltation matrices."""
+    x, mode, back, iterations = newton(event_map, *on_contacts(event_map, guess), guess.scale, tol, tell)
+    error = jacobian_error(event_map, x, mode, back, guess.scale) if check else math.nan
+    return as_cycle(event_map, x, back, guess.scale, iterations, error)
+
+
+def on_contacts(event_map: EventMap, guess: Guess) -> tuple[Array, Mode | None]:
+    """A guess that is on its contacts to the last digit, with its mode: once around; a given start stays as it is."""
+    if guess.mode is None:
+        return guess.x, None
+    try:
+        first = event_map(guess.x, None, tangent=False)
+    except (NoReturn, MotionError) as problem:
+        raise NoCycle(f"no limit cycle: from the guess, {problem}") from None
+    return _without_travel(event_map.setting, first.x), first.mode
+
+
+def newton(
+    event_map: EventMap, x: Array, mode: Mode | None, scale: Array, tol: float, tell: Callable[[str], None]
+) -> tuple[Array, Mode | None, Return, int]:
+    """Solve P(x) = x; returns the state, its mode, the return from there, and the number of steps."""
+    setting = event_map.setting
+    back = _followed(event_map, x, mode)
+    for iteration in range(_NEWTON_STEPS + 1):
+        gap = setting.difference(back.x, x)
+        size = float(np.abs(gap / scale).max())
+        tell(f"Newton step {iteration}: closure {size:.1e}")
+        if size <= tol:
+            return x, mode, back, iteration
+        step = newton_step(event_map, x, mode or back.mode, back, gap, scale)
+        for halving in range(_HALVINGS + 1):
+            trial = x + 0.5**halving * step
+            try:
+                there = _followed(event_map, trial, mode)
+            except NoCycle:
+                continue
+            better = float(np.abs(setting.difference(there.x, trial) / scale).max())
+            if better < size or better <= tol:
+                break
+        else:
+            raise NoCycle(f"Newton's method stops at a closure of {size:.1e}: no step makes it smaller")
+        x, back = trial, there
+    raise NoCycle(f"Newton's method did not converge in {_NEWTON_STEPS} steps: closure {size:.1e}")
+
+
+def newton_step(event_map: EventMap, x: Array, mode: Mode, back: Return, gap: Array, scale: Array) -> Array:
+    """dx with DP dx - dx = -gap, on the section and on the closed contacts."""
+    assert back.DP is not None
+    B = event_map.setting.basis(x, mode, scale)
+    inverse = np.linalg.pinv(B)
+    A = inverse @ back.DP @ B - np.eye(B.shape[1])
+    held = gap - B @ (inverse @ gap)  # what closed contacts hold is taken as it came back
+    return np.asarray(B @ np.linalg.lstsq(A, -inverse @ gap, rcond=1e-13)[0] + held)
+
+
+def _followed(event_map: EventMap, x: Array, mode: Mode | None) -> Return:
+    try:
+        return event_map(x, mode)
+    except Undefined:
+        raise
+    except (NoReturn, MotionError) as problem:
+        raise NoCycle(f"no limit cycle: {problem}") from None
+
+
+def _without_travel(setting: Setting, x: Array) -> Array:
+    x = x.copy()
+    x[list(setting.travel)] = 0.0
+    return x
+
+
+def jacobian_error(event_map: EventMap, x: Array, mode: Mode | None, back: Return, scale: Array) -> float:
+    """Largest difference between DP and central differences of P, relative to the largest entry of DP."""
+    assert back.DP is not None
+    B = event_map.setting.basis(x, mode or back.mode, scale)
+    if not B.shape[1]:
+        return 0.0
+    columns = [
+        (event_map(x + _STRETCH * b, mode, False).x - event_map(x - _STRETCH * b, mode, False).x) / (2.0 * _STRETCH)
+        for b in B.T
+    ]
+    exact, measured = back.DP @ B / scale[:, None], np.stack(columns, axis=-1) / scale[:, None]
+    return float(np.abs(exact - measured).max() / max(np.abs(exact).max(), 1e-12))
+
+
+def multipliers_of(setting: Setting, back: Return, scale: Array) -> tuple[Array, tuple[str, ...], float]:
+    """Eigenvalues of the monodromy matrix, largest first; those that are 1 in any case are taken out and marked.
+
+    Their directions, the flow f and the shifts e_i, span an invariant space; the others are the eigenvalues of what
+    the matrix does to the rest.  Also: by how much Phi f = f and Phi e_i = e_i are violated.
+    """
+    assert back.Phi is not None
+    Phi, n = back.Phi * scale / scale[:, None], len(scale)
+    kinds = [TRANSLATION for _ in setting.travel] + ([] if setting.driven else [FLOW])
+    known = [np.eye(n)[i] for i in setting.travel] + ([] if setting.driven else [back.field_A / scale])
+    defect = max((float(np.linalg.norm(Phi @ v - v) / np.linalg.norm(v)) for v in known), default=0.0)
+    Q = np.linalg.qr(np.array(known).T, mode="complete")[0] if known else np.eye(n)
+    rest = Q[:, len(known) :]
+    values = np.linalg.eigvals(rest.T @ Phi @ rest).astype(complex)
+    inside = Q[:, : len(known)]
+    own = np.linalg.eigvals(inside.T @ Phi @ inside).astype(complex) if known else np.zeros(0, complex)
+    every, marks = np.concatenate([values, own]), [""] * len(values) + kinds
+    order = np.argsort(-np.abs(every), kind="stable")
+    return every[order], tuple(marks[i] for i in order), defect
+
+
+def as_cycle(event_map: EventMap, x: Array, back: Return, scale: Array, iterations: int, error: float) -> LimitCycle:
+    """The result of a converged shooting."""
+    setting, system = event_map.setting, event_map.setting.scenario.system
+    multipliers, kinds, defect = multipliers_of(setting, back, scale)
+    f = system.n_dof
+    certificate = CycleCertificate(
+        float(np.abs(setting.difference(back.x, x) / scale).max()),
+        iterations,
+        defect if any(kinds) else math.nan,
+        error,
+        0.0,
+        back.residual,
+        0,
+        sum(switch.one_sided for switch in back.switches),
+    )
+    events = tuple(
+        {
+            "t": switch.t - back.t_A,
+            "kind": switch.kind,
+            "contacts": [system.contact_names[k] for k, _ in switch.slots],
+            "speed": _plain(switch.speed),
+        }
+        for switch in back.switches
+    )
+    return LimitCycle(
+        system.name, EventDriven.name, event_map.rtol, str(setting.section), back.period, event_map.returns,
+        x[:f].copy(), x[f:].copy(), _shift(setting, back.x - x), multipliers, kinds, events, back.orbit,
+        back.slowest_impact, float(back.grazes.min(initial=math.inf)), certificate, system.coordinate_names,
+        system.velocity_names, _parameters(setting), dict(system.units),
+    )  # fmt: skip
+
+
+def _shift(setting: Setting, change: Array) -> dict[str, float]:
+    return {setting.scenario.system.coordinate_names[i]: float(change[i]) for i in setting.travel}
+
+
+def _parameters(setting: Setting) -> dict[str, float]:
+    return dict(zip(setting.scenario.system.parameter_names, setting.p.tolist(), strict=True))
+
+
+# -- by a time stepper ---------------------------------------------------------------------------------------
+
+
+def shoot_stepped(step_map: StepMap, guess: Guess, tell: Callable[[str], None]) -> LimitCycle:
+    """Newton's method on the mean return map; it ends where the step is below the standard error."""
+    setting, x = step_map.setting, guess.x
+    if guess.mode is None:
+        raise ValueError("a time stepper's cycle starts from a settled motion: settle_returns must be at least 1.")
+    B = setting.basis(x, guess.mode, guess.scale)
+    inverse = np.asarray(np.linalg.pinv(B), dtype=float)
+    A, A_error = _differences(step_map, x, B, inverse, tell)
+    for iteration in range(1, _NEWTON_STEPS + 1):
+        back = step_map(x)
+        whole = setting.difference(back.x, x)
+        gap, noise = inverse @ whole, np.linalg.norm(inverse @ back.noise)
+        step = np.linalg.solve(np.eye(len(A)) - A, gap)
+        tell(f"Newton step {iteration}: closure {np.linalg.norm(gap):.1e}, standard error {noise:.1e}")
+        if np.linalg.norm(gap) <= 3.0 * noise + 1e-12:
+            break
+        x = x + B @ step + (whole - B @ gap)  # what closed contacts hold comes back as it will be
+    else:
+        raise NoCycle(
+            f"Newton's method on {step_map.members} step sizes near {step_map.dt:g} s did not converge: closure "
+            f"{np.linalg.norm(gap):.1e}, standard error {noise:.1e}; take a smaller dt or more members"
+        )
+    A, A_error = _differences(step_map, x, B, inverse, tell)
+    return _as_stepped_cycle(step_map, x, back, guess, A, A_error, iteration)
+
+
+def _differences(
+    step_map: StepMap, x: Array, B: Array, inverse: Array, tell: Callable[[str], None]
+) -> tuple[Array, float]:
+    """Jacobian of the mean map in the coordinates of B, by central differences, and its standard error."""
+    columns, noises = [], []
+    for j, b in enumerate(B.T):
+        tell(f"differences, {j + 1} of {B.shape[1]}")
+        ahead, behind = step_map(x + _STEPPED_STRETCH * b), step_map(x - _STEPPED_STRETCH * b)
+        columns.append(inverse @ (ahead.x - behind.x) / (2.0 * _STEPPED_STRETCH))
+        noises.append(np.linalg.norm(inverse @ np.hypot(ahead.noise, behind.noise)) / (2.0 * _STEPPED_STRETCH))
+    return np.stack(columns, axis=-1), float(max(noises))
+
+
+def _as_stepped_cycle(
+    step_map: StepMap, x: Array, back: MeanReturn, guess: Guess, A: Array, A_error: float, iterations: int
+) -> LimitCycle:
+    setting, system, f = step_map.setting, step_map.setting.scenario.system, step_map.setting.scenario.system.n_dof
+    values = np.linalg.eigvals(A).astype(complex)
+    kinds = [TRANSLATION for _ in setting.travel] + ([] if setting.driven else [FLOW])
+    dropped = 2 * f - len(values) - len(kinds)  # what closed contacts hold forgets its perturbations
+    every = np.concatenate([values, np.zeros(dropped), np.ones(len(kinds))])
+    marks = [""] * (len(values) + dropped) + kinds
+    order = np.argsort(-np.abs(every), kind="stable")
+    certificate = CycleCertificate(
+        float(np.abs(setting.difference(back.x, x) / guess.scale).max()),
+        iterations,
+        math.nan,
+        A_error,
+        float(np.abs(back.noise / guess.scale).max()),
+        back.certificate.max_residual,
+        back.certificate.failed_steps,
+        0,
+    )
+    run = step_map._run(x, step_map.dt, back.period, max(1, round(back.period / step_map.dt / 4000)))
+    orbit = run.t - run.t[0], np.concatenate([run.q, run.u], axis=1)
+    return LimitCycle(
+        system.name, run.stepper, step_map.dt, str(setting.section), back.period, step_map.returns, x[:f].copy(),
+        x[f:].copy(), _shift(setting, back.x - x), every[order], tuple(marks[i] for i in order), (), orbit,
+        math.inf, math.inf, certificate, system.coordinate_names, system.velocity_names, _parameters(setting),
+        dict(system.units),
+    )  # fmt: skip

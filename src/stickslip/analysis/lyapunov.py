@@ -1,0 +1,141 @@
+"""Lyapunov exponents of a motion, event by event, with saltation matrices; and recurrence of its section."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.analysis.poincare import SectionPoints
+from stickslip.analysis.saltation import FollowedMotion
+from stickslip.library.scenario import Scenario, require_scenario
+from stickslip.model.system import Array, real_number
+
+
+@dataclass(frozen=True, eq=False)
+class Lyapunov:
+    """Lyapunov exponents [1/s], largest first, (2 f,); -inf for perturbations that die out in finite time.
+
+    Attributes: t, history, times (k,) and running means (k,) of the largest; error, how much that changed over the last
+    half of the run [1/s].
+    """
+
+    exponents: Array
+    t: Array
+    history: Array
+    error: float
+
+    @property
+    def largest(self) -> float:
+        return float(self.exponents[0])
+
+
+def lyapunov(
+    scenario: Scenario,
+    *,
+    t_end: float | None = None,
+    transient: float | None = None,
+    rtol: float = 1e-9,
+    advance: Callable[[float], None] | None = None,
+) -> Lyapunov:
+    """Mean rates at which perturbations of a motion grow, lambda = lim (1/t) ln |dx(t)| / |dx(0)|.
+
+    All 2 f of them: perturbations are carried along with the motion and made orthogonal again after every arc (Benettin
+    1980; Müller 1995 for motions with jumps).  An autonomous system has one exponent 0, along its flow, and one for
+    every coordinate that stands in no equation; chaos shows in a positive one.
+
+    Parameters
+    ----------
+    t_end, transient : length of the run, and of its begin that is left out [s]; None: ten times the scenario's, a fifth
+    rtol : of the event-driven integrator
+    advance : called with the share that is done
+
+    Raises
+    ------
+    Undefined : the motion grazes a contact exactly
+    MotionError : no way on
+    """
+    require_scenario(scenario, "lyapunov")
+    system = scenario.system
+    end = 10.0 * scenario.t_end if t_end is None else real_number(t_end, "t_end")
+    begin = 0.2 * end if transient is None else real_number(transient, "transient")
+    if not 0.0 <= begin < end:
+        raise ValueError(f"transient must lie between 0 and t_end = {end:g} s, got {begin:g}.")
+    q, u, p = system.check(scenario.q0, scenario.u0, scenario.params)
+    motion = FollowedMotion.of(system, np.concatenate([q, u]), p, 0.0, end, rtol)
+    sums, times, history, start = np.zeros(2 * system.n_dof), [], [], None
+    for arc in motion.arcs():
+        motion.passed.clear()
+        motion.Phi, R = np.linalg.qr(motion.Phi)
+        if advance is not None:
+            advance(arc.t_A / end)
+        if arc.t_A < begin:
+            continue
+        if start is None:
+            start = arc.t_A  # growth counts from here
+            continue
+        with np.errstate(divide="ignore"):
+            sums = sums + np.log(np.abs(np.diag(R)))
+        times.append(arc.t_A - start)
+        history.append(float(sums[0]))
+    if start is None or len(times) < 2:
+        raise ValueError(f"t_end - transient = {end - begin:g} s is too short: the motion has no two arcs in it.")
+    t = np.array(times)
+    running = np.array(history) / t
+    half = running[len(running) // 2 :]
+    exponents = np.sort(sums / t[-1])[::-1]
+    return Lyapunov(exponents, t + begin, running, float(np.ptp(half)) if np.all(np.isfinite(half)) else np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Recurrence:
+    """Which points of a section come near which.
+
+    Attributes
+    ----------
+    matrix : (n, n) bool, |x_i - x_j| <= tol of the ranges
+    rate : share of pairs that do
+    determinism : share of those on diagonal lines of at least two: 1 for cycles, small for noise
+    returns : after how many returns a point comes back first, median over the points; 0 where most never do
+    """
+
+    matrix: np.ndarray
+    rate: float
+    determinism: float
+    returns: int
+
+
+def recurrence(points: SectionPoints, *, tol: float = 0.02, leave_out: tuple[str, ...] = ()) -> Recurrence:
+    """Recurrence of a section (Eckmann, Kamphorst and Ruelle 1987).
+
+    Parameters
+    ----------
+    tol : distance that counts as near, relative to the range of each coordinate and velocity over the points, at least
+        a tenth of its size
+    leave_out : names of coordinates that may shift from cycle to cycle, as the woodpecker's height
+    """
+    if len(points) < 3:
+        raise ValueError(f"recurrence needs at least 3 points on the section, got {len(points)}.")
+    if not 0.0 < real_number(tol, "tol") < 1.0:
+        raise ValueError(f"tol must lie between 0 and 1, got {tol:g}.")
+    names = (*points.coordinate_names, *points.velocity_names)
+    keep = [i for i, name in enumerate(names) if name not in leave_out]
+    x = points.x[:, keep]
+    size = np.maximum(np.ptp(x, axis=0), 0.1 * np.abs(x).max(axis=0))  # a settled cycle has no range to speak of
+    x = x / np.where(size > 0.0, size, 1.0)
+    matrix = np.abs(x[:, None] - x[None, :]).max(axis=-1) <= tol
+    n = len(x)
+    off = matrix & ~np.eye(n, dtype=bool)
+    along = np.zeros_like(off)
+    along[:-1, :-1] |= off[:-1, :-1] & off[1:, 1:]
+    along[1:, 1:] |= off[1:, 1:] & off[:-1, :-1]
+    firsts: list[Any] = [np.flatnonzero(off[i, i + 1 :]) for i in range(n - 1)]
+    waits = [int(row[0]) + 1 if len(row) else 0 for row in firsts[: max(1, n // 2)]]
+    return Recurrence(
+        matrix,
+        float(off.sum() / (n * (n - 1))),
+        float(along.sum() / off.sum()) if off.any() else 0.0,
+        int(np.median(waits)),
+    )

@@ -1,0 +1,258 @@
+"""The return map of a section, event by event, with its derivative.
+
+    P(x) = the state when the motion from x has come back `returns` times;    t_R(x) the time it takes
+    DP = Phi + f t_R',    Phi = dx(t)/dx(0) over the cycle with all saltation matrices,  f the field at its end
+
+t_R' is -n^T Phi / n^T f on a level with normal n, and 0 at a fixed phase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stickslip.analysis.poincare import (
+    ClosingSection,
+    LevelSection,
+    PhaseSection,
+    Section,
+    is_driven,
+    passages,
+    section_of,
+    translations,
+)
+from stickslip.analysis.saltation import FollowedMotion, Switch, differences
+from stickslip.library.scenario import Scenario
+from stickslip.model.system import CONTACT, SPRING, Array
+from stickslip.stepping.arcs import SAMPLES, Arc
+from stickslip.stepping.modes import Mode
+
+
+class NoReturn(ArithmeticError):
+    """A motion does not come back to its section in time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Return:
+    """One evaluation of the return map.
+
+    Attributes
+    ----------
+    x, t : state (2 f,) and time [s] on return;  t_A : time of the start;  mode : the mode on return
+    field_A, field : (q', u') at the start and on return
+    Phi : derivative at the fixed time t;  DP : derivative on the section; both (2 f, 2 f), None if not asked for
+    switches : the events on the way;  grazes : gaps at their minima, lowest per contact [m], inf where there is none
+    orbit : times (k,) and states (k, 2 f) along the way, doubled where they jump
+    residual, counts : worst residual of impacts and mode changes, and how often what happened
+    """
+
+    x: Array
+    t_A: float
+    t: float
+    mode: Mode
+    field_A: Array
+    field: Array
+    Phi: Array | None
+    DP: Array | None
+    switches: tuple[Switch, ...]
+    grazes: Array
+    orbit: tuple[Array, Array]
+    residual: float
+    counts: dict[str, int]
+
+    @property
+    def period(self) -> float:
+        return self.t - self.t_A
+
+    @property
+    def signature(self) -> tuple[tuple[str, tuple[tuple[int, int], ...]], ...]:
+        """Kinds and contacts of the events: what stays the same until a contact grazes."""
+        return tuple((switch.kind, switch.slots) for switch in self.switches)
+
+    @property
+    def slowest_impact(self) -> float:
+        """Smallest closing velocity of the impacts on the way [m/s], inf where there are none."""
+        return min((s.speed for s in self.switches if s.kind == "impact"), default=np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What is asked for a cycle: a scenario, its section, and what follows from the two.
+
+    Attributes
+    ----------
+    given : the section as it was given, None for the system's own
+    p : parameter vector;  driven : whether time stands in the equations
+    travel : coordinates that stand in no equation: a cycle may shift them
+    """
+
+    scenario: Scenario
+    given: Section | None
+    section: Section
+    p: Array
+    driven: bool
+    travel: tuple[int, ...]
+
+    @classmethod
+    def of(cls, scenario: Scenario, section: Section | None = None) -> Setting:
+        """Raises ValueError for a section that does not suit the system."""
+        chosen, driven, name = section_of(scenario, section), is_driven(scenario), scenario.system.name
+        if driven and not isinstance(chosen, PhaseSection):
+            raise ValueError(
+                f"system {name!r} is driven, so its cycles have the period of the drive: "
+                f"give a PhaseSection(period) (--section phase:PERIOD), got a section where {chosen}."
+            )
+        if isinstance(chosen, PhaseSection) and not driven:
+            raise ValueError(
+                f"system {name!r} is not driven, so no period is given to its cycles: give a LevelSection or a "
+                f"ClosingSection, got a PhaseSection of {chosen.period:g} s."
+            )
+        p = scenario.system.parameter_vector(scenario.params)
+        return cls(scenario, section, chosen, p, driven, translations(scenario))
+
+    def with_parameter(self, name: str, value: float) -> Setting:
+        """The same at another value of a parameter; a section that was given stays where it is."""
+        params = {**(self.scenario.params or {}), name: value}
+        return Setting.of(replace(self.scenario, params=params), self.given)
+
+    @property
+    def t_A(self) -> float:
+        """Time at which cycles begin [s]."""
+        return self.section.offset if isinstance(self.section, PhaseSection) else 0.0
+
+    def difference(self, x: Array, y: Array) -> Array:
+        """x - y without what cycles may shift, (2 f,)."""
+        gap = x - y
+        gap[..., list(self.travel)] = 0.0
+        return gap
+
+    def constraints(self, x: Array, mode: Mode) -> Array:
+        """Gradients of what closed contacts keep at zero: gap and gamma_N, gamma_T where they stick; (k, 2 f)."""
+        system, p, t, f = self.scenario.system, self.p, self.t_A, self.scenario.system.n_dof
+        kinds = np.array(system.contact_kinds, dtype=int)
+        touching = mode.closed & (kinds == CONTACT)
+        place = touching | ((kinds == SPRING) & (mode.stick != 0))
+        normal, stick = touching | ((mode.normal != 0) & (kinds != CONTACT)), mode.stick != 0
+
+        def held(x: Array) -> Array:
+            W_N, W_T, w_hat = system.geometry(x[:f], t, p)
+            gamma_N, gamma_T = W_N @ x[f:] + w_hat[:, 0], W_T @ x[f:] + w_hat[:, 1]
+            return np.concatenate([system.gap(x[:f], t, p)[place], gamma_N[normal], gamma_T[stick]])
+
+        return differences(held, x).reshape(-1, 2 * f)
+
+    def basis(self, x: Array, mode: Mode, scale: Array) -> Array:
+        """Perturbations of a section's state, as columns (2 f, r): on the section, on closed contacts, not a shift."""
+        system, f = self.scenario.system, self.scenario.system.n_dof
+        rows = [self.constraints(x, mode)]
+        if isinstance(self.section, LevelSection):
+            rows.append(np.eye(2 * f)[[self.section.place(system)]])
+        elif isinstance(self.section, ClosingSection):
+            W_N = system.geometry(x[:f], self.t_A, self.p)[0][self.section.place(system)]
+            rows.append(np.concatenate([W_N, np.zeros(f)])[None])
+        rows.append(np.eye(2 * f)[list(self.travel)])
+        return np.asarray(scale[:, None] * null_space(np.concatenate(rows) * scale))
+
+
+@dataclass(frozen=True, eq=False)
+class EventMap:
+    """The return map by event-driven integration.
+
+    Attributes: returns, how often the section is passed per cycle; rtol, of the integrator; horizon, how long a cycle
+    may take [s].
+    """
+
+    setting: Setting
+    returns: int = 1
+    rtol: float = 1e-11
+    horizon: float = 1.0
+
+    def at(self, name: str, value: float) -> EventMap:
+        """The same map at another value of a parameter."""
+        return replace(self, setting=self.setting.with_parameter(name, value))
+
+    def __call__(self, x: Array, mode: Mode | None = None, tangent: bool = True) -> Return:
+        """Follow the motion from x, in the mode given, until it comes back.
+
+        Raises `NoReturn`, `Undefined` at a graze, or `MotionError`.
+        """
+        setting, section = self.setting, self.setting.section
+        system, t_A = setting.scenario.system, setting.t_A
+        t_end = t_A + self.horizon
+        if isinstance(section, PhaseSection):
+            t_end = t_A + (self.returns + 0.01) * section.period
+        motion = FollowedMotion.of(system, x, setting.p, t_A, t_end, self.rtol, mode, tangent)
+        count = 0
+        for t, arc in passages(motion, section):
+            count += 1
+            if count == self.returns:
+                return self._return(motion, t, arc)
+        raise NoReturn(
+            f"the motion passes its section ({section}) {count} times within {t_end - t_A:.4g} s, "
+            f"{self.returns} were asked for"
+        )
+
+    def _return(self, motion: FollowedMotion, t: float, arc: Arc) -> Return:
+        y, n, first = arc.vector(t), 2 * motion.f, motion.passed[0]
+        flow = motion.field(t, y, arc.mode)
+        t_A = self.setting.t_A
+        start = first.vector(t_A)
+        times, states = orbit(motion, t)
+        Phi = DP = None
+        if motion.tangent:
+            tangent = null_space(self.setting.constraints(start[:n], first.mode))
+            Phi = motion.transport(arc, t) @ motion.Phi
+            DP = (Phi + np.outer(flow, self._delay(motion, Phi, flow))) @ tangent @ tangent.T
+            Phi = Phi @ tangent @ tangent.T
+        return Return(
+            y[:n].copy(), t_A, t, arc.mode, motion.field(t_A, start, first.mode), flow, Phi, DP,
+            tuple(motion.switches), lowest_gaps(motion, times, states), (times, states),
+            motion.book.residual, dict(motion.book.counts),
+        )  # fmt: skip
+
+    def _delay(self, motion: FollowedMotion, Phi: Array, flow: Array) -> Array:
+        """By how much a perturbation of the start delays the return, (2 f,)."""
+        section = self.setting.section
+        if isinstance(section, PhaseSection):
+            return np.zeros(2 * motion.f)
+        if isinstance(section, ClosingSection):
+            return motion.delay
+        place = section.place(motion.system)
+        return -Phi[place] / flow[place]
+
+
+def null_space(rows: Array) -> Array:
+    """Orthonormal columns that span the null space of a matrix, whose rows may have any size."""
+    size = np.linalg.norm(rows, axis=1)
+    rows = rows[size > 0.0] / size[size > 0.0, None]
+    if not len(rows):
+        return np.eye(rows.shape[1])
+    _, values, V = np.linalg.svd(rows)
+    return np.asarray(V[int((values > 1e-9).sum()) :].T)
+
+
+def orbit(motion: FollowedMotion, t: float) -> tuple[Array, Array]:
+    """Times and states along the arcs that were passed up to t."""
+    times, states = [], []
+    for arc in motion.passed:
+        samples = np.linspace(arc.t_A, min(arc.t_E, t), SAMPLES + 1)
+        times.append(samples)
+        states.append(arc.vector(samples)[:, : 2 * motion.f])
+    return np.concatenate(times), np.concatenate(states)
+
+
+def lowest_gaps(motion: FollowedMotion, times: Array, states: Array) -> Array:
+    """The lowest minimum of each contact's gap while it is open, (n,) [m]; inf where there is none inside the cycle."""
+    n, f = motion.system.n_contacts, motion.f
+    gaps, energies = np.empty((len(times), n)), np.empty((len(times), 2))
+    q, u = np.ascontiguousarray(states[:, :f]), np.ascontiguousarray(states[:, f:])
+    motion.kernel.measure(q, u, times, motion.p, gaps, energies)
+    lowest = np.full(n, np.inf)
+    for k in np.flatnonzero(motion.kinds == CONTACT):
+        keep = np.append(True, np.diff(times) > 0.0)
+        t, g = times[keep], gaps[keep, k]
+        for i in np.flatnonzero((g[1:-1] < g[:-2]) & (g[1:-1] <= g[2:]) & (g[1:-1] > motion.gap_tol)) + 1:
+            a, b, c = np.polyfit(t[i - 1 : i + 2] - t[i], g[i - 1 : i + 2], 2)  # the parabola through three samples
+            lowest[k] = min(lowest[k], float(c - b * b / (4.0 * a)) if a > 0.0 else float(g[i]))
+    return lowest

@@ -1,0 +1,174 @@
+"""The return map of a section by a time stepper, as a mean over step sizes.
+
+With a fixed step dt every impact comes up to dt late, by an amount that jumps with the state: single returns scatter by
+O(dt), and their difference quotients mean nothing.  The mean over step sizes spread around dt is smooth again: each
+event falls into its step at another place.  What is left is the bias of the scheme, O(dt), and the standard error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.analysis.poincare import PhaseSection, SectionPoints, poincare
+from stickslip.analysis.return_map import NoReturn, Setting
+from stickslip.model.system import Array
+from stickslip.stepping.modes import Mode
+from stickslip.trajectory import IMPACT, OPEN, SLIP_PLUS, STICK, Certificate, Trajectory
+
+_GOLDEN = 0.5 * (5.0**0.5 - 1.0)
+_SPREAD = 0.02  # of the step sizes around dt
+_RECORDS = 4000  # per cycle
+_LOOKS = 40  # returns of a settled motion that are looked at closely
+
+
+@dataclass(frozen=True, eq=False)
+class MeanReturn:
+    """State (2 f,) and period [s] on return, means over the members, and their standard errors."""
+
+    x: Array
+    period: float
+    noise: Array
+    period_noise: float
+    certificate: Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class StepMap:
+    """The mean return map.
+
+    Attributes: stepper, as `simulate` takes it; dt [s]; members, how many step sizes; returns and horizon as in
+    `EventMap`.
+    """
+
+    setting: Setting
+    returns: int
+    stepper: Any
+    dt: float
+    members: int
+    horizon: float
+
+    def __call__(self, x: Array) -> MeanReturn:
+        """Raises `NoReturn`, and ArithmeticError where a run fails."""
+        states, times, worst = [], [], Certificate()
+        for member in range(self.members):
+            share = _SPREAD * ((member * _GOLDEN) % 1.0 - 0.5) if self.members > 1 else 0.0
+            t, y, certificate = self._return(x, self.dt * (1.0 + share))
+            states.append(y)
+            times.append(t)
+            if certificate.max_residual >= worst.max_residual:
+                worst = certificate
+        spread = np.sqrt(max(1, self.members))
+        return MeanReturn(
+            np.mean(states, axis=0),
+            float(np.mean(times)),
+            np.std(states, axis=0) / spread,
+            float(np.std(times) / spread),
+            worst,
+        )
+
+    def _return(self, x: Array, dt: float) -> tuple[float, Array, Certificate]:
+        section, f = self.setting.section, self.setting.scenario.system.n_dof
+        if isinstance(section, PhaseSection):
+            duration = self.returns * section.period
+            dt = duration / round(duration / dt)
+            run = self._run(x, dt, duration, round(duration / dt))
+            return duration, np.concatenate([run.q[-1], run.u[-1]]), run.certificate
+        run = self._run(x, dt, self.horizon, max(1, round(self.horizon / dt / _RECORDS)))
+        points = poincare(run, section)
+        later = points.t > run.t[1]  # it starts on its section
+        if later.sum() < self.returns:
+            raise NoReturn(
+                f"the motion passes its section ({section}) {later.sum()} times within {self.horizon:.4g} s, "
+                f"{self.returns} were asked for"
+            )
+        i = np.flatnonzero(later)[self.returns - 1]
+        return float(points.t[i] - run.t[0]), points.x[i, : 2 * f], run.certificate
+
+    def _run(self, x: Array, dt: float, duration: float, every: int) -> Trajectory:
+        scenario, f = self.setting.scenario, self.setting.scenario.system.n_dof
+        t0 = self.setting.t_A
+        run: Trajectory = scenario.simulate(
+            q0=x[:f], u0=x[f:], t0=t0, dt=dt, t_end=t0 + duration, every=every, stepper=self.stepper,
+            on_energy_gain="ignore", penetration_tol=1.0, progress=False,
+        )  # fmt: skip
+        if not run.complete:
+            raise ArithmeticError(f"{run.stepper} with dt = {dt:g} s {run.status}")
+        return run
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """A motion after its transient: points on the section, ranges of (q, u) per cycle, and the mode on the section."""
+
+    points: SectionPoints
+    scale: Array
+    mode: Mode
+
+    def recurrence(self, setting: Setting, most: int = 16, tol: float = 0.02, noise: float = 0.1) -> int:
+        """The smallest n with x_k = x_{k-n} over the last points; 0 where there is none.
+
+        Up to `tol` of the ranges, or twice what the best n reaches, if that is below `noise`: returns of a time stepper
+        scatter.
+        """
+        x, apart = self.points.x, np.full(most + 1, np.inf)
+        for n in range(1, most + 1):
+            last = x[-max(n, 8) :]
+            before = x[-max(n, 8) - n : -n]
+            if len(before) == len(last):
+                apart[n] = np.abs(setting.difference(last, before) / self.scale).max()
+        near = np.flatnonzero(apart <= max(tol, 2.0 * float(apart.min())))
+        return int(near[0]) if apart.min() < noise else 0
+
+
+def settle(setting: Setting, returns: int, stepper: Any, dt: float) -> Settled:
+    """Run a time stepper until the section has been passed `returns` times; raises `NoReturn` where it is not."""
+    scenario, t0 = setting.scenario, setting.t_A
+    duration, wanted = scenario.t_end, max(returns, 2)
+    if isinstance(setting.section, PhaseSection):
+        duration = (wanted + 0.5) * setting.section.period
+    for _ in range(12):
+        every = max(1, round(duration / dt / (_RECORDS * max(wanted // 8, 1))))
+        run = scenario.simulate(
+            t0=t0, dt=dt, t_end=t0 + duration, every=every, stepper=stepper, on_energy_gain="ignore",
+            penetration_tol=1.0, progress=False,
+        )  # fmt: skip
+        if not run.complete:
+            raise ArithmeticError(f"{run.stepper} with dt = {dt:g} s {run.status}")
+        points = poincare(run, setting.section)
+        if len(points) >= wanted:
+            return _looked_at(setting, points, stepper, dt)
+        if len(points) < 2 and duration > 100.0 * scenario.t_end:
+            break
+        duration *= 1.2 * wanted / len(points) if len(points) >= 4 else 4.0
+    raise NoReturn(
+        f"the motion passes its section ({setting.section}) {len(points)} times in {run.t[-1] - t0:.4g} s; "
+        "it comes to rest, runs away, or needs another start"
+    )
+
+
+def _looked_at(setting: Setting, points: SectionPoints, stepper: Any, dt: float) -> Settled:
+    """A settled motion once more from its last return, over some cycles, with close records."""
+    period = float(points.periods[-16:].max())
+    x = points.x[-1].copy()
+    x[list(setting.travel)] = 0.0
+    duration = (min(len(points), _LOOKS) + 0.5) * period
+    fine = StepMap(setting, 1, stepper, dt, 1, duration)
+    run = fine._run(x, dt, duration, max(1, round(period / dt / _RECORDS)))
+    again = poincare(run, setting.section)
+    if len(again) < 2:
+        raise NoReturn(f"the settled motion passes its section ({setting.section}) no more")
+    return _settled(run, again)
+
+
+def _settled(run: Trajectory, points: SectionPoints) -> Settled:
+    last = run.t >= points.t[max(0, len(points) - 17)]
+    x = np.concatenate([run.q, run.u], axis=1)[last]
+    width = np.ptp(x, axis=0)
+    scale = np.where(width > 1e-9 * width.max(), width, max(float(width.max()), 1e-300))
+    states = run.contact_state[min(int(np.searchsorted(run.t, points.t[-1])), len(run) - 1)]
+    closed, stick = (states != OPEN) & (states != IMPACT), states == STICK
+    sense = np.where(closed & ~stick, np.where(states == SLIP_PLUS, 1.0, -1.0), 0.0)
+    return Settled(points, scale, Mode(closed, sense, closed.astype(np.int64), stick.astype(np.int64), sense.copy()))

@@ -1,0 +1,113 @@
+"""`stickslip limit-cycle NAME`: period, state on the section, Floquet multipliers, stability."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stickslip.cli.sections import SECTION_HELP
+
+if TYPE_CHECKING:
+    from stickslip.analysis.limit_cycle import LimitCycle
+
+
+def limit_cycle(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),
+    ] = None,
+    section: Annotated[str | None, typer.Option(help=SECTION_HELP, metavar="SECTION")] = None,
+    stepper: Annotated[
+        str, typer.Option(help="event-driven, or a time stepper such as moreau-midpoint.", metavar="NAME")
+    ] = "event-driven",
+    returns: Annotated[
+        int | None, typer.Option(help="Passages of the section per cycle; default: what is seen.", metavar="N")
+    ] = None,
+    settle: Annotated[
+        int, typer.Option(help="Passages before Newton's method begins; 0: from the start itself.", metavar="N")
+    ] = 200,
+    dt: Annotated[
+        float | None, typer.Option(help="Step of the time stepper [s]; default: a hundredth of the system's.")
+    ] = None,
+    rtol: Annotated[float, typer.Option(help="Tolerance of the event-driven integrator.", metavar="TOL")] = 1e-11,
+    members: Annotated[int, typer.Option(help="Step sizes the time stepper's map is averaged over.", metavar="N")] = 32,
+    out: Annotated[Path | None, typer.Option(help="Write everything with the orbit.", metavar="FILE.json")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Find the limit cycle that a system settles on, by Newton shooting, with its Floquet multipliers.
+
+    Event by event they come from saltation matrices and are checked against differences; a time stepper's return map
+    is averaged over step sizes.  Multipliers that are 1 in any case (along the flow, and for coordinates that may
+    shift) are marked.
+    """
+    from stickslip.analysis.limit_cycle import limit_cycle as find
+    from stickslip.cli.files import require_figure
+    from stickslip.cli.progress import status_line
+    from stickslip.cli.run import scenario_with
+    from stickslip.cli.sections import require_json, section_from
+    from stickslip.stepping.simulate import STEPPERS
+
+    scenario = scenario_with(settings or [], name)
+    if stepper not in STEPPERS:
+        raise ValueError(f"--stepper must be one of {', '.join(STEPPERS)}, got {stepper!r}.")
+    require_json(out)
+    if plot is not None:
+        require_figure("--plot", plot)
+    with status_line("settling") as advance:
+        cycle = find(
+            scenario, section=section_from(section), stepper=stepper, returns=returns, settle_returns=settle, dt=dt,
+            rtol=rtol, members=members, advance=advance,
+        )  # fmt: skip
+    files = [cycle.save(out)] if out is not None else []
+    if plot is not None:
+        files.append(cycle.plot(plot))
+    if as_json:
+        print(json.dumps(cycle.to_dict(), indent=2, allow_nan=False))
+    else:
+        _show(cycle, files)
+
+
+def _show(cycle: "LimitCycle", files: list[Path]) -> None:
+    from stickslip.cli.sections import line
+
+    def row(name: str, value: str, style: str = "") -> None:
+        line(f"  {name:<12}{value}", style)
+
+    units, certificate = cycle.units, cycle.certificate
+    line(f"{cycle.system}: limit cycle, section where {cycle.section}", "bold")
+    times = "once" if cycle.returns == 1 else f"{cycle.returns} times"
+    row("period", f"{cycle.period:.12g} s, passes the section {times}")
+    for name, value in cycle.shift.items():
+        row("shift", f"{name} {value:+.10g} {units.get(name, '')} per cycle")
+    state = zip((*cycle.coordinate_names, *cycle.velocity_names), cycle.x, strict=True)
+    row("state", ", ".join(f"{name} = {value:.9g} {units.get(name, '')}".rstrip() for name, value in state))
+    for multiplier, kind in zip(cycle.multipliers, cycle.kinds, strict=True):
+        number = f"{multiplier.real:+.9f}" + (f" {multiplier.imag:+.9f} i" if abs(multiplier.imag) > 1e-12 else "")
+        row("multiplier", f"{number}  |.| = {abs(multiplier):.9f}{'  1 in any case: ' + kind if kind else ''}")
+    row("stability", "stable" if cycle.stable else "unstable", "green" if cycle.stable else "red")
+    for event in cycle.events:
+        speed = f" at {event['speed']:.6g} m/s" if event["speed"] is not None else ""
+        row("event", f"{event['t']:.9f} s  {event['kind']}, {', '.join(event['contacts'])}{speed}")
+    row("method", f"{cycle.method}, {'rtol' if cycle.method == 'event-driven' else 'dt'} = {cycle.step:g}")
+    row("certificate", _certificate(certificate))
+    for path in files:
+        row("written", str(path))
+
+
+def _certificate(certificate: Any) -> str:
+    import math
+
+    parts = [f"closure {certificate.closure:.1e} after {certificate.iterations} Newton steps"]
+    if math.isfinite(certificate.trivial_defect):
+        parts.append(f"trivial multipliers off by {certificate.trivial_defect:.1e}")
+    if math.isfinite(certificate.jacobian_error):
+        what = "standard error of the multipliers" if certificate.noise > 0.0 else "derivative against differences"
+        parts.append(f"{what} {certificate.jacobian_error:.1e}")
+    if certificate.noise > 0.0:
+        parts.append(f"standard error {certificate.noise:.1e}")
+    if certificate.one_sided:
+        parts.append(f"{certificate.one_sided} events with a one-sided derivative")
+    return ", ".join(parts) + f", worst residual {certificate.max_residual:.1e}"

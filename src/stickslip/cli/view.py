@@ -1,0 +1,73 @@
+"""`stickslip view`: the live page, on this machine only."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def view(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME|FILE.nc]...", help="A library system, or saved runs; default: the woodpecker."),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 takes a free one.", metavar="N", min=0, max=65535)
+    ] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
+) -> None:
+    """Open the live page: motion, contacts, histories, sliders.
+
+    The page is served on 127.0.0.1 only, to this machine; Ctrl-C ends it.
+    """
+    from stickslip.page.server import HOST, Server
+    from stickslip.page.service import Service
+
+    name, files = _asked(what or [])
+    try:
+        server = Server(Service(name, files), port)
+    except OSError as error:
+        raise ValueError(f"--port {port} on {HOST} cannot be used: {error.strerror}.") from None
+    print(f"stickslip: the page is at {server.url}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
+    if browser:
+        _open(server.url)
+    try:
+        server.serve_forever(poll_interval=0.2)
+    except KeyboardInterrupt:
+        print("stickslip: the page is closed", file=sys.stderr)
+    finally:
+        server.server_close()
+
+
+def _asked(what: list[str]) -> tuple[str | None, list[Path]]:
+    """The library system to begin with, and the saved runs to offer; each is checked before anything is served."""
+    from stickslip import library
+    from stickslip.io.netcdf import is_trajectory
+
+    name, files = None, []
+    for text in what:
+        path = Path(text)
+        if path.suffix == ".nc" or path.is_file():
+            if not path.is_file():
+                raise ValueError(f"there is no file {text}; `stickslip run NAME --out {text}` would write one.")
+            if not is_trajectory(path):
+                raise ValueError(f"{text} is not a saved run of ours.")
+            files.append(path.resolve())
+        elif name is not None:
+            raise ValueError(f"one library system can be shown first, got {name!r} and {text!r}.")
+        else:
+            library.keywords(text)  # says which names are known
+            name = text
+    return name, files
+
+
+def _open(url: str) -> None:
+    import webbrowser
+
+    try:
+        opened = webbrowser.open(url)
+    except webbrowser.Error:
+        opened = False
+    if not opened:
+        print("stickslip: no browser could be opened; open the address yourself", file=sys.stderr)

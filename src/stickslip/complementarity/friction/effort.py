@@ -1,0 +1,66 @@
+"""What a piece of work costs, counted and not timed: the same problem takes the same way on every machine, every time.
+
+Costs are in nominal seconds, about those of one core of 2026.  They decide how much a method may do before the next one
+has its turn; the clock is asked only where the user has set a time limit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as sparse_linalg
+
+SWEEP_BLOCK, SWEEP_CONTACT = 6e-9, 1.2e-7  # of one sweep; the acceleration is counted with the contacts
+PRODUCT_BLOCK = 6e-9  # of a product with W
+STEP = 1e-4  # of an iteration in Python, whatever its size
+AT_ONCE = 0.03  # work between two looks at the clock
+SMALL = 150  # contacts up to which fill-in is not worth an analysis
+DENSE_LIMIT = 150  # unknowns up to which a dense factorisation is faster
+LARGEST_DENSE, DENSE_SHARE = 6_000, 0.2  # and where it is, because a fifth of the entries are there
+
+
+def sweep_cost(contacts: int, blocks: int) -> float:
+    """Of one sweep."""
+    return SWEEP_BLOCK * blocks + SWEEP_CONTACT * contacts
+
+
+def better_dense(n: int, entries: int) -> bool:
+    """Whether n equations with so many entries are solved faster as a dense matrix."""
+    return n <= DENSE_LIMIT or (n <= LARGEST_DENSE and entries > DENSE_SHARE * n * n)
+
+
+def dense_cost(n: int) -> float:
+    """Of a dense LU factorisation of n equations."""
+    return 2e-5 + 5e-9 * n**2 + 2.5e-11 * n**3
+
+
+def analysis_cost(contacts: int, blocks: int) -> float:
+    """Of `factorisation_cost` itself, from above: fill-in of a spatial lattice, or of a full matrix."""
+    if contacts <= SMALL:
+        return 0.0
+    return min(4e-11 * float(blocks) ** 2, 3e-10 * float(contacts) ** 3)
+
+
+def factorisation_cost(indptr: np.ndarray, indices: np.ndarray, dim: int) -> float:
+    """Of a factorisation of W with this pattern of blocks.
+
+    A matrix with one number per block is factorised, dim^3 times cheaper: column j of its factor, L_j entries long,
+    stands for dim columns of dim L_j entries each, 2 dim^3 L_j^2 operations.
+    """
+    n, blocks = len(indptr) - 1, len(indices)
+    if better_dense(n * dim, blocks * dim**2):
+        return dense_cost(n * dim)
+    if n <= SMALL:
+        return 2e-7 * blocks * dim**2
+    pattern = sp.csr_matrix((np.ones(blocks), indices, indptr), shape=(n, n))
+    dominant = pattern + sp.diags(np.full(n, 2.0 * blocks))  # needs no pivoting
+    heights = np.diff(factorise(dominant.tocsc()).L.indptr).astype(float)
+    return float(1.5e-7 * dim**2 * np.sum(heights) + 2.0 * dim**3 * np.sum(heights**2) / 5e9)
+
+
+def factorise(A: sp.csc_matrix, ordering: str = "MMD_AT_PLUS_A") -> sparse_linalg.SuperLU:
+    """LU factors of a matrix whose pattern is symmetric, as that of every W is; RuntimeError where it is singular.
+
+    SuperLU's symmetric mode is several times faster than its default, which expects fill-in as of A^T A.
+    """
+    return sparse_linalg.splu(A, permc_spec=ordering, diag_pivot_thresh=0.1, options={"SymmetricMode": True})

@@ -1,0 +1,416 @@
+// ---- main: the run that is shown, the clock, requests, keys ------------------------------------------------------
+
+const SPEEDS = [4, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
+const GROUPS = [["coordinate", "Coordinates"], ["velocity", "Velocities"], ["gap", "Gaps"], ["normal force", "Normal forces"], ["tangential force", "Friction"], ["energy", "Energy"]];
+
+const app = {run: null, stage: null, stageKind: "", t: 0, playing: false, speed: 1, controls: [], inFlight: false, waiting: false, dirty: true, frames: 0};
+const plots = {history: new History(byId("history")), phase: new Phase(byId("phase")), ribbon: new Ribbon(byId("ribbon"))};
+
+// ---- showing -----------------------------------------------------------------------------------------------------
+
+function show(raw, {fresh = false, time} = {}) {
+  const run = prepared(raw), part = app.run ? (app.t - app.run.t0) / (app.run.t1 - app.run.t0) : 0;
+  app.run = run;
+  if (fresh) begin(run);
+  app.t = time !== undefined ? Math.min(run.t1, Math.max(run.t0, time)) : fresh ? run.t0 : run.t0 + part * (run.t1 - run.t0);
+  chooseStage(run, fresh);
+  sizeStage(run);
+  byId("title").textContent = run.title;
+  byId("source").textContent = run.source;
+  document.title = `${run.title} · stickslip`;
+  byId("ribbon").style.height = `${15 * Math.min(10, run.contacts.length) + 5}px`;
+  for (const plot of Object.values(plots)) plot.stale = true;
+  showContacts(run);
+  showNumbers(run);
+  app.dirty = true;
+  paint();
+}
+
+/** A system that was not shown before: curves, axes and speed that suit it. */
+function begin(run) {
+  const groups = GROUPS.filter(([group]) => run.curves.some((curve) => curve.group === group));
+  const many = run.curves.filter((c) => c.group === "coordinate").length > MOST_CURVES;
+  plots.history.groups = new Set(many ? ["energy"] : ["coordinate", "velocity"]);
+  byId("groups").replaceChildren(...groups.map(([group, name]) => groupButton(group, name)));
+  phaseChoices(run);
+  const span = run.motion?.span ?? run.t1 - run.t0;
+  setSpeed(SPEEDS.find((speed) => span / speed >= 3) ?? SPEEDS.at(-1));
+}
+
+function groupButton(group, name) {
+  const button = element("button", {type: "button", "aria-pressed": `${plots.history.groups.has(group)}`, "data-group": group}, name);
+  button.addEventListener("click", () => {
+    const groups = plots.history.groups;
+    if (groups.has(group)) { if (groups.size > 1) groups.delete(group); } else groups.add(group);
+    button.setAttribute("aria-pressed", `${groups.has(group)}`);
+    plots.history.stale = app.dirty = true;
+  });
+  return button;
+}
+
+/** The coordinate whose velocity moves most, relative to its mean, against that velocity. */
+function phaseChoices(run) {
+  const names = run.curves.filter((curve) => ["coordinate", "velocity", "gap"].includes(curve.group));
+  const options = () => names.map((curve) => element("option", {value: `${curve.number}`}, `${curve.group === "gap" ? "gap " : ""}${spoken(curve.name)}`));
+  const coordinates = names.filter((c) => c.group === "coordinate"), velocities = names.filter((c) => c.group === "velocity");
+  const pairs = coordinates.length === velocities.length ? coordinates.map((c, i) => [c, velocities[i]]) : [[coordinates[0], velocities[0]]];
+  const swings = ([, v]) => (v.low < 0 && v.high > 0 ? Math.min(-v.low, v.high) / (v.high - v.low) : 0);
+  const best = pairs.reduce((a, b) => (swings(b) >= swings(a) ? b : a));
+  for (const [id, axis, number] of [["phase-x", "xNumber", best[0].number], ["phase-y", "yNumber", best[1].number]]) {
+    const select = byId(id);
+    select.replaceChildren(...options());
+    select.value = `${number}`;
+    plots.phase[axis] = number;
+    select.onchange = () => { plots.phase[axis] = +select.value; plots.phase.stale = app.dirty = true; };
+  }
+}
+
+function chooseStage(run, fresh) {
+  const kind = run.motion?.kind ?? "none";
+  byId("no-picture").hidden = kind !== "none";
+  if (kind === app.stageKind) { if (fresh) app.stage?.fit(); return; }
+  const old = byId("stage"), canvas = old.cloneNode(false); // a canvas has one kind of context for its life
+  old.replaceWith(canvas);
+  app.stageKind = kind;
+  app.stage = kind === "plane" ? new PlaneStage(canvas) : kind === "space" ? spaceStage(canvas) : null;
+}
+
+/** A wide mechanism needs a low stage. */
+function sizeStage(run) {
+  const [x0, x1, y0, y1] = run.motion?.view ?? [0, 1, 0, 0.9], stage = byId("stage"), most = Math.max(300, window.innerHeight - 316);
+  const wanted = stage.clientWidth * ((y1 - y0) / (x1 - x0)) + 40, height = `${Math.round(Math.min(760, most, Math.max(280, wanted)))}px`;
+  if (stage.style.height !== height) stage.style.height = height;
+}
+
+function showContacts(run) {
+  const list = byId("contacts");
+  list.replaceChildren(...run.contacts.slice(0, 12).map((contact) =>
+    element("li", {}, element("span", {class: "dot"}), element("b", {}, contact.name), element("span", {class: "state"}, "open"))));
+  const seen = new Set(run.contacts.flatMap((contact) => [...contact.state]));
+  if (run.impacts.t.length) seen.add(IMPACT);
+  byId("legend").replaceChildren(...[1, 2, 3, 5, 4].filter((state) => seen.has(state)).map((state) =>
+    element("span", {}, element("span", {class: `dot ${STATES[state]}`}), STATE_WORDS[state])));
+}
+
+function showNumbers(run) {
+  const {energy, certificate, period, impacts} = run.numbers, {method} = run;
+  const rows = [
+    ["period", period ? `${figure(period.value, 5)} s` : "none seen", "", "After this time the velocities of the second half of the run repeat themselves"],
+    ["impacts", `${run.impacts.total}`, "", Object.entries(impacts).map(([name, n]) => `${name} ${n}`).join(", ")],
+    null,
+    ["energy at start", `${figure(energy.start, 5)} J`],
+    ["contacts", `${figure(energy.contacts, 4)} J`, "", "Work of the contacts, negative where they dissipate"],
+    ["integration", `${figure(energy.integration, 3)} J`, "", "What the steps themselves added: discretisation, and work of forces without a potential"],
+    ["energy at end", `${figure(energy.end, 5)} J`],
+    null,
+    ["failed steps", `${certificate.failed_steps}`, certificate.failed_steps ? "bad" : "good"],
+    ["worst residual", figure(certificate.max_residual, 2), "", "Of the contact laws in any step, relative to the velocities in it"],
+    ["penetration", `${figure(certificate.max_penetration, 2)} m`],
+    ["energy gain", `${figure(certificate.max_energy_gain, 2)} J`, "", "Largest energy that contacts put in during one step"],
+    null,
+    ["stepper", method.stepper],
+    ["solver", method.solver],
+    ["steps", `${method.steps.toLocaleString("en")} × ${figure(method.dt, 3)} s`],
+    ["computed in", `${figure(1000 * method.wall_s, 3)} ms`],
+  ];
+  byId("numbers").replaceChildren(...rows.flatMap((row) => {
+    if (!row) return [element("div", {class: "rule"})];
+    const [name, value, mark = "", title = ""] = row;
+    return [element("dt", {title}, name), element("dd", {class: mark, title}, value)];
+  }));
+  const stopped = run.complete ? "" : `The run ended early: ${run.status}`;
+  complain([stopped, ...(run.notes ?? [])].filter(Boolean).join(" · "));
+}
+
+function complain(text) {
+  byId("message").hidden = !text;
+  if (byId("message").textContent !== text) byId("message").textContent = text;
+}
+
+function say(text) { byId("status").textContent = text; }
+
+// ---- every frame -------------------------------------------------------------------------------------------------
+
+function paint() {
+  const run = app.run;
+  if (!run) return;
+  app.stage?.draw(run, app.t, {speed: app.playing ? app.speed : Math.max(app.speed, 0), arrows: byId("arrows").checked, cones: byId("cones").checked});
+  plots.phase.speed = app.speed;
+  for (const plot of Object.values(plots)) plot.paint(run, app.t);
+  const part = (app.t - run.t0) / (run.t1 - run.t0 || 1), scrub = byId("scrub");
+  if (document.activeElement !== scrub || app.playing) scrub.value = Math.round(1000 * part);
+  scrub.setAttribute("aria-valuetext", clockText(app.t, run.t1 - run.t0));
+  byId("clock").firstChild.nodeValue = `t = ${clockText(app.t, run.t1 - run.t0)}`;
+  paintContacts(run);
+  if (byId("values-box").open) paintValues(run);
+  app.dirty = false;
+  app.frames++;
+}
+
+function paintContacts(run) {
+  const rows = byId("contacts").children;
+  for (let k = 0; k < rows.length; k++) {
+    const state = stateAt(run, k, app.t, HELD * app.speed), [mark, , word] = rows[k].children;
+    if (rows[k].dataset.state === `${state}`) continue;
+    rows[k].dataset.state = state;
+    mark.className = `dot ${state ? STATES[state] : ""}`;
+    word.textContent = STATE_WORDS[state];
+  }
+}
+
+function paintValues(run) {
+  const at = between(run.history.t, app.t), body = byId("values").tBodies[0];
+  const curves = run.curves.slice(0, 60);
+  if (body.rows.length !== curves.length)
+    body.replaceChildren(...curves.map((c) => element("tr", {}, element("th", {scope: "row"}, `${["coordinate", "velocity"].includes(c.group) ? "" : `${c.group} `}${spoken(c.name)}`), element("td", {}))));
+  curves.forEach((c, i) => { body.rows[i].cells[1].textContent = `${figure(mixed(c.values, at), 6)} ${unitText(c.unit)}`; });
+}
+
+let last = 0;
+function tick(now) {
+  const passed = Math.min(0.1, (now - last) / 1000);
+  last = now;
+  if (app.playing && app.run) {
+    app.t += passed * app.speed;
+    if (app.t >= app.run.t1) app.t = app.t - app.run.t1 < 0.6 * app.speed ? app.run.t1 + (app.t - app.run.t1) : app.run.t0;
+    app.dirty = true;
+  }
+  if (app.dirty) {
+    const t = app.t;
+    if (app.run) app.t = Math.min(t, app.run.t1);
+    paint();
+    app.t = t;
+    if (app.run && app.t >= app.run.t1 + 0.6 * app.speed) app.t = app.run.t0; // rest a moment, then begin again
+  }
+  requestAnimationFrame(tick);
+}
+
+// ---- transport ---------------------------------------------------------------------------------------------------
+
+function play(on = !app.playing) {
+  if (on && app.run && app.t >= app.run.t1 - 1e-9) app.t = app.run.t0;
+  app.playing = on;
+  byId("play").setAttribute("aria-pressed", `${on}`);
+  byId("play").setAttribute("aria-label", on ? "Pause" : "Play");
+}
+
+function go(t) {
+  app.t = Math.min(app.run.t1, Math.max(app.run.t0, t));
+  app.dirty = true;
+}
+
+function stepFrames(n) {
+  play(false);
+  go(app.t + n * Math.max(app.speed / 30, 0));
+}
+
+function setSpeed(speed) {
+  app.speed = speed;
+  byId("speed").value = `${speed}`;
+  byId("clock").lastChild.textContent = speed === 1 ? "real time" : speed < 1 ? `${+(1 / speed).toPrecision(3)}× slower` : `${speed}× faster`;
+}
+
+function changeSpeed(by) {
+  const i = SPEEDS.indexOf(app.speed) + by;
+  if (SPEEDS[i]) setSpeed(SPEEDS[i]);
+}
+
+// ---- the server --------------------------------------------------------------------------------------------------
+
+async function ask(path, body) {
+  const options = body === undefined ? {} : {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)};
+  let answer;
+  try { answer = await fetch(path, options); }
+  catch { throw new Error("the server does not answer; is `stickslip view` still running?"); }
+  if (!answer.ok) throw new Error((await answer.json()).error ?? answer.statusText);
+  return answer;
+}
+
+/** Simulate with the settings as they are.  One request is under way; of those that come meanwhile the last is sent. */
+async function simulate(options = {}) {
+  if (app.inFlight) { app.waiting = true; return; }
+  app.inFlight = true;
+  const busy = setTimeout(() => { byId("busy").hidden = false; }, 250), asked = performance.now();
+  const long = setTimeout(() => say("Preparing machine code for this system, once; the next time it is there."), 2000);
+  try {
+    do {
+      app.waiting = false;
+      const found = await (await ask("api/run", request())).json();
+      if (found.system !== undefined) show(found, options);
+      options = {};
+      const took = (performance.now() - asked) / 1000;
+      say(`${found.method.steps.toLocaleString("en")} steps computed in ${figure(1000 * found.method.wall_s, 3)} ms, shown after ${took.toFixed(2)} s.`);
+      byId("command").textContent = command();
+      app.took = took;
+    } while (app.waiting);
+  } catch (error) {
+    complain(error.message);
+    if (app.waiting) { app.inFlight = false; clearTimeout(busy); clearTimeout(long); simulate(options); return; }
+  } finally {
+    clearTimeout(busy);
+    clearTimeout(long);
+    byId("busy").hidden = true;
+    app.inFlight = false;
+    app.answers = (app.answers ?? 0) + 1;
+  }
+}
+
+async function choose(system, hash = "") {
+  resetSettings(system);
+  const time = fromHash(hash);
+  byId("system").value = system;
+  try {
+    app.description = await (await ask(`api/system?${encodeURIComponent(system)}`)).json();
+    app.showControls = buildControls(byId("controls"), app.description, app.description.steppers, () => simulate());
+  } catch (error) { complain(error.message); return; }
+  byId("command-line").hidden = !app.description.controls.length;
+  await simulate({fresh: true, time});
+}
+
+function reset() {
+  if (!app.description) return;
+  resetSettings(settings.system);
+  app.showControls?.();
+  history.replaceState(null, "", location.pathname);
+  simulate();
+}
+
+async function share() {
+  history.replaceState(null, "", toHash(app.t));
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say("A link with these parameters is on the clipboard.");
+  } catch { say(`The link with these parameters stands in the address bar: ${location.href}`); }
+}
+
+async function exportPage() {
+  try {
+    const blob = await (await ask("api/export", request())).blob(), link = element("a", {download: `${settings.system.replace(/\.nc$/, "")}.html`});
+    link.href = URL.createObjectURL(blob);
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    say(`A page of ${Math.round(blob.size / 1000)} kB that needs no server was written.`);
+  } catch (error) { complain(error.message); }
+}
+
+// ---- pointer and keys --------------------------------------------------------------------------------------------
+
+function bindStage() {
+  const box = document.querySelector(".stage-wrap");
+  let from = null;
+  box.addEventListener("pointerdown", (event) => { if (event.target.id === "stage") { from = [event.clientX, event.clientY]; box.setPointerCapture(event.pointerId); } });
+  box.addEventListener("pointermove", (event) => {
+    if (!from) return;
+    app.stage?.drag(event.clientX - from[0], event.clientY - from[1]);
+    from = [event.clientX, event.clientY];
+    app.dirty = true;
+  });
+  for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => { from = null; });
+  box.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const {left, top} = byId("stage").getBoundingClientRect();
+    magnify(Math.exp(-0.0025 * event.deltaY), event.clientX - left, event.clientY - top);
+  }, {passive: false});
+  byId("zoom-in").addEventListener("click", () => magnify(1.5));
+  byId("zoom-out").addEventListener("click", () => magnify(1 / 1.5));
+  byId("zoom-fit").addEventListener("click", () => { app.stage?.fit(); app.dirty = true; });
+}
+
+function magnify(factor, x, y) { app.stage?.magnify(factor, x, y); app.dirty = true; }
+
+/** Hover values, and a click goes to that instant. */
+function bindPlot(plot, canvas) {
+  const tip = element("div", {class: "tip", hidden: true});
+  document.body.append(tip);
+  const at = (event) => { const {left, top} = canvas.getBoundingClientRect(); return [event.clientX - left, event.clientY - top]; };
+  canvas.addEventListener("pointermove", (event) => {
+    const found = app.run && plot.hover(app.run, ...at(event));
+    tip.hidden = !found;
+    if (!found) return;
+    tip.textContent = found.text;
+    const right = event.clientX + 16 + tip.offsetWidth > window.innerWidth;
+    tip.style.left = `${event.clientX + (right ? -tip.offsetWidth - 14 : 16)}px`;
+    tip.style.top = `${Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 6)}px`;
+  });
+  canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+  canvas.addEventListener("click", (event) => { const found = app.run && plot.hover(app.run, ...at(event)); if (found) { play(false); go(found.t); } });
+}
+
+function bindRibbon(canvas) {
+  const to = (event) => { play(false); go(plots.ribbon.time(event.clientX - canvas.getBoundingClientRect().left)); };
+  canvas.addEventListener("pointerdown", (event) => { if (app.run) { canvas.setPointerCapture(event.pointerId); to(event); } });
+  canvas.addEventListener("pointermove", (event) => { if (app.run && event.buttons) to(event); });
+}
+
+const KEYS = {
+  " ": () => play(), ArrowLeft: (e) => stepFrames(e.shiftKey ? -10 : -1), ArrowRight: (e) => stepFrames(e.shiftKey ? 10 : 1),
+  Home: () => go(app.run.t0), End: () => { play(false); go(app.run.t1); }, "<": () => changeSpeed(1), ">": () => changeSpeed(-1),
+  "+": () => magnify(1.5), "=": () => magnify(1.5), "-": () => magnify(1 / 1.5), 0: () => { app.stage?.fit(); app.dirty = true; },
+  r: () => live() && reset(), s: () => live() && share(), e: () => live() && exportPage(), "?": () => byId("keys").showModal(),
+};
+
+function live() { return !document.body.classList.contains("from-disk"); }
+
+function onKey(event) {
+  const tag = event.target.tagName;
+  if (event.ctrlKey || event.metaKey || event.altKey || !app.run || byId("keys").open) return;
+  if (["INPUT", "SELECT", "TEXTAREA"].includes(tag) || (event.key === " " && ["BUTTON", "SUMMARY"].includes(tag))) return;
+  const action = KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
+  if (!action) return;
+  event.preventDefault();
+  action(event);
+}
+
+function bind() {
+  byId("clock").append("", element("small"));
+  byId("speed").append(...SPEEDS.map((s) => element("option", {value: `${s}`}, s >= 1 ? `${s}×` : `1/${+(1 / s).toPrecision(4)}×`)));
+  byId("speed").addEventListener("change", (event) => setSpeed(+event.target.value));
+  byId("play").addEventListener("click", () => play());
+  byId("back").addEventListener("click", () => stepFrames(-1));
+  byId("forward").addEventListener("click", () => stepFrames(1));
+  byId("scrub").addEventListener("input", (event) => { play(false); go(app.run.t0 + (event.target.value / 1000) * (app.run.t1 - app.run.t0)); });
+  for (const id of ["arrows", "cones"]) byId(id).addEventListener("change", () => { app.dirty = true; });
+  byId("reset").addEventListener("click", reset);
+  byId("share").addEventListener("click", share);
+  byId("export").addEventListener("click", exportPage);
+  byId("help").addEventListener("click", () => byId("keys").showModal());
+  byId("values-box").addEventListener("toggle", () => { app.dirty = true; });
+  byId("controls").addEventListener("submit", (event) => event.preventDefault());
+  byId("system").addEventListener("change", (event) => { history.replaceState(null, "", location.pathname); choose(event.target.value); });
+  bindStage();
+  bindPlot(plots.history, byId("history"));
+  bindPlot(plots.phase, byId("phase"));
+  bindRibbon(byId("ribbon"));
+  document.addEventListener("keydown", onKey);
+  const redraw = () => { if (app.run) sizeStage(app.run); theme.values.clear(); for (const plot of Object.values(plots)) plot.stale = true; app.dirty = true; };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  new ResizeObserver(redraw).observe(document.querySelector("main"));
+}
+
+async function start() {
+  bind();
+  requestAnimationFrame(tick);
+  const quiet = matchMedia("(prefers-reduced-motion: reduce)").matches, inside = JSON.parse(byId("data").textContent);
+  if (inside) {
+    document.body.classList.add("from-disk");
+    show(inside, {fresh: true, time: fromHash(location.hash)});
+    listParameters(byId("controls"), app.run);
+    say(`A run of stickslip ${app.run.version}.`);
+  } else await startLive();
+  if (!quiet) play(true);
+}
+
+async function startLive() {
+  try {
+    const catalogue = await (await ask("api/library")).json();
+    const groups = [["Library", false], ["Saved runs", true]].map(([label, saved]) =>
+      element("optgroup", {label}, ...catalogue.systems.filter((s) => s.saved === saved).map((s) => element("option", {value: s.name}, s.name))));
+    byId("system").append(...groups.filter((group) => group.children.length));
+    const wanted = new URLSearchParams(location.hash.slice(1)).get("system");
+    await choose(catalogue.systems.some((s) => s.name === wanted) ? wanted : catalogue.first, location.hash);
+  } catch (error) { complain(error.message); }
+}
+
+window.stickslip = app; // for tests and for the curious
+start();

@@ -1,0 +1,157 @@
+"""Sliders of a library entry: its keywords, its initial state, its step size and end time, with ranges that make sense.
+
+A range is a suggestion: the field beside a slider takes any number, and the entry itself says what is impossible.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from stickslip import library
+
+PARAMETER, START, RUN = "parameter", "start", "run"
+_UNIT_INTERVAL = ("restitution",)
+_LAWS = ("friction", "restitution")
+_RATIO = 4.0  # a positive parameter runs from a quarter of its value to four times it
+
+
+@dataclass(frozen=True)
+class Control:
+    """One slider.
+
+    Attributes: key, what a request calls it; section, `PARAMETER`, `START` or `RUN`; name and unit, for its label;
+    index, place in a keyword that is a tuple (-1: a number); value, the entry's own; low, high, the ends of the
+    slider; log, whether it moves by factors; whole, whether it takes whole numbers only.
+    """
+
+    key: str
+    section: str
+    name: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    index: int = -1
+    log: bool = False
+    whole: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def controls(name: str, scenario: Any) -> list[Control]:
+    """All sliders of the library entry `name`, whose scenario with default keywords is given."""
+    return [*_parameters(name, scenario), *_start(scenario), *_run(scenario)]
+
+
+def _parameters(name: str, scenario: Any) -> list[Control]:
+    units = _units(scenario)
+    found = []
+    for key, default in library.keywords(name).items():
+        values = default if isinstance(default, tuple) else (default,)
+        for index, value in enumerate(values):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                continue  # words, and values that the entry finds itself
+            place = index if isinstance(default, tuple) else -1
+            label = key if place < 0 else f"{key} {index + 1}"
+            found.append(_control(key, PARAMETER, label, units.get(key, ""), value, place))
+    return sorted(found, key=lambda control: not any(word in control.key for word in _LAWS))  # laws first
+
+
+def _control(key: str, section: str, label: str, unit: str, value: float, index: int = -1) -> Control:
+    whole = isinstance(value, int)
+    low, high, log = bounds(key, float(value), unit)
+    if whole:
+        low, high, log = max(1.0, math.floor(value / 2)), max(2.0 * value, value + 4.0), False
+    return Control(key, section, label, unit, float(value), low, high, index, log, whole)
+
+
+def bounds(key: str, value: float, unit: str = "") -> tuple[float, float, bool]:
+    """Lower end, upper end, and whether the slider moves by factors."""
+    if any(word in key for word in _UNIT_INTERVAL):
+        return min(0.0, value), max(1.0, value), False
+    if "friction" in key:
+        return 0.0, max(1.0, 2.0 * value), False
+    if unit == "rad" or "angle" in key:
+        return min(-0.5 * math.pi, 2.0 * value), max(0.5 * math.pi, 2.0 * value), False
+    if "velocity" in key or "speed" in key or unit.endswith("/s"):
+        reach = 2.0 * abs(value) or 1.0
+        return -reach, reach, False
+    if value > 0.0:
+        return value / _RATIO, value * _RATIO, True
+    reach = 2.0 * abs(value) or 1.0
+    return (0.0, reach, False) if value == 0.0 else (-reach, reach, False)
+
+
+def _start(scenario: Any) -> list[Control]:
+    """Coordinates and velocities of the start; a scene has too many for sliders."""
+    if not hasattr(scenario, "q0"):
+        return []
+    system = scenario.system
+    found = []
+    for names, values, moves in (
+        (system.coordinate_names, scenario.q0, False),
+        (system.velocity_names, scenario.u0, True),
+    ):
+        for key, value in zip(names, values, strict=True):
+            unit, x = system.units.get(key, ""), float(value)
+            reach = 2.0 * abs(x) or (1.0 if moves or unit == "rad" else 0.1)
+            found.append(Control(key, START, key, unit, x, -reach, reach))
+    return found
+
+
+def _run(scenario: Any) -> list[Control]:
+    dt, t_end = float(scenario.dt), float(scenario.t_end)
+    return [
+        Control("dt", RUN, "dt", "s", dt, dt / 10.0, dt * 10.0, log=True),
+        Control("t_end", RUN, "t_end", "s", t_end, t_end / 10.0, t_end * 4.0, log=True),
+    ]
+
+
+def _units(scenario: Any) -> Mapping[str, str]:
+    return getattr(scenario.system, "units", {})
+
+
+def with_values(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords of a library entry from the numbers of a request; whole numbers and tuples as the entry has them."""
+    known = library.keywords(name)
+    keywords: dict[str, Any] = {}
+    for key, value in values.items():
+        default = known.get(key)
+        if isinstance(default, tuple):
+            if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != len(default):
+                raise ValueError(f"{key} must be {len(default)} numbers, got {value!r}.")
+            keywords[key] = tuple(_number(f"{key} {i + 1}", x) for i, x in enumerate(value))
+        elif isinstance(default, str):
+            if not isinstance(value, str):
+                raise ValueError(f"{key} must be a word, got {value!r}.")
+            keywords[key] = value
+        else:
+            number = _number(key, value)
+            whole = isinstance(default, int) and not isinstance(default, bool)
+            if whole and not number.is_integer():
+                raise ValueError(f"{key} must be a whole number, got {number:g}.")
+            keywords[key] = int(number) if whole else number
+    return keywords
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} must be a number, got {value!r:.60}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be finite.") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {number}.")
+    return number
+
+
+def numbers(values: Any, what: str) -> dict[str, float]:
+    """A mapping of names to numbers from a request."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{what} must map names to numbers, got {type(values).__name__}.")
+    return {str(key): _number(str(key), value) for key, value in values.items()}

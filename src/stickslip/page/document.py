@@ -1,0 +1,85 @@
+"""The page as one HTML file: parts from `assets` put together, with or without a run inside.
+
+The file asks nothing of the network: its policy allows connections to its own server, or to nothing at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from stickslip._version import __version__
+from stickslip.io.disk import replacing
+from stickslip.page.payload import FRAMES, HISTORY, payload
+from stickslip.trajectory import Trajectory
+
+SCRIPTS = ("data", "stage", "space", "plots", "controls", "main")
+"""Parts of the script, in their order; they share one scope."""
+SIGNATURE = f"Drawn by stickslip {__version__}"
+"""As in figures: `stickslip run --export` replaces its own pages only."""
+MOST_BYTES = 1_000_000
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    return '"use strict";\n(() => {\n' + "\n".join(_asset(f"{part}.js") for part in SCRIPTS) + "\n})();\n"
+
+
+def policy(script: str, *, connects: bool) -> str:
+    """Content-Security-Policy: this script and its own server, nothing else."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    connect = "'self'" if connects else "'none'"
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"connect-src {connect}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def page(data: dict[str, Any] | None = None) -> str:
+    """The HTML file; `data` is a payload to show without a server."""
+    script = _script()
+    # "<" is escaped, so that no text in the data can end the element it stands in
+    inside = (
+        "null" if data is None else json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    )
+    title = "stickslip" if data is None else f"{data['title']} · stickslip"
+    parts = {
+        "@title@": _escaped(title),
+        "@signature@": SIGNATURE,
+        "@policy@": policy(script, connects=data is None),
+        "/*@style@*/": _asset("style.css"),
+        "@data@": inside,
+        "/*@script@*/": script,
+    }
+    html = _asset("page.html")
+    for mark, text in parts.items():
+        html = html.replace(mark, text, 1)
+    return html
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def export(trajectory: Trajectory, path: str | Path, scenario: Any = None) -> Path:
+    """Write a run as a page that works from disk, below 1 MB: with fewer frames and points where it would be more."""
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"a page's file must end in .html, got {path.name!r}.")
+    for thinner in (1, 2, 4, 8, 16):
+        text = page(payload(trajectory, scenario, frames=FRAMES // thinner, points=HISTORY // thinner)).encode()
+        if len(text) < MOST_BYTES:
+            break
+    with replacing(path) as draft:
+        draft.write_bytes(text)
+    return path

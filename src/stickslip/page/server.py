@@ -1,0 +1,212 @@
+"""HTTP on the loopback interface: the page, the library, and runs.
+
+    GET  /              the page
+    GET  /api/library   what can be chosen
+    GET  /api/system?NAME   sliders of an entry
+    POST /api/run       a run, as the page shows it
+    POST /api/export    the same run as a page of its own
+
+A request must come to this server's own name (no other site can be made to point here), and one with an `Origin` from
+its own page (no other site can ask).  Bodies are small, answers are bounded by `Service`.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+import urllib.parse
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from stickslip.page.document import page
+from stickslip.page.service import Service
+
+HOST = "127.0.0.1"
+MOST_BODY = 65_536  # bytes of a request
+MOST_CONNECTIONS = 32
+TIMEOUT = 20.0  # seconds that a silent client may keep a connection
+
+
+class Refused(Exception):
+    """A request that is not answered, with the HTTP status that says why."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """The page's server; port 0 takes a free one.  `url` is its address."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 64
+
+    def __init__(self, service: Service, port: int = 0) -> None:
+        self.service = service
+        self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        super().__init__((HOST, port), Handler)
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.port}/"
+
+    def names(self) -> tuple[str, ...]:
+        """Values of `Host` that mean this server."""
+        return (f"{HOST}:{self.port}", f"localhost:{self.port}")
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self._places.acquire(blocking=False):
+            self.shutdown_request(request)  # too many at once; a browser tries again
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that vanished is nobody's concern; other errors were answered by the handler."""
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version = "stickslip"
+    sys_version = ""
+    timeout = TIMEOUT
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the terminal belongs to the user."""
+
+    def do_GET(self) -> None:
+        self._answer(self._get)
+
+    def do_HEAD(self) -> None:
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        self._answer(self._post)
+
+    # -- what is asked -------------------------------------------------------------------------------------------
+
+    def _get(self) -> tuple[bytes, str]:
+        path, _, query = self.path.partition("?")
+        if path == "/":
+            return page().encode(), "text/html; charset=utf-8"
+        if path == "/api/library":
+            return _json(self.server.service.catalogue())
+        if path == "/api/system":
+            return _json(self.server.service.describe(urllib.parse.unquote(query)[:200]))
+        raise Refused(HTTPStatus.NOT_FOUND, "there is no such page here.")
+
+    def _post(self) -> tuple[bytes, str]:
+        actions: dict[str, Callable[[Any], tuple[bytes, str]]] = {
+            "/api/run": lambda request: _json(self.server.service.run(request)),
+            "/api/export": lambda request: (
+                page(self.server.service.run(request)).encode(),
+                "text/html; charset=utf-8",
+            ),
+        }
+        body = self._body()
+        if self.path not in actions:
+            raise Refused(HTTPStatus.NOT_FOUND, "there is no such page here.")
+        if self.headers.get_content_type() != "application/json":
+            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a request must be application/json.")
+        try:
+            request = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            raise Refused(HTTPStatus.BAD_REQUEST, "the request is not JSON.") from None
+        return actions[self.path](request)
+
+    def _body(self) -> bytes:
+        text = self.headers.get("Content-Length", "")
+        if "Transfer-Encoding" in self.headers or not (text.isascii() and text.isdigit()):
+            self.close_connection = True
+            raise Refused(HTTPStatus.LENGTH_REQUIRED, "a request must say how long it is.")
+        if len(text) > 9 or int(text) > MOST_BODY:
+            self.close_connection = True
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request may have {MOST_BODY} bytes, got {text:.20}.")
+        body = self.rfile.read(int(text))
+        if len(body) < int(text):
+            self.close_connection = True
+            raise Refused(HTTPStatus.BAD_REQUEST, "the request ended early.")
+        return body
+
+    # -- how it is answered --------------------------------------------------------------------------------------
+
+    def _answer(self, find: Callable[[], tuple[bytes, str]]) -> None:
+        try:
+            self._check_names()
+            content, kind = find()
+            self._send(HTTPStatus.OK, content, kind)
+        except Refused as refusal:
+            self._send(refusal.status, *_json({"error": str(refusal)}))
+        except ValueError as error:  # the request was wrong
+            self._send(HTTPStatus.BAD_REQUEST, *_json({"error": " ".join(str(error).split())}))
+        except (ConnectionError, TimeoutError):
+            self.close_connection = True
+        except Exception as error:  # the computation failed: say so, and go on serving
+            message = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, *_json({"error": message}))
+
+    def _check_names(self) -> None:
+        """Refuse requests under another name, and those that another site's page makes."""
+        names = self.server.names()
+        if self.headers.get_all("Host", []) not in [[name] for name in names]:
+            self.close_connection = True
+            raise Refused(HTTPStatus.MISDIRECTED_REQUEST, "this server answers to 127.0.0.1 and localhost only.")
+        origin = self.headers.get("Origin")
+        if origin is not None and origin not in [f"http://{name}" for name in names]:
+            self.close_connection = True
+            raise Refused(HTTPStatus.FORBIDDEN, "pages of other sites get no answer here.")
+        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and self.path.startswith("/api/"):
+            self.close_connection = True
+            raise Refused(HTTPStatus.FORBIDDEN, "pages of other sites get no answer here.")
+
+    def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            for name, value in _SAFETY.items():
+                self.send_header(name, value)
+            if kind.startswith("text/html"):
+                self.send_header("Content-Security-Policy", _frame_policy())
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(content)
+        except (ConnectionError, TimeoutError):  # the client went away
+            self.close_connection = True
+
+
+_SAFETY = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+def _frame_policy() -> str:
+    """What a policy inside the page cannot say: nobody may show it in a frame."""
+    return "frame-ancestors 'none'"
+
+
+def _json(value: Any) -> tuple[bytes, str]:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), "application/json"
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is no number of JSON")

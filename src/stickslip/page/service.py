@@ -1,0 +1,173 @@
+"""Requests in, payloads out: what the page may ask for, within bounds, one run at a time.
+
+A request is stateless: it holds every value of its tab, so that two tabs do not disturb each other.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from stickslip import library
+from stickslip.io.netcdf import load
+from stickslip.model.system import unknown_name
+from stickslip.page.controls import controls, numbers, with_values
+from stickslip.page.payload import payload
+from stickslip.trajectory import Trajectory
+
+MOST_STEPS = 200_000
+MOST_RECORDS = 20_000
+MOST_SECONDS = 15.0
+"""Of a simulation, its compilation aside; what was computed until then is shown."""
+STEPPERS = ("moreau-midpoint", "moreau-jean", "paoli-schatzman", "stewart-trinkle")
+SCENE_STEPPERS = STEPPERS[:2]
+_FIELDS = ("system", "set", "start", "dt", "t_end", "stepper")
+
+
+class Service:
+    """Answers of the page's server; `files` are the saved runs that may be shown, by the names given to them."""
+
+    def __init__(self, first: str | None = None, files: Sequence[Path] = ()) -> None:
+        self.files = {_label(i, path, files): path for i, path in enumerate(files)}
+        self.first = first or next(iter(self.files), None) or library.names()[0]
+        self._running = threading.Lock()
+
+    def catalogue(self) -> dict[str, Any]:
+        """What can be chosen: library entries and saved runs."""
+        entries = [{"name": name, "saved": False} for name in entry_names()]
+        return {"first": self.first, "systems": [*entries, *({"name": name, "saved": True} for name in self.files)]}
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """Sliders of a library entry; a saved run has none."""
+        if name in self.files:
+            return {"name": name, "controls": [], "steppers": []}
+        scenario = _default(name)
+        return {
+            "name": name,
+            "controls": [control.to_dict() for control in controls(name, scenario)],
+            "steppers": SCENE_STEPPERS if hasattr(scenario, "scene") else STEPPERS,
+        }
+
+    def run(self, request: Any) -> dict[str, Any]:
+        """Simulate what the request asks for, or open a saved run, and return its payload."""
+        name, options = _checked(request)
+        if name in self.files:
+            return self.saved(name)
+        if name not in entry_names():
+            raise ValueError(unknown_name("library entry or saved run", name[:60], [*entry_names(), *self.files]))
+        begin = time.perf_counter()
+        scenario = scenario_for(name, options)
+        dt, t_end = _times(scenario, options)
+        with self._running, warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always", RuntimeWarning)
+            started = time.perf_counter()
+            trajectory = _simulated(scenario, dt, t_end, options.get("stepper", STEPPERS[0]))
+        found = payload(trajectory, scenario)
+        found["notes"] = [str(note.message) for note in notes if issubclass(note.category, RuntimeWarning)]
+        found["seconds"] = {
+            "waited": started - begin,
+            "simulated": trajectory.wall_s,
+            "total": time.perf_counter() - begin,
+        }
+        return found
+
+    def saved(self, name: str) -> dict[str, Any]:
+        """The payload of a saved run, with its picture where the library knows the system."""
+        trajectory = load(self.files[name])
+        found = payload(trajectory, scenario_of(trajectory))
+        found["saved"] = name
+        return found
+
+
+def _label(number: int, path: Path, files: Sequence[Path]) -> str:
+    """The file's name; its number too where two files have the same."""
+    same = sum(other.name == path.name for other in files) > 1
+    return f"{path.name} ({number + 1})" if same else path.name
+
+
+@lru_cache(maxsize=256)
+def _default(name: str) -> Any:
+    """The scenario of a library entry as it is."""
+    return library.get(name)
+
+
+def _checked(request: Any) -> tuple[str, dict[str, Any]]:
+    if not isinstance(request, Mapping):
+        raise ValueError(f"a request must be an object, got {type(request).__name__}.")
+    for key in request:
+        if key not in _FIELDS:
+            raise ValueError(unknown_name("field", str(key)[:60], _FIELDS))
+    name = request.get("system")
+    if not isinstance(name, str) or len(name) > 200:
+        raise ValueError("system must be the name of a library entry or of a saved run.")
+    options = {key: value for key, value in request.items() if value is not None}
+    stepper = options.get("stepper", STEPPERS[0])
+    if stepper not in STEPPERS:
+        raise ValueError(f"stepper must be one of {', '.join(STEPPERS)} on the page, got {stepper!r:.60}.")
+    return name, options
+
+
+def scenario_for(name: str, options: Mapping[str, Any]) -> Any:
+    """The scenario that a request describes."""
+    wanted = options.get("set", {})
+    if not isinstance(wanted, Mapping):
+        raise ValueError(f"set must map names to values, got {type(wanted).__name__}.")
+    scenario = library.get(name, **with_values(name, wanted)) if wanted else _default(name)
+    start = numbers(options.get("start", {}), "start")
+    return scenario.starting(start) if start else scenario
+
+
+def _times(scenario: Any, options: Mapping[str, Any]) -> tuple[float, float]:
+    asked = numbers({key: options[key] for key in ("dt", "t_end") if key in options}, "times")
+    dt, t_end = asked.get("dt", scenario.dt), asked.get("t_end", scenario.t_end)
+    if not (dt > 0.0 and t_end >= dt):
+        raise ValueError(f"dt must be positive and t_end at least dt, got dt = {dt:g} s, t_end = {t_end:g} s.")
+    steps = t_end / dt
+    if steps > MOST_STEPS * (1.0 + 1e-9):
+        raise ValueError(
+            f"{steps:,.0f} steps are too many for the page, which takes {MOST_STEPS:,}: enlarge dt or shorten t_end; "
+            "`stickslip run` has no such limit."
+        )
+    return dt, t_end
+
+
+def _simulated(scenario: Any, dt: float, t_end: float, stepper: str) -> Trajectory:
+    """The run, or as much of it as `MOST_SECONDS` allow."""
+    every = max(1, math.ceil(t_end / dt / MOST_RECORDS))
+    begin: list[float] = []
+
+    def watch(step: int) -> None:
+        begin.append(time.perf_counter())  # the first call comes when the kernel is ready
+        if begin[-1] - begin[0] > MOST_SECONDS:
+            raise KeyboardInterrupt
+        del begin[1:]
+
+    return scenario.simulate(dt=dt, t_end=t_end, stepper=stepper, every=every, progress=watch)
+
+
+def entry_names() -> tuple[str, ...]:
+    """Names of all library entries, systems and scenes."""
+    return (*library.names(), *library.scene_names())
+
+
+def scenario_of(trajectory: Trajectory) -> Any:
+    """The library entry that a trajectory came from, with its parameters, or None."""
+    name = trajectory.system_name.replace(" ", "_")
+    if name not in entry_names():
+        return None
+    scenario = _default(name)
+    if hasattr(scenario, "scene"):  # a file does not say how a scene was built: its bodies must have the same names
+        names = tuple(dict.fromkeys(name.rpartition(".")[0] for name in trajectory.coordinate_names))
+        return scenario if names == tuple(b.name for b in scenario.scene.bodies if b.kind != "static") else None
+    known = library.keywords(name)
+    numeric = {key for key, default in known.items() if isinstance(default, float) or default is None}
+    try:
+        return library.get(name, **{key: value for key, value in trajectory.parameters.items() if key in numeric})
+    except ValueError:
+        return None

@@ -1,0 +1,108 @@
+"""Bifurcation diagrams, basins, Lyapunov exponents, recurrence."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from analysis.test_limit_cycle import PERIOD, locked_ball
+
+TOY = ss.library.woodpecker()
+DOUBLE = 0.305282221  # period of the woodpecker's other cycle [s], by event-driven shooting
+JAMMED = {"v": 0.0, "phi_M": -0.1034}
+
+
+def test_woodpecker_doubles_over_friction():
+    diagram = ss.bifurcation(TOY, "friction", [0.26, 0.3, 0.4], dt=2e-5, duration=12.0, keep=20)
+    assert list(diagram.branches("v", tol=0.1)) == [0, 1, 2]
+    assert list(diagram.failed) == [0.26] and "returns to the section" in diagram.failed[0.26]
+    at, drops = diagram.of("shift of y")
+    assert drops[at == 0.3] == pytest.approx(np.full(20, -0.01945), abs=2e-4)
+    assert "y" not in diagram.observed and set(diagram.to_dict()["observed"]) == set(diagram.observed)
+
+
+def test_diagram_that_follows_an_attractor():
+    ball, _ = locked_ball(1.0)
+    unit = float(ball.system.parameter_values[ball.system.parameter_names.index("amplitude")])
+    values = unit * np.array([1.0, 1.04, 1.09])
+    diagram = ss.bifurcation(ball, "amplitude", values, dt=1e-5, keep=12, follow=True)
+    assert list(diagram.branches("v", tol=0.3)) == [1, 1, 2]  # it doubles at 1.0708
+
+
+def test_four_outcomes_of_the_woodpecker():
+    """Two cycles attract; it may also jam for good, the bird swinging on its spring, or fall without touching."""
+    starts = {(-0.5, -10.0): 1, (0.1, 0.0): 2, (-0.23, -0.5): 0, (-0.095, 0.0): 0}
+    found = {}
+    for (phi, omega), returns in starts.items():
+        maps = ss.basins(TOY.starting(JAMMED), {"phi_S": [phi], "omega_S": [omega]}, dt=2e-5, duration=12.0)
+        (attractor,) = maps.attractors
+        assert attractor.returns == returns, str(attractor)
+        found[attractor.kind, attractor.returns] = attractor
+    assert set(found) == {("cycle", 1), ("cycle", 2), ("elsewhere", 0), ("runs away", 0)}
+    assert found["cycle", 1].period == pytest.approx(PERIOD, rel=2e-3)
+    assert found["cycle", 2].period == pytest.approx(DOUBLE, rel=5e-3)
+    assert found["cycle", 2].shift["y"] == pytest.approx(-0.0504226, rel=2e-2)
+
+
+def test_starts_on_one_attractor_share_a_label():
+    result = ss.basins(TOY.starting(JAMMED), {"omega_S": [4.0, 8.0], "phi_S": [0.3, 0.35]}, dt=2e-5, duration=12.0)
+    assert result.labels.shape == (2, 2) and (result.labels == 0).all()
+    assert result.attractors[0].share == 1.0 and "cycle of 2" in str(result.attractors[0])
+    assert result.to_dict()["attractors"][0]["verdict"] == "not confirmed"
+
+
+@pytest.mark.slow
+def test_judge_confirms_both_cycles():
+    result = ss.basins(
+        TOY.starting(JAMMED), {"phi_S": [-0.5], "omega_S": [-10.0, -9.0, 6.0]}, dt=2e-5, duration=12.0, confirm=True
+    )
+    judged = {attractor.returns: attractor.cycle for attractor in result.attractors}
+    assert judged[1].period == pytest.approx(PERIOD, rel=1e-9)
+    assert judged[2].period == pytest.approx(DOUBLE, rel=1e-7)
+    assert judged[2].nontrivial[0] == pytest.approx(0.8297513, abs=1e-5)
+    assert all("stable by the judge" in attractor.verdict for attractor in result.attractors)
+
+
+def test_lyapunov_exponents_of_a_cycle_are_those_of_its_multipliers():
+    ball, _ = locked_ball(0.7)
+    result = ss.lyapunov(ball, t_end=2.0, transient=0.2)
+    assert result.exponents.sum() == pytest.approx(2 * 30 * math.log(0.8), rel=2e-2)  # det = e^2 per period
+    assert result.largest == pytest.approx(30 * math.log(0.8), rel=0.2) and result.largest < 0.0
+
+
+def test_lyapunov_exponent_of_a_chaotic_ball_is_positive():
+    ball = ss.library.bouncing_ball_on_table(amplitude=3.0 * 9.81 / (60 * math.pi) ** 2, height=0.01)
+    result = ss.lyapunov(ball, t_end=3.0, transient=1.0)
+    assert result.largest > 5.0
+
+
+def test_recurrence():
+    points = ss.poincare(TOY, dt=2e-5, t_end=8.0, every=10)
+    settled = ss.recurrence(points, tol=0.1, leave_out=("y",))
+    assert settled.returns == 1 and settled.determinism > 0.9 and settled.rate > 0.5
+    chaos = ss.library.bouncing_ball_on_table(amplitude=3.0 * 9.81 / (60 * math.pi) ** 2)
+    wild = ss.recurrence(ss.poincare(chaos, dt=1e-4, t_end=4.0), tol=0.02)
+    assert wild.rate < 0.1
+    with pytest.raises(ValueError, match="at least 3 points"):
+        ss.recurrence(ss.poincare(TOY, t_end=0.2))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ss.basins(TOY, {}), "vary must name at least one"),
+        (lambda: ss.basins(TOY, {"phi_X": [0.0]}), "unknown coordinate, velocity or parameter 'phi_X'; did you mean"),
+        (lambda: ss.basins(TOY, {"phi_S": []}), "values of phi_S must be finite, at least one"),
+        (lambda: ss.bifurcation(TOY, "mu", [0.3]), "unknown parameter 'mu'"),
+        (lambda: ss.bifurcation(TOY, "friction", [0.3, -1.0]), "friction of contact 'beak' must be finite"),
+        (lambda: ss.bifurcation(TOY, "friction", ["x"]), "values of friction must be numbers"),
+        (lambda: ss.bifurcation(TOY, "friction", [0.3], keep=0), "keep must be a whole number >= 1"),
+        (lambda: ss.lyapunov(TOY, t_end=1.0, transient=2.0), "transient must lie between 0 and t_end = 1 s, got 2"),
+        (lambda: ss.recurrence(ss.poincare(TOY, t_end=1.0), tol=2.0), "tol must lie between 0 and 1, got 2"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(call, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)

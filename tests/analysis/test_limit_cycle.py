@@ -1,0 +1,129 @@
+"""Limit cycles and multipliers: closed forms of the ball on a table, the woodpecker by both engines, bad input."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.analysis.limit_cycle import NoCycle
+
+PERIOD, DROP = 0.145976065145, 0.019445379286  # nine digits by `stickslip converge woodpecker`
+G = 9.81
+
+
+def locked_ball(Gamma, e=0.8, frequency=30.0, part=0.0):
+    """A ball that bounces once per period of its table, seen at `part` of the period, and the phase of its impact."""
+    w = 2 * math.pi * frequency
+    amplitude, T = Gamma * G / w**2, 1 / frequency
+    phi = math.acos(math.pi * (1 - e) / ((1 + e) * Gamma))
+    flown = (part * T - phi / w) % T
+    y = amplitude * math.sin(phi) + G * T / 2 * flown - G * flown**2 / 2
+    scenario = ss.library.bouncing_ball_on_table(
+        restitution=e, amplitude=amplitude, frequency=frequency, height=y, velocity=G * T / 2 - G * flown
+    )
+    return scenario, phi
+
+
+@pytest.mark.parametrize(("e", "Gamma"), [(0.8, 0.7), (0.8, 1.05), (0.8, 1.08), (0.5, 1.2), (0.5, 1.53)])
+def test_multipliers_of_a_locked_ball(e, Gamma):
+    """det = e^2, trace = 1 + e^2 - (1 + e)^2 Gamma sin(phi)."""
+    ball, phi = locked_ball(Gamma, e)
+    cycle = ss.limit_cycle(ball, settle_returns=0)
+    trace = 1 + e**2 - (1 + e) ** 2 * Gamma * math.sin(phi)
+    assert complex(cycle.multipliers.sum()) == pytest.approx(trace, abs=1e-8)
+    assert complex(cycle.multipliers.prod()) == pytest.approx(e**2, abs=1e-8)
+    assert cycle.kinds == ("", "")
+    doubling = math.hypot(math.pi * (1 - e) / (1 + e), 2 * (1 + e**2) / (1 + e) ** 2)
+    assert cycle.stable == (Gamma < doubling)
+    assert cycle.x == pytest.approx([*ball.q0, *ball.u0], abs=1e-12)
+    assert cycle.certificate.jacobian_error < 1e-8
+
+
+def test_settled_ball_beyond_the_doubling_bounces_twice():
+    ball, _ = locked_ball(1.08)
+    cycle = ss.limit_cycle(ball.starting({"v": ball.u0[0] + 0.01}), settle_returns=100)
+    assert cycle.returns == 2 and cycle.stable
+    assert cycle.period == pytest.approx(2 / 30)
+    assert complex(cycle.multipliers.prod()) == pytest.approx(0.8**4, abs=1e-8)  # two impacts, det = e^2 each
+
+
+def test_woodpecker_event_by_event(tmp_path):
+    cycle = ss.limit_cycle(ss.library.woodpecker())
+    assert cycle.period == pytest.approx(PERIOD, rel=1e-10)
+    assert cycle.shift["y"] == pytest.approx(-DROP, rel=1e-9)
+    assert cycle.x == pytest.approx([0, -0.6 / 5.8, -0.2788, -0.339478622, 0, -7.46209464], abs=1e-7)
+    assert sorted(kind for kind in cycle.kinds if kind) == ["flow", "translation"]
+    assert cycle.nontrivial[0] == pytest.approx(-0.83915565, abs=1e-7)
+    assert np.abs(cycle.nontrivial[1:]).max() < 1e-6 and cycle.stable
+    certificate = cycle.certificate
+    assert certificate.closure < 1e-9 and certificate.trivial_defect < 1e-6
+    assert certificate.jacobian_error < 1e-4  # 1 % is asked for
+    assert certificate.max_residual < 1e-12 and certificate.one_sided == 0
+    assert [event["kind"] for event in cycle.events].count("impact") == 5
+    saved = json.loads(cycle.save(tmp_path / "cycle.json").read_text())
+    assert saved["period"] == cycle.period and len(saved["orbit"]["t"]) == len(cycle.orbit[0])
+    with pytest.raises(ValueError, match="exists; give overwrite=True"):
+        cycle.save(tmp_path / "cycle.json")
+    assert cycle.plot(tmp_path / "cycle.png").stat().st_size > 10_000
+
+
+def test_woodpecker_by_the_midpoint_rule():
+    cycle = ss.limit_cycle(ss.library.woodpecker(), stepper="moreau-midpoint", dt=1e-5, members=8)
+    assert cycle.period == pytest.approx(PERIOD, rel=1e-3)  # first order: 2.5e-4 at this step
+    assert cycle.shift["y"] == pytest.approx(-DROP, rel=5e-3)
+    assert cycle.nontrivial[0].real == pytest.approx(-0.839, abs=0.05)
+    assert cycle.stable and cycle.certificate.noise > 0.0 and cycle.certificate.failed_steps == 0
+
+
+@pytest.mark.slow
+def test_both_engines_agree_on_the_woodpecker():
+    """Period and section state to 1e-4, the multiplier to 1 %; dt = 1e-6, 32 step sizes."""
+    toy = ss.library.woodpecker()
+    judge, stepped = ss.limit_cycle(toy), ss.limit_cycle(toy, stepper="moreau-midpoint")
+    assert stepped.period == pytest.approx(judge.period, rel=1e-4)
+    assert stepped.shift["y"] == pytest.approx(judge.shift["y"], rel=3e-4)
+    ranges = np.ptp(judge.orbit[1], axis=0)
+    assert np.abs((stepped.x - judge.x) / ranges).max() < 1e-4
+    assert stepped.nontrivial[0].real == pytest.approx(judge.nontrivial[0].real, rel=1e-2)
+
+
+def test_driven_blocks_stick_and_slip():
+    cycle = ss.limit_cycle(ss.library.friction_oscillator(), settle_returns=100)
+    assert cycle.period == pytest.approx(1 / 1.2)
+    assert np.abs(cycle.nontrivial[2:]).max() < 1e-9  # each block sticks once: two dimensions are lost
+    assert cycle.certificate.jacobian_error < 1e-6 and cycle.stable
+    assert {event["kind"] for event in cycle.events} == {"stick ends", "slip ends"}
+
+
+@pytest.mark.slow
+def test_the_cycle_does_not_depend_on_the_section():
+    toy = ss.library.woodpecker()
+    for section in (ss.ClosingSection("beak"), ss.LevelSection("phi_S", -0.1, rising=True)):
+        cycle = ss.limit_cycle(toy, section=section)
+        assert cycle.period == pytest.approx(PERIOD, rel=1e-9)
+        assert cycle.nontrivial[0] == pytest.approx(-0.83915565, abs=1e-6)
+        assert cycle.certificate.jacobian_error < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"section": ss.PhaseSection(0.1)}, "is not driven, so no period is given to its cycles"),
+        ({"returns": 0}, "returns must be a whole number >= 1, got 0"),
+        ({"settle_returns": -1}, "settle_returns must be a whole number >= 0, got -1"),
+        ({"tol": 1.0}, "tol must lie between 1e-14 and 0.01, got 1"),
+    ],
+)
+def test_bad_input_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        ss.limit_cycle(ss.library.woodpecker(), **options)
+
+
+def test_no_cycle_is_said():
+    with pytest.raises(ValueError, match="is driven, so its cycles have the period of the drive"):
+        ss.limit_cycle(ss.library.bouncing_ball_on_table(), section=ss.LevelSection("y", 0.0))
+    ball = ss.library.bouncing_ball(restitution=0.5)
+    with pytest.raises(NoCycle, match="it comes to rest, runs away, or needs another start"):
+        ss.limit_cycle(ball, section=ss.LevelSection("y", 0.5), settle_returns=8)

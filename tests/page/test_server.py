@@ -1,0 +1,196 @@
+"""The page's server over plain HTTP: what it answers, what it refuses, and that nothing ends it."""
+
+import json
+import socket
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stickslip import library
+from stickslip.page import service as service_module
+from stickslip.page.server import HOST, MOST_BODY, MOST_CONNECTIONS
+from stickslip.page.service import MOST_STEPS, Service
+
+RUN = {"system": "bouncing_ball", "dt": 0.01, "t_end": 0.6}
+
+
+def test_the_page_is_one_file_that_asks_nothing_of_the_network(ask):
+    status, headers, text = ask("GET", "/")
+    assert status == 200 and headers["Content-Type"].startswith("text/html")
+    assert "default-src 'none'" in text and "connect-src 'self'" in text
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert "http://" not in text and "https://" not in text and " src=" not in text
+    assert "@" not in text.split("<style>")[0]  # every mark of the template was filled
+
+
+def test_the_library_is_offered(ask):
+    status, _, catalogue = ask("GET", "/api/library")
+    names = [entry["name"] for entry in catalogue["systems"]]
+    assert status == 200 and set(library.names()) <= set(names) and catalogue["first"] == "woodpecker"
+
+
+def test_a_run_comes_with_its_certificate(ask):
+    status, _, run = ask("POST", "/api/run", RUN)
+    assert status == 200 and run["system"] == "bouncing_ball"
+    assert run["numbers"]["certificate"]["failed_steps"] == 0
+    assert run["method"]["steps"] == 60 and run["impacts"]["total"] == 1
+    expected = library.bouncing_ball().simulate(dt=0.01, t_end=0.6)
+    assert run["numbers"]["energy"]["end"] == pytest.approx(expected.energy.total[-1])
+
+
+def test_parameters_and_start_reach_the_run(ask):
+    higher = ask("POST", "/api/run", {**RUN, "set": {"height": 2.0}})[2]
+    thrown = ask("POST", "/api/run", {**RUN, "start": {"v": 3.0}})[2]
+    heavy = ask("POST", "/api/run", {**RUN, "set": {"mass": 2.0}})[2]
+    energy = {name: run["numbers"]["energy"]["start"] for name, run in (("h", higher), ("v", thrown), ("m", heavy))}
+    assert energy["h"] == pytest.approx(2.0 * 9.81) and energy["m"] == pytest.approx(2.0 * 9.81)
+    assert energy["v"] == pytest.approx(9.81 + 4.5)
+
+
+def test_an_export_is_the_page_with_the_run_inside(ask):
+    status, headers, text = ask("POST", "/api/export", RUN)
+    assert status == 200 and headers["Content-Type"].startswith("text/html")
+    inside = text.split('id="data">')[1].split("</script>")[0]
+    assert json.loads(inside)["system"] == "bouncing_ball" and "connect-src 'none'" in text
+
+
+WRONG = [
+    ({"system": "woodpeker"}, "did you mean 'woodpecker'"),
+    ({"system": 7}, "system must be the name"),
+    ({"system": "../../etc/passwd"}, "unknown library entry"),
+    ({"system": "/etc/passwd"}, "unknown library entry"),
+    ([], "must be an object"),
+    ({**RUN, "sett": {}}, "did you mean 'set'"),
+    ({**RUN, "set": 3}, "set must map names"),
+    ({**RUN, "set": {"fricton": 1}}, "unknown parameter"),
+    ({**RUN, "set": {"mass": "heavy"}}, "mass must be a number"),
+    ({**RUN, "set": {"mass": True}}, "mass must be a number"),
+    ({**RUN, "set": {"mass": -1.0}}, "mass"),
+    ({**RUN, "set": {"restitution": 10**400}}, "restitution must be finite"),
+    ({**RUN, "start": {"z": 1.0}}, "unknown coordinate"),
+    ({**RUN, "start": [1]}, "start must map"),
+    ({**RUN, "dt": 0.0}, "dt must be positive"),
+    ({**RUN, "dt": 1e-9, "t_end": 1e9}, "too many for the page"),
+    ({**RUN, "stepper": "event-driven"}, "stepper must be one of"),
+    ({**RUN, "stepper": {}}, "stepper must be one of"),
+    ({"system": "impacting_bar", "set": {"velocity": [1.0]}}, "velocity must be 3 numbers"),
+    ({"system": "newton_cradle", "set": {"balls": 2.5}}, "balls must be a whole number"),
+]
+
+
+@pytest.mark.parametrize(("request_", "message"), WRONG, ids=lambda x: str(x)[:40])
+def test_wrong_requests_get_one_clear_line(ask, request_, message):
+    status, _, answer = ask("POST", "/api/run", request_)
+    assert status == 400 and message in answer["error"] and "\n" not in answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "raw", "status"),
+    [
+        ("GET", "/etc/passwd", {}, None, 404),
+        ("GET", "/../../etc/passwd", {}, None, 404),
+        ("GET", "/api/system?..%2f..%2fetc%2fpasswd", {}, None, 400),
+        ("GET", "/", {"Host": "evil.example"}, None, 421),
+        ("GET", "/api/library", {"Host": "evil.example:80"}, None, 421),
+        ("GET", "/api/library", {"Origin": "http://evil.example"}, None, 403),
+        ("GET", "/api/library", {"Origin": "null"}, None, 403),
+        ("GET", "/api/library", {"Sec-Fetch-Site": "cross-site"}, None, 403),
+        ("POST", "/api/run", {"Origin": "http://127.0.0.1:1"}, b"{}", 403),
+        ("POST", "/api/run", {"Content-Type": "text/plain"}, b"{}", 415),
+        ("POST", "/api/run", {}, b"{nonsense", 400),
+        ("POST", "/api/run", {}, b'{"system": NaN}', 400),
+        ("POST", "/api/run", {}, b"[" * 60_000, 400),
+        ("POST", "/api/run", {}, b"\xff\xfe", 400),
+        ("POST", "/api/run", {}, b" " * (MOST_BODY + 1), 413),
+        ("POST", "/api/run", {"Content-Length": "x"}, b"", 411),
+        ("POST", "/nowhere", {}, b"{}", 404),
+        ("PUT", "/", {}, b"", 501),
+        ("DELETE", "/api/run", {}, None, 501),
+    ],
+)
+def test_what_is_refused(ask, method, path, headers, raw, status):
+    answer = ask(method, path, headers=headers, raw=raw)
+    assert answer[0] == status
+    assert ask("GET", "/api/library")[0] == 200
+
+
+def test_own_names_are_accepted(ask, server):
+    for name in (f"localhost:{server.port}", f"127.0.0.1:{server.port}"):
+        assert ask("GET", "/api/library", headers={"Host": name, "Origin": f"http://{name}"})[0] == 200
+
+
+def test_only_the_loopback_interface_listens(server):
+    assert server.server_address[0] == "127.0.0.1"
+
+
+def test_clients_that_vanish_or_talk_nonsense_do_no_harm(ask, server):
+    request = json.dumps(RUN).encode()
+    head = f"POST /api/run HTTP/1.1\r\nHost: {HOST}:{server.port}\r\nContent-Type: application/json\r\n".encode()
+    for text in (
+        b"",
+        b"\x00\xff" * 500,
+        b"GET / HTTP/1.1\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"A" * 70_000,
+        head + f"Content-Length: {len(request)}\r\n\r\n".encode() + request[:5],  # half a request
+        head + f"Content-Length: {len(request)}\r\n\r\n".encode() + request,  # gone before the answer
+        head + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    ):
+        with socket.create_connection((HOST, server.port), timeout=5) as client:
+            client.sendall(text)
+    assert ask("GET", "/api/library")[0] == 200
+
+
+def test_silent_connections_do_not_block_others_forever(ask, server):
+    idle = [socket.create_connection((HOST, server.port), timeout=5) for _ in range(MOST_CONNECTIONS // 2)]
+    assert ask("GET", "/api/library")[0] == 200
+    for client in idle:
+        client.close()
+
+
+def test_two_tabs_do_not_disturb_each_other(ask):
+    """Requests that overlap in time each get their own run."""
+    found = {}
+
+    def tab(mass):
+        found[mass] = [
+            ask("POST", "/api/run", {**RUN, "set": {"mass": mass}})[2]["numbers"]["energy"]["start"] for _ in range(4)
+        ]
+
+    tabs = [threading.Thread(target=tab, args=(mass,)) for mass in (1.0, 2.0, 3.0)]
+    for thread in tabs:
+        thread.start()
+    for thread in tabs:
+        thread.join()
+    assert found == {mass: [pytest.approx(9.81 * mass)] * 4 for mass in (1.0, 2.0, 3.0)}
+
+
+def test_a_run_that_takes_too_long_is_shown_as_far_as_it_came(monkeypatch):
+    monkeypatch.setattr(service_module, "MOST_SECONDS", -1.0)
+    run = Service().run({**RUN, "dt": 1e-4})
+    assert not run["complete"] and run["status"].startswith("interrupted at t = ")
+    assert 0 < run["method"]["steps"] < 6000
+
+
+@pytest.mark.parametrize("stepper", service_module.STEPPERS)
+def test_no_request_asks_for_more_steps_than_allowed(stepper):
+    with pytest.raises(ValueError, match="too many for the page"):
+        Service().run({**RUN, "dt": 0.6 / (1.01 * MOST_STEPS), "stepper": stepper})
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = ("system", "set", "start", "dt", "t_end", "stepper", "x")
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(st.sampled_from(FIELDS), values, max_size=5) | values)
+def test_nonsense_is_a_value_error(request_):
+    """Anything but a value error would be our mistake, not the request's."""
+    with pytest.raises(ValueError):
+        Service().run(request_)
