@@ -248,6 +248,11 @@ class LagrangianSystem(System):
         """The contacts as they were given, those of elements among them."""
         return self._contacts
 
+    @property
+    def is_functions(self) -> bool:
+        """Whether the system was given as functions, not as expressions."""
+        return self._equations is None
+
     def given(self) -> Given:
         """Return what the system was derived from: energies and forces, or mass matrix and forces."""
         if self._given is None:

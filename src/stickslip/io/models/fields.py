@@ -176,7 +176,8 @@ def _takes(kind: Kind, value: Any) -> bool:
     if isinstance(kind, Number):
         return isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(kind, Text):
-        return isinstance(value, str)
+        numeric = isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, str) or (kind.expression and numeric)
     if isinstance(kind, ListOf):
         return isinstance(value, list) and (not value or _takes(kind.entry, value[0]))
     return isinstance(value, dict)

@@ -12,6 +12,7 @@ import sympy as sp
 from stickslip.io.models.expressions import ExpressionError, Part, parse, require_name, text_of
 from stickslip.io.models.fields import Place
 from stickslip.io.models.toml_text import ModelError
+from stickslip.laws.friction import FrictionLaw, Stribeck, TwoCoefficient
 from stickslip.library.scenario import Scenario
 from stickslip.model.elements import Contact, DryFriction, Element, PrestressedSpring, SpragClutch, Stop
 from stickslip.model.lagrangian import LagrangianSystem
@@ -253,12 +254,23 @@ def _element(reader: Reader, entry: dict[str, Any], place: Place) -> Element:
         slip=slip,
         tangent_drift=read("tangent_drift"),
         normal_drift=read("normal_drift"),
-        friction=law("friction"),
+        friction=law("friction") if isinstance(entry["friction"], str) else _friction(reader, entry["friction"], place),
         restitution_normal=law("restitution_normal"),
         restitution_tangential=law("restitution_tangential"),
         threshold=law("threshold"),
         **directions,
     )
+
+
+_FRICTION_LAWS: dict[str, type[Any]] = {"two-coefficient": TwoCoefficient, "stribeck": Stribeck}
+
+
+def _friction(reader: Reader, entry: dict[str, Any], place: Place) -> FrictionLaw:
+    """A friction coefficient that depends on slip."""
+    kind, here = _FRICTION_LAWS[entry["law"]], place.at("friction")
+    values = {name: reader.coefficient(entry[name], here.at(name)) for name in kind.parameter_names}
+    made: FrictionLaw = kind(**values, **({"graze": entry["graze"]} if "graze" in entry else {}))
+    return made
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -267,7 +279,7 @@ def _element(reader: Reader, entry: dict[str, Any], place: Place) -> Element:
 def content_of(scenario: Scenario) -> dict[str, Any]:
     """The content of the file of a scenario; ValueError where its system cannot be written."""
     system = scenario.system
-    if not isinstance(system, LagrangianSystem) or system.inject:
+    if not isinstance(system, LagrangianSystem) or system.is_functions:
         raise ValueError(
             f"system {system.name!r} is made of functions, and a file holds expressions: it cannot be written; "
             "give its energies (LagrangianSystem.from_energies)."
@@ -328,14 +340,20 @@ def _parameters_of(system: System, params: Mapping[str, float] | None) -> dict[s
     return found
 
 
+def _friction_of(contact: Contact) -> dict[str, Any]:
+    law: Any = contact.friction
+    name = next((name for name, kind in _FRICTION_LAWS.items() if type(law) is kind), None)
+    if name is None:
+        raise ValueError(
+            f"contact {contact.name!r} has the friction law {type(law).__name__}, which has no place in a file: it "
+            f"cannot be written; {', '.join(_FRICTION_LAWS)} can."
+        )
+    values = {key: value if isinstance(value, str) else text_of(value) for key, value in law.parameters.items()}
+    return {"law": name, **values, **({"graze": law.graze} if hasattr(law, "graze") else {})}
+
+
 def _contact_of(contact: Contact) -> dict[str, Any]:
     """A contact as a table; laws that are names stay names."""
-
-    if contact.friction_law is not None:
-        raise ValueError(
-            f"contact {contact.name!r} has the friction law {type(contact.friction_law).__name__}, and a file holds "
-            "coefficients: it cannot be written."
-        )
 
     def text(value: Any) -> str:
         return value if isinstance(value, str) else text_of(value)
@@ -368,6 +386,8 @@ def _contact_of(contact: Contact) -> dict[str, Any]:
             found[key] = [text(value) for value in getattr(contact, key)]
     for key in _ALONE:
         value = getattr(contact, key)
-        if value is not None and (isinstance(value, str) or value != 0 or key == "gap"):
+        if isinstance(value, FrictionLaw):
+            found[key] = _friction_of(contact)
+        elif value is not None and (isinstance(value, str) or value != 0 or key == "gap"):
             found[key] = text(value)
     return {"name": found.pop("name"), "gap": found.pop("gap"), **found}

@@ -72,8 +72,29 @@ _EQUATIONS = Table(
     },
     "mass matrix and forces as a paper prints them, in place of energies",
 )
+FRICTION_LAWS = Tagged(
+    "law",
+    {
+        "two-coefficient": Table(
+            {
+                "static": Key(_EXPRESSION, "coefficient at rest [-]", required=True),
+                "kinetic": Key(_EXPRESSION, "coefficient of slip [-]", required=True),
+                "graze": Key(Text(choices=("slip", "grab")), "slip that just touches zero", default="slip"),
+            }
+        ),
+        "stribeck": Table(
+            {
+                "static": Key(_EXPRESSION, "coefficient at rest [-]", required=True),
+                "kinetic": Key(_EXPRESSION, "coefficient of fast slip [-]", required=True),
+                "velocity": Key(_EXPRESSION, "of slip at which friction has fallen [m/s]", required=True),
+                "exponent": Key(_EXPRESSION, "of the fall", default="1"),
+                "viscous": Key(_EXPRESSION, "rise with the speed [s/m]", default="0"),
+            }
+        ),
+    },
+)
 _COEFFICIENTS = {
-    "friction": Key(_EXPRESSION, "coefficient mu [-]", default="0"),
+    "friction": Key(Either((FRICTION_LAWS, _EXPRESSION)), "coefficient mu [-], or a law of slip", default="0"),
     "restitution_normal": Key(_EXPRESSION, "coefficient eps_N in [0, 1]", default="0"),
     "restitution_tangential": Key(_EXPRESSION, "coefficient eps_T in [0, 1]", default="0"),
     "threshold": Key(_EXPRESSION, "part of the friction bound that does not depend on the load [N]", default="0"),
