@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -75,8 +76,17 @@ class Request:
 
     def module(self, target: str) -> ModuleType:
         """The generated module; nothing is compiled before one of its functions is called."""
-        source = members_source(self.system, self.solver.name, self.options, target)
-        return import_generated(self.system, source, f"members_{target}_{self.solver.name}")
+        if target not in self._modules:
+            source = members_source(self.system, self.solver.name, self.options, target)
+            self._modules[target] = import_generated(self.system, source, f"members_{target}_{self.solver.name}")
+        return self._modules[target]
+
+    @cached_property
+    def _modules(self) -> dict[str, ModuleType]:
+        return {}  # filled by `module`
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_modules"}  # modules cannot be sent
 
     @property
     def sweeps(self) -> int:
