@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import stickslip as ss
 from stickslip import library
+from stickslip.analysis.saltation import FollowedMotion
 from stickslip.stepping.engines import DONE, Block, Compiled, Memory, Reference
 from stickslip.trajectory import SLIP_MINUS, SLIP_PLUS, STICK
 
@@ -85,6 +86,17 @@ def test_block_on_belt_from_event_to_event():
     assert motion["x"].max() == pytest.approx(1.047213595500, abs=1e-6)  # the records miss the turning points
     assert motion["x"][late].min() == pytest.approx(0.152786404500, abs=1e-6)
     assert motion["v_x"].min() == pytest.approx(-0.447213595500, abs=1e-6)
+
+
+def test_saltation_where_the_friction_jumps():
+    """(x, v_x) at the end of stick, where the field jumps by mu_s - mu_k, and at that of slip, where v_x is the belt's."""
+    scenario = library.block_on_belt()
+    start, p = np.concatenate([scenario.q0, scenario.u0]), scenario.system.parameter_vector()
+    motion = FollowedMotion.of(scenario.system, start, p, 0.0, 10.0, 1e-10)
+    motion.run()
+    ends, begins = (switch.matrix[np.ix_([0, 2], [0, 2])] for switch in motion.switches)
+    np.testing.assert_allclose(ends, [[1.0, 0.0], [-2.0, 1.0]], atol=1e-7)
+    np.testing.assert_allclose(begins, [[1.0, 0.0], [0.0, 0.0]], atol=1e-7)
 
 
 @pytest.mark.parametrize("stepper", STEPPERS, ids=lambda stepper: stepper.name)
