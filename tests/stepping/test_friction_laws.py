@@ -89,7 +89,7 @@ def test_block_on_belt_from_event_to_event():
 
 
 def test_saltation_where_the_friction_jumps():
-    """(x, v_x) at the end of stick, where the field jumps by mu_s - mu_k, and at that of slip, where v_x is the belt's."""
+    """(x, v_x) at the end of stick, where the field jumps by mu_s - mu_k, and at the end of slip."""
     scenario = library.block_on_belt()
     start, p = np.concatenate([scenario.q0, scenario.u0]), scenario.system.parameter_vector()
     motion = FollowedMotion.of(scenario.system, start, p, 0.0, 10.0, 1e-10)
