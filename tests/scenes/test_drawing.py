@@ -24,7 +24,8 @@ def test_bodies_are_drawn_where_they_are():
     scene.add_body(ss.Circle(0.2), mass=1.0, position=(1, 2))
     scene.add_body(ss.Polygon([(0, 0), (2, 0), (2, 1), (0, 1)]), mass=1.0, position=(5, 5), orientation=np.pi / 2)
     scene.add_body(ss.Capsule(0.1, 1.0), mass=1.0, position=(-3, 1))
-    ground, disc, block, rod = primitives(scene)
+    ground, disc, spoke, block, rod = primitives(scene)
+    assert spoke.points == ((1.0, 2.0), (1.2, 2.0))
     assert ground.style == "ground"
     assert isinstance(disc, Circle) and disc.centre == (1.0, 2.0) and disc.radius == 0.2
     assert np.array(sorted(block.points)) == pytest.approx(np.array([(4.5, 4), (4.5, 6), (5.5, 4), (5.5, 6)]))
@@ -36,6 +37,17 @@ def test_bodies_are_drawn_where_they_are():
 def test_spatial_scenes_are_seen_from_the_side():
     shapes = primitives(scenes.cube_stack(2))
     assert np.array(sorted(shapes[2].points)) == pytest.approx(np.array([(-0.5, 1), (-0.5, 2), (0.5, 1), (0.5, 2)]))
+
+
+def test_a_ball_shows_its_pole_until_it_turns_away():
+    scene = ss.Scene(dim=3)
+    scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 1))
+    scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 5, 2))
+    far, _, near, spot = primitives(scene)  # what is far away is drawn first
+    assert near.centre == (0.0, 1.0) and far.centre == (0.0, 2.0)
+    assert spot.style == "accent" and spot.centre == pytest.approx((0.0, 1.075))
+    away = [0, 0, 1, np.sqrt(0.5), -np.sqrt(0.5), 0, 0, 0, 5, 2, 1, 0, 0, 0]  # the pole points to +y
+    assert len(primitives(scene, away)) == 3
 
 
 @pytest.mark.parametrize("name", ["arch", "card_house", "domino_row"])

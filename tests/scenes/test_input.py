@@ -14,6 +14,11 @@ def scene(dim=3):
     return made
 
 
+def hinged(**options):
+    made = scene(2)
+    return made.add_revolute(None, made.add_body(ss.Circle(0.1), mass=1.0), at=(0, 0), **options)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -42,6 +47,11 @@ def scene(dim=3):
         (lambda: scene().add_body(ss.Sphere(1), mass=1.0, inertia=(1, 1, 3)), "I_1 \\+ I_2 >= I_3"),
         (lambda: scene().simulate(dt=1e-3, t_end=1.0), "must have a body that moves"),
         (lambda: ss.Compound([]), "parts of Compound must not be empty"),
+        (lambda: hinged(limits=5), "limits must be two numbers, got 5"),
+        (lambda: hinged(limits=(1, 2)), "limits must be"),
+        (lambda: hinged(motor=3), "motor must be two numbers, got 3"),
+        (lambda: hinged(motor=(1, -2)), "effort of motor must be at least 0"),
+        (lambda: scene().add_fixed(None, None), "'world' twice"),
     ],
 )
 def test_bad_input_gets_one_line(call, words):
@@ -107,3 +117,14 @@ def test_mass_properties_of_shapes():
     assert capsule.volume == pytest.approx(np.trapezoid(area, z), rel=1e-6)
     assert capsule.inertia[2, 2] == pytest.approx(np.trapezoid(area * r2 / 2, z), rel=1e-6)
     assert capsule.inertia[0, 0] == pytest.approx(np.trapezoid(area * (r2 / 4 + z**2), z), rel=1e-6)
+
+
+def test_joints_that_contradict_one_another_are_named():
+    made = ss.Scene(dim=2, gravity=0.0)
+    bar = made.add_body(ss.Circle(0.1), mass=1.0, position=(1, 0), name="bar")
+    made.add_fixed(None, bar)
+    made.add_revolute(None, bar, at=(0, 0), motor=(1.0, 1e9))
+    made.add_revolute(None, bar, at=(1, 0), motor=(-1.0, 1e9))
+    trajectory = made.simulate(dt=1e-3, t_end=0.01)
+    assert not trajectory.complete
+    assert "joints 'world' - 'bar' (fixed)" in trajectory.status and "contradict one another" in trajectory.status

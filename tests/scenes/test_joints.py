@@ -167,3 +167,37 @@ def test_spring_driven_body_force_and_lives():
     assert cart.turning(trajectory)[-1] == pytest.approx(1.0, abs=1e-12)
     x = guest.path(trajectory)[:, 0]
     assert x[500] == 20.0 and x[1000] == pytest.approx(20.5, abs=1e-9) and x[-1] == x[1000]
+
+
+def sprung(stiffness, start, dt, t_end, theta):
+    """Lengths over time of a spring that pulls 2 kg, let go at length `start`; 1 m without force."""
+    scene = ss.Scene(dim=2, gravity=0.0)
+    mass = scene.add_body(ss.Circle(0.1), mass=2.0, position=(start, 0))
+    scene.add_spring(None, mass, (0, 0), (start, 0), stiffness=stiffness, length=1.0)
+    trajectory = scene.simulate(dt=dt, t_end=t_end, stepper=ss.MoreauJean(theta=theta))
+    assert trajectory.certificate.failed_steps == 0
+    assert trajectory.certificate.max_energy_gain < 1e-12  # the spring's work is no gain
+    return mass.path(trajectory)[:, 0], trajectory
+
+
+@pytest.mark.slow
+def test_implicit_springs_are_of_order_two_and_may_be_stiff():
+    errors = [abs(sprung(50.0, 1.5, dt, 2.0, 0.5)[0][-1] - 1 - 0.5 * math.cos(10.0)) for dt in (4e-3, 2e-3)]
+    assert errors[0] / errors[1] == pytest.approx(4.0, abs=0.3)
+    # omega dt = 22: a force of the state before would explode
+    x, trajectory = sprung(1e9, 1.001, 1e-3, 0.1, 0.5)
+    assert np.abs(x - 1).max() == pytest.approx(1e-3, rel=1e-9)
+    assert trajectory.energy.total[-1] == pytest.approx(trajectory.energy.total[0], rel=1e-6)
+    x, _ = sprung(1e9, 1.001, 1e-3, 0.1, 1.0)
+    assert abs(x[-1] - 1) < 1e-12
+
+
+@pytest.mark.slow
+def test_stiff_spring_presses_a_body_to_the_floor():
+    scene = ss.Scene(dim=2)
+    scene.add_static(ss.HalfPlane((0, 1)), friction=0.5)
+    mass = scene.add_body(ss.Circle(0.1), mass=2.0, position=(0, 0.1))
+    scene.add_spring(None, mass, (0, 1.1), (0, 0.1), stiffness=1e7, damping=1e3, length=1.0001)
+    trajectory = scene.simulate(dt=1e-3, t_end=0.1, every=100, stepper="moreau-jean")
+    assert trajectory.normal_impulse[-1, 0] == pytest.approx(0.1 * (2 * G + 1e7 * 1e-4), rel=1e-9)
+    assert np.abs(trajectory.q[-1] - trajectory.q[0]).max() < 1e-9

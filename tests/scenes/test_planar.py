@@ -104,21 +104,12 @@ def test_chain_holds_together():
 def test_tippe_top_turns_over():
     scene = scenes.tippe_top()
     top = scene.bodies[2]
-    trajectory = scene.simulate(dt=1e-4, t_end=5.0, every=100)
+    trajectory = scene.simulate(dt=1e-4, t_end=7.0, every=100)
     turns = [rotation_matrix(q) for q in top.turning(trajectory)]
     axis = np.array([R[:, 2] for R in turns])
-    assert axis[0, 2] > 0.95 and axis[:, 2].min() < -0.6
-    assert top.path(trajectory)[:, 2].max() > 0.015 + 0.6 * 0.003
+    assert axis[0, 2] > 0.95 and axis[-1, 2] < -0.999
+    assert top.path(trajectory)[-1, 2] == pytest.approx(0.018, abs=1e-5)  # the centre of mass has come up by 6 mm
     # Jellett: -L . r is kept whatever the friction, r from the centre of mass to the contact point
     L = np.array([R @ top.inertia @ R.T @ w for R, w in zip(turns, top.spin(trajectory), strict=True)])
     jellett = -np.sum(L * (0.003 * axis - [0, 0, 0.015]), axis=1)
     assert np.ptp(jellett) < 1e-4 * jellett[0]
-
-
-@pytest.mark.slow
-def test_spheres_fill_a_box():
-    scene = scenes.poured_spheres(300)
-    trajectory = scene.simulate(dt=1e-3, t_end=0.6, every=20, tol=1e-4)
-    assert trajectory.certificate.failed_steps == 0
-    assert trajectory.energy.kinetic[-1] < 1e-2 * trajectory.energy.kinetic.max()
-    assert trajectory.certificate.max_penetration < 0.05 * 0.01

@@ -1,6 +1,7 @@
 """`stickslip bench scenes`: ten-cube stack, cube on a ramp, thrown cube, here and in MuJoCo and Bullet, in one run.
 
-Creep, drift and lift are distances [m] from the exact motion; every program takes the same step and its default solver.
+Then the cost of a step against the number of contacts, `bench_piles`.  Creep, drift and lift are distances [m] from
+the exact motion; every program takes the same step and its default solver.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from stickslip.cli import bench_piles
 
 DT, G, FRICTION = 1e-3, 9.81, 0.5
 ANGLE, SPEED = 0.38, 6.0
@@ -152,11 +155,13 @@ def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
                 "t_end": duration,
                 "steps_per_s": round(duration / DT) / max(seconds, 1e-9),
             }
+    results["cost"] = bench_piles.measure(quick, say)
     return results
 
 
 def table(results: dict[str, Any]) -> Any:
-    """The results as a table for the terminal."""
+    """The results as tables for the terminal."""
+    from rich.console import Group
     from rich.table import Table
 
     missing = f"; not installed: {', '.join(results['missing'])}" if results["missing"] else ""
@@ -167,4 +172,4 @@ def table(results: dict[str, Any]) -> Any:
         for name, row in programs.items():
             words = ", ".join(f"{key} {value:.1e}" for key, value in row.items() if key not in ("t_end", "steps_per_s"))
             shown.add_row(case, name, words, f"{row['steps_per_s']:.3g}")
-    return shown
+    return Group(shown, bench_piles.table(results["cost"]))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_RECORDS = 500_000
 """Records that a run keeps unless `--every` says otherwise; a figure or film needs no more."""
+_MOST_WORDS = 24  # values in a line of the summary
 _FAILED = 1
 _METHOD = ("law", "law_options", "stepper_options", "solver_options")  # of the trajectory's attributes
 
@@ -84,7 +85,7 @@ def run(
 
     Exit codes: 0 done, 1 the computation failed (what was computed is kept and written), 2 the request was wrong.
     """
-    scenario = scenario_with([*(settings or []), *(more_settings or [])], name)
+    scenario = scenario_with([*(settings or []), *(more_settings or [])], name, scenes=True)
     step, end = scenario.dt if dt is None else dt, scenario.t_end if t_end is None else t_end
     _check_times(step, end)
     if every is None:
@@ -126,7 +127,7 @@ def _stepper(name: str, projection: float | None) -> Any:
     return STEPPERS[name](projection=projection)  # type: ignore[call-arg]
 
 
-def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
+def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "Scenario":
     """A library entry with settings such as `friction=0.25`: keywords of the entry, or coordinates and velocities of
     its start; several numbers, `velocity=0.5,-1,0`, for a keyword that is a tuple.
     """
@@ -134,6 +135,8 @@ def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
     from stickslip.model.system import unknown_name
 
     known = library.keywords(name)
+    if name in library.scene_names() and not scenes:
+        raise ValueError(f"{name} is a scene of bodies and shapes; this command needs generalised coordinates.")
     values: dict[str, str] = {}
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
@@ -145,8 +148,7 @@ def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
     keywords = {key: _keyword(key, value, known[key]) for key, value in values.items() if key in known}
     state = {key: value for key, value in values.items() if key not in known}
     scenario = library.get(name, **keywords)
-    scene = isinstance(scenario, library.SceneScenario)
-    names = () if scene else (*scenario.system.coordinate_names, *scenario.system.velocity_names)
+    names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     for key in state:
         if key not in names:
             raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, [*known, *names])}")
@@ -217,10 +219,11 @@ def _draw(
 ) -> dict[str, Path]:
     files: dict[str, Path] = {}
     if plot is not None:
-        from stickslip.figures import style
+        from stickslip.figures import scene, style
         from stickslip.figures.trajectory import plot as draw
 
-        files["plot"] = style.save(draw(trajectory, scenario), plot, title=scenario.title)
+        picture: Any = scene.plot if hasattr(scenario, "scene") else draw
+        files["plot"] = style.save(picture(trajectory, scenario), plot, title=scenario.title)
     if animate is not None:
         from stickslip.figures import animation
 
@@ -309,9 +312,9 @@ def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]
         row("motion", f"{times}, {trajectory.steps:,} steps of {trajectory.dt:g} s{thinned}")
         row("method", _method(trajectory))
         row("rate", f"{_rate(trajectory):,.0f} steps/s, {trajectory.wall_s:.3f} s")
-    row("final state", ", ".join(f"{name} = {value:.6g} {units.get(name, '')}".rstrip() for name, value in state))
+    row("final state", _some([f"{name} = {value:.6g} {units.get(name, '')}".rstrip() for name, value in state]))
     if trajectory.contact_names:
-        counts = ", ".join(f"{name} {count}" for name, count in found["by_contact"].items())
+        counts = _some([f"{name} {count}" for name, count in found["by_contact"].items() if count])
         row("impacts", f"{found['total']}: {counts}" if found["total"] else "none")
     book = trajectory.energy_book()
     if math.isfinite(book.end):
@@ -322,6 +325,12 @@ def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]
     row("certificate", str(certificate), "green" if good else "red")
     for path in files.values():
         row("written", f"{path} ({path.stat().st_size / 1e6:.2g} MB)")
+
+
+def _some(words: list[str]) -> str:
+    """Words in a row, the first ones of very many."""
+    more = f", and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
+    return ", ".join(words[:_MOST_WORDS]) + more
 
 
 def _method(trajectory: "Trajectory") -> str:

@@ -28,6 +28,7 @@ _DPI = 100
 _COLOURS = 96
 _SHORTEST, _LONGEST = 3.0, 8.0
 _SLOWER = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+_MOST_CONTACTS = 16  # with a line of their own in the ribbon
 _WEAK_IMPACT = 0.01  # of the strongest one: too weak to flash
 
 
@@ -126,7 +127,15 @@ class Film:
         camera = _camera(trajectory, drawing, times, q)
         sample = np.linspace(0, count - 1, min(count, 60)).astype(int)
         box = drawing.fit(q[sample], times[sample], trajectory.parameters)
-        return cls(trajectory, drawing, times, q, frame_states(trajectory, times), camera, box, slower, fps)
+        states = np.zeros((count, len(trajectory.contact_names)), np.int8)
+        if has_ribbon(trajectory):
+            states = frame_states(trajectory, times)
+        return cls(trajectory, drawing, times, q, states, camera, box, slower, fps)
+
+
+def has_ribbon(trajectory: Trajectory) -> bool:
+    """Whether the contacts are few enough to be shown one by one below the picture."""
+    return 0 < len(trajectory.contact_names) <= _MOST_CONTACTS
 
 
 def frame_states(trajectory: Trajectory, times: np.ndarray, hold: int = 3) -> np.ndarray:
@@ -174,7 +183,7 @@ class _Stage:
         width, height = film.box[1] - film.box[0], film.box[3] - film.box[2]
         wide = float(np.clip(width / height, 0.75, 2.6))
         picture = 4.4 if wide < 1.0 else 4.4 / wide + 0.4
-        contacts = len(film.trajectory.contact_names)
+        contacts = len(film.trajectory.contact_names) if has_ribbon(film.trajectory) else 0
         band = 0.20 * contacts + 0.62 if contacts else 0.0
         breadth = max(4.4, picture * wide) if wide < 1.0 else 5.2
         self.figure = Figure(figsize=(breadth, 0.42 + picture + band), dpi=_DPI)

@@ -6,13 +6,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from stickslip.library import scenes
 from stickslip.library.angled_bar import angled_bar
 from stickslip.library.billiards import billiards
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
 from stickslip.library.brick_on_ramp import brick_on_ramp
 from stickslip.library.chatterjee_rod import chatterjee_rod
 from stickslip.library.four_bar import four_bar
-from stickslip.library.friction_oscillator import friction_oscillator
+from stickslip.library.friction_oscillator import block_on_belt, friction_oscillator
 from stickslip.library.gear_rattle import gear_rattle
 from stickslip.library.impact_oscillator import impact_oscillator
 from stickslip.library.impacting_bar import impacting_bar
@@ -34,6 +35,7 @@ __all__ = [
     "SceneScenario",
     "angled_bar",
     "billiards",
+    "block_on_belt",
     "bouncing_ball",
     "bouncing_ball_on_table",
     "brick_on_ramp",
@@ -51,6 +53,7 @@ __all__ = [
     "painleve_rod",
     "pendulum_against_stop",
     "scene_names",
+    "scenes",
     "slider_crank",
     "slider_crank_ideal",
     "three_masses",
@@ -69,6 +72,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         bouncing_ball_on_table,
         brick_on_ramp,
         friction_oscillator,
+        block_on_belt,
         gear_rattle,
         impact_oscillator,
         impacting_bar,
@@ -83,7 +87,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
     )
 }
 
-_SCENES: dict[str, Callable[..., SceneScenario]] = {entry.__name__: entry for entry in (billiards,)}
+_SCENES: dict[str, Callable[..., SceneScenario]] = {billiards.__name__: billiards, **scenes.ENTRIES}
 
 
 def names() -> tuple[str, ...]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stickslip.model.drawing import Drawing
-from stickslip.model.scene.bodies import VELOCITIES
+from stickslip.model.scene.bodies import COORDINATES, VELOCITIES, Body
 from stickslip.model.scene.scene import Scene
+from stickslip.model.system import real_number, unknown_name
 
 if TYPE_CHECKING:
     from stickslip.trajectory import Trajectory
@@ -29,6 +32,8 @@ class SceneScenario:
         Step size and end time that show the motion well [s].
     title, source : str
         One line for lists and figures; paper and section.
+    options : dict
+        Keywords of `Scene.simulate`, such as the tolerance, that suit the scene.
     """
 
     scene: Scene
@@ -36,6 +41,7 @@ class SceneScenario:
     t_end: float
     title: str
     source: str
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 < self.dt <= self.t_end < np.inf:
@@ -46,17 +52,29 @@ class SceneScenario:
         return self.scene.drawing()
 
     @property
+    def system(self) -> Scene:
+        """The scene, which names its coordinates and velocities as a `System` does."""
+        return self.scene
+
+    @property
     def degrees_of_freedom(self) -> int:
-        return len(VELOCITIES[self.scene.dim]) * len(self.contact_names)
+        return self.scene.n_dof
 
     @property
     def contact_names(self) -> tuple[str, ...]:
         """One channel of contact records per body that is not static."""
-        return tuple(body.name for body in self.scene.bodies if body.kind != "static")
+        return self.scene.contact_names
+
+    def starting(self, state: Mapping[str, float]) -> SceneScenario:
+        """The same scenario with another start: positions, planar angles and velocities by name, `cube1.vx`."""
+        scene = self.scene.copy()
+        for name, value in state.items():
+            _set_start(scene, name, real_number(value, name))
+        return replace(self, scene=scene)
 
     def simulate(self, **overrides: Any) -> Trajectory:
         """Run the scene; keywords go to `Scene.simulate` and override the scenario's own values."""
-        options = {"dt": self.dt, "t_end": self.t_end, **overrides}
+        options = {"dt": self.dt, "t_end": self.t_end, **self.options, **overrides}
         for name, allowed in _ONLY.items():
             value = options.pop(name, allowed[0])
             if value not in allowed:
@@ -75,3 +93,28 @@ class SceneScenario:
 
 def _numbers(values: np.ndarray) -> str:
     return f"({', '.join(f'{x:g}' for x in values)})"
+
+
+def _set_start(scene: Scene, name: str, value: float) -> None:
+    """Set one position, planar angle or velocity of a body."""
+    label, _, part = name.rpartition(".")
+    bodies: dict[str, Body] = {body.name: body for body in scene.bodies if body.kind != "static"}
+    if label not in bodies or part not in (*COORDINATES[scene.dim], *VELOCITIES[scene.dim]):
+        known = (*scene.coordinate_names, *scene.velocity_names)
+        raise ValueError(unknown_name("coordinate or velocity", name, known))
+    body = bodies[label]
+    position, velocity, spin = body.position.copy(), body.velocity.copy(), body.angular_velocity.copy()
+    angle, turn = body.angle, body.orientation
+    if part in ("x", "y", "z"):
+        position["xyz".index(part)] = value
+    elif part == "angle":
+        angle, turn = value, np.array([math.cos(0.5 * value), 0.0, 0.0, math.sin(0.5 * value)])
+    elif part.startswith("q"):
+        raise ValueError(f"{name} is one of four numbers of a unit quaternion: give an orientation in Python.")
+    elif part.startswith("v"):
+        velocity["xyz".index(part[1])] = value
+    else:
+        spin[2 if part == "omega" else "xyz".index(part[-1])] = value
+    scene.bodies[body.number] = replace(
+        body, position=position, velocity=velocity, angular_velocity=spin, angle=angle, orientation=turn
+    )

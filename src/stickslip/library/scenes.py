@@ -1,12 +1,18 @@
-"""Ready-made scenes: stacks, houses of cards, arches, dominoes, chains, tops and piles.  Each returns a `Scene`."""
+"""Ready-made scenes: stacks, houses of cards, arches, dominoes, chains, tops and piles.
+
+Each function returns a `Scene`; `ENTRIES` add step size, end time and title, as `stickslip run NAME` needs them.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from stickslip.library.scene_scenario import SceneScenario
 from stickslip.model.scene.bodies import Body
 from stickslip.model.scene.scene import Scene
 from stickslip.model.scene.shapes import Box, Capsule, Circle, HalfPlane, HalfSpace, Polygon, Sphere
@@ -215,7 +221,7 @@ def granular_column(grains: int = 200, columns: int = 10, friction: float = 0.5,
     return scene
 
 
-def poured_spheres(spheres: int = 5000, friction: float = 0.3, radius: float = 0.01, seed: int = 1) -> Scene:
+def poured_spheres(spheres: int = 300, friction: float = 0.3, radius: float = 0.01, seed: int = 1) -> Scene:
     """Spheres in loose layers above an open box, about twice as high as wide when they have settled."""
     scene = Scene(dim=3, name="poured spheres")
     side = max(2, round((spheres / 2.0) ** (1.0 / 3.0)))
@@ -234,3 +240,36 @@ def poured_spheres(spheres: int = 5000, friction: float = 0.3, radius: float = 0
         position = pitch * (np.array([i, j, layer]) + 0.5) + rng.uniform(-0.04, 0.04, 3) * radius
         scene.add_body(Sphere(radius), density=2500.0, position=position, friction=friction, name=f"sphere{k + 1}")
     return scene
+
+
+def _ready(
+    build: Callable[..., Scene], title: str, source: str, dt: float, t_end: float, **options: Any
+) -> Callable[..., SceneScenario]:
+    """The entry of the library: the scene with title, step size, end time and options of its run."""
+
+    @functools.wraps(build)
+    def entry(**parameters: Any) -> SceneScenario:
+        return SceneScenario(build(**parameters), dt, t_end, title, source, options)
+
+    return entry
+
+
+ENTRIES: dict[str, Callable[..., SceneScenario]] = {
+    entry.__name__: entry
+    for entry in (
+        _ready(cube_stack, "Stack of cubes", "rests exactly", 1e-3, 10.0),
+        _ready(heavy_on_light, "Heavy cube on a light one", "mass ratio 1000", 1e-3, 2.0),
+        _ready(thrown_cube, "Cube thrown flat", "stops after v^2 / (2 mu g)", 1e-3, 2.0),
+        _ready(cube_on_ramp, "Cube on a ramp", "sticks for tan(angle) <= mu", 1e-3, 1.0),
+        _ready(card_house, "House of cards", "planar, mitred ends", 1e-3, 2.0),
+        _ready(arch, "Arch of wedges", "planar, held by its weight", 1e-3, 2.0),
+        _ready(domino_row, "Row of dominoes", "planar", 1e-3, 4.0, tol=1e-8),
+        _ready(cradle, "Newton's cradle, balls with play", "hands on the speed", 1e-4, 0.05),
+        _ready(hanging_chain, "Hanging chain", "planar, revolute joints", 1e-3, 3.0),
+        _ready(rolling_disc, "Disc on a slope", "2/3 g sin(angle)", 1e-3, 1.0),
+        _ready(tippe_top, "Tippe top", "Ueda, Sasaki, Watanabe 2005", 1e-4, 7.0),
+        _ready(granular_column, "Collapse of a granular column", "planar", 1e-3, 1.0, tol=1e-5),
+        _ready(poured_spheres, "Spheres poured into a box", "[GS05] 4: many contacts", 1e-3, 0.3, tol=1e-4),
+    )
+}
+"""The scenes as entries of `stickslip.library`, by name."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,8 @@ import numpy as np
 from stickslip.complementarity.friction.auto import hard_island
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import Progress
+from stickslip.complementarity.friction.pyramid import pyramid_lcp
+from stickslip.complementarity.solve import solve_lcp
 from stickslip.kernels.scene import layout, step
 from stickslip.kernels.scene.island import (
     SHARPER,
@@ -23,6 +27,7 @@ from stickslip.kernels.scene.island import (
     take_impulses,
 )
 from stickslip.kernels.scene.narrow_phase import store_pairs
+from stickslip.kernels.scene.pile import POINT, slabs_of, solve_pile
 from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
 from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
@@ -33,7 +38,21 @@ EXACT_BELOW = (
     1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
 )
 RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
+PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
+PILE_SWEEPS = 3000
+HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 EVENTS_AT_ONCE = 4096
+
+
+@contextlib.contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Let parallel kernels use so many threads, as far as there are."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 @dataclass(frozen=True)
@@ -57,19 +76,29 @@ class SceneEngine:
     name = "compiled"
 
     def __init__(
-        self, scene: Scene, dt: float, theta: float, predictive: bool, tol: float, go_on: bool, threads: int
+        self,
+        scene: Scene,
+        dt: float,
+        theta: float,
+        implicit: bool,
+        predictive: bool,
+        tol: float,
+        edges: int,
+        go_on: bool,
+        threads: int,
     ) -> None:
         materials, material_of = tables.material_tables(scene)
         self.scene, self.materials, self.threads, self.go_on = scene, materials, threads, go_on
         self.bodies = tables.body_table(scene)
         self.geoms, self.hulls, self.polygons, self.fields = tables.geom_tables(scene, material_of)
-        self.joints, self.springs = tables.joint_table(scene), tables.spring_table(scene)
+        self.joints, self.springs = tables.joint_table(scene, implicit), tables.spring_table(scene)
         start = 0.1 * tol if tol <= EXACT_BELOW else tol
         newton = NEWTON_CONTACTS if tol <= LOOSE else NEWTON_CONTACTS_LOOSE
         self.options = layout.Options(
             scene.dim,
             dt,
             theta,
+            implicit,
             scene.gravity.copy(),
             tables.slop_of(scene),
             predictive,
@@ -77,6 +106,7 @@ class SceneEngine:
             start,
             newton,
             SWEEPS,
+            edges,
             go_on,
         )
         n = len(scene.bodies)
@@ -195,38 +225,92 @@ class SceneEngine:
                 wrench[i, :dim] += np.asarray(force.force(t, x, v), float)
             if callable(force.torque):
                 wrench[i, 3 if dim == 3 else 5 :] += np.asarray(force.torque(t, x, v), float)
+            if not np.all(np.isfinite(wrench[i])):
+                name = self.scene.bodies[i].name
+                raise ValueError(f"force or torque on {name!r} must be finite, got another value at t = {t:g} s.")
 
     def _solve(self, contacts: Any) -> float:
         """Solve the islands whose start from the last step was not good enough; returns the worst residual."""
         count = int(self.counts[step.ISLANDS])
-        if self.threads == 1 or count < 2:
-            for k in np.flatnonzero(~(self.residuals[:count] <= step.start_limit(self.options, self.counts))):
-                first, last = int(self.begins[k]), int(self.begins[k + 1])
-                # The stages are called one by one from here: compiled as one function they take twice as long to
-                # compile.
-                self.residuals[k] = solve_island.py_func(
-                    self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows,
-                    int(self.row_begins[k]), int(self.row_begins[k + 1]), self.options, self.head,
-                    self.follow[2 * first :], self.effort[k:], float(self.residuals[k]),
-                )  # fmt: skip
-        else:
-            before = numba.get_num_threads()
-            numba.set_num_threads(min(self.threads, numba.config.NUMBA_NUM_THREADS))
-            try:
+        limit = step.start_limit(self.options, self.counts)
+        open_islands = np.flatnonzero(~(self.residuals[:count] <= limit))
+        if self.options.edges > 0:
+            for k in open_islands:
+                self._solve_pyramid(contacts, int(k))
+            return float(self.residuals[:count].max(initial=0.0))
+        small = [k for k in open_islands if not self._is_pile(k)]
+        with _threads(self.threads):
+            for k in open_islands:
+                if self._is_pile(k):
+                    self._solve_pile(contacts, int(k))
+            if self.threads > 1 and len(small) > 1:
                 step.solve_in_parallel(
                     self.bodies, contacts, self.active, self.joints, self.options, self.order, self.rows, self.begins,
-                    self.row_begins, count, self.head, self.follow, self.residuals, self.effort,
+                    self.row_begins, np.array(small, np.int64), self.head, self.follow, self.residuals, self.effort,
                 )  # fmt: skip
-            finally:
-                numba.set_num_threads(before)
+                small = []
+        for k in small:
+            first, last = int(self.begins[k]), int(self.begins[k + 1])
+            # The stages are called one by one from here: compiled as one function they take twice as long to compile.
+            self.residuals[k] = solve_island.py_func(
+                self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows,
+                int(self.row_begins[k]), int(self.row_begins[k + 1]), self.options, self.head,
+                self.follow[2 * first :], self.effort[k:], float(self.residuals[k]),
+            )  # fmt: skip
         return float(self.residuals[:count].max(initial=0.0))
+
+    def _is_pile(self, k: Any) -> bool:
+        """Whether an island has so many contacts that sweeps without a matrix are the way."""
+        return bool(
+            self.begins[k + 1] - self.begins[k] > PILE_CONTACTS and self.row_begins[k + 1] == self.row_begins[k]
+        )
+
+    def _solve_pile(self, contacts: Any, k: int) -> None:
+        """Sweep a large island; many threads share it."""
+        first, last, dim = int(self.begins[k]), int(self.begins[k + 1]), self.options.dim
+        island = (self.bodies, contacts, self.active, self.order, first, last)
+        chosen, begins, members, place = slabs_of(*island, self.head, self.follow)
+        point = layout.records(POINT, last - first)
+        solve_pile(
+            self.bodies, contacts, self.active, dim, chosen, begins, members, place, point, PILE_SWEEPS,
+            self.options.tol,
+        )  # fmt: skip
+        self._measure_island(contacts, k)
+
+    def _solve_pyramid(self, contacts: Any, k: int) -> None:
+        """Lemke on an island whose friction cones are pyramids, [S00] (2.11)-(2.16)."""
+        problem, _ = self._friction_problem(contacts, k)
+        A, b, B = pyramid_lcp(problem, self.options.edges)
+        answer = solve_lcp(A, b, "lemke", tol=1e-12)
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        take_impulses(self.active, self.order, first, last, self.options.dim, B @ answer.x)
+        self._measure_island(contacts, k)
+
+    def _measure_island(self, contacts: Any, k: int) -> None:
+        """End velocities and residual of an island without joints, from its impulses."""
+        first, last, options = int(self.begins[k]), int(self.begins[k + 1]), self.options
+        arguments = (self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows, 0, 0)
+        end_velocities(*arguments, options.dim)
+        self.residuals[k] = island_residual(*arguments, options.dim, options.edges)
+
+    def _friction_problem(self, contacts: Any, k: int) -> tuple[Contacts, np.ndarray]:
+        """The contact problem of an island without joints, scaled, and its impulses."""
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        dim, n = self.options.dim, last - first
+        island = (self.bodies, contacts, self.active, self.order, first, last, dim)
+        data, indptr, indices = block_system(*island, self.head, self.follow)
+        q, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
+        right_side(*island, q, mu, z)
+        return Contacts(data, indptr, indices, q, mu), z
 
     def _rescue(self, memory: Memory, every: int, block: Block, records: RecordRows) -> int:
         """Solve the step the kernel stands in, with every method there is, and finish it."""
         contacts = self.contacts[int(self.counts[step.SIDE])]
         if not self._solve(contacts) <= self.options.tol:
             for k in range(int(self.counts[step.ISLANDS])):
-                if not self.residuals[k] <= self.options.tol and self.row_begins[k + 1] == self.row_begins[k]:
+                size, rows = self.begins[k + 1] - self.begins[k], self.row_begins[k + 1] - self.row_begins[k]
+                hard = not self.residuals[k] <= self.options.tol and rows == 0 and size <= HARD_CONTACTS
+                if hard and self.options.edges == 0:
                     self.effort[k] = 1
                     self._hard_island(contacts, k)
             if not self.residuals[: int(self.counts[step.ISLANDS])].max() <= self.options.tol and not self.go_on:
@@ -235,21 +319,12 @@ class SceneEngine:
 
     def _hard_island(self, contacts: Any, k: int) -> None:
         """Newton, interior point, proximal point and so on, for an island on which the kernel gave up."""
-        first, last = int(self.begins[k]), int(self.begins[k + 1])
-        dim, n = self.options.dim, last - first
-        data, indptr, indices = block_system(
-            self.bodies, contacts, self.active, self.order, first, last, dim, self.head, self.follow
-        )
-        q, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
-        right_side(self.bodies, contacts, self.active, self.order, first, last, dim, q, mu, z)
-        outcome = hard_island(
-            Contacts(data, indptr, indices, q, mu), z, SHARPER * self.options.tol, Progress(effort=RESCUE_EFFORT)
-        )
+        problem, z = self._friction_problem(contacts, k)
+        outcome = hard_island(problem, z, SHARPER * self.options.tol, Progress(effort=RESCUE_EFFORT))
         if math.isfinite(outcome.error):
-            take_impulses(self.active, self.order, first, last, dim, outcome.r)
-        arguments = (self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows, 0, 0, dim)
-        end_velocities(*arguments)
-        self.residuals[k] = island_residual(*arguments)
+            first, last = int(self.begins[k]), int(self.begins[k + 1])
+            take_impulses(self.active, self.order, first, last, self.options.dim, outcome.r)
+        self._measure_island(contacts, k)
 
     # -- records -------------------------------------------------------------------------------------------------------
 

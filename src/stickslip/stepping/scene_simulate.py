@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.kernels.scene import step
+from stickslip.kernels.scene.layout import ROWS_PER_JOINT
 from stickslip.model.scene.bodies import COORDINATES, VELOCITIES
 from stickslip.model.scene.scene import Scene
 from stickslip.model.system import CONTACT, real_number
@@ -18,6 +19,7 @@ from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, room_for
+from stickslip.stepping.scene_friction import engine_class
 from stickslip.stepping.scene_start import check_start
 from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps
 from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
@@ -76,6 +78,7 @@ def simulate_scene(
     *,
     stepper: Any,
     rule: Any,
+    cone: Any,
     tol: Any,
     every: Any,
     t0: Any,
@@ -93,7 +96,9 @@ def simulate_scene(
     impact law and Coulomb's law on velocity level.  Ctrl-C, a failed step or a state that is not finite end the run;
     the trajectory so far is returned with `complete` False and `status` saying where and why.
     """
-    run = _prepare(scene, dt, t_end, stepper, rule, tol, every, t0, threads, overlap, penetration_tol, on_failure)
+    run = prepare_run(
+        scene, dt, t_end, stepper, rule, cone, tol, every, t0, threads, overlap, penetration_tol, on_failure
+    )
     store = SceneStore(run, None if out is None else Path(out), overwrite)  # type: ignore[arg-type]
     begin = time.perf_counter()
     try:
@@ -111,10 +116,11 @@ def simulate_scene(
         raise
 
 
-def _prepare(
-    scene: Scene, dt: Any, t_end: Any, stepper: Any, rule: Any, tol: Any, every: Any, t0: Any, threads: Any,
+def prepare_run(
+    scene: Scene, dt: Any, t_end: Any, stepper: Any, rule: Any, cone: Any, tol: Any, every: Any, t0: Any, threads: Any,
     overlap: Any, penetration_tol: Any, on_failure: Any,
 ) -> SceneRun:  # fmt: skip
+    """Check the arguments of `Scene.simulate` and set up the run."""
     start = real_number(t0, "t0")
     steps = _steps(real_number(dt, "dt"), real_number(t_end, "t_end"), start)
     for name, value in (("every", every), ("threads", threads)):
@@ -130,12 +136,13 @@ def _prepare(
     tolerance = real_number(tol, "tol")
     if not 0.0 < tolerance < 1.0:
         raise ValueError(f"tol must lie between 0 and 1, got {tolerance:g}.")
-    label, theta = _theta(stepper)
+    label, theta, implicit = _theta(stepper)
     if not any(body.kind == "moving" for body in scene.bodies):
         raise ValueError(f"scene {scene.name!r} must have a body that moves; use add_body.")
-    engine = SceneEngine(
-        scene, float(dt), theta, rule == "predictive", tolerance, on_failure == "continue", int(threads)
-    )
+    engine = engine_class(scene)(
+        scene, float(dt), theta, implicit, rule == "predictive", tolerance, _edges(scene, cone),
+        on_failure == "continue", int(threads),
+    )  # fmt: skip
     check_start(engine, start, overlap, real_number(penetration_tol, "penetration_tol"))
     q, u = engine.state()
     c = len(engine.channels)
@@ -147,23 +154,33 @@ def _prepare(
     )  # fmt: skip
 
 
-def _theta(value: Any) -> tuple[str, float]:
-    """Name and theta of a stepper that scenes have."""
+def _edges(scene: Scene, cone: Any) -> int:
+    """Edges of the pyramid that `cone` asks for; 0 for the circular cone, which in the plane is a pyramid anyway."""
+    if isinstance(cone, str) and cone == "circular":
+        return 0
+    if isinstance(cone, bool) or not isinstance(cone, int | np.integer) or cone < 3:
+        raise ValueError(f"cone must be 'circular' or the number of edges of a pyramid, at least 3, got {cone!r}.")
+    if scene.joints:
+        raise ValueError("cone must be 'circular' in a scene with joints; pyramids are for contacts alone.")
+    return int(cone) if scene.dim == 3 else 0
+
+
+def _theta(value: Any) -> tuple[str, float, bool]:
+    """Name and theta of a stepper that scenes have, and whether springs are implicit."""
     stepper = _stepper(value)
     if isinstance(stepper, MoreauMidpoint) and stepper.projection == 0.0:
-        return stepper.name, 0.5
+        return stepper.name, 0.5, False
     if isinstance(stepper, MoreauJean):
-        return stepper.name, float(stepper.theta)
+        return stepper.name, float(stepper.theta), True
     raise ValueError(
         f"stepper of a scene must be 'moreau-midpoint' or 'moreau-jean' (MoreauJean(theta)), got {value!r}."
     )
 
 
 def _system(scene: Scene, channels: int) -> SceneSystem:
-    names = [body.name for body in scene.bodies if body.kind != "static"]
     coordinates, velocities = COORDINATES[scene.dim], VELOCITIES[scene.dim]
     units = {}
-    for name in names:
+    for name in scene.contact_names:
         units.update({f"{name}.{c}": "m" if c in "xyz" else ("rad" if c == "angle" else "1") for c in coordinates})
         units.update({f"{name}.{v}": "m/s" if v.startswith("v") else "rad/s" for v in velocities})
     return SceneSystem(
@@ -171,9 +188,9 @@ def _system(scene: Scene, channels: int) -> SceneSystem:
         len(coordinates) * channels,
         channels,
         (CONTACT,) * channels,
-        tuple(f"{name}.{c}" for name in names for c in coordinates),
-        tuple(f"{name}.{v}" for name in names for v in velocities),
-        tuple(names),
+        scene.coordinate_names,
+        scene.velocity_names,
+        scene.contact_names,
         tuple(f"gravity_{axis}" for axis in "xyz"[: scene.dim]),
         units,
     )
@@ -204,12 +221,34 @@ def _march(run: SceneRun, store: SceneStore, advance: Any) -> tuple[str, bool]:
     return "finished", True
 
 
+def _contradiction(run: SceneRun, island: int) -> str:
+    """What to say of an island of joints alone whose rows cannot be met together."""
+    engine = run.engine
+    assert engine.joints is not None
+    rows = engine.rows[engine.row_begins[island] : engine.row_begins[island + 1]]
+    numbers = sorted({int(s) // ROWS_PER_JOINT for s in rows})
+    bodies = run.engine.scene.bodies
+    words = [f"{bodies[j.a].name!r} - {bodies[j.b].name!r} ({j.kind})" for j in _joints(run, numbers)]
+    more = f" and {len(words) - 4} more" if len(words) > 4 else ""
+    return (
+        f"the joints {', '.join(words[:4])}{more} cannot hold together (residual {engine.residuals[island]:.1e}): "
+        "they contradict one another or the motion of a driven body"
+    )
+
+
+def _joints(run: SceneRun, numbers: list[int]) -> list[Any]:
+    joints = run.engine.scene.joints
+    return [joints[k] for k in numbers if k < len(joints)]
+
+
 def _reason(run: SceneRun, code: int) -> str:
     t = run.memory.t0 + run.memory.step * run.dt
     if code == step.UNSOLVED:
         engine = run.engine
         count = int(engine.counts[step.ISLANDS])
         worst = int(np.argmax(engine.residuals[:count]))
+        if engine.begins[worst + 1] == engine.begins[worst]:
+            return f"failed at t = {t:.9g} s: {_contradiction(run, worst)}"
         return (
             f"failed at t = {t:.9g} s: an island of {engine.begins[worst + 1] - engine.begins[worst]} contacts and "
             f"{engine.row_begins[worst + 1] - engine.row_begins[worst]} joint rows reached a residual of "

@@ -9,7 +9,9 @@ import numpy as np
 
 from stickslip.kernels.midpoint import BOOK_SIZE
 from stickslip.kernels.scene import layout
+from stickslip.kernels.scene.joint_rows import DAMPING, LENGTH, SPRING, STIFFNESS
 from stickslip.kernels.scene.step import COUNTS
+from stickslip.laws.friction import FrictionLaw
 from stickslip.model.scene.bodies import Body, Material
 from stickslip.model.scene.joints import KINDS as JOINT_KINDS
 from stickslip.model.scene.joints import Joint
@@ -213,8 +215,10 @@ def _mean(a: float | None, b: float | None) -> float:
 
 def _friction(first: Material, second: Material, law: Material) -> tuple[float, float, int]:
     """mu_1, mu_2 / mu_1 and whose axes they refer to (0: circular friction)."""
-    a = first.friction if law.friction is None else law.friction
-    b = second.friction if law.friction is None else law.friction
+    a, b = (
+        mu.at_rest if isinstance(mu, FrictionLaw) else mu
+        for mu in (own.friction if law.friction is None else law.friction for own in (first, second))
+    )
     grain = 1 if isinstance(a, tuple) else (2 if isinstance(b, tuple) else 0)
     mu_1 = _mean(a[0] if isinstance(a, tuple) else a, b[0] if isinstance(b, tuple) else b)
     mu_2 = _mean(a[1] if isinstance(a, tuple) else a, b[1] if isinstance(b, tuple) else b)
@@ -239,11 +243,13 @@ def _joint_frame(scene: Scene, joint: Joint) -> np.ndarray:
     return turn
 
 
-def joint_table(scene: Scene) -> layout.Joints | None:
-    """The joints with room for their rows; None where there are none."""
-    if not scene.joints:
+def joint_table(scene: Scene, implicit: bool) -> layout.Joints | None:
+    """The joints with room for their rows, springs that are `implicit` after them; None where there are none."""
+    springs = [s for s in scene.springs if s.stiffness + s.damping > 0.0] if implicit else []
+    if not scene.joints and not springs:
         return None
-    n = len(scene.joints)
+    n = len(scene.joints) + len(springs)
+    pairs = [(joint.a, joint.b) for joint in scene.joints] + [(spring.a, spring.b) for spring in springs]
     frames = np.zeros((2, n, 7))
     data = np.zeros((n, 8))
     for k, joint in enumerate(scene.joints):
@@ -254,12 +260,17 @@ def joint_table(scene: Scene) -> layout.Joints | None:
             frames[side, k, :3] = _in_body(body, point)
             frames[side, k, 3:] = quaternion_product(back, turn)
         data[k, :6] = [joint.length, *joint.limits, *joint.motor, joint.friction]
+    frames[:, :, 3] += np.all(frames[:, :, 3:] == 0.0, axis=2)  # springs have points, and no axes
+    for k, spring in enumerate(springs, len(scene.joints)):
+        for side, (number, point) in enumerate(((spring.a, spring.at_a), (spring.b, spring.at_b))):
+            frames[side, k, :3] = _in_body(scene.bodies[number], point)
+        data[k, [LENGTH, STIFFNESS, DAMPING]] = spring.length, spring.stiffness, spring.damping
     link = layout.records(
         layout.LINK,
         n,
-        kind=[JOINT_KINDS.index(joint.kind) for joint in scene.joints],
-        a=[joint.a for joint in scene.joints],
-        b=[joint.b for joint in scene.joints],
+        kind=[*(JOINT_KINDS.index(joint.kind) for joint in scene.joints), *(SPRING for _ in springs)],
+        a=[a for a, _ in pairs],
+        b=[b for _, b in pairs],
         frame_a=frames[0],
         frame_b=frames[1],
         numbers=data,

@@ -19,6 +19,7 @@ from stickslip.kernels.scene.joint_rows import apply_row, row_velocity
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
 from stickslip.kernels.scene.newton import newton_island
 from stickslip.kernels.scene.problem import apply_contact, contact_velocity, side_product
+from stickslip.kernels.scene.pyramid import polygon_support, project_pyramid
 from stickslip.kernels.scene.rotation import times
 from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 
@@ -30,12 +31,19 @@ SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the te
 
 
 @compiled
-def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim: int) -> float:
-    """Violation of the laws at contact i [m/s]: |r - P_K(r - rho (u + mu |u_T| e_N))| / rho, rho = 1 / size."""
+def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
+    """Violation of the laws at contact i [m/s]: |r - P_K(r - rho (u + mu |u_T| e_N))| / rho, rho = 1 / size.
+
+    K a pyramid (edges > 0): the support function of its polygon at -u_T in place of |u_T|.
+    """
     size, mu, r = active.mobility[i], active.mu[i], active.r[i]
     if size == 0.0:
         return 0.0
     rho = 1.0 / size
+    if dim == 3 and edges > 0:
+        s = mu * polygon_support(-u1, -u2, edges)
+        a, b, c = project_pyramid(r[0] - rho * (u0 + s), r[1] - rho * u1, r[2] - rho * u2, mu, edges)
+        return size * math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
     if dim == 3:
         s = mu * norm_2d(u1, u2)
         a, b, c = project_cone_3d(r[0] - rho * (u0 + s), r[1] - rho * u1, r[2] - rho * u2, mu)
@@ -46,13 +54,13 @@ def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim:
 
 @compiled
 def row_size(joints: Any, s: int, bodies: Bodies) -> float:
-    """Diagonal of W of a joint row."""
+    """Diagonal of W of a joint row, with the softness of a spring."""
     d, j = joints.row.direction[s], s // ROWS_PER_JOINT
     a, b = joints.link.a[j], joints.link.b[j]
     x, y, z = times(bodies.inv_inertia[a], d[3], d[4], d[5])
     p, q, r = times(bodies.inv_inertia[b], d[6], d[7], d[8])
     linear = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
-    total = linear * (bodies.inv_mass[a] + bodies.inv_mass[b])
+    total = linear * (bodies.inv_mass[a] + bodies.inv_mass[b]) + joints.row.soft[s]
     return total + d[3] * x + d[4] * y + d[5] * z + d[6] * p + d[7] * q + d[8] * r
 
 
@@ -87,7 +95,7 @@ def end_velocities(
 @compiled
 def island_residual(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
-    rows: np.ndarray, row_first: int, row_last: int, dim: int,
+    rows: np.ndarray, row_first: int, row_last: int, dim: int, edges: int,
 ) -> float:  # fmt: skip
     """Worst violation of the laws in an island, relative to the velocities in it (without impulses, and asked for)."""
     worst, scale = 0.0, 0.0
@@ -98,7 +106,9 @@ def island_residual(
         u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, a, b)
         v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, a, b)
         scale = max(scale, abs(v0) + abs(v1) + abs(v2) + abs(bias[0]))
-        defect = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim)
+        # rounding of the velocities that large impulses make: heavy on light
+        scale = max(scale, 1e-4 * active.mobility[i] * active.r[i, 0])
+        defect = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
         if not defect <= worst:
             worst = defect
     if joints is not None:
@@ -106,7 +116,7 @@ def island_residual(
             s = rows[m]
             j = s // ROWS_PER_JOINT
             a, b, x, d = joints.link.a[j], joints.link.b[j], joints.row.impulse[s], row_size(joints, s, bodies)
-            w = row_velocity(joints, s, bodies.end, a, b) - joints.row.target[s]
+            w = row_velocity(joints, s, bodies.end, a, b) + joints.row.soft[s] * x - joints.row.target[s]
             free = row_velocity(joints, s, bodies.free, a, b)
             before = row_velocity(joints, s, bodies.vel, a, b)
             scale = max(scale, max(abs(free), abs(before)) + abs(joints.row.target[s]))
@@ -269,6 +279,10 @@ def dense_system(
                         value += d[g] * t[3] + d[g + 1] * t[4] + d[g + 2] * t[5]
                         total += value if side == other else -value
             W[v, w] = S[v] * S[w] * total
+    if joints is not None:
+        for m in range(row_first, row_last):
+            w = n + m - row_first
+            W[w, w] += S[w] * S[w] * joints.row.soft[rows[m]]
     return W
 
 
@@ -348,7 +362,9 @@ def solve_island(
         else:
             continue
         end_velocities(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
-        residual = island_residual(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
+        residual = island_residual(
+            bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, options.edges
+        )
         if residual <= (1e-2 * options.start if stage == 0 else options.tol):
             break
     return residual

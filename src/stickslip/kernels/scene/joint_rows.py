@@ -7,6 +7,13 @@ Equality rows hold the joint together at the next midpoint.  With g the position
 the linearisation of g(q_M + dt u_E) = 0 about the velocity before: SHAKE up to O(dt^3), so that a joint neither
 drifts nor loses the second order of the midpoint rule.  A limit is a row with impulse >= 0, a motor one with a speed
 and a largest effort, dry friction one with speed 0 and a largest effort.
+
+A spring that is implicit is a soft row without bounds.  Jean's theta-method weights its force at both ends of the step,
+(1 - theta) f_A + theta f_E with f = k (l - l_0) + c u, and l_A, l_E follow from the midpoint length l_M:
+
+    -Lambda = dt (k (l_M - l_0 - (1 - theta)^2 dt u_A) + (1 - theta) c u_A) + (theta^2 dt^2 k + theta dt c) u_E;
+
+divided by the factor of u_E it reads u_E + soft Lambda = target.
 """
 
 from __future__ import annotations
@@ -19,9 +26,9 @@ from stickslip.compiled import compiled
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT, Bodies, Joints
 from stickslip.kernels.scene.rotation import advance, compose, rotate, times
 
-SPHERICAL, REVOLUTE, PRISMATIC, FIXED, DISTANCE = range(5)
+SPHERICAL, REVOLUTE, PRISMATIC, FIXED, DISTANCE, SPRING = range(6)
 LIMIT, MOTOR, FRICTION = 6, 7, 8
-LENGTH, LOWER, UPPER, SPEED, EFFORT, HOLD = range(6)
+LENGTH, LOWER, UPPER, SPEED, EFFORT, HOLD, STIFFNESS, DAMPING = range(8)
 
 
 @compiled
@@ -133,8 +140,10 @@ def equality_rows(
     s = j * ROWS_PER_JOINT
     kind = joints.link.kind[j]
     d0, d1, d2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
-    if kind == DISTANCE:
+    if kind == DISTANCE or kind == SPRING:
         length = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
+        if length == 0.0:
+            return 0
         point_row(joints, s, d0 / length, d1 / length, d2 / length, arm_a, arm_b)
         return 1
     if kind == PRISMATIC:
@@ -230,7 +239,19 @@ def bounded_rows(
 
 
 @compiled
-def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float) -> int:
+def spring_row(joints: Joints, j: int, bodies: Bodies, length: float, dt: float, theta: float) -> None:
+    """The law of a spring whose length at the midpoint is `length`; its direction is set."""
+    s, data, a, b = j * ROWS_PER_JOINT, joints.link.numbers[j], joints.link.a[j], joints.link.b[j]
+    k, c, rest = data[STIFFNESS], data[DAMPING], 1.0 - theta
+    u_A = row_velocity(joints, s, bodies.vel, a, b)
+    given = dt * (k * (length - data[LENGTH] - rest * rest * dt * u_A) + rest * c * u_A)
+    factor = theta * dt * (theta * dt * k + c)
+    joints.row.soft[s] = 1.0 / factor
+    joints.row.target[s] = -given / factor
+
+
+@compiled
+def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: float) -> int:
     """Set up the rows of all joints at the midpoint; returns how many take part."""
     A, B, pose = np.empty(7), np.empty(7), np.empty(7)
     arm_a, arm_b, errors = np.empty(3), np.empty(3), np.empty(6)
@@ -250,14 +271,19 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float) -> int:
         count = equality_rows(joints, j, planar, A, B, arm_a, arm_b)
         if kind == REVOLUTE or kind == PRISMATIC:
             bounded_rows(joints, j, bodies, A, B, arm_a, arm_b, dt)
+        if kind == SPRING and count == 1:
+            distance = math.sqrt((B[0] - A[0]) ** 2 + (B[1] - A[1]) ** 2 + (B[2] - A[2]) ** 2)
+            spring_row(joints, j, bodies, distance, dt, theta)
         advance(bodies.mid[a], bodies.vel[a], dt, pose)
         compose(pose, joints.link.frame_a[j], A)
         advance(bodies.mid[b], bodies.vel[b], dt, pose)
         compose(pose, joints.link.frame_b[j], B)
-        joint_errors(kind, planar, A, B, length, errors)
+        if kind != SPRING:
+            joint_errors(kind, planar, A, B, length, errors)
         for k in range(count):
             joints.row.used[s + k] = True
-            joints.row.target[s + k] = row_velocity(joints, s + k, bodies.vel, a, b) - errors[k] / dt
+            if kind != SPRING:
+                joints.row.target[s + k] = row_velocity(joints, s + k, bodies.vel, a, b) - errors[k] / dt
             joints.row.low[s + k], joints.row.high[s + k] = -np.inf, np.inf
         for k in range(ROWS_PER_JOINT):
             if joints.row.used[s + k]:

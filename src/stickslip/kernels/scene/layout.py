@@ -171,7 +171,7 @@ LINK = np.dtype(
         ("b", np.int64),
         ("frame_a", float, (7,)),  # joint frame in body a; its z axis is the joint's axis
         ("frame_b", float, (7,)),
-        ("numbers", float, (8,)),  # length, lower, upper, motor speed, motor effort, friction effort
+        ("numbers", float, (8,)),  # length, lower, upper, motor speed and effort, friction effort, stiffness, damping
         ("turns", float),  # angle of a revolute joint in the last step, to count turns
     ],
     align=True,
@@ -183,6 +183,7 @@ ROW = np.dtype(
         ("used", np.bool_),  # takes part in this step
         ("direction", float, (9,)),  # linear, angular on a, angular on b
         ("target", float),  # velocity asked for
+        ("soft", float),  # what an impulse adds to the velocity of the row [1/kg]: a spring; 0 in a joint
         ("low", float),  # bounds of the impulse
         ("high", float),
         ("impulse", float),
@@ -220,6 +221,7 @@ class Options(NamedTuple):
     dim: int
     dt: float
     theta: float
+    implicit: bool  # springs are rows, implicit in position and velocity, instead of forces of the state before
     gravity: np.ndarray  # (3,)
     slop: float  # gaps below count as closed [m]
     predictive: bool
@@ -227,6 +229,7 @@ class Options(NamedTuple):
     start: float  # residual up to which the impulses of the last step are taken as they are
     newton: int  # contacts of an island up to which Newton is taken
     sweeps: int  # accelerated sweeps before the step is handed to the host
+    edges: int  # of the pyramid that stands for the friction cone in space; 0: the circular cone
     go_on: bool  # carry on with a step that is not solved
 
 

@@ -110,7 +110,8 @@ def free_motion(
         for k in range(6):
             wrench[i, k] = bodies.wrench[i, k]
     if springs is not None:
-        spring_wrenches(springs, bodies, wrench)
+        if not options.implicit:
+            spring_wrenches(springs, bodies, wrench)
     for i in range(n):
         v, free = bodies.vel[i], bodies.free[i]
         if bodies.kind[i] == MOVING and bodies.alive[i]:
@@ -187,16 +188,16 @@ def sort_islands(
 @compiled(parallel=True)
 def solve_in_parallel(
     bodies: Bodies, contacts: Contacts, active: Active, joints: Any, options: Options, order: np.ndarray,
-    rows: np.ndarray, begins: np.ndarray, row_begins: np.ndarray, count: int, head: np.ndarray,
+    rows: np.ndarray, begins: np.ndarray, row_begins: np.ndarray, chosen: np.ndarray, head: np.ndarray,
     follow: np.ndarray, residuals: np.ndarray, effort: np.ndarray,
 ) -> None:  # fmt: skip
-    """Solve the islands whose residual is above the tolerance, shared among threads: they have no body in common."""
-    for k in prange(count):
-        if not residuals[k] <= options.start:
-            residuals[k] = solve_island(
-                bodies, contacts, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
-                row_begins[k + 1], options, head, follow[2 * begins[k] :], effort[k:], residuals[k],
-            )  # fmt: skip
+    """Solve the chosen islands, shared among threads: they have no body in common."""
+    for m in prange(chosen.shape[0]):
+        k = chosen[m]
+        residuals[k] = solve_island(
+            bodies, contacts, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
+            row_begins[k + 1], options, head, follow[2 * begins[k] :], effort[k:], residuals[k],
+        )  # fmt: skip
 
 
 @compiled
@@ -223,7 +224,7 @@ def prepare(
     n = activate(new, points, bodies, geoms, materials, options, active)
     n_rows = 0
     if joints is not None:
-        n_rows = joint_rows(joints, bodies, options.dim == 2, options.dt)
+        n_rows = joint_rows(joints, bodies, options.dim == 2, options.dt, options.theta)
     count = 0
     if n + n_rows > 0:
         count = islands(bodies, new, n, active, joints, n_rows, parent, label)
@@ -306,7 +307,8 @@ def finish(
             s = rows[m]
             a, b = joints.link.a[s // ROWS_PER_JOINT], joints.link.b[s // ROWS_PER_JOINT]
             w = row_velocity(joints, s, bodies.end, a, b) + row_velocity(joints, s, bodies.vel, a, b)
-            work += 0.5 * joints.row.impulse[s] * w
+            if joints.row.soft[s] == 0.0:  # a spring keeps what it takes, in the potential energy
+                work += 0.5 * joints.row.impulse[s] * w
     book.numbers[CONTACT_WORK] += work
     if work > book.numbers[MAX_ENERGY_GAIN]:
         book.numbers[MAX_ENERGY_GAIN] = work
@@ -438,7 +440,7 @@ def march(
             )  # fmt: skip
             residuals[k] = island_residual(
                 bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
-                options.dim,
+                options.dim, options.edges,
             )  # fmt: skip
             if joints is not None:
                 # A joint moves its bodies on curves: every step has to be solved, which is worth the longer compiling.
@@ -453,7 +455,7 @@ def march(
                     )  # fmt: skip
                     residuals[k] = island_residual(
                         bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
-                        row_begins[k + 1], options.dim,
+                        row_begins[k + 1], options.dim, options.edges,
                     )  # fmt: skip
                     if residuals[k] <= options.tol:
                         reached = max(reached, residuals[k])

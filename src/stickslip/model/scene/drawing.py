@@ -1,4 +1,7 @@
-"""How a scene looks: planar ones as they are, spatial ones from the side (x to the right, z up, y away)."""
+"""How a scene looks: planar ones as they are, spatial ones from the side (x to the right, z up, y away).
+
+Discs have a spoke and balls a spot at the pole of their z axis, so that one sees them turn.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from stickslip.model.scene.scene import Scene
 from stickslip.model.scene.shapes import Piece, rotation_matrix
 
 FAR = 1e3  # [m] how far the picture of a half-plane reaches
+MOST_MARKED = 60  # bodies up to which discs and balls are marked
+POLE, SPOT, BEHIND = 0.75, 0.2, 0.2  # of the radius: where the spot is, how large, and how far round it is seen
 ROUND = 24  # corners of the half circles of a capsule, together
 
 
@@ -27,13 +32,18 @@ def scene_drawing(scene: Scene, view: draw.Box | None = None) -> draw.Drawing:
     width = len(COORDINATES[scene.dim])
 
     def shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[draw.Primitive]:
-        found: list[draw.Primitive] = []
+        found: list[tuple[float, list[draw.Primitive]]] = []
         for body, own in zip(scene.bodies, pieces, strict=True):
             if not body.life[0] <= t < body.life[1]:
                 continue
             x, turn = _pose(body, q, width)
-            found.extend(_outline(piece, body, x, turn, scene.dim, style_of(body)) for piece in own)
-        return found
+            depth = math.inf if body.kind == "static" else (float(x[1]) if scene.dim == 3 else 0.0)
+            picture = [_outline(piece, body, x, turn, scene.dim, style_of(body)) for piece in own]
+            if body.kind == "moving" and len(scene.bodies) <= MOST_MARKED:
+                picture += [mark for piece in own for mark in _mark(piece, body, x, turn, scene.dim)]
+            found.append((depth, picture))
+        found.sort(key=lambda entry: -entry[0])  # what is far away first; bodies of equal depth in their order
+        return [primitive for _, picture in found for primitive in picture]
 
     return draw.Drawing(shapes, view)
 
@@ -76,6 +86,21 @@ def _outline(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray, dim: int
         assert piece.mesh is not None
         points = (origin + piece.mesh.vertices @ R.T)[:, [0, up]]
     return draw.Polygon(tuple((float(a), float(b)) for a, b in _around(points)), style)
+
+
+def _mark(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray, dim: int) -> list[draw.Primitive]:
+    """A spoke on a disc, a spot on the pole of a ball while it is in sight."""
+    if piece.kind != "sphere":
+        return []
+    origin, r = x + turn @ (piece.offset - body.centre), piece.size[0]
+    if dim == 2:
+        rim = origin + r * turn[:, 0]
+        return [draw.Polyline(tuple((float(p[0]), float(p[1])) for p in (origin, rim)), "body-light")]
+    pole = turn[:, 2]
+    if pole[1] > BEHIND:
+        return []
+    spot = (float(origin[0] + POLE * r * pole[0]), float(origin[2] + POLE * r * pole[2]))
+    return [draw.Circle(spot, SPOT * r, "accent")]
 
 
 def _capsule(piece: Piece, origin: np.ndarray, R: np.ndarray, up: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.model.scene.bodies import Body, Material
+from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
+from stickslip.model.scene.bodies import COORDINATES, VELOCITIES, Body, Material
 from stickslip.model.scene.checks import number, unit, vector
 from stickslip.model.scene.joints import Force, Joint, Spring
 from stickslip.model.scene.shapes import IDENTITY, Shape, Unbounded, orientation
@@ -140,12 +142,13 @@ class Scene:
         mass or density : [kg], or [kg/m^3] ([kg/m^2] in the plane); one of the two.
         inertia : about the centre of mass [kg m^2]: a number in the plane; (3,) principal values or (3, 3) in space.
             Computed from the shape where it is not given.
-        centre_of_mass : in the coordinates of the shape [m]; the centroid where it is not given. position : of the
-        centre of mass [m]. orientation : angle [rad] or unit quaternion (w, x, y, z). velocity, angular_velocity :
-        [m/s], [rad/s], world axes. friction : mu, or (mu_1, mu_2) of elliptic friction in space; restitution,
-        restitution_tangential: eps_N, eps_T in
-            [0, 1].  Of two bodies that touch, one without a value takes the other's; two values make their geometric
-            mean.
+        centre_of_mass : in the coordinates of the shape [m]; the centroid where it is not given.
+        position : of the centre of mass [m].
+        orientation : angle [rad] or unit quaternion (w, x, y, z).
+        velocity, angular_velocity : [m/s], [rad/s], world axes.
+        friction : mu, or (mu_1, mu_2) of elliptic friction in space.
+        restitution, restitution_tangential : eps_N, eps_T in [0, 1].  Of two bodies that touch, one without a value
+            takes the other's; two values make their geometric mean.
         appears, vanishes : the body takes part from the first time until the second [s].
         """
         if not isinstance(shape, Shape):
@@ -288,6 +291,7 @@ class Scene:
 
     def add_fixed(self, a: Body | None, b: Body, at: Any = None, *, collide: bool = False) -> Joint:
         """Glue two bodies together; `at` is where (b's centre of mass by default)."""
+        self._ends(a, b)
         point = b.position[: self.dim] if at is None else at
         return self._joint("fixed", a, b, point, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide)
 
@@ -315,12 +319,13 @@ class Scene:
         p[: self.dim] = vector(at, "at", self.dim)
         low, high = -math.inf, math.inf
         if limits is not None:
-            low, high = (float(x) for x in limits)
+            low, high = _two(limits, "limits")
             if not low <= 0.0 <= high:
                 raise ValueError(f"limits must be (least <= 0, largest >= 0), counted from the start, got {limits!r}.")
         drive = (0.0, 0.0)
         if motor is not None:
-            drive = (number(motor[0], "speed of motor"), number(motor[1], "effort of motor", least=0.0))
+            speed, effort = _two(motor, "motor")
+            drive = (number(speed, "speed of motor"), number(effort, "effort of motor", least=0.0))
         hold = number(friction, "friction of a joint", least=0.0)
         return self._keep(Joint(kind, *self._ends(a, b), p, p, axis, 0.0, (low, high), drive, hold), collide)
 
@@ -386,6 +391,7 @@ class Scene:
         *,
         stepper: Any = "moreau-midpoint",
         rule: str = "predictive",
+        cone: str | int = "circular",
         tol: float = 1e-10,
         every: int = 1,
         t0: float = 0.0,
@@ -399,23 +405,59 @@ class Scene:
     ) -> Trajectory:
         """Compute the motion and return it with its certificate; see `stickslip.stepping.scene_simulate`.
 
-        Parameters ---------- dt, t_end : step size and end time [s]. stepper : "moreau-midpoint", or a stepper object
-        with `theta` (Jean's theta-method). rule : when a contact is active: "predictive" (it would close within the
-        step; no sinking in), or "gs05" (closed at
-            the midpoint, [GS05] 5).
-        tol : residual of the contact laws, relative to the velocities at the contacts. every : record every N-th
-        step. threads : islands are shared among so many threads; the result does not depend on it. overlap : bodies
-        that overlap at the start by more than `penetration_tol` [m] are an error ("raise"), are moved apart
-            ("resolve"), or stay ("keep").
+        Parameters
+        ----------
+        dt, t_end : step size and end time [s].
+        stepper : "moreau-midpoint", or "moreau-jean" / `MoreauJean(theta)`: Jean's theta-method, whose springs and
+            dampers are implicit, so that stiff ones need no small steps.
+        rule : when a contact is active: "predictive" (it would close within the step; no sinking in), or "gs05" (closed
+            at the midpoint, [GS05] 5).
+        cone : "circular" (elliptic where a body's friction says so), or the number of edges of the pyramid of [S00]
+            (2.11)-(2.16), for some tens of contacts at once.
+        tol : residual of the contact laws, relative to the velocities at the contacts.
+        every : record every N-th step.
+        threads : islands, and the slabs of a large one, are shared among so many threads; the result does not depend
+            on it.
+        overlap : bodies that overlap at the start by more than `penetration_tol` [m] are an error ("raise"), are moved
+            apart ("resolve"), or stay ("keep").
         on_failure : "stop" at a step that is not solved and return what there is, or "continue", counted.
         progress, out, overwrite : as in `simulate`.
         """
         from stickslip.stepping.scene_simulate import simulate_scene
 
         return simulate_scene(
-            self, dt, t_end, stepper=stepper, rule=rule, tol=tol, every=every, t0=t0, threads=threads, overlap=overlap,
-            penetration_tol=penetration_tol, on_failure=on_failure, progress=progress, out=out, overwrite=overwrite,
+            self, dt, t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, every=every, t0=t0, threads=threads,
+            overlap=overlap, penetration_tol=penetration_tol, on_failure=on_failure, progress=progress, out=out,
+            overwrite=overwrite,
         )  # fmt: skip
+
+    def copy(self) -> Scene:
+        """A scene of its own with the same bodies, joints, springs and forces."""
+        other = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | set | dict):
+                setattr(other, name, value.copy())
+        return other
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the entries of q: of each body that can move, in the order of the bodies."""
+        return tuple(f"{name}.{c}" for name in self.contact_names for c in COORDINATES[self.dim])
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the entries of u."""
+        return tuple(f"{name}.{v}" for name in self.contact_names for v in VELOCITIES[self.dim])
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the bodies that can move: the contact columns of a trajectory have one entry for each."""
+        return tuple(body.name for body in self.bodies if body.kind != "static")
+
+    @property
+    def n_dof(self) -> int:
+        """Velocities of the bodies that move freely."""
+        return len(VELOCITIES[self.dim]) * sum(body.kind == "moving" for body in self.bodies)
 
     def drawing(self, view: tuple[float, float, float, float] | None = None) -> Drawing:
         """How the scene looks, for `stickslip.figures`: as it is in the plane, from the side in space."""
@@ -432,8 +474,10 @@ class Scene:
 
 
 def _material(friction: Any, restitution: Any, restitution_tangential: Any, dim: int) -> Material:
-    mu = friction
-    if mu is not None and np.ndim(mu) == 1 and dim == 3:
+    mu = _friction_of(friction, dim)
+    if isinstance(mu, FrictionLaw):
+        pass
+    elif mu is not None and np.ndim(mu) == 1 and dim == 3:
         axes = vector(mu, "friction", 2)
         mu = tuple(number(float(x), "friction", positive=True) for x in axes)
     elif mu is not None:
@@ -443,6 +487,23 @@ def _material(friction: Any, restitution: Any, restitution_tangential: Any, dim:
     if e_T is not None:
         e_T = number(e_T, "restitution_tangential", least=0.0, most=1.0)
     return Material(mu, e, e_T)
+
+
+def _friction_of(friction: Any, dim: int) -> Any:
+    """What a friction law stands for: numbers where they say it all, else the law, whose parameters are numbers."""
+    if not isinstance(friction, FrictionLaw):
+        return friction
+    if isinstance(friction, Elliptic):
+        if dim == 2:
+            raise ValueError("friction of a body in the plane must not be Elliptic: it has one direction of slip.")
+        return (friction.first, friction.second)
+    if isinstance(friction, Coulomb):
+        return friction.coefficient
+    if isinstance(friction, LoadIndependent):
+        raise ValueError("friction of a body must depend on the load; LoadIndependent is for contacts of a mechanism.")
+    if not 0.0 <= friction.at_rest < np.inf:
+        raise ValueError(f"friction of a body must be finite and not negative at rest, got {friction.at_rest:g}.")
+    return friction
 
 
 def _inertia(value: Any, dim: int) -> np.ndarray:
@@ -459,6 +520,15 @@ def _inertia(value: Any, dim: int) -> np.ndarray:
     if values[2] > (values[0] + values[1]) * (1.0 + 1e-9):
         raise ValueError(f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
     return array
+
+
+def _two(value: Any, name: str) -> tuple[float, float]:
+    """Two numbers, which may be infinite."""
+    try:
+        first, second = (float(x) for x in value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be two numbers, got {value!r}.") from None
+    return first, second
 
 
 def _time(value: Any, name: str) -> float:

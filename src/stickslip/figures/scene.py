@@ -1,0 +1,74 @@
+"""The figure of a scene's run: what it looks like at some instants, how far the bodies moved, and the energies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from stickslip.figures import mechanism, style
+from stickslip.figures.trajectory import _energies, caption
+from stickslip.model.drawing import Box
+from stickslip.model.scene.bodies import COORDINATES
+from stickslip.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from stickslip.library.scene_scenario import SceneScenario
+
+PICTURES = 4
+FAR_AWAY = 0.15  # of the whole picture: smaller scenes are followed
+MOST_LINES = 8  # bodies that have a line of their own; of more, the spread is shown
+
+
+def plot(trajectory: Trajectory, scenario: SceneScenario) -> Figure:
+    """Return the figure: the scene at four instants, displacements of the bodies, energies."""
+    with style.look():
+        records = np.linspace(0, len(trajectory) - 1, PICTURES).astype(int)
+        boxes = _boxes(trajectory, scenario, records)
+        aspect = float(np.clip((boxes[0][1] - boxes[0][0]) / (boxes[0][3] - boxes[0][2]), 0.45, 2.2))
+        tall = float(np.clip(2.3 / aspect, 1.3, 3.9))  # height of the pictures, 2.3 inches wide
+        figure = style.new_figure(9.4, tall + 3.6)
+        grid = figure.add_gridspec(2, 2 * PICTURES, height_ratios=[tall, 2.2])
+        for k, record in enumerate(records):
+            ax = figure.add_subplot(grid[0, 2 * k : 2 * k + 2])
+            mechanism.prepare(ax, mechanism.filled(boxes[k], aspect))
+            mechanism.draw(ax, scenario.drawing(trajectory.q[record], trajectory.t[record], trajectory.parameters))
+            ax.set_title(f"t = {trajectory.t[record]:.3g} s")
+        left = figure.add_subplot(grid[1, :PICTURES])
+        _displacements(left, trajectory, scenario)
+        _energies(figure.add_subplot(grid[1, PICTURES:], sharex=left), trajectory)
+        left.set_xlim(trajectory.t[0], trajectory.t[-1])
+        figure.suptitle(scenario.title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        style.caption(figure, caption(trajectory, scenario.source))
+    return figure
+
+
+def _boxes(trajectory: Trajectory, scenario: SceneScenario, records: np.ndarray) -> list[Box]:
+    """What each picture shows: the same box, or one that goes along with bodies that travel many times their size."""
+    drawing, q, t = scenario.drawing, trajectory.q, trajectory.t
+    some = np.linspace(0, len(trajectory) - 1, min(len(trajectory), 60)).astype(int)
+    whole = drawing.fit(q[some], t[some], trajectory.parameters)
+    single = [drawing.fit(q[k : k + 1], t[k : k + 1], trajectory.parameters) for k in records]
+    width, height = max(box[1] - box[0] for box in single), max(box[3] - box[2] for box in single)
+    if max(width, height) > FAR_AWAY * max(whole[1] - whole[0], whole[3] - whole[2]):
+        return [whole] * len(records)
+    middles = [(0.5 * (box[0] + box[1]), 0.5 * (box[2] + box[3])) for box in single]
+    return [(x - 0.5 * width, x + 0.5 * width, y - 0.5 * height, y + 0.5 * height) for x, y in middles]
+
+
+def _displacements(ax: Axes, trajectory: Trajectory, scenario: SceneScenario) -> None:
+    """Distance of each body's centre from where it started; of many bodies the median and the largest."""
+    dim, names = scenario.scene.dim, scenario.scene.contact_names
+    x = trajectory.q.reshape(len(trajectory), len(names), len(COORDINATES[dim]))[:, :, :dim]
+    moved = np.linalg.norm(x - x[0], axis=2)
+    lines = dict(zip(names, moved.T, strict=True))
+    if len(names) > MOST_LINES:
+        lines = {"largest": moved.max(axis=1), "median": np.median(moved, axis=1), "least": moved.min(axis=1)}
+    t, *series = style.thin(trajectory.t, *lines.values())
+    factor, unit = style.prefix(np.concatenate(series), "m")
+    for name, y in zip(lines, series, strict=True):
+        ax.plot(t, factor * y, label=name)
+    style.panel(ax, "distance from the start", "t [s]", f"[{unit}]")
+    ax.legend(loc="best", ncols=1 if len(lines) <= 4 else 2, fontsize=6.5)

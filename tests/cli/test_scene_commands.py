@@ -1,0 +1,65 @@
+"""`stickslip run` and its relatives with scenes of the library."""
+
+import json
+
+import pytest
+
+from stickslip import cli, library, load
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        code = cli.main(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_run_a_scene_with_json_trajectory_figure_and_film(run, tmp_path):
+    out, figure, film = tmp_path / "run.nc", tmp_path / "run.png", tmp_path / "run.gif"
+    code, text, _ = run(
+        "run", "thrown_cube", "--set", "speed=2", "--t-end", "0.5", "--every", "10", "--json", "--quiet", "--out",
+        str(out), "--plot", str(figure), "--animate", str(film),
+    )  # fmt: skip
+    assert code == 0
+    report = json.loads(text)
+    assert report["steps"] == 500 and report["certificate"]["failed_steps"] == 0
+    assert report["final"]["q"][0] == pytest.approx(4 / (2 * 0.5 * 9.81), abs=1e-5)
+    assert report["coordinates"][0] == "cube.x"
+    assert load(out)["cube.x"][-1] == report["final"]["q"][0]
+    assert figure.stat().st_size > 10_000 and film.stat().st_size > 10_000
+
+
+def test_summary_of_a_scene_and_another_start(run):
+    code, text, err = run("run", "cube_stack", "--set", "cubes=3", "cube3.z=2.6", "--t-end", "0.3")
+    assert (code, err) == (0, "")
+    assert "Stack of cubes" in text and "0 failed steps" in text
+    assert "and 15 more" in text  # of 39 numbers
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "cube_stak"), "cube_stack"),
+        (("run", "cube_stack", "--set", "cubs=3"), "cubes"),
+        (("run", "cube_stack", "--set", "cube1.qw=0.5"), "unit quaternion"),
+        (("run", "cube_stack", "--law", "poisson"), "law of a scene must be 'newton', got 'poisson'"),
+        (("run", "cube_stack", "--solver", "lemke"), "solver of a scene must be 'auto', got 'lemke'"),
+        (("run", "cube_stack", "--stepper", "adaptive"), "stepper of a scene must be"),
+        (("show", "cube_stack", "--latex"), "it has no equations"),
+    ],
+)
+def test_wrong_requests_get_one_line(run, arguments, words):
+    code, out, err = run(*arguments)
+    assert code == 2 and out == "" and words in err and err.count("\n") == 1
+
+
+def test_every_scene_is_an_entry_of_the_library():
+    assert {"cube_stack", "card_house", "tippe_top", "poured_spheres"} <= set(library.scene_names())
+    entry = library.get("domino_row", dominoes=3)
+    assert entry.contact_names == ("domino1", "domino2", "domino3") and entry.degrees_of_freedom == 9
+    assert 0 < entry.dt < entry.t_end and entry.options == {"tol": 1e-8}
+    with pytest.raises(ValueError, match="domino_row"):
+        library.get("domino_rov")
