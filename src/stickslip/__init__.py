@@ -36,9 +36,23 @@ if TYPE_CHECKING:
     )
     from stickslip.complementarity.problems import LCPSolution
     from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
+    from stickslip.ensembles.result import Ensemble
+    from stickslip.ensembles.run import ensemble
     from stickslip.io.friction_files import read_friction_problem, write_friction_problem
     from stickslip.io.netcdf import load
-    from stickslip.laws import Newton, Poisson, Stronge, Walton
+    from stickslip.io.sweeps import load_ensemble
+    from stickslip.laws import (
+        Coulomb,
+        Elliptic,
+        FrictionCurve,
+        LoadIndependent,
+        Newton,
+        Poisson,
+        Stribeck,
+        Stronge,
+        TwoCoefficient,
+        Walton,
+    )
     from stickslip.library.scenario import Scenario
     from stickslip.model.elements import Contact, DryFriction, PrestressedSpring, SpragClutch, Stop
     from stickslip.model.joints import Link, RevoluteClearanceJoint, TranslationalClearanceJoint, link_energies
@@ -83,9 +97,13 @@ _HOME = {
     "Compound": "stickslip.model.scene.shapes",
     "Contact": "stickslip.model.elements",
     "ConvexHull": "stickslip.model.scene.shapes",
+    "Coulomb": "stickslip.laws",
     "DryFriction": "stickslip.model.elements",
+    "Elliptic": "stickslip.laws",
+    "Ensemble": "stickslip.ensembles.result",
     "Enumerate": "stickslip.complementarity.planar",
     "EventDriven": "stickslip.stepping.event_driven",
+    "FrictionCurve": "stickslip.laws",
     "FrictionProblem": "stickslip.complementarity.friction.problem",
     "FrictionSolution": "stickslip.complementarity.friction.problem",
     "GaussSeidel": "stickslip.complementarity.planar",
@@ -98,6 +116,7 @@ _HOME = {
     "Lemke": "stickslip.complementarity.planar",
     "LevelSection": "stickslip.analysis.poincare",
     "LimitCycle": "stickslip.analysis.limit_cycle",
+    "LoadIndependent": "stickslip.laws",
     "Link": "stickslip.model.joints",
     "MoreauJean": "stickslip.stepping.moreau_jean",
     "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
@@ -118,15 +137,18 @@ _HOME = {
     "SpragClutch": "stickslip.model.elements",
     "StewartTrinkle": "stickslip.stepping.stewart_trinkle",
     "Stop": "stickslip.model.elements",
+    "Stribeck": "stickslip.laws",
     "Stronge": "stickslip.laws",
     "Trajectory": "stickslip.trajectory",
     "TranslationalClearanceJoint": "stickslip.model.joints",
+    "TwoCoefficient": "stickslip.laws",
     "Upr": "stickslip.sets",
     "Walton": "stickslip.laws",
     "basins": "stickslip.analysis.basins",
     "bifurcation": "stickslip.analysis.diagram",
     "classify_matrix": "stickslip.complementarity.solve",
     "continue_cycle": "stickslip.analysis.continuation",
+    "ensemble": "stickslip.ensembles.run",
     "enumerate_friction": "stickslip.complementarity.friction.solve",
     "enumerate_lcp": "stickslip.complementarity.solve",
     "erdmann": "stickslip.analysis.erdmann",
@@ -134,6 +156,7 @@ _HOME = {
     "limit_cycle": "stickslip.analysis.limit_cycle",
     "link_energies": "stickslip.model.joints",
     "load": "stickslip.io.netcdf",
+    "load_ensemble": "stickslip.io.sweeps",
     "lyapunov": "stickslip.analysis.lyapunov",
     "outcomes": "stickslip.analysis.outcomes",
     "painleve": "stickslip.analysis.painleve",
@@ -165,9 +188,13 @@ __all__ = [
     "Compound",
     "Contact",
     "ConvexHull",
+    "Coulomb",
     "DryFriction",
+    "Elliptic",
+    "Ensemble",
     "Enumerate",
     "EventDriven",
+    "FrictionCurve",
     "FrictionProblem",
     "FrictionSolution",
     "GaussSeidel",
@@ -181,6 +208,7 @@ __all__ = [
     "LevelSection",
     "LimitCycle",
     "Link",
+    "LoadIndependent",
     "MoreauJean",
     "MoreauMidpoint",
     "MovingBall",
@@ -200,9 +228,11 @@ __all__ = [
     "SpragClutch",
     "StewartTrinkle",
     "Stop",
+    "Stribeck",
     "Stronge",
     "Trajectory",
     "TranslationalClearanceJoint",
+    "TwoCoefficient",
     "Upr",
     "Walton",
     "__version__",
@@ -211,6 +241,7 @@ __all__ = [
     "classify_matrix",
     "complementarity",
     "continue_cycle",
+    "ensemble",
     "enumerate_friction",
     "enumerate_lcp",
     "erdmann",
@@ -219,6 +250,7 @@ __all__ = [
     "limit_cycle",
     "link_energies",
     "load",
+    "load_ensemble",
     "lyapunov",
     "outcomes",
     "painleve",

@@ -12,7 +12,7 @@ def run(capsys, monkeypatch):
     monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
 
     def run(*arguments):
-        code = cli.main(arguments)
+        code = cli.main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
@@ -75,3 +75,23 @@ def test_a_scene_is_listed_and_shown_by_its_bodies(run):
     assert all(f"  {key} " in out for key in library.keywords("billiards"))
     code, out, err = run("show", "billiards", "--latex")
     assert (code, out) == (2, "") and "billiards is a scene" in err and err.count("\n") == 1
+
+
+def test_a_scene_runs_as_other_entries_do(run, tmp_path):
+    film, picture = tmp_path / "balls.gif", tmp_path / "balls.png"
+    code, out, err = run(
+        "run", "billiards", "--t-end", 0.06, "--set", "friction=0.3", "--json", "--plot", picture, "--animate", film
+    )
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert report["certificate"]["failed_steps"] == 0 and report["impacts"]["by_contact"]["thrown"] >= 1
+    assert picture.exists() and film.exists()
+    code, _, err = run("run", "billiards", "--set", "ball1.x=1")
+    assert code == 2 and "unknown parameter 'ball1.x'" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["converge", "limit-cycle"])
+def test_commands_that_need_coordinates_refuse_scenes(run, command):
+    code, out, err = run(command, "billiards")
+    assert (code, out) == (2, "")
+    assert "billiards is a scene of bodies and shapes" in err and err.count("\n") == 1

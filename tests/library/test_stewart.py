@@ -11,6 +11,21 @@ from stickslip import library
 from stickslip.figures import s00_impacts as impacts
 from stickslip.library.angled_bar import rigid_velocity
 
+# -- brick on a ramp, 1.1 -----------------------------------------------------------------------------------------
+
+
+def test_brick_sticks_below_the_limit_and_slips_above():
+    """F_ext = 4 sin 2t: slips from 0.2315468 to 1.9867415 s in every period, 1.5741645817 m a period; never creeps."""
+    brick = library.brick_on_ramp(friction=0.5, angle=0.3, velocity=0.0, push=4.0)
+    run = brick.simulate(dt=2e-3, t_end=math.pi * 1.0, engine="reference")
+    moving = run.t[np.flatnonzero(run["v_x"] > 0.0)]
+    assert moving[0] == pytest.approx(0.2315468, abs=4e-3) and moving[-1] == pytest.approx(1.9867415, abs=4e-3)
+    assert run["x"][-1] == pytest.approx(1.5741645817, abs=5e-3)
+    assert (run["x"][run.t < 0.229] == 0.0).all() and np.ptp(run["x"][run.t > 1.99]) == 0.0
+    below = library.brick_on_ramp(friction=0.5, angle=0.3, velocity=0.0, push=1.7)  # m g (mu cos - sin) = 1.787 N
+    assert (below.simulate(dt=1e-2, t_end=5.0, engine="reference")["x"] == 0.0).all()
+
+
 # -- Painleve's rod, 1.3 ------------------------------------------------------------------------------------------
 
 
@@ -306,6 +321,14 @@ def test_second_ball_hops(thrown):
     assert thrown.certificate.failed_steps == 0 and thrown.certificate.max_energy_gain < 1e-9
 
 
+def test_even_balls_of_a_row_are_lifted():
+    """[S00] 2.3: struck by a rolling ball, all balls of even number get an upward impulse of friction."""
+    row = library.billiards(balls=6, fall=0.0, height=0.0, spin=100.0, offset=0.0, friction=0.1)
+    run = row.simulate(t_end=0.12)
+    hops = np.array([run[f"ball{k}.z"].max() - 0.03 for k in range(1, 7)])
+    assert (hops[1::2] > 1e-5).all() and (hops[::2] < 1e-7).all()
+
+
 # -- bad input ----------------------------------------------------------------------------------------------------
 
 
@@ -320,6 +343,8 @@ def test_second_ball_hops(thrown):
         ("chatterjee_rod", {"model": "beam", "segments": 1}, "segments must be a whole number >= 2, got 1"),
         ("angled_bar", {"segments": 2.5}, "segments must be a whole number >= 2, got 2.5"),
         ("billiards", {"offset": 0.07}, "offset must be less than two radii, 0.06 m"),
+        ("billiards", {"balls": 0}, "balls must be a whole number >= 1, got 0"),
+        ("billiards", {"height": -0.5}, "height and fall must let the ball come from above"),
         ("billiards", {"mass": -1.0}, "mass must be positive, got -1"),
     ],
 )

@@ -22,7 +22,7 @@ from stickslip.analysis.diagram import Member, checked_start, run_member, run_op
 from stickslip.analysis.limit_cycle import LimitCycle, NoCycle, limit_cycle
 from stickslip.analysis.poincare import Section, section_of, translations
 from stickslip.analysis.saltation import Undefined
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_scenario
 from stickslip.model.system import Array, real_array, unknown_name
 from stickslip.stepping.motion_book import MotionError
 
@@ -125,6 +125,7 @@ def basins(
     confirm : judge every cycle by event-driven shooting from where it was found: `Attractor.cycle`
     advance : called with the number of finished runs
     """
+    require_scenario(scenario, "a map of basins")
     if not vary:
         raise ValueError("vary must name at least one coordinate, velocity or parameter.")
     system = scenario.system

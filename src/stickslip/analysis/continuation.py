@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from stickslip.analysis.limit_cycle import Guess, LimitCycle, NoCycle, as_cycle, newton, shoot
+from stickslip.analysis.limit_cycle import Guess, LimitCycle, NoCycle, as_cycle, newton, on_contacts
 from stickslip.analysis.poincare import Section
 from stickslip.analysis.return_map import EventMap, NoReturn, Return, Setting
 from stickslip.analysis.saltation import Undefined
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_scenario
 from stickslip.model.system import Array, real_number, unknown_name
 from stickslip.stepping.modes import Mode
 from stickslip.stepping.motion_book import MotionError
@@ -142,6 +142,7 @@ def continue_cycle(
 
     The branch ends at `end`, at `start` again after a fold, or where the cycle disappears, and says which.
     """
+    require_scenario(scenario, "continuation")
     system = scenario.system
     if parameter not in system.parameter_names:
         raise ValueError(f"system {system.name!r}: {unknown_name('parameter', parameter, system.parameter_names)}")
@@ -170,10 +171,7 @@ class _Walk:
         self.slope = np.zeros(len(scale))
 
     def run(self, guess: Guess, most: int, advance: Callable[[float], None]) -> Branch:
-        start = shoot(self.map, guess, self.tol, check=False)
-        x, mode, back, _ = newton(
-            self.map, start.x, self._mode_at(guess, start), self.scale, self.tol, lambda line: None
-        )
+        x, mode, back, _ = newton(self.map, *on_contacts(self.map, guess), self.scale, self.tol, lambda line: None)
         points = [self._point(x, self.ends[0], mode, back)]
         direction = self._tangent(points[0], None)
         step, status = min(_FIRST, self.largest), f"{most} cycles"
@@ -211,11 +209,6 @@ class _Walk:
             step = min(1.4 * step, self.largest)
         values = np.array([point.a for point in points])
         return Branch(self.name, values, tuple(point.cycle for point in points), tuple(self.specials), status)
-
-    def _mode_at(self, guess: Guess, cycle: LimitCycle) -> Mode | None:
-        if self.map.setting.driven:
-            return None
-        return self.map(cycle.x, None, tangent=False).mode
 
     def _point(self, x: Array, a: float, mode: Mode | None, back: Return) -> _Point:
         return _Point(x, a, mode, back, as_cycle(self.map.at(self.name, a), x, back, self.scale, 0, math.nan))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_scenario
 from stickslip.model.system import Array, unknown_name
 from stickslip.stepping.adaptive import Adaptive
 from stickslip.stepping.event_driven import EventDriven
@@ -182,6 +182,7 @@ def converge(
     ValueError : unknown stepper, dt or t_end that make no run
     MotionError : the judge itself found no way on
     """
+    require_scenario(scenario, "converge")
     chosen = tuple(STEPPERS) if steppers is None else tuple(steppers)
     for name in chosen:
         if name not in STEPPERS:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.poincare import PhaseSection, Section, SectionPoints, poincare, section_of, translations
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_scenario
 from stickslip.model.system import Array, real_array, unknown_name
 from stickslip.trajectory import Trajectory
 
@@ -121,6 +121,7 @@ def bifurcation(
 
     Raises ValueError for a name or number that does not fit; runs that fail are listed, not raised.
     """
+    require_scenario(scenario, "a bifurcation diagram")
     system = scenario.system
     if parameter not in system.parameter_names:
         raise ValueError(f"system {system.name!r}: {unknown_name('parameter', parameter, system.parameter_names)}")

@@ -308,18 +308,20 @@ def shoot(
     event_map: EventMap, guess: Guess, tol: float, check: bool, tell: Callable[[str], None] = lambda line: None
 ) -> LimitCycle:
     """Newton's method on the return map, with its derivative from saltation matrices."""
-    setting, x, mode = event_map.setting, guess.x, guess.mode
-    if setting.driven or guess.horizon == 0.0:
-        mode = None
-    if mode is not None or not setting.driven:
-        try:  # once around, for a state that is on its contacts to the last digit, and its mode
-            first = event_map(x, None, tangent=False)
-        except (NoReturn, MotionError) as problem:
-            raise NoCycle(f"no limit cycle: from the guess, {problem}") from None
-        x, mode = _without_travel(setting, first.x), first.mode
-    x, mode, back, iterations = newton(event_map, x, mode, guess.scale, tol, tell)
+    x, mode, back, iterations = newton(event_map, *on_contacts(event_map, guess), guess.scale, tol, tell)
     error = jacobian_error(event_map, x, mode, back, guess.scale) if check else math.nan
     return as_cycle(event_map, x, back, guess.scale, iterations, error)
+
+
+def on_contacts(event_map: EventMap, guess: Guess) -> tuple[Array, Mode | None]:
+    """A guess that is on its contacts to the last digit, with its mode: once around; a given start stays as it is."""
+    if guess.mode is None:
+        return guess.x, None
+    try:
+        first = event_map(guess.x, None, tangent=False)
+    except (NoReturn, MotionError) as problem:
+        raise NoCycle(f"no limit cycle: from the guess, {problem}") from None
+    return _without_travel(event_map.setting, first.x), first.mode
 
 
 def newton(
@@ -356,7 +358,8 @@ def newton_step(event_map: EventMap, x: Array, mode: Mode, back: Return, gap: Ar
     B = event_map.setting.basis(x, mode, scale)
     inverse = np.linalg.pinv(B)
     A = inverse @ back.DP @ B - np.eye(B.shape[1])
-    return np.asarray(B @ np.linalg.lstsq(A, -inverse @ gap, rcond=1e-13)[0])
+    held = gap - B @ (inverse @ gap)  # what closed contacts hold is taken as it came back
+    return np.asarray(B @ np.linalg.lstsq(A, -inverse @ gap, rcond=1e-13)[0] + held)
 
 
 def _followed(event_map: EventMap, x: Array, mode: Mode | None) -> Return:

@@ -10,7 +10,7 @@ import numpy as np
 
 from stickslip.analysis.poincare import SectionPoints
 from stickslip.analysis.saltation import FollowedMotion
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_scenario
 from stickslip.model.system import Array, real_number
 
 
@@ -57,6 +57,7 @@ def lyapunov(
     Undefined : the motion grazes a contact exactly
     MotionError : no way on
     """
+    require_scenario(scenario, "lyapunov")
     system = scenario.system
     end = 10.0 * scenario.t_end if t_end is None else real_number(t_end, "t_end")
     begin = 0.2 * end if transient is None else real_number(transient, "transient")

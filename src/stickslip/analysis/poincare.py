@@ -19,7 +19,7 @@ import numpy as np
 from stickslip.analysis.cycle import SECTIONS, crossing, hermite
 from stickslip.complementarity.planar import solver_from
 from stickslip.laws import Newton
-from stickslip.library.scenario import Scenario
+from stickslip.library.scenario import Scenario, require_scenario
 from stickslip.model.system import Array, System, real_number, unknown_name
 from stickslip.stepping.arcs import SAMPLES, Arc
 from stickslip.stepping.event_driven import EventDriven
@@ -123,6 +123,7 @@ def section_of(scenario: Scenario, section: Section | None = None) -> Section:
 
     Raises ValueError where there is none of these.
     """
+    require_scenario(scenario, "a Poincaré section")
     system = scenario.system
     if isinstance(section, (LevelSection, ClosingSection)):
         section.place(system)

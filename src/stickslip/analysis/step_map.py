@@ -21,6 +21,7 @@ from stickslip.trajectory import IMPACT, OPEN, SLIP_PLUS, STICK, Certificate, Tr
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 _SPREAD = 0.02  # of the step sizes around dt
 _RECORDS = 4000  # per cycle
+_LOOKS = 40  # returns of a settled motion that are looked at closely
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +107,20 @@ class Settled:
     scale: Array
     mode: Mode
 
-    def recurrence(self, setting: Setting, most: int = 16, tol: float = 0.02) -> int:
-        """The smallest n with x_k = x_{k-n} up to `tol` of the ranges over the last points; 0 where there is none."""
-        x = self.points.x
+    def recurrence(self, setting: Setting, most: int = 16, tol: float = 0.02, noise: float = 0.1) -> int:
+        """The smallest n with x_k = x_{k-n} over the last points; 0 where there is none.
+
+        Up to `tol` of the ranges, or twice what the best n reaches, if that is below `noise`: returns of a time stepper
+        scatter.
+        """
+        x, apart = self.points.x, np.full(most + 1, np.inf)
         for n in range(1, most + 1):
             last = x[-max(n, 8) :]
             before = x[-max(n, 8) - n : -n]
-            if len(before) == len(last) and np.abs(setting.difference(last, before) / self.scale).max() < tol:
-                return n
-        return 0
+            if len(before) == len(last):
+                apart[n] = np.abs(setting.difference(last, before) / self.scale).max()
+        near = np.flatnonzero(apart <= max(tol, 2.0 * float(apart.min())))
+        return int(near[0]) if apart.min() < noise else 0
 
 
 def settle(setting: Setting, returns: int, stepper: Any, dt: float) -> Settled:
@@ -133,7 +139,7 @@ def settle(setting: Setting, returns: int, stepper: Any, dt: float) -> Settled:
             raise ArithmeticError(f"{run.stepper} with dt = {dt:g} s {run.status}")
         points = poincare(run, setting.section)
         if len(points) >= wanted:
-            return _settled(run, points)
+            return _looked_at(setting, points, stepper, dt)
         if len(points) < 2 and duration > 100.0 * scenario.t_end:
             break
         duration *= 1.2 * wanted / len(points) if len(points) >= 4 else 4.0
@@ -141,6 +147,20 @@ def settle(setting: Setting, returns: int, stepper: Any, dt: float) -> Settled:
         f"the motion passes its section ({setting.section}) {len(points)} times in {run.t[-1] - t0:.4g} s; "
         "it comes to rest, runs away, or needs another start"
     )
+
+
+def _looked_at(setting: Setting, points: SectionPoints, stepper: Any, dt: float) -> Settled:
+    """A settled motion once more from its last return, over some cycles, with close records."""
+    period = float(points.periods[-16:].max())
+    x = points.x[-1].copy()
+    x[list(setting.travel)] = 0.0
+    duration = (min(len(points), _LOOKS) + 0.5) * period
+    fine = StepMap(setting, 1, stepper, dt, 1, duration)
+    run = fine._run(x, dt, duration, max(1, round(period / dt / _RECORDS)))
+    again = poincare(run, setting.section)
+    if len(again) < 2:
+        raise NoReturn(f"the settled motion passes its section ({setting.section}) no more")
+    return _settled(run, again)
 
 
 def _settled(run: Trajectory, points: SectionPoints) -> Settled:

@@ -36,6 +36,7 @@ from stickslip.cli import (
     reproduce,
     run,
     show,
+    sweep,
     view,
 )
 
@@ -48,6 +49,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "demo": demo.demo,
     "list": listing.list_systems,
     "run": run.run,
+    "sweep": sweep.sweep,
     "view": view.view,
     "show": show.show,
     "impact-map": impact_map.impact_map,

@@ -12,6 +12,7 @@ _MODULES = {
     "run": "stickslip.cli.bench_run",
     "friction": "stickslip.cli.bench_friction",
     "scenes": "stickslip.cli.bench_scenes",
+    "ensemble": "stickslip.cli.bench_ensemble",
 }
 
 

@@ -17,7 +17,6 @@ TOLERANCES = (1e-4, 1e-8, 1e-12)
 # contacts: problems of each kind and dimension
 CENSUS = {1: 40, 2: 40, 3: 40, 5: 40, 10: 40, 20: 40, 50: 30, 100: 10, 300: 4, 1000: 2, 5000: 1}
 QUICK_CENSUS = {1: 5, 5: 5, 20: 5, 100: 1}
-TIME_LIMIT = 10.0  # [s] per problem
 COST_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 PYRAMID = (4, 8, 16, 32)
 PYRAMID_CONTACTS, PYRAMID_FRICTION = 10, 0.3
@@ -54,7 +53,7 @@ def _class_share(kind: str, dim: int, tol: float, sizes: dict[int, int]) -> dict
         for k in range(count):
             rng = np.random.default_rng([SEED, contacts, dim, k, list(KINDS).index(kind)])
             problem = random_friction_problem(kind, contacts, rng, dim)
-            answer = solve_friction(problem, tol=tol, time_limit=TIME_LIMIT)
+            answer = solve_friction(problem, tol=tol)  # a fixed amount of work: shares do not depend on the machine
             total += 1
             solved += answer.solved
             wrong += answer.solved and independent_error(problem, answer.r) > 1.01 * tol + 1e-15
@@ -161,7 +160,7 @@ def tables(result: dict[str, Any]) -> list[Any]:
     """The result as Rich tables."""
     from rich.table import Table
 
-    shares = Table(title="Share solved, generated problems", caption=f"time limit {TIME_LIMIT:g} s each")
+    shares = Table(title="Share solved, generated problems", caption="a fixed amount of work for each")
     for name in ("class", "dim", "problems", *(f"tol {tol:g}" for tol in TOLERANCES), "wrong", "median", "longest"):
         shares.add_column(name, justify="left" if name == "class" else "right")
     for begin in range(0, len(result["census"]), len(TOLERANCES)):

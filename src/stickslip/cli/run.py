@@ -85,7 +85,7 @@ def run(
 
     Exit codes: 0 done, 1 the computation failed (what was computed is kept and written), 2 the request was wrong.
     """
-    scenario = scenario_with([*(settings or []), *(more_settings or [])], name)
+    scenario = scenario_with([*(settings or []), *(more_settings or [])], name, scenes=True)
     step, end = scenario.dt if dt is None else dt, scenario.t_end if t_end is None else t_end
     _check_times(step, end)
     if every is None:
@@ -127,7 +127,7 @@ def _stepper(name: str, projection: float | None) -> Any:
     return STEPPERS[name](projection=projection)  # type: ignore[call-arg]
 
 
-def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
+def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "Scenario":
     """A library entry with settings such as `friction=0.25`: keywords of the entry, or coordinates and velocities of
     its start; several numbers, `velocity=0.5,-1,0`, for a keyword that is a tuple.
     """
@@ -135,6 +135,8 @@ def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
     from stickslip.model.system import unknown_name
 
     known = library.keywords(name)
+    if name in library.scene_names() and not scenes:
+        raise ValueError(f"{name} is a scene of bodies and shapes; this command needs generalised coordinates.")
     values: dict[str, str] = {}
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))

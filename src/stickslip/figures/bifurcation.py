@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.colors import ListedColormap
@@ -12,14 +12,15 @@ from matplotlib.patches import Patch
 from stickslip.analysis.basins import CYCLE, BasinMap
 from stickslip.analysis.continuation import Branch
 from stickslip.analysis.diagram import BifurcationDiagram
+from stickslip.analysis.limit_cycle import LimitCycle
 from stickslip.analysis.lyapunov import Lyapunov, Recurrence
 from stickslip.figures import style
 
 _SPECIALS = {"fold": ">", "flip": "D", "torus": "P", "grazing": "o", "switch": "s"}
 
 
-def diagram(result: BifurcationDiagram, observables: Sequence[str], branch: Branch | None = None) -> Figure:
-    """Points on the section over the parameter, one panel per observable; a branch of cycles over it."""
+def diagram(result: BifurcationDiagram, observables: Sequence[str]) -> Figure:
+    """Points on the section over the parameter, one panel per observable."""
     with style.look():
         figure = style.new_figure(7.2, 2.6 * len(observables) + 0.6)
         axes = [figure.add_subplot(len(observables), 1, k + 1) for k in range(len(observables))]
@@ -40,27 +41,27 @@ def diagram(result: BifurcationDiagram, observables: Sequence[str], branch: Bran
 
 
 def branch(result: Branch) -> Figure:
-    """Period and largest multiplier along a branch of cycles, stable parts thick, bifurcations marked."""
+    """A branch of cycles: period, or the state on the section of a driven system, and the largest multiplier.
+
+    Stable parts are thick, bifurcations marked.
+    """
+    values, cycles, stable = _with_specials(result)
+    label, quantity = _moving(result)
     with style.look():
         figure = style.new_figure(7.2, 5.0)
         above, below = figure.add_subplot(2, 1, 1), figure.add_subplot(2, 1, 2)
-        stable = result.stable
-        series = (
-            (above, np.array([cycle.period for cycle in result.cycles]), "period [s]"),
-            (below, np.array([np.abs(c.nontrivial).max(initial=0.0) for c in result.cycles]), "largest multiplier"),
-        )
-        for ax, values, label in series:
-            ax.plot(result.values, values, color=style.GREY, lw=0.8, ls="--")
-            ax.plot(result.values, np.where(stable, values, np.nan), color=style.SERIES[0], lw=1.8, marker=".", ms=3)
-            style.panel(ax, "", "", label)
+        for ax, words, of in ((above, label, quantity), (below, "largest multiplier", _largest)):
+            y = np.array([of(cycle) for cycle in cycles])
+            ax.plot(values, y, color=style.GREY, lw=0.8, ls="--")
+            ax.plot(values, np.where(stable, y, np.nan), color=style.SERIES[0], lw=1.8, marker=".", ms=3)
+            style.panel(ax, "", "", words)
         below.axhline(1.0, color=style.GREY, lw=0.6)
         for special in result.specials:
             marker = _SPECIALS[special.kind]
             words = f"{special.kind} at {special.parameter:.6g}"
             words += f" ({special.contact})" if special.contact else ""
-            above.plot(special.parameter, special.cycle.period, marker, color=style.SERIES[1], ms=6, label=words)
-            modulus = float(np.abs(special.cycle.nontrivial).max(initial=0.0))
-            below.plot(special.parameter, modulus, marker, color=style.SERIES[1], ms=6)
+            above.plot(special.parameter, quantity(special.cycle), marker, color=style.SERIES[1], ms=6, label=words)
+            below.plot(special.parameter, _largest(special.cycle), marker, color=style.SERIES[1], ms=6)
         if result.specials:
             above.legend(loc="best")
         below.set_xlabel(style.axis_label(result.name, result.cycles[0].units))
@@ -68,6 +69,36 @@ def branch(result: Branch) -> Figure:
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
         style.caption(figure, f"{len(result.cycles)} cycles, thick: stable; {result.status}")
     return figure
+
+
+def _largest(cycle: LimitCycle) -> float:
+    return float(np.abs(cycle.nontrivial).max(initial=0.0))
+
+
+def _moving(result: Branch) -> tuple[str, Callable[[LimitCycle], float]]:
+    """What the upper panel shows: the period, or what changes most on the section where the period is given."""
+    first = result.cycles[0]
+    if "flow" in first.kinds:
+        return "period [s]", lambda cycle: cycle.period
+    states = np.array([cycle.x for cycle in result.cycles])
+    size = np.maximum(np.abs(states).max(axis=0), 1e-300)
+    place = int(np.argmax(np.ptp(states, axis=0) / size))
+    name = (*first.coordinate_names, *first.velocity_names)[place]
+    return f"{style.axis_label(name, first.units)} on the section", lambda cycle: float(cycle.x[place])
+
+
+def _with_specials(result: Branch) -> tuple[np.ndarray, list[LimitCycle], np.ndarray]:
+    """Values, cycles and stability along the branch, bifurcations that end a stable part put in between."""
+    values, cycles, stable = list(result.values), list(result.cycles), list(result.stable)
+    for special in result.specials:
+        for i in range(len(values) - 1):
+            between = min(values[i], values[i + 1]) <= special.parameter <= max(values[i], values[i + 1])
+            if between and stable[i] != stable[i + 1]:
+                values.insert(i + 1, special.parameter)
+                cycles.insert(i + 1, special.cycle)
+                stable.insert(i + 1, True)
+                break
+    return np.array(values), cycles, np.array(stable)
 
 
 def basins(result: BasinMap) -> Figure:

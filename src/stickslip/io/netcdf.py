@@ -287,7 +287,7 @@ class StreamWriter:
             netcdf.dimensions = {**sizes, "time": None, "impact": None}
             for name, variable in _LAYOUT.items():
                 if name in _LABELS:
-                    _create_labels(netcdf, name, labels[name])
+                    _create_labels(netcdf, name, labels[name], variable.dimensions)
                     _write_attribute(self._file[name], "_Encoding", "utf-8")
                 else:
                     table, *others = variable.dimensions
@@ -476,14 +476,15 @@ class StreamWriter:
         sync_folder(self._target.parent)
 
 
-def _create_labels(netcdf: Any, name: str, labels: list[str]) -> None:
+def _create_labels(netcdf: Any, name: str, labels: list[str], along: tuple[str, ...]) -> None:
     """Write texts as netCDF has always done: an array of characters, padded."""
     encoded = [label.encode("utf-8", "surrogatepass") for label in labels]
     length = max(map(len, encoded), default=0) or 1
     if f"string{length}" not in netcdf.dimensions:
         netcdf.dimensions[f"string{length}"] = length
-    dimensions = (*_LABELS[name].dimensions, f"string{length}")
-    created = netcdf.create_variable(name, dimensions, "S1", chunks=(max(1, len(labels)), length), fletcher32=True)
+    created = netcdf.create_variable(
+        name, (*along, f"string{length}"), "S1", chunks=(max(1, len(labels)), length), fletcher32=True
+    )
     if labels:
         created[...] = np.array(encoded, dtype=f"S{length}").view("S1").reshape(len(labels), length)
 

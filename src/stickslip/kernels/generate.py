@@ -25,9 +25,11 @@ from stickslip.compiled import private_folder, sources_hash
 from stickslip.model.system import System
 
 SOLVER_CODES = {"gauss-seidel": 0, "lemke": 1, "auto": 2, "enumerate": 3, "newton": 4}
+_CUDA_NAMES = "cuda, dev, entry, float64, int64, kernel, rare"
 STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
+_MEMBERS, _CPU_ONLY = "# -- members: begin\n", "# -- members: CPU only\n"
 
 
 def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
@@ -48,6 +50,13 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         "PROJECTION": 0.0,
         "THETA_VALUE": 0.5,
         "LASTING": False,
+        "FRICTION_LAWS": system.has_friction_laws,
+        "SLIDING": system.sliding_codes or (0,),
+        "WATCHED": False,
+        "SECTION": 0,
+        "PLACE": 0,
+        "EXTREMES": False,
+        "SHARES": False,
         **{key: value for key, value in options.items() if key != "JACOBIAN"},
     }
     return "".join(f"{name} = {value!r}\n" for name, value in values.items())
@@ -74,12 +83,30 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
     return stamp + head + _BEGIN + model + _END + tail
 
 
+def members_source(system: System, solver: str, options: Mapping[str, Any], target: str) -> str:
+    """Text of the module that advances the members of an ensemble: that of the steppers, and `members.py` behind it."""
+    text = module_source(system, "midpoint", solver, options)
+    _, members = (Path(__file__).parent / "members.py").read_text(encoding="utf-8").split(_MEMBERS)
+    shared, on_cpu = members.split(_CPU_ONLY)
+    if target == "cpu":
+        return text + "\n\n" + shared + on_cpu
+    from stickslip.kernels.cuda import LAUNCHED  # needs numba-cuda
+
+    text += "\n\n" + shared + LAUNCHED
+    text = re.sub(r"from stickslip\.kernels\.cpu import .*", f"from stickslip.kernels.cuda import {_CUDA_NAMES}", text)
+    return text.replace("local_array(", "cuda.local.array(")
+
+
 def compiled_module(system: System, template: str, solver: str, options: Mapping[str, Any] | None = None) -> ModuleType:
     """Import the generated module of a system, from the cache folder where it is there already."""
-    source = module_source(system, template, solver, options)
+    return import_generated(system, module_source(system, template, solver, options), f"{template}_{solver}")
+
+
+def import_generated(system: System, source: str, kind: str) -> ModuleType:
+    """Import generated text under a name of its own; `kind` makes the name readable."""
     digest = hashlib.sha256(source.encode()).hexdigest()[:20]
     word = re.sub(r"\W+", "_", system.name)[:40]
-    name = f"stickslip_generated_{word}_{template}_{solver.replace('-', '_')}_{digest}"
+    name = f"stickslip_generated_{word}_{kind.replace('-', '_')}_{digest}"
     if name in sys.modules:
         return sys.modules[name]
     path = _write_once(name, source)

@@ -18,6 +18,8 @@ from stickslip.complementarity.lemke import workspace as lemke_workspace
 from stickslip.complementarity.newton import semismooth_newton
 from stickslip.complementarity.newton import workspace as newton_workspace
 from stickslip.kernels.cpu import dev, entry, float64, int64, local_array, rare
+from stickslip.kernels.sliding import CONSTANT, HELD, UNSET, begin_slip, end_speed, holds, next_slip
+from stickslip.kernels.sliding import SETTLED as FRICTION_SETTLED
 
 # -- model: begin
 N_DOF = 1
@@ -33,6 +35,13 @@ SCHEME = 0
 PROJECTION = 0.0
 THETA_VALUE = 0.5
 LASTING = False
+FRICTION_LAWS = False
+SLIDING = (0,)
+WATCHED = False
+SECTION = 0
+PLACE = 0
+EXTREMES = False
+SHARES = False
 
 
 @dev
@@ -79,6 +88,11 @@ def laws(p, mu, eps_N, eps_T, threshold):
 
 
 @dev
+def friction(p, speed, mu):
+    mu[0] = 0.0
+
+
+@dev
 def energy(q, u, t, p, E):
     E[0] = 0.5 * u[0] * u[0]
     E[1] = p[0] * q[0]
@@ -93,7 +107,19 @@ OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = 0, 1, 2, 3, 4, 5
 CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
 FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 1, 2, 3, 4
 ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP = 5, 6, 7, 8
-CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, INTEGRATION_ENERGY, BOOK_SIZE = 9, 10, 11, 12, 13, 14
+CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, INTEGRATION_ENERGY = 9, 10, 11, 12, 13
+FRICTION_ROUNDS, FRICTION_CONTRACTION, BOOK_SIZE = 14, 15, 16
+# What ensembles watch, behind the book in the same array: the request, then what was seen.
+NO_SECTION, FALLS, RISES, STRIKES, PHASE = 0, 1, 2, 3, 4
+FIRST_WATCHED, LEVEL, CYCLE, TRAVEL, N_POINTS, PASSAGES, PHASES = range(BOOK_SIZE, BOOK_SIZE + 7)
+TIME_FIRST, TIME_LAST, TRAVEL_FIRST, TRAVEL_LAST, SHORTEST, LONGEST = range(BOOK_SIZE + 7, BOOK_SIZE + 13)
+IMPACTS = BOOK_SIZE + 13  # of each contact; least and largest q, u; steps in each contact state; points of the section
+N_STATES = 6
+LEAST = IMPACTS + N_CONTACTS
+LARGEST_SEEN = LEAST + 2 * N_DOF
+STEPS_IN = LARGEST_SEEN + 2 * N_DOF
+FIRST_POINT = STEPS_IN + N_STATES * N_CONTACTS
+POINT_SIZE = 1 + 2 * N_DOF
 AUTO_SWEEPS = 10
 SLOW = 0.05  # a sweep that leaves more than this of the one before it: ten of them would not settle
 SETTLED = 1e-14  # a sweep that changes no velocity by more than this, relatively, ends the iteration
@@ -103,7 +129,7 @@ LARGEST = 1e100  # a velocity beyond is the end of an unstable run; energies are
 ITERATION_LIMIT = 50
 GRAIN = 2e-15  # of the positions: what rounding errors of gaps and forces may move them by in a step
 IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
-PASSES = ITERATION_LIMIT if IMPLICIT else 1
+PASSES = 2 * ITERATION_LIMIT if FRICTION_LAWS else (ITERATION_LIMIT if IMPLICIT else 1)
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
 IMPACT_STEPS = 2 if SCHEME == PAOLI else 1
 
@@ -562,6 +588,77 @@ def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v_free, v, Lambd
     return pivots
 
 
+@dev
+def take_friction(p, mu, sliding):
+    """Write the coefficients of the contacts whose friction depends on slip, see `kernels.sliding`."""
+    mode, _, speed, _, _, _, mu_end, static = sliding
+    friction(p, speed, mu_end)
+    for k in range(N_CONTACTS):
+        if SLIDING[k] != CONSTANT and mode[k] != UNSET:
+            mu[k] = static[k] if mode[k] == HELD else mu_end[k]
+
+
+@rare
+def begin_friction(p, mu, local, sticks, sliding):
+    """Coefficients of the contacts that join the step."""
+    active, _, _, _, gamma_A, _, _ = local
+    mode, grab, speed, _, _, end_before, _, _ = sliding
+    for k in range(N_CONTACTS):
+        if SLIDING[k] != CONSTANT and active[k] != 0 and mode[k] == UNSET:
+            begin_slip(k, SLIDING[k], sticks[k], gamma_A[k, 1], mode, grab, speed, end_before)
+    take_friction(p, mu, sliding)
+
+
+@dev
+def slip_size(k, directions, change, Lambda):
+    """How large the terms are that gamma_T of contact k is the sum of; as `label_contacts` has it."""
+    _, W_T, w_hat, _, _, diagonal = directions
+    size = abs(w_hat[k, 1]) + diagonal[k, 1] * abs(Lambda[k, 1]) + abs(diagonal[k, 2]) * Lambda[k, 0]
+    for j in range(N_DOF):
+        size += abs(W_T[k, j]) * change[j]
+    return size
+
+
+@rare
+def next_friction(p, directions, mu, a, local, change, sliding, book):
+    """Adapt the coefficients to the slip of a solved round; (whether any changes, worst defect of the laws)."""
+    active, _, _, _, gamma_A, gamma_E, Lambda = local
+    diagonal = directions[5]
+    end, mu_end = sliding[3], sliding[6]
+    for k in range(N_CONTACTS):
+        if SLIDING[k] != CONSTANT and active[k] != 0:
+            end[k] = end_speed(gamma_E[k, 1], slip_size(k, directions, change, Lambda))
+    friction(p, end, mu_end)
+    moved = False
+    worst = 0.0
+    for k in range(N_CONTACTS):
+        if SLIDING[k] != CONSTANT and active[k] != 0:
+            size = slip_size(k, directions, change, Lambda)
+            changes, defect, contraction = next_slip(
+                k, sliding, mu[k], gamma_A[k, 1], gamma_E[k, 1], size, diagonal[k, 1], Lambda[k, 0], Lambda[k, 1], a[k],
+                FRICTION_SETTLED,
+            )  # fmt: skip
+            moved = moved or changes
+            worst = max(worst, defect)
+            book[FRICTION_CONTRACTION] = max(book[FRICTION_CONTRACTION], contraction)
+    if moved:
+        take_friction(p, mu, sliding)
+    return moved, worst
+
+
+@dev
+def remember_slip(closed, directions, change, local, a, sticks, sliding):
+    """Which contacts stick after a step: the flags that the next one begins with; an open contact has none."""
+    active, _, _, _, gamma_A, _, Lambda = local
+    for k in range(N_CONTACTS):
+        sticks[k] = 0.0
+        if SLIDING[k] != CONSTANT and closed > 0 and active[k] != 0:
+            loaded = Lambda[k, 0] > 0.0 or a[k] > 0.0
+            size = slip_size(k, directions, change, Lambda)
+            if holds(SLIDING[k], sliding[0][k], sliding[3][k], gamma_A[k, 1], size, loaded):
+                sticks[k] = 1.0
+
+
 @rare
 def project(q, t, p, M, g, directions, shift, dq):
     """Move q by M^-1 w_N directions until no gap is deeper than PROJECTION; return whether anything moved.
@@ -839,6 +936,132 @@ def record(q, u, total, rec_q, rec_u, rec_impulse, rec_state, i):
         rec_state[i + 1, k] = rec_state[i, k]
 
 
+@dev
+def section_value(q, u, level):
+    """Signed distance from the section, whose coordinate or velocity is known when compiling."""
+    return (q[PLACE] if PLACE < N_DOF else u[PLACE - N_DOF]) - level
+
+
+@dev
+def passes(x_A, x_E):
+    """Whether a step passes the section from its positive side, or from its negative one."""
+    if SECTION == RISES:
+        return x_A < 0.0 and x_E >= 0.0
+    return x_A > 0.0 and x_E <= 0.0
+
+
+@dev
+def between(s, h, x_A, x_E, v_A, v_E):
+    """Cubic polynomial with values x and slopes v at both ends of a step h, at the part s of it."""
+    rest = 1.0 - s
+    return rest * rest * (1.0 + 2.0 * s) * x_A + s * s * (3.0 - 2.0 * s) * x_E + s * rest * h * (rest * v_A - s * v_E)
+
+
+@dev
+def part_of_step(dt, x_A, x_E, v_A, v_E):
+    """The part of a step after which x passes zero: bisection, since slopes jump where contacts close."""
+    if PLACE >= N_DOF:
+        return x_A / (x_A - x_E)
+    low = 0.0
+    high = 1.0
+    for _ in range(53):
+        middle = 0.5 * (low + high)
+        if between(middle, dt, x_A, x_E, v_A, v_E) * x_A > 0.0:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@rare
+def note_passage(s, t_A, dt, q_A, u_A, q, u, book):
+    """Book a passage of the section at the part s of the step from (q_A, u_A) to (q, u); keep it as a point."""
+    time = t_A + s * dt
+    count = int64(book[PASSAGES])
+    way = 0.0
+    for j in range(N_DOF):
+        if j == int64(book[TRAVEL]):
+            way = between(s, dt, q_A[j], q[j], u_A[j], u[j])
+    if count == 0:
+        book[TIME_FIRST] = time
+        book[TRAVEL_FIRST] = way
+        book[SHORTEST] = math.inf
+        book[LONGEST] = 0.0
+    else:
+        book[SHORTEST] = min(book[SHORTEST], time - book[TIME_LAST])
+        book[LONGEST] = max(book[LONGEST], time - book[TIME_LAST])
+    book[TIME_LAST] = time
+    book[TRAVEL_LAST] = way
+    book[PASSAGES] = count + 1
+    room = int64(book[N_POINTS])
+    if room > 0:
+        begin = FIRST_POINT + POINT_SIZE * (count % room)
+        book[begin] = time
+        for j in range(N_DOF):
+            book[begin + 1 + j] = between(s, dt, q_A[j], q[j], u_A[j], u[j])
+            book[begin + 1 + N_DOF + j] = (1.0 - s) * u_A[j] + s * u[j]
+
+
+@dev
+def note_impacts(watching, events, n_events, book):
+    """Count the impacts of a step by contact; whether that of the section is among them."""
+    passed = False
+    for i in range(n_events):
+        k = int64(events[i, 1])
+        if watching:
+            book[IMPACTS + k] += 1.0
+            passed = passed or (SECTION == STRIKES and k == PLACE)
+    return passed
+
+
+@dev
+def read_extremes(book, least, largest):
+    """Least and largest coordinates and velocities so far."""
+    if EXTREMES:
+        for j in range(N_DOF):
+            for i in range(2):
+                least[i, j] = book[LEAST + N_DOF * i + j]
+                largest[i, j] = book[LARGEST_SEEN + N_DOF * i + j]
+
+
+@dev
+def write_extremes(least, largest, book):
+    """Put them back: inside the loop they are in registers."""
+    if EXTREMES:
+        for j in range(N_DOF):
+            for i in range(2):
+                book[LEAST + N_DOF * i + j] = least[i, j]
+                book[LARGEST_SEEN + N_DOF * i + j] = largest[i, j]
+
+
+@dev
+def watch_step(t0, t_A, t_E, dt, level, q_A, u_A, q, u, struck, states, least, largest, book):
+    """What a member of an ensemble is asked for, after the step from (q_A, u_A) to (q, u)."""
+    if SECTION == FALLS or SECTION == RISES:  # noqa: SIM109
+        x_A = section_value(q_A, u_A, level)
+        x_E = section_value(q, u, level)
+        if passes(x_A, x_E):
+            part = part_of_step(dt, x_A, x_E, section_value(u_A, u_A, 0.0), section_value(u, u, 0.0))
+            note_passage(part, t_A, dt, q_A, u_A, q, u, book)
+    elif SECTION == STRIKES:
+        if struck:
+            note_passage(1.0, t_A, dt, q_A, u_A, q, u, book)
+    elif SECTION == PHASE:
+        due = t0 + (book[PHASES] + 1.0) * book[CYCLE]
+        if t_E >= due:
+            book[PHASES] += 1.0
+            note_passage((due - t_A) / dt, t_A, dt, q_A, u_A, q, u, book)
+    if EXTREMES:
+        for j in range(N_DOF):
+            least[0, j] = min(least[0, j], q[j])
+            least[1, j] = min(least[1, j], u[j])
+            largest[0, j] = max(largest[0, j], q[j])
+            largest[1, j] = max(largest[1, j], u[j])
+    if SHARES:
+        for k in range(N_CONTACTS):
+            book[STEPS_IN + N_STATES * k + int64(states[k])] += 1.0
+
+
 @entry
 def march(
     q_,
@@ -868,6 +1091,7 @@ def march(
 
     State (q_, u_), the memory of the contacts (impulse_before, impulse_sum, last_loaded_, carried_, reach_) and the
     book are updated in place, so that a call with the remaining steps goes on as if there had been none in between.
+    The third column of carried_, which friction laws read, has 1 where a contact sticks.
     """
     q = local_array(N_DOF, float64)
     u = local_array(N_DOF, float64)
@@ -875,8 +1099,9 @@ def march(
     for j in range(N_DOF):
         q[j] = q_[j]
         u[j] = u_[j]
-    for j in range(p_.shape[0]):
-        p[j] = p_[j]
+    for j in range(N_PARAMETERS):  # a bound known when compiling, so that a GPU keeps them in registers
+        if j < p_.shape[0]:
+            p[j] = p_[j]
     q_C = local_array(N_DOF, float64)  # where the contacts are evaluated
     v = local_array(N_DOF, float64)
     v_free = local_array(N_DOF, float64)
@@ -921,6 +1146,10 @@ def march(
     K = local_array((N_DOF, N_DOF), float64)
     C = local_array((N_DOF, N_DOF), float64)
     work_h = local_array((2, N_DOF), float64)
+    q_A = local_array(N_DOF, float64)
+    u_A = local_array(N_DOF, float64)
+    least = local_array((2, N_DOF), float64)
+    largest = local_array((2, N_DOF), float64)
     if SOLVER != GAUSS_SEIDEL:
         lcp = (
             local_array((N_LCP, N_LCP_COLUMNS), float64),  # A, and the covering vector behind it
@@ -938,6 +1167,18 @@ def march(
 
     else:
         lcp = 0
+    if FRICTION_LAWS:
+        sticks = local_array(N_CONTACTS, float64)
+        sliding = (
+            local_array(N_CONTACTS, int64),  # mode
+            local_array(N_CONTACTS, int64),  # grab
+            local_array(N_CONTACTS, float64),  # speed
+            local_array(N_CONTACTS, float64),  # end
+            local_array(N_CONTACTS, float64),  # speed_before
+            local_array(N_CONTACTS, float64),  # end_before
+            local_array(N_CONTACTS, float64),  # mu_end
+            local_array(N_CONTACTS, float64),  # static
+        )
     directions = (W_N, W_T, w_hat, V_N, V_T, diagonal)
     law = (mu, eps_N, eps_T, a)
     local = (active, kinds, offset, size, gamma_A, gamma_E, Lambda)
@@ -954,6 +1195,9 @@ def march(
         total[k, 0] = impulse_sum[k, 0]
         total[k, 1] = impulse_sum[k, 1]
         a[k] = threshold[k] * dt
+        if FRICTION_LAWS:
+            sticks[k] = carried_[k, 2]
+            sliding[7][k] = mu[k]
     if MASS_CONSTANT:
         mass(q, t0, p, M)
         if not factor_mass(M):
@@ -982,6 +1226,10 @@ def march(
     if PROJECTION > 0.0:
         energy(q, u, t0 + first_step * dt, p, E)
         energy_A = E[0] + E[1]
+    if WATCHED:
+        first_watched = int64(book[FIRST_WATCHED])
+        level = book[LEVEL]
+        read_extremes(book, least, largest)
     for step in range(first_step, first_step + n_steps):
         t_A = t0 + step * dt
         t_M = t0 + (step + 0.5) * dt  # [GS05] 5, step 1
@@ -1036,11 +1284,22 @@ def march(
         newcomers = False
         correction = math.inf
         iterations = int64(0)
+        if FRICTION_LAWS:
+            moved = False
+            defect = 0.0
+            rounds = int64(0)
+            for k in range(N_CONTACTS):
+                sliding[0][k] = UNSET
+                sliding[2][k] = 0.0
+                sliding[3][k] = 0.0
         for count in range(PASSES):
             if IMPLICIT:
                 for j in range(N_DOF):
                     v_last[j] = v[j]
-            if SCHEME == MIDPOINT:
+            if FRICTION_LAWS and SCHEME == MIDPOINT and count > 0:  # another round with the same forces
+                for j in range(N_DOF):
+                    v[j] = u[j] + dv[j]
+            elif SCHEME == MIDPOINT:
                 if not MASS_CONSTANT and not factor_mass(M):
                     status = MASS_INDEFINITE
                     break
@@ -1086,6 +1345,8 @@ def march(
                 deepest = prepare_contacts(
                     M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach
                 )
+                if FRICTION_LAWS:
+                    begin_friction(p, mu, local, sticks, sliding)
                 # step 4, the contact problem [GS05] eqs. (12), (17); in a function of its own it costs a fifth of the
                 # speed
                 residual = math.inf
@@ -1113,10 +1374,28 @@ def march(
                 before = correction
                 correction = correction_of(v, v_last, u, dv, weight, q, dt)
                 if settled(correction, before) and not newcomers:
-                    break
+                    if not FRICTION_LAWS:
+                        break
+                    if closed > 0:
+                        moved, defect = next_friction(p, directions, mu, a, local, change, sliding, book)
+                        rounds += 1
+                    if not moved:
+                        break
+                    correction = math.inf
                 if SCHEME == STEWART:
                     for j in range(N_DOF):
                         q_E[j] = q[j] + dt * v[j]
+            elif FRICTION_LAWS:
+                if closed > 0:
+                    moved, defect = next_friction(p, directions, mu, a, local, change, sliding, book)
+                    rounds += 1
+                if not moved:
+                    break
+        if FRICTION_LAWS:
+            if status == DONE and moved:
+                status = UNSOLVED
+            worst_residual = max(worst_residual, defect) if status == DONE else worst_residual
+            book[FRICTION_ROUNDS] = max(book[FRICTION_ROUNDS], float64(rounds))
         if status != DONE:
             break
         if IMPLICIT:
@@ -1124,10 +1403,16 @@ def march(
                 status = UNSOLVED
                 break
             worst_residual = max(worst_residual, correction)
+        if FRICTION_LAWS:
+            remember_slip(closed, directions, change, local, a, sticks, sliding)
         if IMPACT_STEPS == 2 and closed > 0:  # the sums were solved for, of which this step adds what is new
             for k in range(N_CONTACTS):
                 Lambda[k, 0] -= carried[k, 0]
                 Lambda[k, 1] -= carried[k, 1]
+        if SECTION != NO_SECTION:
+            for j in range(N_DOF):
+                q_A[j] = q[j]
+                u_A[j] = u[j]
         for j in range(N_DOF):
             if SCHEME == MIDPOINT:
                 q[j] = q_C[j] + 0.5 * dt * v[j]  # step 5
@@ -1139,10 +1424,17 @@ def march(
         done += 1
 
         work = 0.0
+        struck = False
         if closed > 0:
             in_contact = True
             # states are kept with the records alone
-            if IMPACT_STEPS == 2 or countdown == 1 or step == last_step or may_strike(step, local, last_loaded):
+            if (
+                SHARES
+                or IMPACT_STEPS == 2
+                or countdown == 1
+                or step == last_step
+                or may_strike(step, local, last_loaded)
+            ):
                 n_events, begins = label_contacts(
                     step,
                     t_E,
@@ -1158,6 +1450,9 @@ def march(
                     events,
                     n_events,
                 )
+                if WATCHED:
+                    struck = note_impacts(step >= first_watched, events, n_events, book)
+                    n_events = int64(0)
             if IMPACT_STEPS == 2:
                 for k in range(N_CONTACTS):
                     carried[k, 0] = Lambda[k, 0] if begins else 0.0
@@ -1193,6 +1488,9 @@ def march(
         elif not CENTRED and closed > 0:
             gap(q, t_E, p, g)
             deepest = penetration(g, kinds, deepest)
+        if WATCHED:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+            if step >= first_watched:
+                watch_step(t0, t_A, t_E, dt, level, q_A, u_A, q, u, struck, rec_state[records], least, largest, book)
         countdown -= 1
         if countdown == 0:
             countdown = every
@@ -1209,6 +1507,8 @@ def march(
     book[ITERATIONS] += effort
     book[CONTACT_WORK] += contact_work
     book[WORK_BEFORE] = work_before
+    if WATCHED:
+        write_extremes(least, largest, book)
     for j in range(N_DOF):
         q_[j] = q[j]
         u_[j] = u[j]
@@ -1217,6 +1517,8 @@ def march(
         reach_[k] = reach[k]
         carried_[k, 0] = carried[k, 0]
         carried_[k, 1] = carried[k, 1]
+        if FRICTION_LAWS:
+            carried_[k, 2] = sticks[k]
         impulse_before[k] = N_before[k]
         impulse_sum[k, 0] = total[k, 0]
         impulse_sum[k, 1] = total[k, 1]

@@ -14,12 +14,20 @@ from stickslip.model.lagrangian import LagrangianSystem
 
 
 def brick_on_ramp(
-    *, friction: float = 0.5, angle: float = 0.38, velocity: float = 1.0, mass: float = 1.0, g: float = 9.81
+    *,
+    friction: float = 0.5,
+    angle: float = 0.38,
+    velocity: float = 1.0,
+    mass: float = 1.0,
+    g: float = 9.81,
+    push: float = 0.0,
+    push_frequency: float = 2.0,
 ) -> Scenario:
     """Return a brick on a ramp: x down the ramp, y normal to it, gap y, slip x.
 
-    Sliding down, m dv/dt = m g sin(angle) - friction m g cos(angle). For friction > tan(angle) the brick
-    stops at t = velocity / (g (friction cos(angle) - sin(angle))) and stays.
+    Sliding down, m dv/dt = m g sin(angle) - friction m g cos(angle) + F_ext. For friction > tan(angle), F_ext = 0 the
+    brick stops at t = velocity / (g (friction cos(angle) - sin(angle))) and stays; F_ext = push sin(push_frequency t)
+    moves it as soon as it exceeds m g (friction cos(angle) - sin(angle)), and not before.
 
     Parameters
     ----------
@@ -28,11 +36,13 @@ def brick_on_ramp(
     velocity : initial velocity down the ramp [m/s]
     mass : [kg]
     g : gravity [m/s^2]
+    push, push_frequency : amplitude [N] and frequency [rad/s] of the force F_ext down the ramp, [S00] 4.3
 
     Reference: [S00] section 1.1, Fig. 1.1, eq. (1.1).
     """
+    parameters = {"mass": mass, "g": g, "angle": angle, "friction": friction}
     return Scenario(
-        system=_system({"mass": mass, "g": g, "angle": angle, "friction": friction}),
+        system=_system({**parameters, "push": push, "push_frequency": push_frequency}),
         q0=np.array([0.0, 0.0]),
         u0=np.array([velocity, 0.0]),
         dt=1e-3,
@@ -45,15 +55,25 @@ def brick_on_ramp(
 
 def _system(parameters: dict[str, float]) -> LagrangianSystem:
     x, y, v_x, v_y, mass, g, angle = sp.symbols("x y v_x v_y mass g angle")
+    t, push, push_frequency = sp.symbols("t push push_frequency")
     return LagrangianSystem.from_energies(
         [x, y],
         velocities=[v_x, v_y],
         kinetic=mass * (v_x**2 + v_y**2) / 2,
         potential=mass * g * (y * sp.cos(angle) - x * sp.sin(angle)),
+        forces=[push * sp.sin(push_frequency * t), 0],
         contacts=[Contact("ramp", gap=y, slip=x, friction="friction")],
         parameters=parameters,
         name="brick_on_ramp",
-        units={"x": "m", "y": "m", "v_x": "m/s", "v_y": "m/s", "mass": "kg", "g": "m/s^2", "angle": "rad"},
+        units={
+            **dict.fromkeys(["x", "y"], "m"),
+            **dict.fromkeys(["v_x", "v_y"], "m/s"),
+            "mass": "kg",
+            "g": "m/s^2",
+            "angle": "rad",
+            "push": "N",
+            "push_frequency": "rad/s",
+        },
     )
 
 

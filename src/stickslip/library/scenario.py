@@ -20,6 +20,13 @@ def require_positive(values: Mapping[str, Any], *names: str, allow_zero: bool = 
             raise ValueError(f"{name} must {'not be negative' if allow_zero else 'be positive'}, got {value:g}.")
 
 
+def require_scenario(value: Any, what: str) -> None:
+    """Raise ValueError unless `value` is a `Scenario`; `what` is what is asked for."""
+    if not isinstance(value, Scenario):
+        kind = "a scene of bodies and shapes" if hasattr(value, "scene") else type(value).__name__
+        raise ValueError(f"{what} takes a Scenario, a system with coordinates and velocities, got {kind}.")
+
+
 @dataclass(frozen=True, eq=False)
 class Scenario:
     """A system ready to run.

@@ -45,7 +45,7 @@ class Store:
         run = self.run
         records = run.steps // run.every + 2
         width = 8 * (1 + 2 * run.system.n_dof + 3 * run.system.n_contacts + 2)
-        self.limit = max(1000, _memory_budget() // width)
+        self.limit = max(1000, memory_budget() // width)
         if self.out is None and records > self.limit:
             raise ValueError(
                 f"{records:.3g} records of {width} bytes would not fit into memory; give every="
@@ -199,6 +199,8 @@ class Store:
             projection_energy=float(book[template.PROJECTION_ENERGY]),
             projections=int(book[template.PROJECTIONS]),
             integration_energy=self._integration_energy(),
+            friction_rounds=int(book[template.FRICTION_ROUNDS]),
+            friction_contraction=float(book[template.FRICTION_CONTRACTION]),
         )
 
     def _integration_energy(self) -> float:
@@ -315,7 +317,7 @@ def _columns(events: Array) -> dict[str, Array]:
     return columns
 
 
-def _memory_budget() -> int:
+def memory_budget() -> int:
     """Bytes that records may take: a quarter of the machine's memory."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4

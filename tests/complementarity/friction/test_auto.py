@@ -100,6 +100,13 @@ def test_levels_and_colours_never_put_neighbours_together():
     assert len(levels(by_colour.indptr, by_colour.indices)[1]) < len(begins)
 
 
+@pytest.mark.parametrize(("kind", "dim"), [("stack", 2), ("stack", 3), ("redundant", 2), ("granular", 2)])
+def test_six_hundred_contacts_that_sweeps_leave_unsolved(kind, dim):
+    problem = random_friction_problem(kind, 600, np.random.default_rng(12), dim)
+    s = ss.solve_friction(problem)
+    assert s.solved and measure.error(problem, s.r) <= 1.01e-8, s.status
+
+
 @pytest.mark.slow
 def test_a_thousand_contacts_of_every_kind():
     for kind in KINDS:

@@ -1,7 +1,7 @@
 """The method "auto": cheap first, the residual watched, harder methods where it stays.
 
     islands, and on each of them accelerated Gauss-Seidel; then, for the islands that are left, smallest first:
-    Newton - plain sweeps as long as they pay, Newton - interior point from there, Newton - Newton from a few sweeps -
+    Newton, also from a few sweeps - plain sweeps as long as they pay, Newton - interior point from there, Newton -
     interior point from the middle, Newton from where it ended - proximal point, then with leaps -
     (large islands only now) interior point - and until the effort is spent, in a new random order of the contacts each
     round, plain sweeps, Newton, proximal point, proximal point with leaps.
@@ -37,7 +37,7 @@ PATCH, MOST_PATCHES = 500, 40  # plain sweeps that have to halve the error, and 
 MEMORY = 10
 PLAIN_CONTACTS, PLAIN_SWEEPS = 10, 6  # what is tried before anything else needs to be compiled
 SWEEP_SHARE = 0.2  # of the planned work for the first stage
-NEWTON_COST, INTERIOR_COST = 0.05, 0.15  # of a factorisation up to which a method comes early
+QUICK_COST, NEWTON_COST, INTERIOR_COST = 0.004, 0.05, 0.15  # of a factorisation up to which a method comes early
 DIRECT_STEPS = 15  # factorisations that must be affordable for a direct method to be worth a try
 ROUND_EFFORT = 3.0  # for each method of a round
 SEED = 20050131
@@ -51,12 +51,12 @@ class Auto(FrictionMethod):
     default_iterations = 6  # attempts with a tighter tolerance
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
+        best, wanted, iterations = Best(r, np.inf), tol, 0
         if len(contacts) <= PLAIN_CONTACTS:
             swept = _plain_sweeps(contacts, r, tol, progress)
             if swept.error <= tol:
                 return swept
-        best = Best(r, np.inf)
-        wanted, iterations = tol, 0
+            iterations = swept.iterations
         for _ in range(self.limit):
             outcome, finished = _attempt(contacts, best.r, wanted, progress)
             iterations += outcome.iterations
@@ -258,10 +258,12 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
     cost = contacts.factorisation_cost
     if cost <= NEWTON_COST:
         island.newton(r.copy(), 20, stall=6)
+    if cost <= QUICK_COST and not island.over:
+        island.newton(_few_sweeps(contacts), 35)
     if not island.over:
         _patient_sweeps(island)
     _inside_from_here(island)
-    if cost <= NEWTON_COST and not island.over:
+    if QUICK_COST < cost <= NEWTON_COST and not island.over:
         island.newton(_few_sweeps(contacts), 35)
     if cost <= INTERIOR_COST:
         _inside(island, 60)

@@ -45,6 +45,17 @@ def squares(x: np.ndarray, first: int, last: int) -> float:
 
 
 @compiled
+def fastest_approach(u: np.ndarray, q: np.ndarray, dim: int, contacts: int) -> float:
+    """The largest -u_N that is left at a contact, relative to the largest |q_k| of all rows; 0 where q is zero."""
+    approach, largest = 0.0, 0.0
+    for i in range(contacts):
+        approach = max(approach, -u[dim * i])
+    for k in range(q.shape[0]):
+        largest = max(largest, abs(q[k]))
+    return approach / largest if largest > 0.0 else 0.0
+
+
+@compiled
 def relative_error(
     u: np.ndarray, q: np.ndarray, r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int
 ) -> float:

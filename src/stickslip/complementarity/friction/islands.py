@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import int64
 
-from stickslip.compiled import compiled
+from stickslip.compiled import borrowed, compiled
 from stickslip.complementarity.friction.blocks import components, diagonal_blocks, permute
 from stickslip.complementarity.friction.cones import relative_error, squares
 from stickslip.complementarity.friction.gauss_seidel import (
@@ -90,7 +90,8 @@ def sweep_islands(
     largest = 0
     for k in range(count):
         largest = max(largest, offsets[k + 1] - offsets[k])
-    work = np.empty((2 * memory + 4, dim * largest))
+    scratch = np.empty((2 * memory + 4, dim * largest))
+    work = borrowed(scratch)
     no_history = np.empty(0)
     anderson = anderson_state(memory)
     total, most, missed, worst = 0, 0, 0, 0.0
@@ -112,4 +113,5 @@ def sweep_islands(
         worst = max(worst, error)
         missed += not error <= tolerance
     error = relative_error(u, q, x, mu, dim, int64(0), n)  # every island has left its velocities in u
+    scratch[0, 0] = 0.0  # lives until here
     return (rows_back(x, order, dim) if count > 1 else x), total, most, worst, missed, error

@@ -12,6 +12,7 @@ from stickslip.complementarity.friction.admm import ADMM
 from stickslip.complementarity.friction.alternating import Alternating
 from stickslip.complementarity.friction.augmented_lagrangian import AugmentedLagrangian
 from stickslip.complementarity.friction.auto import Auto
+from stickslip.complementarity.friction.cones import fastest_approach
 from stickslip.complementarity.friction.contacts import contacts_from
 from stickslip.complementarity.friction.delassus import Delassus
 from stickslip.complementarity.friction.enumeration import Enumerate, all_impulses, check_size
@@ -179,6 +180,7 @@ def _compile(method: type[FrictionMethod]) -> None:
     """Have a method's kernels compiled or loaded before the clock starts, on one contact that slides."""
     contacts = contacts_from(np.eye(3), np.array([-1.0, 0.3, 0.2]), np.array([0.1]), 3)
     method(1).run(contacts, np.zeros(3), 1e-8 if method is Auto else -1.0, Progress())
+    fastest_approach(contacts.q, contacts.q, 3, 1)
 
 
 def expand_matters(problem: FrictionProblem) -> bool:
@@ -269,9 +271,7 @@ def _penetration(problem: FrictionProblem, u: np.ndarray) -> float:
     The error is relative to the impulses, too: where these grow without bound, as in a problem without solution, it
     vanishes although nothing is solved.
     """
-    normal = u[: problem.dim * problem.contacts : problem.dim]
-    largest = float(np.max(np.abs(problem.q), initial=0.0))
-    return float(np.max(-normal, initial=0.0)) / largest if largest > 0.0 else 0.0
+    return fastest_approach(u, problem.q, problem.dim, problem.contacts)
 
 
 def _checked_method(method: str | FrictionMethod, max_iterations: int | None) -> FrictionMethod:

@@ -1,0 +1,91 @@
+"""Members on many machines through Dask distributed: a task per chunk, tried again where a worker is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.ensembles.cpu import Cores
+from stickslip.ensembles.request import Request
+
+RETRIES = 3
+CONNECT_SECONDS = 5
+Chunk = tuple[int, int]
+
+
+def compute_chunk(request: Request, first: int, last: int) -> dict[str, np.ndarray]:
+    """What a worker does: the members first .. last - 1 on one thread; Dask runs several such tasks at a time."""
+    rows, P = request.rows(first, last)
+    Cores(threads=1).advance(request, rows, P, lambda steps: None)
+    return request.read(rows)
+
+
+@dataclass
+class Cluster:
+    """The device "dask:ADDRESS"; its results are those of the CPU."""
+
+    address: str
+
+    kind = "cpu"
+
+    @property
+    def name(self) -> str:
+        return f"dask, {self.address}"
+
+    def chunk(self, request: Request) -> int:
+        """Members of a task: seconds of work, so that little is lost with a worker."""
+        return int(min(max(50_000_000 // request.steps, 1), 65_536))
+
+    def run(
+        self, request: Request, chunks: Iterable[Chunk], report: Callable[[int], None]
+    ) -> Iterator[tuple[Chunk, dict[str, np.ndarray]]]:
+        """Yield the chunks as they come in."""
+        client = self._connect()
+        try:
+            from distributed import as_completed
+
+            sent = client.scatter(request, broadcast=True, hash=False)
+            waiting: dict[Any, Chunk] = {}
+            for first, last in chunks:
+                task = client.submit(compute_chunk, sent, first, last, retries=RETRIES, pure=False)
+                waiting[task] = (first, last)
+            if not waiting:
+                return
+            for task in as_completed(list(waiting)):
+                values = _result(task)
+                first, last = waiting.pop(task)
+                task.release()
+                report((last - first) * request.steps)
+                yield (first, last), values
+        finally:
+            client.close()
+
+    def _connect(self) -> Any:
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise ValueError(
+                f"device 'dask:...' needs Dask distributed, which cannot be imported ({error}); "
+                "pip install 'stickslip[cluster]' brings it."
+            ) from None
+        try:
+            return Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            reason = " ".join(str(error).split())[:160] or type(error).__name__
+            raise ValueError(
+                f"no Dask scheduler answers at {self.address!r} ({reason}); start one with `dask scheduler`, and give "
+                "its address as dask:tcp://HOST:8786."
+            ) from None
+
+
+def _result(task: Any) -> dict[str, np.ndarray]:
+    from distributed.scheduler import KilledWorker
+
+    try:
+        values: dict[str, np.ndarray] = task.result()
+    except KilledWorker as error:
+        raise RuntimeError(f"a chunk ended {RETRIES + 1} workers, the last of them {error.last_worker}") from None
+    return values

@@ -1,0 +1,144 @@
+"""Members on the cores of this machine: threads that each take a few members at a time through one compiled function.
+
+Members share nothing, so the result does not depend on how many threads there are, or on which of them did what.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stickslip.ensembles.request import Request
+from stickslip.kernels import midpoint as template
+from stickslip.model.system import Array
+from stickslip.stepping.engines import Block, Memory, Reference
+
+STEPS_PER_PIECE = 1_000_000  # some tenths of a second: Ctrl-C and the progress bar wait no longer
+Report = Callable[[int], None]
+"""Told how many more steps are done."""
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass
+class Cores:
+    """The device "cpu"."""
+
+    threads: int = field(default_factory=cores)
+
+    kind = "cpu"
+
+    @property
+    def name(self) -> str:
+        return f"cpu, {self.threads} thread{'s' if self.threads > 1 else ''}"
+
+    def chunk(self, request: Request) -> int:
+        """Members to compute between two savings: a few seconds of work."""
+        return int(min(max(100_000_000 // request.steps, 4 * self.threads), 65_536))
+
+    def warm_up(self, request: Request) -> None:
+        """Compile, or load from the disk cache, without doing a step."""
+        rows, P = request.rows(0, 1)
+        _advance(request, rows, P, 0, 0, 0)
+
+    def advance(self, request: Request, rows: Array, P: Array, report: Report) -> None:
+        """Take members from their start to their end, in place."""
+        size = max(1, min(STEPS_PER_PIECE // request.steps, -(-len(rows) // self.threads)))
+        groups = iter(range(0, len(rows), size))
+        with ThreadPoolExecutor(self.threads) as pool:
+            running: set[Future[int]] = set()
+            try:
+                while True:
+                    while len(running) < 2 * self.threads and (first := next(groups, None)) is not None:
+                        last = min(first + size, len(rows))
+                        running.add(pool.submit(_run_group, request, rows, P, first, last))
+                    if not running:
+                        return
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        report(future.result())
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+def _run_group(request: Request, rows: Array, P: Array, first: int, last: int) -> int:
+    """Members first .. last - 1 from start to end; return the number of steps."""
+    left = request.steps
+    while left > 0:
+        n = min(left, max(1, 4 * STEPS_PER_PIECE // (last - first)))
+        _advance(request, rows, P, first, last, n)
+        left -= n
+    finish(request, rows, P, first, last)
+    return (last - first) * request.steps
+
+
+def _advance(request: Request, rows: Array, P: Array, first: int, last: int, n_steps: int) -> None:
+    request.module("cpu").advance_members(
+        rows,
+        P,
+        first,
+        last,
+        0.0,
+        request.dt,
+        n_steps,
+        request.sweeps,
+        float(request.solver.tol),
+        request.penetration_tol,
+    )
+
+
+def finish(request: Request, rows: Array, P: Array, first: int, last: int) -> None:
+    """Go on with members whose kernel left a step unsolved: the reference engine does that step, as in `simulate`."""
+    layout = request.module("cpu")
+    unsolved = np.flatnonzero(rows[first:last, layout.STATUS] == template.UNSOLVED)
+    for i in (first + unsolved).tolist():
+        while rows[i, layout.STATUS] == template.UNSOLVED and _rescue(request, layout, rows[i], P[i]):
+            _advance(request, rows, P, i, i + 1, request.steps - int(rows[i, layout.STEPS_DONE]))
+
+
+def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
+    """One step by the reference engine, whose solvers polish what the kernel's lean versions leave inaccurate."""
+    system, c = request.system, request.system.n_contacts
+    p = p[: len(system.parameter_names)]
+    book = row[layout.BOOK_OF_MEMBER :]
+    step = int(row[layout.STEPS_DONE])
+    memory = Memory(
+        row[: layout.U_OF_MEMBER].copy(),
+        row[layout.U_OF_MEMBER : layout.IMPULSE_BEFORE].copy(),
+        p,
+        0.0,
+        step,
+        row[layout.IMPULSE_BEFORE : layout.IMPULSE_SUM].copy(),
+        row[layout.IMPULSE_SUM : layout.LAST_LOADED].reshape(c, 2).copy(),
+        row[layout.LAST_LOADED : layout.CARRIED].astype(np.int64),
+        row[layout.CARRIED : layout.REACH_OF_MEMBER].reshape(c, 3).copy(),
+        row[layout.REACH_OF_MEMBER : layout.STATUS].copy(),
+        book[: template.BOOK_SIZE].copy(),
+    )
+    q_A, u_A = memory.q.copy(), memory.u.copy()
+    block = Block.room(1, c, system.n_dof, c)
+    code = Reference(system, request.stepper, request.solver).march(memory, request.dt, 1, step + 3, block)
+    if code != template.DONE:
+        row[layout.STATUS] = code
+        return False
+    memory.book[template.FALLBACKS] += 1
+    row[: layout.U_OF_MEMBER], row[layout.U_OF_MEMBER : layout.IMPULSE_BEFORE] = memory.q, memory.u
+    row[layout.IMPULSE_BEFORE : layout.IMPULSE_SUM] = memory.impulse_before
+    row[layout.IMPULSE_SUM : layout.LAST_LOADED] = memory.impulse_sum.ravel()
+    row[layout.LAST_LOADED : layout.CARRIED] = memory.last_loaded
+    row[layout.CARRIED : layout.REACH_OF_MEMBER] = memory.carried.ravel()
+    row[layout.REACH_OF_MEMBER : layout.STATUS] = memory.reach
+    book[: template.BOOK_SIZE] = memory.book
+    row[layout.STATUS], row[layout.STEPS_DONE] = template.DONE, step + 1
+    states = block.state[0].astype(np.int64)
+    layout.watch_rescued(row, p, 0.0, request.dt, step, q_A, u_A, states, block.events, block.n_events)
+    return True

@@ -1,0 +1,302 @@
+"""A checked request for an ensemble: all that a core, a GPU or a worker on another machine needs to compute members."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from stickslip._version import __version__
+from stickslip.compiled import sources_hash
+from stickslip.complementarity.planar import PlanarSolver, solver_from
+from stickslip.ensembles.observables import NEED_SECTION, bytes_per_member, observables_of, read_rows
+from stickslip.ensembles.plan import Plan, plan_of
+from stickslip.ensembles.section import Cut, cut_of, default_section, default_travel
+from stickslip.kernels import midpoint as template
+from stickslip.kernels.generate import STACK_LIMIT, import_generated, members_source
+from stickslip.library.scenario import Scenario
+from stickslip.model.system import Array, System, real_number, unknown_name
+from stickslip.stepping.engines import Compiled
+from stickslip.stepping.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
+from stickslip.stepping.simulate import _stepper as stepper_from
+from stickslip.stepping.simulate import _steps as number_of_steps
+from stickslip.stepping.sliding import sticking_at_start
+from stickslip.stepping.stepper import Stepper
+
+NEVER_LOADED = -10.0  # as in `Memory.start`
+SWEEPS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What to compute.
+
+    Attributes
+    ----------
+    system, q0, u0, p : the system, and the start and the parameters that members share where they do not vary.
+    plan : what varies.
+    observe, cut, travel, points, skip : what is watched; from step `skip` on.
+    dt, steps : step size [s] and number of steps.
+    stepper, solver, penetration_tol : as in `simulate`.
+    """
+
+    system: System
+    q0: Array
+    u0: Array
+    p: Array
+    plan: Plan
+    observe: tuple[str, ...]
+    cut: Cut
+    travel: int
+    points: int
+    skip: int
+    dt: float
+    steps: int
+    stepper: Stepper
+    solver: PlanarSolver
+    penetration_tol: float
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Compile-time constants of the kernel."""
+        return {
+            **self.stepper.options,
+            "WATCHED": True,
+            "SECTION": self.cut.kind,
+            "PLACE": self.cut.place,
+            "EXTREMES": "extremes" in self.observe,
+            "SHARES": "shares" in self.observe,
+        }
+
+    def module(self, target: str) -> ModuleType:
+        """The generated module; nothing is compiled before one of its functions is called."""
+        source = members_source(self.system, self.solver.name, self.options, target)
+        return import_generated(self.system, source, f"members_{target}_{self.solver.name}")
+
+    @property
+    def sweeps(self) -> int:
+        return self.solver.max_iterations or SWEEPS
+
+    def rows(self, first: int, last: int) -> tuple[Array, Array]:
+        """Rows (n, width) of the members first .. last - 1 at their start, and their parameters (n, parameters)."""
+        layout, system = self.module("cpu"), self.system
+        n, f = last - first, system.n_dof
+        rows = np.zeros((n, layout.ROW_SIZE + self.points * layout.POINT_SIZE))
+        P = np.tile(self.p if len(self.p) else np.zeros(1), (n, 1))
+        rows[:, :f], rows[:, f : 2 * f] = self.q0, self.u0
+        for name, values in self.plan.members(first, last).items():
+            if name in system.parameter_names:
+                P[:, system.parameter_names.index(name)] = values
+            elif name in system.coordinate_names:
+                rows[:, system.coordinate_names.index(name)] = values
+            else:
+                rows[:, f + system.velocity_names.index(name)] = values
+        rows[:, layout.LAST_LOADED : layout.CARRIED] = NEVER_LOADED
+        if system.has_friction_laws:
+            sticks = [self._sticking(row[:f], row[f : 2 * f], p) for row, p in zip(rows, P, strict=True)]
+            rows[:, layout.CARRIED + 2 : layout.REACH_OF_MEMBER : 3] = sticks
+        book = rows[:, layout.BOOK_OF_MEMBER :]
+        book[:, layout.FIRST_WATCHED] = self.skip
+        book[:, layout.LEVEL] = self.cut.level
+        book[:, layout.TRAVEL] = self.travel
+        book[:, layout.N_POINTS] = self.points
+        if self.cut.kind == template.PHASE:
+            book[:, layout.CYCLE] = self.cut.cycles(P)
+            with np.errstate(invalid="ignore"):
+                # phases that have passed before the watch begins
+                book[:, layout.PHASES] = np.floor(self.skip * self.dt / book[:, layout.CYCLE] * (1.0 + 1e-12))
+        book[:, layout.LEAST : layout.LARGEST_SEEN] = np.inf
+        book[:, layout.LARGEST_SEEN : layout.STEPS_IN] = -np.inf
+        return rows, P
+
+    def _sticking(self, q: Array, u: Array, p: Array) -> Array:
+        """Which contacts of a member stick at its start; nothing of one that cannot start is asked."""
+        if not (np.all(np.isfinite(q)) and np.all(np.isfinite(u))):
+            return np.zeros(self.system.n_contacts)
+        return sticking_at_start(self.system, q, u, 0.0, p[: len(self.system.parameter_names)], self.penetration_tol)
+
+    def read(self, rows: Array) -> dict[str, np.ndarray]:
+        """What was observed of members, from their rows at the end."""
+        return read_rows(self.module("cpu"), rows, self.observe, 0.0, self.dt)
+
+    @property
+    def bytes_per_member(self) -> int:
+        return bytes_per_member(self.observe, self.system, self.points)
+
+    @property
+    def working_bytes(self) -> int:
+        """Bytes that a member takes while it is computed, on the host."""
+        layout = self.module("cpu")
+        return 8 * (2 * (layout.ROW_SIZE + self.points * layout.POINT_SIZE) + len(self.p)) + self.bytes_per_member
+
+    def describe(self) -> dict[str, Any]:
+        """Words and numbers for the file."""
+        system = self.system
+        return {
+            "system": system.name,
+            "stepper": self.stepper.name,
+            "solver": self.solver.name,
+            "dt": self.dt,
+            "steps": self.steps,
+            "t_end": self.steps * self.dt,
+            "skip": self.skip * self.dt,
+            "section": self.cut.text,
+            "travel": system.coordinate_names[self.travel] if self.travel >= 0 else "",
+            "observe": ",".join(self.observe),
+            "parameters": json.dumps(dict(zip(system.parameter_names, self.p.tolist(), strict=True))),
+            "start": json.dumps(
+                dict(
+                    zip(
+                        (*system.coordinate_names, *system.velocity_names),
+                        [*self.q0.tolist(), *self.u0.tolist()],
+                        strict=True,
+                    )
+                )
+            ),
+        }
+
+    def fingerprint(self, kind: str) -> str:
+        """Hash of all that the result depends on; `kind` is "cpu" or "gpu", whose last digits may differ."""
+        digest = hashlib.sha256()
+        head: list[Any] = [
+            __version__,
+            sources_hash(),
+            kind,
+            self.system.fingerprint,
+            repr(self.stepper),
+            repr(self.solver),
+        ]
+        head += [self.points, self.penetration_tol, repr(self.plan.axes), self.describe()]
+        digest.update(json.dumps(head, sort_keys=True).encode())
+        for name, (axis, values) in self.plan.values.items():
+            digest.update(f"{name}\0{axis}\0".encode() + np.ascontiguousarray(values).tobytes())
+        return digest.hexdigest()[:32]
+
+
+def prepare(
+    scenario: Scenario,
+    vary: Any,
+    observe: Any,
+    *,
+    dt: Any = None,
+    t_end: Any = None,
+    stepper: Any = "moreau-midpoint",
+    solver: Any = "auto",
+    params: Mapping[Any, float] | None = None,
+    section: Any = None,
+    travel: Any = None,
+    points: Any = None,
+    skip: Any = 0.0,
+    samples: Any = None,
+    seed: Any = 0,
+    paired: bool = False,
+    penetration_tol: Any = PENETRATION_TOLERANCE,
+) -> Request:
+    """Check everything that can be checked before anything is computed."""
+    if not isinstance(scenario, Scenario):
+        raise ValueError(f"scenario must be a Scenario, such as stickslip.library.woodpecker(), got {scenario!r}.")
+    system = scenario.system
+    step = real_number(scenario.dt if dt is None else dt, "dt")
+    steps = number_of_steps(step, real_number(scenario.t_end if t_end is None else t_end, "t_end"), 0.0)
+    wanted = observables_of(observe)
+    chosen_stepper, chosen_solver = _method(system, stepper, solver)
+    plan = plan_of(scenario, vary, samples, seed, paired)
+    p = system.parameter_vector({**(scenario.params or {}), **(params or {})})
+    tolerance = penetration_tolerance(penetration_tol)
+    cut, way = _watched(system, wanted, section, travel)
+    request = Request(
+        system,
+        np.array(scenario.q0),
+        np.array(scenario.u0),
+        p,
+        plan,
+        wanted,
+        cut,
+        way,
+        _points(wanted, points),
+        _skip(skip, step, steps),
+        step,
+        steps,
+        chosen_stepper,
+        chosen_solver,
+        tolerance,
+    )
+    _check_extremes(request)
+    return request
+
+
+def _method(system: System, stepper: Any, solver: Any) -> tuple[Stepper, PlanarSolver]:
+    chosen, method = stepper_from(stepper), solver_from(solver)
+    if not isinstance(chosen, Stepper) or chosen.scheme is None or chosen.level != "velocity":
+        raise ValueError(f"ensembles run with compiled steppers on velocity level, got {chosen.name!r}.")
+    if not Compiled.available(chosen, method):
+        raise ValueError(f"solver {method.name!r} has no compiled kernel, and ensembles need one; try 'auto'.")
+    if system.n_contacts > STACK_LIMIT:
+        raise ValueError(
+            f"ensembles take systems with at most {STACK_LIMIT} contacts, got {system.n_contacts}; use simulate."
+        )
+    return chosen, method
+
+
+def _watched(system: System, observe: tuple[str, ...], section: Any, travel: Any) -> tuple[Cut, int]:
+    """The section and the number of the coordinate that travels, -1 for none."""
+    needing = [name for name in observe if name in NEED_SECTION]
+    text = default_section(system) if section is None else section
+    if needing and text is None:
+        raise ValueError(
+            f"observable {needing[0]!r} needs a section, and {system.name!r} has none of its own; give one, such as "
+            f"section='{system.coordinate_names[0]}<0' (--section)."
+        )
+    cut = cut_of(system, text) if needing or section is not None else Cut()
+    name = default_travel(system) if travel is None else travel
+    if name is None and "drop" in observe:
+        raise ValueError(
+            f"observable 'drop' needs a coordinate that travels; give one of {', '.join(system.coordinate_names)} as "
+            "travel= (--travel)."
+        )
+    if name is None:
+        return cut, -1
+    if name not in system.coordinate_names:
+        raise ValueError(f"travel: {unknown_name('coordinate', str(name), system.coordinate_names)}")
+    return cut, system.coordinate_names.index(name)
+
+
+def _points(observe: tuple[str, ...], points: Any) -> int:
+    if "points" not in observe:
+        if points is not None:
+            raise ValueError("points= counts points of the section; add 'points' to what is observed.")
+        return 0
+    if points is None:
+        return 16
+    if isinstance(points, bool) or not isinstance(points, (int, np.integer)) or not 1 <= points <= 100_000:
+        raise ValueError(f"points must be a whole number from 1 to 100000, got {points!r}.")
+    return int(points)
+
+
+def _skip(skip: Any, dt: float, steps: int) -> int:
+    seconds = real_number(skip, "skip")
+    if not 0.0 <= seconds < steps * dt:
+        raise ValueError(f"skip must lie between 0 and t_end = {steps * dt:g} s, got {seconds:g}.")
+    return round(seconds / dt)
+
+
+def _check_extremes(request: Request) -> None:
+    """Raise where all members would be refused, or parameters lie out of range at the end of an axis.
+
+    Starts that penetrate are a matter of single members, unless nothing of the start varies.
+    """
+    system = request.system
+    names = system.parameter_names
+    varied = set(request.plan.values)
+    base = {names[i]: value for i, value in enumerate(request.p.tolist())}
+    first = {name: float(values[0]) for name, (_, values) in request.plan.values.items() if name in names}
+    for changed in [first, *({**first, **one} for one in request.plan.extremes() if set(one) <= set(names))]:
+        q, _, p = system.check(request.q0, request.u0, {**base, **changed})
+        if not varied & {*system.coordinate_names}:
+            check_penetration(system, system.gap(q, 0.0, p), request.penetration_tol, "the start", "starts")
+        request.stepper.check(system, p)

@@ -1,0 +1,113 @@
+"""What `ensemble` returns: an xarray.Dataset over the varied quantities, with the members that failed set apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.ensembles.observables import STATUS_NAMES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True)
+class FailedMember:
+    """A member without a result: its number, what it was made of, when it ended [s] and why."""
+
+    member: int
+    values: dict[str, float]
+    time: float
+    reason: str
+
+    def __str__(self) -> str:
+        made_of = ", ".join(f"{name} = {value:.6g}" for name, value in self.values.items())
+        return f"member {self.member} ({made_of}) at t = {self.time:.6g} s: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """An ensemble with its observables.
+
+    Attributes
+    ----------
+    dataset : the result, `result["period"]` for one array; nan where a member failed or has no such value.
+    device : where it was computed.
+    wall_s, steps : seconds that the members took, without the compilation of their kernel, and steps done in them;
+        zero for what was loaded from a file.
+    """
+
+    dataset: xr.Dataset
+    device: str = ""
+    wall_s: float = 0.0
+    steps: int = 0
+
+    def __getitem__(self, name: str) -> xr.DataArray:
+        if name not in self.dataset:
+            raise KeyError(f"no array {name!r}; there are {', '.join(map(str, self.dataset.variables))}")
+        return self.dataset[name]
+
+    def __len__(self) -> int:
+        return int(self.dataset["status"].size)
+
+    def __repr__(self) -> str:
+        failed = self.n_failed
+        text = f", {failed} failed" if failed else ""
+        shape = ", ".join(f"{name} {size}" for name, size in self.dataset["status"].sizes.items())
+        return f"<Ensemble of {self.dataset.attrs['system']!r}: {len(self):,} members ({shape}){text}>"
+
+    def to_xarray(self) -> xr.Dataset:
+        """The result as an xarray.Dataset."""
+        return self.dataset
+
+    @property
+    def n_failed(self) -> int:
+        return int((self.dataset["status"].values != 0).sum())
+
+    @property
+    def steps_per_s(self) -> float:
+        return self.steps / self.wall_s if self.wall_s > 0.0 else 0.0
+
+    def failed(self, most: int | None = None) -> list[FailedMember]:
+        """The members without a result, in order; at most so many."""
+        status = self.dataset["status"]
+        found = np.flatnonzero(status.values.ravel() != 0)[:most]
+        times = self.dataset["time_reached"].values.ravel()
+        axes = {name: self.dataset[name] for name in self.dataset.attrs["varied"].split(",")}
+        members = []
+        for member in found.tolist():
+            place = dict(zip(status.dims, np.unravel_index(member, status.shape), strict=True))
+            values = {
+                name: float(axis.values[tuple(place[dimension] for dimension in axis.dims)])
+                for name, axis in axes.items()
+            }
+            reason = STATUS_NAMES[int(status.values.ravel()[member])]
+            members.append(FailedMember(member, values, float(times[member]), reason))
+        return members
+
+    def certificate(self) -> dict[str, float]:
+        """Number of failed members; the worst residual, penetration [m] and energy gain [J] of the others."""
+        good = self.dataset["status"].values == 0
+        worst: dict[str, float] = {"failed_members": self.n_failed}
+        for name in ("max_residual", "max_penetration", "max_energy_gain"):
+            values = self.dataset[name].values[good]
+            worst[name] = float(values.max()) if values.size else float("nan")
+        return worst
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write to a netCDF file, atomically; a file that is there and is not a sweep of ours is never replaced."""
+        from stickslip.io.sweeps import save_dataset
+
+        return save_dataset(self.dataset, path, overwrite=overwrite)
+
+
+def summary(values: Any) -> dict[str, float] | None:
+    """Least, mean and largest of an array, over what is there; None where nothing is."""
+    finite = np.asarray(values, dtype=float).ravel()
+    finite = finite[np.isfinite(finite)]
+    if not finite.size:
+        return None
+    return {"least": float(finite.min()), "mean": float(finite.mean()), "largest": float(finite.max())}

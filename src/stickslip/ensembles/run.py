@@ -1,0 +1,268 @@
+"""`ensemble`: many motions of one system, observed while they run, with the same answer on every device."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from stickslip.complementarity.planar import PlanarSolver
+from stickslip.ensembles.cluster import Cluster
+from stickslip.ensembles.cpu import Cores, cores
+from stickslip.ensembles.gpu import Card, check_solver, unavailable
+from stickslip.ensembles.request import Request, prepare
+from stickslip.ensembles.result import Ensemble
+from stickslip.ensembles.store import InMemory
+from stickslip.library.scenario import Scenario
+from stickslip.stepping.penetration import PENETRATION_TOLERANCE
+from stickslip.stepping.records import memory_budget
+from stickslip.stepping.simulate import _progress_bar
+from stickslip.stepping.stepper import Stepper
+
+Device = Cores | Card | Cluster
+DEVICES = "cpu, gpu, auto or dask:ADDRESS"
+
+
+def ensemble(
+    scenario: Scenario,
+    vary: Mapping[str, Any],
+    observe: Any = ("final",),
+    *,
+    device: str = "cpu",
+    dt: float | None = None,
+    t_end: float | None = None,
+    stepper: str | Stepper = "moreau-midpoint",
+    solver: str | PlanarSolver = "auto",
+    params: Mapping[Any, float] | None = None,
+    section: str | None = None,
+    travel: str | None = None,
+    points: int | None = None,
+    skip: float = 0.0,
+    samples: int | None = None,
+    seed: int = 0,
+    paired: bool = False,
+    penetration_tol: float = PENETRATION_TOLERANCE,
+    threads: int | None = None,
+    chunk: int | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: bool | None = None,
+) -> Ensemble:
+    """Compute many motions of a system and return what was observed of each.
+
+    Parameters
+    ----------
+    scenario : system, start, step size and end time that the members share, such as `stickslip.library.woodpecker()`.
+    vary : values of parameters, coordinates and velocities of the start, by name: an array, a number, or text:
+        "0.2:0.4:1001" (even grid with both ends), "1e-3:1:50:log", "0.1,0.2,0.5", "uniform:0.2:0.4" and
+        "normal:0.3:0.01" (random).  Every array is an axis of a grid, in the order given.
+    observe : list of, or text with commas: "period" (mean, shortest and longest time between passages of the section),
+        "drop" (way of `travel` per cycle), "points" (the last states on the section), "extremes", "impacts" (numbers by
+        contact), "shares" (of time in each contact state), "final" (state at the end), "energy".  Status and
+        certificate of every member are always there.
+    device : "cpu", "gpu", "auto" (a GPU where there is one) or "dask:ADDRESS" of a scheduler, dask:tcp://host:8786.
+    dt, t_end, stepper, solver, params, penetration_tol : as in `simulate`; default: the scenario's own.
+    section : where the motion is cut: "phi_S<-0.28" (falls through a level), "phi_S>0" (rises), "impact:beak",
+        "phase:omega" (every period of a parameter in rad/s) or "every:0.01" [s]; default: the section that a library
+        system is known by.
+    travel : coordinate whose way per cycle "drop" tells.
+    points : states on the section that are kept of each member, the last ones; default 16.
+    skip : seconds before anything is watched: section, extremes, impacts and shares.
+    samples, seed : number of random values, and the seed of their generator.
+    paired : arrays go in pairs, as columns of a table, instead of spanning a grid.
+    threads : of the device "cpu"; default: all cores.  The result does not depend on it.
+    chunk : members computed between two savings.
+    out : write the result to this netCDF file; chunks are kept beside it, in `out.parts`, until it is complete.
+    resume : go on with a sweep that was interrupted; the file is the same, bit for bit, as without interruption.
+    overwrite : allow `out` to replace a sweep of ours.
+    progress : show a progress bar on stderr (None: after two seconds, where stderr is a terminal).
+
+    A member that fails has its reason in `failed()`, nan in all observables, and goes into no mean.  Bad input raises
+    ValueError before anything is computed.  On CPU and GPU a member takes the steps of `simulate`, bit for bit on the
+    CPU; on a GPU unless its system calls sines or powers, whose last digits differ.
+    """
+    request = prepare(
+        scenario,
+        vary,
+        observe,
+        dt=dt,
+        t_end=t_end,
+        stepper=stepper,
+        solver=solver,
+        params=params,
+        section=section,
+        travel=travel,
+        points=points,
+        skip=skip,
+        samples=samples,
+        seed=seed,
+        paired=paired,
+        penetration_tol=penetration_tol,
+    )
+    where = _device(device, threads)
+    if isinstance(where, Card):
+        check_solver(request)
+    target = None if out is None else Path(out)
+    fingerprint = request.fingerprint(where.kind)
+    _check_size(request, target)
+    if target is not None and resume and _is_there(target, fingerprint):
+        return _load(target)
+    store = _store(request, where, target, chunk, fingerprint, resume, overwrite)
+    wall, steps = _compute(request, where, store, progress)
+    dataset = _publish(request, store, target, fingerprint)
+    return Ensemble(dataset, where.name, wall, steps)
+
+
+def _device(device: Any, threads: Any) -> Device:
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1):
+        raise ValueError(f"threads must be a whole number >= 1, got {threads!r}.")
+    if device == "auto":
+        device = "cpu" if unavailable() else "gpu"
+    if device == "cpu":
+        return Cores(int(threads or cores()))
+    if device == "gpu":
+        return Card()
+    if isinstance(device, str) and device.startswith("dask:") and device != "dask:":
+        return Cluster(device.removeprefix("dask:"))
+    raise ValueError(f"device must be {DEVICES}, got {device!r}.")
+
+
+def _check_size(request: Request, out: Path | None) -> None:
+    """Raise where the result would not fit into memory, or onto the disk."""
+    size, each = request.plan.size, request.bytes_per_member
+    if out is None:
+        if size * each > memory_budget():
+            raise ValueError(
+                f"{size:.4g} members with {each} bytes each do not fit into memory ({memory_budget() / 1e9:.2g} GB are "
+                "for results); give --out sweep.nc (out='sweep.nc') to write them chunk by chunk, or fewer values."
+            )
+        return
+    if out.parent.is_dir() and 2 * size * each > shutil.disk_usage(out.parent).free:
+        raise ValueError(
+            f"{size:.4g} members with {each} bytes each do not fit onto the disk of {out.parent}; vary less, observe "
+            "less, or choose another folder."
+        )
+
+
+def _chunk(request: Request, where: Device, chunk: Any) -> int:
+    most = max(1, memory_budget() // request.working_bytes)
+    if chunk is None:
+        return max(1, min(where.chunk(request), most, request.plan.size))
+    if isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1:
+        raise ValueError(f"chunk must be a whole number >= 1, got {chunk!r}.")
+    if chunk > most and request.plan.size > most:
+        raise ValueError(f"chunk must be at most {most} members to fit into memory, got {chunk}.")
+    return min(int(chunk), request.plan.size)
+
+
+def _is_there(out: Path, fingerprint: str) -> bool:
+    """Whether the file of a sweep that is to go on is complete already; ValueError where it is of another sweep."""
+    from stickslip.io.sweeps import fingerprint_of
+
+    if not out.exists():
+        return False
+    if fingerprint_of(out) != fingerprint:
+        raise ValueError(
+            f"{out} is of another sweep: what varies, what is observed, the step, the device or the version differ; "
+            "repeat that sweep's options, or give another --out."
+        )
+    return True
+
+
+def _load(out: Path) -> Ensemble:
+    from stickslip.io.sweeps import load_ensemble
+
+    return load_ensemble(out)
+
+
+def _store(
+    request: Request, where: Device, out: Path | None, chunk: Any, fingerprint: str, resume: bool, overwrite: bool
+) -> Any:
+    """Where chunks are kept: in memory, or in the folder beside `out`."""
+    size = request.plan.size
+    members = _chunk(request, where, chunk)
+    if out is None:
+        if resume:
+            raise ValueError("resume goes on with a file; give --out (out=).")
+        return InMemory(size, members)
+    from stickslip.io.sweep_parts import InFolder, parts_folder
+    from stickslip.io.sweeps import require_free
+
+    folder = parts_folder(out)
+    if resume and folder.exists():
+        return InFolder.resume(folder, size, fingerprint)
+    require_free(out, overwrite)
+    if folder.exists() and not overwrite:
+        raise ValueError(
+            f"{folder} holds an unfinished sweep; --resume (resume=True) goes on with it, --overwrite begins anew."
+        )
+    return InFolder.begin(folder, size, members, fingerprint)
+
+
+def _compute(request: Request, where: Device, store: Any, progress: bool | None) -> tuple[float, int]:
+    """Compute the missing chunks; seconds without compilation, and steps."""
+    missing = store.missing()
+    total = sum(last - first for first, last in missing) * request.steps
+    if not missing:
+        return 0.0, 0
+    show = sys.stderr.isatty() if progress is None else progress
+    if isinstance(where, Cluster):
+        begin = time.perf_counter()
+        with _progress(show, request, total) as report:
+            for chunk, values in where.run(request, missing, report):
+                store.put(chunk, values)
+        return time.perf_counter() - begin, total
+    _warm_up(request, where, show)
+    begin = time.perf_counter()
+    with _progress(show, request, total) as report:
+        for first, last in missing:
+            rows, P = request.rows(first, last)
+            where.advance(request, rows, P, report)
+            store.put((first, last), request.read(rows))
+    return time.perf_counter() - begin, total
+
+
+def _warm_up(request: Request, where: Cores | Card, show: bool) -> None:
+    """Compile the kernel, which takes seconds the first time, and say so."""
+    if not show:
+        where.warm_up(request)
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"preparing the kernel of {request.system.name} (compiled once, then cached)"):
+        where.warm_up(request)
+
+
+def _publish(request: Request, store: Any, out: Path | None, fingerprint: str) -> Any:
+    from stickslip.io.sweeps import to_dataset, write_sweep
+
+    if out is None:
+        dataset = to_dataset(request, store.all(), fingerprint)
+    else:
+        write_sweep(out, request, store.all(), fingerprint)
+        dataset = _load(out).dataset
+    store.discard()
+    return dataset
+
+
+@contextmanager
+def _progress(show: bool, request: Request, total: int) -> Iterator[Callable[[int], None]]:
+    """The bar of `simulate`, from the third second on: share, rate and remaining time; told of more steps done."""
+    done = 0
+    whole = SimpleNamespace(system=request.system, steps=total)
+    with _progress_bar(show, whole) as advance:  # type: ignore[arg-type]
+
+        def report(steps: int) -> None:
+            nonlocal done
+            done += steps
+            advance(done)
+
+        yield report

@@ -1,0 +1,38 @@
+"""What is computed so far, chunk by chunk: here in memory; `stickslip.io.sweep_parts` keeps the chunks in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Chunk = tuple[int, int]
+Values = dict[str, np.ndarray]
+
+
+def chunks_of(size: int, chunk: int) -> Iterator[Chunk]:
+    """First and last member (exclusive) of each chunk."""
+    return ((first, min(first + chunk, size)) for first in range(0, size, chunk))
+
+
+@dataclass
+class InMemory:
+    """Chunks that are kept until the ensemble is complete."""
+
+    size: int
+    chunk: int
+    parts: dict[Chunk, Values] = field(default_factory=dict)
+
+    def missing(self) -> list[Chunk]:
+        return [chunk for chunk in chunks_of(self.size, self.chunk) if chunk not in self.parts]
+
+    def put(self, chunk: Chunk, values: Values) -> None:
+        self.parts[chunk] = values
+
+    def all(self) -> Iterator[tuple[Chunk, Values]]:
+        """The chunks in order."""
+        return ((chunk, self.parts[chunk]) for chunk in chunks_of(self.size, self.chunk))
+
+    def discard(self) -> None:
+        self.parts.clear()

@@ -1,0 +1,272 @@
+"""Sweeps as netCDF-4 files: one array per observable over the varied quantities, written chunk by chunk.
+
+Neither times of day nor names of machines stand in the files: the same sweep gives the same bytes, however often it was
+interrupted and wherever it was computed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5netcdf
+import h5py
+import numpy as np
+
+from stickslip._version import __version__
+from stickslip.ensembles.observables import STATUS_NAMES, Variable, dimensions_of, variables_of
+from stickslip.ensembles.request import Request
+from stickslip.ensembles.result import Ensemble
+from stickslip.ensembles.store import Chunk, Values
+from stickslip.io.disk import file_path, replacing, sync_folder, uninterrupted
+from stickslip.io.netcdf import _create_labels, _text, _write_attribute
+from stickslip.trajectory import STATE_NAMES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FORMAT = "sweep"
+FORMAT_VERSION = 1
+_CHUNK_BYTES = 2**18
+
+
+# -- layout ----------------------------------------------------------------------------------------------------------
+
+
+def header(request: Request, fingerprint: str) -> dict[str, Any]:
+    """Global attributes of a sweep: text and numbers only."""
+    return {
+        "Conventions": "CF-1.11",
+        "title": f"Sweep of {request.system.name} over {', '.join(request.plan.values)}",
+        "stickslip_format": FORMAT,
+        "stickslip_format_version": FORMAT_VERSION,
+        "stickslip_version": __version__,
+        "fingerprint": fingerprint,
+        "varied": ",".join(request.plan.values),
+        **request.describe(),
+    }
+
+
+def labels(request: Request) -> dict[str, list[str]]:
+    """Names along the dimensions behind those of the ensemble, as far as the observables have them."""
+    system = request.system
+    used = {dimension for variable in variables_of(request.observe).values() for dimension in variable.dimensions}
+    names = {
+        "coordinate": list(system.coordinate_names),
+        "velocity": list(system.velocity_names),
+        "contact": list(system.contact_names),
+        "state": list(STATE_NAMES),
+    }
+    return {dimension: entries for dimension, entries in names.items() if dimension in used and entries}
+
+
+def attributes(request: Request, name: str, variable: Variable) -> dict[str, Any]:
+    """Words, units and the meaning of numbers of one array."""
+    found: dict[str, Any] = {"long_name": variable.long_name}
+    units = variable.units
+    if name == "drop":
+        units = request.system.units.get(request.system.coordinate_names[request.travel], "")
+    if units:
+        found["units"] = units
+    if name == "status":
+        found["flag_values"] = np.arange(len(STATUS_NAMES), dtype=np.int8)
+        found["flag_meanings"] = " ".join(reason.replace(" ", "_") for reason in STATUS_NAMES)
+    return found
+
+
+def to_dataset(request: Request, parts: Iterable[tuple[Chunk, Values]], fingerprint: str) -> xr.Dataset:
+    """A result that fits into memory, as an `xarray.Dataset` laid out as in a saved file."""
+    import xarray as xr
+
+    dimensions = tuple(name for name, _ in request.plan.axes)
+    joined: dict[str, list[np.ndarray]] = {name: [] for name in variables_of(request.observe)}
+    for _, values in parts:
+        for name, arrays in joined.items():
+            arrays.append(values[name])
+    data = {}
+    for name, variable in variables_of(request.observe).items():
+        array = np.concatenate(joined.pop(name))
+        array = array.reshape(*request.plan.shape, *array.shape[1:])
+        data[name] = xr.Variable((*dimensions, *variable.dimensions), array, attributes(request, name, variable))
+    coordinates: dict[str, Any] = {
+        name: xr.Variable((axis,), values, _axis_attributes(request, name))
+        for name, (axis, values) in request.plan.values.items()
+    }
+    for dimension, entries in labels(request).items():
+        coordinates[dimension] = xr.Variable((dimension,), np.array(entries, dtype=str))
+    return xr.Dataset(data, coordinates, header(request, fingerprint))
+
+
+def _axis_attributes(request: Request, name: str) -> dict[str, Any]:
+    units = request.system.units.get(name, "")
+    return {"long_name": f"varied: {name}", **({"units": units} if units else {})}
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def write_sweep(path: Path, request: Request, parts: Iterable[tuple[Chunk, Values]], fingerprint: str) -> None:
+    """Write a sweep from its chunks, one after the other: the file appears whole or not at all."""
+    dimensions = dict(request.plan.axes)
+    behind = dimensions_of(request.system, request.points)
+    variables = variables_of(request.observe)
+    used = {dimension for variable in variables.values() for dimension in variable.dimensions}
+    sizes = {**dimensions, **{name: size for name, size in behind.items() if name in used}}
+    coordinates = {
+        name: ((axis,), values, _axis_attributes(request, name)) for name, (axis, values) in request.plan.values.items()
+    }
+    with _new_file(path, sizes, header(request, fingerprint)) as (netcdf, file):
+        for name, (axis, axis_values, notes) in coordinates.items():
+            _create(netcdf, file, name, axis, axis_values.dtype, sizes, notes)
+            file[name][...] = axis_values
+        for dimension, entries in labels(request).items():
+            _create_labels(netcdf, dimension, entries, (dimension,))
+            _write_attribute(file[dimension], "_Encoding", "utf-8")
+        for name, variable in variables.items():
+            along = (*dimensions, *variable.dimensions)
+            _create(netcdf, file, name, along, np.dtype(variable.dtype), sizes, attributes(request, name, variable))
+        for (first, last), values in parts:
+            for name in variables:
+                _write_slab(file[name], tuple(dimensions.values()), first, last, values[name])
+
+
+def save_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = False) -> Path:
+    """Write a result that is in memory."""
+    target = file_path(path, "path")
+    require_free(target, overwrite)
+    sizes = {str(name): int(size) for name, size in dataset.sizes.items()}
+    with _new_file(target, sizes, dict(dataset.attrs)) as (netcdf, file):
+        texts = [name for name in dataset.variables if dataset[name].dtype.kind in "UO"]
+        for name in [*dataset.coords, *dataset.data_vars]:
+            variable = dataset[name].variable
+            if name in texts:
+                _create_labels(netcdf, str(name), [str(entry) for entry in variable.values], (str(name),))
+                _write_attribute(file[name], "_Encoding", "utf-8")
+            else:
+                along = tuple(str(dimension) for dimension in variable.dims)
+                _create(netcdf, file, str(name), along, variable.dtype, sizes, variable.attrs)
+                file[str(name)][...] = variable.values
+    return target
+
+
+@contextlib.contextmanager
+def _new_file(path: Path, sizes: Mapping[str, int], notes: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """A netCDF file with its dimensions and attributes, for variables to be added; published when the block ends."""
+    target = Path(os.path.realpath(path))
+    try:
+        with replacing(target) as draft, uninterrupted():
+            with h5py.File(draft, "w", libver=("v110", "v110"), track_order=True) as file:
+                with contextlib.closing(h5netcdf.File(file, "w")) as netcdf:
+                    netcdf.dimensions = dict(sizes)
+                    yield netcdf, file
+                for key, value in notes.items():
+                    _write_attribute(file, key, value)
+            with open(draft, "rb") as written:
+                os.fsync(written.fileno())
+        sync_folder(target.parent)
+    except OSError as error:
+        raise OSError(f"{path} could not be written: {error}; what was computed is kept, --resume goes on.") from error
+
+
+def _create(
+    netcdf: Any,
+    file: Any,
+    name: str,
+    along: tuple[str, ...],
+    dtype: Any,
+    sizes: Mapping[str, int],
+    notes: Mapping[str, Any],
+) -> None:
+    shape = tuple(sizes[dimension] for dimension in along)
+    options: dict[str, Any] = {}
+    if shape:
+        options = {"chunks": _chunk_shape(shape, np.dtype(dtype).itemsize), "fletcher32": True}
+    netcdf.create_variable(name, along, dtype, **options)
+    for key, value in notes.items():
+        _write_attribute(file[name], key, value)
+
+
+def _chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Pieces of the last dimensions, whole rows first, of a size that HDF5 reads and checks at once."""
+    room = max(1, _CHUNK_BYTES // itemsize)
+    chunk = []
+    for size in reversed(shape):
+        part = max(1, min(size, room))
+        chunk.append(part)
+        room //= part
+    return tuple(reversed(chunk))
+
+
+def _write_slab(dataset: Any, shape: tuple[int, ...], first: int, last: int, values: np.ndarray) -> None:
+    """Write the members first .. last - 1 of a grid, counted with the last axis fastest, as rectangles."""
+    for index, begin, end in rectangles(shape, first, last):
+        block = values[begin - first : end - first]
+        dataset[index] = block.reshape(*(part.stop - part.start for part in index), *block.shape[1:])
+
+
+def rectangles(shape: tuple[int, ...], first: int, last: int) -> Iterator[tuple[tuple[slice, ...], int, int]]:
+    """Rectangles of a grid that together hold the members first .. last - 1: (slices, first member, last member)."""
+    if first >= last:
+        return
+    if len(shape) == 1:
+        yield (slice(first, last),), first, last
+        return
+    row = int(np.prod(shape[1:]))
+    while first < last:
+        i = first // row
+        if first % row == 0 and last - first >= row:  # whole rows at once
+            count = (last - first) // row
+            end = first + count * row
+            yield (slice(i, i + count), *(slice(0, size) for size in shape[1:])), first, end
+        else:
+            end = min(last, (i + 1) * row)
+            for index, begin, stop in rectangles(shape[1:], first - i * row, end - i * row):
+                yield (slice(i, i + 1), *index), begin + i * row, stop + i * row
+        first = end
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def fingerprint_of(path: Path) -> str | None:
+    """Which sweep a file holds; None where it holds none."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
+        with h5py.File(path, "r") as file:
+            if _text(file.attrs["stickslip_format"]) != FORMAT:
+                return None
+            return _text(file.attrs["fingerprint"])
+    except Exception:
+        return None
+
+
+def require_free(path: Path, overwrite: bool) -> None:
+    """Raise unless a sweep may be written to `path`."""
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: the folder {path.parent} does not exist.")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; give the name of a file in it.")
+    if path.exists():
+        if fingerprint_of(path) is None:
+            raise ValueError(f"{path} exists and is not a sweep of ours: it is never replaced; give another name.")
+        if not overwrite:
+            raise ValueError(f"{path} exists; give --overwrite (overwrite=True) to replace it, or another name.")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ValueError(f"{path}: the folder {path.parent} cannot be written to.")
+
+
+def load_ensemble(path: str | Path) -> Ensemble:
+    """Read a sweep that was saved; arrays are read from the file when they are looked at."""
+    import xarray as xr
+
+    target = file_path(path, "path")
+    if not target.exists():
+        raise ValueError(f"{target} does not exist; check the name and the folder.")
+    if fingerprint_of(target) is None:
+        raise ValueError(f"{target} is not a sweep of ours; load_ensemble reads what `stickslip sweep` wrote.")
+    return Ensemble(xr.open_dataset(target, engine="h5netcdf"))

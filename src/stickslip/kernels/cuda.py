@@ -1,0 +1,73 @@
+"""What a generated module imports on a GPU, in place of `stickslip.kernels.cpu`: the same names, through numba-cuda.
+
+Arithmetic is IEEE double throughout, and products are not fused with sums: a member of an ensemble then takes the same
+steps as on the CPU, bit for bit, unless its system calls functions (sine, power) whose last digits the two round
+differently.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+vars(np).setdefault("row_stack", np.vstack)  # numba-cuda up to 0.30 asks for it, and NumPy 2.5 has it no more
+
+from numba import cuda, float64, int64  # noqa: E402
+from numba.core import config  # noqa: E402
+
+__all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare"]
+
+MAX_REGISTERS = 255
+LAUNCHED = '''
+@kernel
+def advance_on_gpu(rows, P, n, t0, dt, n_steps, sweeps, tol, depth):
+    """Advance n members, each by one thread; a thread takes several where there are more than the card runs at once."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        advance(rows[i], P[i], t0, dt, n_steps, sweeps, tol, depth)
+'''
+"""End of a generated module, in place of what `members.py` has for the CPU alone."""
+
+
+def dev(function: Callable[..., Any]) -> Any:
+    """A function of the device that is inlined where it is called: its small arrays can live in registers."""
+    return rare(function) if config.ENABLE_CUDASIM else cuda.jit(function, device=True, forceinline=True)
+
+
+def rare(function: Callable[..., Any]) -> Any:
+    """A function of the device that is called."""
+    return cuda.jit(function, device=True)
+
+
+entry = dev
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """A function that the host launches; kept in Numba's cache beside the generated module."""
+    if config.ENABLE_CUDASIM:
+        return cuda.jit(function)
+    # handed over at once: without a function, cuda.jit forgets `lto`, and link-time optimisation fuses after all
+    return cuda.jit(function, cache=True, lto=False, max_registers=MAX_REGISTERS)
+
+
+@contextlib.contextmanager
+def exact_arithmetic() -> Iterator[None]:
+    """Compile without fused multiply-add while this block runs; numba-cuda has no option of its own for it."""
+    if config.ENABLE_CUDASIM:
+        yield
+        return
+    from numba.cuda.cudadrv import nvvm
+
+    original = nvvm.compile_ir
+    nvvm.compile_ir = functools.partial(_without_fusion, original)
+    try:
+        yield
+    finally:
+        nvvm.compile_ir = original
+
+
+def _without_fusion(compile_ir: Callable[..., Any], irs: Any, **options: Any) -> Any:
+    return compile_ir(irs, **{**options, "fma": 0})

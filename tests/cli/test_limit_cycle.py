@@ -1,0 +1,110 @@
+"""`stickslip limit-cycle`, `bifurcation`, `basins`, `lyapunov`, `recurrence`: JSON, figures, one-line errors."""
+
+import json
+
+import pytest
+
+from stickslip import cli
+from stickslip.figures import style
+
+BALL = ("--set", "amplitude=0.00019", "--set", "height=0.001", "--set", "velocity=0.15")
+LOCKED = ("--set", "height=0.00113262", "--set", "velocity=-0.09938126")  # the cycle of Gamma = 1.05 at t = 0
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run the command line in this process; returns exit code, stdout, stderr."""
+    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_limit_cycle_of_the_ball(run, tmp_path):
+    plot, out = tmp_path / "cycle.png", tmp_path / "cycle.json"
+    code, text, err = run("limit-cycle", "bouncing_ball_on_table", *BALL, "--settle", 100, "--plot", plot, "--out", out)
+    assert (code, err) == (0, "")
+    for part in ("period      0.0333333333333 s", "stable", "impact, table", "derivative against differences"):
+        assert part in text
+    assert style.is_ours(plot)
+    report = json.loads(out.read_text())
+    assert report["stable"] and report["period"] == pytest.approx(1 / 30)
+    product = report["multipliers"][0]["modulus"] * report["multipliers"][1]["modulus"]
+    assert product == pytest.approx(0.64, abs=1e-8)
+    code, again, _ = run("limit-cycle", "bouncing_ball_on_table", *BALL, "--settle", 100, "--json")
+    assert code == 0 and json.loads(again)["state"] == pytest.approx(report["state"], abs=1e-9)
+
+
+def test_bifurcation_diagram_and_branch(run, tmp_path):
+    plot = tmp_path / "diagram.svg"
+    code, text, err = run(
+        "bifurcation", "bouncing_ball_on_table", *BALL, "--vary", "amplitude=0.00019:0.0003:4", "--keep", 8,
+        "--plot", plot,
+    )  # fmt: skip
+    assert (code, err) == (0, "") and style.is_ours(plot)
+    assert "4 values of amplitude" in text and "1 value" in text
+    plot = tmp_path / "branch.png"
+    code, text, err = run(
+        "bifurcation", "bouncing_ball_on_table", *LOCKED, "--vary", "amplitude=0.00029:0.0003", "--continue", "--json",
+        "--settle", 0, "--plot", plot,
+    )  # fmt: skip
+    assert (code, err) == (0, "") and style.is_ours(plot)
+    (flip,) = json.loads(text)["bifurcations"]
+    assert flip["kind"] == "flip" and flip["parameter"] == pytest.approx(2.9566e-4, rel=1e-3)  # Gamma = 1.0708
+
+
+def test_basins_lyapunov_and_recurrence(run, tmp_path):
+    plot = tmp_path / "basins.png"
+    code, text, err = run(
+        "basins", "bouncing_ball_on_table", *BALL, "--vary", "velocity=0.1:0.2:2", "--vary", "height=0.001:0.002:2",
+        "--plot", plot, "--no-confirm",
+    )  # fmt: skip
+    assert code == 2 and "unknown coordinate, velocity or parameter 'velocity'" in err
+    code, text, err = run(
+        "basins", "bouncing_ball_on_table", *BALL, "--vary", "v=0.14:0.16:2", "--vary", "y=0.001:0.0012:2",
+        "--plot", plot,
+    )  # fmt: skip
+    assert (code, err) == (0, "") and style.is_ours(plot)
+    assert "4 starts over v, y" in text and "stable by the judge" in text
+    for command in (("lyapunov", "--t-end", 0.5), ("recurrence", "--t-end", 2.0)):
+        plot = tmp_path / f"{command[0]}.png"
+        code, text, err = run(command[0], "bouncing_ball_on_table", *BALL, *command[1:], "--plot", plot, "--json")
+        assert (code, err) == (0, "") and style.is_ours(plot)
+        assert json.loads(text)["system"] == "bouncing_ball_on_table"
+    code, text, _ = run("recurrence", "bouncing_ball_on_table", *BALL, "--t-end", 2.0)
+    assert code == 0 and "recurrence rate" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("limit-cycle", "woodpeker"), "unknown library entry 'woodpeker'; did you mean 'woodpecker'"),
+        (("limit-cycle", "woodpecker", "--section", "phi_S"), "--section must read NAME=LEVEL"),
+        (("limit-cycle", "woodpecker", "--section", "phi_X=1"), "unknown coordinate or velocity 'phi_X'"),
+        (("limit-cycle", "woodpecker", "--section", "closing:beek"), "unknown contact 'beek'"),
+        (("limit-cycle", "woodpecker", "--section", "phase:0.1"), "is not driven"),
+        (("limit-cycle", "bouncing_ball"), "has no section of its own; give one"),
+        (("limit-cycle", "woodpecker", "--stepper", "euler"), "--stepper must be one of"),
+        (("limit-cycle", "woodpecker", "--out", "cycle.txt"), "--out must end in .json, got 'cycle.txt'"),
+        (("bifurcation", "woodpecker", "--vary", "friction"), "--vary must read NAME=FIRST:LAST:COUNT"),
+        (("bifurcation", "woodpecker", "--vary", "friction=0.2:0.4:x"), "friction must be a number, got 'x'"),
+        (("bifurcation", "woodpecker", "--vary", "friction=0.2:0.4:2.5"), "COUNT must be a whole number"),
+        (("bifurcation", "woodpecker", "--vary", "frction=0.2:0.4:3"), "unknown parameter 'frction'"),
+        (("bifurcation", "woodpecker", "--vary", "friction=0.2", "--continue"), "--vary must read NAME=FIRST:LAST"),
+        (("basins", "woodpecker", "--vary", "v=0:1:2", "--vary", "v=0:1:2"), "--vary names the same quantity twice"),
+        (("limit-cycle", "billiards"), "takes a Scenario, a system with coordinates and velocities, got a scene"),
+        (("bifurcation", "billiards", "--vary", "friction=0:1:3"), "a bifurcation diagram takes a Scenario"),
+        (("basins", "billiards", "--vary", "x=0:1:3"), "a map of basins takes a Scenario"),
+        (("lyapunov", "billiards"), "lyapunov takes a Scenario"),
+        (("lyapunov", "woodpecker", "--t-end", "1", "--transient", "3"), "transient must lie between 0 and t_end"),
+    ],
+)
+def test_wrong_requests_end_in_one_line(run, arguments, message):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err and err.count("\n") == 1 and err.startswith("stickslip: error: ")
