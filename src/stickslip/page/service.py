@@ -18,6 +18,7 @@ from stickslip import library
 from stickslip.io.netcdf import load
 from stickslip.model.system import unknown_name
 from stickslip.page.controls import controls, numbers, with_values
+from stickslip.page.document import standalone
 from stickslip.page.payload import payload
 from stickslip.trajectory import Trajectory
 
@@ -57,33 +58,33 @@ class Service:
 
     def run(self, request: Any) -> dict[str, Any]:
         """Simulate what the request asks for, or open a saved run, and return its payload."""
+        begin = time.perf_counter()
+        trajectory, scenario, notes = self._computed(request)
+        found = payload(trajectory, scenario)
+        found["notes"] = notes
+        found["saved"] = request["system"] if request["system"] in self.files else None
+        found["seconds"] = {"simulated": trajectory.wall_s, "total": time.perf_counter() - begin}
+        return found
+
+    def export(self, request: Any) -> bytes:
+        """The same run as a page of its own."""
+        trajectory, scenario, _ = self._computed(request)
+        return standalone(trajectory, scenario)
+
+    def _computed(self, request: Any) -> tuple[Trajectory, Any, list[str]]:
+        """The run, what it is a run of, and warnings that came with it."""
         name, options = _checked(request)
         if name in self.files:
-            return self.saved(name)
+            trajectory = load(self.files[name])
+            return trajectory, scenario_of(trajectory), []
         if name not in entry_names():
             raise ValueError(unknown_name("library entry or saved run", name[:60], [*entry_names(), *self.files]))
-        begin = time.perf_counter()
         scenario = scenario_for(name, options)
         dt, t_end = _times(scenario, options)
         with self._running, warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always", RuntimeWarning)
-            started = time.perf_counter()
             trajectory = _simulated(scenario, dt, t_end, options.get("stepper", STEPPERS[0]))
-        found = payload(trajectory, scenario)
-        found["notes"] = [str(note.message) for note in notes if issubclass(note.category, RuntimeWarning)]
-        found["seconds"] = {
-            "waited": started - begin,
-            "simulated": trajectory.wall_s,
-            "total": time.perf_counter() - begin,
-        }
-        return found
-
-    def saved(self, name: str) -> dict[str, Any]:
-        """The payload of a saved run, with its picture where the library knows the system."""
-        trajectory = load(self.files[name])
-        found = payload(trajectory, scenario_of(trajectory))
-        found["saved"] = name
-        return found
+        return trajectory, scenario, [str(note.message) for note in notes if issubclass(note.category, RuntimeWarning)]
 
 
 def _label(number: int, path: Path, files: Sequence[Path]) -> str:
