@@ -172,6 +172,7 @@ def test_a_run_that_takes_too_long_is_shown_as_far_as_it_came(monkeypatch):
     run = Service().run({**RUN, "dt": 1e-4})
     assert not run["complete"] and run["status"].startswith("interrupted at t = ")
     assert 0 < run["method"]["steps"] < 6000
+    assert "stickslip run bouncing_ball --out run.nc" in run["notes"][0]
 
 
 @pytest.mark.parametrize("stepper", service_module.STEPPERS)

@@ -84,7 +84,10 @@ class Service:
         with self._running, warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always", RuntimeWarning)
             trajectory = _simulated(scenario, dt, t_end, options.get("stepper", STEPPERS[0]))
-        return trajectory, scenario, [str(note.message) for note in notes if issubclass(note.category, RuntimeWarning)]
+        words = [str(note.message) for note in notes if issubclass(note.category, RuntimeWarning)]
+        if trajectory.status.startswith("interrupted"):
+            words.append(f"the page ends a run after {MOST_SECONDS:g} s; `stickslip run {name} --out run.nc` does not")
+        return trajectory, scenario, words
 
 
 def _label(number: int, path: Path, files: Sequence[Path]) -> str:
