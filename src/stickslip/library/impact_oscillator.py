@@ -90,7 +90,7 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
     """The block touches the stop with its left face; the spring ends at a wall on the right."""
     size = max(0.3, 0.6 * p["clearance"])
-    wall = 5.0 * size + 2.0 * p["clearance"]
+    wall = 12.0 * p["clearance"] + 4.0 * size
     block = (rectangle(0.0, size, 0.0, size), Marker(0, (0.0, 0.5 * size), (1.0, 0.0)))
     return [
         rectangle(-100.0, 100.0, -100.0, 0.0, "ground"),
