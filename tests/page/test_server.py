@@ -77,6 +77,8 @@ WRONG = [
     ({**RUN, "stepper": {}}, "stepper must be one of"),
     ({"system": "impacting_bar", "set": {"velocity": [1.0]}}, "velocity must be 3 numbers"),
     ({"system": "newton_cradle", "set": {"balls": 2.5}}, "balls must be a whole number"),
+    ({"system": "newton_cradle", "set": {"balls": 10**6}}, "balls must lie between 1 and 7 on the page"),
+    ({"system": "poured_spheres", "set": {"spheres": 10**9}}, "spheres must lie between"),
 ]
 
 

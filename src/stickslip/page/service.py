@@ -17,7 +17,7 @@ from typing import Any
 from stickslip import library
 from stickslip.io.netcdf import load
 from stickslip.model.system import unknown_name
-from stickslip.page.controls import controls, numbers, with_values
+from stickslip.page.controls import controls, numbers, require_sizes, with_values
 from stickslip.page.document import standalone
 from stickslip.page.payload import payload
 from stickslip.trajectory import Trajectory
@@ -123,7 +123,9 @@ def scenario_for(name: str, options: Mapping[str, Any]) -> Any:
     wanted = options.get("set", {})
     if not isinstance(wanted, Mapping):
         raise ValueError(f"set must map names to values, got {type(wanted).__name__}.")
-    scenario = library.get(name, **with_values(name, wanted)) if wanted else _default(name)
+    keywords = with_values(name, wanted)
+    require_sizes(name, _default(name), keywords)
+    scenario = library.get(name, **keywords) if keywords else _default(name)
     start = numbers(options.get("start", {}), "start")
     return scenario.starting(start) if start else scenario
 
