@@ -48,6 +48,9 @@ class Certificate:
         the smooth motion, work of forces without a potential and of walls that move.  With projection it is summed up
         step by step; without, it is what E_end - E_0 - contact_work leaves, which is the same quantity.  nan where the
         potential is not known.
+    friction_rounds : most solves of one step's contact problem that friction laws asked for (0 with constant friction).
+    friction_contraction : largest contraction Lambda_N beta |mu'| of their fixed point in any step; at 1 and beyond a
+        step may have several solutions.
     """
 
     failed_steps: int = 0
@@ -60,6 +63,8 @@ class Certificate:
     projection_energy: float = 0.0
     projections: int = 0
     integration_energy: float = 0.0
+    friction_rounds: int = 0
+    friction_contraction: float = 0.0
 
     def to_dict(self) -> dict[str, float | int]:
         return dict(self.__dict__)

@@ -54,6 +54,15 @@ def test_unique_motion_has_one_outcome():
     assert (found.ends[:, 1] > -1e-3).all()  # starts below the ramp were put back onto it
 
 
+def test_a_number_disturbs_all_velocities(rod):
+    found = ss.outcomes(rod, 0.01, 3, dt=1e-3, t_end=0.005, **SHORT)
+    assert found.names == ("v_x", "v_y", "omega") and found.starts.shape == (3, 3)
+    with pytest.raises(
+        ValueError, match=r"scenario must be a Scenario such as library.painleve_rod\(\), got SceneScenario"
+    ):
+        ss.outcomes(ss.library.billiards(), 0.01, 3)
+
+
 @pytest.mark.parametrize(
     ("disturbances", "options", "message"),
     [

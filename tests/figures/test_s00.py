@@ -41,3 +41,23 @@ def test_caption_says_that_the_schemes_fail(done):
     texts = " ".join(text.get_text() for text in done.figure.findobj() if hasattr(text, "get_text"))
     for words in ("Schemes that fail", "0 failed steps", "(a) Midpoint rule", "(b) Newmark scheme"):
         assert words in texts
+
+
+def test_friction_laws_are_drawn_from_the_laws_and_obeyed_by_the_steps():
+    drawn = figures.reproduce("s00-fig4.2")
+    assert drawn.certificate.failed_steps == 0 and drawn.certificate.max_residual < 1e-12
+    assert 2 <= drawn.certificate.friction_rounds <= 8 and drawn.certificate.friction_contraction < 0.1
+    steepest = []
+    for ax, at_rest, far in zip(drawn.figure.axes, (0.5, 0.5, 0.5), (0.5, 0.3, 0.3), strict=True):
+        lines = [line.get_data() for line in ax.get_lines()]
+        branch = next(y for x, y in lines if len(x) == 400 and x[-1] > 0)
+        stick = next(y for x, y in lines if len(x) == 2 and (np.array(x) == 0.0).all())
+        assert branch[-1] == pytest.approx(far, abs=2e-3) and max(stick) == at_rest == -min(stick)
+        steepest.append(branch[0])
+        x, y = next((x, y) for x, y in lines if len(x) > 100 and len(x) != 400)
+        slips = np.abs(x) > 1e-6
+        assert (np.sign(x[slips]) == np.sign(y[slips])).all() and np.abs(y[~slips]).max() <= at_rest
+        on_curve = np.interp(np.abs(x[slips]), np.geomspace(1e-9, 0.8, 400), branch)
+        inside = np.abs(x[slips]) < 0.8
+        np.testing.assert_allclose(np.abs(y[slips])[inside], on_curve[inside], atol=1e-3)
+    assert steepest == pytest.approx([0.5, 0.3, 0.5], abs=1e-6)  # (b) jumps, (c) does not

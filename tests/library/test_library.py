@@ -39,6 +39,7 @@ def test_keywords_are_documented_and_reach_the_system(name):
             index = scenario.system.parameter_names.index(key)
             assert scenario.system.parameter_values[index] == default / 2 + 0.125
     dimensionless = {"friction", "friction_ratio", "restitution", "restitution_normal", "restitution_sleeve"}
+    dimensionless |= {"friction_static", "friction_kinetic"}
     system = library.get(name).system
     for parameter in system.parameter_names:
         assert parameter in system.units or parameter in dimensionless | {"restitution_tangential"}

@@ -321,6 +321,14 @@ def test_second_ball_hops(thrown):
     assert thrown.certificate.failed_steps == 0 and thrown.certificate.max_energy_gain < 1e-9
 
 
+def test_even_balls_of_a_row_are_lifted():
+    """[S00] 2.3: struck by a rolling ball, all balls of even number get an upward impulse of friction."""
+    row = library.billiards(balls=6, fall=0.0, height=0.0, spin=100.0, offset=0.0, friction=0.1)
+    run = row.simulate(t_end=0.12)
+    hops = np.array([run[f"ball{k}.z"].max() - 0.03 for k in range(1, 7)])
+    assert (hops[1::2] > 1e-5).all() and (hops[::2] < 1e-7).all()
+
+
 # -- bad input ----------------------------------------------------------------------------------------------------
 
 
@@ -335,6 +343,8 @@ def test_second_ball_hops(thrown):
         ("chatterjee_rod", {"model": "beam", "segments": 1}, "segments must be a whole number >= 2, got 1"),
         ("angled_bar", {"segments": 2.5}, "segments must be a whole number >= 2, got 2.5"),
         ("billiards", {"offset": 0.07}, "offset must be less than two radii, 0.06 m"),
+        ("billiards", {"balls": 0}, "balls must be a whole number >= 1, got 0"),
+        ("billiards", {"height": -0.5}, "height and fall must let the ball come from above"),
         ("billiards", {"mass": -1.0}, "mass must be positive, got -1"),
     ],
 )

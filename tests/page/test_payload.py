@@ -153,7 +153,7 @@ def test_forced_motion_has_the_period_of_its_force():
     assert recurrence(run).period == pytest.approx(1.0 / 1.2, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", library.names())
+@pytest.mark.parametrize("name", (*library.names(), *library.scene_names()))
 def test_sliders_contain_the_systems_own_values(name):
     for control in controls(name, library.get(name)):
         assert control.low <= control.value <= control.high and control.low < control.high

@@ -87,7 +87,7 @@ class Outcomes:
 
 def outcomes(
     scenario: Scenario,
-    disturbances: Mapping[str, float],
+    disturbances: Mapping[str, float] | float,
     n: int = 100,
     *,
     seed: int = 0,
@@ -104,7 +104,7 @@ def outcomes(
 
     Parameters
     ----------
-    disturbances : name of a coordinate, velocity or parameter -> standard deviation
+    disturbances : name of a coordinate, velocity or parameter -> standard deviation; a number for all velocities alike
     n : number of runs
     seed : of the random numbers
     apart : distance at which ends differ, as a share of the largest coordinate and velocity of their unit in all runs
@@ -119,10 +119,10 @@ def outcomes(
     >>> len(found)  # it lifts off, or it jams
     2
     """
-    _check(scenario, disturbances, n, apart)
+    deviations = _checked(scenario, disturbances, n, apart)
     rng = np.random.default_rng(seed)
-    names = tuple(disturbances)
-    draws = rng.normal(size=(n, len(names))) * np.array([float(disturbances[name]) for name in names])
+    names = tuple(deviations)
+    draws = rng.normal(size=(n, len(names))) * np.array(list(deviations.values()))
     runs: list[Trajectory] = []
     with _progress_bar(progress, SimpleNamespace(system=scenario.system, steps=n + 1)) as tell:  # type: ignore[arg-type]
         for draw in (np.zeros(len(names)), *draws):
@@ -151,10 +151,13 @@ def outcomes(
     )
 
 
-def _check(scenario: Scenario, disturbances: Mapping[str, float], n: Any, apart: Any) -> None:
-    system = getattr(scenario, "system", None)
-    if system is None:
-        raise ValueError(f"scenario must be a Scenario such as library.painleve_rod(), got {scenario!r}.")
+def _checked(scenario: Any, disturbances: Any, n: Any, apart: Any) -> dict[str, float]:
+    """Standard deviations by name; raises where something is not as it should be."""
+    if not hasattr(scenario, "system"):
+        raise ValueError(f"scenario must be a Scenario such as library.painleve_rod(), got {type(scenario).__name__}.")
+    system = scenario.system
+    if isinstance(disturbances, (int, float)) and not isinstance(disturbances, bool):
+        disturbances = dict.fromkeys(system.velocity_names, disturbances)
     if not isinstance(disturbances, Mapping) or not disturbances:
         raise ValueError(f"disturbances must map names to standard deviations, got {disturbances!r}.")
     known = (*system.coordinate_names, *system.velocity_names, *system.parameter_names)
@@ -167,6 +170,7 @@ def _check(scenario: Scenario, disturbances: Mapping[str, float], n: Any, apart:
         raise ValueError(f"n must be a whole number >= 1, got {n!r}.")
     if not 0.0 < real_number(apart, "apart") < 1.0:
         raise ValueError(f"apart must lie between 0 and 1, got {apart:g}.")
+    return {name: float(deviation) for name, deviation in disturbances.items()}
 
 
 def _disturbed(scenario: Scenario, names: tuple[str, ...], draw: Array, options: Mapping[str, Any]) -> Trajectory:

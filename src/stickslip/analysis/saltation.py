@@ -149,9 +149,11 @@ class FollowedMotion(Motion):
         self.mode = self.start
         self._settle(self.start.closed.copy(), self.start.sense.copy())
 
-    def _settle(self, closed: np.ndarray, sense: Array, opened: list[int] | None = None) -> None:
+    def _settle(
+        self, closed: np.ndarray, sense: Array, opened: list[int] | None = None, stopped: np.ndarray | None = None
+    ) -> None:
         self.settled = closed.copy(), sense.copy()
-        super()._settle(closed, sense, opened)
+        super()._settle(closed, sense, opened, stopped)
 
     def _act(self, event: Event) -> None:
         before, self.hit = self.mode, None

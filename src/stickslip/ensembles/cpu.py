@@ -120,7 +120,7 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
         row[layout.IMPULSE_BEFORE : layout.IMPULSE_SUM].copy(),
         row[layout.IMPULSE_SUM : layout.LAST_LOADED].reshape(c, 2).copy(),
         row[layout.LAST_LOADED : layout.CARRIED].astype(np.int64),
-        row[layout.CARRIED : layout.REACH_OF_MEMBER].reshape(c, 2).copy(),
+        row[layout.CARRIED : layout.REACH_OF_MEMBER].reshape(c, 3).copy(),
         row[layout.REACH_OF_MEMBER : layout.STATUS].copy(),
         book[: template.BOOK_SIZE].copy(),
     )

@@ -49,7 +49,7 @@ class Card:
         from stickslip.kernels.cuda import cuda
 
         self._cuda: Any = cuda
-        self._launch_steps = 0
+        self.busy_s = 0.0  # seconds in kernels so far, without transfers
 
     @property
     def name(self) -> str:
@@ -79,6 +79,7 @@ class Card:
             left -= steps
             report(len(rows) * steps)
             elapsed = max(time.perf_counter() - begin, 1e-4)
+            self.busy_s += elapsed
             steps = int(max(1, min(left, 8 * steps, steps * LAUNCH_SECONDS / elapsed)))
         on_card.copy_to_host(rows)
         finish(request, rows, P, 0, len(rows))

@@ -25,6 +25,7 @@ from stickslip.stepping.engines import Compiled
 from stickslip.stepping.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
 from stickslip.stepping.simulate import _stepper as stepper_from
 from stickslip.stepping.simulate import _steps as number_of_steps
+from stickslip.stepping.sliding import sticking_at_start
 from stickslip.stepping.stepper import Stepper
 
 NEVER_LOADED = -10.0  # as in `Memory.start`
@@ -96,6 +97,9 @@ class Request:
             else:
                 rows[:, f + system.velocity_names.index(name)] = values
         rows[:, layout.LAST_LOADED : layout.CARRIED] = NEVER_LOADED
+        if system.has_friction_laws:
+            sticks = [self._sticking(row[:f], row[f : 2 * f], p) for row, p in zip(rows, P, strict=True)]
+            rows[:, layout.CARRIED + 2 : layout.REACH_OF_MEMBER : 3] = sticks
         book = rows[:, layout.BOOK_OF_MEMBER :]
         book[:, layout.FIRST_WATCHED] = self.skip
         book[:, layout.LEVEL] = self.cut.level
@@ -109,6 +113,12 @@ class Request:
         book[:, layout.LEAST : layout.LARGEST_SEEN] = np.inf
         book[:, layout.LARGEST_SEEN : layout.STEPS_IN] = -np.inf
         return rows, P
+
+    def _sticking(self, q: Array, u: Array, p: Array) -> Array:
+        """Which contacts of a member stick at its start; nothing of one that cannot start is asked."""
+        if not (np.all(np.isfinite(q)) and np.all(np.isfinite(u))):
+            return np.zeros(self.system.n_contacts)
+        return sticking_at_start(self.system, q, u, 0.0, p[: len(self.system.parameter_names)], self.penetration_tol)
 
     def read(self, rows: Array) -> dict[str, np.ndarray]:
         """What was observed of members, from their rows at the end."""

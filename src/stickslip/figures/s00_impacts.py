@@ -13,7 +13,7 @@ from matplotlib.patches import Circle
 from stickslip import library
 from stickslip.figures import PaperFigure, mechanism, style
 from stickslip.figures.s00 import worst_certificate
-from stickslip.figures.s00_rod import _head, _scene, arrow, run_of
+from stickslip.figures.s00_rod import arrow, heading, run_of, still
 from stickslip.laws import Newton, Poisson
 from stickslip.library.angled_bar import rigid_velocity
 from stickslip.library.chatterjee_rod import MAGNIFIED
@@ -68,7 +68,7 @@ def fig1_2() -> PaperFigure:
             _durations(axes[row, 1], found, row)
         for ax in axes[-1]:
             ax.set_xlabel("φ [°]")
-        _head(figure, "Figure 1.2", title)
+        heading(figure, "Figure 1.2", title)
         certificate = worst_certificate(certificates)
         p = certificates[0].parameters
         style.caption(
@@ -126,7 +126,7 @@ def fig2_3() -> PaperFigure:
         above.set_xlim(-0.48, 0.95)
         below.set_xlabel("x [m]")
         below.legend(loc="lower right", ncols=4)
-        _head(figure, "Figure 2.3", title)
+        heading(figure, "Figure 2.3", title)
         c, hops = run.certificate, [1e3 * (run[f"ball{k}.z"].max() - 0.03) for k in (1, 2, 3)]
         spins = ", ".join(f"{spin:+.0f}" for spin in bounce_spins(run))
         style.caption(
@@ -172,13 +172,13 @@ def fig4_3() -> PaperFigure:
         figure = style.new_figure(7.4, 3.4)
         left, right = figure.subplots(1, 2, width_ratios=[1.0, 1.0])
         i = int(np.searchsorted(run.t, hits["time"][0] - run.dt))
-        _scene(left, balls, run.q[i], (run.q[i, 0] - 0.07, run.q[i, 3] + 0.07, -0.035, 0.095))
+        still(left, balls, run.q[i], (run.q[i, 0] - 0.07, run.q[i, 3] + 0.07, -0.035, 0.095))
         _contacts_of_balls(left, run.q[i])
         for k, colour in ((1, style.SERIES[0]), (2, style.SERIES[1])):
             right.plot(run.t, 1e3 * run[f"y_{k}"], color=colour, label=f"ball {k}")
         style.panel(right, "height over the table", "t [s]", "y [mm]")
         right.legend(loc="upper right")
-        _head(figure, "Figure 4.3", title)
+        heading(figure, "Figure 4.3", title)
         c = run.certificate
         style.caption(
             figure,
@@ -225,7 +225,7 @@ def fig4_4() -> PaperFigure:
         figure = style.new_figure(7.4, 4.6)
         above, below = figure.subplots(2, 1, height_ratios=[0.28, 1.0])
         scenario = library.three_masses(clearance=0.03)
-        _scene(above, scenario, scenario.q0, (-0.09, 0.26, -0.012, 0.062))
+        still(above, scenario, scenario.q0, (-0.09, 0.26, -0.012, 0.062))
         for text, x in (("$m_1$", -0.01), ("$m_2$", 0.1), ("$m_3$", 0.18)):
             above.annotate(text, (x, 0.02), ha="center", va="center", color=style.PAPER, fontsize=9, zorder=9)
         for text, x in (("$k_1$", 0.03), ("$k_2$", 0.14)):
@@ -244,7 +244,7 @@ def fig4_4() -> PaperFigure:
         below.axhline(0.0, color=style.GREY, linewidth=0.7)
         style.panel(below, "velocities after the collision, per velocity before", "$k_1/k_2$", "$v_i/v$")
         below.legend(loc="center left", ncols=2)
-        _head(figure, "Figure 4.4", title)
+        heading(figure, "Figure 4.4", title)
         certificate = worst_certificate(runs)
         style.caption(
             figure,
@@ -316,7 +316,7 @@ def fig4_5() -> PaperFigure:
         table = figure.add_subplot(grid[1, 2])
         table.semilogx(SOFTNESS, [impulse_at_D(run)[-1] for run in soft], "o-", color=style.SERIES[0], markersize=3)
         style.panel(table, "soft table, torsion spring", r"$k_{table}\,l^2/k_{spring}$", "D / hammer")
-        _head(figure, "Figure 4.5", title)
+        heading(figure, "Figure 4.5", title)
         certificate = worst_certificate([*single.values(), stiff, *beams.values(), *soft])
         first = single["torsion"].normal_impulse[1]
         style.caption(

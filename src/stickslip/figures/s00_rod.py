@@ -35,7 +35,7 @@ def fig1_1() -> PaperFigure:
         figure = style.new_figure(7.4, 3.4)
         left, right = figure.subplots(1, 2, width_ratios=[0.8, 1.0])
         shown = runs[0.5]
-        _scene(left, library.brick_on_ramp(friction=0.5, angle=ANGLE), shown.q[0], (-0.45, 0.75, -0.35, 0.42))
+        still(left, library.brick_on_ramp(friction=0.5, angle=ANGLE), shown.q[0], (-0.45, 0.75, -0.35, 0.42))
         _forces_on_brick(left)
         left.set_title(f"θ = {math.degrees(ANGLE):.1f}°, tan θ = {math.tan(ANGLE):.3f}")
         for (mu, run), colour in zip(runs.items(), style.SERIES, strict=False):
@@ -43,7 +43,7 @@ def fig1_1() -> PaperFigure:
         right.set_ylim(-0.05, 2.2)
         style.panel(right, "velocity down the ramp", "t [s]", "v [m/s]")
         right.legend(loc="upper right")
-        _head(figure, "Figure 1.1", title)
+        heading(figure, "Figure 1.1", title)
         certificate = worst_certificate(list(runs.values()))
         rest = float(np.abs(np.diff(shown["x"][shown.t > 1.2])).max())
         style.caption(
@@ -63,7 +63,7 @@ def fig1_3() -> PaperFigure:
     with style.look():
         figure = style.new_figure(7.6, 6.4)
         (a, b), (c, d) = figure.subplots(2, 2)
-        _scene(a, rod, rod.q0, (-0.62, 0.62, -0.2, 1.02))
+        still(a, rod, rod.q0, (-0.62, 0.62, -0.2, 1.02))
         _forces_on_rod(a, rod)
         a.set_title("(a) rod sliding to the left")
         _verdict_map(b)
@@ -73,7 +73,7 @@ def fig1_3() -> PaperFigure:
                 ax.plot(run.t, values, label=method, **look)
             style.panel(ax, f"({'cd'[ax is d]}) {'slip' if ax is c else 'spin'} from the state of (a)", "t [s]", label)
         c.legend(loc="lower right")
-        _head(figure, "Figure 1.3", title)
+        heading(figure, "Figure 1.3", title)
         hit = painleve(rod.system, rod.q0, rod.u0).resolution
         assert hit is not None
         certificate = worst_certificate(list(runs.values()))
@@ -104,7 +104,7 @@ def fig2_4() -> PaperFigure:
         right.axvline(first, color=style.GREY, linewidth=0.7)
         style.panel(right, "velocity of the tip", "t [s]", "[m/s]")
         right.legend(loc="lower right")
-        _head(figure, "Figure 2.4", title)
+        heading(figure, "Figure 2.4", title)
         certificate = run.certificate
         style.caption(
             figure,
@@ -189,11 +189,11 @@ def _stop(run: Trajectory) -> float:
     return float(run.t[np.argmax(np.abs(run["v_x"]) <= 1e-12)])
 
 
-def _head(figure: Any, number: str, title: str) -> None:
+def heading(figure: Any, number: str, title: str) -> None:
     figure.suptitle(f"[S00] {number}.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
 
 
-def _scene(ax: Axes, scenario: Scenario, q: np.ndarray, box: tuple[float, float, float, float]) -> None:
+def still(ax: Axes, scenario: Scenario, q: np.ndarray, box: tuple[float, float, float, float]) -> None:
     """The mechanism in one state, without contact marks."""
     assert scenario.drawing is not None
     p = dict(zip(scenario.system.parameter_names, scenario.system.parameter_values.tolist(), strict=True))

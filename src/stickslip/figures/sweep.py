@@ -12,7 +12,7 @@ from stickslip.ensembles.result import Ensemble
 from stickslip.figures import style
 
 _SHOWN = ("period", "drop", "passages", "kinetic_end", "max_penetration")
-_MOST_POINTS = 400_000
+_MOST_POINTS = 800_000
 
 
 def draw_sweep(result: Ensemble) -> Figure:
@@ -72,8 +72,8 @@ def _axis_label(along: Any) -> str:
 def _curve(ax: Axes, along: Any, values: Any) -> None:
     flat = values.values.reshape(along.size, -1)[:, 0] if values.dims[0] == along.dims[0] else values.values.ravel()
     order = np.argsort(along.values, kind="stable")
-    markers = {"marker": ".", "markersize": 2.0, "linestyle": "none"} if len(flat) > 1 else {"marker": "o"}
-    ax.plot(along.values[order], flat[order], **markers)
+    marker = "," if len(flat) > 5000 else "." if len(flat) > 20 else "o"
+    ax.plot(along.values[order], flat[order], linestyle="none", marker=marker, markersize=2.0)
     units = values.attrs.get("units", "")
     ax.set_ylabel(str(values.name).replace("_", " ") + (f" [{style.unit_text(units)}]" if units else ""))
 
@@ -81,12 +81,12 @@ def _curve(ax: Axes, along: Any, values: Any) -> None:
 def _diagram(ax: Axes, along: Any, values: Any, label: str) -> None:
     """Every kept point of every member over the varied quantity: a bifurcation diagram."""
     points = values.values.reshape(along.size, -1)
-    step = max(1, points.size // _MOST_POINTS)
+    step = max(1, points.size // _MOST_POINTS)  # whole members are left out: of cycles of two, every second point
     few = points.size < 20_000  # single pixels would be lost
-    x = np.repeat(along.values, points.shape[1])[::step]
+    x = np.repeat(along.values[::step], points.shape[1])
     ax.plot(
         x,
-        points.ravel()[::step],
+        points[::step].ravel(),
         linestyle="none",
         marker="." if few else ",",
         markersize=1.5,

@@ -16,8 +16,8 @@ import numpy as np
 
 vars(np).setdefault("row_stack", np.vstack)  # numba-cuda up to 0.30 asks for it, and NumPy 2.5 has it no more
 
-from numba import cuda, float64, int64
-from numba.core import config
+from numba import cuda, float64, int64  # noqa: E402
+from numba.core import config  # noqa: E402
 
 __all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare"]
 

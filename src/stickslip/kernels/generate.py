@@ -50,6 +50,8 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         "PROJECTION": 0.0,
         "THETA_VALUE": 0.5,
         "LASTING": False,
+        "FRICTION_LAWS": system.has_friction_laws,
+        "SLIDING": system.sliding_codes or (0,),
         "WATCHED": False,
         "SECTION": 0,
         "PLACE": 0,

@@ -35,7 +35,7 @@ IMPULSE_BEFORE = U_OF_MEMBER + N_DOF
 IMPULSE_SUM = IMPULSE_BEFORE + N_CONTACTS
 LAST_LOADED = IMPULSE_SUM + 2 * N_CONTACTS
 CARRIED = LAST_LOADED + N_CONTACTS
-REACH_OF_MEMBER = CARRIED + 2 * N_CONTACTS
+REACH_OF_MEMBER = CARRIED + 3 * N_CONTACTS
 STATUS = REACH_OF_MEMBER + N_CONTACTS
 STEPS_DONE, ENERGY_START, ENERGY_END = STATUS + 1, STATUS + 2, STATUS + 4
 BOOK_OF_MEMBER = STATUS + 6
@@ -89,13 +89,14 @@ def advance(row, p, t0, dt, n_steps, sweeps, tol, depth):
     rec_state = local_array((2, N_CONTACTS), int64)
     events = local_array((N_EVENTS, 8), float64)
     last_loaded = local_array(N_CONTACTS, int64)
-    carried = local_array((N_CONTACTS, 2), float64)
+    carried = local_array((N_CONTACTS, 3), float64)
     impulse_sum = local_array((N_CONTACTS, 2), float64)
     for k in range(N_CONTACTS):
         rec_state[0, k] = 0
         last_loaded[k] = int64(row[LAST_LOADED + k])
+        for i in range(3):
+            carried[k, i] = row[CARRIED + 3 * k + i]
         for i in range(2):
-            carried[k, i] = row[CARRIED + 2 * k + i]
             impulse_sum[k, i] = row[IMPULSE_SUM + 2 * k + i]
     q = row[:N_DOF]
     u = row[U_OF_MEMBER : U_OF_MEMBER + N_DOF]
@@ -126,8 +127,9 @@ def advance(row, p, t0, dt, n_steps, sweeps, tol, depth):
     )
     for k in range(N_CONTACTS):
         row[LAST_LOADED + k] = float64(last_loaded[k])
+        for i in range(3):
+            row[CARRIED + 3 * k + i] = carried[k, i]
         for i in range(2):
-            row[CARRIED + 2 * k + i] = carried[k, i]
             row[IMPULSE_SUM + 2 * k + i] = impulse_sum[k, i]
     row[STATUS] = status
     row[STEPS_DONE] = first_step + done

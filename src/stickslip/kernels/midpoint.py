@@ -18,6 +18,8 @@ from stickslip.complementarity.lemke import workspace as lemke_workspace
 from stickslip.complementarity.newton import semismooth_newton
 from stickslip.complementarity.newton import workspace as newton_workspace
 from stickslip.kernels.cpu import dev, entry, float64, int64, local_array, rare
+from stickslip.kernels.sliding import CONSTANT, HELD, UNSET, begin_slip, end_speed, holds, next_slip
+from stickslip.kernels.sliding import SETTLED as FRICTION_SETTLED
 
 # -- model: begin
 N_DOF = 1
@@ -33,6 +35,8 @@ SCHEME = 0
 PROJECTION = 0.0
 THETA_VALUE = 0.5
 LASTING = False
+FRICTION_LAWS = False
+SLIDING = (0,)
 WATCHED = False
 SECTION = 0
 PLACE = 0
@@ -84,6 +88,11 @@ def laws(p, mu, eps_N, eps_T, threshold):
 
 
 @dev
+def friction(p, speed, mu):
+    mu[0] = 0.0
+
+
+@dev
 def energy(q, u, t, p, E):
     E[0] = 0.5 * u[0] * u[0]
     E[1] = p[0] * q[0]
@@ -98,7 +107,8 @@ OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = 0, 1, 2, 3, 4, 5
 CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
 FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 1, 2, 3, 4
 ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP = 5, 6, 7, 8
-CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, INTEGRATION_ENERGY, BOOK_SIZE = 9, 10, 11, 12, 13, 14
+CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, INTEGRATION_ENERGY = 9, 10, 11, 12, 13
+FRICTION_ROUNDS, FRICTION_CONTRACTION, BOOK_SIZE = 14, 15, 16
 # What ensembles watch, behind the book in the same array: the request, then what was seen.
 NO_SECTION, FALLS, RISES, STRIKES, PHASE = 0, 1, 2, 3, 4
 FIRST_WATCHED, LEVEL, CYCLE, TRAVEL, N_POINTS, PASSAGES, PHASES = range(BOOK_SIZE, BOOK_SIZE + 7)
@@ -119,7 +129,7 @@ LARGEST = 1e100  # a velocity beyond is the end of an unstable run; energies are
 ITERATION_LIMIT = 50
 GRAIN = 2e-15  # of the positions: what rounding errors of gaps and forces may move them by in a step
 IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
-PASSES = ITERATION_LIMIT if IMPLICIT else 1
+PASSES = 2 * ITERATION_LIMIT if FRICTION_LAWS else (ITERATION_LIMIT if IMPLICIT else 1)
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
 IMPACT_STEPS = 2 if SCHEME == PAOLI else 1
 
@@ -578,6 +588,77 @@ def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v_free, v, Lambd
     return pivots
 
 
+@dev
+def take_friction(p, mu, sliding):
+    """Write the coefficients of the contacts whose friction depends on slip, see `kernels.sliding`."""
+    mode, _, speed, _, _, _, mu_end, static = sliding
+    friction(p, speed, mu_end)
+    for k in range(N_CONTACTS):
+        if SLIDING[k] != CONSTANT and mode[k] != UNSET:
+            mu[k] = static[k] if mode[k] == HELD else mu_end[k]
+
+
+@rare
+def begin_friction(p, mu, local, sticks, sliding):
+    """Coefficients of the contacts that join the step."""
+    active, _, _, _, gamma_A, _, _ = local
+    mode, grab, speed, _, _, end_before, _, _ = sliding
+    for k in range(N_CONTACTS):
+        if SLIDING[k] != CONSTANT and active[k] != 0 and mode[k] == UNSET:
+            begin_slip(k, SLIDING[k], sticks[k], gamma_A[k, 1], mode, grab, speed, end_before)
+    take_friction(p, mu, sliding)
+
+
+@dev
+def slip_size(k, directions, change, Lambda):
+    """How large the terms are that gamma_T of contact k is the sum of; as `label_contacts` has it."""
+    _, W_T, w_hat, _, _, diagonal = directions
+    size = abs(w_hat[k, 1]) + diagonal[k, 1] * abs(Lambda[k, 1]) + abs(diagonal[k, 2]) * Lambda[k, 0]
+    for j in range(N_DOF):
+        size += abs(W_T[k, j]) * change[j]
+    return size
+
+
+@rare
+def next_friction(p, directions, mu, a, local, change, sliding, book):
+    """Adapt the coefficients to the slip of a solved round; (whether any changes, worst defect of the laws)."""
+    active, _, _, _, gamma_A, gamma_E, Lambda = local
+    diagonal = directions[5]
+    end, mu_end = sliding[3], sliding[6]
+    for k in range(N_CONTACTS):
+        if SLIDING[k] != CONSTANT and active[k] != 0:
+            end[k] = end_speed(gamma_E[k, 1], slip_size(k, directions, change, Lambda))
+    friction(p, end, mu_end)
+    moved = False
+    worst = 0.0
+    for k in range(N_CONTACTS):
+        if SLIDING[k] != CONSTANT and active[k] != 0:
+            size = slip_size(k, directions, change, Lambda)
+            changes, defect, contraction = next_slip(
+                k, sliding, mu[k], gamma_A[k, 1], gamma_E[k, 1], size, diagonal[k, 1], Lambda[k, 0], Lambda[k, 1], a[k],
+                FRICTION_SETTLED,
+            )  # fmt: skip
+            moved = moved or changes
+            worst = max(worst, defect)
+            book[FRICTION_CONTRACTION] = max(book[FRICTION_CONTRACTION], contraction)
+    if moved:
+        take_friction(p, mu, sliding)
+    return moved, worst
+
+
+@dev
+def remember_slip(closed, directions, change, local, a, sticks, sliding):
+    """Which contacts stick after a step: the flags that the next one begins with; an open contact has none."""
+    active, _, _, _, gamma_A, _, Lambda = local
+    for k in range(N_CONTACTS):
+        sticks[k] = 0.0
+        if SLIDING[k] != CONSTANT and closed > 0 and active[k] != 0:
+            loaded = Lambda[k, 0] > 0.0 or a[k] > 0.0
+            size = slip_size(k, directions, change, Lambda)
+            if holds(SLIDING[k], sliding[0][k], sliding[3][k], gamma_A[k, 1], size, loaded):
+                sticks[k] = 1.0
+
+
 @rare
 def project(q, t, p, M, g, directions, shift, dq):
     """Move q by M^-1 w_N directions until no gap is deeper than PROJECTION; return whether anything moved.
@@ -1010,6 +1091,7 @@ def march(
 
     State (q_, u_), the memory of the contacts (impulse_before, impulse_sum, last_loaded_, carried_, reach_) and the
     book are updated in place, so that a call with the remaining steps goes on as if there had been none in between.
+    The third column of carried_, which friction laws read, has 1 where a contact sticks.
     """
     q = local_array(N_DOF, float64)
     u = local_array(N_DOF, float64)
@@ -1085,6 +1167,18 @@ def march(
 
     else:
         lcp = 0
+    if FRICTION_LAWS:
+        sticks = local_array(N_CONTACTS, float64)
+        sliding = (
+            local_array(N_CONTACTS, int64),  # mode
+            local_array(N_CONTACTS, int64),  # grab
+            local_array(N_CONTACTS, float64),  # speed
+            local_array(N_CONTACTS, float64),  # end
+            local_array(N_CONTACTS, float64),  # speed_before
+            local_array(N_CONTACTS, float64),  # end_before
+            local_array(N_CONTACTS, float64),  # mu_end
+            local_array(N_CONTACTS, float64),  # static
+        )
     directions = (W_N, W_T, w_hat, V_N, V_T, diagonal)
     law = (mu, eps_N, eps_T, a)
     local = (active, kinds, offset, size, gamma_A, gamma_E, Lambda)
@@ -1101,6 +1195,9 @@ def march(
         total[k, 0] = impulse_sum[k, 0]
         total[k, 1] = impulse_sum[k, 1]
         a[k] = threshold[k] * dt
+        if FRICTION_LAWS:
+            sticks[k] = carried_[k, 2]
+            sliding[7][k] = mu[k]
     if MASS_CONSTANT:
         mass(q, t0, p, M)
         if not factor_mass(M):
@@ -1187,11 +1284,22 @@ def march(
         newcomers = False
         correction = math.inf
         iterations = int64(0)
+        if FRICTION_LAWS:
+            moved = False
+            defect = 0.0
+            rounds = int64(0)
+            for k in range(N_CONTACTS):
+                sliding[0][k] = UNSET
+                sliding[2][k] = 0.0
+                sliding[3][k] = 0.0
         for count in range(PASSES):
             if IMPLICIT:
                 for j in range(N_DOF):
                     v_last[j] = v[j]
-            if SCHEME == MIDPOINT:
+            if FRICTION_LAWS and SCHEME == MIDPOINT and count > 0:  # another round with the same forces
+                for j in range(N_DOF):
+                    v[j] = u[j] + dv[j]
+            elif SCHEME == MIDPOINT:
                 if not MASS_CONSTANT and not factor_mass(M):
                     status = MASS_INDEFINITE
                     break
@@ -1237,6 +1345,8 @@ def march(
                 deepest = prepare_contacts(
                     M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach
                 )
+                if FRICTION_LAWS:
+                    begin_friction(p, mu, local, sticks, sliding)
                 # step 4, the contact problem [GS05] eqs. (12), (17); in a function of its own it costs a fifth of the
                 # speed
                 residual = math.inf
@@ -1264,10 +1374,28 @@ def march(
                 before = correction
                 correction = correction_of(v, v_last, u, dv, weight, q, dt)
                 if settled(correction, before) and not newcomers:
-                    break
+                    if not FRICTION_LAWS:
+                        break
+                    if closed > 0:
+                        moved, defect = next_friction(p, directions, mu, a, local, change, sliding, book)
+                        rounds += 1
+                    if not moved:
+                        break
+                    correction = math.inf
                 if SCHEME == STEWART:
                     for j in range(N_DOF):
                         q_E[j] = q[j] + dt * v[j]
+            elif FRICTION_LAWS:
+                if closed > 0:
+                    moved, defect = next_friction(p, directions, mu, a, local, change, sliding, book)
+                    rounds += 1
+                if not moved:
+                    break
+        if FRICTION_LAWS:
+            if status == DONE and moved:
+                status = UNSOLVED
+            worst_residual = max(worst_residual, defect) if status == DONE else worst_residual
+            book[FRICTION_ROUNDS] = max(book[FRICTION_ROUNDS], float64(rounds))
         if status != DONE:
             break
         if IMPLICIT:
@@ -1275,6 +1403,8 @@ def march(
                 status = UNSOLVED
                 break
             worst_residual = max(worst_residual, correction)
+        if FRICTION_LAWS:
+            remember_slip(closed, directions, change, local, a, sticks, sliding)
         if IMPACT_STEPS == 2 and closed > 0:  # the sums were solved for, of which this step adds what is new
             for k in range(N_CONTACTS):
                 Lambda[k, 0] -= carried[k, 0]
@@ -1387,6 +1517,8 @@ def march(
         reach_[k] = reach[k]
         carried_[k, 0] = carried[k, 0]
         carried_[k, 1] = carried[k, 1]
+        if FRICTION_LAWS:
+            carried_[k, 2] = sticks[k]
         impulse_before[k] = N_before[k]
         impulse_sum[k, 0] = total[k, 0]
         impulse_sum[k, 1] = total[k, 1]

@@ -4,7 +4,8 @@ This file is a complete module for a point mass above a floor.  The generator pu
 lines that say `model`; everything else is taken over word for word.
 
 In a mode, contact k has a normal constraint (normal[k] = 1), a tangential one (stick[k] = 1) or a known sense of its
-tangential force (slip[k] = s = +-1, lambda_T = -s (mu lambda_N + a)).  With C = (W_N, W_T,stick) and
+tangential force (slip[k] = s = +-1, lambda_T = -s (mu lambda_N + a)); where friction depends on slip, mu is
+mu(|gamma_T|) of a contact that slips and mu_s of one that sticks.  With C = (W_N, W_T,stick) and
 R = (W_N - mu s W_T, W_T,stick),
 
     M du/dt = h - sum s a w_T + R lambda,    C^T du/dt + zeta = 0.
@@ -24,6 +25,7 @@ from stickslip.kernels.impact import factor, solve_factored, velocities
 N_DOF = 1
 N_CONTACTS = 1
 KINDS = (0,)
+FRICTION_LAWS = False
 
 
 @dev
@@ -55,6 +57,11 @@ def laws(p, mu, eps_N, eps_T, threshold):
     eps_N[0] = 0.0
     eps_T[0] = 0.0
     threshold[0] = 0.0
+
+
+@dev
+def friction(p, speed, mu):
+    mu[0] = 0.0
 
 
 @dev
@@ -92,6 +99,20 @@ def constraint_rows(mode, rows, parts):
             parts[m] = 1
             m += 1
     return m
+
+
+@dev
+def slip_friction(p, mode, gamma, mu):
+    """Replace the coefficients of contacts that slip by those of their speed."""
+    _, _, slip = mode
+    speed = local_array(N_CONTACTS, float64)
+    moving = local_array(N_CONTACTS, float64)
+    for k in range(N_CONTACTS):
+        speed[k] = abs(gamma[k, 1])
+    friction(p, speed, moving)
+    for k in range(N_CONTACTS):
+        if slip[k] != 0.0:
+            mu[k] = moving[k]
 
 
 @dev
@@ -164,6 +185,8 @@ def accelerate(t, q, u, p, mode, du, force_of, gamma, g, bound):
     drift(q, u, t, p, zeta)
     laws(p, mu, eps_N, eps_T, a)
     velocities(W_N, W_T, w_hat, u, gamma)
+    if FRICTION_LAWS:
+        slip_friction(p, mode, gamma, mu)
     for k in range(N_CONTACTS):
         force_of[k, 0] = 0.0
         force_of[k, 1] = 0.0

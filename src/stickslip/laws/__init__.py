@@ -1,15 +1,41 @@
-"""Impact laws: small frozen classes, each with its inequalities and its reference in the docstring."""
+"""Impact and friction laws: small frozen classes, each with its inequalities and its reference in the docstring."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from stickslip.laws.base import ImpactLaw, LawSolution, Phase
+from stickslip.laws.friction import (
+    Coulomb,
+    Elliptic,
+    FrictionCurve,
+    FrictionLaw,
+    LoadIndependent,
+    Stribeck,
+    TwoCoefficient,
+)
 from stickslip.laws.newton import Newton, Walton
 from stickslip.laws.poisson import Poisson
 from stickslip.laws.stronge import Stronge
 
-__all__ = ["NAMED_LAWS", "ImpactLaw", "LawSolution", "Newton", "Phase", "Poisson", "Stronge", "Walton", "law_from"]
+__all__ = [
+    "NAMED_LAWS",
+    "Coulomb",
+    "Elliptic",
+    "FrictionCurve",
+    "FrictionLaw",
+    "ImpactLaw",
+    "LawSolution",
+    "LoadIndependent",
+    "Newton",
+    "Phase",
+    "Poisson",
+    "Stribeck",
+    "Stronge",
+    "TwoCoefficient",
+    "Walton",
+    "law_from",
+]
 
 NAMED_LAWS: dict[str, ImpactLaw] = {
     "newton": Newton(),

@@ -13,7 +13,7 @@ from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_tabl
 from stickslip.library.brick_on_ramp import brick_on_ramp
 from stickslip.library.chatterjee_rod import chatterjee_rod
 from stickslip.library.four_bar import four_bar
-from stickslip.library.friction_oscillator import friction_oscillator
+from stickslip.library.friction_oscillator import block_on_belt, friction_oscillator
 from stickslip.library.gear_rattle import gear_rattle
 from stickslip.library.impact_oscillator import impact_oscillator
 from stickslip.library.impacting_bar import impacting_bar
@@ -35,6 +35,7 @@ __all__ = [
     "SceneScenario",
     "angled_bar",
     "billiards",
+    "block_on_belt",
     "bouncing_ball",
     "bouncing_ball_on_table",
     "brick_on_ramp",
@@ -71,6 +72,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         bouncing_ball_on_table,
         brick_on_ramp,
         friction_oscillator,
+        block_on_belt,
         gear_rattle,
         impact_oscillator,
         impacting_bar,

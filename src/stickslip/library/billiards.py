@@ -19,12 +19,16 @@ def billiards(
     speed: float = 3.0,
     fall: float = 1.5,
     height: float = 0.002,
+    spin: float = 0.0,
+    balls: int = 3,
     offset: float = 0.006,
     clearance: float = 1e-3,
     mass: float = 0.17,
     radius: float = 0.03,
 ) -> SceneScenario:
     """Return a ball thrown at the first of three in a row on a table, in space.
+
+    q per ball: centre and unit quaternion; u: velocity and angular velocity, world axes, z upwards.
 
     Elastic contacts send most of the momentum on to the third ball, and the thrown one back with a strong spin.  With
     tangential restitution the spin changes from bounce to bounce as that of a superball, and with it direction and
@@ -35,7 +39,9 @@ def billiards(
     ----------
     restitution, restitution_tangential, friction : coefficients eps_N, eps_T, mu of all contacts
     speed, fall : velocity of the thrown ball at the collision, forwards and downwards [m/s]
-    height : of its centre over that of ball 1 at the collision, about [m]
+    height : of its centre over that of ball 1 at the collision, about [m]; with fall = height = 0 it comes on the table
+    spin : of the thrown ball about y [rad/s]; speed/radius rolls
+    balls : their number in the row
     offset : of its path to the side of the row [m]
     clearance : between neighbours of the row [m]
     mass, radius : of each ball [kg], [m]
@@ -49,21 +55,35 @@ def billiards(
         raise ValueError(
             f"offset must be less than two radii, {2.0 * radius:g} m, for the balls to meet, got {offset:g}."
         )
+    if isinstance(balls, bool) or not isinstance(balls, int) or balls < 1:
+        raise ValueError(f"balls must be a whole number >= 1, got {balls!r}.")
     laws = {"friction": friction, "restitution": restitution, "restitution_tangential": restitution_tangential}
     scene = Scene(dim=3, gravity=_GRAVITY, name="billiards")
     scene.add_static(HalfSpace((0, 0, 1)), name="table", **laws)
-    rise = _GRAVITY * _FLIGHT - fall  # vertical velocity at the start
-    start = (-2.0 * radius - speed * _FLIGHT, -offset, radius + height - rise * _FLIGHT + 0.5 * _GRAVITY * _FLIGHT**2)
-    if start[2] < radius:
-        raise ValueError(f"height and fall must let the ball come from above the table, got {height:g} and {fall:g}.")
-    scene.add_body(Sphere(radius), mass=mass, position=start, velocity=(speed, 0.0, rise), name="thrown", **laws)
-    for k in range(3):
+    away = 2.0 * radius + speed * _FLIGHT
+    above, rise = _start(height, fall)
+    scene.add_body(
+        Sphere(radius), mass=mass, position=(-away, -offset, radius + above), velocity=(speed, 0.0, rise),
+        angular_velocity=(0.0, spin, 0.0), name="thrown", **laws,
+    )  # fmt: skip
+    for k in range(balls):
         place = (k * (2.0 * radius + clearance), 0.0, radius)
         scene.add_body(Sphere(radius), mass=mass, position=place, name=f"ball{k + 1}", **laws)
     return SceneScenario(
         scene=scene,
         dt=1e-4,
         t_end=0.7,
-        title="Billiards: one ball thrown at three",
+        title=f"Billiards: one ball thrown at {balls}",
         source="[S00] section 2.3, Fig. 2.3",
     )
+
+
+def _start(height: float, fall: float) -> tuple[float, float]:
+    """Height over the table and vertical velocity from which a ball in flight reaches `height` with `fall`."""
+    if height == 0.0 and fall == 0.0:
+        return 0.0, 0.0
+    rise = _GRAVITY * _FLIGHT - fall
+    above = height - rise * _FLIGHT + 0.5 * _GRAVITY * _FLIGHT**2
+    if above < 0.0:
+        raise ValueError(f"height and fall must let the ball come from above the table, got {height:g} and {fall:g}.")
+    return above, rise

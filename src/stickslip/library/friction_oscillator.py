@@ -1,4 +1,4 @@
-"""Two blocks on a moving belt, tied to a wall and to each other by springs: stick-slip vibration."""
+"""Blocks on a moving belt, tied to a wall and to each other by springs: stick-slip vibration."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
+from stickslip.laws.friction import Coulomb, FrictionLaw, Stribeck, TwoCoefficient
 from stickslip.library.scenario import Scenario
 from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Primitive, Spring, Text, line, rectangle
-from stickslip.model.elements import DryFriction
+from stickslip.model.elements import Contact, DryFriction
 from stickslip.model.lagrangian import LagrangianSystem
 
 
@@ -100,7 +101,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     blocks = [-_REST + q[0], _REST + q[1]]
     ends = [-_WALL, blocks[0] - _HALF, blocks[0] + _HALF, blocks[1] - _HALF, blocks[1] + _HALF, _WALL]
     middle = 0.5 * _HEIGHT
-    shapes: list[Primitive] = [*_belt(t * p["belt_velocity"]), *_walls()]
+    shapes: list[Primitive] = [*_belt(t * p["belt_velocity"], _WALL - 0.02, _DRUM), *_walls()]
     for start, end in zip(ends[::2], ends[1::2], strict=True):
         shapes.append(Spring((start, middle), (end, middle), width=0.035, coils=8))
     for k, x in enumerate(blocks):
@@ -122,17 +123,112 @@ def _walls() -> list[Primitive]:
     ]
 
 
-def _belt(travel: float) -> list[Primitive]:
-    """A belt on two drums; its seams move with it."""
-    end, seam, thick = _WALL - 0.02, 0.06, 0.008
-    shapes: list[Primitive] = [rectangle(-end, end, -2 * _DRUM, 0.0, "wood"), line((-end, 0.0), (end, 0.0))]
+def _belt(travel: float, end: float, radius: float) -> list[Primitive]:
+    """A belt on two drums at +-end [m]; its seams move with it."""
+    seam, thick = 2.0 * radius, 0.27 * radius
+    shapes: list[Primitive] = [rectangle(-end, end, -2 * radius, 0.0, "wood"), line((-end, 0.0), (end, 0.0))]
     first, last = math.ceil((-end - travel) / seam), math.floor((end - travel) / seam)
     shapes += [line((k * seam + travel, -thick), (k * seam + travel, 0.0), "edge") for k in range(first, last + 1)]
     for x in (-end, end):
         drum = (
-            Circle((0.0, 0.0), _DRUM, "wood"),
-            line((-0.6 * _DRUM, 0.0), (0.6 * _DRUM, 0.0)),
-            Circle((0.0, 0.0), 0.005, "joint"),
+            Circle((0.0, 0.0), radius, "wood"),
+            line((-0.6 * radius, 0.0), (0.6 * radius, 0.0)),
+            Circle((0.0, 0.0), radius / 6.0, "joint"),
         )
-        shapes.append(Group("drum", Placement.rotation((x, -_DRUM), -travel / _DRUM), drum))
+        shapes.append(Group("drum", Placement.rotation((x, -radius), -travel / radius), drum))
     return shapes
+
+
+# -- one block, with a choice of friction laws ---------------------------------------------------------------
+
+
+def block_on_belt(
+    *,
+    mass: float = 1.0,
+    stiffness: float = 1.0,
+    load: float = 1.0,
+    belt_velocity: float = 0.2,
+    friction_static: float = 1.0,
+    friction_kinetic: float = 0.6,
+    stribeck_velocity: float = 0.1,
+    law: str | FrictionLaw = "two-coefficient",
+) -> Scenario:
+    """Return a block that a load presses on a moving belt and a spring ties to a wall: the classic of stick-slip.
+
+    The block rides with the belt until the spring pulls with friction_static load, then slips back under the smaller
+    kinetic coefficient until it is as fast as the belt again.  With two coefficients, w = sqrt(stiffness / mass) and
+    D = (mu_s - mu_k) load / stiffness,
+
+        T = T_stick + T_slip,    T_stick = 2 D / v,    T_slip = (2 / w) (pi - atan(D w / v)),
+        x = mu_k load / stiffness -+ sqrt(D^2 + (v / w)^2).
+
+    Parameters
+    ----------
+    mass : [kg]
+    stiffness : of the spring, relaxed at x = 0 [N/m]
+    load : force that presses the block on the belt, its weight included [N]
+    belt_velocity : v [m/s]
+    friction_static, friction_kinetic : coefficients mu_s >= mu_k
+    stribeck_velocity : speed over which mu falls from mu_s to mu_k with law="stribeck" [m/s]
+    law : "two-coefficient", "stribeck", "coulomb" (mu_s alone), or a friction law in these parameters
+
+    Reference: [S00] section 4.3.
+    """
+    parameters = {key: value for key, value in locals().items() if key != "law"}
+    return Scenario(
+        system=_block_system(parameters, _law(law)),
+        q0=np.array([0.0, 0.0]),
+        u0=np.array([belt_velocity, 0.0]),
+        dt=1e-3,
+        t_end=25.0,
+        title="Block on a moving belt, with static and kinetic friction",
+        source="[S00] section 4.3",
+        drawing=Drawing(_block_shapes, view=(-1.45, 1.9, -0.5, 0.75), span=10.0),
+    )
+
+
+def _law(law: str | FrictionLaw) -> FrictionLaw:
+    if isinstance(law, FrictionLaw):
+        return law
+    static, kinetic, velocity = "friction_static", "friction_kinetic", "stribeck_velocity"
+    named: dict[str, FrictionLaw] = {
+        "two-coefficient": TwoCoefficient(static, kinetic),
+        "stribeck": Stribeck(static, kinetic, velocity),
+        "coulomb": Coulomb(static),
+    }
+    if law not in named:
+        raise ValueError(f"law must be one of {', '.join(named)} or a friction law, got {law!r}.")
+    return named[law]
+
+
+def _block_system(parameters: dict[str, float], law: FrictionLaw) -> LagrangianSystem:
+    t, x, y, v_x, v_y = sp.symbols("t x y v_x v_y")
+    mass, stiffness, load, belt_velocity = sp.symbols("mass stiffness load belt_velocity")
+    return LagrangianSystem.from_energies(
+        [x, y],
+        velocities=[v_x, v_y],
+        kinetic=mass * (v_x**2 + v_y**2) / 2,
+        potential=stiffness * x**2 / 2 + load * y,
+        contacts=[Contact("belt", gap=y, slip=x - belt_velocity * t, friction=law)],
+        parameters=parameters,
+        name="block_on_belt",
+        units={
+            **dict.fromkeys(["x", "y"], "m"),
+            **dict.fromkeys(["v_x", "v_y", "belt_velocity", "stribeck_velocity"], "m/s"),
+            "mass": "kg",
+            "stiffness": "N/m",
+            "load": "N",
+        },
+    )
+
+
+def _block_shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
+    half, height, wall, drum = 0.2, 0.3, -1.1, 0.12
+    box = (rectangle(-half, half, 0.0, height), Marker(0, (0.0, 0.0)))
+    return [
+        *_belt(t * p["belt_velocity"], 1.4, drum),
+        rectangle(-100.0, wall, 0.0, 0.45, "ground"),
+        line((wall, 0.0), (wall, 0.45)),
+        Spring((wall, 0.5 * height), (q[0] - half, 0.5 * height), width=0.12, coils=8),
+        Group("block", Placement((q[0], q[1])), box),
+    ]

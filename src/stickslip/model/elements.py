@@ -10,11 +10,13 @@ placed on displacement or on velocity level. Displacements and parameters are Sy
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Protocol
 
 import sympy as sp
 
+from stickslip.laws.friction import Coulomb, Elliptic, FrictionCurve, FrictionLaw, LoadIndependent
 from stickslip.model.system import CLUTCH, CONTACT, FRICTION, KIND_NAMES, SPRING
 
 Expr = Any
@@ -44,8 +46,9 @@ class Contact:
         w_T and w_hat_T of gamma_T = w_T^T u + w_hat_T, in place of `slip`.
     normal, normal_drift : sequence of f expressions, expression; optional
         w_N and w_hat_N, if they shall not be the derivatives of the gap.
-    friction : expression in the parameters
-        Coefficient mu [-]. Needs a slip or tangent, as restitution_tangential and threshold do.
+    friction : expression in the parameters, or a friction law
+        Coefficient mu [-], or `TwoCoefficient`, `Stribeck`, `FrictionCurve`, `LoadIndependent`. Needs a slip or
+        tangent, as restitution_tangential and threshold do.
     restitution_normal, restitution_tangential : expression in the parameters
         Coefficients eps_N, eps_T in [0, 1] [-].
     threshold : expression in the parameters
@@ -82,14 +85,49 @@ class Contact:
             raise ValueError(f"contact {self.name!r} has both slip and tangent: give one of them.")
         if self.tangent_drift is not None and self.tangent is None:
             raise ValueError(f"contact {self.name!r}: tangent_drift belongs to tangent, which is missing.")
+        self._read_friction_law()
         for law in LAWS:
-            require_number_in(f"contact {self.name!r}: {law}", getattr(self, law))
+            if not isinstance(getattr(self, law), FrictionLaw):
+                require_number_in(f"contact {self.name!r}: {law}", getattr(self, law))
         for law in ("friction", "restitution_tangential", "threshold"):
-            if not self.has_tangent and not _is_zero(getattr(self, law)):
+            value = getattr(self, law)
+            if not self.has_tangent and (isinstance(value, FrictionLaw) or not _is_zero(value)):
                 raise ValueError(
                     f"contact {self.name!r} has {law} = {getattr(self, law)} but no tangential direction; "
                     "give slip= or tangent=."
                 )
+
+    def _read_friction_law(self) -> None:
+        """Laws with constant bounds are the numbers `friction` and `threshold`; the others stay as they are."""
+        law = self.friction
+        for other in LAWS[1:]:
+            if isinstance(getattr(self, other), FrictionLaw):
+                raise ValueError(f"contact {self.name!r}: {other} must be a number; friction laws belong to friction=.")
+        if isinstance(law, Elliptic):
+            raise ValueError(
+                f"contact {self.name!r}: Elliptic is for the bodies of a Scene in space; a planar contact has one "
+                "direction of slip."
+            )
+        if isinstance(law, Coulomb):
+            object.__setattr__(self, "friction", law.coefficient)
+        elif isinstance(law, LoadIndependent):
+            if isinstance(self.threshold, str) or not _is_zero(self.threshold):
+                raise ValueError(
+                    f"contact {self.name!r}: friction=LoadIndependent(...) and threshold= are the same; give one of "
+                    "them."
+                )
+            object.__setattr__(self, "friction", 0)
+            object.__setattr__(self, "threshold", law.threshold)
+        elif isinstance(law, FrictionLaw) and self.kind not in (CONTACT, CLUTCH):
+            raise ValueError(
+                f"contact {self.name!r}: {type(law).__name__} needs a normal force, which a {KIND_NAMES[self.kind]} "
+                "has not; give threshold=."
+            )
+
+    @property
+    def friction_law(self) -> FrictionLaw | None:
+        """The law of a friction coefficient that depends on slip; None where it is constant."""
+        return self.friction if isinstance(self.friction, FrictionLaw) else None
 
     @property
     def has_tangent(self) -> bool:
@@ -127,6 +165,42 @@ def require_number_in(what: str, value: Expr, low: float | None = None, *, open_
     if low is not None and (number.real < low or (open_end and number.real == low)):
         rule = ("be positive" if open_end else "not be negative") if low == 0.0 else f"be at least {low:g}"
         raise ValueError(f"{what} must {rule}, got {value}.")
+
+
+@dataclass(frozen=True)
+class SlidingRow:
+    """The friction law of one contact in the symbols of a system's source.
+
+    stick : mu_s; slip : mu in terms of `speed[k]`; values : of the law's parameters, by name
+    """
+
+    law: FrictionLaw
+    stick: Expr
+    slip: Expr
+    values: dict[str, Expr]
+
+
+def sliding_row(law: FrictionLaw, k: int, read: Callable[[Any, str, frozenset[Expr]], Expr]) -> SlidingRow:
+    """The law of contact k; `read(value, name, also)` turns a parameter into the symbols of the source."""
+    speed = sp.Symbol(f"speed[{k}]", nonnegative=True)
+    if isinstance(law, FrictionCurve):
+        if law.by_function:  # a symbol is printed as it is named: the call of the user's function
+            name = _curve_name(k)
+            return SlidingRow(law, sp.Symbol(law.call(name, "0.0")), sp.Symbol(law.call(name, f"speed[{k}]")), {})
+        at_rest, moving = (law.curve.xreplace({law.speed: value}) for value in (sp.S.Zero, speed))
+        return SlidingRow(law, read(at_rest, "curve", frozenset()), read(moving, "curve", frozenset([speed])), {})
+    values = {name: read(value, name, frozenset()) for name, value in law.parameters.items()}
+    return SlidingRow(law, law.stick(values), law.slip(speed, values), values)
+
+
+def curve_functions(contacts: Sequence[Contact]) -> dict[str, Callable[..., Any]]:
+    """The users' functions among the friction laws of contacts, by their names in generated source."""
+    laws = {_curve_name(k): contact.friction_law for k, contact in enumerate(contacts)}
+    return {name: law.curve for name, law in laws.items() if isinstance(law, FrictionCurve) and law.by_function}
+
+
+def _curve_name(k: int) -> str:
+    return f"user_friction_{k}"
 
 
 def _is_zero(value: Expr) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike
 
-from stickslip.model.elements import LAWS, Contact
-from stickslip.model.symbolic import Expr, Printer, laws_source
+from stickslip.model.elements import LAWS, Contact, SlidingRow, curve_functions, sliding_row
+from stickslip.model.symbolic import Expr, Printer, friction_sources, laws_source
 from stickslip.model.system import CONTACT, SPRING, function_fingerprint, unknown_name
 
 Function = Callable[..., Any]
@@ -39,7 +39,10 @@ class FunctionModel:
         self.functions: dict[str, Function] = {}
         self.mass_constant = not callable(mass)
         self.directions_constant = self.mass_constant
-        laws = [_function_laws(contact, parameter_names) for contact in contacts]
+        laws = [_function_laws(contact, k, parameter_names) for k, contact in enumerate(contacts)]
+        sliding = [law["law"] for law in laws if law["law"] is not None]
+        mu_slip = [law["friction"] if law["law"] is None else law["law"].slip for law in laws] if sliding else []
+        self.functions |= curve_functions(contacts)
 
         mass_call, M = self._mass(mass)
         mass_lines = [f"M[{i}, {j}] = {M[i][j]}" for i in range(n_dof) for j in range(n_dof)]
@@ -69,6 +72,7 @@ class FunctionModel:
                 _function("dynamics", "q, u, t, p, M, h, g", dynamics_lines),
                 _function("geometry", "q, t, p, W_N, W_T, w_hat", row_lines),
                 laws_source(*([law[key] for law in laws] for key in LAWS)),
+                *friction_sources(mu_slip, [value for law in sliding for value in law.values.values()]),
                 _function("energy", "q, u, t, p, E", energy_lines),
                 "\n".join(notes) + "\n",
             ]
@@ -142,20 +146,24 @@ class FunctionModel:
         return [*lines, f"w_hat[{k}, {column}] = {text}"]
 
 
-def _function_laws(contact: Contact, parameter_names: Sequence[str]) -> dict[str, Expr]:
-    """Laws of a contact as expressions in the source's symbols p[0], p[1], ..."""
+def _function_laws(contact: Contact, k: int, parameter_names: Sequence[str]) -> dict[str, Any]:
+    """Laws of contact k as expressions in the source's symbols p[0], p[1], ...; its friction law under "law"."""
     vector = {name: sp.Symbol(f"p[{i}]", real=True) for i, name in enumerate(parameter_names)}
-    laws = {}
-    for law in LAWS:
-        value = getattr(contact, law)
+
+    def read(value: Any, law: str, also: frozenset[Expr] = frozenset()) -> Expr:
         if isinstance(value, str):
             value = sp.Symbol(value)
         expression = sp.sympify(value)
-        for symbol in sorted(expression.free_symbols, key=sp.default_sort_key):
+        symbols = expression.free_symbols - also
+        for symbol in sorted(symbols, key=sp.default_sort_key):
             if symbol.name not in vector:
                 raise ValueError(f"{law} of contact {contact.name!r}: {unknown_name('parameter', symbol.name, vector)}")
-        laws[law] = expression.xreplace({s: vector[s.name] for s in expression.free_symbols})
-    return laws
+        return expression.xreplace({s: vector[s.name] for s in symbols})
+
+    law = contact.friction_law
+    row: SlidingRow | None = None if law is None else sliding_row(law, k, read)
+    laws = {name: read(getattr(contact, name), name) for name in LAWS[1:]}
+    return laws | {"law": row, "friction": read(contact.friction, "friction") if row is None else row.stick}
 
 
 def _function(name: str, arguments: str, lines: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike
 
-from stickslip.model.elements import LAWS, Contact, Element
+from stickslip.model.elements import LAWS, Contact, Element, SlidingRow, curve_functions, sliding_row
 from stickslip.model.functions import Function, FunctionModel
 from stickslip.model.notation import Notation
 from stickslip.model.symbolic import (
@@ -29,6 +29,7 @@ from stickslip.model.system import (
     SPRING,
     Array,
     System,
+    function_fingerprint,
     require_unique,
     unknown_name,
 )
@@ -94,6 +95,7 @@ class LagrangianSystem(System):
             directions_constant=model.directions_constant,
             units=units,
             inject=model.functions,
+            friction_laws=[contact.friction_law for contact in contacts],
         )
         self._equations: Equations | None = None
         self._contacts = contacts
@@ -180,6 +182,8 @@ class LagrangianSystem(System):
     ) -> LagrangianSystem:
         """The system of derived equations."""
         system = cls.__new__(cls)
+        curves = curve_functions(rows)
+        notes = [f"# {key}: {function_fingerprint(function)}\n" for key, function in curves.items()]
         System.__init__(
             system,
             name=equations.name,
@@ -188,11 +192,14 @@ class LagrangianSystem(System):
             contact_names=equations.contact_names,
             contact_kinds=equations.kind,
             parameters=notation.values,
-            source=model_source(equations),
+            source="".join([model_source(equations), *notes]),
             mass_constant=equations.mass_constant,
             directions_constant=equations.directions_constant,
             force_depends_on_u=equations.force_depends_on_u,
             units=units,
+            inject=curves,
+            injected_into=("laws", "friction"),
+            friction_laws=[row.friction_law for row in rows],
         )
         system._equations = equations
         system._contacts = rows
@@ -234,6 +241,8 @@ class LagrangianSystem(System):
     def _check_functions(self, q: Array, u: Array, t: float, p: Array) -> None:
         f = self.n_dof
         for key, function in self.inject.items():
+            if key in curve_functions(self._contacts):
+                continue  # of a speed, not of the state: checked with the laws
             role = key.removeprefix("user_").rstrip("0123456789").rstrip("_")
             digits = key.rsplit("_", 1)[-1]
             owner = f" of contact {self.contact_names[int(digits)]!r}" if digits.isdigit() else ""
@@ -338,8 +347,9 @@ def _equations(
 ) -> Equations:
     """Equations of motion with the rows of the contacts, in the user's own symbols."""
     q, u, t = notation.state
-    rows = [_contact_row(notation, contact, q, t) for contact in contacts]
+    rows = [_contact_row(notation, contact, k, q, t) for k, contact in enumerate(contacts)]
     f, n = len(q), len(rows)
+    laws = [row["law"] for row in rows if row["law"] is not None]
     for row in rows:
         if row["kind"] == SPRING:
             V += row["threshold"] * sp.Abs(row["g_N"])  # in the energy book only: its force is set-valued
@@ -364,6 +374,8 @@ def _equations(
         threshold=tuple(row["threshold"] for row in rows),
         kinetic=T,
         potential=V,
+        mu_slip=tuple(row["friction"] if row["law"] is None else row["law"].slip for row in rows) if laws else (),
+        law_values=tuple(value for law in laws for value in law.values.values()),
     )
     return equations.replaced(notation.original)
 
@@ -385,7 +397,7 @@ def _generalised_forces(notation: Notation, forces: Sequence[Expr] | Mapping[Exp
     return [notation.read(force, f"force on {x.name!r}") for force, x in zip(forces, notation.q, strict=True)]
 
 
-def _contact_row(notation: Notation, contact: Contact, q: Sequence[Expr], t: Expr) -> dict[str, Any]:
+def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr], t: Expr) -> dict[str, Any]:
     """Differentiate gap and slip: w = d g/d q, w_hat = d g/d t [GS05] eq. (10)."""
 
     def read(value: Any, what: str, allowed: str = "qtp") -> Expr:
@@ -401,7 +413,10 @@ def _contact_row(notation: Notation, contact: Contact, q: Sequence[Expr], t: Exp
 
     zero = [sp.S.Zero] * len(q)
     displacement = sp.S.Zero if contact.gap is None else read(contact.gap, "gap")
-    row: dict[str, Any] = {law: read(getattr(contact, law), law, "p") for law in LAWS}
+    law = contact.friction_law
+    sliding = None if law is None else _sliding_row(notation, contact, k)
+    row: dict[str, Any] = {name: read(getattr(contact, name), name, "p") for name in LAWS[1:]}
+    row |= {"law": sliding, "friction": read(contact.friction, "friction", "p") if sliding is None else sliding.stick}
     row |= {"kind": contact.kind, "w_N": zero, "w_hat_N": sp.S.Zero, "w_T": zero, "w_hat_T": sp.S.Zero}
     row["g_N"] = displacement if contact.kind in (CONTACT, SPRING) else sp.S.Zero
     if contact.has_normal:
@@ -422,6 +437,17 @@ def _contact_row(notation: Notation, contact: Contact, q: Sequence[Expr], t: Exp
     if contact.has_tangent:
         _require_direction(row["w_T"], contact, "slip" if contact.tangent is None else "tangent")
     return row
+
+
+def _sliding_row(notation: Notation, contact: Contact, k: int) -> SlidingRow:
+    """The friction law of contact k in real plain symbols."""
+    law = contact.friction_law
+    assert law is not None
+
+    def read(value: Any, what: str, also: frozenset[Expr]) -> Expr:
+        return notation.read(value, f"{what} of {type(law).__name__} of contact {contact.name!r}", "p", also)
+
+    return sliding_row(law, k, read)
 
 
 def _require_direction(w: Sequence[Expr], contact: Contact, what: str) -> None:

@@ -9,6 +9,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import dynamicsymbols
 
+from stickslip.laws.friction import FrictionLaw
 from stickslip.model.symbolic import Expr
 from stickslip.model.system import require_unique, unknown_name
 
@@ -83,8 +84,8 @@ class Notation:
                 self.plain[sp.Derivative(x, self.t)] = symbol
         return u
 
-    def read(self, value: Any, origin: str, allowed: str = "qutp") -> Expr:
-        """Return a user's expression in real plain symbols; only the groups of symbols in `allowed` may occur."""
+    def read(self, value: Any, origin: str, allowed: str = "qutp", also: frozenset[Expr] = frozenset()) -> Expr:
+        """Return a user's expression in real plain symbols; those of the groups `allowed`, and `also`, may occur."""
         if isinstance(value, str):
             if value not in self.symbols:
                 raise ValueError(f"{origin}: {unknown_name('symbol', value, self.symbols)}")
@@ -103,7 +104,7 @@ class Notation:
         if left:
             raise ValueError(f"{origin} contains {left[0]}, which is neither a coordinate nor its first derivative.")
         groups = {"q": self.q, "u": self.u, "t": (self.t,), "p": self.parameters}
-        permitted = {symbol for key in allowed for symbol in groups[key]}
+        permitted = {symbol for key in allowed for symbol in groups[key]} | also
         for symbol in sorted(expression.free_symbols - permitted, key=sp.default_sort_key):
             self._refuse(symbol, origin, allowed)
         return expression.xreplace(self.real)
@@ -135,3 +136,5 @@ def symbols_in(values: Any) -> Iterator[Expr]:
     elif isinstance(values, (list, tuple, sp.MatrixBase)):
         for value in values:
             yield from symbols_in(value)
+    elif isinstance(values, FrictionLaw):
+        yield from symbols_in(values.parameters)

@@ -54,6 +54,8 @@ class Equations:
     threshold: Symbols
     kinetic: Expr
     potential: Expr
+    mu_slip: Symbols = ()  # (n,) coefficients while contact k slips with speed[k]; empty where all are constant
+    law_values: Symbols = ()  # parameters of the friction laws, one after the other
 
     @property
     def mass_constant(self) -> bool:
@@ -259,6 +261,7 @@ def model_source(equations: Equations) -> str:
             function_source("dynamics", "q, u, t, p, M, h, g", *fused),
             function_source("geometry", "q, t, p, W_N, W_T, w_hat", W),
             laws_source(eq.mu, eq.eps_N, eq.eps_T, eq.threshold),
+            *friction_sources(eq.mu_slip, eq.law_values),
             function_source("energy", "q, u, t, p, E", energy),
         ]
     )
@@ -298,6 +301,16 @@ def laws_source(mu: Sequence[Expr], eps_N: Sequence[Expr], eps_T: Sequence[Expr]
     columns = {"mu": mu, "eps_N": eps_N, "eps_T": eps_T, "threshold": threshold}
     values = [(f"{name}[{k}]", value) for name, column in columns.items() for k, value in enumerate(column)]
     return function_source("laws", "p, mu, eps_N, eps_T, threshold", values)
+
+
+def friction_sources(mu_slip: Sequence[Expr], law_values: Sequence[Expr]) -> list[str]:
+    """Return the sources of `friction` and `law_values`; none where all coefficients are constant."""
+    if not mu_slip:
+        return []
+    return [
+        function_source("friction", "p, speed, mu", [(f"mu[{k}]", value) for k, value in enumerate(mu_slip)]),
+        function_source("law_values", "p, c", [(f"c[{i}]", value) for i, value in enumerate(law_values)]),
+    ]
 
 
 def source_symbols(q: Sequence[Expr], u: Sequence[Expr], t: Expr, parameters: Sequence[Expr]) -> dict[Expr, Expr]:
@@ -536,6 +549,9 @@ def _contact_parts(eq: Equations, k: int) -> list[tuple[str, str, Expr]]:
         parts.append(("eps_N", rf"\varepsilon_{{N{k + 1}}}", eq.eps_N[k]))
     if tangential and normal:
         parts.append(("mu", rf"\mu_{{{k + 1}}}", eq.mu[k]))
+        if eq.mu_slip and eq.mu_slip[k] != eq.mu[k]:
+            speed = {sp.Symbol(f"speed[{k}]", nonnegative=True): sp.Symbol("v", nonnegative=True)}
+            parts.append(("mu(|v|)", rf"\mu_{{{k + 1}}}(v)", eq.mu_slip[k].xreplace(speed)))
         parts.append(("eps_T", rf"\varepsilon_{{T{k + 1}}}", eq.eps_T[k]))
     if not eq.threshold[k].is_zero:
         parts.append(("threshold", f"a_{{{k + 1}}}", eq.threshold[k]))

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.laws.friction import FrictionLaw
+
 CONTACT = 0
 """Unilateral contact: active when g_N <= 0; tangential part optional."""
 CLUTCH = 1
@@ -45,6 +47,9 @@ class System:
         geometry(q, t, p, W_N, W_T, w_hat)      rows w_N, w_T (n, f); w_hat (n, 2): normal, tangential
         laws(p, mu, eps_N, eps_T, threshold)    (n,) each
         energy(q, u, t, p, E)                   E = (kinetic, potential) [J]; potential is nan where unknown
+        friction(p, speed, mu)                  only with `friction_laws`: coefficients of contacts that slip with
+                                                speed (n,) [m/s]; mu of `laws` are the static ones
+        law_values(p, c)                        only with `friction_laws`: the laws' parameters, one after the other
 
     and `jacobian_source` text that defines
 
@@ -80,7 +85,11 @@ class System:
     force_depends_on_u : bool
         False only if h is known to be free of u.
     inject : dict
-        Functions that `source` calls by name (empty for a system that was derived symbolically).
+        Functions that `source` calls by name (in a system that was derived symbolically only those of friction laws).
+    injected_into : sequence of str or None
+        The functions of `source` that call them; None: any.
+    friction_laws : tuple of FrictionLaw or None
+        Laws of the contacts whose friction depends on their slip.
     """
 
     def __init__(
@@ -98,6 +107,8 @@ class System:
         force_depends_on_u: bool = True,
         units: Mapping[str, str] | None = None,
         inject: Mapping[str, Callable[..., Any]] | None = None,
+        injected_into: Sequence[str] | None = None,
+        friction_laws: Sequence[FrictionLaw | None] | None = None,
     ) -> None:
         self.name = name
         self.coordinate_names = tuple(coordinate_names)
@@ -112,6 +123,8 @@ class System:
         self.force_depends_on_u = force_depends_on_u
         self.units = dict(units or {})
         self.inject = dict(inject or {})
+        self.injected_into = injected_into
+        self.friction_laws = tuple(friction_laws or [None] * self.n_contacts)
         self._source = source
         self._namespaces: dict[bool, dict[str, Any]] = {}
 
@@ -187,6 +200,47 @@ class System:
                 if not 0.0 <= value <= upper or math.isinf(value):
                     rule = "lie in [0, 1]" if upper == 1.0 else "be finite and not negative"
                     raise ValueError(f"{law} of contact {contact!r} must {rule}, got {value:g}.")
+        if self.has_friction_laws:
+            self._check_friction_laws(p)
+
+    def _check_friction_laws(self, p: Array) -> None:
+        laws = [
+            (name, law) for name, law in zip(self.contact_names, self.friction_laws, strict=True) if law is not None
+        ]
+        c = np.empty(sum(len(law.parameters) for _, law in laws))
+        self._evaluate("law_values", (p,), (c,))
+        first = 0
+        for name, law in laws:
+            values = dict(zip(law.parameters, c[first : first + len(law.parameters)].tolist(), strict=True))
+            law.check(values, f"{type(law).__name__} of contact {name!r}")
+            first += len(values)
+
+    # -- friction that depends on slip -------------------------------------------------------------------------
+
+    @property
+    def has_friction_laws(self) -> bool:
+        """Whether the friction of a contact depends on its slip."""
+        return any(law is not None for law in self.friction_laws)
+
+    @property
+    def sliding_codes(self) -> tuple[int, ...]:
+        """Per contact: 0 constant friction, 1 friction that depends on slip, 2 the same with graze="grab"."""
+        return tuple(0 if law is None else (2 if law.grabs else 1) for law in self.friction_laws)
+
+    def sliding_friction(self, speed: ArrayLike, p: Array | None = None) -> Array:
+        """Coefficients mu [-] of contacts that slip with `speed` = |gamma_T| [m/s], shape (n,); checked."""
+        p, speeds = self._parameters(p), np.asarray(speed, dtype=float)
+        if not self.has_friction_laws:
+            return self.laws(p)[0]
+        mu = np.empty(self.n_contacts)
+        self._evaluate("friction", (p, speeds), (mu,))
+        for name, value, v in zip(self.contact_names, mu, speeds, strict=True):
+            if not 0.0 <= value < math.inf:
+                raise ValueError(
+                    f"friction of contact {name!r} must be finite and not negative, got {value:g} at a slip of "
+                    f"{v:g} m/s."
+                )
+        return mu
 
     # -- evaluation in plain Python, for the reference engine ------------------------------------------------
 
@@ -247,7 +301,8 @@ class System:
 
     def _evaluate(self, function: str, inputs: tuple[Any, ...], outputs: tuple[Array, ...]) -> None:
         arrays = [np.asarray(x, dtype=float) for x in inputs]
-        if not self.inject:
+        calls_user = bool(self.inject) and (self.injected_into is None or function in self.injected_into)
+        if not calls_user:
             try:  # Python floats are much faster than NumPy scalars, but raise where compiled code gives nan
                 self._function(function, tolerant=False)(*[x.tolist() for x in arrays], *outputs)
                 return
@@ -256,9 +311,9 @@ class System:
         numbers = [x if x.ndim else x[()] for x in arrays]
         try:
             with np.errstate(all="ignore"):
-                self._function(function, tolerant=not self.inject)(*numbers, *outputs)
+                self._function(function, tolerant=not calls_user)(*numbers, *outputs)
         except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
-            if not self.inject:
+            if not calls_user:
                 raise
             reason = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
             raise ValueError(f"{function} of system {self.name!r} cannot be evaluated: {reason}") from problem

@@ -87,10 +87,10 @@ def bounds(key: str, value: float, unit: str = "") -> tuple[float, float, bool]:
 
 
 def _start(scenario: Any) -> list[Control]:
-    """Coordinates and velocities of the start, where the scenario can be started elsewhere."""
-    system = getattr(scenario, "system", None)
-    if system is None or not hasattr(scenario, "starting"):
+    """Coordinates and velocities of the start; a scene has too many for sliders."""
+    if not hasattr(scenario, "q0"):
         return []
+    system = scenario.system
     found = []
     for names, values, moves in (
         (system.coordinate_names, scenario.q0, False),
@@ -112,8 +112,7 @@ def _run(scenario: Any) -> list[Control]:
 
 
 def _units(scenario: Any) -> Mapping[str, str]:
-    system = getattr(scenario, "system", None)
-    return {} if system is None else dict(system.units)
+    return getattr(scenario.system, "units", {})
 
 
 def with_values(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -120,8 +120,6 @@ def scenario_for(name: str, options: Mapping[str, Any]) -> Any:
         raise ValueError(f"set must map names to values, got {type(wanted).__name__}.")
     scenario = library.get(name, **with_values(name, wanted)) if wanted else _default(name)
     start = numbers(options.get("start", {}), "start")
-    if start and not hasattr(scenario, "starting"):
-        raise ValueError(f"{name} cannot be started elsewhere.")
     return scenario.starting(start) if start else scenario
 
 

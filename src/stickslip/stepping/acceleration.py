@@ -63,12 +63,26 @@ class AccelerationProblem:
 
     @classmethod
     def at(
-        cls, system: System, t: float, q: Array, u: Array, p: Array, index: np.ndarray, s: Array
+        cls,
+        system: System,
+        t: float,
+        q: Array,
+        u: Array,
+        p: Array,
+        index: np.ndarray,
+        s: Array,
+        stopped: np.ndarray | None = None,
     ) -> AccelerationProblem:
-        """The problem at a state; `index` lists the closed contacts, s (k,) their slip, 0 where they may stick."""
+        """The problem at a state; `index` lists the closed contacts, s (k,) their slip, 0 where they may stick.
+
+        Where friction depends on slip, contacts that slip have the coefficient of their speed, candidates the static
+        one; but those among `stopped` (n,) bool, whose slip has just come to rest, the one at speed zero.
+        """
         M = system.mass(q, t, p)
         W_N, W_T, _ = (rows[index] for rows in system.geometry(q, t, p))
         mu, _, _, a = (law[index] for law in system.laws(p))
+        if system.has_friction_laws:
+            mu = _friction_now(system, t, q, u, p, index, s, stopped)
         V_N, V_T = (np.asarray(np.linalg.solve(M, W.T), dtype=float) for W in (W_N, W_T))
         frictional = (np.einsum("ij,ji->i", W_T, V_T) > 0.0) & ((mu > 0.0) | (a > 0.0))
         s = np.where(frictional, s, 0.0)
@@ -199,3 +213,15 @@ class AccelerationProblem:
     def indeterminate(self) -> bool:
         """Whether there are several solutions; only looked for where friction is supercritical."""
         return bool(self.jams.any()) and self.rows <= ENUMERATION_LIMIT and len(self.solutions()) > 1
+
+
+def _friction_now(
+    system: System, t: float, q: Array, u: Array, p: Array, index: np.ndarray, s: Array, stopped: np.ndarray | None
+) -> Array:
+    """Coefficients (k,) of closed contacts whose friction depends on slip, see `AccelerationProblem.at`."""
+    _, W_T, w_hat = system.geometry(q, t, p)
+    slips = np.zeros(system.n_contacts, bool)
+    slips[index] = s != 0.0
+    speed = np.where(slips, np.abs(W_T @ u + w_hat[:, 1]), 0.0)
+    moving = slips if stopped is None else slips | stopped
+    return np.where(moving, system.sliding_friction(speed, p), system.laws(p)[0])[index]

@@ -16,6 +16,13 @@ from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 _GROWTH, _SHRINK, _SAFETY = 5.0, 0.2, 0.9
 _BRIEF = 10.0  # a flight shorter than this many smallest steps is not resolved
 _LOADED, _UNLOADED = -1, -10  # Memory.last_loaded before a step 0: in the step before, or long ago
+_LARGEST = (  # entries of the book that are maxima
+    template.MAX_RESIDUAL,
+    template.MAX_PENETRATION,
+    template.MAX_LCP_SIZE,
+    template.FRICTION_ROUNDS,
+    template.FRICTION_CONTRACTION,
+)
 
 
 @dataclass(frozen=True)
@@ -279,12 +286,15 @@ class AdaptiveEngine:
         trial = Memory.start(memory.q, memory.u, memory.p, t, self.system.n_contacts)
         trial.impulse_before[:] = h * memory.impulse_before  # between steps of unequal length it holds forces
         trial.last_loaded[:], trial.reach[:] = memory.last_loaded, memory.reach
+        trial.carried[:, 2] = memory.carried[:, 2]  # which contacts stick
         return trial
 
     def _power(self, mode: np.ndarray) -> int:
         """Power of H in which the error of the rule expands."""
         turning = not self.system.directions_constant and bool(np.any(mode != template.OPEN))
-        return 1 if self.system.force_depends_on_u or turning else 2
+        # a coefficient that depends on the end velocity of its step makes the rule one of first order
+        slides = self.system.has_friction_laws and bool(np.isin(mode, (template.SLIP_PLUS, template.SLIP_MINUS)).any())
+        return 1 if self.system.force_depends_on_u or turning or slides else 2
 
     def _penetrates(self, q: Array, t: float, mode: np.ndarray, p: Array) -> bool:
         """Whether a contact that is open throughout a step ends it below the surface."""
@@ -322,10 +332,11 @@ class AdaptiveEngine:
         memory.q, memory.u = q.copy(), u.copy()
         memory.impulse_sum += impulse
         memory.last_loaded[:], memory.impulse_before[:] = last.last_loaded, last.impulse_before
+        memory.carried[:, 2] = last.carried[:, 2]
         memory.reach[:] = np.max([trial.memory.reach for trial in trials], axis=0) * (last.last_loaded == _LOADED)
         for trial in trials:
             other = trial.memory.book
-            for item in (template.MAX_RESIDUAL, template.MAX_PENETRATION, template.MAX_LCP_SIZE):
+            for item in _LARGEST:
                 book[item] = max(book[item], other[item])
             if other[template.MAX_ENERGY_GAIN] > book[template.MAX_ENERGY_GAIN]:
                 book[template.MAX_ENERGY_GAIN] = other[template.MAX_ENERGY_GAIN]

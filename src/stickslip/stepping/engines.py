@@ -38,7 +38,7 @@ class Memory:
     impulse_before: Array  # (n,) Lambda_N of the step before
     impulse_sum: Array  # (n, 2) impulses since the last record
     last_loaded: np.ndarray  # (n,) int64, number of the last step with a normal impulse
-    carried: Array  # (n, 2) impulses of the step before where it was the first half of an impact
+    carried: Array  # (n, 3) impulses of the step before where it was the first half of an impact; 1 where it sticks
     reach: Array  # (n,) [m], how far a contact that carried load in the step before may seem open
     book: Array
     problem_text: str = ""
@@ -54,7 +54,7 @@ class Memory:
             np.zeros(contacts),
             np.zeros((contacts, 2)),
             np.full(contacts, -10, np.int64),
-            np.zeros((contacts, 2)),
+            np.zeros((contacts, 3)),
             np.zeros(contacts),
             np.zeros(template.BOOK_SIZE),
         )
@@ -201,7 +201,8 @@ class Reference:
         """As `Compiled.march`; with `go_on` a step that is not solved is done all the same, and counted."""
         block.records = block.n_events = 0
         for _ in range(n_steps):
-            state = State(memory.t0 + memory.step * dt, memory.q, memory.u, memory.reach, memory.carried)
+            impulses, sticks = memory.carried[:, :2], memory.carried[:, 2]
+            state = State(memory.t0 + memory.step * dt, memory.q, memory.u, memory.reach, impulses, sticks)
             try:
                 with np.errstate(all="ignore"):  # what overflows is told below
                     after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
@@ -272,6 +273,13 @@ class Reference:
         reach_before = memory.reach.copy()
         memory.reach[:] = 0.0
         memory.carried = np.zeros_like(memory.carried)
+        if report.sliding is not None and report.sliding.active:
+            memory.carried[:, 2] = report.sliding.rests
+            for item, value in (
+                (template.FRICTION_ROUNDS, report.sliding.rounds),
+                (template.FRICTION_CONTRACTION, report.sliding.contraction),
+            ):
+                book[item] = max(book[item], value)
         if not len(problem.index):
             book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
             book[template.WORK_BEFORE] = 0.0
@@ -321,7 +329,7 @@ class Reference:
                 memory.last_loaded[k] = memory.step - 1
                 memory.reach[k] = max(reach_before[k], template.REACH * dt * local.G_NN[i, i] * N)
         if self.stepper.impact_steps == 2 and ((state == template.IMPACT) & (state_before != template.IMPACT)).any():
-            memory.carried[problem.index] = np.column_stack([report.Lambda_N, report.Lambda_T])
+            memory.carried[problem.index, :2] = np.column_stack([report.Lambda_N, report.Lambda_T])
         work = gain
         book[template.CONTACT_WORK] += work
         if self.stepper.impact_steps == 2:  # the first step of an impact takes what the second gives back

@@ -23,6 +23,7 @@ from stickslip.laws import ImpactLaw, LawSolution, Phase, law_from
 from stickslip.model.system import CLUTCH, CONTACT, SPRING, Array, System, real_array, real_number, require_system
 from stickslip.stepping.contact_problem import StepProblem
 from stickslip.stepping.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
+from stickslip.stepping.sliding import Sliding
 
 SLOWEST, FASTEST = 1e-100, 1e100  # velocities whose products and quotients stay numbers
 
@@ -200,10 +201,22 @@ def _require_moderate(u: Array) -> None:
 
 
 def impact_at(
-    system: System, law: ImpactLaw, q: Array, u: Array, p: Array, t: float, gap_tol: float, solver: PlanarSolver
+    system: System,
+    law: ImpactLaw,
+    q: Array,
+    u: Array,
+    p: Array,
+    t: float,
+    gap_tol: float,
+    solver: PlanarSolver,
+    sticks: Array | None = None,
 ) -> Impact:
-    """As `impact`, for a state and a parameter vector that were checked before."""
-    return _Setting(system, law, q, u, p, t, gap_tol, solver).impact()
+    """As `impact`, for a state and a parameter vector that were checked before.
+
+    `sticks` (n,) tells which contacts stuck before: where friction depends on slip, their static coefficient holds them
+    until they slip.
+    """
+    return _Setting(system, law, q, u, p, t, gap_tol, solver, sticks).impact()
 
 
 @dataclass(frozen=True)
@@ -218,15 +231,30 @@ class _Setting:
     t: float
     gap_tol: float
     solver: PlanarSolver
+    sticks: Array | None = None
 
     @cached_property
     def closed(self) -> StepProblem:
-        return closed_contacts(self.system, self.t, self.q, self.u, self.p, self.gap_tol)
+        """The contact problem; where friction depends on slip, with the coefficients that belong to its solution."""
+        problem = closed_contacts(self.system, self.t, self.q, self.u, self.p, self.gap_tol)
+        sliding = Sliding(self.system, self.p, self.sticks)
+        again = sliding.active
+        while again:
+            problem = sliding.applied(problem)
+            answer = self.law.solve(*self._arguments(problem))
+            u = problem.end_velocity(answer.Lambda_N, answer.Lambda_T)
+            again = answer.solved and sliding.moved(problem, answer.Lambda_N, answer.Lambda_T, u)
+        if sliding.exhausted:
+            raise ValueError(f"the impact was not solved: {sliding.complaint()}.")
+        return problem
 
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
         """What `ImpactLaw.solve` takes."""
-        system, index, local = self.system, self.closed.index, self.closed.local
+        return self._arguments(self.closed)
+
+    def _arguments(self, problem: StepProblem) -> tuple[Any, ...]:
+        system, index, local = self.system, problem.index, problem.local
         _, eps_N, eps_T, _ = system.laws(self.p)
         eps_N, eps_T = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         return local, local.c_N, local.c_T, eps_N[index], eps_T[index], FromBelow(self.solver.tol, inner=self.solver)

@@ -103,10 +103,10 @@ def stack_of_impacts(
     k = len(stack.Q)
     results = _Results.room(k, system.n_contacts, system.n_dof)
     scale, solved = np.ones(k), np.ones(k, dtype=bool)
-    if solver.name == "auto":
+    if solver.name == "auto" and not system.has_friction_laws:
         _run(stack, results)
         left = np.flatnonzero(results.status == kernel.LEFT)
-    else:  # another solver was asked for: the reference alone can take it
+    else:  # another solver was asked for, or friction depends on slip: the reference alone can take it
         _evaluate(stack, slice(None))  # for its checks
         left = np.arange(k)
     for i in left:

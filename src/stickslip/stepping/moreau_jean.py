@@ -12,6 +12,7 @@ from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import Array, System
 from stickslip.stepping.contact_problem import active_contacts, gaps, mass_matrix, step_problem
+from stickslip.stepping.sliding import Sliding
 from stickslip.stepping.stepper import Iteration, State, Stepper, StepReport, check_projection, report
 
 
@@ -76,22 +77,28 @@ class MoreauJean(Stepper):
         directions = system.geometry(q_M, t_M, p)
         h_A = system.force(q_A, u_A, state.t, p)
         newton = Iteration(np.diag(M), u_A, q_A, dt, "Newton's method for the end velocity")
+        sliding = Sliding(system, p, state.sticks)
         u_E = u_A
-        for _ in range(template.ITERATION_LIMIT):
+        for _ in range(template.ITERATION_LIMIT * (2 if sliding.active else 1)):
             q_E = q_A + dt * (theta * u_E + (1.0 - theta) * u_A)
             h = theta * system.force(q_E, u_E, t_E, p) + (1.0 - theta) * h_A
             K, C = (0.5 * (J + J.T) for J in system.jacobian(q_E, u_E, t_E, p))
             A = M - theta * dt * C - (theta * dt) ** 2 * K
             _require_definite(A)
             u_free = u_E - np.linalg.solve(A, M @ (u_E - u_A) - dt * h)
-            problem = step_problem(system, index, g, A, u_A, u_free, directions, dt, p)
+            problem = sliding.applied(step_problem(system, index, g, A, u_A, u_free, directions, dt, p))
             solution = solver.solve(problem.local)
             u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
-            if newton.settled(u_free, u_E, u_before) or not np.all(np.isfinite(u_E)):
+            if not np.all(np.isfinite(u_E)):
                 break
+            if newton.settled(u_free, u_E, u_before):
+                if not sliding.moved(problem, solution.Lambda_N, solution.Lambda_T, u_E):
+                    break
+                newton.correction = np.inf
         residual = max(newton.correction, problem.residual(u_E, solution.Lambda_N, solution.Lambda_T))
         q_E = q_A + dt * (theta * u_E + (1.0 - theta) * u_A)
-        return State(t_E, q_E, u_E), report(problem, solution, residual, solver.tol, newton.complaint(solver.tol))
+        complaint = newton.complaint(solver.tol)
+        return State(t_E, q_E, u_E), report(problem, solution, residual, solver.tol, complaint, sliding)
 
 
 class IterationMatrixError(np.linalg.LinAlgError):

@@ -13,6 +13,7 @@ from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.model.system import Array, System
 from stickslip.stepping.contact_problem import contact_problem
 from stickslip.stepping.impact import solve_step
+from stickslip.stepping.sliding import Sliding
 from stickslip.stepping.stepper import State, Stepper, StepReport, check_projection, report
 
 
@@ -66,18 +67,23 @@ class MoreauMidpoint(Stepper):
         problem = contact_problem(system, state.t + 0.5 * dt, q_M, state.u, dt, p, state.reach, self.lasting)
         if not len(problem.index):
             law = None
-        solution: PlanarSolution | LawSolution
-        if law is None:
-            solution = solver.solve(problem.local)  # [GS05] eq. (33)
-        else:
-            solution = solve_step(system, problem, law, solver, p)
-        u_E = problem.end_velocity(solution.Lambda_N, solution.Lambda_T)  # [GS05] eq. (32)
+        sliding = Sliding(system, p, state.sticks)
+        again = True
+        while again:  # once, but for friction that depends on slip
+            problem = sliding.applied(problem)
+            solution: PlanarSolution | LawSolution
+            if law is None:
+                solution = solver.solve(problem.local)  # [GS05] eq. (33)
+            else:
+                solution = solve_step(system, problem, law, solver, p)
+            u_E = problem.end_velocity(solution.Lambda_N, solution.Lambda_T)  # [GS05] eq. (32)
+            again = solution.solved and sliding.moved(problem, solution.Lambda_N, solution.Lambda_T, u_E)
         if law is None:
             residual = problem.residual(u_E, solution.Lambda_N, solution.Lambda_T)
         else:  # the residual above is Newton's law's; another law has its own
             residual = solution.residual
         q_E = q_M + 0.5 * dt * u_E  # step 5
-        return State(state.t + dt, q_E, u_E), report(problem, solution, residual, solver.tol)
+        return State(state.t + dt, q_E, u_E), report(problem, solution, residual, solver.tol, sliding=sliding)
 
 
 def consistent_velocities(
@@ -88,10 +94,18 @@ def consistent_velocities(
     Returns them and the rows of the contacts with an impulse, columns as `trajectory.IMPACT_COLUMNS`.
     """
     problem = contact_problem(system, t, q, u, 0.0, p)
-    solution = solver.solve(problem.local)
-    u_E = problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
-    if not problem.residual(u_E, solution.Lambda_N, solution.Lambda_T) <= solver.tol:
-        raise ArithmeticError(f"the initial velocities could not be made consistent: {solution.status}")
+    sliding = Sliding(system, p, None)
+    again = True
+    while again:
+        problem = sliding.applied(problem)
+        solution = solver.solve(problem.local)
+        u_E = problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
+        again = solution.solved and sliding.moved(problem, solution.Lambda_N, solution.Lambda_T, u_E)
+    residual = max(sliding.defect, problem.residual(u_E, solution.Lambda_N, solution.Lambda_T))
+    if not residual <= solver.tol:
+        raise ArithmeticError(
+            f"the initial velocities could not be made consistent: {sliding.complaint() or solution.status}"
+        )
     before, after = problem.gamma_A, problem.velocities(u_E)
     columns = (before[0], after[0], solution.Lambda_N, solution.Lambda_T, before[1], after[1])
     rows = np.column_stack([np.full(len(problem.index), t), problem.index, *columns])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolver
+from stickslip.kernels.sliding import CONSTANT, DEPENDS
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import CLUTCH, CONTACT, SPRING, Array, System
 from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
@@ -74,6 +75,7 @@ class Motion:
         self.recent: deque[float] = deque()
         self.last_step: float | None = None
         self.du = np.zeros(self.f)
+        self.stopped = np.zeros(n, bool)  # contacts that slipped before the last impact, by friction that depends on it
         self.hit: Impact | None = None  # the last impact
 
     # -- the walk --------------------------------------------------------------------------------------------
@@ -201,7 +203,7 @@ class Motion:
         self.mode = Mode(closed, sense, *self.mode.constraints)
         if np.any(hits):
             closed, sense = self._impact()
-        self._settle(closed, sense)
+        self._settle(closed, sense, stopped=self.stopped)
 
     def _act(self, event: Event) -> None:
         """Find the mode that follows an event."""
@@ -211,6 +213,7 @@ class Motion:
         closed, sense = mode.closed.copy(), mode.sense.copy()
         closing = [k for k, part in event.slots if part == 0 and mode.normal[k] == 0 and kinds[k] == CONTACT]
         opened: list[int] = []
+        stopped = np.zeros(self.system.n_contacts, bool)
         for k, part in event.slots:
             if part == 0 and mode.normal[k] == 0 and kinds[k] == CLUTCH:
                 closed[k] = True
@@ -222,6 +225,7 @@ class Motion:
                 sense[k] = self._side(k)
             elif part == 1:
                 sense[k] = 0.0
+                stopped[k] = self.system.sliding_codes[k] == DEPENDS  # with GRABS the static coefficient may hold it
         if event.stuck or any(part == 0 and mode.normal[k] != 0 and k not in opened for k, part in event.slots):
             if not self._jam(closed, sense):
                 raise MotionError(self.t, "the contact forces grow without bound, and no impact resolves it")
@@ -230,8 +234,8 @@ class Motion:
         if closing:
             self._project(np.union1d(closing, np.flatnonzero(closed & (kinds == CONTACT))).astype(int))
             closed, sense = self._impact()
-            opened = []
-        self._settle(closed, sense, opened)
+            opened, stopped = [], self.stopped
+        self._settle(closed, sense, opened, stopped)
 
     def _forces(self, event: Event) -> Array:
         """Contact forces lambda_N, lambda_T in the mode that ends, (n, 2)."""
@@ -285,7 +289,9 @@ class Motion:
         """The impact law at the present state; closed contacts and their sense of slip after it."""
         before = self.u
         try:
-            hit = impact_at(self.system, self.law, self.q, before, self.p, self.t, self.gap_tol, self.solver)
+            hit = impact_at(
+                self.system, self.law, self.q, before, self.p, self.t, self.gap_tol, self.solver, self.mode.stick
+            )
         except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
             raise MotionError(self.t, str(problem).rstrip(".")) from None
         if not hit.solved:
@@ -304,6 +310,9 @@ class Motion:
             )
         self.book.counts["impacts"] += 1
         closed, sense = touching(self.system, self.t, self.q, self.u, before, self.p, self.gap_tol, self.mode)
+        _, size = relative_velocities(self.system, self.t, self.q, before, self.p)
+        moved = np.abs(gamma_A[:, 1]) > ROUND_OFF * size[:, 1]
+        self.stopped = moved & (np.array(self.system.sliding_codes, dtype=int) == DEPENDS)
         return self._accumulated(closed, sense, Lambda[:, 0] > 0.0)
 
     def _book_impulses(self, Lambda: Array, gamma_A: Array, gamma_E: Array) -> float:
@@ -324,7 +333,7 @@ class Motion:
         """
         gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
         for i in np.flatnonzero(struck & ~closed & (self.kinds == CONTACT)):
-            _, solution = self._accelerations(closed, sense)
+            _, solution = self._accelerations(closed, sense.copy())
             if solution is None:
                 break
             rise = self.system.geometry(self.q, self.t, self.p)[0][i] @ solution.du + self._zeta()[i, 0]
@@ -337,15 +346,34 @@ class Motion:
 
     # -- the next mode ---------------------------------------------------------------------------------------
 
-    def _accelerations(self, closed: np.ndarray, sense: Array) -> tuple[AccelerationProblem, Accelerations | None]:
-        index = np.flatnonzero(closed)
-        problem = AccelerationProblem.at(self.system, self.t, self.q, self.u, self.p, index, sense[index])
-        return problem, problem.solve()[0]
+    def _accelerations(
+        self, closed: np.ndarray, sense: Array, stopped: np.ndarray | None = None
+    ) -> tuple[AccelerationProblem, Accelerations | None]:
+        """The acceleration problem and its solution, None where there is none.
 
-    def _settle(self, closed: np.ndarray, sense: Array, opened: list[int] | None = None) -> None:
+        Candidates whose friction depends on slip and that are let go get the coefficient of a slip that begins, and the
+        sense of it is put into `sense`.
+        """
+        index = np.flatnonzero(closed)
+        for _ in range(1 + len(index)):
+            problem = AccelerationProblem.at(self.system, self.t, self.q, self.u, self.p, index, sense[index], stopped)
+            solution = problem.solve()[0]
+            if solution is None or not self.system.has_friction_laws:
+                break
+            loose = problem.candidate & (np.abs(solution.slide) > ROUND_OFF * problem.scale(solution)[:, 1])
+            loose &= np.array(self.system.sliding_codes)[index] != CONSTANT
+            if not loose.any():
+                break
+            sense[index[loose]] = np.sign(solution.slide[loose])
+        return problem, solution
+
+    def _settle(
+        self, closed: np.ndarray, sense: Array, opened: list[int] | None = None, stopped: np.ndarray | None = None
+    ) -> None:
         """Solve the acceleration problem of the closed contacts and enter the mode it leads to.
 
         Contacts in `opened` have lost their load: they are left out, and put back where they would be pressed in.
+        Those in `stopped` have just come to rest by friction that depends on slip, which decides whether they stick.
         """
         self._project(np.flatnonzero(closed & (self.kinds == CONTACT)))
         gamma_A, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
@@ -354,13 +382,13 @@ class Motion:
         self._book_impulses(Lambda, gamma_A, gamma_E)
         opened = opened or []
         closed[opened] = False
-        problem, solution = self._accelerations(closed, sense)
+        problem, solution = self._accelerations(closed, sense, stopped)
         if opened and solution is not None:
             rise = self.system.geometry(self.q, self.t, self.p)[0] @ solution.du + self._zeta()[:, 0]
             pressed = [k for k in opened if rise[k] < -1e-6 * self.acceleration_scale[k, 0]]
             if pressed:
                 closed[pressed] = True
-                problem, solution = self._accelerations(closed, sense)
+                problem, solution = self._accelerations(closed, sense, stopped)
         sense[~closed] = 0.0
         if solution is None:
             if not self._jam(closed, sense):
@@ -398,5 +426,5 @@ class Motion:
         self.book.counts["impacts without collision"] += 1
         if len(self.impacts) == before:
             return False
-        self._settle(closed, sense)
+        self._settle(closed, sense, stopped=self.stopped)
         return True

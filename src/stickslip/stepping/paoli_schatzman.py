@@ -69,5 +69,6 @@ class PaoliSchatzman(Stepper):
         u_E, report = solve_on_position_level(
             system, solver, p, M, u_A, directions, dt,
             free=lambda _: u_free, place=lambda u: q_A + dt * u, t=t_E, g_before=g_B, carried=state.carried,
+            sticks=state.sticks,
         )  # fmt: skip
         return State(t_E, q_A + dt * u_E, u_E), report

@@ -199,6 +199,8 @@ class Store:
             projection_energy=float(book[template.PROJECTION_ENERGY]),
             projections=int(book[template.PROJECTIONS]),
             integration_energy=self._integration_energy(),
+            friction_rounds=int(book[template.FRICTION_ROUNDS]),
+            friction_contraction=float(book[template.FRICTION_CONTRACTION]),
         )
 
     def _integration_energy(self) -> float:

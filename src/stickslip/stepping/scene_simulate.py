@@ -19,6 +19,7 @@ from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, room_for
+from stickslip.stepping.scene_friction import engine_class
 from stickslip.stepping.scene_start import check_start
 from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps
 from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
@@ -138,7 +139,7 @@ def prepare_run(
     label, theta, implicit = _theta(stepper)
     if not any(body.kind == "moving" for body in scene.bodies):
         raise ValueError(f"scene {scene.name!r} must have a body that moves; use add_body.")
-    engine = SceneEngine(
+    engine = engine_class(scene)(
         scene, float(dt), theta, implicit, rule == "predictive", tolerance, _edges(scene, cone),
         on_failure == "continue", int(threads),
     )  # fmt: skip

@@ -11,6 +11,7 @@ from stickslip.kernels.midpoint import BOOK_SIZE
 from stickslip.kernels.scene import layout
 from stickslip.kernels.scene.joint_rows import DAMPING, LENGTH, SPRING, STIFFNESS
 from stickslip.kernels.scene.step import COUNTS
+from stickslip.laws.friction import FrictionLaw
 from stickslip.model.scene.bodies import Body, Material
 from stickslip.model.scene.joints import KINDS as JOINT_KINDS
 from stickslip.model.scene.joints import Joint
@@ -214,8 +215,10 @@ def _mean(a: float | None, b: float | None) -> float:
 
 def _friction(first: Material, second: Material, law: Material) -> tuple[float, float, int]:
     """mu_1, mu_2 / mu_1 and whose axes they refer to (0: circular friction)."""
-    a = first.friction if law.friction is None else law.friction
-    b = second.friction if law.friction is None else law.friction
+    a, b = (
+        mu.at_rest if isinstance(mu, FrictionLaw) else mu
+        for mu in (own.friction if law.friction is None else law.friction for own in (first, second))
+    )
     grain = 1 if isinstance(a, tuple) else (2 if isinstance(b, tuple) else 0)
     mu_1 = _mean(a[0] if isinstance(a, tuple) else a, b[0] if isinstance(b, tuple) else b)
     mu_2 = _mean(a[1] if isinstance(a, tuple) else a, b[1] if isinstance(b, tuple) else b)

@@ -27,6 +27,7 @@ from stickslip.stepping.moreau_midpoint import MoreauMidpoint, consistent_veloci
 from stickslip.stepping.paoli_schatzman import PaoliSchatzman
 from stickslip.stepping.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
 from stickslip.stepping.records import Store
+from stickslip.stepping.sliding import sticking_at_start
 from stickslip.stepping.stepper import Stepper
 from stickslip.stepping.stewart_trinkle import StewartTrinkle
 from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
@@ -196,7 +197,9 @@ class Run:
         system = self.system
         _, eps_N, eps_T, _ = system.laws(self.memory.p)
         eps_N, eps_T = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+        laws = [f"{name}: {law}" for name, law in zip(system.contact_names, system.friction_laws, strict=True) if law]
         return {
+            **({"friction_laws": "; ".join(laws)} if laws else {}),
             "law": self.law.name,
             "law_options": _options(self.law),
             "restitution_normal": json.dumps(dict(zip(system.contact_names, eps_N.tolist(), strict=True))),
@@ -256,6 +259,8 @@ class Run:
         if initialise:
             u, first_impacts = consistent_velocities(system, start, q, u, chosen_solver, p)
         chosen_law = law_from(law)
+        memory = Memory.start(q, u, p, start, system.n_contacts)
+        memory.carried[:, 2] = sticking_at_start(system, q, u, start, p, tolerance)
         return cls(
             system,
             chosen_stepper,
@@ -270,7 +275,7 @@ class Run:
                 start + steps * float(dt),
                 steps,
             ),
-            Memory.start(q, u, p, start, system.n_contacts),
+            memory,
             float(dt),
             steps,
             int(every),

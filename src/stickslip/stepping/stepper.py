@@ -15,6 +15,7 @@ from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.contact_problem import StepProblem, gaps, step_problem
+from stickslip.stepping.sliding import Sliding
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class State:
 
     `reach` (n,) [m] is how far a contact that carried load in the step before may seem open and still take part: what
     rounding errors do to a gap of zero.  `carried` (n, 2) [N s] are the impulses Lambda_N, Lambda_T of the step before
-    where that was the first half of an impact.  None stands for zeros.
+    where that was the first half of an impact.  `sticks` (n,) is 1 where a contact stuck at the end of the step before,
+    which friction laws with a memory ask for.  None stands for zeros.
     """
 
     t: float
@@ -31,11 +33,12 @@ class State:
     u: Array
     reach: Array | None = None
     carried: Array | None = None
+    sticks: Array | None = None
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """What happened in a step: impulses of the active contacts, residual, and the solver's sentence."""
+    """What happened in a step: impulses of the active contacts, residual, the solver's sentence, and friction."""
 
     problem: StepProblem
     Lambda_N: Array
@@ -44,6 +47,7 @@ class StepReport:
     solved: bool
     status: str
     iterations: int
+    sliding: Sliding | None = None
 
 
 class Stepper(ABC):
@@ -124,14 +128,22 @@ def check_projection(depth: Any) -> None:
 
 
 def report(
-    problem: StepProblem, solution: PlanarSolution | LawSolution, residual: float, tol: float, iteration: str = ""
+    problem: StepProblem,
+    solution: PlanarSolution | LawSolution,
+    residual: float,
+    tol: float,
+    iteration: str = "",
+    sliding: Sliding | None = None,
 ) -> StepReport:
     """Judge a step by the residual of its end velocities; `iteration` is what went wrong around the contact solver."""
-    solved = bool(residual <= tol)
+    if sliding is not None:
+        residual, iteration = max(residual, sliding.defect), sliding.complaint() or iteration
+    solved = bool(residual <= tol) and not (sliding is not None and sliding.exhausted)
     status = iteration or solution.status
     if solution.solved and not solved and not iteration:  # right impulses whose velocities lost too many digits
         status = f"residual {residual:.1e} of the end velocities exceeds {tol:.1e}, {status}"
-    return StepReport(problem, solution.Lambda_N, solution.Lambda_T, residual, solved, status, solution.iterations)
+    impulses = (solution.Lambda_N, solution.Lambda_T)
+    return StepReport(problem, *impulses, residual, solved, status, solution.iterations, sliding)
 
 
 def solve_on_position_level(
@@ -148,6 +160,7 @@ def solve_on_position_level(
     t: float,
     g_before: Array,
     carried: Array | None = None,
+    sticks: Array | None = None,
 ) -> tuple[Array, StepReport]:
     """Velocities u = free(u) + M^-1 W Lambda with 0 <= Lambda_N perp g_N(place(u), t) + eps_N g_before >= 0.
 
@@ -164,8 +177,9 @@ def solve_on_position_level(
     W_N, W_T, _ = directions
     taken_back = np.linalg.solve(M, W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
     iteration = Iteration(np.diag(M), u_A, place(np.zeros_like(u_A)), dt, "the iteration on the gaps")
+    sliding = Sliding(system, p, sticks)
     u = free(u_A)
-    for _ in range(template.ITERATION_LIMIT):
+    for _ in range(template.ITERATION_LIMIT * (2 if sliding.active else 1)):
         g = gaps(system, place(u), t, p)
         newcomers = ~active & (g + eps_N * g_before <= 0.0)
         active = active | newcomers
@@ -173,14 +187,17 @@ def solve_on_position_level(
         problem = step_problem(
             system, np.flatnonzero(active), g, M, u_A, u_free, directions, dt, p, u_ahead=u, g_before=g_before
         )
+        problem = sliding.applied(problem)
         solution = solver.solve(problem.local)
         u_before, u = u, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
         if iteration.settled(u_free, u, u_before) and not newcomers.any():
-            break
+            if not sliding.moved(problem, solution.Lambda_N, solution.Lambda_T, u):
+                break
+            iteration.correction = np.inf
         if not np.all(np.isfinite(u)):
             break
     residual = max(iteration.correction, problem.residual(u, solution.Lambda_N, solution.Lambda_T))
-    judged = report(problem, solution, residual, solver.tol, iteration.complaint(solver.tol))
+    judged = report(problem, solution, residual, solver.tol, iteration.complaint(solver.tol), sliding)
     added = carried[problem.index]
     return u, replace(judged, Lambda_N=judged.Lambda_N - added[:, 0], Lambda_T=judged.Lambda_T - added[:, 1])
 

@@ -11,6 +11,7 @@ from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import Array, System
 from stickslip.stepping.contact_problem import active_contacts, gaps, mass_matrix, step_problem
+from stickslip.stepping.sliding import Sliding
 from stickslip.stepping.stepper import Iteration, State, Stepper, StepReport, check_projection, report
 
 
@@ -61,19 +62,23 @@ class StewartTrinkle(Stepper):
         h = system.force(q_A, u_A, state.t, p)
         M = mass_matrix(system, q_E, t_E, p)
         fixed_point = Iteration(np.diag(M), u_A, q_A, dt, "the fixed-point iteration on M(q_E)")
+        sliding = Sliding(system, p, state.sticks)
         u_E = u_A
-        for _ in range(template.ITERATION_LIMIT):
+        for _ in range(template.ITERATION_LIMIT * (2 if sliding.active else 1)):
             u_free = u_A + dt * np.linalg.solve(M, h)
-            problem = step_problem(system, index, g, M, u_A, u_free, directions, dt, p, u_ahead=u_A)
+            problem = sliding.applied(step_problem(system, index, g, M, u_A, u_free, directions, dt, p, u_ahead=u_A))
             solution = solver.solve(problem.local)
             u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
             q_E = q_A + dt * u_E  # [S00] (2.12)
+            if not np.all(np.isfinite(u_E)):
+                break
             if system.mass_constant:
                 fixed_point.correction = 0.0
-                break
-            if fixed_point.settled(u_free, u_E, u_before) or not np.all(np.isfinite(u_E)):
-                break
+            if system.mass_constant or fixed_point.settled(u_free, u_E, u_before):
+                if not sliding.moved(problem, solution.Lambda_N, solution.Lambda_T, u_E):
+                    break
+                fixed_point.correction = np.inf
             M = mass_matrix(system, q_E, t_E, p)
         residual = max(fixed_point.correction, problem.residual(u_E, solution.Lambda_N, solution.Lambda_T))
         complaint = fixed_point.complaint(solver.tol)
-        return State(t_E, q_E, u_E), report(problem, solution, residual, solver.tol, complaint)
+        return State(t_E, q_E, u_E), report(problem, solution, residual, solver.tol, complaint, sliding)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.laws.friction import FrictionLaw
 from stickslip.model.scene.shapes import Shape
 
 COORDINATES = {2: ("x", "y", "angle"), 3: ("x", "y", "z", "qw", "qx", "qy", "qz")}
@@ -19,10 +20,10 @@ VELOCITIES = {2: ("vx", "vy", "omega"), 3: ("vx", "vy", "vz", "wx", "wy", "wz")}
 class Material:
     """Surface of a body; None takes the partner's value (0 where both are None).
 
-    friction : mu, or (mu_1, mu_2) of elliptic friction along the body's own x axis and across it.
+    friction : mu, or (mu_1, mu_2) of elliptic friction along the body's own x axis and across it, or a law of slip.
     """
 
-    friction: float | tuple[float, float] | None = None
+    friction: float | tuple[float, float] | FrictionLaw | None = None
     restitution: float | None = None
     restitution_tangential: float | None = None
 

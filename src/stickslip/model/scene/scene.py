@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
 from stickslip.model.scene.bodies import COORDINATES, VELOCITIES, Body, Material
 from stickslip.model.scene.checks import number, unit, vector
 from stickslip.model.scene.joints import Force, Joint, Spring
@@ -473,8 +474,10 @@ class Scene:
 
 
 def _material(friction: Any, restitution: Any, restitution_tangential: Any, dim: int) -> Material:
-    mu = friction
-    if mu is not None and np.ndim(mu) == 1 and dim == 3:
+    mu = _friction_of(friction, dim)
+    if isinstance(mu, FrictionLaw):
+        pass
+    elif mu is not None and np.ndim(mu) == 1 and dim == 3:
         axes = vector(mu, "friction", 2)
         mu = tuple(number(float(x), "friction", positive=True) for x in axes)
     elif mu is not None:
@@ -484,6 +487,23 @@ def _material(friction: Any, restitution: Any, restitution_tangential: Any, dim:
     if e_T is not None:
         e_T = number(e_T, "restitution_tangential", least=0.0, most=1.0)
     return Material(mu, e, e_T)
+
+
+def _friction_of(friction: Any, dim: int) -> Any:
+    """What a friction law stands for: numbers where they say it all, else the law, whose parameters are numbers."""
+    if not isinstance(friction, FrictionLaw):
+        return friction
+    if isinstance(friction, Elliptic):
+        if dim == 2:
+            raise ValueError("friction of a body in the plane must not be Elliptic: it has one direction of slip.")
+        return (friction.first, friction.second)
+    if isinstance(friction, Coulomb):
+        return friction.coefficient
+    if isinstance(friction, LoadIndependent):
+        raise ValueError("friction of a body must depend on the load; LoadIndependent is for contacts of a mechanism.")
+    if not 0.0 <= friction.at_rest < np.inf:
+        raise ValueError(f"friction of a body must be finite and not negative at rest, got {friction.at_rest:g}.")
+    return friction
 
 
 def _inertia(value: Any, dim: int) -> np.ndarray:

@@ -1,0 +1,59 @@
+"""The worked examples of the documentation, in short versions, against what must come out."""
+
+import math
+
+import numpy as np
+import pytest
+
+from examples.test_examples import load, run
+
+
+def test_worn_bearing_lets_the_piston_deviate_by_its_play():
+    """|pin - bushing| <= c along the rod's line: the piston is off by c / cos(phi) at most, sin(phi) <= R / L."""
+    result = run(
+        "compressor_with_worn_bearing", "--engine", "reference", "--dt", 1e-4, "--turns", 1, "--clearances", 2e-4, 1e-4
+    )
+    most = 1.0 / math.cos(math.asin(0.03 / 0.12))
+    for row in result["rows"]:
+        assert row["certificate"].failed_steps == 0
+        assert 0.99 < row["deviation"] <= most * 1.005
+        assert row["knocks"] >= 1
+
+
+@pytest.fixture(scope="module")
+def laws():
+    return load("which_impact_law")
+
+
+@pytest.mark.parametrize(
+    ("truth", "coefficients"), [("Newton", (0.3, 0.5, 0.2)), ("Poisson", (0.35, 0.6, 0.5)), ("Stronge", (0.25, 0.6))]
+)
+def test_the_law_behind_an_experiment_is_found(laws, truth, coefficients):
+    rows = laws.made_up(truth, coefficients, noise=0.0)
+    fits = {name: laws.fit(rows, name) for name in ("Newton", "Poisson", "Stronge")}
+    best = min(fits.values(), key=lambda found: found.misfit)
+    assert best.law == truth and best.misfit < 1e-3
+    assert list(best.coefficients.values()) == pytest.approx(coefficients, abs=0.01)
+    assert all(found.misfit > 5 * best.misfit for found in fits.values() if found.law != truth)
+
+
+def test_laws_disagree_where_slip_stops(laws):
+    """Gross slip is the same under every law ([PG05] (58), (59)): no experiment there tells them apart."""
+    rows = laws.experiment(np.array([70.0]), np.array([-0.5, 8.0]))
+    fits = [
+        laws.Fit("Newton", {"mu": 0.25, "e": 0.6, "e_T": 0.0}, 0.0),
+        laws.Fit("Stronge", {"mu": 0.25, "e": 0.6}, 0.0),
+    ]
+    near, far = laws.disagreement(rows, fits)
+    assert far < 1e-9 < 0.01 < near
+
+
+def test_measurements_come_from_a_file(laws, tmp_path, capsys):
+    rows = laws.made_up("Stronge", (0.25, 0.6), noise=0.01)
+    file = tmp_path / "bar.csv"
+    np.savetxt(file, rows, delimiter=",")
+    result = laws.main(["--data", str(file)])
+    assert result["fits"][0].law.startswith("Stronge") and "measure there" in capsys.readouterr().out
+    np.savetxt(file, rows[:, :3], delimiter=",")
+    with pytest.raises(SystemExit, match="must have 5 columns"):
+        laws.main(["--data", str(file)])
