@@ -94,7 +94,7 @@ def test_block_on_a_belt_with_two_coefficients():
     assert [switch.kind for switch in motion.switches] == ["stick ends", "slip ends"]
     assert motion.switches[0].matrix[along] == pytest.approx(np.array([[1, 0], [-2, 1]]), abs=1e-9)
     assert motion.switches[1].matrix[along] == pytest.approx(np.array([[1, 0], [0, 0]]), abs=1e-9)
-    cycle = ss.limit_cycle(scenario, section=ss.LevelSection("v", 0.0), settle_returns=8)
+    cycle = ss.limit_cycle(scenario, section=ss.LevelSection("v_x", 0.0), settle_returns=8)
     assert cycle.period == pytest.approx(8.068887871591, rel=1e-10)
     assert cycle.kinds[0] == "flow" and cycle.multipliers[0] == pytest.approx(1.0, abs=1e-8)
     assert np.abs(cycle.nontrivial).max() < 1e-8 and cycle.certificate.jacobian_error < 1e-2

@@ -53,7 +53,8 @@ class CycleCertificate:
     iterations : Newton steps
     trivial_defect : by how much the multipliers that must be 1 differ from 1; nan where they are not computed
     jacobian_error : largest difference between DP from saltation matrices and from differences, relative to the
-        largest entry, or to 1e-3 where all are smaller; nan where not asked for.  By a time stepper: the standard error of the multipliers
+        largest entry, or to 1e-3 where all are smaller; nan where not asked for.  By a time stepper: the standard error
+        of the multipliers
     noise : standard error of the closure (time stepper), else 0
     max_residual : worst violation of a contact law on the way
     failed_steps : of the time stepper
@@ -379,7 +380,7 @@ def _without_travel(setting: Setting, x: Array) -> Array:
 
 
 def jacobian_error(event_map: EventMap, x: Array, mode: Mode | None, back: Return, scale: Array) -> float:
-    """Largest difference between DP and central differences of P, relative to the largest entry of DP, at least 1e-3."""
+    """Largest difference between DP and central differences of P, relative to the largest entry of DP or to 1e-3."""
     assert back.DP is not None
     B = event_map.setting.basis(x, mode or back.mode, scale)
     if not B.shape[1]:
