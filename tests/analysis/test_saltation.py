@@ -100,6 +100,7 @@ def test_block_on_a_belt_with_two_coefficients():
     assert np.abs(cycle.nontrivial).max() < 1e-8 and cycle.certificate.jacobian_error < 1e-2
 
 
+@pytest.mark.slow
 def test_derivative_of_the_woodpecker_agrees_with_differences():
     toy = ss.library.woodpecker()
     q = [0.0, -0.05, -0.2]

@@ -51,7 +51,7 @@ def test_bifurcation_diagram_and_branch(run, tmp_path):
     plot = tmp_path / "branch.png"
     code, text, err = run(
         "bifurcation", "bouncing_ball_on_table", *LOCKED, "--vary", "amplitude=0.00029:0.0003", "--continue", "--json",
-        "--settle", 0, "--plot", plot,
+        "--settle", 0, "--largest-step", 0.5, "--plot", plot,
     )  # fmt: skip
     assert (code, err) == (0, "") and style.is_ours(plot)
     (flip,) = json.loads(text)["bifurcations"]

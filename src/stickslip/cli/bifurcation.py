@@ -34,6 +34,9 @@ def bifurcation(
         typer.Option("--continue", help="Follow one cycle by continuation and locate fold, flip and grazing."),
     ] = False,
     settle: Annotated[int, typer.Option(help="With --continue: passages before Newton's method.", metavar="N")] = 200,
+    largest_step: Annotated[
+        float, typer.Option(help="With --continue: longest step along the branch, in ranges.", metavar="S")
+    ] = 0.05,
     follow: Annotated[
         bool, typer.Option("--follow", help="Start each run where the one before ended, to follow an attractor.")
     ] = False,
@@ -63,7 +66,7 @@ def bifurcation(
         require_figure("--plot", plot)
     where = section_from(section, scenario)
     if continuation:
-        branch = _continued(scenario, vary, where, settle, plot)
+        branch = _continued(scenario, vary, where, settle, largest_step, plot)
         report = branch.to_dict()
     else:
         diagram = _diagram(scenario, vary, where, observe, stepper, dt, duration, keep, follow, device, plot)
@@ -122,7 +125,9 @@ def _usual(result: "BifurcationDiagram") -> list[str]:
     return [*shifts[:1], *moving[::-1]][:3] or list(result.observed)[:1]
 
 
-def _continued(scenario: "Scenario", vary: str, section: "Section | None", settle: int, plot: Path | None) -> "Branch":
+def _continued(
+    scenario: "Scenario", vary: str, section: "Section | None", settle: int, largest_step: float, plot: Path | None
+) -> "Branch":
     from stickslip.analysis.continuation import continue_cycle
     from stickslip.cli.progress import progress_bar
     from stickslip.cli.sections import range_from
@@ -130,7 +135,7 @@ def _continued(scenario: "Scenario", vary: str, section: "Section | None", settl
     parameter, first, last = range_from(vary)
     with progress_bar(f"{parameter} from {first:g} to {last:g}", abs(last - first)) as advance:
         branch = continue_cycle(
-            scenario, parameter, first, last, section=section, settle_returns=settle,
+            scenario, parameter, first, last, section=section, settle_returns=settle, largest_step=largest_step,
             advance=lambda value: advance(abs(value - first)),
         )  # fmt: skip
     if plot is not None:
