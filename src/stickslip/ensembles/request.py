@@ -129,7 +129,7 @@ class Request:
         f = self.system.n_dof
         q, u = row[:f], row[f : 2 * f]
         try:
-            self.system._check_laws(p)
+            self.system.check_parameters(p)
         except ValueError:
             row[layout.STATUS] = layout.LAW_OUT_OF_RANGE
             return
