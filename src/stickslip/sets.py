@@ -640,7 +640,7 @@ def _check_last_axis(name: str, x: FloatArray, n: int, what: str) -> FloatArray:
     return x
 
 
-def _check_parameters(name: str, x: FloatArray, **parameters: float | FloatArray) -> FloatArray:
+def check_parameters(name: str, x: FloatArray, **parameters: float | FloatArray) -> FloatArray:
     """x, if the parameters (one per point) broadcast against its leading axes."""
     shapes = {key: np.shape(value) for key, value in parameters.items()}
     try:
@@ -751,7 +751,7 @@ class Interval(ConvexSet):
             return x
         shape = np.shape(self.lower)
         _check_last_axis(name, x, shape[-1], "one coordinate per bound")
-        return _check_parameters(name, x, bounds=np.empty(shape[:-1]))
+        return check_parameters(name, x, bounds=np.empty(shape[:-1]))
 
     def _project(self, x: FloatArray) -> FloatArray:
         return _clip(x, self.lower, self.upper)
@@ -794,7 +794,7 @@ class Disk(ConvexSet):
 
     def _check(self, name: str, x: FloatArray) -> FloatArray:
         _check_last_axis(name, x, 2, "points of the plane")
-        return _check_parameters(name, x, radius=self.radius)
+        return check_parameters(name, x, radius=self.radius)
 
     def _project(self, x: FloatArray) -> FloatArray:
         lead, (rows, radius) = _rows(x, self.radius)
@@ -831,7 +831,7 @@ class Ellipse(ConvexSet):
 
     def _check(self, name: str, x: FloatArray) -> FloatArray:
         _check_last_axis(name, x, 2, "points of the plane")
-        return _check_parameters(name, x, a=self.a, b=self.b)
+        return check_parameters(name, x, a=self.a, b=self.b)
 
     def _project(self, x: FloatArray) -> FloatArray:
         lead, (rows, a, b) = _rows(x, self.a, self.b)
@@ -872,7 +872,7 @@ class SecondOrderCone(ConvexSet):
     def _check(self, name: str, x: FloatArray) -> FloatArray:
         if x.ndim == 0 or x.shape[-1] < 2:
             raise ValueError(f"{name} must have shape (..., d), d >= 2, normal first, got {x.shape}.")
-        return _check_parameters(name, x, mu=self.mu)
+        return check_parameters(name, x, mu=self.mu)
 
     def _project(self, x: FloatArray) -> FloatArray:
         lead, (rows, mu) = _rows(x, self.mu)

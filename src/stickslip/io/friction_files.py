@@ -36,10 +36,10 @@ def write_friction_problem(problem: FrictionProblem, path: str | Path) -> None:
         raise ValueError(f"problem must be a FrictionProblem, got {type(problem).__name__}.")
     if not path.parent.is_dir():
         raise ValueError(f"the folder {str(path.parent)!r} does not exist.")
-    if path.suffix == ".dat":
-        write_dat(problem, path)
-    else:
-        write_fclib(problem, path)
+    try:
+        (write_dat if path.suffix == ".dat" else write_fclib)(problem, path)
+    except OSError as reason:
+        raise ValueError(f"{str(path)!r} cannot be written: {reason.strerror or reason}.") from reason
 
 
 def _checked_path(path: str | Path) -> Path:

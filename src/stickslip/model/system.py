@@ -146,7 +146,7 @@ class System:
         for key in self.positive:
             if key not in self.parameter_names:
                 raise ValueError(f"positive: {unknown_name('parameter', key, self.parameter_names)}")
-        self._check_parameters(self.parameter_values)
+        self.check_parameters(self.parameter_values)
 
     def __repr__(self) -> str:
         return (
@@ -192,10 +192,11 @@ class System:
                 raise ValueError(f"system {self.name!r}: {unknown_name('parameter', name, self.parameter_names)}")
             p[self.parameter_names.index(name)] = finite(value, name)
         if params:
-            self._check_parameters(p)
+            self.check_parameters(p)
         return p
 
-    def _check_parameters(self, p: Array) -> None:
+    def check_parameters(self, p: Array) -> None:
+        """ValueError unless parameters that must be positive are, and every law's numbers are in their range."""
         for key in self.positive:
             value = p[self.parameter_names.index(key)]
             if not value > 0.0:
