@@ -83,10 +83,10 @@ def test_the_bytes_of_a_file_do_not_depend_on_chunks(tmp_path):
     """Members enough for several blocks of HDF5, two steps each."""
     vary = {"restitution": "0.2:0.9:130", "y": "0.5:1:100"}
     files = []
-    for chunk in (13_000, 999, 4096):
+    for chunk in (13_000, 999):
         files.append(tmp_path / f"{chunk}.nc")
         balls(vary, out=files[-1], chunk=chunk, t_end=2e-3)
-    assert files[0].read_bytes() == files[1].read_bytes() == files[2].read_bytes()
+    assert files[0].read_bytes() == files[1].read_bytes()
 
 
 class Stopped(Exception):
