@@ -108,8 +108,8 @@ class Request:
                 rows[:, f + system.velocity_names.index(name)] = values
         rows[:, layout.LAST_LOADED : layout.CARRIED] = NEVER_LOADED
         if system.has_friction_laws:
-            sticks = [self._sticking(row[:f], row[f : 2 * f], p) for row, p in zip(rows, P, strict=True)]
-            rows[:, layout.CARRIED + 2 : layout.REACH_OF_MEMBER : 3] = sticks
+            for row, p in zip(rows, P, strict=True):
+                self._begin_friction(layout, row, p[: len(system.parameter_names)])
         book = rows[:, layout.BOOK_OF_MEMBER :]
         book[:, layout.FIRST_WATCHED] = self.skip
         book[:, layout.LEVEL] = self.cut.level
@@ -124,11 +124,18 @@ class Request:
         book[:, layout.LARGEST_SEEN : layout.STEPS_IN] = -np.inf
         return rows, P
 
-    def _sticking(self, q: Array, u: Array, p: Array) -> Array:
-        """Which contacts of a member stick at its start; nothing of one that cannot start is asked."""
-        if not (np.all(np.isfinite(q)) and np.all(np.isfinite(u))):
-            return np.zeros(self.system.n_contacts)
-        return sticking_at_start(self.system, q, u, 0.0, p[: len(self.system.parameter_names)], self.penetration_tol)
+    def _begin_friction(self, layout: ModuleType, row: Array, p: Array) -> None:
+        """Check the friction laws of a member and note which of its contacts stick at the start."""
+        f = self.system.n_dof
+        q, u = row[:f], row[f : 2 * f]
+        try:
+            self.system.check_parameters(p)
+        except ValueError:
+            row[layout.STATUS] = layout.LAW_OUT_OF_RANGE
+            return
+        if np.all(np.isfinite(row[: 2 * f])):
+            sticks = sticking_at_start(self.system, q, u, 0.0, p, self.penetration_tol)
+            row[layout.CARRIED + 2 : layout.REACH_OF_MEMBER : 3] = sticks
 
     def read(self, rows: Array) -> dict[str, np.ndarray]:
         """What was observed of members, from their rows at the end."""
