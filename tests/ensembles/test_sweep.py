@@ -213,6 +213,18 @@ def test_sweep_prints_one_object(tmp_path, capsys):
     assert "give --overwrite" in capsys.readouterr().err
 
 
+def test_ctrl_c_says_how_to_go_on(tmp_path, capsys, monkeypatch):
+    def interrupt(self, *arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run.Cores, "advance", interrupt)
+    options = ["--vary", "y=0.5,1", "--observe", EVERYTHING]
+    assert main([*COMMAND, *options, "--out", str(tmp_path / "s.nc")]) == 130
+    assert "the same command with --resume goes on" in capsys.readouterr().err
+    assert main([*COMMAND, *options]) == 130
+    assert "nothing is kept without --out" in capsys.readouterr().err
+
+
 def test_sweep_shows_a_table_and_maps(tmp_path, capsys):
     figure = tmp_path / "map.svg"
     vary = ["--vary", "y=0.5:1:4", "--vary", "restitution=0.2:0.8:5"]
