@@ -86,6 +86,21 @@ def test_stick_and_slip_of_a_driven_block():
     assert Phi.shape == (4, 4)
 
 
+def test_block_on_a_belt_with_two_coefficients():
+    """m = k = N = 1, mu_s = 1, mu_k = 0.6, belt 0.2 m/s: S_slip = [[1, 0], [-2, 1]], S_restick = [[1, 0], [0, 0]]."""
+    scenario = ss.library.block_on_belt()
+    motion, _, _ = followed(scenario.system, scenario.q0, scenario.u0, 10.0)
+    along = np.ix_([0, 2], [0, 2])  # x and its velocity; the others belong to the height, which is zero
+    assert [switch.kind for switch in motion.switches] == ["stick ends", "slip ends"]
+    assert motion.switches[0].matrix[along] == pytest.approx(np.array([[1, 0], [-2, 1]]), abs=1e-9)
+    assert motion.switches[1].matrix[along] == pytest.approx(np.array([[1, 0], [0, 0]]), abs=1e-9)
+    cycle = ss.limit_cycle(scenario, section=ss.LevelSection("v_x", 0.0), settle_returns=8)
+    assert cycle.period == pytest.approx(8.068887871591, rel=1e-10)
+    assert cycle.kinds[0] == "flow" and cycle.multipliers[0] == pytest.approx(1.0, abs=1e-8)
+    assert np.abs(cycle.nontrivial).max() < 1e-8 and cycle.certificate.jacobian_error < 1e-2
+
+
+@pytest.mark.slow
 def test_derivative_of_the_woodpecker_agrees_with_differences():
     toy = ss.library.woodpecker()
     q = [0.0, -0.05, -0.2]

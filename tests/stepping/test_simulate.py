@@ -408,7 +408,7 @@ def test_streaming_gives_the_file_that_save_gives(tmp_path):
 
 
 def test_streaming_keeps_a_thinned_copy_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "_memory_budget", lambda: 64 * 2000)
+    monkeypatch.setattr(records, "available_memory", lambda: 4 * 64 * 2000)
     path = tmp_path / "run.nc"
     trajectory = drop(t_end=20.0, out=path)
     on_disk = ss.load(path)

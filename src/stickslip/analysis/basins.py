@@ -11,19 +11,20 @@ Every start is run until it has passed its section often enough; the last return
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.diagram import Member, checked_start, run_member, run_options
 from stickslip.analysis.limit_cycle import LimitCycle, NoCycle, limit_cycle
-from stickslip.analysis.poincare import Section, section_of, translations
+from stickslip.analysis.members import Member, MemberOptions, changed, members
+from stickslip.analysis.poincare import Section, translations
 from stickslip.analysis.saltation import Undefined
+from stickslip.ensembles.plan import axis_values
 from stickslip.library.scenario import Scenario, require_scenario
-from stickslip.model.system import Array, real_array, unknown_name
+from stickslip.model.system import Array, unknown_name
 from stickslip.stepping.motion_book import MotionError
 
 CYCLE, REST, AWAY, ELSEWHERE, IRREGULAR, FAILED = "cycle", "rest", "runs away", "elsewhere", "irregular", "failed"
@@ -104,23 +105,25 @@ class BasinMap:
 
 def basins(
     scenario: Scenario,
-    vary: Mapping[str, Sequence[float] | Array],
+    vary: Mapping[str, Any],
     *,
     section: Section | None = None,
+    tol: float = 0.03,
+    confirm: bool = False,
     stepper: Any = "moreau-midpoint",
     dt: float | None = None,
     duration: float | None = None,
-    tol: float = 0.03,
-    confirm: bool = False,
+    device: str | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> BasinMap:
     """Run a scenario from every start of a grid and tell the attractors apart.
 
     Parameters
     ----------
-    vary : values of coordinates, velocities or parameters by name; the grid is their product.  Starts that penetrate a
+    vary : values of coordinates, velocities or parameters by name, arrays or text such as "-1:1:41"; the grid is their
+        product.  Starts that penetrate a
         contact are taken as they are: the contact is closed
-    section, stepper, dt, duration : as in `bifurcation`
+    section, stepper, dt, duration, device : as in `bifurcation`
     tol : cycles whose period, shift or section state differ by more than this, relative, are different
     confirm : judge every cycle by event-driven shooting from where it was found: `Attractor.cycle`
     advance : called with the number of finished runs
@@ -133,21 +136,16 @@ def basins(
     for name in vary:
         if name not in known:
             raise ValueError(f"vary: {unknown_name('coordinate, velocity or parameter', name, known)}")
-    axes = tuple(real_array(v, f"values of {k} must be numbers, got {v!r}.").ravel() for k, v in vary.items())
-    for name, axis in zip(vary, axes, strict=True):
-        if not len(axis) or not np.all(np.isfinite(axis)):
-            raise ValueError(f"values of {name} must be finite, at least one, got {axis.tolist()!r}.")
+    axes = tuple(axis_values(name, values) for name, values in vary.items())
     travel = translations(scenario)
     found: list[Attractor] = []
     labels: list[int] = []
-    for count, values in enumerate(product(*axes), 1):
-        start = dict(zip(vary, map(float, values), strict=True))
-        here = checked_start(scenario, start)
-        own = section_of(here, section)
-        member = run_member(here, own, **run_options(here, own, stepper, dt, duration))
+    options = MemberOptions(stepper, dt, duration, _LAST, device)
+    grid = dict(zip(vary, axes, strict=True))
+    starts = (dict(zip(vary, map(float, values), strict=True)) for values in product(*axes))
+    found_members = members(scenario, grid, section, options, advance)
+    for start, (here, member) in zip(starts, found_members, strict=True):
         labels.append(_label(found, _attractor(here, member, start, travel, tol), tol))
-        if advance is not None:
-            advance(count)
     numbers = np.array(labels)
     order = np.argsort([-int((numbers == k).sum()) for k in range(len(found))], kind="stable")
     for k, attractor in enumerate(found):
@@ -169,7 +167,7 @@ def judge(scenario: Scenario, attractor: Attractor, section: Section | None = No
     f = scenario.system.n_dof
     names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     params = {key: value for key, value in attractor.start.items() if key not in names}
-    here = checked_start(scenario, {**params, **dict(zip(names, attractor.state[: 2 * f].tolist(), strict=True))})
+    here = changed(scenario, {**params, **dict(zip(names, attractor.state[: 2 * f].tolist(), strict=True))})
     try:
         cycle = limit_cycle(here, section=section, returns=attractor.returns, settle_returns=4 * attractor.returns)
     except (NoCycle, Undefined, MotionError) as problem:
@@ -192,7 +190,7 @@ def _attractor(
     if member.status != "finished":
         return Attractor(FAILED, start=start, verdict=member.status)
     if len(points) < 4 or points.t[-1] < member.t - 3.0 * float(points.periods.max(initial=0.0)):
-        return Attractor(_without_returns(member), start=start, state=member.final)
+        return Attractor(_without_returns(scenario, member), start=start, state=member.final)
     x, t = points.x[-_LAST:].copy(), points.t[-_LAST:]
     shifts = {scenario.system.coordinate_names[i]: x[:, i].copy() for i in travel}
     x[:, list(travel)] = 0.0
@@ -213,12 +211,20 @@ def _attractor(
     return Attractor(IRREGULAR, start=start, state=x[-1], period=float(np.diff(t).mean()))
 
 
-def _without_returns(member: Member) -> str:
-    """What a motion does that no longer passes its section."""
-    before, after = (float(speeds.max()) for speeds in member.speeds)
-    if after <= 1e-6 * max(before, float(np.abs(member.points.u).max(initial=0.0)), 1e-300) or after == 0.0:
+def _without_returns(scenario: Scenario, member: Member) -> str:
+    """What a motion does that no longer passes its section, from its second half.
+
+    It runs away if it moves one way at nearly its largest speed all the time, and comes to an end faster than ever.
+    """
+    f = scenario.system.n_dof
+    speeds = np.maximum(np.abs(member.least[f:]), np.abs(member.largest[f:]))
+    way, fastest = (member.largest - member.least)[:f], int(np.argmax(speeds))
+    usual = max(float(np.abs(scenario.u0).max()), float(np.abs(member.points.u).max(initial=0.0)), 1e-9)
+    if speeds[fastest] <= 1e-6 * usual:
         return REST
-    return AWAY if after > 1.2 * before else ELSEWHERE
+    forth = way >= 0.3 * speeds * 0.5 * member.t
+    last = np.abs(member.final[f:]) >= 0.9 * speeds
+    return AWAY if np.any(forth & last & (speeds > usual)) else ELSEWHERE
 
 
 def _label(found: list[Attractor], new: Attractor, tol: float) -> int:

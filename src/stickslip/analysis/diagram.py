@@ -2,46 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.poincare import PhaseSection, Section, SectionPoints, poincare, section_of, translations
+from stickslip.analysis.members import Member, MemberOptions, changed, members, run_member
+from stickslip.analysis.poincare import Section, SectionPoints, section_of, translations
+from stickslip.ensembles.plan import axis_values
 from stickslip.library.scenario import Scenario, require_scenario
-from stickslip.model.system import Array, real_array, unknown_name
-from stickslip.trajectory import Trajectory
-
-_PER_RETURN = 400  # records
-
-
-@dataclass(frozen=True, eq=False)
-class Member:
-    """One run of an ensemble on its section.
-
-    Attributes: points on the section; end time [s] and state (2 f,); largest velocities (f,) in the third and in the
-    last quarter of the run; status, how it ended.
-    """
-
-    points: SectionPoints
-    t: float
-    final: Array
-    speeds: tuple[Array, Array]
-    status: str
-
-
-def run_member(scenario: Scenario, section: Section, *, stepper: Any, dt: float, duration: float, every: int) -> Member:
-    """One member; an ensemble on many cores may take the place of the loop that calls this."""
-    t0 = section.offset if isinstance(section, PhaseSection) else 0.0
-    run: Trajectory = scenario.simulate(
-        t0=t0, dt=dt, t_end=t0 + duration, every=every, stepper=stepper, on_energy_gain="ignore",
-        penetration_tol=1.0, progress=False,
-    )  # fmt: skip
-    final = np.concatenate([run.q[-1], run.u[-1]])
-    half, last = len(run) // 2, (3 * len(run)) // 4
-    speeds = np.abs(run.u[half : last + 1]).max(axis=0), np.abs(run.u[last:]).max(axis=0)
-    return Member(poincare(run, section), float(run.t[-1]), final, speeds, run.status)
+from stickslip.model.system import Array, unknown_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +68,7 @@ class BifurcationDiagram:
 def bifurcation(
     scenario: Scenario,
     parameter: str,
-    values: Sequence[float] | Array,
+    values: Any,
     *,
     section: Section | None = None,
     stepper: Any = "moreau-midpoint",
@@ -105,18 +76,21 @@ def bifurcation(
     duration: float | None = None,
     keep: int = 40,
     follow: bool = False,
+    device: str | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> BifurcationDiagram:
     """Run a scenario at every value of a parameter and keep the last returns to its section.
 
     Parameters
     ----------
-    parameter, values : name and values of a parameter of the system, in the order in which they are run
+    parameter, values : name of a parameter of the system, and its values as `ensemble` takes them: an array, or text
+        such as "0.2:0.4:101"
     section : None for the system's own
-    stepper, dt : as `simulate` takes them; the scenario's dt where None
-    duration : of each run [s]; None: the larger of 10 times the scenario's and 150 periods of a drive
-    keep : returns at the end of each run that are kept
     follow : start each run from the end of the one before, to follow an attractor past where it loses its basin
+    stepper, dt : as `simulate` takes them; the scenario's dt where None
+    duration : of each run [s]; None: ten times the scenario's, or 150 to 400 periods of a drive
+    keep : returns at the end of each run that are kept
+    device : None: one after the other in this process; else an `ensemble` on "cpu" (all cores), "gpu", "dask:ADDRESS"
     advance : called with the number of finished runs
 
     Raises ValueError for a name or number that does not fit; runs that fail are listed, not raised.
@@ -125,36 +99,28 @@ def bifurcation(
     system = scenario.system
     if parameter not in system.parameter_names:
         raise ValueError(f"system {system.name!r}: {unknown_name('parameter', parameter, system.parameter_names)}")
-    grid = real_array(values, f"values of {parameter} must be numbers, got {values!r}.").ravel()
-    if not len(grid) or not np.all(np.isfinite(grid)):
-        raise ValueError(f"values of {parameter} must be finite, at least one, got {values!r}.")
-    if not (isinstance(keep, int) and keep >= 1):
-        raise ValueError(f"keep must be a whole number >= 1, got {keep!r}.")
+    chosen = MemberOptions(stepper, dt, duration, keep, device)
+    chosen = replace(chosen, keep=keep + 1)  # n returns lie between n + 1 points
+    grid = axis_values(parameter, values)
     for value in (grid.min(), grid.max()):
         system.parameter_vector({**(scenario.params or {}), parameter: float(value)})
     travel, names = translations(scenario), (*system.coordinate_names, *system.velocity_names)
     shifts = {f"shift of {system.coordinate_names[i]}": i for i in travel}
     columns: dict[str, list[Array]] = {key: [] for key in (*names, "period", *shifts)}
-    index, failed, start = [], {}, scenario
-    for i, value in enumerate(grid):
-        here = replace(start, params={**(scenario.params or {}), parameter: float(value)})
-        own = section_of(here, section)
-        member = run_member(here, own, **run_options(here, own, stepper, dt, duration))
-        points = _last(member.points, keep + 1)
+    index: list[int] = []
+    failed: dict[float, str] = {}
+    for i, (value, member) in enumerate(_runs(scenario, parameter, grid, section, chosen, follow, travel, advance)):
+        points = member.points
         if member.status != "finished" or len(points) < 2:
             why = member.status if member.status != "finished" else f"{len(points)} returns to the section"
-            failed[float(value)] = why
-        else:
-            index += [i] * (len(points) - 1)
-            for j, key in enumerate(names):
-                columns[key].append(points.x[:-1, j])
-            columns["period"].append(points.periods)
-            for key, j in shifts.items():
-                columns[key].append(np.diff(points.q[:, j]))
-            if follow:
-                start = _restarted(scenario, member, travel)
-        if advance is not None:
-            advance(i + 1)
+            failed[value] = why
+            continue
+        index += [i] * (len(points) - 1)
+        for j, key in enumerate(names):
+            columns[key].append(points.x[:-1, j])
+        columns["period"].append(points.periods)
+        for key, j in shifts.items():
+            columns[key].append(np.diff(points.q[:, j]))
     observed = {key: np.concatenate(parts) if parts else np.zeros(0) for key, parts in columns.items()}
     for i in travel:  # where it is tells nothing, how far it moves does
         del observed[system.coordinate_names[i]]
@@ -164,37 +130,28 @@ def bifurcation(
     )  # fmt: skip
 
 
-def run_options(
-    scenario: Scenario, section: Section, stepper: Any, dt: float | None, duration: float | None
-) -> dict[str, Any]:
-    """Step, duration and spacing of records of a member."""
-    step = scenario.dt if dt is None else dt
-    length = 10.0 * scenario.t_end if duration is None else duration
-    every = max(1, round(scenario.t_end / 10.0 / _PER_RETURN / step))
-    if isinstance(section, PhaseSection):
-        if duration is None:
-            length = max(150.0 * section.period, min(length, 400.0 * section.period))
-        step = section.period / max(1, round(section.period / step))
-        length = round(length / section.period) * section.period + 0.5 * step
-        every = 1 if section.period < 4 * _PER_RETURN * step else max(1, round(section.period / step / _PER_RETURN))
-    return {"stepper": stepper, "dt": step, "duration": length, "every": every}
+def _runs(
+    scenario: Scenario, parameter: str, grid: Array, section: Section | None, options: MemberOptions, follow: bool,
+    travel: tuple[int, ...], advance: Callable[[int], None] | None,
+) -> Iterator[tuple[float, Member]]:  # fmt: skip
+    """Each value with its member."""
+    if not follow:
+        found = members(scenario, {parameter: grid}, section, options, advance)
+        yield from ((float(value), member) for value, (_, member) in zip(grid, found, strict=True))
+        return
+    start = scenario
+    for i, value in enumerate(grid, 1):
+        here = changed(start, {parameter: float(value)})
+        member = run_member(here, section_of(here, section), options)
+        if member.status == "finished" and len(member.points):
+            start = _restarted(scenario, member.points, travel)
+        yield float(value), member
+        if advance is not None:
+            advance(i)
 
 
-def _last(points: SectionPoints, count: int) -> SectionPoints:
-    return replace(points, t=points.t[-count:], q=points.q[-count:], u=points.u[-count:])
-
-
-def _restarted(scenario: Scenario, member: Member, travel: tuple[int, ...]) -> Scenario:
+def _restarted(scenario: Scenario, points: SectionPoints, travel: tuple[int, ...]) -> Scenario:
     """The scenario from where a member last passed its section."""
-    q, u = member.points.q[-1].copy(), member.points.u[-1].copy()
+    q, u = points.q[-1].copy(), points.u[-1].copy()
     q[list(travel)] = scenario.q0[list(travel)]
     return replace(scenario, q0=q, u0=u)
-
-
-def checked_start(scenario: Scenario, start: Mapping[str, float]) -> Scenario:
-    """The scenario with other values of coordinates, velocities and parameters, by name."""
-    names = scenario.system.parameter_names
-    params = {key: value for key, value in start.items() if key in names}
-    state = {key: value for key, value in start.items() if key not in names}
-    moved = scenario.starting(state) if state else scenario
-    return replace(moved, params={**(scenario.params or {}), **params}) if params else moved

@@ -35,6 +35,7 @@ _NEWTON_STEPS = 15
 _HALVINGS = 5
 _HORIZON = 4.0  # periods that a return may take
 _STRETCH = 1e-6  # of differences of the event-driven map, in ranges
+_NOTHING = 1e-3  # entries of DP below this are as good as zero: the cycle forgets its start
 _STEPPED_STRETCH = 1e-2  # of differences of the mean map
 
 
@@ -52,7 +53,8 @@ class CycleCertificate:
     iterations : Newton steps
     trivial_defect : by how much the multipliers that must be 1 differ from 1; nan where they are not computed
     jacobian_error : largest difference between DP from saltation matrices and from differences, relative to the
-        largest entry; nan where not asked for.  By a time stepper: the standard error of the multipliers
+        largest entry, or to 1e-3 where all are smaller; nan where not asked for.  By a time stepper: the standard error
+        of the multipliers
     noise : standard error of the closure (time stepper), else 0
     max_residual : worst violation of a contact law on the way
     failed_steps : of the time stepper
@@ -378,7 +380,7 @@ def _without_travel(setting: Setting, x: Array) -> Array:
 
 
 def jacobian_error(event_map: EventMap, x: Array, mode: Mode | None, back: Return, scale: Array) -> float:
-    """Largest difference between DP and central differences of P, relative to the largest entry of DP."""
+    """Largest difference between DP and central differences of P, relative to the largest entry of DP or to 1e-3."""
     assert back.DP is not None
     B = event_map.setting.basis(x, mode or back.mode, scale)
     if not B.shape[1]:
@@ -388,7 +390,7 @@ def jacobian_error(event_map: EventMap, x: Array, mode: Mode | None, back: Retur
         for b in B.T
     ]
     exact, measured = back.DP @ B / scale[:, None], np.stack(columns, axis=-1) / scale[:, None]
-    return float(np.abs(exact - measured).max() / max(np.abs(exact).max(), 1e-12))
+    return float(np.abs(exact - measured).max() / max(np.abs(exact).max(), _NOTHING))
 
 
 def multipliers_of(setting: Setting, back: Return, scale: Array) -> tuple[Array, tuple[str, ...], float]:

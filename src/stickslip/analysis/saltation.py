@@ -35,6 +35,7 @@ _TIME_STEP = 5e-4  # of differences in time [s], or a thousandth of the run
 _EIGHTH_ORDER = ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0))
 _SAME_FIELD = 1e-6  # fields that differ by less than this share are one
 _AT_THE_BOUND = 1e-6  # impulses that near to the bound of friction lie between two branches
+_ROUND_OFF = 1e-9  # of velocities after an impact
 _GRAZING = 1e-7  # a closing velocity below this share of the velocities in it
 _SUBSTEPS = 2  # Gauss steps per arc: trivial multipliers of the woodpecker are 1 within 4e-9, with one step 3e-7
 
@@ -281,22 +282,24 @@ class Branch:
 
     @classmethod
     def of(cls, motion: FollowedMotion) -> Branch:
-        """The branch that the motion's last impact took."""
-        hit, (mu, _, _, _) = motion.hit, motion.system.laws(motion.p)
+        """The branch that the motion's last impact took: xi_T = 0 where it sticks, Lambda_T at its bound where not."""
+        hit, system, p = motion.hit, motion.system, motion.p
         assert hit is not None
+        mu, eps_N, eps_T, _ = system.laws(p)
+        _, eps_T = motion.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         N, T = hit.normal_impulse, hit.tangential_impulse
         pushing = N > 0.0
-        _, W_T, _ = motion.system.geometry(motion.q, motion.t, motion.p)
+        _, W_T, _ = system.geometry(motion.q, motion.t, p)
         frictional = pushing & (mu > 0.0) & W_T.any(axis=1)
-        inside = np.abs(T) < mu * N * (1.0 - 1e-9)
-        share = np.where(frictional, np.abs(T) / np.where(frictional, mu * N, 1.0), 0.0)
-        eps_T = motion.law.coefficients(*motion.system.laws(motion.p)[1:3], motion.system.contact_kinds,
-                                        motion.system.contact_names)[1]  # fmt: skip
-        xi_T = hit.tangential_velocity_after + eps_T * hit.tangential_velocity_before
-        size = np.abs(hit.tangential_velocity_after) + np.abs(hit.tangential_velocity_before)
-        between = frictional & np.where(inside, share > 1.0 - _AT_THE_BOUND, np.abs(xi_T) < _AT_THE_BOUND * size)
-        ratio = np.where(frictional & ~inside, np.sign(T) * mu, 0.0)
-        return cls(motion, pushing, frictional & inside, ratio, bool(between.any()))
+        before, after = hit.tangential_velocity_before, hit.tangential_velocity_after
+        off = np.abs(after + eps_T * before) / (np.abs(after) + np.abs(before) + 1e-300)
+        slips = frictional & (off > _ROUND_OFF)
+        if system.has_friction_laws:
+            _require_constant(motion, np.abs(after), slips)
+        room = np.where(frictional, 1.0 - np.abs(T) / np.where(frictional, mu * N, 1.0), 1.0)
+        between = frictional & (np.where(slips, off, room) < _AT_THE_BOUND)
+        ratio = np.where(slips, T / np.where(pushing, N, 1.0), 0.0)
+        return cls(motion, pushing, frictional & ~slips, ratio, bool(between.any()))
 
     def jump(self, x: Array, t: float) -> Array:
         """(q, u+) of a state before the impact, (2 f,)."""
@@ -314,6 +317,18 @@ class Branch:
         assert motion.settled is not None
         u, _ = onto_velocities(system, t, q, u, p, *motion.settled)
         return np.concatenate([q, u])
+
+
+def _require_constant(motion: FollowedMotion, speed: Array, slips: np.ndarray) -> None:
+    """Raise where a contact slips in an impact with a coefficient of friction that changes with the speed."""
+    here, faster = (motion.system.sliding_friction(factor * speed, motion.p) for factor in (1.0, 1.0 + 1e-6))
+    changing = np.flatnonzero(slips & (here != faster))
+    if len(changing):
+        name = motion.system.contact_names[changing[0]]
+        raise Undefined(
+            f"contact {name!r} slips in an impact at t = {motion.t:.9g} s with friction that depends on the speed: no "
+            "saltation matrix is known for that"
+        )
 
 
 def differences(function: Callable[[Array], Array], x: Array) -> Array:

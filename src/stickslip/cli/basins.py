@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stickslip.cli.sections import SECTION_HELP
+from stickslip.cli.sections import DEVICE_HELP, SECTION_HELP
 
 
 def basins(
@@ -26,6 +26,7 @@ def basins(
         float | None, typer.Option(help="Of each run [s]; default: ten times the system's own.", metavar="S")
     ] = None,
     tol: Annotated[float, typer.Option(help="Cycles that differ by more, relative, are two.", metavar="TOL")] = 0.03,
+    device: Annotated[str | None, typer.Option(help=DEVICE_HELP, metavar="DEVICE")] = None,
     confirm: Annotated[
         bool, typer.Option("--confirm/--no-confirm", help="Judge every cycle by event-driven shooting.")
     ] = True,
@@ -38,12 +39,12 @@ def basins(
     from stickslip.cli.files import require_figure
     from stickslip.cli.progress import progress_bar
     from stickslip.cli.run import scenario_with
-    from stickslip.cli.sections import grid_from, line, require_json, section_from
+    from stickslip.cli.sections import line, require_json, section_from
+    from stickslip.cli.sweep import varied
+    from stickslip.ensembles.plan import axis_values
 
     scenario = scenario_with(settings or [], name)
-    grid = dict(grid_from(text) for text in vary)
-    if len(grid) < len(vary):
-        raise ValueError("--vary names the same quantity twice.")
+    grid = {key: axis_values(key, text) for key, text in varied(vary).items()}
     require_json(out)
     if plot is not None:
         require_figure("--plot", plot)
@@ -52,8 +53,8 @@ def basins(
         total *= len(values)
     with progress_bar(f"{total} starts", total) as advance:
         result = compute(
-            scenario, grid, section=section_from(section), stepper=stepper, dt=dt, duration=duration, tol=tol,
-            confirm=confirm, advance=advance,
+            scenario, grid, section=section_from(section, scenario), stepper=stepper, dt=dt, duration=duration, tol=tol,
+            confirm=confirm, device=device, advance=advance,
         )  # fmt: skip
     if out is not None:
         out.write_text(json.dumps(result.to_dict(), allow_nan=False) + "\n", encoding="utf-8")

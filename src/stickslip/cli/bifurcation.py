@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stickslip.cli.sections import SECTION_HELP
+from stickslip.cli.sections import DEVICE_HELP, SECTION_HELP
 
 if TYPE_CHECKING:
     from stickslip.analysis.continuation import Branch
@@ -34,6 +34,9 @@ def bifurcation(
         typer.Option("--continue", help="Follow one cycle by continuation and locate fold, flip and grazing."),
     ] = False,
     settle: Annotated[int, typer.Option(help="With --continue: passages before Newton's method.", metavar="N")] = 200,
+    largest_step: Annotated[
+        float, typer.Option(help="With --continue: longest step along the branch, in ranges.", metavar="S")
+    ] = 0.05,
     follow: Annotated[
         bool, typer.Option("--follow", help="Start each run where the one before ended, to follow an attractor.")
     ] = False,
@@ -42,6 +45,7 @@ def bifurcation(
     duration: Annotated[
         float | None, typer.Option(help="Of each run [s]; default: ten times the system's own.", metavar="S")
     ] = None,
+    device: Annotated[str | None, typer.Option(help=DEVICE_HELP, metavar="DEVICE")] = None,
     keep: Annotated[int, typer.Option(help="Returns that are kept at the end of each run.", metavar="N")] = 40,
     out: Annotated[Path | None, typer.Option(help="Write the points.", metavar="FILE.json")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")] = None,
@@ -60,12 +64,12 @@ def bifurcation(
     require_json(out)
     if plot is not None:
         require_figure("--plot", plot)
-    where = section_from(section)
+    where = section_from(section, scenario)
     if continuation:
-        branch = _continued(scenario, vary, where, settle, plot)
+        branch = _continued(scenario, vary, where, settle, largest_step, plot)
         report = branch.to_dict()
     else:
-        diagram = _diagram(scenario, vary, where, observe, stepper, dt, duration, keep, follow, plot)
+        diagram = _diagram(scenario, vary, where, observe, stepper, dt, duration, keep, follow, device, plot)
         report = diagram.to_dict()
     if out is not None:
         out.write_text(json.dumps(report, allow_nan=False) + "\n", encoding="utf-8")
@@ -85,17 +89,19 @@ def bifurcation(
 
 def _diagram(
     scenario: "Scenario", vary: str, section: "Section | None", observe: str | None, stepper: str, dt: float | None,
-    duration: float | None, keep: int, follow: bool, plot: Path | None,
+    duration: float | None, keep: int, follow: bool, device: str | None, plot: Path | None,
 ) -> "BifurcationDiagram":  # fmt: skip
     from stickslip.analysis.diagram import bifurcation as compute
     from stickslip.cli.progress import progress_bar
-    from stickslip.cli.sections import grid_from
+    from stickslip.cli.sweep import varied
+    from stickslip.ensembles.plan import axis_values
 
-    parameter, values = grid_from(vary)
+    ((parameter, text),) = varied([vary]).items()
+    values = axis_values(parameter, text)
     with progress_bar(f"{len(values)} runs", len(values)) as advance:
         result = compute(
             scenario, parameter, values, section=section, stepper=stepper, dt=dt, duration=duration, keep=keep,
-            follow=follow, advance=advance,
+            follow=follow, device=device, advance=advance,
         )  # fmt: skip
     names = [part.strip() for part in observe.split(",")] if observe else _usual(result)
     for name in names:
@@ -119,7 +125,9 @@ def _usual(result: "BifurcationDiagram") -> list[str]:
     return [*shifts[:1], *moving[::-1]][:3] or list(result.observed)[:1]
 
 
-def _continued(scenario: "Scenario", vary: str, section: "Section | None", settle: int, plot: Path | None) -> "Branch":
+def _continued(
+    scenario: "Scenario", vary: str, section: "Section | None", settle: int, largest_step: float, plot: Path | None
+) -> "Branch":
     from stickslip.analysis.continuation import continue_cycle
     from stickslip.cli.progress import progress_bar
     from stickslip.cli.sections import range_from
@@ -127,7 +135,7 @@ def _continued(scenario: "Scenario", vary: str, section: "Section | None", settl
     parameter, first, last = range_from(vary)
     with progress_bar(f"{parameter} from {first:g} to {last:g}", abs(last - first)) as advance:
         branch = continue_cycle(
-            scenario, parameter, first, last, section=section, settle_returns=settle,
+            scenario, parameter, first, last, section=section, settle_returns=settle, largest_step=largest_step,
             advance=lambda value: advance(abs(value - first)),
         )  # fmt: skip
     if plot is not None:

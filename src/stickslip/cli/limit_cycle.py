@@ -58,8 +58,8 @@ def limit_cycle(
         require_figure("--plot", plot)
     with status_line("settling") as advance:
         cycle = find(
-            scenario, section=section_from(section), stepper=stepper, returns=returns, settle_returns=settle, dt=dt,
-            rtol=rtol, members=members, advance=advance,
+            scenario, section=section_from(section, scenario), stepper=stepper, returns=returns,
+            settle_returns=settle, dt=dt, rtol=rtol, members=members, advance=advance,
         )  # fmt: skip
     files = [cycle.save(out)] if out is not None else []
     if plot is not None:

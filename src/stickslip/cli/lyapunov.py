@@ -83,7 +83,7 @@ def recurrence(
     scenario = scenario_with(settings or [], name)
     if plot is not None:
         require_figure("--plot", plot)
-    points = poincare(scenario, section_from(section), stepper=stepper, dt=dt, t_end=t_end)
+    points = poincare(scenario, section_from(section, scenario), stepper=stepper, dt=dt, t_end=t_end)
     moving = tuple(scenario.system.coordinate_names[i] for i in translations(scenario))
     result = compute(points, tol=tol, leave_out=moving)
     if plot is not None:

@@ -6,52 +6,34 @@ from typing import TYPE_CHECKING
 from stickslip.cli.run import number
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from stickslip.analysis.poincare import Section
+    from stickslip.library.scenario import Scenario
 
 SECTION_HELP = (
-    "Where cycles are cut: NAME=LEVEL (falls through), NAME=+LEVEL (rises), closing:CONTACT, phase:PERIOD[:OFFSET]; "
-    "default: the system's own."
+    "Where cycles are cut: 'phi_S<-0.28' (falls through), 'phi_S>0' (rises), impact:CONTACT, phase:PARAMETER (its "
+    "period) or every:SECONDS; default: the system's own."
 )
-_MOST = 10_000_000
+DEVICE_HELP = "Run as an ensemble on cpu (all cores), gpu or dask:ADDRESS; default: one after the other."
 
 
-def section_from(text: str | None) -> "Section | None":
-    """A section from its short form."""
+def section_from(text: str | None, scenario: "Scenario") -> "Section | None":
+    """A section from its short form, as `sweep` reads it."""
     from stickslip.analysis.poincare import ClosingSection, LevelSection, PhaseSection
+    from stickslip.ensembles.section import cut_of
+    from stickslip.kernels import midpoint
+    from stickslip.library.scenario import require_scenario
 
     if text is None:
         return None
-    head, colon, tail = text.partition(":")
-    if head == "closing" and colon and tail:
-        return ClosingSection(tail)
-    if head == "phase" and colon:
-        parts = [number("--section", part) for part in tail.split(":")]
-        if len(parts) <= 2:
-            return PhaseSection(*parts)
-    name, equals, level = (part.strip() for part in text.partition("="))
-    if not (name and equals and level):
-        raise ValueError(f"--section must read NAME=LEVEL, closing:CONTACT or phase:PERIOD, got {text!r}.")
-    return LevelSection(name, number("--section", level), rising=level.startswith("+"))
-
-
-def grid_from(text: str) -> "tuple[str, np.ndarray]":
-    """NAME=FIRST:LAST:COUNT as a name and equidistant values; NAME=A,B,C as those."""
-    import numpy as np
-
-    name, equals, values = (part.strip() for part in text.partition("="))
-    if not (name and equals and values):
-        raise ValueError(f"--vary must read NAME=FIRST:LAST:COUNT or NAME=A,B,C, got {text!r}.")
-    parts = values.split(":")
-    if len(parts) == 1:
-        return name, np.array([number(name, part) for part in values.split(",")])
-    if len(parts) != 3:
-        raise ValueError(f"--vary {name} must read {name}=FIRST:LAST:COUNT, got {values!r}.")
-    first, last, count = (number(name, part) for part in parts)
-    if not (count.is_integer() and 1 <= count <= _MOST):
-        raise ValueError(f"--vary {name}: COUNT must be a whole number between 1 and {_MOST}, got {parts[2]}.")
-    return name, np.linspace(first, last, int(count))
+    require_scenario(scenario, "a section")
+    system = scenario.system
+    cut = cut_of(system, text)
+    if cut.kind == midpoint.STRIKES:
+        return ClosingSection(system.contact_names[cut.place])
+    if cut.kind == midpoint.PHASE:
+        return PhaseSection(float(cut.cycles(system.parameter_vector(scenario.params)[None])[0]))
+    names = (*system.coordinate_names, *system.velocity_names)
+    return LevelSection(names[cut.place], cut.level, rising=cut.kind == midpoint.RISES)
 
 
 def range_from(text: str) -> tuple[str, float, float]:

@@ -78,7 +78,7 @@ def sweep(
     if plot is not None:
         require_figure("--plot", plot)
     result = ensemble(
-        scenario, _varied(vary or []), observe, device=device, dt=dt, t_end=t_end, stepper=stepper, solver=solver,
+        scenario, varied(vary or []), observe, device=device, dt=dt, t_end=t_end, stepper=stepper, solver=solver,
         section=section, travel=travel, points=points, skip=skip, samples=samples, seed=seed, paired=paired,
         threads=threads, chunk=chunk, out=out, resume=resume, overwrite=overwrite, progress=False if quiet else None,
     )  # fmt: skip
@@ -99,7 +99,7 @@ def sweep(
         print(f"stickslip: warning: {result.n_failed} of {len(result)} members failed", file=sys.stderr)
 
 
-def _varied(texts: list[str]) -> dict[str, str]:
+def varied(texts: list[str]) -> dict[str, str]:
     """The `--vary` options as names and values."""
     values: dict[str, str] = {}
     for text in texts:

@@ -1,0 +1,169 @@
+"""Many motions on their sections, for diagrams and basins: one after the other, or as an ensemble on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from stickslip.analysis.poincare import (
+    ClosingSection,
+    LevelSection,
+    PhaseSection,
+    Section,
+    SectionPoints,
+    poincare,
+    section_of,
+)
+from stickslip.library.scenario import Scenario
+from stickslip.model.system import Array, real_number
+from stickslip.trajectory import Trajectory
+
+_PER_RETURN = 400  # records
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One motion on its section.
+
+    Attributes
+    ----------
+    points : the last ones on the section
+    t, final : end time [s] and state (2 f,)
+    least, largest : of (q, u) over the second half of the motion, (2 f,)
+    status : "finished", or why not
+    """
+
+    points: SectionPoints
+    t: float
+    final: Array
+    least: Array
+    largest: Array
+    status: str
+
+
+@dataclass(frozen=True)
+class MemberOptions:
+    """How members are run: stepper, step and duration [s] (None: what suits the scenario), points that are kept, and
+    the device: None for one after the other in this process, or as `ensemble` takes it ("cpu" is all cores).
+    """
+
+    stepper: Any = "moreau-midpoint"
+    dt: float | None = None
+    duration: float | None = None
+    keep: int = 40
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.keep, bool) or not (isinstance(self.keep, int) and self.keep >= 1):
+            raise ValueError(f"keep must be a whole number >= 1, got {self.keep!r}.")
+        for name in ("dt", "duration"):
+            value = getattr(self, name)
+            if value is not None and not real_number(value, name) > 0.0:
+                raise ValueError(f"{name} must be positive [s], got {value:g}.")
+
+    def length(self, scenario: Scenario, section: Section) -> float:
+        """Duration of a run [s]: ten times the scenario's, or 150 to 400 periods of a drive."""
+        if self.duration is not None:
+            return float(self.duration)
+        length = 10.0 * scenario.t_end
+        if isinstance(section, PhaseSection):
+            length = min(max(length, 150.0 * section.period), 400.0 * section.period)
+        return length
+
+
+def run_member(scenario: Scenario, section: Section, options: MemberOptions) -> Member:
+    """One motion by `simulate`."""
+    step, length = scenario.dt if options.dt is None else options.dt, options.length(scenario, section)
+    every, t0 = max(1, round(scenario.t_end / 10.0 / _PER_RETURN / step)), 0.0
+    if isinstance(section, PhaseSection):
+        t0, step = section.offset, section.period / max(1, round(section.period / step))
+        length = round(length / section.period) * section.period + 0.5 * step
+        every = max(1, round(section.period / step / (4 * _PER_RETURN)))
+    run: Trajectory = scenario.simulate(
+        t0=t0, dt=step, t_end=t0 + length, every=every, stepper=options.stepper, on_energy_gain="ignore",
+        penetration_tol=1.0, progress=False,
+    )  # fmt: skip
+    x = np.concatenate([run.q, run.u], axis=1)
+    late = x[len(x) // 2 :]
+    return Member(
+        _last(poincare(run, section), options.keep), float(run.t[-1]), x[-1], late.min(axis=0), late.max(axis=0),
+        run.status,
+    )  # fmt: skip
+
+
+def members(
+    scenario: Scenario,
+    vary: Mapping[str, Array],
+    section: Section | None,
+    options: MemberOptions,
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[tuple[Scenario, Member]]:
+    """The motions of a grid, the last name fastest, each with its scenario."""
+    if options.device is not None:
+        yield from _on_device(scenario, vary, section, options)
+        return
+    for count, values in enumerate(product(*vary.values()), 1):
+        here = changed(scenario, dict(zip(vary, map(float, values), strict=True)))
+        yield here, run_member(here, section_of(here, section), options)
+        if advance is not None:
+            advance(count)
+
+
+def changed(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
+    """The scenario with other values of coordinates, velocities and parameters, by name."""
+    names = scenario.system.parameter_names
+    params = {key: value for key, value in values.items() if key in names}
+    state = {key: value for key, value in values.items() if key not in names}
+    moved = scenario.starting(state) if state else scenario
+    return replace(moved, params={**(scenario.params or {}), **params}) if params else moved
+
+
+def _last(points: SectionPoints, count: int) -> SectionPoints:
+    return replace(points, t=points.t[-count:], q=points.q[-count:], u=points.u[-count:])
+
+
+def _on_device(
+    scenario: Scenario, vary: Mapping[str, Array], section: Section | None, options: MemberOptions
+) -> Iterator[tuple[Scenario, Member]]:
+    from stickslip.ensembles.observables import STATUS_NAMES
+    from stickslip.ensembles.run import ensemble
+
+    own = section_of(scenario, section)
+    length = options.length(scenario, own)
+    result = ensemble(
+        scenario, vary, ["points", "extremes", "final"], device=str(options.device), dt=options.dt, t_end=length,
+        stepper=options.stepper, section=_text(scenario, section, own), points=options.keep, skip=0.5 * length,
+        penetration_tol=1.0, params=scenario.params,
+    ).to_xarray()  # fmt: skip
+    names, shape = tuple(result["status"].dims), result["status"].shape
+    columns = {
+        key: result[key].transpose(*names, ...).values.reshape(int(np.prod(shape)), *result[key].shape[len(shape) :])
+        for key in ("status", "time_reached", "point_time", "point_q", "point_u", "final_q", "final_u", "least_q",
+                    "least_u", "largest_q", "largest_u")
+    }  # fmt: skip
+    system = scenario.system
+    for i, values in enumerate(product(*vary.values())):
+        there = np.isfinite(columns["point_time"][i])
+        points = SectionPoints(
+            own, columns["point_time"][i][there], columns["point_q"][i][there], columns["point_u"][i][there],
+            system.coordinate_names, system.velocity_names,
+        )  # fmt: skip
+        both = [np.append(columns[f"{key}_q"][i], columns[f"{key}_u"][i]) for key in ("final", "least", "largest")]
+        status = STATUS_NAMES[int(columns["status"][i])]
+        here = changed(scenario, dict(zip(vary, map(float, values), strict=True)))
+        yield here, Member(points, float(columns["time_reached"][i]), both[0], both[1], both[2], status)
+
+
+def _text(scenario: Scenario, given: Section | None, own: Section) -> str:
+    """The section as `ensemble` reads it."""
+    if isinstance(own, LevelSection):
+        return f"{own.name}{'>' if own.rising else '<'}{own.level!r}"
+    if isinstance(own, ClosingSection):
+        return f"impact:{own.contact}"
+    if own.offset:
+        raise ValueError(f"a PhaseSection has no offset on a device, got {own.offset:g} s; leave the device out.")
+    return "phase:frequency" if given is None else f"every:{own.period!r}"
