@@ -1,12 +1,23 @@
 """Where compiled kernels are kept."""
 
 import gc
+import hashlib
+import pickle
 from pathlib import Path
 
 import pytest
 from numba.core.compiler import Flags
 
-from stickslip.compiled import PACKAGE, cache_folder, compiled, source_group, sources_hash
+from stickslip.compiled import (
+    PACKAGE,
+    _HashedFiles,
+    _PackageLocator,
+    cache_folder,
+    compiled,
+    private_folder,
+    source_group,
+    sources_hash,
+)
 
 
 def test_environment_variable_names_the_folder(monkeypatch, tmp_path):
@@ -65,3 +76,87 @@ def test_compiling_leaves_the_garbage_collector_as_it_was():
 
     assert square(3.0) == 9.0
     assert gc.get_threshold() == before
+
+
+# -- what lies in the cache ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Index and data files as the cache writes them."""
+    return _HashedFiles(str(tmp_path), "module.function-1.py311", "stamp")
+
+
+def test_cache_files_are_named_by_their_content(files, tmp_path):
+    files.save("key", ("some", "machine code"))
+    files.save("other", b"more")
+    assert files.load("key") == ("some", "machine code") and files.load("other") == b"more"
+    assert files.load("unknown") is None
+    data = sorted(tmp_path.glob("*.nbc"))
+    assert len(data) == 2 and len(list(tmp_path.iterdir())) == 3
+    for path in data:
+        assert path.name.split(".")[-2] == hashlib.sha256(path.read_bytes()).hexdigest()[:40]
+
+
+@pytest.mark.parametrize("suffix", ["nbc", "nbi"])
+@pytest.mark.parametrize("damage", [lambda b: b[:-3], lambda b: b"", lambda b: b[:5] + b"X" + b[6:], lambda b: EVIL])
+def test_a_file_that_is_not_what_its_hash_says_is_not_read(files, tmp_path, suffix, damage):
+    files.save("key", "machine code")
+    (path,) = tmp_path.glob(f"*.{suffix}")
+    path.write_bytes(damage(path.read_bytes()))
+    assert files.load("key") is None  # and nothing of it is unpickled
+    assert not (tmp_path / "executed").exists()
+    files.save("key", "machine code")
+    assert files.load("key") == "machine code"
+
+
+class Evil:
+    def __reduce__(self):
+        return (pytest.fail, ("a foreign file was unpickled",))
+
+
+EVIL = pickle.dumps(Evil())
+
+
+def test_a_cache_of_another_version_is_not_read(files, tmp_path):
+    files.save("key", "machine code")
+    assert _HashedFiles(str(tmp_path), "module.function-1.py311", "another stamp").load("key") is None
+    files._version = "0.0"
+    assert files.load("key") is None
+
+
+def test_two_processes_at_once_never_exchange_their_code(tmp_path):
+    """Both found the same index and add to it: one entry may be lost, none is wrong."""
+    one, two = (_HashedFiles(str(tmp_path), "module.function-1.py311", "stamp") for _ in range(2))
+    before = one._load_index()
+    one.save("first", "code 1")
+    two._load_index = lambda: before
+    two.save("second", "code 2")
+    for key, code in (("first", "code 1"), ("second", "code 2")):
+        assert one.load(key) in (code, None)
+
+
+def test_a_full_disk_costs_no_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path))
+
+    @compiled
+    def twice(x):
+        return x + x
+
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_HashedFiles, "_open_for_write", refuse)
+    assert twice(2.0) == 4.0
+
+
+def test_the_cache_is_the_users_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "cache"))
+    private_folder("numba")
+    assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
+
+
+def test_what_cannot_be_cached_is_a_warning_and_no_crash():
+    """Numba names the file of such a function by `_py_file` of the locator."""
+    locator = _PackageLocator.from_function(private_folder, str(PACKAGE / "compiled.py"))
+    assert locator._py_file == private_folder.__code__.co_filename

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from stickslip.ensembles.result import Ensemble
     from stickslip.ensembles.run import ensemble
     from stickslip.io.friction_files import read_friction_problem, write_friction_problem
+    from stickslip.io.models.file import model_from_text, model_text, read_model, write_model
     from stickslip.io.netcdf import load
     from stickslip.io.sweeps import load_ensemble
     from stickslip.laws import (
@@ -160,8 +161,11 @@ _HOME = {
     "lyapunov": "stickslip.analysis.lyapunov",
     "outcomes": "stickslip.analysis.outcomes",
     "painleve": "stickslip.analysis.painleve",
+    "model_from_text": "stickslip.io.models.file",
+    "model_text": "stickslip.io.models.file",
     "poincare": "stickslip.analysis.poincare",
     "read_friction_problem": "stickslip.io.friction_files",
+    "read_model": "stickslip.io.models.file",
     "recurrence": "stickslip.analysis.lyapunov",
     "simulate": "stickslip.stepping.simulate",
     "solve_friction": "stickslip.complementarity.friction.solve",
@@ -169,6 +173,7 @@ _HOME = {
     "solve_mlcp": "stickslip.complementarity.solve",
     "sweeping_process": "stickslip.stepping.sweeping",
     "write_friction_problem": "stickslip.io.friction_files",
+    "write_model": "stickslip.io.models.file",
 }
 
 # Modules that are public as a whole: `stickslip.sets.Upr` works without a second import.
@@ -252,10 +257,13 @@ __all__ = [
     "load",
     "load_ensemble",
     "lyapunov",
+    "model_from_text",
+    "model_text",
     "outcomes",
     "painleve",
     "poincare",
     "read_friction_problem",
+    "read_model",
     "recurrence",
     "sets",
     "simulate",
@@ -264,6 +272,7 @@ __all__ = [
     "solve_mlcp",
     "sweeping_process",
     "write_friction_problem",
+    "write_model",
 ]
 
 

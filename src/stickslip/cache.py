@@ -1,8 +1,8 @@
 """What lies in the kernel cache, and how it is emptied: by hand, or by age when the package has changed.
 
-The folder holds `numba/<hash of the sources>/`, machine code of the package's own functions, and `modules/`, one
-generated module per system and method with its machine code in `__pycache__`.  A version is a hash of the sources:
-nothing of another one is ever loaded again.
+The folder holds `numba/<hash of the sources>/`, machine code of the package's own functions and of generated modules,
+and `modules/`, the text of one generated module per system and method.  A version is a hash of the sources: nothing of
+another one is ever loaded again.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import functools
 import gc
 import hashlib
 import os
+import pickle
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from typing import Any
 from llvmlite import ir
 from numba import njit
 from numba.core import event
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.targetconfig import TargetConfig
 from numba.extending import intrinsic
 
@@ -150,6 +151,7 @@ class _PackageLocator(_CacheLocator):
     """Puts the machine code of a function into the user's cache folder, under the hash of the sources."""
 
     def __init__(self, function: Callable[..., Any], folder: Path, stamp: str) -> None:
+        self._py_file = function.__code__.co_filename  # Numba names it where it warns that it cannot cache
         self._line = function.__code__.co_firstlineno
         self._folder = folder
         self._stamp = stamp
@@ -180,8 +182,81 @@ class _PackageCacheImpl(CompileResultCacheImpl):
     _locator_classes = [_PackageLocator]  # noqa: RUF012  (Numba's own attribute)
 
 
+class _HashedFiles(IndexDataCacheFile):
+    """Machine code in files named by the hash of their content, found through an index that ends with its own hash.
+
+    Whatever is not what its hash says (a damaged disk, a process that was killed, another program) is taken for
+    missing before a byte of it is unpickled.  Numba's own files are numbered: two processes that compile at the same
+    time can give one number to two functions.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        content = self._dump(data)
+        name = f"{self._index_name.removesuffix('.nbi')}.{_content_hash(content)}.nbc"
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(content)
+        self._save_index({**self._load_index(), key: name})  # of two at once one is lost, and compiled again
+
+    def load(self, key: Any) -> Any:
+        name = self._load_index().get(key)
+        if name is None:
+            return None
+        content = self._read(self._data_path(name))
+        if content is None or name.split(".")[-2] != _content_hash(content):
+            return None
+        return pickle.loads(content)
+
+    def _load_index(self) -> dict[Any, str]:
+        content = self._read(self._index_path)
+        if content is None or len(content) < _HASH_LENGTH:
+            return {}
+        body, digest = content[:-_HASH_LENGTH], content[-_HASH_LENGTH:]
+        if _content_hash(body).encode() != digest:
+            return {}
+        version, stamp, overloads = pickle.loads(body)
+        return dict(overloads) if (version, stamp) == (self._version, self._source_stamp) else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        body = self._dump((self._version, self._source_stamp, overloads))
+        with self._open_for_write(self._index_path) as file:
+            file.write(body + _content_hash(body).encode())
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except OSError:
+            return None
+
+
+def _content_hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:_HASH_LENGTH]
+
+
+_HASH_LENGTH = 40
+
+
 class _PackageCache(FunctionCache):
     _impl_class = _PackageCacheImpl
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _HashedFiles(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk costs the next process some seconds, not this one its run
+            super().save_overload(signature, data)
+
+
+def cached(dispatcher: Any) -> Any:
+    """Give a compiled function the disk cache of the package; none where there is no folder to write to."""
+    with contextlib.suppress(RuntimeError):
+        dispatcher._cache = _PackageCache(dispatcher.py_func)
+    return dispatcher
 
 
 @intrinsic
@@ -222,6 +297,4 @@ def compiled(
         forceinline=inline,
         fastmath={"reassoc"} if reorder_sums else False,
     )(function)
-    with contextlib.suppress(RuntimeError):  # no folder to write to: compile anew in every process
-        dispatcher._cache = _PackageCache(function)
-    return dispatcher
+    return cached(dispatcher)

@@ -57,10 +57,23 @@ def test_unique_motion_has_one_outcome():
 def test_a_number_disturbs_all_velocities(rod):
     found = ss.outcomes(rod, 0.01, 3, dt=1e-3, t_end=0.005, **SHORT)
     assert found.names == ("v_x", "v_y", "omega") and found.starts.shape == (3, 3)
-    with pytest.raises(
-        ValueError, match=r"scenario must be a Scenario such as library.painleve_rod\(\), got SceneScenario"
-    ):
-        ss.outcomes(ss.library.billiards(), 0.01, 3)
+    with pytest.raises(ValueError, match=r"scenario must be a Scenario such as library.painleve_rod\(\), got float"):
+        ss.outcomes(1.0, 0.01, 3)
+
+
+def test_a_scene_with_two_futures():
+    """A square that stands on its corner falls on one of two sides."""
+    scene = ss.Scene(dim=2)
+    scene.add_static(ss.HalfPlane((0, 1)), friction=0.8)
+    square = ss.Polygon.rectangle(0.2, 0.2)
+    scene.add_body(square, mass=1.0, position=(0, 0.1 * 2**0.5), orientation=np.pi / 4, friction=0.8, name="square")
+    standing = ss.library.SceneScenario(scene, 2e-3, 1.2, "Square on its corner", "test")
+    found = ss.outcomes(standing, {"square.omega": 0.5}, 8, apart=0.2, progress=False)
+    assert len(found) == 2
+    assert sorted(kind.q[2] for kind in found.kinds) == pytest.approx([0.0, np.pi / 2], abs=0.02)
+    assert ((found.ends[:, 2] > np.pi / 4) == (found.starts[:, 0] > 0.0)).all()
+    with pytest.raises(ValueError, match="unknown coordinate, velocity or parameter 'friction'"):
+        ss.outcomes(standing, {"friction": 0.1}, 2)
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,16 @@ def test_a_file_holds_what_was_returned(tmp_path):
     assert streamed["drop"].attrs["units"] == "m" and streamed["y"].attrs["units"] == "m"
 
 
+def test_the_bytes_of_a_file_do_not_depend_on_chunks(tmp_path):
+    """Members enough for several blocks of HDF5, two steps each."""
+    vary = {"restitution": "0.2:0.9:130", "y": "0.5:1:100"}
+    files = []
+    for chunk in (13_000, 999, 4096):
+        files.append(tmp_path / f"{chunk}.nc")
+        balls(vary, out=files[-1], chunk=chunk, t_end=2e-3)
+    assert files[0].read_bytes() == files[1].read_bytes() == files[2].read_bytes()
+
+
 class Stopped(Exception):
     pass
 
@@ -252,7 +262,7 @@ def test_an_unreachable_scheduler_is_told(monkeypatch):
     from stickslip.ensembles import cluster
 
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
-    with pytest.raises(ValueError, match="no Dask scheduler answers at 'tcp://127.0.0.1:9'"):
+    with pytest.raises(ValueError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         balls(device="dask:tcp://127.0.0.1:9")
 
 

@@ -230,6 +230,7 @@ def test_drawings_are_plain_values(name):
         "spring",
         "text",
         "marker",
+        "ruler",
     }
 
     def styles(shapes):

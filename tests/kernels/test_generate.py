@@ -95,3 +95,16 @@ def test_a_cache_that_cannot_be_had_does_not_stop_a_run(tmp_path, monkeypatch):
     monkeypatch.setenv("STICKSLIP_CACHE", str(blocked))
     path = generate._write_once("some_module", "x = 1\n")
     assert path.read_text() == "x = 1\n" and tmp_path not in path.parents
+
+
+def test_a_changed_file_in_the_cache_is_never_executed(tmp_path, monkeypatch):
+    """What is executed is the text just made; a file under its name is replaced."""
+    monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path))
+    system = ss.LagrangianSystem(mass=[[1.0]], force=lambda q, u, t, p: (-1.0,), name="honest")
+    name = compiled_module(system, "midpoint", "auto").__name__
+    path = tmp_path / "modules" / f"{name}.py"
+    path.write_text("raise SystemExit('executed')")
+    del generate.sys.modules[name]
+    module = compiled_module(system, "midpoint", "auto")
+    assert module.N_DOF == 1 and "def march(" in path.read_text()
+    assert not list(tmp_path.glob("modules/__pycache__/*"))

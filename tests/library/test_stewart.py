@@ -26,6 +26,25 @@ def test_brick_sticks_below_the_limit_and_slips_above():
     assert (below.simulate(dt=1e-2, t_end=5.0, engine="reference")["x"] == 0.0).all()
 
 
+def test_falling_friction_is_unstable():
+    """[S00] 4.3: one push starts the brick; under mu(v) it runs away, under Coulomb's law it stops again."""
+    keywords = {"friction": 0.5, "angle": 0.4, "velocity": 0.0, "push": 0.9, "push_frequency": math.pi / 2}
+    coulomb = library.brick_on_ramp(**keywords).simulate(dt=5e-3, t_end=2.5, engine="reference")
+    brick = library.brick_on_ramp(**keywords, friction_kinetic=0.3)  # tan(0.4) = 0.423 lies between
+    falling = brick.simulate(dt=2e-3, t_end=2.5, engine="reference")
+    limit = 9.81 * (0.5 * math.cos(0.4) - math.sin(0.4))
+    start = math.asin(limit / 0.9) / (math.pi / 2)  # m g sin + F_ext > m g cos mu(0)
+    assert falling["v_x"][-1] > 1.0 and coulomb["v_x"][-1] == 0.0
+
+    def rates(t, v):
+        mu = 0.3 + 0.2 * math.exp(-max(v[0], 0.0) / 0.1)
+        return [9.81 * (math.sin(0.4) - mu * math.cos(0.4)) + 0.9 * math.sin(math.pi / 2 * t)]
+
+    exact = solve_ivp(rates, (start, 2.5), [0.0], rtol=1e-9, atol=1e-12).y[0, -1]
+    assert falling["v_x"][-1] == pytest.approx(exact, rel=0.02)
+    assert (falling["x"][falling.t < start - 2e-3] == 0.0).all()
+
+
 # -- Painleve's rod, 1.3 ------------------------------------------------------------------------------------------
 
 

@@ -35,7 +35,7 @@ def ask(server):
     """Send one request; returns status, headers, and the body as JSON where it is JSON."""
 
     def ask(method, path, body=None, headers=None, raw=None):
-        connection = http.client.HTTPConnection(HOST, server.port, timeout=60)
+        connection = http.client.HTTPConnection(HOST, server.port, timeout=300)
         sent = {"Content-Type": "application/json", **(headers or {})} if method == "POST" else dict(headers or {})
         content = raw if raw is not None else (None if body is None else json.dumps(body).encode())
         connection.request(method, path, content, sent)

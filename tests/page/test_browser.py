@@ -155,6 +155,8 @@ def test_play_pause_scrub_and_keys(tab, server):
     tab.page.keyboard.press("<")
     tab.page.keyboard.press("?")
     assert tab.page.evaluate("document.getElementById('keys').open")
+    tab.page.click("#keys button")
+    assert not tab.page.evaluate("document.getElementById('keys').open")
 
 
 def test_hover_shows_values_and_a_click_goes_there(tab, server):

@@ -77,6 +77,8 @@ WRONG = [
     ({**RUN, "stepper": {}}, "stepper must be one of"),
     ({"system": "impacting_bar", "set": {"velocity": [1.0]}}, "velocity must be 3 numbers"),
     ({"system": "newton_cradle", "set": {"balls": 2.5}}, "balls must be a whole number"),
+    ({"system": "newton_cradle", "set": {"balls": 10**6}}, "balls must lie between 1 and 7 on the page"),
+    ({"system": "poured_spheres", "set": {"spheres": 10**9}}, "spheres must lie between"),
 ]
 
 
@@ -172,6 +174,7 @@ def test_a_run_that_takes_too_long_is_shown_as_far_as_it_came(monkeypatch):
     run = Service().run({**RUN, "dt": 1e-4})
     assert not run["complete"] and run["status"].startswith("interrupted at t = ")
     assert 0 < run["method"]["steps"] < 6000
+    assert "stickslip run bouncing_ball --out run.nc" in run["notes"][0]
 
 
 @pytest.mark.parametrize("stepper", service_module.STEPPERS)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import stickslip as ss
 from stickslip import library
+from stickslip.analysis.saltation import FollowedMotion
 from stickslip.stepping.engines import DONE, Block, Compiled, Memory, Reference
 from stickslip.trajectory import SLIP_MINUS, SLIP_PLUS, STICK
 
@@ -50,9 +51,11 @@ def test_the_period_is_that_of_the_closed_form():
     assert PERIOD == pytest.approx(8.068887871591, abs=1e-12)
 
 
-@pytest.mark.parametrize("dt, period", [(1e-2, 8.07), (1e-3, 8.069), (1e-4, 8.0689)])
-def test_block_on_belt_by_the_midpoint_rule(dt, period):
-    motion = library.block_on_belt().simulate(dt=dt, t_end=25.0)
+@pytest.mark.parametrize(
+    "dt, period, sixth", [(1e-2, 8.07, 1.0473458), (1e-3, 8.069, 1.0472271), (1e-4, 8.0689, 1.0472151)]
+)
+def test_block_on_belt_by_the_midpoint_rule(dt, period, sixth):
+    motion = library.block_on_belt().simulate(dt=dt, t_end=47.0)
     assert motion.engine == "compiled" and motion.certificate.failed_steps == 0
     np.testing.assert_allclose(np.diff(releases(motion)), period, atol=1e-9)
     x, v = motion["x"], motion["v_x"]
@@ -61,6 +64,7 @@ def test_block_on_belt_by_the_midpoint_rule(dt, period):
     assert x.max() == pytest.approx(0.6 + REACH, abs=0.1 * dt)
     assert x[late].min() == pytest.approx(0.6 - REACH, abs=0.1 * dt)
     assert v.min() == pytest.approx(-REACH, abs=0.1 * dt)
+    assert x[motion.t > 45.0].max() == pytest.approx(sixth, abs=6e-8)
     assert motion.certificate.friction_rounds == 2 and motion.certificate.friction_contraction == 0.0
     assert motion.attributes["friction_laws"].startswith("belt: TwoCoefficient(static=")
 
@@ -82,6 +86,17 @@ def test_block_on_belt_from_event_to_event():
     assert motion["x"].max() == pytest.approx(1.047213595500, abs=1e-6)  # the records miss the turning points
     assert motion["x"][late].min() == pytest.approx(0.152786404500, abs=1e-6)
     assert motion["v_x"].min() == pytest.approx(-0.447213595500, abs=1e-6)
+
+
+def test_saltation_where_the_friction_jumps():
+    """(x, v_x) at the end of stick, where the field jumps by mu_s - mu_k, and at the end of slip."""
+    scenario = library.block_on_belt()
+    start, p = np.concatenate([scenario.q0, scenario.u0]), scenario.system.parameter_vector()
+    motion = FollowedMotion.of(scenario.system, start, p, 0.0, 10.0, 1e-10)
+    motion.run()
+    ends, begins = (switch.matrix[np.ix_([0, 2], [0, 2])] for switch in motion.switches)
+    np.testing.assert_allclose(ends, [[1.0, 0.0], [-2.0, 1.0]], atol=1e-7)
+    np.testing.assert_allclose(begins, [[1.0, 0.0], [0.0, 0.0]], atol=1e-7)
 
 
 @pytest.mark.parametrize("stepper", STEPPERS, ids=lambda stepper: stepper.name)
@@ -239,7 +254,8 @@ def test_one_step_obeys_any_stribeck_curve_or_says_so(fall, kinetic, scale, expo
     assert N == pytest.approx(1.0, rel=1e-12)
     if v == 0.0:
         assert abs(T) <= law.at_rest * N * (1 + 1e-10)
-        assert memory.carried[0, 2] == 1.0
+        if sticks or abs(speed) > 1e-6:  # what comes to rest in the step is not held yet
+            assert memory.carried[0, 2] == float(sticks)
     else:
         assert -T * np.sign(v) == pytest.approx(float(law(v)) * N, rel=1e-9, abs=1e-9)
         assert memory.carried[0, 2] == 0.0
@@ -297,7 +313,7 @@ def test_an_impact_that_stops_the_slip(graze, pull, state):
     system = brick(ss.TwoCoefficient(0.5, 0.3, graze=graze), force=pull)
     motion = ss.simulate(system, [0, 0.02], [0, -2.0], dt=1e-3, t_end=0.1, engine="reference")
     landed = int(np.flatnonzero(motion.contact_state[:, 0])[0])
-    assert motion.u[landed - 1, 0] > 0.03 and motion.u[landed, 0] == 0.0  # 0.3 * 2 N s against 0.04 N s
+    assert motion.u[landed - 1, 0] > 0.015 and motion.u[landed, 0] == 0.0  # 0.3 * 2 N s against at most 0.04 N s
     assert motion.contact_state[-1, 0] == state
 
 

@@ -408,7 +408,7 @@ def test_streaming_gives_the_file_that_save_gives(tmp_path):
 
 
 def test_streaming_keeps_a_thinned_copy_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "_memory_budget", lambda: 64 * 2000)
+    monkeypatch.setattr(records, "available_memory", lambda: 4 * 64 * 2000)
     path = tmp_path / "run.nc"
     trajectory = drop(t_end=20.0, out=path)
     on_disk = ss.load(path)
@@ -575,3 +575,19 @@ def test_work_of_forces_without_potential_is_integration_energy():
     trajectory = ss.simulate(system, [1.0], [0.0], dt=1e-3, t_end=1.0, engine="reference")
     lost = 0.1 * np.trapezoid(trajectory.u[:, 0] ** 2, trajectory.t)
     assert trajectory.energy_book().integration == pytest.approx(-lost, rel=1e-3)
+
+
+def test_progress_may_be_a_function_that_ends_the_run():
+    seen = []
+
+    def watch(step):
+        seen.append(step)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    ball = library.bouncing_ball()
+    run = ball.simulate(dt=1e-3, t_end=1.0, engine="reference", progress=watch)
+    assert seen == sorted(seen) and len(seen) == 3
+    assert not run.complete and run.status.startswith("interrupted at t = ") and run.steps == seen[-1]
+    whole = ball.simulate(dt=1e-3, t_end=1.0, engine="reference", progress=seen.append)
+    assert whole.complete and seen[-1] == whole.steps == 1000

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.model.system import CONTACT, Array, real_number, unknown_name
+from stickslip.model.scene.scene import Scene
+from stickslip.model.system import CONTACT, Array, System, real_number, unknown_name
 from stickslip.stepping.modes import onto_contacts
 from stickslip.stepping.simulate import _progress_bar
 
 if TYPE_CHECKING:
     from stickslip.library.scenario import Scenario
+    from stickslip.library.scene_scenario import SceneScenario
     from stickslip.trajectory import Trajectory
 
 
@@ -47,11 +49,11 @@ class Outcomes:
     ----------
     kinds : tuple of `Outcome`
     labels : kind of every run, (n,)
-    ends : end states (q, u) of all runs, (n, 2 f)
+    ends : end states (q, u) of all runs, (n, ...)
     starts : disturbed quantities of all runs, (n, d), in the order of `names`
     names : of the disturbed quantities
     undisturbed : kind that the run without disturbances belongs to, None where it is none of them
-    scale : by which coordinates and velocities were divided before they were compared, (2 f,)
+    scale : by which coordinates and velocities were divided before they were compared
     failed : runs that did not reach the end, with the reason
     """
 
@@ -71,22 +73,16 @@ class Outcomes:
         lines = [f"{len(self)} outcome{'' if len(self) == 1 else 's'} of {len(self.labels)} runs"]
         for k, kind in enumerate(self.kinds):
             note = ", the undisturbed run among them" if k == self.undisturbed else ""
-            f = len(kind.q)
-            state = ", ".join(
-                f"{name} = {value:.4g}"
-                for name, value in zip(
-                    (*kind.example.coordinate_names, *kind.example.velocity_names)[: 2 * f],
-                    (*kind.q, *kind.u),
-                    strict=True,
-                )
-            )
+            names = (*kind.example.coordinate_names, *kind.example.velocity_names)
+            values = zip(names, (*kind.q, *kind.u), strict=True)
+            state = ", ".join(f"{name} = {value:.4g}" for name, value in values)
             lines.append(f"  {100 * kind.share:.0f} %: {state}{note}")
         lines += [f"  failed: {text}" for text in self.failed]
         return "\n".join(lines)
 
 
 def outcomes(
-    scenario: Scenario,
+    scenario: Scenario | SceneScenario,
     disturbances: Mapping[str, float] | float,
     n: int = 100,
     *,
@@ -99,8 +95,8 @@ def outcomes(
 
     Where a motion is not unique, computed ones depend on rounding; disturbances show what can happen.  Every run adds
     normally distributed numbers to the named quantities.  A disturbed configuration that penetrates is put back onto
-    its contacts.  End states, divided by the scale of the motion, belong together if a chain of states leads from one
-    to the other with gaps of less than `apart` (single linkage).
+    its contacts.  Scenes of bodies work alike, without parameters.  End states, divided by the scale of the motion,
+    belong together if a chain of states leads from one to the other with gaps of less than `apart` (single linkage).
 
     Parameters
     ----------
@@ -124,16 +120,18 @@ def outcomes(
     names = tuple(deviations)
     draws = rng.normal(size=(n, len(names))) * np.array(list(deviations.values()))
     runs: list[Trajectory] = []
-    with _progress_bar(progress, SimpleNamespace(system=scenario.system, steps=n + 1)) as tell:  # type: ignore[arg-type]
+    steps = SimpleNamespace(system=scenario.system, steps=n + 1)
+    with _progress_bar(progress, steps) as tell:  # type: ignore[arg-type]
         for draw in (np.zeros(len(names)), *draws):
-            runs.append(_disturbed(scenario, names, draw, options))
+            changed = dict(zip(names, draw, strict=True))
+            runs.append(_disturbed(scenario, changed, options, runs[0] if runs else None))
             tell(len(runs))
     first, *others = runs
     good = [run for run in others if run.complete]
     failed = tuple(run.status for run in others if not run.complete)
     if not good:
         raise RuntimeError(f"none of {n} runs reached its end; the first {failed[0]}")
-    ends = np.array([np.concatenate([run.q[-1], run.u[-1]]) for run in good])
+    ends = np.array([np.concatenate([run.q[-1], run.u[-1]]) for run in good])  # of a scene q is longer than u
     scale = _scale(good)
     labels = _linked(ends / scale, apart)
     kinds = _kinds(good, ends, scale, labels, n)
@@ -160,7 +158,8 @@ def _checked(scenario: Any, disturbances: Any, n: Any, apart: Any) -> dict[str, 
         disturbances = dict.fromkeys(system.velocity_names, disturbances)
     if not isinstance(disturbances, Mapping) or not disturbances:
         raise ValueError(f"disturbances must map names to standard deviations, got {disturbances!r}.")
-    known = (*system.coordinate_names, *system.velocity_names, *system.parameter_names)
+    parameters = () if isinstance(system, Scene) else system.parameter_names
+    known = (*system.coordinate_names, *system.velocity_names, *parameters)
     for name, deviation in disturbances.items():
         if name not in known:
             raise ValueError(f"disturbances: {unknown_name('coordinate, velocity or parameter', name, known)}")
@@ -173,23 +172,30 @@ def _checked(scenario: Any, disturbances: Any, n: Any, apart: Any) -> dict[str, 
     return {name: float(deviation) for name, deviation in disturbances.items()}
 
 
-def _disturbed(scenario: Scenario, names: tuple[str, ...], draw: Array, options: Mapping[str, Any]) -> Trajectory:
-    """One run with its quantities changed by `draw`."""
-    system = scenario.system
-    state = (*system.coordinate_names, *system.velocity_names)
-    values = dict(zip(state, (*scenario.q0, *scenario.u0), strict=True))
+def _disturbed(scenario: Any, changed: Mapping[str, float], options: Mapping[str, Any], start: Any) -> Trajectory:
+    """One run whose quantities are changed; `start` is a run that is not, None for that run itself."""
+    if start is None:
+        first: Trajectory = scenario.simulate(**{"progress": False, **options})
+        return first
+    names = (*start.coordinate_names, *start.velocity_names)
+    values = dict(zip(names, (*start.q[0], *start.u[0]), strict=True))
+    moved = scenario.starting({name: float(values[name] + x) for name, x in changed.items() if name in values})
+    if isinstance(scenario.system, Scene):
+        run: Trajectory = moved.simulate(**{"progress": False, "overlap": "resolve", **options})
+        return run
     params = {**(scenario.params or {}), **(options.get("params") or {})}
-    base = dict(zip(system.parameter_names, system.parameter_vector(params), strict=True))
-    changed = dict(zip(names, draw, strict=True))
-    start = scenario.starting({name: values[name] + x for name, x in changed.items() if name in values})
+    base = dict(zip(scenario.system.parameter_names, scenario.system.parameter_vector(params), strict=True))
     params |= {name: float(base[name] + x) for name, x in changed.items() if name not in values}
-    p = system.parameter_vector(params)
-    g, kinds = system.gap(start.q0, 0.0, p), np.array(system.contact_kinds, dtype=int)
-    deep = np.flatnonzero((kinds == CONTACT) & (g < 0.0))
-    q0 = onto_contacts(system, 0.0, start.q0, p, deep, np.zeros(len(kinds), dtype=bool)) if len(deep) else start.q0
-    chosen = {**options, **({"params": params} if params else {})}
-    run: Trajectory = start.simulate(**{"progress": False, **chosen, "q0": q0})
+    q0 = _touching(scenario.system, moved.q0, scenario.system.parameter_vector(params))
+    run = moved.simulate(**{"progress": False, **options, **({"params": params} if params else {}), "q0": q0})
     return run
+
+
+def _touching(system: System, q: Array, p: Array) -> Array:
+    """A configuration without penetrations: those of a disturbed one are removed."""
+    kinds = np.array(system.contact_kinds, dtype=int)
+    deep = np.flatnonzero((kinds == CONTACT) & (system.gap(q, 0.0, p) < 0.0))
+    return onto_contacts(system, 0.0, q, p, deep, np.zeros(len(kinds), dtype=bool)) if len(deep) else q
 
 
 def _scale(runs: list[Trajectory]) -> Array:

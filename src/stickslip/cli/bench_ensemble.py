@@ -57,7 +57,7 @@ def _measure_case(case: Case, quick: bool, cores: int, gpu: bool, say: Callable[
     from stickslip.ensembles.cpu import Cores
     from stickslip.ensembles.gpu import Card
 
-    few = (8 if quick else 32) * cores
+    few = (8 if quick else 64) * cores * max(1, 4000 // case.steps)
     row: dict[str, Any] = {"system": case.system, "solver": case.solver, "what": case.what}
     devices: dict[str, Any] = {"one core": Cores(1), f"{cores} cores": Cores(cores)}
     say(f"{case.system}, {case.solver}, {case.what} ...")

@@ -1,7 +1,7 @@
 """Cost of a step against the number of contacts: spheres poured into a box, from 100 to some 30,000 contacts.
 
-Each pile is poured and settles; what counts are the last steps of the run.  Wall-clock time is that of all threads
-together; processor time on one thread tells the same on a machine that others use as well.
+Each pile is poured and comes to rest, which is when it is hardest; what counts are the last steps of the run.  Beside
+the wall-clock time stands that of the processors, all threads together.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 DT, TOL = 1e-3, 1e-4
 SPHERES = (60, 200, 700, 2200, 7000, 12_000)
 SPHERES_QUICK = (60, 200, 700)
-FALL = 0.25  # [s] until the pile has formed, and more for a high one
+FALL = 0.05  # [s] after the topmost sphere would have reached the floor in free fall: the pile comes to rest
 WINDOW = 50  # steps that are counted
 THREADS = 2
 

@@ -57,7 +57,10 @@ def converge(
         cycles = _cycles(scenario, chosen, advance)
     report = {**result.to_dict(), "cycle": cycles}
     if out is not None:
-        out.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        from stickslip.io.disk import replacing
+
+        with replacing(out) as draft:
+            draft.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     if plot is not None:
         from stickslip.figures import style
         from stickslip.figures.convergence import work_precision

@@ -1,9 +1,9 @@
-"""`stickslip run NAME`: simulate a library system, report, and write files."""
+"""`stickslip run NAME|FILE`: simulate a library system or a model file, report, and write files."""
 
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,9 @@ import typer
 from stickslip.cli.files import refuse_foreign, require_figure, require_page, require_writable
 
 if TYPE_CHECKING:
-    from stickslip.library import Scenario
+    from stickslip.io.models.file import Model
+    from stickslip.library.scenario import Scenario
+    from stickslip.library.scene_scenario import SceneScenario
     from stickslip.trajectory import Trajectory
 
 _MOST_RECORDS = 500_000
@@ -27,7 +29,10 @@ class Interrupted(Exception):
 
 
 def run(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME|FILE", help="A library system, see `stickslip list`, or a model file (.toml)."),
+    ],
     more_settings: Annotated[list[str] | None, typer.Argument(metavar="NAME=VALUE", hidden=True)] = None,
     settings: Annotated[
         list[str] | None,
@@ -42,35 +47,43 @@ def run(
     ] = None,
     t_end: Annotated[float | None, typer.Option(help="End time [s]; default: the system's own.", metavar="S")] = None,
     stepper: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="moreau-midpoint, moreau-jean, paoli-schatzman, stewart-trinkle, adaptive or event-driven.",
+            help="moreau-midpoint (default), moreau-jean, paoli-schatzman, stewart-trinkle, adaptive or event-driven.",
             metavar="NAME",
         ),
-    ] = "moreau-midpoint",
-    solver: Annotated[str, typer.Option(help="Solver of each step's contact problem.", metavar="NAME")] = "auto",
+    ] = None,
+    theta: Annotated[
+        float | None, typer.Option(help="theta of moreau-jean, 0.5 to 1; default: 0.5.", metavar="X")
+    ] = None,
+    rtol: Annotated[
+        float | None, typer.Option(help="Relative tolerance of adaptive and event-driven.", metavar="X")
+    ] = None,
+    solver: Annotated[
+        str | None, typer.Option(help="Solver of each step's contact problem; default: auto.", metavar="NAME")
+    ] = None,
     law: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Impact law with the system's coefficients: newton, poisson, poisson-integrated, stronge, "
             "stronge-lumped or walton.",
             metavar="NAME",
         ),
-    ] = "newton",
+    ] = None,
     projection: Annotated[
         float | None,
         typer.Option(help="Remove penetrations deeper than this from the positions [m]; default: none.", metavar="M"),
     ] = None,
     penetration_tol: Annotated[
-        float, typer.Option(help="Deepest penetration at the start that is accepted [m].", metavar="M")
-    ] = 1e-5,
-    engine: Annotated[str, typer.Option(help="auto, compiled or reference.", metavar="NAME")] = "auto",
+        float | None, typer.Option(help="Deepest penetration at the start that is accepted [m].", metavar="M")
+    ] = None,
+    engine: Annotated[str | None, typer.Option(help="auto, compiled or reference.", metavar="NAME")] = None,
     every: Annotated[
         int | None, typer.Option(help="Record every N-th step; default: 1, or more in long runs.", metavar="N")
     ] = None,
     on_failure: Annotated[
-        str, typer.Option(help="stop or continue where a contact problem is not solved.", metavar="WHAT")
-    ] = "stop",
+        str | None, typer.Option(help="stop or continue where a contact problem is not solved.", metavar="WHAT")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the trajectory, netCDF.", metavar="FILE.nc")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write a film: .gif or .mp4.", metavar="FILE")] = None,
@@ -78,28 +91,39 @@ def run(
         Path | None, typer.Option(help="Write a page with the run inside, for any browser.", metavar="FILE.html")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a trajectory that is there.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run that `--out` holds, if it is not finished.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something goes wrong.")] = False,
 ) -> None:
-    """Simulate a library system and print a summary with its certificate.
+    """Simulate a library system or a model file and print a summary with its certificate.
 
     Exit codes: 0 done, 1 the computation failed (what was computed is kept and written), 2 the request was wrong.
     """
-    scenario = scenario_with([*(settings or []), *(more_settings or [])], name, scenes=True)
+    from stickslip.cli.models import opened
+
+    model = opened(name, [*(settings or []), *(more_settings or [])])
+    scenario = model.scenario
     step, end = scenario.dt if dt is None else dt, scenario.t_end if t_end is None else t_end
     _check_times(step, end)
-    if every is None:
-        every = max(1, math.ceil(end / step / _MOST_RECORDS))
-    _check_files(out, plot, animate, overwrite)
+    given = {
+        "stepper": stepper, "theta": theta, "rtol": rtol, "projection": projection, "solver": solver, "law": law,
+        "engine": engine, "penetration_tol": penetration_tol, "on_failure": on_failure, "every": every,
+    }  # fmt: skip
+    options = _options(model, {key: value for key, value in given.items() if value is not None})
+    if "every" not in options:
+        options["every"] = max(1, math.ceil(end / step / _MOST_RECORDS))
+    _check_files(out, plot, animate, overwrite or resume)
+    if resume and out is None:
+        raise ValueError("--resume needs --out, the file of the run to go on with.")
     if export is not None:
         require_page("--export", export)
 
     progress = False if quiet else None
     trajectory = scenario.simulate(
-        dt=step, t_end=end, stepper=_stepper(stepper, projection), solver=solver, engine=engine, every=every,
-        on_failure=on_failure, law=law, penetration_tol=penetration_tol, progress=progress, out=out,
-        overwrite=overwrite,
-    )  # fmt: skip
+        dt=step, t_end=end, progress=progress, out=out, overwrite=overwrite, resume=resume, **options
+    )
     files = {} if out is None else {"out": out}
     if len(trajectory) > 1:
         files |= _draw(trajectory, scenario, plot, animate, progress)
@@ -115,16 +139,31 @@ def run(
     _judge(trajectory)
 
 
-def _stepper(name: str, projection: float | None) -> Any:
-    """The stepper of that name, with projection where it is asked for."""
-    if projection is None:
-        return name
-    from stickslip.stepping.simulate import STEPPERS
+_DEFAULTS = {
+    "stepper": "moreau-midpoint",
+    "solver": "auto",
+    "law": "newton",
+    "engine": "auto",
+    "penetration_tol": 1e-5,
+    "on_failure": "stop",
+}
+_OF_MECHANISMS = ("solver", "law", "engine", "rtol", "projection")
 
-    projecting = [key for key, stepper in STEPPERS.items() if "projection" in getattr(stepper, "__annotations__", {})]
-    if name not in projecting:
-        raise ValueError(f"--projection works with --stepper {', '.join(projecting)}, got {name!r}.")
-    return STEPPERS[name](projection=projection)  # type: ignore[call-arg]
+
+def _options(model: "Model", given: dict[str, Any]) -> dict[str, Any]:
+    """Options for `simulate`: what was given, before what the file says, before the defaults."""
+    from stickslip.cli.models import stepper_from
+    from stickslip.library.scenario import Scenario
+
+    if not isinstance(model.scenario, Scenario):
+        for key in _OF_MECHANISMS:
+            if key in given:
+                raise ValueError(f"--{key} has no meaning for a scene, got {given[key]!r}.")
+        options = {**model.options, **given}
+    else:
+        options = {**_DEFAULTS, **model.options, **given}
+    options["stepper"] = stepper_from(options)
+    return {key: value for key, value in options.items() if key not in ("theta", "rtol", "projection")}
 
 
 def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "Scenario":
@@ -137,15 +176,8 @@ def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "
     known = library.keywords(name)
     if name in library.scene_names() and not scenes:
         raise ValueError(f"{name} is a scene of bodies and shapes; this command needs generalised coordinates.")
-    values: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not (key and equals and value):
-            raise ValueError(f"a setting must read NAME=VALUE, such as --set {next(iter(known))}=1, got {text!r}.")
-        if key in values:
-            raise ValueError(f"{key} is set twice; the second time to {value}.")
-        values[key] = value
-    keywords = {key: _keyword(key, value, known[key]) for key, value in values.items() if key in known}
+    values = split_settings(texts, known)
+    keywords = {key: keyword_from(key, value, known[key]) for key, value in values.items() if key in known}
     state = {key: value for key, value in values.items() if key not in known}
     scenario = library.get(name, **keywords)
     names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
@@ -155,7 +187,21 @@ def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "
     return scenario.starting({key: number(key, value) for key, value in state.items()}) if state else scenario
 
 
-def _keyword(key: str, text: str, default: Any) -> Any:
+def split_settings(texts: Sequence[str], known: Iterable[str]) -> dict[str, str]:
+    """Settings `NAME=VALUE` as a mapping; the first of the known names serves as an example."""
+    values: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not (key and equals and value):
+            example = next(iter(known), "friction")
+            raise ValueError(f"a setting must read NAME=VALUE, such as --set {example}=1, got {text!r}.")
+        if key in values:
+            raise ValueError(f"{key} is set twice; the second time to {value}.")
+        values[key] = value
+    return values
+
+
+def keyword_from(key: str, text: str, default: Any) -> Any:
     """The value of a keyword, of the kind of its default: text, a whole number, a number, or several."""
     if isinstance(default, str):
         return text
@@ -215,7 +261,11 @@ def _check_files(out: Path | None, plot: Path | None, animate: Path | None, over
 
 
 def _draw(
-    trajectory: "Trajectory", scenario: "Scenario", plot: Path | None, animate: Path | None, progress: bool | None
+    trajectory: "Trajectory",
+    scenario: "Scenario | SceneScenario",
+    plot: Path | None,
+    animate: Path | None,
+    progress: bool | None,
 ) -> dict[str, Path]:
     files: dict[str, Path] = {}
     if plot is not None:
@@ -236,7 +286,7 @@ def _draw(
 
 
 def report(
-    trajectory: "Trajectory", scenario: "Scenario", t_end: float, files: dict[str, Path] | None = None
+    trajectory: "Trajectory", scenario: "Scenario | SceneScenario", t_end: float, files: dict[str, Path] | None = None
 ) -> dict[str, Any]:
     """The summary of a run as plain values, ready for JSON."""
     impacts = trajectory.impacts()
@@ -268,6 +318,7 @@ def report(
             "u": [_plain(x) for x in trajectory.u[-1]],
         },
         "impacts": {"total": len(impacts), "by_contact": counts},
+        "counts": {key: int(count) for key, count in trajectory.attributes.items() if count.isdigit()},
         "energy": {"first": _plain(total[0]), "last": _plain(total[-1])},
         "energy_book": {key: _plain(value) for key, value in trajectory.energy_book().to_dict().items()},
         "certificate": {key: _plain(value) for key, value in trajectory.certificate.to_dict().items()},
@@ -287,7 +338,7 @@ def _rate(trajectory: "Trajectory") -> float:
     return trajectory.steps / max(trajectory.wall_s, 1e-9)
 
 
-def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]) -> None:
+def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files: dict[str, Path]) -> None:
     from rich.console import Console
     from rich.text import Text
 

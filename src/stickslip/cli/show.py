@@ -1,12 +1,15 @@
-"""`stickslip show NAME`: the derived equations of a library system."""
+"""`stickslip show NAME|FILE`: the derived equations of a library system or a model file."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME|FILE", help="A library system, see `stickslip list`, or a model file (.toml)."),
+    ],
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX instead of text.")] = False,
 ) -> None:
     """Show mass matrix, forces, gaps and force directions, derived from the energies.
@@ -14,8 +17,9 @@ def show(
     As text the values of the parameters follow, under the names that `stickslip run --set` takes.
     """
     from stickslip import library
+    from stickslip.cli.models import opened
 
-    scenario = library.get(name)
+    scenario: Any = opened(name, []).scenario
     scene = isinstance(scenario, library.SceneScenario)
     if latex and scene:
         raise ValueError(f"{name} is a scene of bodies and shapes: it has no equations to print as LaTeX.")
@@ -24,11 +28,25 @@ def show(
         return
     print(f"{scenario.title}, {scenario.source}\n")
     print(scenario.text() if scene else scenario.system.equations().text())
+    settings = _settings(name, scenario)
+    if not settings:
+        return
     print(f"settings, for 'stickslip run {name} --set NAME=VALUE'")
-    settings = library.keywords(name)
     units = {} if scene else scenario.system.units
     width = max(len(key) for key in settings)
     for key, value in settings.items():
         unit = units.get(key, "")
         text = "derived" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
         print(f"  {key:<{width}} = {text} {unit}".rstrip())
+
+
+def _settings(name: str, scenario: Any) -> dict[str, Any]:
+    """What `--set` takes, with the values it has."""
+    from stickslip import library
+
+    if name in (*library.names(), *library.scene_names()):
+        return library.keywords(name)
+    if isinstance(scenario, library.SceneScenario):
+        return {}
+    system = scenario.system
+    return dict(zip(system.parameter_names, system.parameter_values.tolist(), strict=True))

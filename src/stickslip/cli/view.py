@@ -12,9 +12,7 @@ def view(
         list[str] | None,
         typer.Argument(metavar="[NAME|FILE.nc]...", help="A library system, or saved runs; default: the woodpecker."),
     ] = None,
-    port: Annotated[
-        int, typer.Option(help="Port to listen on; 0 takes a free one.", metavar="N", min=0, max=65535)
-    ] = 0,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", metavar="N")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
 ) -> None:
     """Open the live page: motion, contacts, histories, sliders.
@@ -24,6 +22,8 @@ def view(
     from stickslip.page.server import HOST, Server
     from stickslip.page.service import Service
 
+    if not 0 <= port <= 65535:
+        raise ValueError(f"--port must lie between 0 and 65535, got {port}.")
     name, files = _asked(what or [])
     try:
         server = Server(Service(name, files), port)

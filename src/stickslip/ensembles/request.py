@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -75,8 +76,17 @@ class Request:
 
     def module(self, target: str) -> ModuleType:
         """The generated module; nothing is compiled before one of its functions is called."""
-        source = members_source(self.system, self.solver.name, self.options, target)
-        return import_generated(self.system, source, f"members_{target}_{self.solver.name}")
+        if target not in self._modules:
+            source = members_source(self.system, self.solver.name, self.options, target)
+            self._modules[target] = import_generated(self.system, source, f"members_{target}_{self.solver.name}")
+        return self._modules[target]
+
+    @cached_property
+    def _modules(self) -> dict[str, ModuleType]:
+        return {}  # filled by `module`
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_modules"}  # modules cannot be sent
 
     @property
     def sweeps(self) -> int:
@@ -98,8 +108,8 @@ class Request:
                 rows[:, f + system.velocity_names.index(name)] = values
         rows[:, layout.LAST_LOADED : layout.CARRIED] = NEVER_LOADED
         if system.has_friction_laws:
-            sticks = [self._sticking(row[:f], row[f : 2 * f], p) for row, p in zip(rows, P, strict=True)]
-            rows[:, layout.CARRIED + 2 : layout.REACH_OF_MEMBER : 3] = sticks
+            for row, p in zip(rows, P, strict=True):
+                self._begin_friction(layout, row, p[: len(system.parameter_names)])
         book = rows[:, layout.BOOK_OF_MEMBER :]
         book[:, layout.FIRST_WATCHED] = self.skip
         book[:, layout.LEVEL] = self.cut.level
@@ -114,11 +124,18 @@ class Request:
         book[:, layout.LARGEST_SEEN : layout.STEPS_IN] = -np.inf
         return rows, P
 
-    def _sticking(self, q: Array, u: Array, p: Array) -> Array:
-        """Which contacts of a member stick at its start; nothing of one that cannot start is asked."""
-        if not (np.all(np.isfinite(q)) and np.all(np.isfinite(u))):
-            return np.zeros(self.system.n_contacts)
-        return sticking_at_start(self.system, q, u, 0.0, p[: len(self.system.parameter_names)], self.penetration_tol)
+    def _begin_friction(self, layout: ModuleType, row: Array, p: Array) -> None:
+        """Check the friction laws of a member and note which of its contacts stick at the start."""
+        f = self.system.n_dof
+        q, u = row[:f], row[f : 2 * f]
+        try:
+            self.system._check_laws(p)
+        except ValueError:
+            row[layout.STATUS] = layout.LAW_OUT_OF_RANGE
+            return
+        if np.all(np.isfinite(row[: 2 * f])):
+            sticks = sticking_at_start(self.system, q, u, 0.0, p, self.penetration_tol)
+            row[layout.CARRIED + 2 : layout.REACH_OF_MEMBER : 3] = sticks
 
     def read(self, rows: Array) -> dict[str, np.ndarray]:
         """What was observed of members, from their rows at the end."""

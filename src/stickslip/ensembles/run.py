@@ -19,7 +19,7 @@ from stickslip.ensembles.cpu import Cores, cores
 from stickslip.ensembles.gpu import Card, check_solver, unavailable
 from stickslip.ensembles.request import Request, prepare
 from stickslip.ensembles.result import Ensemble
-from stickslip.ensembles.store import InMemory
+from stickslip.ensembles.store import InMemory, Store
 from stickslip.library.scenario import Scenario
 from stickslip.stepping.penetration import PENETRATION_TOLERANCE
 from stickslip.stepping.records import memory_budget
@@ -185,7 +185,7 @@ def _load(out: Path) -> Ensemble:
 
 def _store(
     request: Request, where: Device, out: Path | None, chunk: Any, fingerprint: str, resume: bool, overwrite: bool
-) -> Any:
+) -> Store:
     """Where chunks are kept: in memory, or in the folder beside `out`."""
     size = request.plan.size
     members = _chunk(request, where, chunk)
@@ -207,7 +207,7 @@ def _store(
     return InFolder.begin(folder, size, members, fingerprint)
 
 
-def _compute(request: Request, where: Device, store: Any, progress: bool | None) -> tuple[float, int]:
+def _compute(request: Request, where: Device, store: Store, progress: bool | None) -> tuple[float, int]:
     """Compute the missing chunks; seconds without compilation, and steps."""
     missing = store.missing()
     total = sum(last - first for first, last in missing) * request.steps
@@ -241,13 +241,13 @@ def _warm_up(request: Request, where: Cores | Card, show: bool) -> None:
         where.warm_up(request)
 
 
-def _publish(request: Request, store: Any, out: Path | None, fingerprint: str) -> Any:
+def _publish(request: Request, store: Store, out: Path | None, fingerprint: str) -> Any:
     from stickslip.io.sweeps import to_dataset, write_sweep
 
     if out is None:
-        dataset = to_dataset(request, store.all(), fingerprint)
+        dataset = to_dataset(request, store, fingerprint)
     else:
-        write_sweep(out, request, store.all(), fingerprint)
+        write_sweep(out, request, store, fingerprint)
         dataset = _load(out).dataset
     store.discard()
     return dataset

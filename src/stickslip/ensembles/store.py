@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -14,6 +15,22 @@ Values = dict[str, np.ndarray]
 def chunks_of(size: int, chunk: int) -> Iterator[Chunk]:
     """First and last member (exclusive) of each chunk."""
     return ((first, min(first + chunk, size)) for first in range(0, size, chunk))
+
+
+class Store(Protocol):
+    """Where the chunks of an ensemble are kept until it is complete."""
+
+    def missing(self) -> list[Chunk]:
+        """Chunks that are still to be computed."""
+
+    def put(self, chunk: Chunk, values: Values) -> None:
+        """Keep a chunk."""
+
+    def column(self, name: str) -> Iterator[tuple[Chunk, np.ndarray]]:
+        """One array of all chunks, in order."""
+
+    def discard(self) -> None:
+        """Forget everything."""
 
 
 @dataclass
@@ -30,9 +47,9 @@ class InMemory:
     def put(self, chunk: Chunk, values: Values) -> None:
         self.parts[chunk] = values
 
-    def all(self) -> Iterator[tuple[Chunk, Values]]:
-        """The chunks in order."""
-        return ((chunk, self.parts[chunk]) for chunk in chunks_of(self.size, self.chunk))
+    def column(self, name: str) -> Iterator[tuple[Chunk, np.ndarray]]:
+        """One array of all chunks, in order."""
+        return ((chunk, self.parts[chunk][name]) for chunk in chunks_of(self.size, self.chunk))
 
     def discard(self) -> None:
         self.parts.clear()

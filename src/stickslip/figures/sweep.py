@@ -98,12 +98,20 @@ def _diagram(ax: Axes, along: Any, values: Any, label: str) -> None:
 
 def _map(figure: Figure, ax: Axes, values: Any, axes: list[str]) -> None:
     first, second = values[axes[0]], values[axes[1]]
+    low, high = np.nanpercentile(values.values, [0.5, 99.5]) if np.isfinite(values.values).any() else (0.0, 1.0)
     drawn = ax.pcolormesh(
-        second.values, first.values, values.values, cmap="viridis", shading="nearest", rasterized=True
+        second.values,
+        first.values,
+        values.values,
+        cmap="viridis",
+        vmin=low,
+        vmax=high,
+        shading="nearest",
+        rasterized=True,
     )
     style.panel(ax, str(values.name).replace("_", " "), _axis_label(second), _axis_label(first))
     ax.grid(visible=False)
-    figure.colorbar(drawn, ax=ax, label=style.unit_text(values.attrs.get("units", "")))
+    figure.colorbar(drawn, ax=ax, extend="both", label=style.unit_text(values.attrs.get("units", "")))
 
 
 def _caption(result: Ensemble) -> str:

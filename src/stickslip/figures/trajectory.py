@@ -13,12 +13,13 @@ from stickslip.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from stickslip.library.scenario import Scenario
+    from stickslip.library.scene_scenario import SceneScenario
 
 _MOST_LABELS = 8
 """Series in one panel that still get a legend."""
 
 
-def plot(trajectory: Trajectory, scenario: Scenario | None = None) -> Figure:
+def plot(trajectory: Trajectory, scenario: Scenario | SceneScenario | None = None) -> Figure:
     """Return the figure of a run.
 
     Coordinates stand left, their velocities right, quantities of equal unit together; below them the states of the

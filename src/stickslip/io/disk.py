@@ -1,13 +1,21 @@
-"""A file on disk as HDF5 should see it: without errors, and without Ctrl-C in the middle of a write."""
+"""A file on disk as HDF5 should see it: without errors, without Ctrl-C in the middle of a write, and safe to kill.
+
+A file that is written for hours is committed now and then.  What HDF5 overwrites of the committed part waits in memory
+until the next commit, which writes it to a journal beside the file first: whatever happens, the file or its journal
+holds the last commit whole.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import secrets
 import signal
+import struct
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +38,14 @@ def file_path(value: Any, name: str) -> Path:
     return Path(value)
 
 
+def lies_elsewhere(group: Any, name: str) -> bool:
+    """Whether a dataset of an HDF5 group is in truth that of another file: by a link, or by storage outside."""
+    import h5py
+
+    found = group[name]
+    return not isinstance(group.get(name, getlink=True), h5py.HardLink) or bool(found.external) or found.is_virtual
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A draft beside `path` that takes its place when the block ends well, and vanishes when it does not."""
@@ -41,18 +57,123 @@ def replacing(path: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
+_PAGE = 4096
+_MAGIC = b"stickslip journal 1\n"
+_PATIENCE = 2.0  # [s] for a commit of another process to end
+
+
+def journal_of(path: Path) -> Path:
+    """The journal of a file that is being written: there only while a commit is under way, or was cut short."""
+    return path.with_name(f"{path.name}-journal")
+
+
+def recover(path: Path) -> None:
+    """Finish a commit that was cut short, so that the file is whole again; nothing to do for most files."""
+    journal = journal_of(path)
+    begin = time.monotonic()
+    while journal.exists():
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return  # not ours to mend: the reader says what is wrong
+        try:
+            if not lock(descriptor):  # its writer is alive and will be done in a moment
+                if time.monotonic() - begin > _PATIENCE:
+                    return
+                time.sleep(0.01)
+                continue
+            for offset, page in _read_journal(journal):
+                _write_all(descriptor, page, offset)
+            os.fsync(descriptor)
+            journal.unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool:
+    """Claim a file for this process until it is closed; False if another process has it.  True where nothing can.
+
+    Not by `flock` where there is another way: HDF5 takes that, and nobody could look at a run under way.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        if hasattr(fcntl, "F_OFD_SETLK"):
+            whole_file = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, whole_file)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _read_journal(journal: Path) -> list[tuple[int, bytes]]:
+    """The pages of a journal; none if it is not whole, in which case the file has not been touched yet."""
+    content = journal.read_bytes()
+    body, digest = content[: -hashlib.sha256().digest_size], content[-hashlib.sha256().digest_size :]
+    if not body.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
+        return []
+    position, pages = len(_MAGIC), []
+    while position < len(body):
+        (offset,) = struct.unpack_from("<q", body, position)
+        pages.append((offset, body[position + 8 : position + 8 + _PAGE]))
+        position += 8 + _PAGE
+    return pages
+
+
+def _write_all(descriptor: int, data: Any, offset: int) -> None:
+    view = memoryview(data)
+    written = 0
+    while written < len(view):
+        written += os.pwrite(descriptor, view[written:], offset + written)
+
+
 class Disk:
     """The file object HDF5 writes through. HDF5 never sees an error: the first one is kept in `error`.
 
     HDF5 2.0 reports a full disk late or only on stderr, and then crashes the interpreter when it exits.
+    `committed` is the size of a file that holds a commit already.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, committed: int = 0) -> None:
         self.error: BaseException | None = None
         self._descriptor = descriptor
         self._position = 0
-        self._end = 0
-        self._reserved = 0
+        self._end = committed
+        self._reserved = committed
+        self._kept = -(-committed // _PAGE)  # pages of the last commit
+        self._pages: dict[int, bytearray] = {}  # what they shall become with the next
+
+    def commit(self, path: Path) -> None:
+        """Make what HDF5 has written so far, and closed, the content of the file; OSError leaves the last commit."""
+        if self.error is not None:
+            return
+        os.fsync(self._descriptor)
+        if self._pages:
+            journal = journal_of(path)
+            with replacing(journal) as draft:
+                digest = hashlib.sha256(_MAGIC)
+                with open(draft, "xb") as file:
+                    file.write(_MAGIC)
+                    for number, page in self._pages.items():
+                        entry = struct.pack("<q", number * _PAGE) + page
+                        digest.update(entry)
+                        file.write(entry)
+                    file.write(digest.digest())
+                    file.flush()
+                    os.fsync(file.fileno())
+            sync_folder(path.parent)
+            for number, page in self._pages.items():
+                _write_all(self._descriptor, page, number * _PAGE)
+            os.fsync(self._descriptor)
+            journal.unlink()
+        self._pages.clear()
+        self._kept = -(-self._end // _PAGE)
 
     def reserve(self, size: int) -> None:
         """Claim room on the disk for a file of `size` bytes, or raise the OSError that says why not."""
@@ -71,7 +192,7 @@ class Disk:
         self._reserved = size
 
     def sync(self) -> None:
-        """Cut off what was reserved and not used, and wait until the disk has the rest."""
+        """Cut off what was reserved and not used, and wait until the disk has the rest; for a file without commits."""
         try:
             os.ftruncate(self._descriptor, self._end)
             os.fsync(self._descriptor)
@@ -99,19 +220,43 @@ class Disk:
         except BaseException as error:
             self.error = self.error or error
             data = b""
-        return data.ljust(size, b"\0")
+        data = data.ljust(size, b"\0")
+        first, last = self._position // _PAGE, (self._position + size - 1) // _PAGE
+        waiting = [number for number in range(first, last + 1) if number in self._pages] if self._pages else []
+        if waiting:
+            mixed = bytearray(data)
+            for number in waiting:
+                begin = number * _PAGE - self._position
+                a, b = max(0, begin), min(size, begin + _PAGE)
+                mixed[a:b] = self._pages[number][a - begin : b - begin]
+            data = bytes(mixed)
+        self._position += size
+        return data
 
     def write(self, data: Any) -> int:
         view = memoryview(data)
         try:
-            written = 0
-            while written < len(view) and self.error is None:
-                written += os.pwrite(self._descriptor, view[written:], self._position + written)
+            held = self._hold(view, self._position)
+            if held < len(view) and self.error is None:
+                _write_all(self._descriptor, view[held:], self._position + held)
         except BaseException as error:
             self.error = self.error or error
         self._position += len(view)
         self._end = max(self._end, self._position)
         return len(view)
+
+    def _hold(self, view: memoryview, offset: int) -> int:
+        """Keep what falls on pages of the last commit; returns how many bytes that were."""
+        held = 0
+        while held < len(view) and (number := (offset + held) // _PAGE) < self._kept:
+            if number not in self._pages:
+                page = os.pread(self._descriptor, _PAGE, number * _PAGE)
+                self._pages[number] = bytearray(page.ljust(_PAGE, b"\0"))
+            begin = offset + held - number * _PAGE
+            count = min(_PAGE - begin, len(view) - held)
+            self._pages[number][begin : begin + count] = view[held : held + count]
+            held += count
+        return held
 
     def truncate(self, size: int) -> int:
         self._end = size

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from stickslip.complementarity.friction.delassus import Delassus
 from stickslip.complementarity.friction.problem import FrictionProblem
+from stickslip.io.disk import lies_elsewhere, replacing
 
 _COLUMNS, _ROWS = -1, -2  # values of nz: compressed columns, compressed rows
 LARGEST_INDEX = 2**40
@@ -61,6 +62,10 @@ class _Group:
         found = self.group.get(name)
         if not hasattr(found, "dtype") or found.dtype.kind not in "iuf" or found.shape is None:
             raise ValueError(f"{self.name}/{name} must be a vector of numbers, got {_kind(found)}.")
+        if lies_elsewhere(self.group, name):
+            raise ValueError(f"{self.name}/{name} must lie in the file itself.")
+        if found.compression is None and found.nbytes > max(64, found.id.get_storage_size()):
+            raise ValueError(f"{self.name}/{name} has less data than its size says.")
         values = np.asarray(found[()]).ravel()
         if not np.all(np.isfinite(values)):
             raise ValueError(f"{self.name}/{name} must be finite, got a value that is not.")
@@ -166,7 +171,7 @@ def write_fclib(problem: FrictionProblem, path: str | Path, title: str = "") -> 
         raise ValueError("FCLIB has no elliptic friction: mu must have one coefficient per contact.")
     n = problem.dim * problem.contacts
     _check_joints(problem, n)
-    with h5py.File(path, "w") as file:
+    with replacing(Path(path)) as draft, h5py.File(draft, "w") as file:
         if isinstance(problem.W, Delassus):
             group = file.create_group("fclib_global")
             M, H = problem.W.M, problem.W.H.tocsr()

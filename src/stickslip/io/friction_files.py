@@ -24,6 +24,9 @@ def read_friction_problem(path: str | Path) -> FrictionProblem:
         return read_dat(path) if path.suffix == ".dat" else read_fclib(path)
     except OSError as problem:
         raise ValueError(f"{path.name} cannot be read: {problem.strerror or problem}.") from problem
+    except (ArithmeticError, LookupError, TypeError, MemoryError) as problem:  # what a damaged file makes NumPy raise
+        reason = " ".join(str(problem).split())[:200] or type(problem).__name__
+        raise ValueError(f"{path.name} is damaged and cannot be read ({reason}).") from problem
 
 
 def write_friction_problem(problem: FrictionProblem, path: str | Path) -> None:
@@ -33,10 +36,10 @@ def write_friction_problem(problem: FrictionProblem, path: str | Path) -> None:
         raise ValueError(f"problem must be a FrictionProblem, got {type(problem).__name__}.")
     if not path.parent.is_dir():
         raise ValueError(f"the folder {str(path.parent)!r} does not exist.")
-    if path.suffix == ".dat":
-        write_dat(problem, path)
-    else:
-        write_fclib(problem, path)
+    try:
+        (write_dat if path.suffix == ".dat" else write_fclib)(problem, path)
+    except OSError as reason:
+        raise ValueError(f"{str(path)!r} cannot be written: {reason.strerror or reason}.") from reason
 
 
 def _checked_path(path: str | Path) -> Path:

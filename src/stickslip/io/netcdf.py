@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
+import io
 import json
 import math
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip._version import __version__
-from stickslip.io.disk import Disk, file_path, sync_folder, uninterrupted
+from stickslip.io.disk import Disk, file_path, journal_of, lies_elsewhere, lock, recover, sync_folder, uninterrupted
 from stickslip.model.system import KIND_NAMES
 from stickslip.trajectory import IMPACT_COLUMNS, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
 
@@ -218,9 +220,12 @@ class StreamWriter:
     """Writes a run to a file while it is computed, in blocks of records, with memory that does not grow.
 
     The file appears under its name with `close` (a finished run) or `abort` (what there is of an interrupted one);
-    until then it is a hidden file in the same folder. In a `with` block, an exception means `abort`. A block is written
-    whole or not at all: Ctrl-C waits for its end, and room on the disk is reserved before it is begun, so that a full
-    disk costs the records of that block only.
+    until then it is called `<name>.part`, and belongs to this process alone. In a `with` block, an exception means
+    `abort`. A block is written whole or not at all: Ctrl-C waits for its end, and room on the disk is reserved before
+    it is begun, so that a full disk costs the records of that block only.
+
+    `checkpoint` makes what was written so far safe: killed at any moment, a run leaves a `<name>.part` that opens and
+    holds everything up to the last checkpoint, with the state from which it can go on (`resumed`).
 
     Parameters
     ----------
@@ -229,7 +234,7 @@ class StreamWriter:
     header : Trajectory
         Names, units, parameters and method of the run; its records are not looked at.
     overwrite : bool
-        As in `save`.
+        As in `save`; also an unfinished run of that name is dropped.
 
     Attributes
     ----------
@@ -238,15 +243,10 @@ class StreamWriter:
     """
 
     def __init__(self, path: str | Path, header: Trajectory, *, overwrite: bool = False, _whole: bool = False) -> None:
-        self.path = file_path(path, "path")
-        self.records = 0
-        self.impacts = 0
-        self._header = header
-        self._whole = _whole  # the header is the whole run, about to be written in one go
-        self._overwrite = overwrite
-        self._last_time = float("nan")
-        self._target = Path(os.path.realpath(path))  # a link stays a link, and its file is replaced
+        self._start(path, header, overwrite, _whole)
         _require_free(self.path, self._target, overwrite)
+        if not _whole:
+            _drop_unfinished(self.path, self._part, overwrite)
         # Named without the target's name, which may already be as long as a name can be.
         self._draft = self._target.with_name(f".stickslip-{secrets.token_hex(8)}.tmp")
         try:
@@ -254,15 +254,191 @@ class StreamWriter:
         except OSError as error:
             raise _write_error(self.path, error) from error
         self._disk = Disk(descriptor)
-        self._file: Any = None
-        self._variables: dict[str, Any] = {}
         try:
             with uninterrupted():
                 self._create()
             self._check()
+            if not _whole:
+                with uninterrupted():
+                    self._settle()  # a file that opens, from its first moment
+                self._claim_name(descriptor)
         except BaseException:
             self.discard()
             raise
+
+    def _start(self, path: str | Path, header: Trajectory, overwrite: bool, whole: bool) -> None:
+        self.path = file_path(path, "path")
+        self.records = 0
+        self.impacts = 0
+        self._header = header
+        self._whole = whole  # the header is the whole run, about to be written in one go
+        self._overwrite = overwrite
+        self._last_time = float("nan")
+        self._target = Path(os.path.realpath(path))  # a link stays a link, and its file is replaced
+        self._part = part_of(self._target)
+        self._file: Any = None
+        self._variables: dict[str, Any] = {}
+
+    def _claim_name(self, descriptor: int) -> None:
+        """Call the draft `<name>.part` from now on; whoever comes second finds it taken."""
+        lock(descriptor)
+        try:
+            os.link(self._draft, self._part)  # unlike a rename, it replaces nothing
+            self._draft.unlink()
+        except FileExistsError:
+            raise _taken(self.path, self._part) from None
+        except OSError:  # a file system without hard links
+            os.rename(self._draft, self._part)
+        self._draft = self._part
+
+    @classmethod
+    def resumed(cls, path: str | Path, header: Trajectory) -> tuple[StreamWriter, dict[str, np.ndarray]] | None:
+        """Go on with the unfinished run of that name, at its last checkpoint; None if there is none to go on with.
+
+        Returns the writer, its rows cut to those of the checkpoint, and what `checkpoint` was given.
+        """
+        writer = cls.__new__(cls)
+        writer._start(path, header, True, False)
+        source = writer._part if writer._part.exists() else writer._target
+        if not source.exists() or not is_trajectory(source):
+            if source.exists():
+                raise ValueError(f"{source} is not a readable trajectory, so no run can go on from it; remove it.")
+            return None
+        recover(source)
+        try:
+            descriptor = os.open(source, os.O_RDWR | os.O_CLOEXEC)
+        except OSError as error:
+            raise _write_error(writer.path, error) from error
+        writer._draft = source
+        writer._disk = Disk(descriptor, os.fstat(descriptor).st_size)
+        try:
+            if not lock(descriptor):
+                raise _taken(writer.path, source)
+            state = writer._reopen()
+        except BaseException:
+            writer._close_file()
+            raise
+        if state is None:
+            writer._close_file()
+            return None
+        return writer, state
+
+    def take_over(self) -> None:
+        """Call the file of a run that goes on `<name>.part` again, until it has ended."""
+        if self._draft != self._part:
+            os.rename(self._draft, self._part)
+            self._draft = self._part
+
+    def _reopen(self) -> dict[str, np.ndarray] | None:
+        """Open the file at its last checkpoint and cut off what came after."""
+        try:
+            self._open("r+")
+            _check_format(self._draft, self._file)
+            group = self._file.get(_CHECKPOINT)
+            if group is None:
+                return None
+            state = _unpacked(np.asarray(group[...]))
+            self.records, self.impacts = (int(group.attrs[name][0]) for name in ("records", "impacts"))
+            sizes = {name: self._file[name].shape[0] for name in ("coordinate", "velocity", "contact")}
+            if min(len(self._file["time"]) - self.records, len(self._file["impact_time"]) - self.impacts) < 0:
+                raise ValueError("it has fewer rows than its checkpoint says")
+        except _NotLoadable as error:
+            raise ValueError(str(error)) from None
+        except Exception as error:  # whatever a damaged file makes HDF5 or NumPy raise
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise ValueError(f"{self._draft} is damaged, so no run can go on from it ({reason}).") from error
+        self._measure(sizes)
+        with uninterrupted():
+            self._trim()
+        self._last_time = float(self._file["time"][self.records - 1]) if self.records else math.nan
+        return state
+
+    def checkpoint(
+        self, state: Mapping[str, ArrayLike], certificate: Certificate, status: str, steps: int, wall_s: float
+    ) -> None:
+        """Make the rows so far and the state of the run safe against a kill and a power cut.
+
+        `state` is arrays by name, given back by `resumed`; no objects.
+        """
+        if self._file is None:
+            raise ValueError(f"{self.path} is closed; open a new StreamWriter to write another run.")
+        with uninterrupted():
+            self._keep_state(state)
+            self._write_attributes(
+                replace(
+                    self._header, certificate=certificate, status=status, complete=False, steps=steps, wall_s=wall_s
+                )
+            )
+            self._settle()
+
+    def _settle(self) -> None:
+        """Close the file, make its content safe, and open it again."""
+        self._variables.clear()
+        self._file.close()
+        try:
+            self._check()
+            self._commit()
+        except OSError:
+            self._file = None
+            raise
+        self._open("r+")
+
+    def _commit(self) -> None:
+        try:
+            self._disk.commit(self._draft)
+        except OSError as error:
+            raise _write_error(self.path, error, f"what there was before is safe in {self._draft}") from error
+
+    def _keep_state(self, state: Mapping[str, ArrayLike]) -> None:
+        content = _packed(state)
+        self._reserve(self._room("time", self.records) + 2 * len(content))
+        if _CHECKPOINT not in self._file:
+            self._file.create_dataset(
+                _CHECKPOINT, shape=(0,), maxshape=(None,), dtype="u1", chunks=(_PACKET,), fletcher32=True
+            )
+        dataset = self._file[_CHECKPOINT]
+        dataset.resize((len(content),))
+        dataset[...] = content
+        dataset.attrs["records"], dataset.attrs["impacts"] = np.array([self.records]), np.array([self.impacts])
+
+    def rows(self, block: int = 50_000) -> Iterator[dict[str, np.ndarray]]:
+        """The records written so far, in blocks; keys as in the file."""
+        for begin in range(0, self.records, block):
+            end = min(begin + block, self.records)
+            yield {name: np.asarray(self._variables[name][begin:end]) for name in _RECORDS}
+
+    def impact_rows(self) -> dict[str, np.ndarray]:
+        """The table of impacts written so far, by `IMPACT_COLUMNS`."""
+        return {column: np.asarray(self._variables[f"impact_{column}"][: self.impacts]) for column in IMPACT_COLUMNS}
+
+    def _measure(self, sizes: Mapping[str, int]) -> None:
+        """Rows of a chunk and bytes of a row, as `_create` chose them."""
+        self._chunk_rows = {"time": self._file["time"].chunks[0], "impact": self._file["impact_time"].chunks[0]}
+        self._row_bytes = {"time": 0, "impact": 0}
+        for name in (*_RECORDS, *_IMPACTS):
+            table, *others = _LAYOUT[name].dimensions
+            width = math.prod(max(1, sizes[dimension]) for dimension in others)
+            self._row_bytes[table] += np.dtype(_LAYOUT[name].dtype).itemsize * width
+
+    def _open(self, mode: str) -> None:
+        self._file = h5py.File(
+            self._disk,
+            mode,
+            libver=("v110", "v110"),  # the first with checksums on all metadata, read by every HDF5 since 2016
+            track_order=True if mode == "w" else None,  # netCDF asks for it
+            rdcc_nbytes=2 * _CHUNK_BYTES,
+        )
+        if mode != "w":
+            self._hold_variables()
+
+    def _hold_variables(self) -> None:
+        """Held open, so that a chunk filled by several small blocks is written once."""
+        self._variables = {name: self._file[name] for name in (*_RECORDS, *_IMPACTS, "impact")}
+
+    def _trim(self) -> None:
+        """Cut off rows that a block cut short, or the end of an interrupted run, has left behind."""
+        for name, variable in self._variables.items():
+            variable.resize(self.records if name in _RECORDS else self.impacts, axis=0)
 
     def _create(self) -> None:
         """Lay out the file, without a row."""
@@ -275,13 +451,7 @@ class StreamWriter:
             self._chunk_rows = {table: max(1, min(rows, n)) for table, n in known.items()}
         self._row_bytes = {"time": 0, "impact": 0}
         self._reserve(_SLACK)
-        self._file = h5py.File(
-            self._disk,
-            "w",
-            libver=("v110", "v110"),  # the first with checksums on all metadata, read by every HDF5 since 2016
-            track_order=True,  # netCDF asks for it
-            rdcc_nbytes=2 * _CHUNK_BYTES,
-        )
+        self._open("w")
         # h5netcdf lays out dimensions and variables as netCDF wants them; from then on plain HDF5 appends the rows.
         with contextlib.closing(h5netcdf.File(self._file, "w")) as netcdf:
             netcdf.dimensions = {**sizes, "time": None, "impact": None}
@@ -299,8 +469,7 @@ class StreamWriter:
                 if variable.labels:
                     _write_attribute(self._file[name], "coordinates", variable.labels)
         self._write_attributes(self._header)  # what cannot be written shows now, not after the run
-        # Held open, so that a chunk filled by several small blocks is written once.
-        self._variables = {name: self._file[name] for name in (*_RECORDS, *_IMPACTS, "impact")}
+        self._hold_variables()
 
     def append(
         self,
@@ -367,6 +536,11 @@ class StreamWriter:
             steps=(self.records - 1) * self._header.every if steps is None else steps,
             wall_s=wall_s,
         )
+
+    def release(self) -> None:
+        """Close the file as it is, with its last checkpoint, under the name it has."""
+        with uninterrupted():
+            self._close_file()
 
     def discard(self) -> None:
         """Drop what was written; a file that stands under the name stays as it is. Harmless after `close`."""
@@ -441,16 +615,20 @@ class StreamWriter:
             raise ValueError(f"{self.path} is closed already.")
         with uninterrupted():
             try:
-                # A block that was cut short has left rows behind.
-                for name, variable in self._variables.items():
-                    variable.resize(self.records if name in _RECORDS else self.impacts, axis=0)
+                self._trim()
                 self._write_attributes(run)
                 self._variables.clear()
                 self._file.close()
+                self._check()
+                if not self._whole:
+                    self._commit()
                 self._disk.sync()
                 self._check()
             except BaseException:
-                self.discard()
+                if self._whole:
+                    self.discard()
+                else:
+                    self._close_file()  # the last checkpoint stays
                 raise
             self._close_file()
             self._publish()
@@ -468,12 +646,68 @@ class StreamWriter:
         try:
             _require_free(self.path, self._target, self._overwrite)  # again: hours may have passed
             os.replace(self._draft, self._target)
+            journal_of(self._draft).unlink(missing_ok=True)
         except (OSError, ValueError) as error:
             kept = "nothing was replaced" if self._whole else f"the run is kept in {self._draft}"
             if isinstance(error, ValueError):
                 raise ValueError(f"{error} Meanwhile {kept}.") from error
             raise _write_error(self.path, error, kept) from error
         sync_folder(self._target.parent)
+
+
+def part_of(target: Path) -> Path:
+    """What the file of a run is called until the run has ended."""
+    if len(os.fsencode(target.name)) <= 240:
+        return target.with_name(f"{target.name}.part")
+    return target.with_name(f"{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]}.part")
+
+
+def _drop_unfinished(path: Path, part: Path, overwrite: bool) -> None:
+    """Make room for a run where another one was killed; never where one is still under way."""
+    try:
+        descriptor = os.open(part, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _write_error(path, error) from error
+    try:
+        if not lock(descriptor):
+            raise _taken(path, part)
+        if not overwrite:
+            raise ValueError(
+                f"{part} is what a run left that was cut short; go on with it (resume=True, --resume), or drop it "
+                "(overwrite=True, --overwrite)."
+            )
+        if not is_trajectory(part):
+            raise ValueError(f"{part} exists and is not a readable trajectory, so it is never replaced; remove it.")
+        part.unlink()
+        journal_of(part).unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+
+
+def _taken(path: Path, part: Path) -> ValueError:
+    return ValueError(f"{path} is being written by another process (see {part}); wait for it, or give another name.")
+
+
+_CHECKPOINT = "checkpoint/state"
+_PACKET = 4096
+
+
+def _packed(state: Mapping[str, ArrayLike]) -> np.ndarray:
+    """Arrays as bytes, without objects; padded, so that the size seldom changes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **{name: np.asarray(value) for name, value in state.items()})
+    content = buffer.getvalue()
+    size = len(content).to_bytes(8, "little")
+    return np.frombuffer((size + content).ljust(-(-(len(content) + 8) // _PACKET) * _PACKET, b"\0"), np.uint8)
+
+
+def _unpacked(content: np.ndarray) -> dict[str, np.ndarray]:
+    data = content.tobytes()
+    size = int.from_bytes(data[:8], "little")
+    with np.load(io.BytesIO(data[8 : 8 + size]), allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
 
 
 def _create_labels(netcdf: Any, name: str, labels: list[str], along: tuple[str, ...]) -> None:
@@ -550,6 +784,7 @@ def load(path: str | Path) -> Trajectory:
     Everything is read into memory; `xarray.open_dataset(path)` opens the same file lazily.
     """
     path = file_path(path, "path")
+    recover(path)
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
@@ -635,6 +870,8 @@ def _read_trajectory(file: Any) -> Trajectory:
 def _read_variable(file: Any, name: str, variable: _Variable, sizes: dict[str, int]) -> np.ndarray:
     """Read one variable; `sizes` collects the dimensions and holds later variables to them."""
     dataset = file[name]
+    if lies_elsewhere(file, name):
+        raise ValueError(f"variable {name} is not a dataset of the file itself")
     characters = name in _LABELS and dataset.dtype == "S1"  # else a text of variable length, as xarray writes them
     if len(dataset.shape) != len(variable.dimensions) + characters:
         raise ValueError(f"variable {name} should have the dimensions {', '.join(variable.dimensions)}")

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from stickslip.complementarity.friction.blocks import block_arrays
 from stickslip.complementarity.friction.problem import FrictionProblem
+from stickslip.io.disk import replacing
 
 _DENSE, _BLOCKS, _SPARSE = 0, 1, 2
 _DUMP_LINE = re.compile(r"^(?:CSparse|.*\d+-by-\d+|\s*col\b|\s*\d+(?:\s+\d+)?\s*:)")
@@ -190,4 +191,5 @@ def write_dat(problem: FrictionProblem, path: str | Path) -> None:
         lines.append(str(k))
         lines += [f"{value:.17e}" for value in block.T.ravel()]
     lines += [" ".join(f"{value:.17e}" for value in vector) for vector in (problem.q, problem.mu)]
-    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii")
+    with replacing(Path(path)) as draft:
+        draft.write_text("\n".join(lines) + "\n", encoding="ascii")

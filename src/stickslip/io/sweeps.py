@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from stickslip._version import __version__
 from stickslip.ensembles.observables import STATUS_NAMES, Variable, dimensions_of, variables_of
 from stickslip.ensembles.request import Request
 from stickslip.ensembles.result import Ensemble
-from stickslip.ensembles.store import Chunk, Values
+from stickslip.ensembles.store import Store
 from stickslip.io.disk import file_path, replacing, sync_folder, uninterrupted
 from stickslip.io.netcdf import _create_labels, _text, _write_attribute
 from stickslip.trajectory import STATE_NAMES
@@ -78,18 +78,14 @@ def attributes(request: Request, name: str, variable: Variable) -> dict[str, Any
     return found
 
 
-def to_dataset(request: Request, parts: Iterable[tuple[Chunk, Values]], fingerprint: str) -> xr.Dataset:
+def to_dataset(request: Request, store: Store, fingerprint: str) -> xr.Dataset:
     """A result that fits into memory, as an `xarray.Dataset` laid out as in a saved file."""
     import xarray as xr
 
     dimensions = tuple(name for name, _ in request.plan.axes)
-    joined: dict[str, list[np.ndarray]] = {name: [] for name in variables_of(request.observe)}
-    for _, values in parts:
-        for name, arrays in joined.items():
-            arrays.append(values[name])
     data = {}
     for name, variable in variables_of(request.observe).items():
-        array = np.concatenate(joined.pop(name))
+        array = np.concatenate([values for _, values in store.column(name)])
         array = array.reshape(*request.plan.shape, *array.shape[1:])
         data[name] = xr.Variable((*dimensions, *variable.dimensions), array, attributes(request, name, variable))
     coordinates: dict[str, Any] = {
@@ -109,8 +105,12 @@ def _axis_attributes(request: Request, name: str) -> dict[str, Any]:
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write_sweep(path: Path, request: Request, parts: Iterable[tuple[Chunk, Values]], fingerprint: str) -> None:
-    """Write a sweep from its chunks, one after the other: the file appears whole or not at all."""
+def write_sweep(path: Path, request: Request, store: Store, fingerprint: str) -> None:
+    """Write a sweep from its chunks: the file appears whole or not at all.
+
+    Array after array, each from its beginning to its end: then HDF5 lays the file out in the same way, however large
+    the chunks were that the members were computed in.
+    """
     dimensions = dict(request.plan.axes)
     behind = dimensions_of(request.system, request.points)
     variables = variables_of(request.observe)
@@ -129,9 +129,10 @@ def write_sweep(path: Path, request: Request, parts: Iterable[tuple[Chunk, Value
         for name, variable in variables.items():
             along = (*dimensions, *variable.dimensions)
             _create(netcdf, file, name, along, np.dtype(variable.dtype), sizes, attributes(request, name, variable))
-        for (first, last), values in parts:
-            for name in variables:
-                _write_slab(file[name], tuple(dimensions.values()), first, last, values[name])
+        for name in variables:
+            for (first, last), values in store.column(name):
+                _write_slab(file[name], tuple(dimensions.values()), first, last, values)
+            file.flush()
 
 
 def save_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = False) -> Path:

@@ -10,6 +10,8 @@ from numba import float64, int64, njit, types
 from numba.core import cgutils
 from numba.core.extending import intrinsic
 
+from stickslip.compiled import cached
+
 __all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "rare"]
 
 
@@ -24,8 +26,8 @@ def rare(function: Callable[..., Any]) -> Any:
 
 
 def entry(function: Callable[..., Any]) -> Any:
-    """A function that Python calls; Numba's own cache serves it, since a generated module is never rewritten."""
-    return njit(cache=True, nogil=True, error_model="numpy")(function)
+    """A function that Python calls, cached on disk: a generated module is named by its content."""
+    return cached(njit(nogil=True, error_model="numpy")(function))
 
 
 @intrinsic(prefer_literal=True)

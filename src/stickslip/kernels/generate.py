@@ -1,13 +1,12 @@
 """From a system and a choice of stepper and solver to an imported module of compiled functions.
 
-One Python file per combination, named by the hash of its content and of every source it depends on, never rewritten:
-then Numba's disk cache, which goes by file and time stamp, serves every later process.
+One Python file per combination, named by the hash of its content and of every source it depends on.  The file is for
+readers and tracebacks: what is executed is the text just made, never what lies in the folder.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import re
 import sys
@@ -98,27 +97,25 @@ def members_source(system: System, solver: str, options: Mapping[str, Any], targ
 
 
 def compiled_module(system: System, template: str, solver: str, options: Mapping[str, Any] | None = None) -> ModuleType:
-    """Import the generated module of a system, from the cache folder where it is there already."""
+    """The generated module of a system, its machine code from the cache folder where it is there already."""
     return import_generated(system, module_source(system, template, solver, options), f"{template}_{solver}")
 
 
 def import_generated(system: System, source: str, kind: str) -> ModuleType:
-    """Import generated text under a name of its own; `kind` makes the name readable."""
+    """Execute generated text as a module with a name of its own; `kind` makes the name readable."""
     digest = hashlib.sha256(source.encode()).hexdigest()[:20]
     word = re.sub(r"\W+", "_", system.name)[:40]
     name = f"stickslip_generated_{word}_{kind.replace('-', '_')}_{digest}"
     if name in sys.modules:
         return sys.modules[name]
     path = _write_once(name, source)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"cannot import the generated module {path}")
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__file__ = str(path)
     for key, function in system.inject.items():
         module.__dict__[key] = function if hasattr(function, "py_func") else njit(error_model="numpy")(function)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        exec(compile(source, str(path), "exec"), module.__dict__)
     except BaseException:
         del sys.modules[name]
         raise

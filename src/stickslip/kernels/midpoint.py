@@ -18,7 +18,17 @@ from stickslip.complementarity.lemke import workspace as lemke_workspace
 from stickslip.complementarity.newton import semismooth_newton
 from stickslip.complementarity.newton import workspace as newton_workspace
 from stickslip.kernels.cpu import dev, entry, float64, int64, local_array, rare
-from stickslip.kernels.sliding import CONSTANT, HELD, UNSET, begin_slip, end_speed, holds, next_slip
+from stickslip.kernels.sliding import (
+    CONSTANT,
+    EARLY,
+    HELD,
+    SETTLED_LATE,
+    UNSET,
+    begin_slip,
+    end_speed,
+    holds,
+    next_slip,
+)
 from stickslip.kernels.sliding import SETTLED as FRICTION_SETTLED
 
 # -- model: begin
@@ -591,7 +601,7 @@ def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v_free, v, Lambd
 @dev
 def take_friction(p, mu, sliding):
     """Write the coefficients of the contacts whose friction depends on slip, see `kernels.sliding`."""
-    mode, _, speed, _, _, _, mu_end, static = sliding
+    mode, _, speed, _, _, _, mu_end, static, _, _ = sliding
     friction(p, speed, mu_end)
     for k in range(N_CONTACTS):
         if SLIDING[k] != CONSTANT and mode[k] != UNSET:
@@ -602,10 +612,9 @@ def take_friction(p, mu, sliding):
 def begin_friction(p, mu, local, sticks, sliding):
     """Coefficients of the contacts that join the step."""
     active, _, _, _, gamma_A, _, _ = local
-    mode, grab, speed, _, _, end_before, _, _ = sliding
     for k in range(N_CONTACTS):
-        if SLIDING[k] != CONSTANT and active[k] != 0 and mode[k] == UNSET:
-            begin_slip(k, SLIDING[k], sticks[k], gamma_A[k, 1], mode, grab, speed, end_before)
+        if SLIDING[k] != CONSTANT and active[k] != 0 and sliding[0][k] == UNSET:
+            begin_slip(k, SLIDING[k], sticks[k], gamma_A[k, 1], sliding)
     take_friction(p, mu, sliding)
 
 
@@ -620,7 +629,7 @@ def slip_size(k, directions, change, Lambda):
 
 
 @rare
-def next_friction(p, directions, mu, a, local, change, sliding, book):
+def next_friction(p, directions, mu, a, local, change, sliding, book, late):
     """Adapt the coefficients to the slip of a solved round; (whether any changes, worst defect of the laws)."""
     active, _, _, _, gamma_A, gamma_E, Lambda = local
     diagonal = directions[5]
@@ -636,7 +645,7 @@ def next_friction(p, directions, mu, a, local, change, sliding, book):
             size = slip_size(k, directions, change, Lambda)
             changes, defect, contraction = next_slip(
                 k, sliding, mu[k], gamma_A[k, 1], gamma_E[k, 1], size, diagonal[k, 1], Lambda[k, 0], Lambda[k, 1], a[k],
-                FRICTION_SETTLED,
+                SETTLED_LATE if late else FRICTION_SETTLED, late,
             )  # fmt: skip
             moved = moved or changes
             worst = max(worst, defect)
@@ -1178,6 +1187,8 @@ def march(
             local_array(N_CONTACTS, float64),  # end_before
             local_array(N_CONTACTS, float64),  # mu_end
             local_array(N_CONTACTS, float64),  # static
+            local_array(N_CONTACTS, float64),  # low
+            local_array(N_CONTACTS, float64),  # high
         )
     directions = (W_N, W_T, w_hat, V_N, V_T, diagonal)
     law = (mu, eps_N, eps_T, a)
@@ -1220,7 +1231,7 @@ def march(
     largest_gain = book[MAX_ENERGY_GAIN]
     largest_lcp = int64(book[MAX_LCP_SIZE])
     effort = int64(0)
-    contact_work = 0.0
+    contact_work = book[CONTACT_WORK]  # one sum over the run: the same however a run is cut into calls
     work_before = book[WORK_BEFORE]
     last_step = first_step + n_steps - 1
     if PROJECTION > 0.0:
@@ -1377,7 +1388,9 @@ def march(
                     if not FRICTION_LAWS:
                         break
                     if closed > 0:
-                        moved, defect = next_friction(p, directions, mu, a, local, change, sliding, book)
+                        moved, defect = next_friction(
+                            p, directions, mu, a, local, change, sliding, book, rounds >= EARLY
+                        )
                         rounds += 1
                     if not moved:
                         break
@@ -1387,7 +1400,7 @@ def march(
                         q_E[j] = q[j] + dt * v[j]
             elif FRICTION_LAWS:
                 if closed > 0:
-                    moved, defect = next_friction(p, directions, mu, a, local, change, sliding, book)
+                    moved, defect = next_friction(p, directions, mu, a, local, change, sliding, book, rounds >= EARLY)
                     rounds += 1
                 if not moved:
                     break
@@ -1505,7 +1518,7 @@ def march(
     book[MAX_ENERGY_GAIN] = largest_gain
     book[MAX_LCP_SIZE] = float64(largest_lcp)
     book[ITERATIONS] += effort
-    book[CONTACT_WORK] += contact_work
+    book[CONTACT_WORK] = contact_work
     book[WORK_BEFORE] = work_before
     if WATCHED:
         write_extremes(least, largest, book)

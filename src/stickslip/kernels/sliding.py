@@ -12,7 +12,8 @@ answers; nothing returns from slip to stick but by coming to rest, so that the f
 
 The arrays of a step, one entry per contact: mode; grab, 1 while a slip that comes near zero may yet be caught;
 speed at which mu was taken; end, the speed at the end of the step, 0 where it rests; speed_before and end_before, the
-pair of the round before, -1 where there is none; mu_end, the coefficient at `end`; static, mu_s.
+pair of the round before, -1 where there is none; mu_end, the coefficient at `end`; static, mu_s; low and high, speeds
+between which the fixed point lies.
 """
 
 from __future__ import annotations
@@ -24,17 +25,28 @@ from stickslip.compiled import compiled
 UNSET, HELD, SLIDES = 0, 1, 2
 CONSTANT, DEPENDS, GRABS = 0, 1, 2  # codes of the laws: constant mu; depends on slip; with graze="grab"
 AT_REST = 1e-10  # a slip velocity this small against its terms is zero, as for the contact states
-SETTLED = 1e-13  # of the velocities: a law that the coefficient misses by less is obeyed
+SETTLED, SETTLED_LATE = 1e-13, 1e-11  # of the velocities: a law that the coefficient misses by less is obeyed
 STEEPEST = 0.99  # of the slope d end / d speed, up to which the secant is taken
+EARLY = 8  # rounds after which the interval of the fixed point is halved
 
 
 @compiled(inline=True)
-def begin_slip(k: int, code: int, sticks: float, gamma_A: float, mode, grab, speed, end_before) -> None:  # type: ignore[no-untyped-def]
+def begin_slip(k: int, code: int, sticks: float, gamma_A: float, sliding) -> None:  # type: ignore[no-untyped-def]
     """Set up contact k at its first round in a step; `sticks` is the flag from the step before."""
+    mode, grab = sliding[0], sliding[1]
     mode[k] = HELD if sticks != 0.0 else SLIDES
     grab[k] = 1 if code == GRABS and sticks == 0.0 else 0
-    speed[k] = abs(gamma_A)
+    start_slip(k, abs(gamma_A), sliding)
+
+
+@compiled(inline=True)
+def start_slip(k: int, first: float, sliding) -> None:  # type: ignore[no-untyped-def]
+    """Begin the fixed point of contact k at a speed."""
+    _, _, speed, _, _, end_before, _, _, low, high = sliding
+    speed[k] = first
     end_before[k] = -1.0
+    low[k] = 0.0
+    high[k] = math.inf
 
 
 @compiled(inline=True)
@@ -63,20 +75,42 @@ def secant(speed: float, end: float, speed_before: float, end_before: float) -> 
     slope = (end - end_before) / (speed - speed_before)
     if not slope < STEEPEST:
         return end
-    return max(0.0, speed + (end - speed) / (1.0 - slope))
+    return speed + (end - speed) / (1.0 - slope)
+
+
+@compiled(inline=True)
+def next_speed(k: int, sliding, late: bool) -> float:  # type: ignore[no-untyped-def]
+    """The speed at which contact k tries its coefficient next: secant, or the middle of what encloses the fixed point.
+
+    end(0) >= 0, so that a speed that is too high has a fixed point below it.  Other contacts may move it out of its
+    interval: then there is none any more.
+    """
+    _, _, speed, end, speed_before, end_before, _, _, low, high = sliding
+    if end[k] > speed[k]:
+        low[k] = speed[k]
+    else:
+        high[k] = speed[k]
+    if not low[k] < high[k]:
+        low[k] = 0.0
+        high[k] = math.inf
+    trial = secant(speed[k], end[k], speed_before[k], end_before[k])
+    bounded = high[k] < math.inf
+    if bounded and (late or not (low[k] < trial < high[k])):
+        trial = 0.5 * (low[k] + high[k])
+    return max(0.0, trial)
 
 
 @compiled(inline=True)
 def next_slip(  # type: ignore[no-untyped-def]
     k: int, sliding, mu: float, gamma_A: float, gamma_E: float, size: float, beta: float, N: float, T: float, a: float,
-    tol: float,
+    tol: float, late: bool,
 ) -> tuple[bool, float, float]:  # fmt: skip
     """Judge contact k after a round; (whether its coefficient has to change, defect, contraction).
 
     The defect is what the law is missed by, as a velocity relative to `size`, to be at most `tol`; mode and speed are
-    those of the next round.
+    those of the next round.  `late` asks for halving.
     """
-    mode, grab, speed, end, speed_before, end_before, mu_end, _ = sliding
+    mode, grab, speed, end, speed_before, end_before, mu_end, _, _, _ = sliding
     if not (mu_end[k] >= 0.0 and mu_end[k] < math.inf):
         return True, math.inf, 0.0
     rests = end[k] == 0.0 or abs(T) < (mu * N + a) * (1.0 - 1e-12)  # or rebounds within the cone (eps_T > 0)
@@ -84,8 +118,7 @@ def next_slip(  # type: ignore[no-untyped-def]
         if rests:
             return False, 0.0, 0.0
         mode[k] = SLIDES
-        speed[k] = end[k]
-        end_before[k] = -1.0
+        start_slip(k, end[k], sliding)
         return True, math.inf, 0.0
     if rests:
         defect = max(0.0, abs(T) - mu_end[k] * N - a) * beta
@@ -103,7 +136,7 @@ def next_slip(  # type: ignore[no-untyped-def]
             mode[k] = HELD
             return True, defect, contraction
         return False, defect, contraction
-    trial = secant(speed[k], end[k], speed_before[k], end_before[k])
+    trial = next_speed(k, sliding, late)
     speed_before[k] = speed[k]
     end_before[k] = end[k]
     speed[k] = trial

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
+from stickslip.laws.friction import Stribeck
 from stickslip.library.scenario import Scenario
 from stickslip.model.drawing import Drawing, Group, Marker, Placement, Primitive, line, rectangle
 from stickslip.model.elements import Contact
@@ -22,12 +23,18 @@ def brick_on_ramp(
     g: float = 9.81,
     push: float = 0.0,
     push_frequency: float = 2.0,
+    friction_kinetic: float | None = None,
+    stribeck_velocity: float = 0.1,
 ) -> Scenario:
     """Return a brick on a ramp: x down the ramp, y normal to it, gap y, slip x.
 
     Sliding down, m dv/dt = m g sin(angle) - friction m g cos(angle) + F_ext. For friction > tan(angle), F_ext = 0 the
     brick stops at t = velocity / (g (friction cos(angle) - sin(angle))) and stays; F_ext = push sin(push_frequency t)
     moves it as soon as it exceeds m g (friction cos(angle) - sin(angle)), and not before.
+
+    With `friction_kinetic` the coefficient falls with the speed, mu(v) = mu_k + (mu - mu_k) exp(-v/v_s).  Where
+    tan(angle) > mu_k that is the friction-induced instability of [S00] 4.3: once it slides, friction falls, it slides
+    faster, and it goes on when the push has ended.  A small velocity grows with the rate g cos(angle) (mu - mu_k)/v_s.
 
     Parameters
     ----------
@@ -37,12 +44,23 @@ def brick_on_ramp(
     mass : [kg]
     g : gravity [m/s^2]
     push, push_frequency : amplitude [N] and frequency [rad/s] of the force F_ext down the ramp, [S00] 4.3
+    friction_kinetic : coefficient mu_k of a fast brick; Coulomb's law with `friction` alone if not given
+    stribeck_velocity : v_s, over which the coefficient falls to mu_k [m/s]
 
     Reference: [S00] section 1.1, Fig. 1.1, eq. (1.1).
     """
-    parameters = {"mass": mass, "g": g, "angle": angle, "friction": friction}
+    parameters = {
+        "mass": mass,
+        "g": g,
+        "angle": angle,
+        "friction": friction,
+        "push": push,
+        "push_frequency": push_frequency,
+    }
+    if friction_kinetic is not None:
+        parameters |= {"friction_kinetic": friction_kinetic, "stribeck_velocity": stribeck_velocity}
     return Scenario(
-        system=_system({**parameters, "push": push, "push_frequency": push_frequency}),
+        system=_system(parameters),
         q0=np.array([0.0, 0.0]),
         u0=np.array([velocity, 0.0]),
         dt=1e-3,
@@ -56,13 +74,15 @@ def brick_on_ramp(
 def _system(parameters: dict[str, float]) -> LagrangianSystem:
     x, y, v_x, v_y, mass, g, angle = sp.symbols("x y v_x v_y mass g angle")
     t, push, push_frequency = sp.symbols("t push push_frequency")
+    falls = "friction_kinetic" in parameters
+    law = Stribeck("friction", "friction_kinetic", "stribeck_velocity") if falls else "friction"
     return LagrangianSystem.from_energies(
         [x, y],
         velocities=[v_x, v_y],
         kinetic=mass * (v_x**2 + v_y**2) / 2,
         potential=mass * g * (y * sp.cos(angle) - x * sp.sin(angle)),
         forces=[push * sp.sin(push_frequency * t), 0],
-        contacts=[Contact("ramp", gap=y, slip=x, friction="friction")],
+        contacts=[Contact("ramp", gap=y, slip=x, friction=law)],
         parameters=parameters,
         name="brick_on_ramp",
         units={
@@ -73,6 +93,7 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
             "angle": "rad",
             "push": "N",
             "push_frequency": "rad/s",
+            **({"stribeck_velocity": "m/s"} if falls else {}),
         },
     )
 

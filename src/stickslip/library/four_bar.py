@@ -16,6 +16,8 @@ from stickslip.model.joints import Link, RevoluteClearanceJoint, link_energies
 from stickslip.model.lagrangian import LagrangianSystem
 from stickslip.model.system import Array
 
+_POSITIVE = ("l_0", "l_1", "l_2", "l_3", "m_2", "m_3", "J_2", "J_3", "clearance")
+
 
 def four_bar(
     *,
@@ -55,7 +57,7 @@ def four_bar(
     Reference: built from the elements of `stickslip.model.joints`.
     """
     parameters = dict(locals())
-    require_positive(parameters, "l_0", "l_1", "l_2", "l_3", "m_2", "m_3", "J_2", "J_3", "clearance")
+    require_positive(parameters, *_POSITIVE)
     require_positive(parameters, "pin_radius", allow_zero=True)
     shortest, longest = min(l_0, l_1, l_2, l_3), max(l_0, l_1, l_2, l_3)
     if l_1 > shortest or shortest + longest >= 0.5 * (l_0 + l_1 + l_2 + l_3):
@@ -119,6 +121,7 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
         contacts=[hinge],
         parameters=parameters,
         name="four_bar",
+        positive=_POSITIVE,
         units={
             **dict.fromkeys(["l_0", "l_1", "l_2", "l_3", "clearance", "pin_radius"], "m"),
             **dict.fromkeys(["m_2", "m_3"], "kg"),

@@ -13,6 +13,8 @@ from stickslip.model.drawing import Box, Drawing, Group, Marker, Placement, Poin
 from stickslip.model.elements import Stop
 from stickslip.model.lagrangian import LagrangianSystem
 
+_POSITIVE = ("inertia", "radius", "backlash")
+
 
 def gear_rattle(
     *,
@@ -41,7 +43,7 @@ def gear_rattle(
     Reference: free play with stops, [GS05] section 2.
     """
     parameters = dict(locals())
-    require_positive(parameters, "inertia", "radius", "backlash")
+    require_positive(parameters, *_POSITIVE)
     return Scenario(
         system=_system(parameters),
         q0=np.array([0.0]),
@@ -67,6 +69,7 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
         contacts=[Stop("flank", lead, lower=-backlash / 2, upper=backlash / 2, restitution="restitution")],
         parameters=parameters,
         name="gear_rattle",
+        positive=_POSITIVE,
         units={
             "phi": "rad",
             "omega": "rad/s",

@@ -85,6 +85,7 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
         ],
         parameters=parameters,
         name="impacting_bar",
+        positive=("mass", "half_length", "inertia"),
         units={
             **dict.fromkeys(["x", "y", "half_length"], "m"),
             **dict.fromkeys(["u_x", "u_y"], "m/s"),

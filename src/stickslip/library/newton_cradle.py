@@ -80,6 +80,7 @@ def _system(balls: int, parameters: dict[str, float]) -> LagrangianSystem:
         contacts=contacts,
         parameters=parameters,
         name="newton_cradle",
+        positive=("mass", "length"),
         units={
             **{str(place): "m" for place in x},
             **{str(speed): "m/s" for speed in v},

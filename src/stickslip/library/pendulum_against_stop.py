@@ -72,6 +72,7 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
         contacts=[Stop("stop", length * phi, lower=length * stop_angle, restitution="restitution")],
         parameters=parameters,
         name="pendulum_against_stop",
+        positive=("mass", "length"),
         units={
             "phi": "rad",
             "omega": "rad/s",

@@ -27,6 +27,9 @@ UNITS = {
 BUILDS = ("equations", "parts")
 
 
+_POSITIVE = ("l_1", "l_2", "a", "b", "clearance", "m_1", "m_2", "m_3", "J_1", "J_2", "J_3")
+
+
 def slider_crank(
     *,
     l_1: float = 0.153,
@@ -75,7 +78,7 @@ def slider_crank(
     parameters = {
         key: value for key, value in locals().items() if key not in ("crank_speed", "slider_angle", "built_from")
     }
-    require_positive(parameters, "l_1", "l_2", "a", "b", "clearance", "m_1", "m_2", "m_3", "J_1", "J_2", "J_3")
+    require_positive(parameters, *_POSITIVE)
     if built_from not in BUILDS:
         raise ValueError(f"built_from must be one of {', '.join(BUILDS)}, got {built_from!r}.")
     system = from_equations(parameters) if built_from == "equations" else from_parts(parameters)
@@ -129,6 +132,7 @@ def from_equations(parameters: Mapping[str, float]) -> LagrangianSystem:
         ],
         parameters=parameters,
         name="slider_crank",
+        positive=_POSITIVE,
         units=UNITS,
     )
 
@@ -152,6 +156,7 @@ def from_parts(parameters: Mapping[str, float]) -> LagrangianSystem:
         contacts=[guide],
         parameters=parameters,
         name="slider_crank",
+        positive=_POSITIVE,
         units=UNITS,
     )
 

@@ -15,6 +15,8 @@ from stickslip.model.joint_shapes import slider_in_guide
 from stickslip.model.joints import Link, link_energies
 from stickslip.model.lagrangian import LagrangianSystem
 
+_POSITIVE = ("l_1", "l_2", "a", "b", "m_1", "m_2", "m_3", "J_1", "J_2")
+
 
 def slider_crank_ideal(
     *,
@@ -50,7 +52,7 @@ def slider_crank_ideal(
     Reference: [FLG10] section 6.1, which takes the initial velocities from it.
     """
     parameters = {key: value for key, value in locals().items() if key != "crank_speed"}
-    require_positive(parameters, "l_1", "l_2", "a", "b", "m_1", "m_2", "m_3", "J_1", "J_2")
+    require_positive(parameters, *_POSITIVE)
     if not l_1 < l_2:
         raise ValueError(f"l_1 must be less than l_2, so that the crank can turn, got {l_1:g} and {l_2:g} m.")
     return Scenario(
@@ -81,6 +83,7 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
         potential=potential,
         parameters=parameters,
         name="slider_crank_ideal",
+        positive=_POSITIVE,
         units={name: unit for name, unit in UNITS.items() if name in known},
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,34 @@ from stickslip.model.system import (
     Array,
     System,
     function_fingerprint,
+    require_few_contacts,
     require_unique,
     unknown_name,
 )
 
 __all__ = ["Contact", "LagrangianSystem"]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a derived system was built from, in plain symbols: energies and forces, or a mass matrix and forces.
+
+    `kinetic` is None where `mass` was given, and the other way round; `potential` is None where it is not known.
+    """
+
+    kinetic: Expr | None
+    potential: Expr | None
+    forces: tuple[Expr, ...] | None
+    mass: sp.ImmutableMatrix | None = None
+
+    def replaced(self, names: Mapping[Expr, Expr]) -> Given:
+        """Return the same in other symbols."""
+        return Given(
+            None if self.kinetic is None else self.kinetic.xreplace(names),
+            None if self.potential is None else self.potential.xreplace(names),
+            None if self.forces is None else tuple(force.xreplace(names) for force in self.forces),
+            None if self.mass is None else self.mass.xreplace(names),
+        )
 
 
 class LagrangianSystem(System):
@@ -77,6 +101,7 @@ class LagrangianSystem(System):
         units: Mapping[str, str] | None = None,
     ) -> None:
         contacts = tuple(contacts)
+        require_few_contacts(len(contacts))
         if coordinates is None:
             if callable(mass):
                 raise ValueError("coordinates= must name the coordinates when mass is a function, got none.")
@@ -98,6 +123,7 @@ class LagrangianSystem(System):
             friction_laws=[contact.friction_law for contact in contacts],
         )
         self._equations: Equations | None = None
+        self._given: Given | None = None
         self._contacts = contacts
 
     @classmethod
@@ -114,6 +140,7 @@ class LagrangianSystem(System):
         velocities: Sequence[Expr] | None = None,
         time: Expr = None,
         units: Mapping[str, str] | None = None,
+        positive: Iterable[str] = (),
     ) -> LagrangianSystem:
         """Derive a system from its energies and gaps by Lagrange's equations of the second kind.
 
@@ -135,12 +162,14 @@ class LagrangianSystem(System):
         time : symbol, optional
             Its default is the symbol named t.
         units : dict, name -> unit, optional
+        positive : names of parameters, optional
+            Masses, lengths and clearances that must stay positive, whatever values a run gives them.
         """
         rows = _rows(contacts)
         expressions = [kinetic, potential, forces, [vars(row) for row in rows]]
         notation = Notation(q, velocities, time, parameters or {}, expressions)
-        equations = _derive(name, notation, kinetic, potential, forces, rows)
-        return cls._derived(equations, notation, rows, units)
+        equations, given = _derive(name, notation, kinetic, potential, forces, rows)
+        return cls._derived(equations, given, notation, rows, units, positive)
 
     @classmethod
     def from_equations(
@@ -156,12 +185,13 @@ class LagrangianSystem(System):
         velocities: Sequence[Expr] | None = None,
         time: Expr = None,
         units: Mapping[str, str] | None = None,
+        positive: Iterable[str] = (),
     ) -> LagrangianSystem:
         """Take M and h of M(q, t) du/dt = h(q, u, t) as they are printed in a paper; gaps are differentiated.
 
         Parameters
         ----------
-        q, parameters, contacts, name, velocities, time, units : as for `from_energies`.
+        q, parameters, contacts, name, velocities, time, units, positive : as for `from_energies`.
         mass : (f, f) nested sequence or SymPy matrix of expressions in (q, t), symmetric
         force : sequence of f expressions in (q, u, t)
             h: gyroscopic terms and all classical forces, gravity among them.
@@ -173,12 +203,18 @@ class LagrangianSystem(System):
         M = sp.Matrix(mass)
         expressions = [M, list(force), potential, [vars(row) for row in rows]]
         notation = Notation(q, velocities, time, parameters or {}, expressions)
-        equations = _given(name, notation, M, force, potential, rows)
-        return cls._derived(equations, notation, rows, units)
+        equations, given = _given(name, notation, M, force, potential, rows)
+        return cls._derived(equations, given, notation, rows, units, positive)
 
     @classmethod
     def _derived(
-        cls, equations: Equations, notation: Notation, rows: tuple[Contact, ...], units: Mapping[str, str] | None
+        cls,
+        equations: Equations,
+        given: Given,
+        notation: Notation,
+        rows: tuple[Contact, ...],
+        units: Mapping[str, str] | None,
+        positive: Iterable[str],
     ) -> LagrangianSystem:
         """The system of derived equations."""
         system = cls.__new__(cls)
@@ -197,13 +233,31 @@ class LagrangianSystem(System):
             directions_constant=equations.directions_constant,
             force_depends_on_u=equations.force_depends_on_u,
             units=units,
+            positive=positive,
             inject=curves,
             injected_into=("laws", "friction"),
             friction_laws=[row.friction_law for row in rows],
         )
         system._equations = equations
+        system._given = given
         system._contacts = rows
         return system
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """The contacts as they were given, those of elements among them."""
+        return self._contacts
+
+    @property
+    def is_functions(self) -> bool:
+        """Whether the system was given as functions, not as expressions."""
+        return self._equations is None
+
+    def given(self) -> Given:
+        """Return what the system was derived from: energies and forces, or mass matrix and forces."""
+        if self._given is None:
+            raise ValueError(f"system {self.name!r} was given as functions: it has no expressions.")
+        return self._given
 
     def equations(self) -> Equations:
         """Return the derived equations: SymPy matrices M, h, g_N, W_N, ...; `.text()` and `.latex()` show them."""
@@ -291,6 +345,7 @@ def _rows(contacts: Iterable[Element]) -> tuple[Contact, ...]:
     if not isinstance(contacts, Iterable) or isinstance(contacts, str):
         raise ValueError(f"contacts must be a list of contacts and elements, got {contacts!r}.")
     elements = tuple(contacts)
+    require_few_contacts(len(elements))
     for element in elements:
         if not callable(getattr(element, "contacts", None)):
             raise ValueError(
@@ -308,17 +363,19 @@ def _derive(
     potential: Expr,
     forces: Sequence[Expr] | Mapping[Expr, Expr] | None,
     contacts: Sequence[Contact],
-) -> Equations:
+) -> tuple[Equations, Given]:
     q, u, t = notation.state
     T = notation.read(kinetic, "kinetic")
     V = notation.read(potential, "potential")
-    M, h = lagrange(q, u, t, T, V, _generalised_forces(notation, forces))
-    return _equations(name, notation, M, h, T, V, contacts)
+    Q = _generalised_forces(notation, forces)
+    M, h = lagrange(q, u, t, T, V, Q)
+    given = Given(T, V, None if Q is None else tuple(Q))
+    return _equations(name, notation, M, h, T, V, contacts), given.replaced(notation.original)
 
 
 def _given(
     name: str, notation: Notation, M: sp.Matrix, force: Sequence[Expr], potential: Expr, contacts: Sequence[Contact]
-) -> Equations:
+) -> tuple[Equations, Given]:
     q, u, _ = notation.state
     f = len(q)
     if M.shape != (f, f):
@@ -333,7 +390,8 @@ def _given(
     h = sp.ImmutableMatrix(f, 1, [notation.read(x, f"force on {s.name!r}") for x, s in zip(force, q, strict=True)])
     T = sum((M[i, j] * u[i] * u[j] for i in range(f) for j in range(f)), sp.S.Zero) / 2
     V = sp.nan if potential is None else notation.read(potential, "potential", "qtp")
-    return _equations(name, notation, M, h, T, V, contacts)
+    given = Given(None, None if potential is None else V, tuple(h), M)
+    return _equations(name, notation, M, h, T, V, contacts), given.replaced(notation.original)
 
 
 def _equations(

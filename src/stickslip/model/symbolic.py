@@ -5,6 +5,7 @@ The equations are those of [GS05] eqs. (6)-(10). The source follows the contract
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -147,6 +148,7 @@ def derivative(expression: Expr, x: Expr) -> Expr:
     """Differentiate almost everywhere: floor, ceiling and Mod count as smooth between their jumps."""
     if x not in expression.free_symbols:
         return sp.S.Zero
+    _require_differentiable(expression)
     steps = sorted(expression.atoms(sp.floor, sp.ceiling, sp.Mod), key=sp.default_sort_key)
     if not steps:
         return sp.diff(expression, x)
@@ -164,18 +166,68 @@ def derivative(expression: Expr, x: Expr) -> Expr:
     return sp.diff(expression.xreplace(frozen), x).xreplace(levels)
 
 
+LARGEST_DERIVATIVE = 30_000
+"""Most symbols, numbers and operations that a derivative may have by the product and chain rules, before shortening."""
+LARGEST_EXPANSION = 3_000
+"""Most terms that an expression is expanded to; longer ones stay as they are."""
+_SIMPLIFIED = 300  # operations up to which SymPy is asked to simplify
+
+
+def _require_differentiable(expression: Expr) -> None:
+    """Raise where a derivative would be a matter of minutes: a product of n factors makes n terms of n factors."""
+    size: dict[Expr, int] = {}
+    slope: dict[Expr, int] = {}  # size of the derivative
+    for node in sp.postorder_traversal(expression):
+        if node in size:
+            continue
+        sizes = [size[part] for part in node.args]
+        size[node] = min(1 + sum(sizes), LARGEST_DERIVATIVE)
+        if not node.args:
+            slope[node] = 1
+        elif node.is_Add:
+            slope[node] = sum(slope[part] for part in node.args)
+        else:
+            slope[node] = sum(slope[part] + size[node] for part in node.args)
+        if slope[node] > LARGEST_DERIVATIVE:
+            raise ValueError(
+                f"the derivative of an expression with {expression.count_ops()} operations would have more than "
+                f"{LARGEST_DERIVATIVE} terms: {str(expression)[:60]}...; write it shorter."
+            )
+
+
+def _expanded_terms(expression: Expr) -> int:
+    """How many terms an expansion can have, no more than `LARGEST_EXPANSION` + 1."""
+    terms: dict[Expr, int] = {}
+    for node in sp.postorder_traversal(expression):
+        counts = [terms[part] for part in node.args]
+        count = 1
+        if node.is_Add:
+            count = sum(counts)
+        elif node.is_Mul:
+            count = math.prod(counts)
+        elif node.is_Pow and node.exp.is_Integer and counts[0] > 1:
+            n = min(abs(int(node.exp)), LARGEST_EXPANSION)
+            count = math.comb(n + counts[0] - 1, n)  # multinomial theorem
+        elif any(count > LARGEST_EXPANSION for count in counts):
+            count = LARGEST_EXPANSION + 1  # arguments of functions are expanded as well
+        terms[node] = min(count, LARGEST_EXPANSION + 1)
+    return terms[expression]
+
+
 def shorten(expression: Expr) -> Expr:
     """Return the shortest of an expression, its expansion, and the latter with sin^2 = 1 - cos^2.
 
     This cheap normal form is enough to see that the mass of a pendulum is constant; `sp.simplify` takes
     seconds.
     """
-    if expression.is_Atom:
+    if expression.is_Atom or _expanded_terms(expression) > LARGEST_EXPANSION:
         return expression
     expanded = _expand(expression)
     forms = [expression, expanded]
     if any(isinstance(x.base, sp.sin) for x in expanded.atoms(sp.Pow)):
-        forms.append(_expand(expanded.replace(_is_sine_power, _without_sine_squares)))
+        without_squares = expanded.replace(_is_sine_power, _without_sine_squares)
+        if _expanded_terms(without_squares) <= LARGEST_EXPANSION:
+            forms.append(_expand(without_squares))
     return min(forms, key=lambda form: form.count_ops())
 
 
@@ -194,9 +246,13 @@ def _without_sine_squares(power: Expr) -> Expr:
 
 def _require_quadratic(M: sp.Matrix, u: Sequence[Expr]) -> None:
     for entry in M:
-        if not entry.free_symbols.isdisjoint(u) and not sp.simplify(entry).free_symbols.isdisjoint(u):
+        if entry.free_symbols.isdisjoint(u):
+            continue
+        if entry.count_ops() > _SIMPLIFIED or not sp.simplify(entry).free_symbols.isdisjoint(u):
+            shown = str(entry)
             raise ValueError(
-                f"the kinetic energy must be quadratic in the velocities, but its second derivative is {entry}."
+                "the kinetic energy must be quadratic in the velocities, but its second derivative is "
+                f"{shown if len(shown) < 300 else shown[:300] + '...'}."
             )
 
 

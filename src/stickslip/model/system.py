@@ -90,6 +90,8 @@ class System:
         The functions of `source` that call them; None: any.
     friction_laws : tuple of FrictionLaw or None
         Laws of the contacts whose friction depends on their slip.
+    positive : tuple of str
+        Parameters that must stay positive: masses, lengths, clearances.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class System:
         force_depends_on_u: bool = True,
         units: Mapping[str, str] | None = None,
         inject: Mapping[str, Callable[..., Any]] | None = None,
+        positive: Iterable[str] = (),
         injected_into: Sequence[str] | None = None,
         friction_laws: Sequence[FrictionLaw | None] | None = None,
     ) -> None:
@@ -127,6 +130,7 @@ class System:
         self.friction_laws = tuple(friction_laws or [None] * self.n_contacts)
         self._source = source
         self._namespaces: dict[bool, dict[str, Any]] = {}
+        self.positive = tuple(positive)
 
         if self.n_dof == 0:
             raise ValueError(f"system {name!r} needs at least one coordinate, got none.")
@@ -139,7 +143,10 @@ class System:
             raise ValueError(f"units: {unknown_name('quantity', unknown[0], self._quantities())}")
         self.parameter_values = np.array([finite(value, key) for key, value in parameters.items()], dtype=float)
         self.parameter_values.flags.writeable = False
-        self._check_laws(self.parameter_values)
+        for key in self.positive:
+            if key not in self.parameter_names:
+                raise ValueError(f"positive: {unknown_name('parameter', key, self.parameter_names)}")
+        self._check_parameters(self.parameter_values)
 
     def __repr__(self) -> str:
         return (
@@ -185,10 +192,14 @@ class System:
                 raise ValueError(f"system {self.name!r}: {unknown_name('parameter', name, self.parameter_names)}")
             p[self.parameter_names.index(name)] = finite(value, name)
         if params:
-            self._check_laws(p)
+            self._check_parameters(p)
         return p
 
-    def _check_laws(self, p: Array) -> None:
+    def _check_parameters(self, p: Array) -> None:
+        for key in self.positive:
+            value = p[self.parameter_names.index(key)]
+            if not value > 0.0:
+                raise ValueError(f"parameter {key!r} of system {self.name!r} must be positive, got {value:g}.")
         mu, eps_N, eps_T, threshold = self.laws(p)
         for law, values, upper in (
             ("friction", mu, math.inf),
@@ -481,6 +492,20 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"unknown {kind} {name!r}; {hint}known: {', '.join(known) or 'none'}."
+
+
+MOST_CONTACTS = 3000
+"""Contacts of a system in generalised coordinates: its LCP is dense, 3 rows a contact."""
+
+
+def require_few_contacts(count: int) -> None:
+    """Raise, before anything is derived, where the dense contact problem could not be held or solved."""
+    if count > MOST_CONTACTS:
+        size = 8.0 * (3 * count) ** 2 / 1e9
+        raise ValueError(
+            f"{count} contacts would make an LCP of {3 * count} rows, {size:.3g} GB; a system in generalised "
+            f"coordinates may have {MOST_CONTACTS}. Bodies with many contacts are a Scene, which is sparse."
+        )
 
 
 def require_unique(what: str, names: Sequence[str]) -> None:

@@ -115,6 +115,19 @@ def _units(scenario: Any) -> Mapping[str, str]:
     return getattr(scenario.system, "units", {})
 
 
+def require_sizes(name: str, scenario: Any, keywords: Mapping[str, Any]) -> None:
+    """Raise where a number of things, such as balls, is beyond its slider: a system of any size is not for a page."""
+    for control in controls(name, scenario):
+        if not (control.whole and control.section == PARAMETER and control.key in keywords):
+            continue
+        value = keywords[control.key]
+        if not control.low <= value <= control.high:
+            raise ValueError(
+                f"{control.key} must lie between {control.low:g} and {control.high:g} on the page, got {value}; "
+                "`stickslip run` takes others."
+            )
+
+
 def with_values(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Keywords of a library entry from the numbers of a request; whole numbers and tuples as the entry has them."""
     known = library.keywords(name)

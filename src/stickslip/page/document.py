@@ -71,15 +71,24 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def export(trajectory: Trajectory, path: str | Path, scenario: Any = None) -> Path:
-    """Write a run as a page that works from disk, below 1 MB: with fewer frames and points where it would be more."""
-    path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"a page's file must end in .html, got {path.name!r}.")
+def standalone(trajectory: Trajectory, scenario: Any = None) -> bytes:
+    """A page with a run inside, below 1 MB: with fewer frames and points where it would be more."""
     for thinner in (1, 2, 4, 8, 16):
         text = page(payload(trajectory, scenario, frames=FRAMES // thinner, points=HISTORY // thinner)).encode()
         if len(text) < MOST_BYTES:
-            break
+            return text
+    raise ValueError(f"a page of {trajectory.system_name!r} would take {len(text) / 1e6:.1f} MB, more than 1 MB.")
+
+
+def export(trajectory: Trajectory, path: str | Path, scenario: Any = None) -> Path:
+    """Write a run as a page that works from disk without a server, one file below 1 MB.
+
+    scenario : the library entry or `Scenario` that was run; it adds title, source and the moving picture.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"a page's file must end in .html, got {path.name!r}.")
+    text = standalone(trajectory, scenario)
     with replacing(path) as draft:
         draft.write_bytes(text)
     return path

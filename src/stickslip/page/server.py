@@ -113,10 +113,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _post(self) -> tuple[bytes, str]:
         actions: dict[str, Callable[[Any], tuple[bytes, str]]] = {
             "/api/run": lambda request: _json(self.server.service.run(request)),
-            "/api/export": lambda request: (
-                page(self.server.service.run(request)).encode(),
-                "text/html; charset=utf-8",
-            ),
+            "/api/export": lambda request: (self.server.service.export(request), "text/html; charset=utf-8"),
         }
         body = self._body()
         if self.path not in actions:

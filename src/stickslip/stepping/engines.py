@@ -7,8 +7,9 @@ over from the other at any step.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numba.core.errors import NumbaError
@@ -63,10 +64,33 @@ class Memory:
         """A copy to come back to with `return_to`."""
         return copy.deepcopy(self)
 
+    _STATE: ClassVar[tuple[str, ...]] = (
+        "q",
+        "u",
+        "impulse_before",
+        "impulse_sum",
+        "last_loaded",
+        "carried",
+        "reach",
+        "book",
+    )
+
     def return_to(self, earlier: Memory) -> None:
         """Take over the state of an earlier copy, in the same arrays."""
-        for name in ("q", "u", "impulse_before", "impulse_sum", "last_loaded", "carried", "reach", "book"):
+        for name in self._STATE:
             getattr(self, name)[:] = getattr(earlier, name)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All that changes during a run, for a checkpoint."""
+        return {"step": np.array(self.step), **{name: np.array(getattr(self, name)) for name in self._STATE}}
+
+    def take(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go back to what `arrays` returned."""
+        for name in self._STATE:
+            if arrays[name].shape != getattr(self, name).shape:
+                raise ValueError(f"the checkpoint's {name} has shape {arrays[name].shape}.")
+            getattr(self, name)[:] = arrays[name]
+        self.step = int(arrays["step"])
 
 
 @dataclass

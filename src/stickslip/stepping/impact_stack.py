@@ -184,7 +184,7 @@ def _evaluate(stack: _Stack, part: Any) -> tuple[Any, Any]:
     check_penetration(system, model[1][deepest], stack.depth, "q", "is given")
     wrong = ~((mu >= 0.0) & (mu < np.inf) & (np.minimum(eps_N, eps_T) >= 0.0) & (np.maximum(eps_N, eps_T) <= 1.0))
     if wrong.any():
-        system._check_laws(P[np.flatnonzero(wrong.any(axis=1))[0] if len(P) > 1 else 0])
+        system._check_parameters(P[np.flatnonzero(wrong.any(axis=1))[0] if len(P) > 1 else 0])
     eps_N, eps_T = stack.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
     return model, (mu, np.ascontiguousarray(eps_N), np.ascontiguousarray(eps_T))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-import os
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import numpy as np
 from stickslip._version import __version__
 from stickslip.kernels import midpoint as template
 from stickslip.model.system import CONTACT, Array
+from stickslip.stepping.cost import available_memory, in_bytes, require_disk
 from stickslip.stepping.engines import Block, Memory
 from stickslip.stepping.stepper import Stepper
 from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Energies, ImpactTable, Trajectory
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 _MAX_EVENTS_PER_PIECE = 20_000
 _MAX_EVENTS_IN_MEMORY = 1_000_000
+CHECKPOINT_SECONDS = 10.0
+"""Least time between two checkpoints [s]; in long runs a hundredth of what has passed."""
 
 
 @dataclass
@@ -31,6 +35,7 @@ class Store:
     run: Run
     out: str | Path | None
     overwrite: bool
+    resume: bool = False
     parts: list[tuple[np.ndarray, ...]] = field(default_factory=list)
     events: list[Array] = field(default_factory=list)
     last_state: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int8))
@@ -45,10 +50,10 @@ class Store:
         run = self.run
         records = run.steps // run.every + 2
         width = 8 * (1 + 2 * run.system.n_dof + 3 * run.system.n_contacts + 2)
-        self.limit = max(1000, memory_budget() // width)
+        self.limit = max(10, memory_budget() // width)
         if self.out is None and records > self.limit:
             raise ValueError(
-                f"{records:.3g} records of {width} bytes would not fit into memory; give every="
+                f"{records:.3g} records of {in_bytes(width)} would not fit into memory; give every="
                 f"{run.every * math.ceil(records / self.limit)} or more, or out='run.nc' to stream them to a file."
             )
         n = run.system.n_contacts
@@ -56,9 +61,16 @@ class Store:
         self.last_state = np.zeros(n, np.int8)
         self.dropped = np.zeros((n, 2))  # impulses of records that were not kept, for the next one that is
         if self.out is not None:
+            require_disk(float(records) * (width + n), self.out, run.every)
+        self.begin = time.perf_counter()
+        self.last_checkpoint = self.begin
+        self.wall_before = 0.0  # [s] of a run that this one goes on with
+        if self.out is not None and self._go_on():
+            return
+        if self.out is not None:
             from stickslip.io.netcdf import StreamWriter
 
-            self.writer = StreamWriter(self.out, self._blank(), overwrite=self.overwrite)
+            self.writer = StreamWriter(self.out, self._blank(), overwrite=self.overwrite or self.resume)
         first = (
             np.array([run.memory.t0]),
             run.q0[None],
@@ -68,6 +80,90 @@ class Store:
         )
         self._append(first)
         self._take_impacts(run.first_impacts)
+        self.checkpoint()
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    def checkpoint_now_and_then(self) -> None:
+        """Make the run safe against a kill, every few seconds."""
+        now = time.perf_counter()
+        if now - self.last_checkpoint > max(CHECKPOINT_SECONDS, 0.01 * (now - self.begin)):
+            self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Write the state of the run to its file."""
+        if self.writer is None:
+            return
+        run, memory = self.run, self.run.memory
+        wall = self.wall_before + time.perf_counter() - self.begin
+        state = run.state()
+        kept: dict[str, Any] = {} if state is None else {f"run {name}": value for name, value in state.items()}
+        about = {"identity": run.identity(), "resumable": state is not None, "wall": wall}
+        kept |= {
+            "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
+            "last_state": self.last_state,
+            "unfinished": self.unfinished,
+            "deepest": np.array(self.deepest),
+        }
+        status = f"running: safe up to t = {memory.t0 + memory.step * run.dt:.9g} s"
+        self.writer.checkpoint(kept, self._certificate(), status, memory.step, wall)
+        self.last_checkpoint = time.perf_counter()
+
+    def _go_on(self) -> bool:
+        """Take up the run that the file holds; False where there is none to go on with."""
+        from stickslip.io.netcdf import StreamWriter
+
+        found = StreamWriter.resumed(self.out, self._blank()) if self.resume else None  # type: ignore[arg-type]
+        if found is None:
+            return False
+        self.writer, kept = found
+        try:
+            about = json.loads(kept["about"].tobytes())
+            self._require_same(about["identity"])
+            if not about["resumable"]:  # a method without checkpoints starts anew, into a new file
+                self.writer.release()
+                self.writer, self.overwrite = None, True
+                return False
+            state = {name.removeprefix("run "): value for name, value in kept.items() if name.startswith("run ")}
+            self.run.go_back(state)
+            self.last_state, self.unfinished = kept["last_state"].copy(), kept["unfinished"].copy()
+            self.deepest, self.wall_before = float(kept["deepest"]), float(about["wall"])
+            if self.run.memory.step > self.run.steps:
+                now = self.run.memory.t0 + self.run.memory.step * self.run.dt
+                raise ValueError(f"the run in {self.out} is at t = {now:.9g} s already; give a later t_end.")
+            self._read_back()
+            self.writer.take_over()
+        except (KeyError, TypeError) as problem:
+            self.writer.release()
+            raise ValueError(f"the checkpoint in {self.out} is not one of this version ({problem}).") from problem
+        except BaseException:
+            self.writer.release()
+            raise
+        return True
+
+    def _require_same(self, before: dict[str, Any]) -> None:
+        for name, value in self.run.identity().items():
+            if before.get(name) != value:
+                shown = f": {before.get(name)!r}, now {value!r}" if len(repr(value)) < 120 else ""
+                raise ValueError(
+                    f"the run in {self.out} cannot go on, because its {name} was another one{shown}; start it as it "
+                    "was, or give another file."
+                )
+
+    def _read_back(self) -> None:
+        """The records and impacts of the file, as if they had been computed just now."""
+        for rows in self.writer.rows():
+            impulse = np.stack([rows["normal_impulse"], rows["tangential_impulse"]], axis=-1)
+            energy = np.stack([rows["kinetic_energy"], rows["potential_energy"]], axis=-1)
+            self._keep(rows["time"], rows["q"], rows["u"], impulse, rows["contact_state"], rows["gap"], energy)
+            self._fit()
+        columns = self.writer.impact_rows()
+        events = np.column_stack([columns[name].astype(float) for name in IMPACT_COLUMNS])
+        if len(events):
+            self.events.append(events[:_MAX_EVENTS_IN_MEMORY])
+            self.events_dropped = len(events) > _MAX_EVENTS_IN_MEMORY
+
+    # -- records -------------------------------------------------------------------------------------------------------
 
     def block(self, steps: int) -> Block:
         run = self.run
@@ -121,6 +217,10 @@ class Store:
                 potential=energy[:, 1],
             )
         self._keep(t, q, u, impulse, state, gap, energy)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Thin what is in memory where the file has it all."""
         while self.writer is not None and sum(len(part[0]) for part in self.parts) > self.limit:
             self._thin()
 
@@ -155,6 +255,8 @@ class Store:
     def finish(self, status: str, complete: bool, wall: float) -> Trajectory:
         """The trajectory; the last state is recorded even between two records."""
         run, memory = self.run, self.run.memory
+        wall += self.wall_before
+        self.checkpoint()  # before the rows that only an end has
         self._take_impacts(self.unfinished)
         if memory.step % run.every:
             now = memory.t0 + memory.step * run.dt
@@ -184,7 +286,9 @@ class Store:
         if self.writer is not None:
             memory = self.run.memory
             t = memory.t0 + memory.step * self.run.dt
-            self.writer.abort(self._certificate(), f"ended by an error at t = {t:.9g} s", memory.step, wall)
+            self.writer.abort(
+                self._certificate(), f"ended by an error at t = {t:.9g} s", memory.step, wall + self.wall_before
+            )
 
     def _certificate(self) -> Certificate:
         book = self.run.memory.book
@@ -318,8 +422,5 @@ def _columns(events: Array) -> dict[str, Array]:
 
 
 def memory_budget() -> int:
-    """Bytes that records may take: a quarter of the machine's memory."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
-    except (ValueError, OSError, AttributeError):
-        return 2**31
+    """Bytes that records may take: a quarter of the memory that is free."""
+    return available_memory() // 4

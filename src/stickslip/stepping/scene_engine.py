@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ from stickslip.kernels.scene.narrow_phase import store_pairs
 from stickslip.kernels.scene.pile import POINT, slabs_of, solve_pile
 from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
+from stickslip.stepping.cost import require_memory
 from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
 
 SWEEPS = 300
@@ -42,6 +43,7 @@ PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are fa
 PILE_SWEEPS = 3000
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 EVENTS_AT_ONCE = 4096
+_POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
 
 
 @contextlib.contextmanager
@@ -130,6 +132,11 @@ class SceneEngine:
 
     def _grow(self, n: int) -> None:
         """Make room for n contact points and pairs, keeping those of the last step."""
+        require_memory(
+            n * _POINT_BYTES,
+            f"room for {n:.3g} contact points of {len(self.bodies.kind) - 1} bodies",
+            "take fewer bodies or a machine with more memory",
+        )
         old: Any = getattr(self, "contacts", None)
         old_pairs: Any = getattr(self, "pairs", None)
         self.candidates = np.zeros((2 * n, 2), np.int64)
@@ -326,6 +333,33 @@ class SceneEngine:
             take_impulses(self.active, self.order, first, last, self.options.dim, outcome.r)
         self._measure_island(contacts, k)
 
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """The bytes of all arrays that change during a run, for a checkpoint."""
+        found = {name: np.frombuffer(array.tobytes(), np.uint8) for name, array in self._changing()}
+        return {"room": np.array(self.contacts_room), **found}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go back to what `snapshot` returned."""
+        if self.contacts_room != int(arrays["room"]):
+            self._grow(int(arrays["room"]))
+        for name, array in self._changing():
+            if arrays[name].nbytes != array.nbytes:
+                raise ValueError(f"the checkpoint's {name} has {arrays[name].nbytes} bytes, not {array.nbytes}.")
+            np.ndarray(array.nbytes, np.uint8, array)[:] = arrays[name]
+
+    def _changing(self) -> Iterator[tuple[str, np.ndarray]]:
+        tables = {
+            "bodies": self.bodies, "geoms": self.geoms, "contacts": self.contacts, "pairs": self.pairs,
+            "active": self.active, "order": self.order, "follow": self.follow, "begins": self.begins,
+            "row_begins": self.row_begins, "residuals": self.residuals, "effort": self.effort, "rows": self.rows,
+            "joints": self.joints, "wrench": self.wrench, "counts": self.counts, "parent": self.parent,
+            "label": self.label, "head": self.head, "book": self.book[:5],
+        }  # fmt: skip
+        for name, table in tables.items():
+            yield from arrays_in(name, table)
+
     # -- records -------------------------------------------------------------------------------------------------------
 
     def measure(self, q: np.ndarray, u: np.ndarray, t: np.ndarray, p: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -344,6 +378,15 @@ class SceneEngine:
             q = np.column_stack([self.bodies.pose[i, :2], self.bodies.angle[i]])
             return q.ravel(), self.bodies.vel[i][:, [0, 1, 5]].ravel()
         return self.bodies.pose[i].ravel(), self.bodies.vel[i].ravel()
+
+
+def arrays_in(name: str, table: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of nested tuples and lists, with names of their own."""
+    if isinstance(table, np.ndarray):
+        yield name, table
+    elif table is not None:
+        for k, part in enumerate(table):
+            yield from arrays_in(f"{name}.{k}", part)
 
 
 @dataclass

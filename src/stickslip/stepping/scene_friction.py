@@ -10,7 +10,7 @@ import numpy as np
 from stickslip.kernels import midpoint as template
 from stickslip.kernels.scene import step
 from stickslip.kernels.scene.problem import contact_velocity
-from stickslip.kernels.sliding import DEPENDS, GRABS, HELD, begin_slip, holds, next_slip
+from stickslip.kernels.sliding import DEPENDS, EARLY, GRABS, HELD, begin_slip, holds, next_slip
 from stickslip.laws.friction import FrictionLaw
 from stickslip.model.scene.bodies import Body, Material
 from stickslip.model.scene.scene import Scene
@@ -39,6 +39,7 @@ class SlidingSceneEngine(SceneEngine):
         self.flags: dict[tuple[int, int], list[tuple[np.ndarray, bool]]] | None = None
         self.slipping: list[int] = []  # active contacts of the step whose friction depends on slip
         self.arrays: tuple[np.ndarray, ...] = ()
+        self.tried = 0  # rounds of the step
 
     def _solve(self, contacts: Any) -> float:
         """Solve the islands with the coefficients that belong to their slip; the worst residual."""
@@ -69,13 +70,12 @@ class SlidingSceneEngine(SceneEngine):
         n = int(self.counts[step.ACTIVE])
         self.slipping = [i for i in range(n) if self._laws(contacts, i)]
         mode, grab = np.zeros(n, int), np.zeros(n, int)
-        self.arrays = (mode, grab, *(np.zeros(n) for _ in range(5)), self.active.mu[:n].copy())
+        self.arrays = (mode, grab, *(np.zeros(n) for _ in range(5)), self.active.mu[:n].copy(), *np.zeros((2, n)))
+        self.tried = 0
         for i in self.slipping:
             code = self._code(contacts, i)
             speed = float(np.linalg.norm(self.active.before[i, 1:]))
-            begin_slip.py_func(
-                i, code, float(self._flag(contacts, i)), speed, mode, grab, self.arrays[2], self.arrays[5]
-            )
+            begin_slip.py_func(i, code, float(self._flag(contacts, i)), speed, self.arrays)
         self._take(contacts)
 
     def _code(self, contacts: Any, i: int) -> int:
@@ -108,13 +108,14 @@ class SlidingSceneEngine(SceneEngine):
         return float(self.arrays[7][i] * math.prod(ratios) ** (1.0 / len(ratios)))
 
     def _take(self, contacts: Any) -> None:
-        mode, _, speed, _, _, _, _, static = self.arrays
+        mode, _, speed, _, _, _, _, static, _, _ = self.arrays
         for i in self.slipping:
             self.active.mu[i] = static[i] if mode[i] == HELD else self._slip_friction(contacts, i, float(speed[i]))
 
     def _moved(self, contacts: Any) -> bool:
         """Judge the contacts by the end velocities; whether a coefficient has to change."""
         end, mu_end, moved = self.arrays[3], self.arrays[6], False
+        self.tried += 1
         for i in self.slipping:
             r, before, beta = self.active.r[i], self.active.before[i], float(self.active.mobility[i])
             u, size = self._velocity(contacts, i), self._size(i)
@@ -124,8 +125,9 @@ class SlidingSceneEngine(SceneEngine):
             speed_A = float(np.linalg.norm(before[1:]))
             along = float(u[1:] @ before[1:]) / speed_A if speed_A > 0.0 else slip
             changes, _, contraction = next_slip.py_func(
-                i, self.arrays, float(self.active.mu[i]), speed_A, along, size, beta, N, T, 0.0, AT_REST
-            )
+                i, self.arrays, float(self.active.mu[i]), speed_A, along, size, beta, N, T, 0.0, AT_REST,
+                self.tried > EARLY,
+            )  # fmt: skip
             moved = moved or changes
             numbers = self.book.numbers
             numbers[template.FRICTION_CONTRACTION] = max(numbers[template.FRICTION_CONTRACTION], contraction)

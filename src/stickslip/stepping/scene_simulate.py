@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 
+from stickslip._version import __version__
+from stickslip.compiled import sources_hash
 from stickslip.kernels.scene import step
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT
 from stickslip.model.scene.bodies import COORDINATES, VELOCITIES
@@ -18,7 +23,7 @@ from stickslip.stepping.engines import Memory
 from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
-from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, room_for
+from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, arrays_in, room_for
 from stickslip.stepping.scene_friction import engine_class
 from stickslip.stepping.scene_start import check_start
 from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps
@@ -51,7 +56,35 @@ class SceneRun:
     every: int
     q0: np.ndarray
     u0: np.ndarray
+    fingerprint: str = ""  # of the bodies, shapes, materials, joints and springs at the start
     first_impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
+
+    def state(self) -> dict[str, np.ndarray] | None:
+        """What a checkpoint has to hold beside the records; None where the engine cannot be put back to it."""
+        if type(self.engine) is not SceneEngine:  # friction laws remember more than arrays
+            return None
+        return {"step": np.array(self.memory.step), **self.engine.snapshot()}
+
+    def go_back(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` returned."""
+        self.engine.restore(state)
+        self.memory.step = int(state["step"])
+
+    def identity(self) -> dict[str, Any]:
+        """All that decides the motion: a run goes on from a checkpoint only where it is the same."""
+        engine = self.engine
+        options = {**engine.options._asdict(), "gravity": engine.options.gravity.tolist()}
+        return {
+            "scene": self.system.name,
+            "bodies": self.fingerprint,
+            "q0": hashlib.sha256(self.q0.tobytes()).hexdigest(),
+            "u0": hashlib.sha256(self.u0.tobytes()).hexdigest(),
+            "t0": self.memory.t0,
+            "dt": self.dt,
+            "every": self.every,
+            "method": f"{self.stepper.name}, {options!r}",
+            "sources": f"stickslip {__version__} {sources_hash('kernels/scene')}, numba {numba.__version__}",
+        }
 
     def notes(self) -> dict[str, str]:
         """What was chosen besides the names of stepper and solver."""
@@ -89,6 +122,7 @@ def simulate_scene(
     progress: bool | None,
     out: str | Path | None,
     overwrite: bool,
+    resume: bool,
 ) -> Trajectory:
     """March a scene; see `Scene.simulate` for the arguments.
 
@@ -99,7 +133,7 @@ def simulate_scene(
     run = prepare_run(
         scene, dt, t_end, stepper, rule, cone, tol, every, t0, threads, overlap, penetration_tol, on_failure
     )
-    store = SceneStore(run, None if out is None else Path(out), overwrite)  # type: ignore[arg-type]
+    store = SceneStore(run, None if out is None else Path(out), overwrite, resume)  # type: ignore[arg-type]
     begin = time.perf_counter()
     try:
         block = store.block(0)
@@ -150,8 +184,19 @@ def prepare_run(
     memory.book = engine.book.numbers
     return SceneRun(
         _system(scene, c), _Named(label), _Named("auto", tolerance), engine, memory, float(dt), steps, int(every),
-        q.copy(), u.copy(),
+        q.copy(), u.copy(), _fingerprint(engine),
     )  # fmt: skip
+
+
+def _fingerprint(engine: SceneEngine) -> str:
+    tables = (
+        engine.bodies, engine.geoms, engine.materials, engine.hulls, engine.polygons, engine.fields, engine.joints,
+        engine.springs, engine.ignore,
+    )  # fmt: skip
+    digest = hashlib.sha256()
+    for name, array in arrays_in("", tables):
+        digest.update(name.encode() + array.tobytes())
+    return digest.hexdigest()
 
 
 def _edges(scene: Scene, cone: Any) -> int:
@@ -213,11 +258,14 @@ def _march(run: SceneRun, store: SceneStore, advance: Any) -> tuple[str, bool]:
             if code != step.DONE:
                 return _reason(run, code), False
             advance(memory.step)
+            store.checkpoint_now_and_then()
             elapsed = time.perf_counter() - begin
             wanted = (memory.step - before) * _PIECE_SECONDS / max(elapsed, 1e-6)
             piece = max(1, int(min(max(piece / 4, wanted), piece * 8, 10_000_000)))
     except KeyboardInterrupt:
         return f"interrupted at t = {memory.t0 + memory.step * run.dt:.9g} s", False
+    except MemoryError as problem:
+        return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: {problem or 'the memory is full'}", False
     return "finished", True
 
 

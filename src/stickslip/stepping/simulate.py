@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import sys
@@ -13,13 +14,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 
+from stickslip._version import __version__
+from stickslip.compiled import sources_hash
 from stickslip.complementarity.planar import PlanarSolver, solver_from
 from stickslip.kernels import midpoint as template
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.model.system import Array, System, real_number, require_system
 from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
+from stickslip.stepping.cost import tell_time
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
 from stickslip.stepping.event_driven import EventDriven, EventEngine
 from stickslip.stepping.moreau_jean import MoreauJean
@@ -44,6 +49,7 @@ ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
 _PIECE_SECONDS = 0.1
 _MAX_RECORDS_PER_PIECE = 50_000
+_MANY_STEPS = 10_000_000
 
 
 def simulate(
@@ -67,6 +73,7 @@ def simulate(
     progress: bool | Callable[[int], None] | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
+    resume: bool = False,
 ) -> Trajectory:
     """Compute the motion of a system from (q0, u0) and return it with its certificate.
 
@@ -98,6 +105,9 @@ def simulate(
     out : stream the records to this netCDF file while they are computed; the returned trajectory is thinned where it
         would not fit into memory.
     overwrite : allow `out` to replace a trajectory of ours.
+    resume : go on with the run that `out` holds where it was interrupted or killed, at its last checkpoint; the end is
+        the same, bit for bit.  Starts anew where there is nothing to go on with, and returns a finished run as it is.
+        "event-driven" and "adaptive" keep no checkpoints: they start anew.
 
     Ctrl-C, a failed step or a state that is no longer finite end the run; the trajectory so far is returned with
     `complete` False and `status` saying where and why.  Bad input raises ValueError before anything is computed.
@@ -120,10 +130,11 @@ def simulate(
         on_energy_gain,
         law,
     )
-    store = Store(run, out, overwrite)
+    store = Store(run, out, overwrite, resume)
     begin = time.perf_counter()
     try:
         _warm_up(run, store, sys.stderr.isatty() if progress is None else progress is True)
+        _tell_time(run, store)
         begin = time.perf_counter()
         with _progress_bar(progress, run) as advance:
             status, complete = _march(run, store, advance)
@@ -191,6 +202,31 @@ class Run:
     u0: Array
     law: ImpactLaw
     first_impacts: Array  # rows of `IMPACT_COLUMNS`, of the impact at t0
+
+    def state(self) -> dict[str, np.ndarray] | None:
+        """What a checkpoint has to hold beside the records; None where the engine cannot be put back to it."""
+        return self.memory.arrays() if isinstance(self.engine, (Compiled, Reference)) else None
+
+    def go_back(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` returned."""
+        self.memory.take(state)
+
+    def identity(self) -> dict[str, Any]:
+        """All that decides the motion: a run goes on from a checkpoint only where it is the same."""
+        system, memory = self.system, self.memory
+        return {
+            "system": system.name,
+            "equations": hashlib.sha256(system.source().encode()).hexdigest(),
+            "parameters": memory.p.tolist(),
+            "q0": self.q0.tolist(),
+            "u0": self.u0.tolist(),
+            "t0": memory.t0,
+            "dt": self.dt,
+            "every": self.every,
+            "method": f"{self.stepper!r}, {self.solver!r}, {self.law!r}, {self.engine.name}",
+            "on_failure": "continue" if self.go_on else "stop",
+            "sources": f"stickslip {__version__} {sources_hash()}, numba {numba.__version__}",
+        }
 
     def notes(self) -> dict[str, str]:
         """What was chosen besides the names of stepper and solver: for the trajectory's attributes and its file."""
@@ -373,12 +409,26 @@ def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
                 return _reason(run, code), False
             elapsed = time.perf_counter() - begin
             advance(memory.step)
+            store.checkpoint_now_and_then()
             done = max(1, memory.step - before)
             wanted = done * _PIECE_SECONDS / max(elapsed, 1e-6)
             piece = max(1, int(min(max(piece / 4, wanted), piece * 4, 50_000_000)))
     except KeyboardInterrupt:
         return f"interrupted at t = {memory.t0 + memory.step * run.dt:.9g} s", False
+    except MemoryError:
+        return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: the memory is full; record less often", False
     return "finished", True
+
+
+def _tell_time(run: Run, store: Store) -> None:
+    """Say how long a run of many steps will take, from a few of them done on a copy."""
+    engine, left = run.engine, run.steps - run.memory.step
+    if isinstance(engine, (Compiled, Reference)) and left >= _MANY_STEPS:
+
+        def trial(n: int) -> None:
+            engine.march(run.memory.copy(), run.dt, n, n + 1, store.block(n))
+
+        tell_time(run.system.name, left, trial, store.writer is not None)
 
 
 def _rescue(run: Run, store: Store) -> int:

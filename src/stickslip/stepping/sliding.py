@@ -6,11 +6,22 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stickslip.kernels.sliding import CONSTANT, HELD, SETTLED, UNSET, begin_slip, end_speed, holds, next_slip
+from stickslip.kernels.sliding import (
+    CONSTANT,
+    EARLY,
+    HELD,
+    SETTLED,
+    SETTLED_LATE,
+    UNSET,
+    begin_slip,
+    end_speed,
+    holds,
+    next_slip,
+)
 from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.contact_problem import StepProblem
 
-ROUNDS = 50  # solves of a step's contact problem, after which its friction counts as not found
+ROUNDS = 60  # solves of a step's contact problem, after which its friction counts as not found
 
 
 @dataclass
@@ -36,7 +47,7 @@ class Sliding:
         self.rests = np.zeros(n)  # which contacts stick at the end of the step
         if self.active:
             mode, grab = np.full(n, UNSET), np.zeros(n, dtype=int)
-            self.arrays = (mode, grab, *(np.zeros(n) for _ in range(5)), self.system.laws(self.p)[0])
+            self.arrays = (mode, grab, *(np.zeros(n) for _ in range(5)), self.system.laws(self.p)[0], *np.zeros((2, n)))
             self.sticks = np.zeros(n) if self.sticks is None else self.sticks
 
     @property
@@ -49,13 +60,11 @@ class Sliding:
         if not self.active:
             return problem
         assert self.sticks is not None
-        mode, grab, speed, _, _, end_before, _, static = self.arrays
+        mode, _, speed, _, _, _, _, static, _, _ = self.arrays
         _, gamma_T = problem.gamma_A
         for i, k in enumerate(problem.index):
             if self.codes[k] != CONSTANT and mode[k] == UNSET:
-                begin_slip.py_func(
-                    k, self.codes[k], float(self.sticks[k]), float(gamma_T[i]), mode, grab, speed, end_before
-                )
+                begin_slip.py_func(k, self.codes[k], float(self.sticks[k]), float(gamma_T[i]), self.arrays)
         depends = np.array([code != CONSTANT for code in self.codes])
         mu = np.where(depends & (mode != UNSET) & (mode != HELD), self.system.sliding_friction(speed, self.p), static)
         return replace(problem, local=replace(problem.local, mu=mu[problem.index]))
@@ -74,10 +83,12 @@ class Sliding:
         for i, k in rows:
             end[k] = end_speed.py_func(float(gamma_E[i]), float(size[i]))
         mu_end[:] = self.system.sliding_friction(end, self.p)
-        moved, self.defect = False, 0.0
+        moved, self.defect, late = False, 0.0, self.rounds > EARLY
         for i, k in rows:
             numbers = (local.mu, gamma_A, gamma_E, size, beta, Lambda_N, Lambda_T, local.a)
-            changes, defect, contraction = next_slip.py_func(k, self.arrays, *(float(x[i]) for x in numbers), SETTLED)
+            changes, defect, contraction = next_slip.py_func(
+                k, self.arrays, *(float(x[i]) for x in numbers), SETTLED_LATE if late else SETTLED, late
+            )
             moved = moved or changes
             self.defect, self.contraction = max(self.defect, defect), max(self.contraction, contraction)
             loaded = bool(Lambda_N[i] > 0.0 or local.a[i] > 0.0)

@@ -246,6 +246,12 @@ class _Island:
 
 def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
     """An island that accelerated sweeps left unsolved."""
+    with np.errstate(all="ignore"):  # an iterate that runs away is noticed
+        return _hard_island(contacts, r, tol, progress)
+
+
+def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
+    """`hard_island`, stage after stage."""
     island = _Island(contacts, r, tol, progress)
     if island.over:
         return Outcome(island.best.r, island.best.error, 0)

@@ -105,6 +105,7 @@ def sweep(
     last: int,
 ) -> None:
     """One sweep over contacts first .. last - 1, in place."""
+    diagonal, inverse = borrowed(diagonal), borrowed(inverse)  # one view of each per contact
     if data.shape[1] == 3:  # asked once and not per contact, which would take half as long again
         for i in range(first, last):
             update_3d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, i)
@@ -203,10 +204,11 @@ def forget(anderson: tuple) -> None:
 @compiled
 def sweep_change(r: np.ndarray, first: int, work: np.ndarray, n: int) -> tuple[float, float]:
     """Write f = g - x, x the impulses before the sweep (work[X]) and g those after; returns |f| and |g|."""
-    f, x = work[F, :n], work[X, :n]
+    rows = borrowed(work)
+    f, x = rows[F, :n], rows[X, :n]
     for k in range(n):
         f[k] = r[first + k] - x[k]
-    g = r[first : first + n]
+    g = borrowed(r)[first : first + n]
     return math.sqrt(dot(f, f)), math.sqrt(dot(g, g))
 
 
@@ -220,9 +222,10 @@ def anderson_step(
     """
     a, b = dim * first, dim * last
     n = b - a
-    f, f_before, g_before = work[F, :n], work[F_BEFORE, :n], work[G_BEFORE, :n]
+    rows = borrowed(work)
+    f, f_before, g_before = rows[F, :n], rows[F_BEFORE, :n], rows[G_BEFORE, :n]
     gamma, state = anderson[2], anderson[4]
-    g = r[a:b]
+    g = borrowed(r)[a:b]
     kept = int(state[KEPT])
     if kept > 0 and not (state[CHANGE] <= 2.0 * state[NORM]):  # take the step back, forget
         for k in range(n):

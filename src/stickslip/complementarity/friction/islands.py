@@ -106,7 +106,7 @@ def sweep_islands(
             forget(anderson)
             sweeps, error, _ = accelerated_sweeps(
                 data, indptr, indices, diagonal, inverse, q, mu, x, u,
-                a, b, max_sweeps, tolerance, memory, 1.0, CHECK_EVERY, no_history, work, anderson,
+                a, b, max_sweeps, tolerance, min(memory, dim * (b - a)), 1.0, CHECK_EVERY, no_history, work, anderson,
             )  # fmt: skip
         total += sweeps
         most = max(most, sweeps)

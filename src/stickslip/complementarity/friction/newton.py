@@ -123,6 +123,74 @@ def scale_rows(F: np.ndarray, rho: np.ndarray, active: np.ndarray, dim: int, b: 
 
 
 @compiled
+def scalar_pair(
+    u: np.ndarray, r: np.ndarray, rho: float, dim: int, i: int, eps: float, F: np.ndarray, C: np.ndarray, E: np.ndarray
+) -> None:
+    """Contact i without friction: the scalar Fischer-Burmeister function of (r_N, rho u_N), and r_T = 0."""
+    k = dim * i
+    a, b = r[k], rho * u[k]
+    root = math.sqrt(a * a + b * b + 2.0 * eps * eps)
+    F[k] = a + b - root
+    E[i, 0, 0] = 1.0 - a / root
+    C[i, 0, 0] = rho * (1.0 - b / root)
+    for c in range(1, dim):
+        F[k + c] = r[k + c]
+        E[i, c, c] = 1.0
+
+
+@compiled
+def lorentz_root(x: np.ndarray, y: np.ndarray, eps: float, z: np.ndarray) -> float:
+    """z = (x^2 + y^2 + 2 eps^2 e)^(1/2) in the Jordan algebra of the cone, by spectral values; returns det z."""
+    dim = x.shape[0]
+    head, norm = 2.0 * eps * eps, 0.0
+    for a in range(dim):
+        head += x[a] ** 2 + y[a] ** 2
+    for a in range(1, dim):
+        z[a] = 2.0 * (x[0] * x[a] + y[0] * y[a])
+        norm += z[a] ** 2
+    norm = math.sqrt(norm)
+    low = math.sqrt(max(head - norm, 2.0 * eps * eps))
+    high = math.sqrt(head + norm)
+    z[0] = 0.5 * (low + high)
+    for a in range(1, dim):
+        z[a] *= 0.5 * (high - low) / norm if norm > 0.0 else 0.0
+    return low * high
+
+
+@compiled
+def arrow(v: np.ndarray, out: np.ndarray) -> None:
+    """L_v, the matrix of the product with v: v_0 on the diagonal, v in the first row and column."""
+    for a in range(v.shape[0]):
+        out[a, a] = v[0]
+        out[0, a] = v[a]
+        out[a, 0] = v[a]
+
+
+@compiled
+def arrow_inverse(z: np.ndarray, det: float, out: np.ndarray) -> None:
+    """L_z^-1 = 1/det ( z_0, -z_T; -z_T, (det I + z_T z_T^T) / z_0 )."""
+    out[0, 0] = z[0] / det
+    for a in range(1, z.shape[0]):
+        out[0, a] = -z[a] / det
+        out[a, 0] = out[0, a]
+        for b in range(1, z.shape[0]):
+            out[a, b] = ((det if a == b else 0.0) + z[a] * z[b]) / (det * z[0])
+
+
+@compiled
+def add_slopes(Lz: np.ndarray, L: np.ndarray, S: np.ndarray, out: np.ndarray) -> None:
+    """out <- out + (I - L_z^-1 L) S."""
+    dim = S.shape[0]
+    for a in range(dim):
+        for c in range(dim):
+            slope = 1.0 if a == c else 0.0
+            for e in range(dim):
+                slope -= Lz[a, e] * L[e, c]
+            for b in range(dim):
+                out[a, b] += slope * S[c, b]
+
+
+@compiled
 def fischer_burmeister(
     u: np.ndarray,
     r: np.ndarray,
@@ -137,80 +205,40 @@ def fischer_burmeister(
     """Write F, C and E and return |F|^2.  x = (mu r_N, r_T), y = rho (u_N / mu + |u_T|, u_T); rho has units of r / u.
 
     z = (x^2 + y^2 + 2 eps^2 e)^(1/2);  L_z dz = L_x dx + L_y dy, L_v the arrow matrix of v; dF = dx + dy - dz.
-    A contact without friction takes the scalar function on (r_N, u_N) and r_T = 0.
     """
-    x, y, w, z = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
-    S, Y = np.zeros((dim, dim)), np.zeros((dim, dim))
-    Lz, Lx, Ly = np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros((dim, dim))
+    x, y, z = np.empty(dim), np.empty(dim), np.empty(dim)
+    S, Y = np.zeros((dim, dim)), np.zeros((dim, dim))  # dx = S dr, dy = Y du
+    Lz, L = np.zeros((dim, dim)), np.zeros((dim, dim))
     total = 0.0
     for i in range(mu.shape[0]):
         k = dim * i
-        for a_ in range(dim):
-            for b_ in range(dim):
-                C[i, a_, b_] = 0.0
-                E[i, a_, b_] = 0.0
+        for a in range(dim):
+            for b in range(dim):
+                C[i, a, b] = 0.0
+                E[i, a, b] = 0.0
         if mu[i] == 0.0:
-            a, b = r[k], rho[i] * u[k]
-            root = math.sqrt(a * a + b * b + 2.0 * eps * eps)
-            F[k] = a + b - root
-            E[i, 0, 0] = 1.0 - a / root
-            C[i, 0, 0] = rho[i] * (1.0 - b / root)
-            for a_ in range(1, dim):
-                F[k + a_] = r[k + a_]
-                E[i, a_, a_] = 1.0
+            scalar_pair(u, r, rho[i], dim, i, eps, F, C, E)
         else:
-            slip = 0.0
-            for a_ in range(1, dim):
-                slip += u[k + a_] ** 2
-            slip = math.sqrt(slip + 1e-300)
-            x[0] = mu[i] * r[k]
-            y[0] = rho[i] * (u[k] / mu[i] + slip)
-            S[0, 0] = mu[i]
-            Y[0, 0] = rho[i] / mu[i]
-            for a_ in range(1, dim):
-                x[a_] = r[k + a_]
-                y[a_] = rho[i] * u[k + a_]
-                S[a_, a_] = 1.0
-                Y[a_, a_] = rho[i]
-                Y[0, a_] = rho[i] * u[k + a_] / slip
-            # spectral values of w = x^2 + y^2 + 2 eps^2 e
-            w[0] = 2.0 * eps * eps
-            norm = 0.0
-            for a_ in range(dim):
-                w[0] += x[a_] ** 2 + y[a_] ** 2
-            for a_ in range(1, dim):
-                w[a_] = 2.0 * (x[0] * x[a_] + y[0] * y[a_])
-                norm += w[a_] ** 2
-            norm = math.sqrt(norm)
-            low = math.sqrt(max(w[0] - norm, 2.0 * eps * eps))
-            high = math.sqrt(w[0] + norm)
-            z[0] = 0.5 * (low + high)
-            for a_ in range(1, dim):
-                z[a_] = 0.5 * (high - low) * (w[a_] / norm if norm > 0.0 else 0.0)
-            for a_ in range(dim):
-                F[k + a_] = x[a_] + y[a_] - z[a_]
-                Lx[0, a_], Lx[a_, 0], Lx[a_, a_] = x[a_], x[a_], x[0]
-                Ly[0, a_], Ly[a_, 0], Ly[a_, a_] = y[a_], y[a_], y[0]
-            # inverse of the arrow matrix of z: 1/det (z_0, -z_T; -z_T, (det I + z_T z_T^T) / z_0)
-            det = low * high
-            Lz[0, 0] = z[0] / det
-            for a_ in range(1, dim):
-                Lz[0, a_] = -z[a_] / det
-                Lz[a_, 0] = Lz[0, a_]
-                for b_ in range(1, dim):
-                    Lz[a_, b_] = ((det if a_ == b_ else 0.0) + z[a_] * z[b_]) / (det * z[0])
-            for a_ in range(dim):
-                for b_ in range(dim):
-                    for c_ in range(dim):
-                        unit = 1.0 if a_ == c_ else 0.0
-                        px, py = unit, unit
-                        for e_ in range(dim):
-                            px -= Lz[a_, e_] * Lx[e_, c_]
-                            py -= Lz[a_, e_] * Ly[e_, c_]
-                        E[i, a_, b_] += px * S[c_, b_]
-                        C[i, a_, b_] += py * Y[c_, b_]
-        for a_ in range(dim):
-            total += F[k + a_] ** 2
+            slip = 1e-300
+            for a in range(1, dim):
+                slip += u[k + a] ** 2
+            slip = math.sqrt(slip)
+            x[0], S[0, 0] = mu[i] * r[k], mu[i]
+            y[0], Y[0, 0] = rho[i] * (u[k] / mu[i] + slip), rho[i] / mu[i]
+            for a in range(1, dim):
+                x[a], S[a, a] = r[k + a], 1.0
+                y[a], Y[a, a] = rho[i] * u[k + a], rho[i]
+                Y[0, a] = rho[i] * u[k + a] / slip
+            det = lorentz_root(x, y, eps, z)
+            arrow_inverse(z, det, Lz)
+            arrow(x, L)
+            add_slopes(Lz, L, S, E[i])
+            arrow(y, L)
+            add_slopes(Lz, L, Y, C[i])
+            for a in range(dim):
+                F[k + a] = x[a] + y[a] - z[a]
+        for a in range(dim):
+            total += F[k + a] ** 2
     return total
 
 

@@ -186,6 +186,10 @@ class FrictionProblem:
         """u = W r + q [m/s] and `error` of the impulses r."""
         if "_circular" in self.__dict__:
             return self._circular.evaluate(r)
+        with np.errstate(all="ignore"):  # what is not finite is an error of infinity
+            return self._evaluate(r)
+
+    def _evaluate(self, r: np.ndarray) -> tuple[np.ndarray, float]:
         u = self.velocity(r)
         if self.elliptic:
             square = elliptic_map_square(u, r, self.mu)

@@ -98,20 +98,6 @@ def solve_friction(
     (True, [1.0, -0.5], [0.0, 2.0])
     """
     chosen = _checked_method(method, max_iterations)
-    with np.errstate(all="ignore"):  # an iterate that runs away is noticed, and what is returned is checked
-        return _solved(problem, chosen, tol, time_limit, max_iterations, r0, record)
-
-
-def _solved(
-    problem: FrictionProblem,
-    chosen: FrictionMethod,
-    tol: float,
-    time_limit: float | None,
-    max_iterations: int | None,
-    r0: Any,
-    record: bool,
-) -> FrictionSolution:
-    """`solve_friction` with the method as an object."""
     _compile(type(chosen))
     limit = _checked_time(time_limit)
     _check_problem(problem)
@@ -191,8 +177,11 @@ def expand_matters(problem: FrictionProblem) -> bool:
 def _run(method: FrictionMethod, contacts: Any, start: np.ndarray, tol: float, progress: Progress) -> Outcome:
     if not len(contacts):
         return Outcome(start, 0.0, 0)
+    if isinstance(method, Auto):
+        return method.run(contacts, start, tol, progress)
     stages = len(progress.stages)
-    outcome = method.run(contacts, start, tol, progress)
+    with np.errstate(all="ignore"):  # an iterate that runs away is noticed, and what is returned is checked
+        outcome = method.run(contacts, start, tol, progress)
     if len(progress.stages) == stages:
         progress.stage(method.name, len(contacts), outcome.iterations, outcome.error, 0.0)
     return outcome
@@ -247,11 +236,11 @@ def _solution(
     solved = error <= tol and not runaway
     how = " - ".join(dict.fromkeys(stage.method for stage in progress.stages))
     if solved:
-        status = f"solved by {how} in {outcome.iterations} iterations"
+        status = f"solved by {how} in {outcome.iterations} iterations" if how else "solved: there is no contact"
     elif error <= tol:
         status = (
-            f"not solved: impulses grow without bound (largest {np.abs(r).max():.1e}) and bodies still approach; "
-            "the problem seems to have no solution"
+            f"not solved: at an error of {error:.1e} bodies still approach, with impulses of up to "
+            f"{np.abs(r).max():.1e}; the problem seems to have no solution, or extreme units or coefficients"
         )
     elif progress.late:
         status = f"time limit of {progress.time_limit:g} s reached at error {error:.1e} ({how})"
@@ -259,7 +248,7 @@ def _solution(
         status = f"not solved: error {error:.1e} > {tol:.1e} after {outcome.iterations} iterations of {how}"
     if outcome.note and not solved:
         status += f"; {outcome.note}"
-    history = np.array(progress.history).reshape(-1, 2)
+    history = np.array(progress.history).reshape(-1, 2) if progress.history else np.empty((0, 2))
     return FrictionSolution(
         r, u, solved, status, error, outcome.iterations, method.name, tuple(progress.stages), progress.seconds, history
     )

@@ -31,7 +31,7 @@ from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 SLABS = 16
 LOOK_EVERY = 10  # sweeps between two looks at the residual
 MOMENTUM = 0.9
-BURST = 100.0  # times the least change of a sweep: momentum begins anew
+BURST, LESS = 10.0, 0.7  # a sweep that changes so many times the least (squared): momentum begins anew, with less
 AIM, PATIENCE = 0.5, 300  # what is left over disturbs the next step: half the tolerance, for so many sweeps
 OUTSIDE = -1  # a body that does not move freely
 
@@ -358,10 +358,10 @@ def solve_pile(
     for k in range(n):
         push(point, k, vel, inverse, z[k, 0], z[k, 1], z[k, 2] if dim == 3 else 0.0)
     before, earlier = z.copy(), vel.copy()
-    theta, least, residual, done = 1.0, np.inf, np.inf, 0
+    theta, most, least, residual, done = 1.0, MOMENTUM, np.inf, np.inf, 0
     while done < sweeps and not residual <= (AIM * tol if done <= PATIENCE else tol):
         rise = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
-        beta = min(MOMENTUM, (theta - 1.0) / rise)
+        beta = min(most, (theta - 1.0) / rise)
         theta = rise
         extrapolate(vel, earlier, beta)
         for parity in range(2):
@@ -372,7 +372,7 @@ def solve_pile(
         for s in range(slabs):
             change += sums[s]
         if change > BURST * least:
-            theta, least = 1.0, np.inf
+            theta, least, most = 1.0, np.inf, LESS * most
         least = min(least, change)
         done += 1
         if done % LOOK_EVERY == 0 or done == sweeps:

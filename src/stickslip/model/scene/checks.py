@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+_ROUNDING = 5e-16  # a length that is off by this is 1: what was made unit once stays as it is, bit for bit
+
 
 def number(value: Any, name: str, *, positive: bool = False, least: float = -math.inf, most: float = math.inf) -> float:
     """A finite number within bounds."""
@@ -54,7 +56,7 @@ def unit(value: Any, name: str, size: int) -> np.ndarray:
     norm = float(np.linalg.norm(array))
     if norm == 0.0:
         raise ValueError(f"{name} must not be zero, got {array.tolist()}.")
-    return array / norm
+    return array if abs(norm - 1.0) <= _ROUNDING else array / norm
 
 
 def quaternion(value: Any, name: str) -> np.ndarray:
@@ -63,4 +65,4 @@ def quaternion(value: Any, name: str) -> np.ndarray:
     norm = float(np.linalg.norm(array))
     if abs(norm - 1.0) > 1e-6:
         raise ValueError(f"{name} must be a unit quaternion (w, x, y, z), got one of length {norm:g}.")
-    return array / norm
+    return array if abs(norm - 1.0) <= _ROUNDING else array / norm

@@ -402,6 +402,7 @@ class Scene:
         progress: bool | None = None,
         out: str | Path | None = None,
         overwrite: bool = False,
+        resume: bool = False,
     ) -> Trajectory:
         """Compute the motion and return it with its certificate; see `stickslip.stepping.scene_simulate`.
 
@@ -421,14 +422,14 @@ class Scene:
         overlap : bodies that overlap at the start by more than `penetration_tol` [m] are an error ("raise"), are moved
             apart ("resolve"), or stay ("keep").
         on_failure : "stop" at a step that is not solved and return what there is, or "continue", counted.
-        progress, out, overwrite : as in `simulate`.
+        progress, out, overwrite, resume : as in `simulate`.
         """
         from stickslip.stepping.scene_simulate import simulate_scene
 
         return simulate_scene(
             self, dt, t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, every=every, t0=t0, threads=threads,
             overlap=overlap, penetration_tol=penetration_tol, on_failure=on_failure, progress=progress, out=out,
-            overwrite=overwrite,
+            overwrite=overwrite, resume=resume,
         )  # fmt: skip
 
     def copy(self) -> Scene:

@@ -1,0 +1,56 @@
+"""`stickslip check FILE`: validate a model file and say what it holds."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def check(
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="Model files.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of model files.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Check model files: keys, expressions, equations and the initial state; nothing is run.
+
+    What is wrong is told in one line with file, line and key. `stickslip show FILE` prints the derived equations.
+    """
+    from stickslip.io.models.file import read_model
+    from stickslip.io.models.layout import schema_text
+
+    if schema:
+        print(schema_text(), end="")
+        return
+    if not files:
+        raise ValueError("check needs the names of model files, or --schema.")
+    found = [{"file": str(path), **describe(read_model(path).scenario)} for path in files]
+    if as_json:
+        print(json.dumps({"files": found}, indent=2))
+        return
+    for entry in found:
+        sizes = ", ".join(f"{count} {what}" for what, count in entry["sizes"].items())
+        print(f"{entry['file']}: {entry['title']}: {sizes}; dt = {entry['dt']:g} s, t_end = {entry['t_end']:g} s")
+        for line in entry["notes"]:
+            print(f"  {line}")
+
+
+def describe(scenario: Any) -> dict[str, Any]:
+    """Facts about a scenario, plain values only."""
+    from stickslip.library.scenario import Scenario
+
+    common = {"title": scenario.title, "dt": scenario.dt, "t_end": scenario.t_end}
+    if not isinstance(scenario, Scenario):
+        scene = scenario.scene
+        kinds = [body.kind for body in scene.bodies[1:]]
+        sizes = {f"{kind} bodies": kinds.count(kind) for kind in ("moving", "driven", "static") if kind in kinds}
+        return {**common, "kind": "scene", "sizes": {**sizes, "joints": len(scene.joints)}, "notes": []}
+    system = scenario.system
+    sizes = {"coordinates": system.n_dof, "contacts": system.n_contacts, "parameters": len(system.parameter_names)}
+    gaps = system.gap(scenario.q0, 0.0, system.parameter_vector(scenario.params))
+    notes = []
+    for name, kind, gap in zip(system.contact_names, system.contact_kinds, gaps, strict=True):
+        if kind == 0:
+            state = "touches at the start" if gap == 0.0 else f"starts with a gap of {gap:.4g} m"
+            notes.append(f"contact {name!r} {state if gap >= 0 else f'starts {-gap:.3g} m deep'}")
+    return {**common, "kind": "lagrangian", "sizes": sizes, "notes": notes}

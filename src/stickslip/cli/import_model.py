@@ -1,0 +1,24 @@
+"""`stickslip import robot.xml > my.toml`: a MuJoCo or URDF description as a model file."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def import_model(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A MuJoCo (MJCF) or URDF file.")],
+    out: Annotated[Path | None, typer.Option(help="Write to this file instead of stdout.", metavar="FILE")] = None,
+) -> None:
+    """Turn a robot description into a model file: rigid bodies, primitive shapes, simple joints.
+
+    What cannot be carried over is listed on stderr and at the head of the file; nothing is dropped in silence.
+    """
+    from stickslip.cli.new import write_text
+    from stickslip.io.models.imports import import_robot
+
+    found = import_robot(path)
+    for note in found.notes:
+        print(f"stickslip: left out: {note}", file=sys.stderr)
+    write_text(found.text, out)

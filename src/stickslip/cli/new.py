@@ -1,0 +1,35 @@
+"""`stickslip new NAME > my.toml`: a library system or scene as a model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A library system or scene, see `stickslip list`.")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write to this file instead of stdout.", metavar="FILE")] = None,
+) -> None:
+    """Write a library system or scene as a model file: the same equations, the same motion, bit for bit."""
+    from stickslip.cli.run import scenario_with
+    from stickslip.io.models.file import model_text
+
+    write_text(model_text(scenario_with(settings or [], name, scenes=True)), out)
+
+
+def write_text(text: str, out: Path | None) -> None:
+    """Print the text of a model file, or write it to a new file."""
+    if out is None:
+        print(text, end="")
+        return
+    from stickslip.cli.files import require_writable
+    from stickslip.io.disk import replacing
+
+    require_writable("--out", out)
+    if out.exists():
+        raise ValueError(f"--out {out} exists; give another name, or remove it.")
+    with replacing(out) as draft:
+        draft.write_text(text, encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Model files: mechanisms and scenes as text, read without executing anything."""

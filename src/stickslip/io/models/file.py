@@ -1,0 +1,99 @@
+"""Model files as a whole: reading, checking, writing."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stickslip.io.disk import replacing
+from stickslip.io.models import lagrangian, scene
+from stickslip.io.models.fields import Number, Place
+from stickslip.io.models.layout import FORMAT, KINDS
+from stickslip.io.models.toml_text import ModelError, key_lines, parse_toml, read_toml, toml_text
+from stickslip.library.scenario import Scenario
+from stickslip.library.scene_scenario import SceneScenario
+
+__all__ = ["Model", "ModelError", "model_text", "read_model", "write_model"]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What a model file holds: the scenario, and the options of its `[run]` that belong to `simulate`."""
+
+    scenario: Scenario | SceneScenario
+    options: dict[str, Any]
+
+
+def read_model(path: str | Path) -> Model:
+    """Read a model file; nothing in it is executed.
+
+    Raises `ModelError`, a ValueError of one line with file, line and key, for whatever is wrong.
+    """
+    content, text = read_toml(path)
+    return _model(content, text, str(path))
+
+
+def model_from_text(text: str, name: str = "model") -> Model:
+    """Read a model from TOML text; `name` is what messages call it."""
+    return _model(parse_toml(text, name), text, name)
+
+
+def _model(content: dict[str, Any], text: str, name: str) -> Model:
+    place = Place(name, key_lines(text))
+    if "stickslip" not in content:
+        near = difflib.get_close_matches("stickslip", content, n=1)
+        raise place.error(
+            f"the key 'stickslip' is missing{f', did you mean it by {near[0]!r}' if near else ''}: a model file begins "
+            f"with stickslip = {FORMAT}"
+        )
+    version = Number(whole=True, least=1).check(content["stickslip"], place.at("stickslip"))
+    if version > FORMAT:
+        raise place.at("stickslip").error(f"format {version} is newer than {FORMAT}, which this version reads; update")
+    kind = content.get("kind", "lagrangian")
+    table = KINDS.get(kind) if isinstance(kind, str) else None
+    if table is None:
+        raise place.at("kind").error(f"one of {', '.join(KINDS)} is expected, got {kind!r}")
+    checked = table.check(content, place)
+    if checked["run"]["t_end"] < checked["run"]["dt"]:
+        raise place.at("run", "t_end").error(f"at least one step, dt = {checked['run']['dt']:g} s, is expected")
+    build = scene.scenario_from if kind == "scene" else lagrangian.scenario_from
+    options = {key: value for key, value in checked["run"].items() if value is not None and key not in ("dt", "t_end")}
+    return Model(build(checked, place), options)
+
+
+def model_text(scenario: Scenario | SceneScenario) -> str:
+    """A scenario as the text of a model file, which reads back as the same system, bit for bit.
+
+    Raises ValueError where that is not possible: systems of functions, motions and forces that are functions.
+    """
+    part: Any = scene if isinstance(scenario, SceneScenario) else lagrangian
+    text = toml_text(part.content_of(scenario), {("stickslip",): HEAD})
+    again = model_from_text(text, "the file").scenario
+    if isinstance(scenario, SceneScenario):
+        assert isinstance(again, SceneScenario)
+        same = part.content_of(again) == part.content_of(scenario)
+    else:
+        assert isinstance(again, Scenario)
+        same = again.system.source() == scenario.system.source()
+        same = (
+            same
+            and again.system.parameter_vector().tolist() == scenario.system.parameter_vector(scenario.params).tolist()
+        )
+    if not same:
+        raise ValueError(f"{scenario.title}: the file would not give the same equations again, so it is not written.")
+    return text
+
+
+HEAD = """A model file of stickslip: run it with 'stickslip run FILE', check it with 'stickslip check FILE'.
+Expressions are text: numbers, names, + - * / ** ( ) and functions such as sin, sqrt, abs, max, piecewise."""
+
+
+def write_model(scenario: Scenario | SceneScenario, path: str | Path) -> Path:
+    """Write a scenario as a model file, whole or not at all."""
+    text = model_text(scenario)
+    target = Path(path)
+    with replacing(target) as draft:
+        draft.write_text(text, encoding="utf-8")
+    return target

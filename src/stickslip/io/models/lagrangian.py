@@ -1,0 +1,393 @@
+"""Model files of mechanisms in generalised coordinates: from checked content to a `Scenario`, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from stickslip.io.models.expressions import ExpressionError, Part, parse, require_name, text_of
+from stickslip.io.models.fields import Place
+from stickslip.io.models.toml_text import ModelError
+from stickslip.laws.friction import FrictionLaw, Stribeck, TwoCoefficient
+from stickslip.library.scenario import Scenario
+from stickslip.model.elements import Contact, DryFriction, Element, PrestressedSpring, SpragClutch, Stop
+from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.model.system import CLUTCH, CONTACT, FRICTION, SPRING, System, unknown_name
+
+Expr = Any
+LARGEST_MODEL = 6_000
+"""Numbers, names and operations of all expressions of a file together."""
+MOST_COORDINATES, MOST_CONTACTS = 60, 200
+_DIRECTIONS = ("tangent", "normal")
+_ALONE = (
+    "gap",
+    "tangent_drift",
+    "normal_drift",
+    "friction",
+    "restitution_normal",
+    "restitution_tangential",
+    "threshold",
+)
+
+
+_WRONG = (ValueError, ArithmeticError, RecursionError)
+"""What a model can raise when its numbers and expressions are not those of a mechanism."""
+
+
+class Reader:
+    """Reads the expressions of a file in its own names, and keeps count of their size."""
+
+    def __init__(self, content: Mapping[str, Any], place: Place) -> None:
+        self.place = place
+        self.size = 0
+        self.names: dict[str, Expr | Part] = {"t": sp.Symbol("t")}
+        self.velocities: list[str] = []
+        for name, entry in content["coordinates"].items():
+            self._add(name, place.at("coordinates", name), "a coordinate")
+            velocity = entry["velocity"] or f"{name}_dot"
+            self._add(velocity, place.at("coordinates", name, "velocity"), "a velocity")
+            self.velocities.append(velocity)
+        for name in content["parameters"]:
+            self._add(name, place.at("parameters", name), "a parameter")
+        self.parameters = {name: self.names[name] for name in content["parameters"]}
+        for name, text in content["definitions"].items():
+            here = place.at("definitions", name)
+            self._require_new(name, here, "a definition")
+            self.names[name] = self._part(text, here, self.names)
+
+    def _require_new(self, name: str, place: Place, what: str) -> None:
+        try:
+            require_name(name, f"the name of {what}")
+        except ExpressionError as problem:
+            raise place.error(str(problem)) from None
+        if name in self.names:
+            raise place.error(f"the name {name!r} is taken already; names are unique, and t is time")
+
+    def _add(self, name: str, place: Place, what: str) -> None:
+        self._require_new(name, place, what)
+        self.names[name] = sp.Symbol(name)
+
+    def _part(self, text: str, place: Place, names: Mapping[str, Expr | Part]) -> Part:
+        try:
+            part = parse(text, names)
+        except ExpressionError as problem:
+            raise place.error(str(problem)) from None
+        self.size += part.size
+        if self.size > LARGEST_MODEL:
+            raise place.error(f"the expressions of a file may have {LARGEST_MODEL} names and operations together")
+        return part
+
+    def expression(self, text: str, place: Place) -> Expr:
+        """An expression in coordinates, velocities, time, parameters and definitions."""
+        return self._part(text, place, self.names).expression
+
+    def coefficient(self, text: str, place: Place) -> Expr:
+        """An expression in the parameters."""
+        return self._part(text, place, self.parameters).expression
+
+
+def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
+    """The scenario of a checked file."""
+    _require_one_form(content, place)
+    if len(content["coordinates"]) > MOST_COORDINATES or len(content["contacts"]) > MOST_CONTACTS:
+        raise place.error(f"a file may have {MOST_COORDINATES} coordinates and {MOST_CONTACTS} contacts")
+    reader = Reader(content, place)
+    q = [reader.names[name] for name in content["coordinates"]]
+    u = [reader.names[name] for name in reader.velocities]
+    parameters, positive, units = _parameters(content)
+    for (name, entry), velocity in zip(content["coordinates"].items(), reader.velocities, strict=True):
+        units |= {key: unit for key, unit in ((name, entry["unit"]), (velocity, entry["velocity_unit"])) if unit}
+    contacts = [
+        located(place.at("contacts", i), partial(_element, reader, entry, place.at("contacts", i)))
+        for i, entry in enumerate(content["contacts"])
+    ]
+    shared: dict[str, Any] = {
+        "velocities": u,
+        "time": reader.names["t"],
+        "parameters": {reader.parameters[name]: value for name, value in parameters.items()},
+        "contacts": contacts,
+        "name": content["name"],
+        "units": units,
+        "positive": positive,
+    }
+    try:
+        system = _build(reader, content, q, shared, place)
+    except _WRONG as problem:
+        raise _complaint(problem, _origin(str(problem), content, place)) from problem
+    start = content["coordinates"].values()
+    return located(
+        place,
+        lambda: Scenario(
+            system=system,
+            q0=np.array([entry["start"] for entry in start]),
+            u0=np.array([entry["start_velocity"] for entry in start]),
+            dt=content["run"]["dt"],
+            t_end=content["run"]["t_end"],
+            title=content["title"] or content["name"],
+            source=content["source"] or place.file,
+        ),
+    )
+
+
+def _require_one_form(content: Mapping[str, Any], place: Place) -> None:
+    if (content["energies"] is None) == (content["equations"] is None):
+        raise place.error("give [energies] or [equations], one of the two")
+    if content["equations"] is not None and content["forces"] is not None:
+        raise place.at("forces").error("forces belong to [energies]; [equations] has all of them in its force")
+
+
+def located(place: Place, make: Callable[[], Any]) -> Any:
+    """What a model's own checks complain about, with the place in the file."""
+    try:
+        return make()
+    except _WRONG as problem:
+        raise _complaint(problem, place) from problem
+
+
+def _complaint(problem: Exception, place: Place) -> ModelError:
+    if isinstance(problem, ModelError):
+        return problem
+    if isinstance(problem, ArithmeticError):
+        return place.error("its numbers are too large or too small to compute with")
+    message = str(problem) if isinstance(problem, ValueError) else "an expression is nested too deeply"
+    return place.error(" ".join(message.split()))
+
+
+def _origin(message: str, content: Mapping[str, Any], place: Place) -> Place:
+    """The part of the file that a complaint about the derived system is about."""
+    for i, contact in enumerate(content["contacts"]):
+        if f"contact {contact['name']!r}" in message:
+            return place.at("contacts", i)
+    if message.startswith(("the kinetic energy", "the mass matrix", "the potential", "mass ", "force ")):
+        return place.at("energies" if content["energies"] is not None else "equations")
+    return place
+
+
+def _parameters(content: Mapping[str, Any]) -> tuple[dict[str, float], list[str], dict[str, str]]:
+    """Values, names of those that stay positive, units."""
+    values, positive, units = {}, [], {}
+    for name, entry in content["parameters"].items():
+        table = entry if isinstance(entry, dict) else {"value": entry, "positive": False, "unit": None}
+        values[name] = table["value"]
+        if table["positive"]:
+            positive.append(name)
+        if table["unit"]:
+            units[name] = table["unit"]
+    return values, positive, units
+
+
+def _build(
+    reader: Reader, content: Mapping[str, Any], q: list[Expr], shared: dict[str, Any], place: Place
+) -> LagrangianSystem:
+    if content["equations"] is not None:
+        given, here = content["equations"], place.at("equations")
+        return LagrangianSystem.from_equations(
+            q,
+            mass=_matrix(reader, given["mass"], here.at("mass")),
+            force=_vector(reader, given["force"], here.at("force")),
+            potential=_optional(reader, given["potential"], here.at("potential")),
+            **shared,
+        )
+    given, here = content["energies"], place.at("energies")
+    forces = None
+    if content["forces"] is not None:
+        names = list(content["coordinates"])
+        for name in content["forces"]:
+            if name not in names:
+                raise place.at("forces", name).error(unknown_name("coordinate", name, names))
+        forces = [reader.expression(content["forces"].get(name, "0"), place.at("forces", name)) for name in names]
+    return LagrangianSystem.from_energies(
+        q,
+        kinetic=reader.expression(given["kinetic"], here.at("kinetic")),
+        potential=reader.expression(given["potential"], here.at("potential")),
+        forces=forces,
+        **shared,
+    )
+
+
+def _matrix(reader: Reader, rows: list[list[str]], place: Place) -> sp.Matrix:
+    for i, row in enumerate(rows):
+        if len(row) != len(rows):
+            raise place.at(i).error(f"a row of {len(rows)} expressions is expected, got {len(row)}")
+    return sp.Matrix([_vector(reader, row, place.at(i)) for i, row in enumerate(rows)])
+
+
+def _vector(reader: Reader, texts: list[str], place: Place) -> list[Expr]:
+    return [reader.expression(text, place.at(i)) for i, text in enumerate(texts)]
+
+
+def _optional(reader: Reader, text: str | None, place: Place) -> Expr | None:
+    return None if text is None else reader.expression(text, place)
+
+
+def _element(reader: Reader, entry: dict[str, Any], place: Place) -> Element:
+    def read(key: str) -> Any:
+        return _optional(reader, entry[key], place.at(key))
+
+    def law(key: str) -> Expr:
+        return reader.coefficient(entry[key], place.at(key))
+
+    kind, name = entry["type"], entry["name"]
+    if kind == "stop":
+        return Stop(name, read("coordinate"), read("lower"), read("upper"), law("restitution"))
+    if kind == "clutch":
+        return SpragClutch(name, read("angle"))
+    if kind == "dry-friction":
+        return DryFriction(name, read("displacement"), law("threshold"))
+    if kind == "prestressed-spring":
+        return PrestressedSpring(name, read("displacement"), law("preload"))
+    directions: dict[str, Any] = {
+        key: _vector(reader, entry[key], place.at(key)) for key in _DIRECTIONS if entry[key] is not None
+    }
+    slip: Any = entry["slip"]
+    if isinstance(slip, list):
+        slip = tuple(tuple(_vector(reader, pair, place.at("slip", i))) for i, pair in enumerate(slip))
+    elif slip is not None:
+        slip = reader.expression(slip, place.at("slip"))
+    return Contact(
+        name,
+        gap=read("gap"),
+        slip=slip,
+        tangent_drift=read("tangent_drift"),
+        normal_drift=read("normal_drift"),
+        friction=law("friction") if isinstance(entry["friction"], str) else _friction(reader, entry["friction"], place),
+        restitution_normal=law("restitution_normal"),
+        restitution_tangential=law("restitution_tangential"),
+        threshold=law("threshold"),
+        **directions,
+    )
+
+
+_FRICTION_LAWS: dict[str, type[Any]] = {"two-coefficient": TwoCoefficient, "stribeck": Stribeck}
+
+
+def _friction(reader: Reader, entry: dict[str, Any], place: Place) -> FrictionLaw:
+    """A friction coefficient that depends on slip."""
+    kind, here = _FRICTION_LAWS[entry["law"]], place.at("friction")
+    values = {name: reader.coefficient(entry[name], here.at(name)) for name in kind.parameter_names}
+    made: FrictionLaw = kind(**values, **({"graze": entry["graze"]} if "graze" in entry else {}))
+    return made
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def content_of(scenario: Scenario) -> dict[str, Any]:
+    """The content of the file of a scenario; ValueError where its system cannot be written."""
+    system = scenario.system
+    if not isinstance(system, LagrangianSystem) or system.is_functions:
+        raise ValueError(
+            f"system {system.name!r} is made of functions, and a file holds expressions: it cannot be written; "
+            "give its energies (LagrangianSystem.from_energies)."
+        )
+    given = system.given()
+    content: dict[str, Any] = {
+        "stickslip": 1,
+        "kind": "lagrangian",
+        "name": system.name,
+        "title": scenario.title,
+        "source": scenario.source,
+        "coordinates": _coordinates_of(scenario),
+        "parameters": _parameters_of(system, scenario.params),
+    }
+    if given.mass is not None:
+        assert given.forces is not None
+        rows = [[text_of(x) for x in given.mass.row(i)] for i in range(given.mass.rows)]
+        content["equations"] = {"mass": rows, "force": [text_of(x) for x in given.forces]}
+        if given.potential is not None:
+            content["equations"]["potential"] = text_of(given.potential)
+    else:
+        content["energies"] = {"kinetic": text_of(given.kinetic)}
+        if given.potential != 0:
+            content["energies"]["potential"] = text_of(given.potential)
+        forces = zip(system.coordinate_names, given.forces or (), strict=False)
+        written = {name: text_of(force) for name, force in forces if force != 0}
+        if written:
+            content["forces"] = written
+    if system.contacts:
+        content["contacts"] = [_contact_of(contact) for contact in system.contacts]
+    content["run"] = {"dt": float(scenario.dt), "t_end": float(scenario.t_end)}
+    return content
+
+
+def _coordinates_of(scenario: Scenario) -> dict[str, Any]:
+    system, found = scenario.system, {}
+    for i, (name, velocity) in enumerate(zip(system.coordinate_names, system.velocity_names, strict=True)):
+        units = {"unit": system.units.get(name), "velocity_unit": system.units.get(velocity)}
+        found[name] = {
+            "velocity": velocity,
+            **{key: unit for key, unit in units.items() if unit},
+            "start": float(scenario.q0[i]),
+            "start_velocity": float(scenario.u0[i]),
+        }
+    return found
+
+
+def _parameters_of(system: System, params: Mapping[str, float] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in zip(system.parameter_names, system.parameter_vector(params).tolist(), strict=True):
+        found[name] = value
+        if name in system.units or name in system.positive:
+            found[name] = {"value": value}
+            if name in system.units:
+                found[name]["unit"] = system.units[name]
+            if name in system.positive:
+                found[name]["positive"] = True
+    return found
+
+
+def _friction_of(contact: Contact) -> dict[str, Any]:
+    law: Any = contact.friction
+    name = next((name for name, kind in _FRICTION_LAWS.items() if type(law) is kind), None)
+    if name is None:
+        raise ValueError(
+            f"contact {contact.name!r} has the friction law {type(law).__name__}, which has no place in a file: it "
+            f"cannot be written; {', '.join(_FRICTION_LAWS)} can."
+        )
+    values = {key: value if isinstance(value, str) else text_of(value) for key, value in law.parameters.items()}
+    return {"law": name, **values, **({"graze": law.graze} if hasattr(law, "graze") else {})}
+
+
+def _contact_of(contact: Contact) -> dict[str, Any]:
+    """A contact as a table; laws that are names stay names."""
+
+    def text(value: Any) -> str:
+        return value if isinstance(value, str) else text_of(value)
+
+    if contact.kind == CLUTCH:
+        return {"name": contact.name, "type": "clutch", "angle": text(contact.gap)}
+    if contact.kind == SPRING:
+        return {
+            "name": contact.name,
+            "type": "prestressed-spring",
+            "displacement": text(contact.gap),
+            "preload": text(contact.threshold),
+        }
+    if contact.kind == FRICTION and not isinstance(contact.slip, list | tuple) and contact.slip is not None:
+        return {
+            "name": contact.name,
+            "type": "dry-friction",
+            "displacement": text(contact.slip),
+            "threshold": text(contact.threshold),
+        }
+    if contact.kind != CONTACT:
+        raise ValueError(f"contact {contact.name!r} is a friction joint with a direction of its own: no file has that.")
+    found: dict[str, Any] = {"name": contact.name}
+    if isinstance(contact.slip, list | tuple):
+        found["slip"] = [[text(factor), text(displacement)] for factor, displacement in contact.slip]
+    elif contact.slip is not None:
+        found["slip"] = text(contact.slip)
+    for key in _DIRECTIONS:
+        if getattr(contact, key) is not None:
+            found[key] = [text(value) for value in getattr(contact, key)]
+    for key in _ALONE:
+        value = getattr(contact, key)
+        if isinstance(value, FrictionLaw):
+            found[key] = _friction_of(contact)
+        elif value is not None and (isinstance(value, str) or value != 0 or key == "gap"):
+            found[key] = text(value)
+    return {"name": found.pop("name"), "gap": found.pop("gap"), **found}

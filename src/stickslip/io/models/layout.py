@@ -1,0 +1,378 @@
+"""The description of model files: every key, its kind and its meaning.  Checking and JSON Schema both come from here.
+
+`schema.json` beside this file is `schema_text()`, shipped for editors; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from stickslip.io.models.fields import Either, Flag, Key, Kind, ListOf, MapOf, Number, Table, Tagged, Text
+
+FORMAT = 1
+"""Version of the format, the value of the key `stickslip`."""
+
+_NUMBER, _POSITIVE, _NOT_NEGATIVE, _UNIT_INTERVAL = Number(), Number(above=0.0), Number(least=0.0), Number(0.0, 1.0)
+_EXPRESSION, _TEXT = Text(expression=True), Text()
+_POINT = ListOf(_NUMBER, 2, 3)
+_STEPPERS = ("moreau-midpoint", "moreau-jean", "paoli-schatzman", "stewart-trinkle", "adaptive", "event-driven")
+_SOLVERS = ("auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian")
+_LAWS = ("newton", "poisson", "poisson-integrated", "stronge", "stronge-lumped", "walton")
+
+
+def _head(kind: str) -> dict[str, Key]:
+    return {
+        "stickslip": Key(Number(whole=True), f"version of the format, {FORMAT}", required=True),
+        "name": Key(_TEXT, f"name of the {kind}, for messages and files", required=True),
+        "title": Key(_TEXT, "one line for figures"),
+        "source": Key(_TEXT, "paper, drawing or person it comes from"),
+    }
+
+
+# -- mechanisms in generalised coordinates -----------------------------------------------------------------------------
+
+_COORDINATE = Table(
+    {
+        "velocity": Key(_TEXT, "symbol of its time derivative; <name>_dot if not given"),
+        "unit": Key(_TEXT, "unit, for figures and files"),
+        "velocity_unit": Key(_TEXT, "unit of the velocity"),
+        "start": Key(_NUMBER, "value at the start", default=0.0),
+        "start_velocity": Key(_NUMBER, "velocity at the start", default=0.0),
+    }
+)
+_PARAMETER = Either(
+    (
+        Table(
+            {
+                "value": Key(_NUMBER, "value; can be changed by --set", required=True),
+                "unit": Key(_TEXT, "unit"),
+                "positive": Key(Flag(), "refuse values that are not positive", default=False),
+                "meaning": Key(_TEXT, "what it is"),
+            }
+        ),
+        _NUMBER,
+    )
+)
+_ENERGIES = Table(
+    {
+        "kinetic": Key(
+            _EXPRESSION, "kinetic energy T(q, u, t) [J], at most quadratic in the velocities", required=True
+        ),
+        "potential": Key(_EXPRESSION, "potential energy V(q, t) [J]", default="0"),
+    },
+    "the energies, from which the equations of motion are derived",
+)
+_EQUATIONS = Table(
+    {
+        "mass": Key(ListOf(ListOf(_EXPRESSION, 1), 1), "mass matrix M(q, t), rows of expressions", required=True),
+        "force": Key(ListOf(_EXPRESSION, 1), "forces h(q, u, t) of M du/dt = h", required=True),
+        "potential": Key(_EXPRESSION, "potential energy V(q, t) [J], for the energy book only"),
+    },
+    "mass matrix and forces as a paper prints them, in place of energies",
+)
+FRICTION_LAWS = Tagged(
+    "law",
+    {
+        "two-coefficient": Table(
+            {
+                "static": Key(_EXPRESSION, "coefficient at rest [-]", required=True),
+                "kinetic": Key(_EXPRESSION, "coefficient of slip [-]", required=True),
+                "graze": Key(Text(choices=("slip", "grab")), "slip that just touches zero", default="slip"),
+            }
+        ),
+        "stribeck": Table(
+            {
+                "static": Key(_EXPRESSION, "coefficient at rest [-]", required=True),
+                "kinetic": Key(_EXPRESSION, "coefficient of fast slip [-]", required=True),
+                "velocity": Key(_EXPRESSION, "of slip at which friction has fallen [m/s]", required=True),
+                "exponent": Key(_EXPRESSION, "of the fall", default="1"),
+                "viscous": Key(_EXPRESSION, "rise with the speed [s/m]", default="0"),
+            }
+        ),
+    },
+)
+_COEFFICIENTS = {
+    "friction": Key(Either((FRICTION_LAWS, _EXPRESSION)), "coefficient mu [-], or a law of slip", default="0"),
+    "restitution_normal": Key(_EXPRESSION, "coefficient eps_N in [0, 1]", default="0"),
+    "restitution_tangential": Key(_EXPRESSION, "coefficient eps_T in [0, 1]", default="0"),
+    "threshold": Key(_EXPRESSION, "part of the friction bound that does not depend on the load [N]", default="0"),
+}
+_CONTACT_NAME = Key(_TEXT, "name of the contact", required=True)
+_SLIP = Either((ListOf(ListOf(_EXPRESSION, 2, 2), 1), _EXPRESSION))
+CONTACTS = Tagged(
+    "type",
+    {
+        "contact": Table(
+            {
+                "name": _CONTACT_NAME,
+                "gap": Key(_EXPRESSION, "distance g_N(q, t) [m], negative when the bodies overlap", required=True),
+                "slip": Key(_SLIP, "displacement along the surface [m], or pairs [factor, displacement]"),
+                "tangent": Key(ListOf(_EXPRESSION, 1), "w_T in place of slip, an expression per coordinate"),
+                "tangent_drift": Key(_EXPRESSION, "w_hat_T of gamma_T = w_T u + w_hat_T"),
+                "normal": Key(ListOf(_EXPRESSION, 1), "w_N, if it shall not be the gradient of the gap"),
+                "normal_drift": Key(_EXPRESSION, "w_hat_N, if it shall not be the time derivative of the gap"),
+                **_COEFFICIENTS,
+            }
+        ),
+        "stop": Table(
+            {
+                "name": _CONTACT_NAME,
+                "coordinate": Key(_EXPRESSION, "what is bounded, x(q, t) [m or rad]", required=True),
+                "lower": Key(_EXPRESSION, "least value"),
+                "upper": Key(_EXPRESSION, "largest value"),
+                "restitution": Key(_EXPRESSION, "coefficient eps_N in [0, 1]", default="0"),
+            }
+        ),
+        "clutch": Table(
+            {"name": _CONTACT_NAME, "angle": Key(_EXPRESSION, "angle that never turns back [rad]", required=True)}
+        ),
+        "dry-friction": Table(
+            {
+                "name": _CONTACT_NAME,
+                "displacement": Key(_EXPRESSION, "relative displacement of the two sides [m]", required=True),
+                "threshold": Key(_EXPRESSION, "largest friction force [N]", required=True),
+            }
+        ),
+        "prestressed-spring": Table(
+            {
+                "name": _CONTACT_NAME,
+                "displacement": Key(_EXPRESSION, "x(q, t) that the spring holds at 0 [m]", required=True),
+                "preload": Key(_EXPRESSION, "force up to which it holds [N]", required=True),
+            }
+        ),
+    },
+    default="contact",
+    meaning="contacts and other set-valued elements",
+)
+_TIMES = {
+    "dt": Key(_POSITIVE, "step size [s]", required=True),
+    "t_end": Key(_POSITIVE, "end time [s]", required=True),
+}
+_RUN = Table(
+    {
+        **_TIMES,
+        "stepper": Key(Text(choices=_STEPPERS), "time stepper"),
+        "solver": Key(Text(choices=_SOLVERS), "solver of each step's contact problem"),
+        "law": Key(Text(choices=_LAWS), "impact law"),
+        "engine": Key(Text(choices=("auto", "compiled", "reference")), "engine"),
+        "every": Key(Number(least=1, whole=True), "record every N-th step"),
+        "theta": Key(_UNIT_INTERVAL, "theta of moreau-jean"),
+        "rtol": Key(_POSITIVE, "tolerance of adaptive and event-driven"),
+        "projection": Key(_POSITIVE, "remove penetrations deeper than this [m]"),
+        "penetration_tol": Key(_NOT_NEGATIVE, "deepest penetration at the start that is accepted [m]"),
+        "initialise": Key(Flag(), "make the initial velocities consistent with the closed contacts first"),
+        "on_failure": Key(Text(choices=("stop", "continue")), "at a contact problem that is not solved"),
+    },
+    "how to run it; options of the command line go before these",
+)
+LAGRANGIAN = Table(
+    {
+        **_head("mechanism"),
+        "kind": Key(Text(choices=("lagrangian",)), "a mechanism in generalised coordinates", default="lagrangian"),
+        "coordinates": Key(MapOf(_COORDINATE, least=1), "generalised coordinates, in order", required=True),
+        "parameters": Key(MapOf(_PARAMETER), "every other symbol of the expressions, with its value", default={}),
+        "definitions": Key(
+            MapOf(_EXPRESSION), "names for parts of expressions; each may use those before it", default={}
+        ),
+        "energies": Key(_ENERGIES, "kinetic and potential energy"),
+        "equations": Key(_EQUATIONS, "mass matrix and forces, in place of energies"),
+        "forces": Key(MapOf(_EXPRESSION), "generalised forces without a potential, by coordinate [N or N m]"),
+        "contacts": Key(ListOf(CONTACTS), "contacts and other set-valued elements", default=[]),
+        "run": Key(_RUN, "how to run it", required=True),
+    },
+    "a mechanism in generalised coordinates",
+)
+
+# -- scenes ------------------------------------------------------------------------------------------------------------
+
+
+class _Shapes(Kind):
+    """Shapes; those of a compound are shapes again."""
+
+    def table(self) -> Tagged:
+        radius = Key(_POSITIVE, "[m]", required=True)
+        normal, offset = Key(_POINT, "points out of the solid", required=True), Key(_NUMBER, "[m]", default=0.0)
+        part = Table(
+            {
+                "shape": Key(self, "shape of the part", required=True),
+                "position": Key(_POINT, "[m]"),
+                "orientation": Key(_TURN, "angle [rad] or unit quaternion"),
+            }
+        )
+        return Tagged(
+            "type",
+            {
+                "circle": Table({"radius": radius}),
+                "sphere": Table({"radius": radius}),
+                "capsule": Table({"radius": radius, "length": Key(_POSITIVE, "of its segment [m]", required=True)}),
+                "half-plane": Table({"normal": normal, "offset": offset}),
+                "half-space": Table({"normal": normal, "offset": offset}),
+                "polygon": Table(
+                    {"vertices": Key(ListOf(_POINT, 3), "corners of a convex polygon [m]", required=True)}
+                ),
+                "box": Table({"size": Key(ListOf(_POSITIVE, 3, 3), "full edge lengths [m]", required=True)}),
+                "convex-hull": Table({"points": Key(ListOf(_POINT, 4), "[m]", required=True)}),
+                "height-field": Table(
+                    {
+                        "heights": Key(ListOf(ListOf(_NUMBER, 2), 2), "over a grid in x and y [m]", required=True),
+                        "spacing": Key(_POSITIVE, "of the grid [m]", default=1.0),
+                    }
+                ),
+                "compound": Table({"parts": Key(ListOf(part, 1), "shapes that move as one body", required=True)}),
+            },
+        )
+
+    def check(self, value: Any, place: Any) -> Any:
+        if len(place.path) > 24:
+            raise place.error("compounds are nested too deeply")
+        return self.table().check(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        return {"$ref": "#/$defs/shape"}
+
+
+_TURN = Either((_NUMBER, ListOf(_NUMBER, 4, 4)))
+_SPIN = Either((_NUMBER, ListOf(_NUMBER, 3, 3)))
+_BODY = Key(_TEXT, 'name of a body, or "world"', required=True)
+_MATERIAL = {
+    "friction": Key(Either((_NOT_NEGATIVE, ListOf(_POSITIVE, 2, 2))), "mu, or two along the body's x axis and across"),
+    "restitution": Key(_UNIT_INTERVAL, "eps_N in [0, 1]"),
+    "restitution_tangential": Key(_UNIT_INTERVAL, "eps_T in [0, 1]"),
+}
+_PLACED = {
+    "name": Key(_TEXT, "name of the body", required=True),
+    "shape": Key(_Shapes(), "shape of the body", required=True),
+    "position": Key(_POINT, "of the centre of mass [m]; of the shape where the body does not move freely"),
+    "orientation": Key(_TURN, "angle [rad] in the plane, unit quaternion [w, x, y, z] in space"),
+    **_MATERIAL,
+}
+_MOVING = {
+    "velocity": Key(_POINT, "[m/s]"),
+    "angular_velocity": Key(_SPIN, "[rad/s], world axes"),
+}
+BODIES = Tagged(
+    "type",
+    {
+        "moving": Table(
+            {
+                **_PLACED,
+                **_MOVING,
+                "mass": Key(_POSITIVE, "[kg]; or density"),
+                "density": Key(_POSITIVE, "[kg/m^3], in the plane [kg/m^2]"),
+                "inertia": Key(
+                    Either((_POSITIVE, ListOf(_NUMBER, 3, 3), ListOf(ListOf(_NUMBER, 3, 3), 3, 3))),
+                    "about the centre of mass [kg m^2]; computed from the shape if not given",
+                ),
+                "centre_of_mass": Key(_POINT, "in the coordinates of the shape [m]"),
+                "appears": Key(Number(infinite=True), "takes part from this time on [s]", default=-math.inf),
+                "vanishes": Key(Number(infinite=True), "takes part until this time [s]", default=math.inf),
+            }
+        ),
+        "static": Table(_PLACED),
+        "driven": Table(
+            {
+                **_PLACED,
+                **_MOVING,
+                "motion": Key(ListOf(_EXPRESSION, 2, 3), "velocity as expressions in t [m/s]"),
+                "spin": Key(Either((ListOf(_EXPRESSION, 3, 3), _EXPRESSION)), "angular velocity in t [rad/s]"),
+            }
+        ),
+    },
+    default="moving",
+    meaning="bodies",
+)
+_ENDS = {"a": Key(_TEXT, 'name of a body, or "world"', default="world"), "b": _BODY}
+_COLLIDE = Key(Flag(), "whether the two bodies still collide", default=False)
+_DRIVE = {
+    "limits": Key(ListOf(Number(infinite=True), 2, 2), "least and largest angle [rad] or travel [m] from the start"),
+    "motor": Key(ListOf(_NUMBER, 2, 2), "speed [rad/s or m/s] and largest effort [N m or N]"),
+    "friction": Key(_NOT_NEGATIVE, "effort of dry friction [N m or N]", default=0.0),
+    "collide": _COLLIDE,
+}
+_AT = Key(_POINT, "joint point at the start [m]", required=True)
+JOINTS = Tagged(
+    "type",
+    {
+        "revolute": Table({**_ENDS, "at": _AT, "axis": Key(_POINT, "of the hinge, in space"), **_DRIVE}),
+        "prismatic": Table({**_ENDS, "at": _AT, "axis": Key(_POINT, "of sliding", required=True), **_DRIVE}),
+        "fixed": Table({**_ENDS, "at": Key(_POINT, "where [m]; b's centre of mass if not given"), "collide": _COLLIDE}),
+        "spherical": Table({**_ENDS, "at": _AT, "collide": _COLLIDE}),
+        "distance": Table(
+            {
+                **_ENDS,
+                "at_a": Key(_POINT, "end on a [m]", required=True),
+                "at_b": Key(_POINT, "end on b [m]", required=True),
+                "collide": Key(Flag(), "whether the two bodies still collide", default=True),
+            }
+        ),
+    },
+    meaning="joints, in world coordinates at the start",
+)
+SPRINGS = Table(
+    {
+        **_ENDS,
+        "at_a": Key(_POINT, "end on a [m]", required=True),
+        "at_b": Key(_POINT, "end on b [m]", required=True),
+        "stiffness": Key(_NOT_NEGATIVE, "[N/m]", required=True),
+        "damping": Key(_NOT_NEGATIVE, "[N s/m]", default=0.0),
+        "length": Key(_NOT_NEGATIVE, "without force [m]; the distance at the start if not given"),
+    }
+)
+FORCES = Table(
+    {
+        "body": _BODY,
+        "force": Key(ListOf(_EXPRESSION, 2, 3), "[N], numbers or expressions in t, x, y, z, vx, vy, vz"),
+        "torque": Key(Either((ListOf(_EXPRESSION, 3, 3), _EXPRESSION)), "[N m], the same"),
+    }
+)
+PAIRS = Table({"a": _BODY, "b": _BODY, **_MATERIAL}, "laws of two bodies, before those of their materials")
+_SCENE_RUN = Table(
+    {
+        **_TIMES,
+        "stepper": Key(Text(choices=("moreau-midpoint", "moreau-jean")), "time stepper"),
+        "theta": Key(_UNIT_INTERVAL, "theta of moreau-jean"),
+        "rule": Key(Text(choices=("predictive", "gs05")), "when a contact is active"),
+        "cone": Key(Either((Number(least=3, whole=True), Text(choices=("circular",)))), "edges of friction pyramids"),
+        "tol": Key(_POSITIVE, "residual of the contact laws"),
+        "every": Key(Number(least=1, whole=True), "record every N-th step"),
+        "threads": Key(Number(least=1, whole=True), "threads that share the islands"),
+        "overlap": Key(Text(choices=("raise", "resolve", "keep")), "bodies that overlap at the start"),
+        "penetration_tol": Key(_NOT_NEGATIVE, "overlap at the start that is accepted [m]"),
+        "on_failure": Key(Text(choices=("stop", "continue")), "at a step that is not solved"),
+    },
+    "how to run it; options of the command line go before these",
+)
+SCENE = Table(
+    {
+        **_head("scene"),
+        "kind": Key(Text(choices=("scene",)), "rigid bodies with shapes", required=True),
+        "dim": Key(Number(2, 3, whole=True), "2 (plane) or 3 (space)", default=3),
+        "gravity": Key(Either((_NUMBER, _POINT)), "[m/s^2] downwards (-y or -z), or a vector", default=9.81),
+        "bodies": Key(ListOf(BODIES, 1), "bodies", required=True),
+        "joints": Key(ListOf(JOINTS), "joints", default=[]),
+        "springs": Key(ListOf(SPRINGS), "springs with dampers", default=[]),
+        "forces": Key(ListOf(FORCES), "forces and torques", default=[]),
+        "pairs": Key(ListOf(PAIRS), "laws of pairs of bodies", default=[]),
+        "ignore": Key(ListOf(ListOf(_TEXT, 2, 2)), "pairs of bodies that pass through one another", default=[]),
+        "run": Key(_SCENE_RUN, "how to run it", required=True),
+    },
+    "rigid bodies with shapes, in the plane or in space",
+)
+KINDS = {"lagrangian": LAGRANGIAN, "scene": SCENE}
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of model files, for editors that complete and check TOML."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "stickslip model file",
+        "oneOf": [LAGRANGIAN.schema(), SCENE.schema()],
+        "$defs": {"shape": _Shapes().table().schema()},
+    }
+
+
+def schema_text() -> str:
+    """The JSON Schema as text."""
+    return json.dumps(json_schema(), indent=1, allow_nan=False) + "\n"

@@ -1,0 +1,128 @@
+"""`stickslip new`, `check`, `import`, and `run` of model files."""
+
+import json
+
+import pytest
+from tests.io.models.robots import URDF
+
+from stickslip import cli, library
+from stickslip.io.netcdf import load
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run the command line in this process; returns exit code, stdout, stderr."""
+    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
+
+    def run(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def ball(run, tmp_path):
+    """The bouncing ball as a file."""
+    path = tmp_path / "ball.toml"
+    assert run("new", "bouncing_ball", "--out", path) == (0, "", "")
+    return path
+
+
+QUICK = ("--dt", "0.01", "--t-end", "0.6", "--engine", "reference", "--json")
+
+
+def test_new_check_and_run_agree_with_the_library(run, ball):
+    code, out, err = run("check", ball)
+    assert (code, err) == (0, "") and "1 coordinates, 1 contacts, 3 parameters" in out
+    assert "contact 'table' starts with a gap of 1 m" in out
+    code, out, err = run("run", ball, *QUICK, "--set", "restitution=0.25", "--set", "y=2")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    expected = library.bouncing_ball(restitution=0.25, height=2.0).simulate(dt=0.01, t_end=0.6, engine="reference")
+    assert report["final"]["q"] == expected.q[-1].tolist() and report["parameters"]["restitution"] == 0.25
+    code, out, err = run("show", ball)
+    assert code == 0 and "M du - h dt - dR = 0" in out and "restitution = 0.5" in out
+
+
+def test_options_of_the_file_hold_until_the_command_line_says_otherwise(run, ball):
+    ball.write_text(ball.read_text() + 'stepper = "moreau-jean"\ntheta = 0.75\nevery = 2\n')
+    report = json.loads(run("run", ball, *QUICK)[1])
+    assert (report["stepper"], report["every"]) == ("moreau-jean", 2) and "theta=0.75" in report["stepper_options"]
+    report = json.loads(run("run", ball, *QUICK, "--theta", "1", "--every", "3")[1])
+    assert "theta=1.0" in report["stepper_options"] and report["every"] == 3
+    code, _, err = run("run", ball, *QUICK, "--stepper", "moreau-midpoint", "--theta", "1")
+    assert code == 2 and "--theta works with --stepper moreau-jean, got 'moreau-midpoint'" in err
+
+
+def test_tolerance_and_counts_of_the_event_driven_integrator(run):
+    code, out, err = run(
+        "run", "bouncing_ball", "--stepper", "event-driven", "--rtol", "1e-8", "--t-end", "0.6", "--json"
+    )
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert "rtol=1e-08" in report["stepper_options"] and report["counts"]["events"] >= 1
+    assert "--rtol works with --stepper adaptive, event-driven" in run("run", "bouncing_ball", "--rtol", "1e-8")[2]
+
+
+def test_resume_needs_a_file_and_goes_on(run, ball, tmp_path):
+    assert "--resume needs --out" in run("run", ball, *QUICK, "--resume")[2]
+    out = tmp_path / "run.nc"
+    assert run("run", ball, *QUICK, "--out", out, "--resume")[0] == 0
+    code, text, _ = run("run", ball, "--dt", "0.01", "--t-end", "1", *QUICK[4:], "--out", out, "--resume")
+    assert code == 0 and json.loads(text)["steps"] == 100
+    whole = library.bouncing_ball().simulate(dt=0.01, t_end=1.0, engine="reference")
+    assert load(out).q.tolist() == whole.q.tolist()
+
+
+def test_a_robot_becomes_a_model_file(run, tmp_path):
+    robot, model = tmp_path / "cart.urdf", tmp_path / "cart.toml"
+    robot.write_text(URDF)
+    code, out, err = run("import", robot, "--out", model)
+    assert (code, out) == (0, "") and "stickslip: left out: line 20: viscous damping of a joint" in err
+    code, out, err = run("check", model, "--json")
+    assert code == 0 and json.loads(out)["files"][0]["sizes"] == {"moving bodies": 2, "joints": 2}
+    assert "Left out or changed of cart.urdf" in model.read_text()
+    assert run("import", robot, "--out", model)[0] == 2  # it exists
+
+
+def test_scenes_are_written_too(run):
+    code, out, err = run("new", "rolling_disc", "--set", "angle=0.2")
+    assert (code, err) == (0, "") and 'kind = "scene"' in out
+    assert "unknown parameter 'angel'; did you mean 'angle'?" in run("new", "rolling_disc", "--set", "angel=1")[2]
+
+
+def test_the_schema_can_be_had(run):
+    code, out, _ = run("check", "--schema")
+    assert code == 0 and json.loads(out)["title"] == "stickslip model file"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["run", "none.toml"], "none.toml does not exist"),
+        (["check"], "check needs the names of model files"),
+        (["check", "none.toml"], "none.toml does not exist"),
+        (["new", "woodpeker"], "unknown library entry 'woodpeker'; did you mean 'woodpecker'?"),
+        (["import", "none.xml"], "none.xml is no file"),
+        (["show", "none.toml"], "none.toml does not exist"),
+    ],
+)
+def test_wrong_requests_are_one_line(run, arguments, expected):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "") and expected in err
+    assert err.startswith("stickslip: error: ") and err.count("\n") == 1
+
+
+def test_wrong_files_are_one_line_with_the_place(run, ball):
+    ball.write_text(ball.read_text().replace("gap =", "gapp ="))
+    code, _, err = run("check", ball)
+    assert code == 2 and "ball.toml, line" in err and "did you mean 'gap'?" in err and err.count("\n") == 1
+    code, _, err = run("run", ball, "--set", "fricton=1")
+    assert code == 2
+
+
+def test_a_setting_that_a_file_does_not_have(run, ball):
+    code, _, err = run("run", ball, "--set", "restituton=1")
+    assert code == 2 and "unknown parameter 'restituton'; did you mean 'restitution'?" in err

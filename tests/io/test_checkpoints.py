@@ -1,0 +1,264 @@
+"""Runs that are killed: what they leave opens, and goes on to the same end, bit for bit."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.io import disk
+from stickslip.io.netcdf import StreamWriter, load
+from stickslip.stepping import records
+
+ARRAYS = ("t", "q", "u", "gap", "normal_impulse", "tangential_impulse", "contact_state")
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def assert_same(first, second):
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name), err_msg=name)
+    assert first.certificate == second.certificate
+    for column in first.impacts().columns:
+        np.testing.assert_array_equal(first.impacts()[column], second.impacts()[column], err_msg=column)
+    assert (first.status, first.complete, first.steps) == (second.status, second.complete, second.steps)
+
+
+@pytest.fixture
+def killed_after(monkeypatch):
+    """Let a run end like one that was killed after so many pieces, with a checkpoint at each."""
+    monkeypatch.setattr(records, "CHECKPOINT_SECONDS", 0.0)
+
+    def killed_after(pieces, run):
+        left = [pieces]
+
+        def checkpoint(self):
+            records.Store.checkpoint(self)
+            left[0] -= 1
+            if left[0] == 0:
+                raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(records.Store, "checkpoint_now_and_then", checkpoint)
+            patch.setattr(records.Store, "rescue", lambda self, wall: self.writer.release())
+            with pytest.raises(Killed):
+                run()
+
+    return killed_after
+
+
+def ball(path=None, t_end=1.5, **options):
+    return ss.library.bouncing_ball().simulate(t_end=t_end, engine="reference", out=path, **options)
+
+
+def test_a_killed_run_goes_on_to_the_same_end(tmp_path, killed_after):
+    path, part = tmp_path / "run.nc", tmp_path / "run.nc.part"
+    expected = ball()
+    killed_after(3, lambda: ball(path))
+    left = load(part)
+    assert not left.complete and left.status.startswith("running: safe up to t = ") and 1 < len(left) < len(expected)
+    np.testing.assert_array_equal(left.q, expected.q[: len(left)])
+    with pytest.raises(ValueError, match="cut short; go on with it"):
+        ball(path)
+    assert_same(ball(path, resume=True), expected)
+    assert_same(load(path), expected)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.nc"]
+
+
+def test_a_finished_run_is_returned_and_can_be_made_longer(tmp_path):
+    path = tmp_path / "run.nc"
+    short = ball(path, t_end=0.7, every=7)
+    assert_same(ball(path, t_end=0.7, every=7, resume=True), short)
+    assert_same(ball(path, every=7, resume=True), ball(every=7))
+    with pytest.raises(ValueError, match=r"is at t = 1\.5 s already; give a later t_end"):
+        ball(path, t_end=0.3, every=7, resume=True)
+    assert_same(load(path), ball(every=7))
+
+
+def test_another_run_does_not_go_on_with_it(tmp_path, killed_after):
+    path = tmp_path / "run.nc"
+    killed_after(2, lambda: ball(path))
+    for change, word in (({"dt": 5e-4}, "dt"), ({"params": {"g": 9.8}}, "parameters"), ({"every": 2}, "every")):
+        with pytest.raises(ValueError, match=f"cannot go on, because its {word} was another one"):
+            ball(path, resume=True, **change)
+    assert_same(ball(path, resume=True), ball())
+
+
+def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
+    path = tmp_path / "run.nc"
+    original, calls = records.Store.take, []
+
+    def take(self, block, memory):
+        original(self, block, memory)
+        calls.append(memory.step)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(records.Store, "take", take)
+        half = ball(path, every=7)
+    assert half.status.startswith("interrupted at t = ") and load(path).status == half.status
+    assert_same(ball(path, every=7, resume=True), ball(every=7))
+
+
+def test_a_scene_goes_on(tmp_path, killed_after):
+    """Contacts, islands and the impulses of the last step are taken up as they were."""
+
+    def run(path=None, **options):
+        return ss.library.get("billiards").simulate(t_end=0.2, out=path, **options)
+
+    path = tmp_path / "run.nc"
+    killed_after(4, lambda: run(path))
+    assert 1 < len(load(tmp_path / "run.nc.part")) < len(run())
+    assert_same(run(path, resume=True), run())
+
+
+def test_methods_without_checkpoints_start_anew(tmp_path, killed_after):
+    def run(path=None, **options):
+        return ss.library.bouncing_ball().simulate(t_end=0.6, dt=1e-2, stepper="event-driven", out=path, **options)
+
+    path = tmp_path / "run.nc"
+    killed_after(1, lambda: run(path))
+    assert_same(run(path, resume=True), run())
+
+
+def test_two_processes_do_not_write_one_file(tmp_path):
+    header = ball(t_end=0.01)
+    writer = StreamWriter(tmp_path / "run.nc", header)
+    program = (
+        "import sys, stickslip as ss\n"
+        "try: ss.library.bouncing_ball().simulate(t_end=0.01, engine='reference', out=sys.argv[1], overwrite=True)\n"
+        "except ValueError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, tmp_path / "run.nc"], capture_output=True, text=True)
+    assert "is being written by another process" in done.stdout, done.stderr
+    writer.discard()
+    assert not list(tmp_path.iterdir())
+
+
+# -- at every moment ---------------------------------------------------------------------------------------------------
+
+CHANGES = ("pwrite", "fsync", "ftruncate", "posix_fallocate", "rename", "replace", "link")
+
+
+def test_every_moment_leaves_a_file_that_opens(tmp_path, monkeypatch):
+    """The folder is copied after every system call that changes it: each copy is what a kill would have left."""
+    folder, copies = tmp_path / "run", []
+    folder.mkdir()
+    path = folder / "run.nc"
+    monkeypatch.setattr(records, "CHECKPOINT_SECONDS", 0.0)
+
+    def watched(name):
+        original = getattr(os, name)
+
+        def call(*arguments):
+            result = original(*arguments)
+            copy = tmp_path / f"copy{len(copies)}"
+            shutil.copytree(folder, copy)
+            copies.append(copy)
+            return result
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in CHANGES:
+            if hasattr(os, name):
+                patch.setattr(os, name, watched(name))
+        patch.setattr(records.Store, "checkpoint_now_and_then", records.Store.checkpoint)
+        expected = ball(path, t_end=0.4)
+    assert len(copies) > 100
+    lengths = []
+    for copy in copies:
+        found = copy / ("run.nc" if (copy / "run.nc").exists() else "run.nc.part")
+        if not found.exists():  # before its first moment
+            assert not lengths
+            continue
+        kept = load(found)
+        lengths.append(len(kept))
+        np.testing.assert_array_equal(kept.q, expected.q[: len(kept)])
+    assert lengths == sorted(lengths) and lengths[-1] == len(expected)
+    for copy in copies[len(copies) // 3 :: len(copies) // 4]:
+        assert_same(ball(copy / "run.nc", t_end=0.4, resume=True), expected)
+
+
+def test_a_commit_cut_short_is_finished_by_whoever_opens_the_file(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"a" * 10_000)
+    descriptor = os.open(path, os.O_RDWR)
+    file = disk.Disk(descriptor, 10_000)
+    file.seek(5000)
+    file.write(b"b" * 100)
+    file.seek(9990)
+    file.write(b"c" * 100)
+    assert path.read_bytes() == b"a" * 10_000  # the last commit stays as it is
+    file.seek(4990)
+    assert file.read(20) == b"a" * 10 + b"b" * 10
+    unlink = type(path).unlink
+    try:
+        type(path).unlink = lambda self, **_: (_ for _ in ()).throw(Killed)
+        with pytest.raises(Killed):
+            file.commit(path)
+    finally:
+        type(path).unlink = unlink
+    file.close()
+    path.write_bytes(b"a" * 12_288)  # as if nothing of the journal had reached the file
+    disk.recover(path)
+    assert path.read_bytes()[:10_090] == b"a" * 5000 + b"b" * 100 + b"a" * 4890 + b"c" * 100
+    assert not disk.journal_of(path).exists()
+    disk.journal_of(path).write_bytes(b"not a journal")
+    disk.recover(path)
+    assert not disk.journal_of(path).exists() and path.read_bytes()[:5000] == b"a" * 5000
+
+
+# -- processes ---------------------------------------------------------------------------------------------------------
+
+
+def start(path, t_end):
+    command = [sys.executable, "-m", "stickslip", "run", "woodpecker", "--t-end", str(t_end), "--every", "1000"]
+    return subprocess.Popen([*command, "--out", str(path), "--resume", "--json"], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.slow
+def test_kill_9_many_times(tmp_path, monkeypatch):
+    """A run of 2e8 steps, killed at random moments again and again, ends as one that was left alone."""
+    t_end, generator, kills = 20_000.0, np.random.default_rng(1), 0
+    path, part = tmp_path / "run.nc", tmp_path / "run.nc.part"
+    while True:
+        process = start(path, t_end)
+        try:
+            text, _ = process.communicate(timeout=float(generator.uniform(2.0, 20.0)))
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            kills += 1
+        if part.exists():
+            load(part)
+        assert kills < 200
+    report = json.loads(text)
+    undisturbed = json.loads(start(tmp_path / "other.nc", t_end).communicate()[0])
+    for key in ("final", "certificate", "impacts", "energy_book", "records"):
+        assert report[key] == undisturbed[key], key
+    assert_same(load(path), load(tmp_path / "other.nc"))
+    print(f"{kills} kills")
+
+
+def test_kill_9_once(tmp_path):
+    path, part = tmp_path / "run.nc", tmp_path / "run.nc.part"
+    process = start(path, 1e6)
+    begin = time.monotonic()
+    while not (part.exists() and load(part).status.startswith("running: safe")) and time.monotonic() - begin < 120.0:
+        time.sleep(0.1)  # it opens at any moment, the first ones without a record
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL and not path.exists()
+    left = load(part)
+    assert left.system_name == "woodpecker" and not left.complete and len(left) >= 1
