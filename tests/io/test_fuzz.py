@@ -243,7 +243,7 @@ def test_pointers_that_lead_outside_are_refused(fclib_bytes, tmp_path):
         with h5py.File(path, "r+") as file:
             dataset = file[f"fclib_local/W/{name}"]
             dataset[...] = change(dataset[...])
-        with pytest.raises(ValueError, match="compressed matrix"):
+        with pytest.raises(ValueError, match=r"fclib_local/W/[ip] must (lie between|begin with 0|have)"):
             ss.read_friction_problem(path)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.stepping import cost, records, scene_engine
+from stickslip.stepping import cost, records
 
 
 def test_a_run_of_many_steps_says_how_long_it_will_take(monkeypatch):
@@ -69,7 +69,7 @@ def test_a_scene_too_large_for_the_machine(monkeypatch):
     for k in range(20):
         scene.add_body(ss.Circle(0.1), mass=1.0, position=(k, 0.0))
     with pytest.raises(MemoryError, match=r"contact points of 20 bodies would take .* take fewer bodies"):
-        scene_engine.SceneEngine(scene, 1e-3, 0.5, True, 1e-10, False, 1)
+        scene.simulate(dt=1e-3, t_end=0.1)
 
 
 def test_available_memory_is_that_of_a_machine():

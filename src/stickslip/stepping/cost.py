@@ -53,11 +53,11 @@ def require_memory(size: float, what: str, helps: str) -> None:
 
 def require_disk(size: float, out: str | Path, every: int) -> None:
     """Raise ValueError where the file of a run would not fit on its disk."""
-    folder = Path(os.path.realpath(out)).parent
     try:
+        folder = Path(os.path.realpath(out)).parent
         free = shutil.disk_usage(folder).free
-    except OSError:
-        return  # the writer says what is wrong with the folder
+    except (OSError, TypeError, ValueError):
+        return  # the writer says what is wrong with the name or the folder
     if size > free:
         raise ValueError(
             f"{out} would take {in_bytes(size)}, and {in_bytes(free)} are free in {folder}; record less often, with "
