@@ -86,8 +86,8 @@ def test_a_scene_runs_as_other_entries_do(run, tmp_path):
     report = json.loads(out)
     assert report["certificate"]["failed_steps"] == 0 and report["impacts"]["by_contact"]["thrown"] >= 1
     assert picture.exists() and film.exists()
-    code, _, err = run("run", "billiards", "--set", "ball1.x=1")
-    assert code == 2 and "unknown parameter 'ball1.x'" in err and err.count("\n") == 1
+    code, _, err = run("run", "billiards", "--set", "ball1.u=1")
+    assert code == 2 and "unknown parameter 'ball1.u'" in err and err.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["converge", "limit-cycle"])
