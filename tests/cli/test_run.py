@@ -320,3 +320,17 @@ def test_as_a_process(tmp_path):
     wrong = subprocess.run([*command[:5], "--dt", "0"], cwd=tmp_path, capture_output=True, text=True)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr == "stickslip: error: --dt must be positive [s], got 0.\n"
+
+
+def test_export_is_a_page_of_its_own(run, tmp_path):
+    path = tmp_path / "run.html"
+    code, out, err = run(*SHORT, "--export", path)
+    assert (code, err) == (0, "") and str(path) in out
+    text = path.read_text(encoding="utf-8")
+    assert '"system":"bouncing_ball"' in text and len(text) < 1_000_000
+    assert run(*SHORT, "--export", path, "--quiet")[0] == 0  # one of ours is simply written again
+    path.write_bytes(b"mine")
+    code, _, err = run(*SHORT, "--export", path)
+    assert code == 2 and "was not drawn by stickslip" in err and path.read_bytes() == b"mine"
+    code, _, err = run(*SHORT, "--export", tmp_path / "run.txt")
+    assert code == 2 and "--export must end in .html" in err

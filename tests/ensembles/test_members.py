@@ -116,7 +116,7 @@ def test_the_cuda_path_gives_the_same_bits_in_the_simulator():
     ("name", "solver", "vary"),
     [
         ("woodpecker", "auto", {"friction": [0.25, 0.3, 0.35]}),
-        ("woodpecker", ss.Auto(tol=3e-16), {"friction": [0.3, 0.35]}),  # leaves steps to the reference engine
+        ("woodpecker", ss.Auto(tol=1e-16), {"friction": [0.3, 0.35]}),  # leaves steps to the reference engine
         ("slider_crank", "auto", {"restitution_normal": [0.1, 0.4, 0.9]}),
         ("friction_oscillator", "lemke", {}),
     ],
@@ -135,6 +135,7 @@ def test_other_systems_take_the_steps_of_simulate(name, solver, vary):
         assert (member.status.item() == 0) == run.complete
         assert member.failed_steps.item() == run.certificate.failed_steps
         assert member.fallbacks.item() == run.certificate.fallbacks
+        assert run.certificate.fallbacks > 0 or solver != ss.Auto(tol=1e-16)
         if run.complete:
             assert np.array_equal(member.final_q, run.q[-1]) and np.array_equal(member.final_u, run.u[-1])
             assert member.impacts.sum().item() == len(run.impacts())

@@ -38,7 +38,9 @@ class Tab:
 
     def open(self, url):
         self.page.goto(url)
-        self.until("!!(window.stickslip && stickslip.run && !stickslip.inFlight)", 60)
+        self.until(
+            "!!(window.stickslip && stickslip.run && !stickslip.inFlight)", 180
+        )  # kernels may have to be compiled
         return self
 
     def until(self, condition, seconds=15.0):
@@ -172,7 +174,7 @@ def test_hover_shows_values_and_a_click_goes_there(tab, server):
 
 
 def test_a_saved_run_opens(tab, server):
-    tab.open(server.url)
+    tab.open(server.url + SHORT)
     tab.page.select_option("#system", "saved.nc")
     tab.until("stickslip.run.saved === 'saved.nc'")
     assert tab.page.evaluate("stickslip.run.parameters.restitution") == pytest.approx(0.7)

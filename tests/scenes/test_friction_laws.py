@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.stepping.scene_friction import SlidingSceneEngine
 from stickslip.trajectory import STICK
 
 
@@ -49,6 +50,23 @@ def test_stribeck_is_implicit_in_the_end_velocity():
         mu = 0.5 * (law(u[1:]) / 0.5) ** share
         np.testing.assert_allclose(np.diff(u), 0.01 * (5.01 - 10.0 * mu), atol=1e-8)
         assert motion.certificate.friction_contraction > 0.0 and motion.certificate.friction_rounds >= 2
+
+
+def test_a_checkpoint_keeps_the_flags():
+    """Which points stick goes into the snapshot of the engine and comes back."""
+    scene = ss.Scene(dim=2)
+    scene.add_static(ss.HalfPlane((0, 1)), friction=ss.TwoCoefficient(0.5, 0.3))
+    scene.add_body(ss.Circle(0.1), mass=1.0, position=(0, 0.1))
+    engines = [SlidingSceneEngine(scene, 0.01, 0.5, False, True, 1e-10, 0, False, 1) for _ in range(2)]
+    engines[0].flags = {(0, 1): [(np.array([0.1, 0.2, 0.0]), True), (np.array([0.3, 0.2, 0.0]), False)]}
+    for before, after in (engines, engines[::-1]):
+        after.restore(before.snapshot())
+        (pair, points), *others = after.flags.items()
+        assert pair == (0, 1) and not others and [sticks for _, sticks in points] == [True, False]
+        np.testing.assert_array_equal([place for place, _ in points], [[0.1, 0.2, 0.0], [0.3, 0.2, 0.0]])
+    engines[0].flags = None
+    engines[1].restore(engines[0].snapshot())
+    assert engines[1].flags is None
 
 
 def test_laws_that_are_numbers():

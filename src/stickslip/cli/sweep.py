@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stickslip.cli.files import require_figure, require_writable
-from stickslip.cli.run import scenario_with
+from stickslip.cli.run import Interrupted, scenario_with
 
 if TYPE_CHECKING:
     from stickslip.ensembles.result import Ensemble
@@ -77,11 +77,16 @@ def sweep(
         require_writable("--out", out)
     if plot is not None:
         require_figure("--plot", plot)
-    result = ensemble(
-        scenario, varied(vary or []), observe, device=device, dt=dt, t_end=t_end, stepper=stepper, solver=solver,
-        section=section, travel=travel, points=points, skip=skip, samples=samples, seed=seed, paired=paired,
-        threads=threads, chunk=chunk, out=out, resume=resume, overwrite=overwrite, progress=False if quiet else None,
-    )  # fmt: skip
+    try:
+        result = ensemble(
+            scenario, varied(vary or []), observe, device=device, dt=dt, t_end=t_end, stepper=stepper, solver=solver,
+            section=section, travel=travel, points=points, skip=skip, samples=samples, seed=seed, paired=paired,
+            threads=threads, chunk=chunk, out=out, resume=resume, overwrite=overwrite,
+            progress=False if quiet else None,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        kept = "nothing is kept without --out" if out is None else "the same command with --resume goes on"
+        raise Interrupted(f"the sweep of {name} was interrupted; {kept}") from None
     files = {} if out is None else {"out": out}
     if plot is not None:
         from stickslip.figures import style

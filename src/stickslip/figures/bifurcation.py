@@ -174,5 +174,5 @@ def lyapunov(result: Lyapunov, title: str) -> Figure:
         low, high = np.percentile(result.history, [2, 98])
         room = 0.3 * max(high - low, abs(high), 1e-3)
         ax.set_ylim(min(low, 0.0) - room, max(high, 0.0) + room)
-        style.caption(figure, f"{result.largest:.4g} +- {result.error:.1g} per second")
+        style.caption(figure, f"{result.largest:.4g} ± {result.error:.1g} per second")
     return figure

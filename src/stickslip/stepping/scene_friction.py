@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,23 @@ class SlidingSceneEngine(SceneEngine):
             still = 0.0 if speed_A <= AT_REST * self._size(i) else speed_A
             sticks = holds.py_func(self._code(contacts, i), int(mode[i]), float(end[i]), still, self._size(i), loaded)
             self.flags.setdefault(_pair(contacts, c), []).append((contacts.local[c].copy(), sticks))
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """As that of the base, with the flags: one row per contact point: pair, place, whether it sticks."""
+        known = {} if self.flags is None else self.flags
+        rows = [[*pair, *place, float(sticks)] for pair, points in known.items() for place, sticks in points]
+        return {
+            **super().snapshot(),
+            "flags": np.array(rows).reshape(-1, 6),
+            "started": np.array(self.flags is not None),
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        super().restore(arrays)
+        self.flags = {} if bool(arrays["started"]) else None
+        for a, b, *place, sticks in arrays["flags"].reshape(-1, 6):
+            assert self.flags is not None
+            self.flags.setdefault((int(a), int(b)), []).append((np.array(place), bool(sticks)))
 
 
 def _key(a: Body, b: Body) -> tuple[int, int]:

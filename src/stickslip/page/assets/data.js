@@ -120,7 +120,7 @@ function typicalForce(run) {
 
 // ---- names and numbers -------------------------------------------------------------------------------------------
 
-const GREEK = {phi: "φ", theta: "θ", psi: "ψ", alpha: "α", beta: "β", gamma: "γ", omega: "ω", delta: "δ", xi: "ξ", eps: "ε", mu: "μ"};
+const GREEK = {phi: "φ", theta: "θ", psi: "ψ", alpha: "α", beta: "β", gamma: "γ", omega: "ω", delta: "δ", xi: "ξ", eps: "ε", mu: "μ", Omega: "Ω", Phi: "Φ", Theta: "Θ", Psi: "Ψ", Delta: "Δ", Gamma: "Γ"};
 
 /** Head and index of a name that is a symbol (phi_M), or the words of one that is not. */
 function symbol(name) {

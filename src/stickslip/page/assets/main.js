@@ -68,6 +68,8 @@ function phaseChoices(run) {
 function chooseStage(run, fresh) {
   const kind = run.motion?.kind ?? "none";
   byId("no-picture").hidden = kind !== "none";
+  const marked = kind === "plane" && run.motion.shapes.some((shape) => shape.kind === "marker");
+  for (const id of ["arrows", "cones"]) byId(id).parentElement.hidden = !marked;
   if (kind === app.stageKind) { if (fresh) app.stage?.fit(); return; }
   const old = byId("stage"), canvas = old.cloneNode(false); // a canvas has one kind of context for its life
   old.replaceWith(canvas);
