@@ -192,22 +192,39 @@ def test_ctrl_c_keeps_what_was_computed(monkeypatch, tmp_path, to_file):
         np.testing.assert_array_equal(kept.q, trajectory.q)
 
 
-def test_an_error_in_the_middle_leaves_a_readable_file(monkeypatch, tmp_path):
-    calls, march = [], Compiled.march
+@pytest.fixture
+def broken_march(monkeypatch):
+    """Let the fourth call of the kernel raise the given error."""
 
-    def broken(self, *arguments):
-        calls.append(arguments)
-        if len(calls) == 4:
-            raise MemoryError("no more")
-        return march(self, *arguments)
+    def broken_march(error):
+        calls, march = [], Compiled.march
 
-    monkeypatch.setattr(Compiled, "march", broken)
+        def broken(self, *arguments):
+            calls.append(arguments)
+            if len(calls) == 4:
+                raise error
+            return march(self, *arguments)
+
+        monkeypatch.setattr(Compiled, "march", broken)
+
+    return broken_march
+
+
+def test_an_error_in_the_middle_leaves_a_readable_file(broken_march, tmp_path):
+    broken_march(RuntimeError("no more"))
     path = tmp_path / "run.nc"
-    with pytest.raises(MemoryError, match="no more"):
+    with pytest.raises(RuntimeError, match="no more"):
         drop(t_end=1000.0, every=10, out=path)
     kept = ss.load(path)
     assert not kept.complete and len(kept) > 500
     assert kept.status.startswith("ended by an error at t = ")
+
+
+def test_a_full_memory_ends_a_run_with_what_there_is(broken_march, tmp_path):
+    broken_march(MemoryError())
+    part = drop(t_end=1000.0, every=10, out=tmp_path / "run.nc")
+    assert not part.complete and "the memory is full; record less often" in part.status and len(part) > 500
+    assert ss.load(tmp_path / "run.nc").status == part.status
 
 
 # -- records ---------------------------------------------------------------------------------------------------
