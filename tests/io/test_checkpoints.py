@@ -266,10 +266,12 @@ def test_kill_9_once(tmp_path):
     path, part = tmp_path / "run.nc", tmp_path / "run.nc.part"
     process = start(path, 1e6)
     begin = time.monotonic()
-    while not (part.exists() and load(part).status.startswith("running: safe")) and time.monotonic() - begin < 120.0:
-        time.sleep(0.1)  # it opens at any moment, the first ones without a record
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    try:
+        while not (part.exists() and load(part).status.startswith("running: safe")) and time.monotonic() - begin < 120.0:
+            time.sleep(0.1)  # it opens at any moment, the first ones without a record
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
     assert process.returncode == -signal.SIGKILL and not path.exists()
     left = load(part)
     assert left.system_name == "woodpecker" and not left.complete and len(left) >= 1
