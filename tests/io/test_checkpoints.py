@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.io import disk
+from stickslip.io import disk, netcdf
 from stickslip.io.netcdf import StreamWriter, load
 from stickslip.stepping import records
 
@@ -218,6 +218,26 @@ def test_a_commit_cut_short_is_finished_by_whoever_opens_the_file(tmp_path):
     assert not disk.journal_of(path).exists() and path.read_bytes()[:5000] == b"a" * 5000
 
 
+def test_a_commit_during_the_reading_starts_it_anew(tmp_path, monkeypatch):
+    """A reader that meets a commit half-way has seen two states of the file, whether or not it stumbled over that."""
+    path = tmp_path / "run.nc"
+    whole = ss.library.bouncing_ball().simulate(dt=1e-2, t_end=0.1, engine="reference")
+    whole.save(path)
+    read, seen = netcdf._read_trajectory, []
+
+    def disturbed(file):
+        seen.append(len(seen))
+        if len(seen) <= 2:
+            os.utime(path, ns=(len(seen), len(seen)))
+        if len(seen) == 1:
+            raise OSError("torn")
+        return read(file)
+
+    monkeypatch.setattr(netcdf, "_read_trajectory", disturbed)
+    assert_same(load(path), whole)
+    assert len(seen) == 3
+
+
 # -- processes ---------------------------------------------------------------------------------------------------------
 
 
@@ -267,7 +287,9 @@ def test_kill_9_once(tmp_path):
     process = start(path, 1e6)
     begin = time.monotonic()
     try:
-        while not (part.exists() and load(part).status.startswith("running: safe")) and time.monotonic() - begin < 120.0:
+        while (
+            not (part.exists() and load(part).status.startswith("running: safe")) and time.monotonic() - begin < 120.0
+        ):
             time.sleep(0.1)  # it opens at any moment, the first ones without a record
     finally:
         process.send_signal(signal.SIGKILL)

@@ -19,6 +19,7 @@ import math
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 FORMAT = "trajectory"
 FORMAT_VERSION = 1
+READINGS = 20  # of a file that changes while it is read
 
 
 # -- layout ----------------------------------------------------------------------------------------------------------
@@ -781,9 +783,34 @@ def is_trajectory(path: str | Path) -> bool:
 def load(path: str | Path) -> Trajectory:
     """Read a saved or streamed trajectory, bit for bit as it was written.
 
-    Everything is read into memory; `xarray.open_dataset(path)` opens the same file lazily.
+    Everything is read into memory; `xarray.open_dataset(path)` opens the same file lazily.  The file of a run under way
+    is read as of one of its commits: a commit during the reading starts it anew.
     """
     path = file_path(path, "path")
+    for attempt in range(READINGS):
+        before = _stamp(path)
+        try:
+            trajectory = _load(path)
+        except ValueError:
+            if attempt == READINGS - 1 or _stamp(path) == before:
+                raise
+        else:
+            if _stamp(path) == before:
+                return trajectory
+        time.sleep(0.02 * attempt)
+    raise ValueError(f"{path} is being written faster than it can be read; try again when the run has ended.")
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What changes with every commit to a file; None where there is no file."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_size
+
+
+def _load(path: Path) -> Trajectory:
     recover(path)
     try:
         mode = os.stat(path).st_mode
