@@ -45,9 +45,9 @@ class Certificate:
     projection_energy : energy that position projection added (removed where negative) [J]; 0 without projection.
     projections : steps in which positions were projected.
     integration_energy : energy that the steps themselves added besides contacts and projection [J]: discretisation of
-        the smooth motion, work of forces without a potential and of walls that move.  With projection it is summed up
-        step by step; without, it is what E_end - E_0 - contact_work leaves, which is the same quantity.  nan where the
-        potential is not known.
+        the smooth motion, work of forces without a potential and of walls that move, bodies that appear or vanish.
+        With projection it is summed up step by step; without, it is what E_end - E_0 - contact_work leaves, which is
+        the same quantity.  nan where the potential is not known.
     friction_rounds : most solves of one step's contact problem that friction laws asked for (0 with constant friction).
     friction_contraction : largest contraction Lambda_N beta |mu'| of their fixed point in any step; at 1 and beyond a
         step may have several solutions.

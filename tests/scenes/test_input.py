@@ -128,3 +128,8 @@ def test_joints_that_contradict_one_another_are_named():
     trajectory = made.simulate(dt=1e-3, t_end=0.01)
     assert not trajectory.complete
     assert "joints 'world' - 'bar' (fixed)" in trajectory.status and "contradict one another" in trajectory.status
+
+
+def test_elliptic_friction_names_the_axis_that_is_wrong():
+    with pytest.raises(ValueError, match=r"friction\[0\] \(elliptic\) must be positive, got 0"):
+        ss.Scene(dim=3).add_body(ss.Sphere(0.1), mass=1.0, friction=(0.0, 0.4))

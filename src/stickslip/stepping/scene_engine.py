@@ -16,6 +16,7 @@ from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import Progress
 from stickslip.complementarity.friction.pyramid import pyramid_lcp
 from stickslip.complementarity.solve import solve_lcp
+from stickslip.kernels import midpoint as template
 from stickslip.kernels.scene import layout, step
 from stickslip.kernels.scene.island import (
     SHARPER,
@@ -39,6 +40,7 @@ EXACT_BELOW = (
     1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
 )
 RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
+RESCUE_EFFORT_EACH = 0.5  # the same per contact: a few contacts are solved soon or, by rounding, never
 PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
 PILE_SWEEPS = 3000
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
@@ -126,6 +128,7 @@ class SceneEngine:
         self.rows = np.zeros(0 if self.joints is None else len(self.joints.row), np.int64)
         self.book = tables.book_room(len(self.channels), 0, 0)
         self._grow(4 * len(self.geoms.kind) + 64)
+        self.t0 = 0.0
         self.fresh: tuple[np.ndarray, np.ndarray] = (np.zeros((0, 0)), np.zeros((0, 2)))
 
     # -- room ----------------------------------------------------------------------------------------------------------
@@ -171,6 +174,8 @@ class SceneEngine:
             code = self._call(memory, left, every, block, records, False)
             if code == step.UNSOLVED:
                 code = self._rescue(memory, every, block, records)
+                if code == step.UNSOLVED:
+                    self._note_failure()
             if code == step.NO_ROOM:
                 self._grow(2 * self.contacts_room)
             elif code == step.DONE and memory.step < target:
@@ -320,14 +325,26 @@ class SceneEngine:
                 if hard and self.options.edges == 0:
                     self.effort[k] = 1
                     self._hard_island(contacts, k)
-            if not self.residuals[: int(self.counts[step.ISLANDS])].max() <= self.options.tol and not self.go_on:
-                return step.UNSOLVED
+        if not self.worst() <= self.options.tol and not self.go_on:
+            return step.UNSOLVED
         return self._call(memory, 1, every, block, records, True)
+
+    def worst(self) -> float:
+        """Worst residual of the step: of its islands, and of the free rotations."""
+        islands = self.residuals[: int(self.counts[step.ISLANDS])]
+        return float(np.maximum(islands.max(initial=0.0), self.residuals[-1]))
+
+    def _note_failure(self) -> None:
+        """The step at which a run stops is in the book, with its residual."""
+        numbers, worst = self.book.numbers, self.worst()
+        numbers[template.FAILED_STEPS] += 1
+        numbers[template.MAX_RESIDUAL] = max(numbers[template.MAX_RESIDUAL], math.inf if math.isnan(worst) else worst)
 
     def _hard_island(self, contacts: Any, k: int) -> None:
         """Newton, interior point, proximal point and so on, for an island on which the kernel gave up."""
         problem, z = self._friction_problem(contacts, k)
-        outcome = hard_island(problem, z, SHARPER * self.options.tol, Progress(effort=RESCUE_EFFORT))
+        effort = min(RESCUE_EFFORT, RESCUE_EFFORT_EACH * (1 + self.begins[k + 1] - self.begins[k]))
+        outcome = hard_island(problem, z, SHARPER * self.options.tol, Progress(effort=float(effort)))
         if math.isfinite(outcome.error):
             first, last = int(self.begins[k]), int(self.begins[k + 1])
             take_impulses(self.active, self.order, first, last, self.options.dim, outcome.r)
@@ -363,13 +380,27 @@ class SceneEngine:
     # -- records -------------------------------------------------------------------------------------------------------
 
     def measure(self, q: np.ndarray, u: np.ndarray, t: np.ndarray, p: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Gaps and energies of the records just written, or of the state as it is."""
+        """Gaps and energies of the records just written; else the gaps as they are, and the energies of q and u."""
         gap, energy = self.fresh
         self.fresh = (np.zeros((0, n)), np.zeros((0, 2)))
         if len(gap) == len(q) and len(q):
             return gap, energy
-        now = np.array([step.energies(self.bodies, self.springs, self.options.gravity)])
-        return np.tile(self.book.gap, (len(q), 1)), np.tile(now, (len(q), 1))
+        energy = np.array([self._energies(*state) for state in zip(q, u, t, strict=True)]).reshape(-1, 2)
+        return np.tile(self.book.gap, (len(q), 1)), energy
+
+    def _energies(self, q: np.ndarray, u: np.ndarray, t: float) -> tuple[float, float]:
+        """Kinetic and potential energy of a recorded state [J]."""
+        bodies, i = self.bodies.copy(), self.channels
+        if self.scene.dim == 2:
+            x, y, angle = q.reshape(-1, 3).T
+            zero = np.zeros_like(x)
+            bodies.pose[i] = np.column_stack([x, y, zero, np.cos(0.5 * angle), zero, zero, np.sin(0.5 * angle)])
+            bodies.vel[i[:, None], np.array([0, 1, 5])] = u.reshape(-1, 3)
+        else:
+            bodies.pose[i], bodies.vel[i] = q.reshape(-1, 7), u.reshape(-1, 6)
+        middle = max(t, self.t0 + self.options.dt) - 0.5 * self.options.dt  # of the step before, at t0 of the first one
+        bodies.alive[:] = (bodies.life[:, 0] <= middle) & (middle < bodies.life[:, 1])
+        return step.energies(bodies, self.springs, self.options.gravity)
 
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """q and u as they are recorded."""

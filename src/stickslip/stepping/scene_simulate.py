@@ -177,6 +177,7 @@ def prepare_run(
         scene, float(dt), theta, implicit, rule == "predictive", tolerance, _edges(scene, cone),
         on_failure == "continue", int(threads),
     )  # fmt: skip
+    engine.t0 = start
     check_start(engine, start, overlap, real_number(penetration_tol, "penetration_tol"))
     q, u = engine.state()
     c = len(engine.channels)
@@ -294,6 +295,8 @@ def _reason(run: SceneRun, code: int) -> str:
     if code == step.UNSOLVED:
         engine = run.engine
         count = int(engine.counts[step.ISLANDS])
+        if not engine.residuals[-1] <= max(engine.residuals[:count].max(initial=0.0), engine.options.tol):
+            return f"failed at t = {t:.9g} s: a body turns too far in one step; try a smaller dt"
         worst = int(np.argmax(engine.residuals[:count]))
         if engine.begins[worst + 1] == engine.begins[worst]:
             return f"failed at t = {t:.9g} s: {_contradiction(run, worst)}"

@@ -53,7 +53,7 @@ def _points(engine: SceneEngine, t0: float) -> int:
         engine.bodies, engine.geoms, engine.materials, engine.hulls, engine.polygons, engine.fields, engine.joints,
         engine.springs, still, engine.narrow, engine.ignore, engine.candidates, engine.contacts[0], engine.pairs[0],
         engine.contacts[1], engine.pairs[1], engine.active, engine.order, engine.rows, engine.begins, engine.row_begins,
-        engine.parent, engine.label, engine.wrench, engine.counts, t0, None, 0,
+        engine.parent, engine.label, engine.wrench, engine.residuals, engine.counts, t0, None, 0,
     ):  # fmt: skip
         engine._grow(2 * engine.contacts_room)
     engine.bodies.vel[:] = moving

@@ -32,24 +32,25 @@ SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the te
 
 @compiled
 def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
-    """Violation of the laws at contact i [m/s]: |r - P_K(r - rho (u + mu |u_T| e_N))| / rho, rho = 1 / size.
+    """Violation of the laws at contact i [m/s]: |r - P_K(r - rho (u + mu |u_T| e_N))| / rho, rho = 1 / size, or -u_N.
 
+    The approach -u_N counts by itself: of a slipping contact without impulse the map sees only about -u_N / mu.
     K a pyramid (edges > 0): the support function of its polygon at -u_T in place of |u_T|.
     """
     size, mu, r = active.mobility[i], active.mu[i], active.r[i]
     if size == 0.0:
         return 0.0
-    rho = 1.0 / size
+    rho, c = 1.0 / size, r[2]
     if dim == 3 and edges > 0:
         s = mu * polygon_support(-u1, -u2, edges)
         a, b, c = project_pyramid(r[0] - rho * (u0 + s), r[1] - rho * u1, r[2] - rho * u2, mu, edges)
-        return size * math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
-    if dim == 3:
+    elif dim == 3:
         s = mu * norm_2d(u1, u2)
         a, b, c = project_cone_3d(r[0] - rho * (u0 + s), r[1] - rho * u1, r[2] - rho * u2, mu)
-        return size * math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
-    a, b = project_cone_2d(r[0] - rho * (u0 + mu * abs(u1)), r[1] - rho * u1, mu)
-    return size * math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2)
+    else:
+        a, b = project_cone_2d(r[0] - rho * (u0 + mu * abs(u1)), r[1] - rho * u1, mu)
+    defect = size * math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
+    return -u0 if -u0 > defect else defect  # max might lose what is not a number
 
 
 @compiled

@@ -28,9 +28,13 @@ EXACT = 1e-15
 def island_error(
     u: np.ndarray, q: np.ndarray, z: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, dim: int
 ) -> float:
-    """Natural map of contacts and rows, relative to max(|q|, |z|, |u|)."""
+    """Natural map of contacts and rows, or approach of the contacts, relative to max(|q|, |z|, |u|)."""
     n, m = mu.shape[0], dim * mu.shape[0]
-    total = natural_map_square(u, z, mu, dim, 0, n)
+    total, approach = natural_map_square(u, z, mu, dim, 0, n), 0.0
+    for i in range(n):
+        approach += min(0.0, u[dim * i]) ** 2
+    if approach > total:  # with large friction the map hardly sees it
+        total = approach
     for k in range(low.shape[0]):
         x = z[m + k]
         total += (x - min(high[k], max(low[k], x - u[m + k]))) ** 2

@@ -287,7 +287,7 @@ def slab_defect(point: Points, first: int, last: int, z: np.ndarray, vel: np.nda
         else:
             x, y = project_cone_2d(z[k, 0] - u0 - mu * abs(u1), z[k, 1] - u1, mu)
             square = (z[k, 0] - x) ** 2 + (z[k, 1] - y) ** 2
-        defect = point.unscale[k] * math.sqrt(square)
+        defect = point.unscale[k] * (-u0 if -u0 > math.sqrt(square) else math.sqrt(square))
         if not defect <= worst:
             worst = defect
     return worst

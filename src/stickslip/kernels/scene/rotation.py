@@ -21,6 +21,10 @@ import numpy as np
 
 from stickslip.compiled import compiled
 
+ROUNDS, HALVINGS = 60, 12
+MOST_TURN = 0.5  # radians by which one iteration may change what omega turns: larger steps reach other branches
+ROUNDING = 1e-14  # of the momentum: no iteration improves on it
+
 
 @compiled
 def rotate(pose: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
@@ -171,6 +175,25 @@ def momentum_slope(J: np.ndarray, omega: np.ndarray, time: float, phi: np.ndarra
 
 
 @compiled
+def determinant(A: np.ndarray) -> float:
+    """Determinant of a 3 x 3 matrix given as nine numbers."""
+    return A[0] * (A[4] * A[8] - A[5] * A[7]) + A[1] * (A[5] * A[6] - A[3] * A[8]) + A[2] * (A[3] * A[7] - A[4] * A[6])
+
+
+@compiled
+def momentum_gap(
+    J: np.ndarray, omega: np.ndarray, time: float, L: np.ndarray, phi: np.ndarray, gap: np.ndarray
+) -> float:
+    """Write gap = L - E(time omega) J omega and return its length."""
+    for k in range(3):
+        phi[k] = time * omega[k]
+    x, y, z = times(J, omega[0], omega[1], omega[2])
+    x, y, z = turned(phi, x, y, z)
+    gap[0], gap[1], gap[2] = L[0] - x, L[1] - y, L[2] - z
+    return math.sqrt(gap[0] ** 2 + gap[1] ** 2 + gap[2] ** 2)
+
+
+@compiled
 def free_rotation(
     J: np.ndarray,
     before: np.ndarray,
@@ -181,31 +204,49 @@ def free_rotation(
     inverse: np.ndarray,
     phi: np.ndarray,
     K: np.ndarray,
-) -> None:
+) -> float:
     """Write omega_E of a body without contacts, and K^-1 there.  `before` is omega_A; J, torque in world axes.
 
-    Newton from omega_A; without any rotation and torque nothing is solved.
+    Newton from omega_A, damped, on the branch of solutions that begins at slow rotation: det K > 0.  Returns 0, or
+    where none is found there (from about 2 rad per step) the part of the momentum that is missing; omega_E is then
+    explicit, with the right length of the momentum and K = J.
     """
+    L, gap, trial, short = np.empty(3), np.empty(3), np.empty(3), theta * dt
     x, y, z = times(J, before[0], before[1], before[2])
     for k in range(3):
         phi[k] = -(1.0 - theta) * dt * before[k]
         omega[k] = before[k]
-    L0, L1, L2 = turned(phi, x, y, z)
-    L0 += dt * torque[0]
-    L1 += dt * torque[1]
-    L2 += dt * torque[2]
-    size = abs(L0) + abs(L1) + abs(L2)
-    for _ in range(20):
-        momentum_slope(J, omega, theta * dt, phi, K)
+    L[0], L[1], L[2] = turned(phi, x, y, z)
+    for k in range(3):
+        L[k] += dt * torque[k]
+    size = math.sqrt(L[0] ** 2 + L[1] ** 2 + L[2] ** 2)
+    error = momentum_gap(J, omega, short, L, phi, gap)
+    for _ in range(ROUNDS):
+        momentum_slope(J, omega, short, phi, K)
+        if not determinant(K) > 0.0:
+            break
         invert(K, inverse)
-        x, y, z = times(J, omega[0], omega[1], omega[2])
-        x, y, z = turned(phi, x, y, z)
-        x, y, z = L0 - x, L1 - y, L2 - z
-        if abs(x) + abs(y) + abs(z) <= 4e-16 * size:
+        if error <= 4e-16 * size:
+            return 0.0
+        d0, d1, d2 = times(inverse, gap[0], gap[1], gap[2])
+        angle = short * math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
+        part, reached = min(1.0, MOST_TURN / angle) if angle > 0.0 else 1.0, np.inf
+        for _ in range(HALVINGS):
+            trial[0], trial[1], trial[2] = omega[0] + part * d0, omega[1] + part * d1, omega[2] + part * d2
+            reached = momentum_gap(J, trial, short, L, phi, gap)
+            if reached < error:
+                break
+            part *= 0.5
+        if not reached < error:
+            if error <= ROUNDING * size:
+                return 0.0
             break
-        d0, d1, d2 = times(inverse, x, y, z)
-        omega[0] += d0
-        omega[1] += d1
-        omega[2] += d2
-        if abs(d0) + abs(d1) + abs(d2) <= 1e-15 * (abs(omega[0]) + abs(omega[1]) + abs(omega[2])):
-            break
+        error = reached
+        for k in range(3):
+            omega[k] = trial[k]
+    for k in range(3):
+        phi[k] = -short * before[k]
+    x, y, z = turned(phi, L[0], L[1], L[2])
+    invert(J, inverse)
+    omega[0], omega[1], omega[2] = times(inverse, x, y, z)
+    return momentum_gap(J, omega, short, L, phi, gap) / size

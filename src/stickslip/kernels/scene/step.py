@@ -89,8 +89,9 @@ def spring_wrenches(springs: Any, bodies: Bodies, wrench: np.ndarray) -> None:
 @compiled
 def free_motion(
     bodies: Bodies, springs: Any, options: Options, t: float, driven: Any, step: int, wrench: np.ndarray
-) -> None:
-    """Midpoint poses, free end velocities, and what an impulse meets."""
+) -> float:
+    """Midpoint poses, free end velocities, and what an impulse meets; returns the worst residual of a rotation."""
+    worst = 0.0
     dt, theta, g = options.dt, options.theta, options.gravity
     J, K, phi = np.empty(9), np.empty(9), np.empty(3)
     n = bodies.kind.shape[0]
@@ -124,7 +125,9 @@ def free_motion(
                     free[3 + k] = v[3 + k] + dt * j * wrench[i, 3 + k]
             else:
                 world_matrix(bodies.mid[i], bodies.inertia[i], J)
-                free_rotation(J, v[3:], wrench[i, 3:], dt, theta, free[3:], bodies.inv_inertia[i], phi, K)
+                missing = free_rotation(J, v[3:], wrench[i, 3:], dt, theta, free[3:], bodies.inv_inertia[i], phi, K)
+                if not missing <= worst:
+                    worst = missing
             fast, slow = 0.0, 0.0
             for k in range(3):
                 fast += max(free[k] ** 2, v[k] ** 2)
@@ -140,6 +143,7 @@ def free_motion(
             bodies.reach[i] = dt * (math.sqrt(fast) + math.sqrt(slow) * bodies.radius[i]) if bodies.kind[i] > 0 else 0.0
         for k in range(6):
             bodies.end[i, k] = free[k]
+    return worst
 
 
 @compiled
@@ -206,10 +210,13 @@ def prepare(
     springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, new: Contacts,
     new_pairs: Pairs, old: Contacts, old_pairs: Pairs, active: Active, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray, parent: np.ndarray, label: np.ndarray, wrench: np.ndarray,
-    counts: np.ndarray, t: float, driven: Any, step: int,
+    residuals: np.ndarray, counts: np.ndarray, t: float, driven: Any, step: int,
 ) -> bool:  # fmt: skip
-    """Everything up to the contact problems; False where a buffer is too small (nothing has been changed then)."""
-    free_motion(bodies, springs, options, t, driven, step, wrench)
+    """Everything up to the contact problems; False where a buffer is too small (nothing has been changed then).
+
+    The last of the residuals, which no island needs, becomes that of the free rotations.
+    """
+    residuals[-1] = free_motion(bodies, springs, options, t, driven, step, wrench)
     place_geoms(bodies, geoms)
     found = candidate_pairs(bodies, geoms, ignore, options.slop, options.dim, candidates)
     if found < 0:
@@ -427,12 +434,12 @@ def march(
             if not prepare(
                 bodies, geoms, materials, hulls, polygons, fields, joints, springs, options, room, ignore, candidates,
                 new, new_pairs, old, old_pairs, active, order, rows, begins, row_begins, parent, label, wrench,
-                counts, t, driven, done,
+                residuals, counts, t, driven, done,
             ):  # fmt: skip
                 return NO_ROOM, done, records
             for k in range(counts[ISLANDS]):
                 effort[k] = 0
-        worst, reached, helped, largest = 0.0, 0.0, 0, 0
+        worst, reached, helped, largest = residuals[-1], 0.0, 0, 0
         for k in range(counts[ISLANDS]):
             end_velocities(
                 bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
@@ -481,6 +488,8 @@ def march(
         )
         done += 1
         if not finite:
+            if worst <= options.tol:
+                book.numbers[FAILED_STEPS] += 1
             return NOT_FINITE, done, records
         if (step + done) % every == 0:
             record(bodies, springs, options, channels, book, records, q, u, impulse, state, gap, energy)

@@ -480,7 +480,7 @@ def _material(friction: Any, restitution: Any, restitution_tangential: Any, dim:
         pass
     elif mu is not None and np.ndim(mu) == 1 and dim == 3:
         axes = vector(mu, "friction", 2)
-        mu = tuple(number(float(x), "friction", positive=True) for x in axes)
+        mu = tuple(number(float(x), f"friction[{k}] (elliptic)", positive=True) for k, x in enumerate(axes))
     elif mu is not None:
         mu = number(mu, "friction", least=0.0)
     e = None if restitution is None else number(restitution, "restitution", least=0.0, most=1.0)
