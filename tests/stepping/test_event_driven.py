@@ -465,3 +465,32 @@ def test_a_load_that_sets_in_from_zero_engages_the_clutch():
     assert np.abs(run["turn"]).max() < 1e-9 and np.abs(run["turn_dot"]).max() < 1e-9
     impulse = 1.0 - np.cos(5 * run.t[-1])  # of 5 sin(5 t) N, up to t = 0.5 s
     assert run.normal_impulse[:, run.contact_names.index("clutch")].sum() == pytest.approx(impulse, abs=1e-6)
+
+
+@pytest.mark.parametrize(("push", "speed"), [(4.5, 0.0), (4.9, 0.0), (5.1, 0.1 * (5.1 - 3.0))])
+def test_two_feet_hold_up_to_the_static_limit(push, speed):
+    """A table with mu_s = 0.5, mu_k = 0.3 under m g = 10 N: statics hold it up to 5 N, whichever foot carries what."""
+    x, y, phi, v_x, v_y, omega, F = sp.symbols("x y phi v_x v_y omega F")
+    a, h, law = 0.5, 0.3, ss.TwoCoefficient(0.5, 0.3)
+    feet = [
+        ss.Contact(
+            name,
+            gap=y + side * a * sp.sin(phi) - h * sp.cos(phi),
+            slip=x + side * a * sp.cos(phi) + h * sp.sin(phi),
+            friction=law,
+        )
+        for name, side in (("left", -1), ("right", 1))
+    ]
+    table = ss.LagrangianSystem.from_energies(
+        [x, y, phi],
+        velocities=[v_x, v_y, omega],
+        kinetic=(v_x**2 + v_y**2 + 0.2 * omega**2) / 2,
+        potential=10 * y,
+        forces=[F, 0, 0],
+        contacts=feet,
+        parameters={"F": 0.0},
+    )
+    run = ss.simulate(
+        table, [0, h, 0], [0, 0, 0], dt=5e-3, t_end=0.1, stepper="event-driven", params={"F": push}, progress=False
+    )
+    assert run.complete and run.u[-1, 0] == pytest.approx(speed, abs=1e-9)

@@ -290,7 +290,15 @@ class Motion:
         before = self.u
         try:
             hit = impact_at(
-                self.system, self.law, self.q, before, self.p, self.t, self.gap_tol, self.solver, self.mode.stick
+                self.system,
+                self.law,
+                self.q,
+                before,
+                self.p,
+                self.t,
+                self.gap_tol,
+                self.solver,
+                np.abs(self.mode.stick),
             )
         except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
             raise MotionError(self.t, str(problem).rstrip(".")) from None
