@@ -95,8 +95,9 @@ def outcomes(
 
     Where a motion is not unique, computed ones depend on rounding; disturbances show what can happen.  Every run adds
     normally distributed numbers to the named quantities.  A disturbed configuration that penetrates is put back onto
-    its contacts; a draw that the system refuses counts as failed.  Scenes of bodies work alike, without parameters.  End states, divided by the scale of the motion,
-    belong together if a chain of states leads from one to the other with gaps of less than `apart` (single linkage).
+    its contacts; a draw that the system refuses counts as failed.  Scenes of bodies work alike, without parameters.
+    End states, divided by the scale of the motion, belong together if a chain of states leads from one to the other
+    with gaps of less than `apart` (single linkage).
 
     Parameters
     ----------
