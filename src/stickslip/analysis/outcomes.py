@@ -184,8 +184,8 @@ def _disturbed(scenario: Any, changed: Mapping[str, float], options: Mapping[str
     """One run whose quantities are changed; `start` is the run that is not."""
     system, state = scenario.system, (start.q[0], start.u[0])
     if not isinstance(system, Scene):  # the first record may be the state after an impact (initialise)
-        state = tuple(np.array(options.get(name, getattr(scenario, name)), dtype=float) for name in ("q0", "u0"))
-        scenario = replace(scenario, q0=state[0], u0=state[1])
+        scenario = replace(scenario, **{name: options[name] for name in ("q0", "u0") if name in options})
+        state = (scenario.q0, scenario.u0)
     names = (*start.coordinate_names, *start.velocity_names)
     values = dict(zip(names, (*state[0], *state[1]), strict=True))
     moved = scenario.starting({name: float(values[name] + x) for name, x in changed.items() if name in values})
