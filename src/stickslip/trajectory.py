@@ -84,7 +84,8 @@ class EnergyBook:
     Attributes
     ----------
     start, end : total energy of the first and the last record.
-    contacts, projection, integration : as `contact_work`, `projection_energy`, `integration_energy` of `Certificate`.
+    contacts, projection, integration : as `contact_work`, `projection_energy`, `integration_energy` of `Certificate`;
+        the last holds the work of applied forces without a potential, such as a push or a drive, too.
     unexplained : what is left; rounding errors.
     """
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,3 +89,25 @@ def test_wrong_input():
     belt = ss.library.friction_oscillator()
     with pytest.raises(ValueError, match="erdmann looks at unilateral contacts"):
         ss.erdmann(belt.system, belt.q0, contacts=[belt.system.contact_names[0]])
+
+
+def plane(gap, slip, friction):
+    """A point of mass 1 in the plane at one contact."""
+    x, y, v_x, v_y = sp.symbols("x y v_x v_y")
+    edge = ss.Contact("edge", gap=gap(x, y), slip=slip(x, y), friction=friction)
+    kinetic = (v_x**2 + v_y**2) / 2
+    return ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v_x, v_y], kinetic=kinetic, potential=0, contacts=[edge], parameters={}
+    )
+
+
+def test_a_gap_without_gradient_is_refused():
+    """gap = y^2 has no normal direction at y = 0."""
+    with pytest.raises(ValueError, match="the gap of contact 'edge' has no gradient"):
+        ss.erdmann(plane(lambda x, y: y**2, lambda x, y: x, 0.5), [0.0, 0.0])
+
+
+@pytest.mark.parametrize(("friction", "holds"), [(1.0, True), (1.0 + 1e-12, False)])
+def test_the_limit_belongs_to_the_condition(friction, holds):
+    """alpha = delta = 1: alpha - mu |delta| >= 0, [S00] section 3."""
+    assert ss.erdmann(plane(lambda x, y: y, lambda x, y: x + y, friction), [0.0, 0.0]).holds == holds

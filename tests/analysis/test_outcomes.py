@@ -95,3 +95,27 @@ def test_wrong_input(rod, disturbances, options, message):
 def test_the_judge_finds_the_same_two(rod):
     found = ss.outcomes(rod, {"v_y": 1e-6}, 30, dt=1e-3, t_end=0.03, stepper=ss.EventDriven(), progress=False)
     assert len(found) == 2 and min(kind.share for kind in found.kinds) > 0.2
+
+
+def test_a_given_start_is_disturbed():
+    """q0 and u0 of the call are what the draws are added to."""
+    ball = ss.library.bouncing_ball()
+    name = ball.system.velocity_names[0]
+    found = ss.outcomes(ball, {name: 0.1}, 4, q0=[5.0], u0=[2.0], dt=1e-2, t_end=0.05, **SHORT)
+    starts = [kind.example for kind in found.kinds]
+    assert all(run.q[0, 0] == 5.0 and run.u[0, 0] != 2.0 and abs(run.u[0, 0] - 2.0) < 0.5 for run in starts)
+    assert np.ptp(found.ends[:, 1]) == pytest.approx(np.ptp(found.starts), rel=1e-9)
+
+
+def test_refused_draws_are_failed_runs():
+    """A friction coefficient below zero is refused; the other runs keep their numbers."""
+    brick = ss.library.brick_on_ramp()
+    friction = brick.system.parameter_vector(brick.params)[brick.system.parameter_names.index("friction")]
+    found = ss.outcomes(brick, {"friction": 2.0 * friction}, 12, dt=1e-2, t_end=0.02, **SHORT)
+    bad = np.flatnonzero(friction + found.starts[:, 0] < 0.0)
+    assert 0 < len(bad) < 12 and [int(text.split(":")[0].removeprefix("run ")) for text in found.failed] == bad.tolist()
+    np.testing.assert_array_equal(np.flatnonzero(found.labels < 0), bad)
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(found.ends).all(axis=1)), bad)
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([kind.runs for kind in found.kinds])), np.setdiff1d(range(12), bad)
+    )

@@ -98,6 +98,16 @@ def test_failed_members_are_listed_and_in_no_mean():
     assert result["failed_steps"].values.tolist() == [1, 0, 0] and result["time_reached"][0] == 0.0
 
 
+def test_a_parameter_that_makes_the_start_penetrate_fails_its_member():
+    """The sleeve of the woodpecker starts inside a pole of half a metre."""
+    bird = library.woodpecker()
+    result = ss.ensemble(bird, {"r_O": [0.5, 0.0025]}, ["final"], dt=1e-3, t_end=0.01)
+    (failed,) = result.failed()
+    assert failed.member == 0 and "penetration" in failed.reason and np.isfinite(result["final_q"][1]).all()
+    with pytest.raises(ValueError, match=r"penetration of 0\.49 m"):
+        ss.ensemble(bird, {"r_O": [0.5]}, ["final"], dt=1e-3, t_end=0.01)
+
+
 def test_starts_that_are_all_refused_are_bad_input():
     with pytest.raises(ValueError, match=r"penetration of 0\.5 m"):
         ss.ensemble(library.bouncing_ball().starting({"y": -0.5}), {"restitution": [0.1, 0.2]}, ["final"])

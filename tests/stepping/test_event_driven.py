@@ -1,5 +1,6 @@
 """The event-driven integrator against closed forms: bounces, accumulation, stick-slip, grazing, Painleve's paradox."""
 
+import math
 from functools import cache
 
 import numpy as np
@@ -465,3 +466,44 @@ def test_a_load_that_sets_in_from_zero_engages_the_clutch():
     assert np.abs(run["turn"]).max() < 1e-9 and np.abs(run["turn_dot"]).max() < 1e-9
     impulse = 1.0 - np.cos(5 * run.t[-1])  # of 5 sin(5 t) N, up to t = 0.5 s
     assert run.normal_impulse[:, run.contact_names.index("clutch")].sum() == pytest.approx(impulse, abs=1e-6)
+
+
+def table_on_two_feet():
+    """m g = 10 N, mu_s = 0.5, mu_k = 0.3, pushed by F cos(w t - b): statics hold it up to 5 N."""
+    x, y, phi, v_x, v_y, omega, F, w, b, t = sp.symbols("x y phi v_x v_y omega F w b t")
+    a, h = 0.5, 0.3
+    feet = [
+        ss.Contact(
+            name,
+            gap=y + side * a * sp.sin(phi) - h * sp.cos(phi),
+            slip=x + side * a * sp.cos(phi) + h * sp.sin(phi),
+            friction=ss.TwoCoefficient(0.5, 0.3),
+        )
+        for name, side in (("left", -1), ("right", 1))
+    ]
+    return ss.LagrangianSystem.from_energies(
+        [x, y, phi],
+        velocities=[v_x, v_y, omega],
+        kinetic=(v_x**2 + v_y**2 + 0.2 * omega**2) / 2,
+        potential=10 * y,
+        forces=[F * sp.cos(w * t - b), 0, 0],
+        contacts=feet,
+        parameters={"F": 0.0, "w": 0.0, "b": 0.0},
+    )
+
+
+@pytest.mark.parametrize(
+    ("load", "speed"),
+    [
+        ({"F": 4.5}, 0.0),
+        ({"F": 4.9}, 0.0),
+        ({"F": 5.1}, 0.1 * (5.1 - 3.0)),
+        ({"F": 4.9, "w": 200.0, "b": math.pi / 2}, 0.0),  # the feet share a load anew that grows and turns round
+    ],
+)
+def test_two_feet_hold_up_to_the_static_limit(load, speed):
+    run = ss.simulate(
+        table_on_two_feet(), [0, 0.3, 0], [0, 0, 0], dt=5e-3, t_end=0.1, stepper="event-driven", params=load
+    )
+    assert run.complete and np.abs(run.u[:, 0]).max() == pytest.approx(speed, abs=1e-9)
+    assert run.u[-1, 0] == pytest.approx(speed, abs=1e-9)

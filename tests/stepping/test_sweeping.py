@@ -64,9 +64,18 @@ def test_inside_nothing_moves_and_a_jump_goes_to_the_nearest_point():
     np.testing.assert_array_equal(path.x[[0, 2, 3, 4]], [(0.5, 0.25), (0.5, 0.25), (3.0, 3.0), (3.0, 3.0)])
 
 
+def test_the_end_is_met_where_the_step_does_not_divide_the_time():
+    path = ss.sweeping_process(ss.MovingBall(lambda t: (t, 0.0), 0.0), (0.0, 0.0), dt=0.3, t_end=1.0)
+    np.testing.assert_allclose(path.t, [0.0, 0.3, 0.6, 0.9, 1.0])
+    assert path.t[-1] == 1.0 and path.x[-1].tolist() == [1.0, 0.0]
+
+
 def test_space_and_starts_outside():
     path = ss.sweeping_process(ss.MovingBall((0.0, 0.0, 0.0), 1.0), (0.0, 0.0, 3.0), dt=0.5, t_end=1.0)
     np.testing.assert_array_equal(path.x, np.tile([0.0, 0.0, 1.0], (3, 1)))
+
+
+PENTAGRAM = [(math.cos(0.8 * math.pi * k), math.sin(0.8 * math.pi * k)) for k in range(5)]
 
 
 @given(st.floats(-3, 3), st.floats(-3, 3), st.floats(0.0, 6.0))
@@ -87,6 +96,9 @@ def test_projection_onto_a_polygon_is_the_nearest_point(x, y, t):
         (ss.MovingBall((0, 0), 1.0), (0, 0), {"dt": -1.0}, "dt must be positive"),
         (ss.MovingPolygon([(0, 0), (0, 1), (1, 0)]), (0, 0), {}, "convex polygon, counterclockwise"),
         (ss.MovingPolygon([(0, 0), (1, 0)]), (0, 0), {}, r"vertices must have shape \(n, 2\)"),
+        (ss.MovingPolygon(PENTAGRAM), (0, 0), {}, "convex polygon, counterclockwise"),
+        (ss.MovingBall((0, 0), 1.0), (0, 0, 0), {}, "x0 must have 2 numbers, as the points of the set have, got 3"),
+        (ss.MovingPolygon(turning_square), (0,), {}, "x0 must have 2 numbers, as the points of the set have, got 1"),
         (ss.MovingBall(lambda t: (t, math.inf), 1.0), (0, 0), {}, "centre must be finite"),
     ],
 )

@@ -84,7 +84,8 @@ def erdmann(
 
     Raises
     ------
-    ValueError : no closed contact, more than 10 of them, an unknown name, or elements other than contacts.
+    ValueError : no closed contact, more than 10 of them, an unknown name, elements other than contacts, or a contact
+        whose gap has no gradient there.
 
     Examples
     --------
@@ -104,6 +105,11 @@ def erdmann(
     alpha = np.einsum("ij,ji->i", W_N, V_N)
     delta = np.einsum("ij,ji->i", W_N, V_T)
     names = tuple(system.contact_names[k] for k in index)
+    if np.any(alpha <= 0.0):
+        name = names[int(np.argmin(alpha))]
+        raise ValueError(
+            f"the gap of contact {name!r} has no gradient at this configuration: it has no normal direction."
+        )
     N, T, pushing = _impulse(W_N, V_N, V_T, mu, alpha, delta)
     with np.errstate(divide="ignore", invalid="ignore"):
         critical = np.where(np.abs(delta) > 1e-12 * alpha, alpha / np.abs(delta), np.inf)
@@ -154,7 +160,7 @@ def _impulse(
     """An impulse without collision, N and T (k,), and the contacts that push in it; zeros and () where none is."""
     k = len(mu)
     N, T = np.zeros(k), np.zeros(k)
-    jams = np.flatnonzero(alpha <= mu * np.abs(delta))
+    jams = np.flatnonzero(alpha < mu * np.abs(delta))
     if len(jams):  # by itself: alpha Lambda_N + delta Lambda_T = 0
         one = int(jams[0])
         N[one], T[one] = 1.0, -alpha[one] / delta[one]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ class Outcome:
 
     Attributes
     ----------
-    runs : their numbers, (m,)
+    runs : their numbers, from 0 to n - 1, (m,)
     share : m / n
     q, u : mean end state, (f,)
     spread : largest distance of one of them from the mean, in the units of `Outcomes.scale`
@@ -48,13 +48,13 @@ class Outcomes:
     Attributes
     ----------
     kinds : tuple of `Outcome`
-    labels : kind of every run, (n,)
-    ends : end states (q, u) of all runs, (n, ...)
+    labels : kind of every run, -1 where it failed, (n,)
+    ends : end states (q, u) of all runs, nan where they failed, (n, ...)
     starts : disturbed quantities of all runs, (n, d), in the order of `names`
     names : of the disturbed quantities
     undisturbed : kind that the run without disturbances belongs to, None where it is none of them
     scale : by which coordinates and velocities were divided before they were compared
-    failed : runs that did not reach the end, with the reason
+    failed : runs that did not start or not reach the end: number and reason
     """
 
     kinds: tuple[Outcome, ...]
@@ -95,8 +95,9 @@ def outcomes(
 
     Where a motion is not unique, computed ones depend on rounding; disturbances show what can happen.  Every run adds
     normally distributed numbers to the named quantities.  A disturbed configuration that penetrates is put back onto
-    its contacts.  Scenes of bodies work alike, without parameters.  End states, divided by the scale of the motion,
-    belong together if a chain of states leads from one to the other with gaps of less than `apart` (single linkage).
+    its contacts; a draw that the system refuses counts as failed.  Scenes of bodies work alike, without parameters.
+    End states, divided by the scale of the motion, belong together if a chain of states leads from one to the other
+    with gaps of less than `apart` (single linkage).
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def outcomes(
     seed : of the random numbers
     apart : distance at which ends differ, as a share of the largest coordinate and velocity of their unit in all runs
     progress : show a progress bar on stderr (None: when stderr is a terminal)
-    options : passed to `Scenario.simulate` (dt, t_end, stepper, ...)
+    options : passed to `Scenario.simulate` (dt, t_end, stepper, ...); with q0, u0 that start is disturbed
 
     Examples
     --------
@@ -119,33 +120,40 @@ def outcomes(
     rng = np.random.default_rng(seed)
     names = tuple(deviations)
     draws = rng.normal(size=(n, len(names))) * np.array(list(deviations.values()))
-    runs: list[Trajectory] = []
-    steps = SimpleNamespace(system=scenario.system, steps=n + 1)
+    first = scenario.simulate(**{"progress": False, **options})
+    runs: dict[int, Trajectory] = {}
+    failed: dict[int, str] = {}
+    steps = SimpleNamespace(system=scenario.system, steps=n)
     with _progress_bar(progress, steps) as tell:  # type: ignore[arg-type]
-        for draw in (np.zeros(len(names)), *draws):
-            changed = dict(zip(names, draw, strict=True))
-            runs.append(_disturbed(scenario, changed, options, runs[0] if runs else None))
-            tell(len(runs))
-    first, *others = runs
-    good = [run for run in others if run.complete]
-    failed = tuple(run.status for run in others if not run.complete)
-    if not good:
+        for i, draw in enumerate(draws):
+            tell(i + 1)
+            try:
+                run = _disturbed(scenario, dict(zip(names, draw, strict=True)), options, first)
+            except ValueError as problem:  # a mass below zero, say
+                failed[i] = str(problem)
+                continue
+            if run.complete:
+                runs[i] = run
+            else:
+                failed[i] = run.status
+    if not runs:
         raise RuntimeError(f"none of {n} runs reached its end; the first {failed[0]}")
+    good, numbers = list(runs.values()), np.array(list(runs))
     ends = np.array([np.concatenate([run.q[-1], run.u[-1]]) for run in good])  # of a scene q is longer than u
     scale = _scale(good)
     labels = _linked(ends / scale, apart)
-    kinds = _kinds(good, ends, scale, labels, n)
+    kinds = _kinds(good, numbers, ends, scale, labels, n)
     order = {old: new for new, old in enumerate(kind for kind, _ in kinds)}
     labels = np.array([order[label] for label in labels])
     return Outcomes(
         kinds=tuple(kind for _, kind in kinds),
-        labels=labels,
-        ends=ends,
-        starts=draws[[i for i, run in enumerate(others) if run.complete]],
+        labels=_spread_out(labels, numbers, n, -1),
+        ends=_spread_out(ends, numbers, n, np.nan),
+        starts=draws,
         names=names,
         undisturbed=_place(first, ends / scale, labels, scale, apart),
         scale=scale,
-        failed=failed,
+        failed=tuple(f"run {i}: {reason}" for i, reason in failed.items()),
     )
 
 
@@ -173,29 +181,31 @@ def _checked(scenario: Any, disturbances: Any, n: Any, apart: Any) -> dict[str, 
 
 
 def _disturbed(scenario: Any, changed: Mapping[str, float], options: Mapping[str, Any], start: Any) -> Trajectory:
-    """One run whose quantities are changed; `start` is a run that is not, None for that run itself."""
-    if start is None:
-        first: Trajectory = scenario.simulate(**{"progress": False, **options})
-        return first
+    """One run whose quantities are changed; `start` is the run that is not."""
+    system, state = scenario.system, (start.q[0], start.u[0])
+    if not isinstance(system, Scene):  # the first record may be the state after an impact (initialise)
+        scenario = replace(scenario, **{name: options[name] for name in ("q0", "u0") if name in options})
+        state = (scenario.q0, scenario.u0)
     names = (*start.coordinate_names, *start.velocity_names)
-    values = dict(zip(names, (*start.q[0], *start.u[0]), strict=True))
+    values = dict(zip(names, (*state[0], *state[1]), strict=True))
     moved = scenario.starting({name: float(values[name] + x) for name, x in changed.items() if name in values})
-    if isinstance(scenario.system, Scene):
+    if isinstance(system, Scene):
         run: Trajectory = moved.simulate(**{"progress": False, "overlap": "resolve", **options})
         return run
     params = {**(scenario.params or {}), **(options.get("params") or {})}
-    base = dict(zip(scenario.system.parameter_names, scenario.system.parameter_vector(params), strict=True))
+    base = dict(zip(system.parameter_names, system.parameter_vector(params), strict=True))
     params |= {name: float(base[name] + x) for name, x in changed.items() if name not in values}
-    q0 = _touching(scenario.system, moved.q0, scenario.system.parameter_vector(params))
-    run = moved.simulate(**{"progress": False, **options, **({"params": params} if params else {}), "q0": q0})
+    q0 = _touching(system, float(options.get("t0", 0.0)), moved.q0, system.parameter_vector(params))
+    given = {"progress": False, **options, **({"params": params} if params else {})}
+    run = moved.simulate(**{**given, "q0": q0, "u0": moved.u0})
     return run
 
 
-def _touching(system: System, q: Array, p: Array) -> Array:
+def _touching(system: System, t: float, q: Array, p: Array) -> Array:
     """A configuration without penetrations: those of a disturbed one are removed."""
     kinds = np.array(system.contact_kinds, dtype=int)
-    deep = np.flatnonzero((kinds == CONTACT) & (system.gap(q, 0.0, p) < 0.0))
-    return onto_contacts(system, 0.0, q, p, deep, np.zeros(len(kinds), dtype=bool)) if len(deep) else q
+    deep = np.flatnonzero((kinds == CONTACT) & (system.gap(q, t, p) < 0.0))
+    return onto_contacts(system, t, q, p, deep, np.zeros(len(kinds), dtype=bool)) if len(deep) else q
 
 
 def _scale(runs: list[Trajectory]) -> Array:
@@ -218,7 +228,16 @@ def _linked(points: Array, apart: float) -> np.ndarray:
     return np.asarray(connected_components(squareform(pdist(points, "chebyshev") < apart))[1])
 
 
-def _kinds(runs: list[Trajectory], ends: Array, scale: Array, labels: np.ndarray, n: int) -> list[tuple[int, Outcome]]:
+def _spread_out(values: np.ndarray, numbers: np.ndarray, n: int, missing: float) -> np.ndarray:
+    """`values` of the runs `numbers` among all n, with `missing` for the others."""
+    rows = np.full((n, *values.shape[1:]), missing, dtype=values.dtype)
+    rows[numbers] = values
+    return rows
+
+
+def _kinds(
+    runs: list[Trajectory], numbers: np.ndarray, ends: Array, scale: Array, labels: np.ndarray, n: int
+) -> list[tuple[int, Outcome]]:
     """Every kind of end with its label, the most frequent first."""
     f = len(runs[0].q[-1])
     kinds = []
@@ -227,7 +246,8 @@ def _kinds(runs: list[Trajectory], ends: Array, scale: Array, labels: np.ndarray
         mean = ends[members].mean(axis=0)
         distance = np.abs((ends[members] - mean) / scale).max(axis=1)
         nearest = runs[int(members[np.argmin(distance)])]
-        kinds.append((label, Outcome(members, len(members) / n, mean[:f], mean[f:], float(distance.max()), nearest)))
+        outcome = Outcome(numbers[members], len(members) / n, mean[:f], mean[f:], float(distance.max()), nearest)
+        kinds.append((label, outcome))
     return sorted(kinds, key=lambda kind: -kind[1].share)
 
 

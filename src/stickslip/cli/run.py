@@ -369,7 +369,8 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
         row("impacts", f"{found['total']}: {counts}" if found["total"] else "none")
     book = trajectory.energy_book()
     if math.isfinite(book.end):
-        parts = [("contacts", book.contacts), ("projection", book.projection), ("integration", book.integration)]
+        steps = ("steps and applied forces", book.integration)
+        parts = [("contacts", book.contacts), ("projection", book.projection), steps]
         shown = ", ".join(f"{key} {value:+.4g}" for key, value in parts if value or key == "contacts")
         row("energy", f"{book.start:.6g} -> {book.end:.6g} J: {shown} J")
     good = trajectory.complete and certificate.failed_steps == 0

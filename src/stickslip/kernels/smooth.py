@@ -5,8 +5,9 @@ lines that say `model`; everything else is taken over word for word.
 
 In a mode, contact k has a normal constraint (normal[k] = 1), a tangential one (stick[k] = 1) or a known sense of its
 tangential force (slip[k] = s = +-1, lambda_T = -s (mu lambda_N + a)); where friction depends on slip, mu is
-mu(|gamma_T|) of a contact that slips and mu_s of one that sticks.  With C = (W_N, W_T,stick) and
-R = (W_N - mu s W_T, W_T,stick),
+mu(|gamma_T|) of a contact that slips and mu_s of one that sticks.  A contact that others hold at rest while its own
+force is at the static bound (stick[k] = -1, slip[k] = s) has that force and no constraint.  With C = (W_N, W_T,stick)
+and R = (W_N - mu s W_T, W_T,stick),
 
     M du/dt = h - sum s a w_T + R lambda,    C^T du/dt + zeta = 0.
 
@@ -94,7 +95,7 @@ def constraint_rows(mode, rows, parts):
             rows[m] = k
             parts[m] = 0
             m += 1
-        if stick[k] != 0:
+        if stick[k] > 0:
             rows[m] = k
             parts[m] = 1
             m += 1
@@ -104,14 +105,14 @@ def constraint_rows(mode, rows, parts):
 @dev
 def slip_friction(p, mode, gamma, mu):
     """Replace the coefficients of contacts that slip by those of their speed."""
-    _, _, slip = mode
+    _, stick, slip = mode
     speed = local_array(N_CONTACTS, float64)
     moving = local_array(N_CONTACTS, float64)
     for k in range(N_CONTACTS):
         speed[k] = abs(gamma[k, 1])
     friction(p, speed, moving)
     for k in range(N_CONTACTS):
-        if slip[k] != 0.0:
+        if slip[k] != 0.0 and stick[k] == 0:
             mu[k] = moving[k]
 
 
@@ -257,9 +258,9 @@ def indicators(T, Y, p, normal, stick, slip, out):
                 out[i, k, 0] = g[k]
             elif KINDS[k] == CLUTCH:
                 out[i, k, 0] = gamma[k, 0]
-            if stick[k] != 0:
+            if stick[k] > 0:
                 out[i, k, 1] = bound[k] - abs(force_of[k, 1]) if good else math.nan
-            elif slip[k] != 0.0:
+            elif slip[k] != 0.0 and stick[k] == 0:
                 out[i, k, 1] = slip[k] * (g[k] if KINDS[k] == SPRING else gamma[k, 1])
 
 

@@ -14,9 +14,10 @@ have no solution or several ([PG05] section 6).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import linprog
 
 from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
@@ -166,6 +167,32 @@ class AccelerationProblem:
         lambda_T[S] = np.where(x[n + r :] > 0.0, bound[S], np.clip(x[n : n + r] - bound[S], -bound[S], bound[S]))
         du = self.free + self.V_N @ lambda_N + self.V_T @ (lambda_T + self.s * self.a)
         return Accelerations(du, lambda_N, lambda_T, self.W_N @ du + self.zeta[:, 0], self.W_T @ du + self.zeta[:, 1])
+
+    def least_friction(self, solution: Accelerations, tol: float) -> Accelerations:
+        """The same accelerations by forces with the least sum |lambda_T| of the contacts that stay at rest.
+
+        Where more contacts stick than motion needs, their shares of the load are free within the bounds.  Those of the
+        linear program are zero or at the bound except for as many as motion needs: what `Mode` can keep.
+        """
+        rests = self.candidate & (np.abs(solution.slide) <= tol * self.scale(solution)[:, 1])
+        if rests.sum() < 2:
+            return solution
+        k, slips = len(self.index), np.where(self.candidate, np.sign(solution.slide), self.s)
+        slips[rests] = 0.0
+        # unknowns: lambda_N, and lambda_T = right - left of those at rest; others have lambda_T = -s (mu lambda_N + a)
+        W_T = self.W_T * rests[:, None]
+        total = self.W_N.T @ solution.lambda_N + self.W_T.T @ (solution.lambda_T + slips * self.a)
+        balance = np.hstack([(self.W_N - (self.mu * slips)[:, None] * self.W_T).T, W_T.T, -W_T.T])
+        within = np.hstack([-np.diag(self.mu), np.eye(k), np.eye(k)])[rests]
+        limits = [(0.0, None if N > 0.0 else 0.0) for N in solution.lambda_N]
+        limits += 2 * [(0.0, None if free else 0.0) for free in rests]
+        cost = np.concatenate([np.zeros(k), np.ones(2 * k)])
+        answer = linprog(cost, A_ub=within, b_ub=self.a[rests], A_eq=balance, b_eq=total, bounds=limits)
+        if not answer.success:  # rounding: the forces of the complementarity problem do as well
+            return solution
+        lambda_N, right, left = np.split(np.asarray(answer.x), 3)
+        lambda_T = np.where(rests, right - left, -slips * (self.mu * lambda_N + self.a))
+        return replace(solution, lambda_N=lambda_N, lambda_T=lambda_T)
 
     def scale(self, solution: Accelerations) -> Array:
         """How large the numbers are that a solution's relative accelerations are made of, (k, 2).

@@ -11,6 +11,8 @@ from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
 from stickslip.trajectory import CLOSED, OPEN, SLIP_MINUS, SLIP_PLUS, STICK
 
 ROUND_OFF = 1e-10  # velocities and accelerations below this share of their terms are zero
+AT_BOUND = 1e-6  # friction is at its bound up to this share of it
+HELD = -1  # `stick` of a contact at rest whose friction is at its bound: others keep it there
 _INDEPENDENT = 1e-9  # a constraint whose direction the others span up to this share of its square is theirs
 
 
@@ -23,7 +25,8 @@ class Mode:
     closed : contacts that touch and have no normal velocity; clutches that are engaged; friction joints and springs
     sense : of slip, +-1 (side of a prestressed spring); 0 where the contact sticks or is open
     normal, stick, slip : what the equations of motion keep to, see `kernels.smooth`.  A closed contact whose constraint
-        others imply, such as a third foot on a floor, has none of its own
+        others imply, such as a third foot on a floor, has none of its own; where its friction is at the static bound
+        stick is -1 (`HELD`)
     """
 
     closed: np.ndarray
@@ -46,8 +49,8 @@ class Mode:
     def states(self) -> np.ndarray:
         """Contact states of a trajectory, (n,) int8."""
         moving = np.where(self.sense > 0.0, SLIP_PLUS, SLIP_MINUS)
-        held = np.where(self.stick != 0, STICK, CLOSED)
-        return np.where(self.closed, np.where(self.slip != 0.0, moving, held), OPEN).astype(np.int8)
+        loose = np.where(self.slip != 0.0, moving, CLOSED)
+        return np.where(self.closed, np.where(self.stick != 0, STICK, loose), OPEN).astype(np.int8)
 
 
 def mode_of(
@@ -81,13 +84,15 @@ def mode_of(
     chosen = _independent(problem, [(int(i), 0) for i in np.flatnonzero(normal[problem.index])], [])
     for i, k in enumerate(problem.index):
         normal[k] = normal[k] and (i, 0) in chosen
-    holding.sort(key=lambda i: bool(abs(solution.lambda_T[i]) >= bound[i] * (1.0 - 1e-9)))  # those inside first
+    share = {i: abs(float(solution.lambda_T[i])) / bound[i] for i in holding}
+    at_bound = {i: share[i] >= 1.0 - AT_BOUND for i in holding}
+    holding.sort(key=lambda i: (at_bound[i], share[i] <= AT_BOUND))  # what others may hold has no force, or all it can
     chosen = _independent(problem, [(i, 1) for i in holding], chosen)
     for i in holding:
         k = problem.index[i]
         stick[k] = (i, 1) in chosen
-        if not stick[k] and abs(solution.lambda_T[i]) >= bound[i] * (1.0 - 1e-9):  # held by others, its own force known
-            slip[k] = -np.sign(solution.lambda_T[i])
+        if not stick[k] and at_bound[i]:
+            stick[k], slip[k] = HELD, -np.sign(solution.lambda_T[i])
     return Mode(closed, sense, normal, stick, slip)
 
 

@@ -21,6 +21,7 @@ from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
 from stickslip.stepping.arcs import Arc, Event, Watch, smooth_arcs
 from stickslip.stepping.impact import Impact, impact_at
 from stickslip.stepping.modes import (
+    AT_BOUND,
     ROUND_OFF,
     Mode,
     mode_of,
@@ -220,7 +221,8 @@ class Motion:
             elif part == 0 and mode.normal[k] != 0 and abs(forces[k, 0]) <= 1e-3 * self.force_scale[k, 0]:
                 opened.append(k)
             elif part == 1 and mode.stick[k] != 0:
-                sense[k] = -np.sign(forces[k, 1])  # at the bound gamma_T' is zero: the LCP could not tell
+                if not self._others_hold(k):
+                    sense[k] = -np.sign(forces[k, 1])  # at the bound gamma_T' is zero: the LCP could not tell
             elif part == 1 and kinds[k] == SPRING:
                 sense[k] = self._side(k)
             elif part == 1:
@@ -241,6 +243,25 @@ class Motion:
         """Contact forces lambda_N, lambda_T in the mode that ends, (n, 2)."""
         n = self.system.n_contacts
         return self._rates(event.t, event.y)[2 * self.f : 2 * self.f + 2 * n].reshape(2, n).T
+
+    def _others_hold(self, k: int) -> bool:
+        """Whether contacts at rest beside k can share the load anew, so that k, whose friction is at its bound, stays.
+
+        With constant friction nothing depends on it: the force of a slip that others prevent is the static one.
+        """
+        mode = self.mode
+        if not self.system.has_friction_laws or not np.any(mode.closed & (mode.sense == 0.0) & (mode.stick <= 0)):
+            return False
+        problem, solution = self._accelerations(mode.closed, mode.sense.copy())
+        if solution is None:
+            return False
+        bound = problem.mu * solution.lambda_N + problem.a
+        inside = np.zeros(self.system.n_contacts, bool)
+        inside[problem.index] = np.abs(solution.lambda_T) < bound * (1.0 - AT_BOUND)
+        after = mode_of(self.system, mode.closed, mode.sense, problem, solution)
+        taken_over = (after.stick > 0) & (mode.stick <= 0)
+        rests = after.closed[k] and after.sense[k] == 0.0 and (after.stick[k] <= 0 or inside[k])
+        return bool(rests and np.all(inside[taken_over]))
 
     def _side(self, k: int) -> float:
         """The side on which a spring goes on that reached its rest position; 0 where it stays.
@@ -290,7 +311,15 @@ class Motion:
         before = self.u
         try:
             hit = impact_at(
-                self.system, self.law, self.q, before, self.p, self.t, self.gap_tol, self.solver, self.mode.stick
+                self.system,
+                self.law,
+                self.q,
+                before,
+                self.p,
+                self.t,
+                self.gap_tol,
+                self.solver,
+                np.abs(self.mode.stick),
             )
         except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
             raise MotionError(self.t, str(problem).rstrip(".")) from None
@@ -363,6 +392,7 @@ class Motion:
             loose = problem.candidate & (np.abs(solution.slide) > ROUND_OFF * problem.scale(solution)[:, 1])
             loose &= np.array(self.system.sliding_codes)[index] != CONSTANT
             if not loose.any():
+                solution = problem.least_friction(solution, ROUND_OFF)
                 break
             sense[index[loose]] = np.sign(solution.slide[loose])
         return problem, solution

@@ -64,6 +64,7 @@ class MovingBall(MovingSet):
 
     def project(self, t: float, x: Array) -> Array:
         centre, radius = self._at(t)
+        _require_dimension(x, len(centre))
         away = x - centre
         distance = math.sqrt(float(away @ away))
         return x if distance <= radius else centre + away * (radius / distance)
@@ -91,12 +92,14 @@ class MovingPolygon(MovingSet):
         sides = np.roll(corners, -1, axis=0) - corners
         ahead = np.roll(sides, -1, axis=0)
         turns = sides[:, 0] * ahead[:, 1] - sides[:, 1] * ahead[:, 0]
-        if np.any(turns < -1e-12 * np.abs(turns).max(initial=0.0)) or not turns.sum() > 0.0:
+        left = not np.any(turns < -1e-12 * np.abs(turns).max(initial=0.0))
+        if not left or abs(_turned(sides) - 2.0 * math.pi) > 1e-6:  # a pentagram turns left, too, but twice around
             raise ValueError(f"vertices must be those of a convex polygon, counterclockwise, and are not at t = {t:g}.")
         return corners, sides
 
     def project(self, t: float, x: Array) -> Array:
         corners, sides = self._at(t)
+        _require_dimension(x, 2)
         away = x - corners
         if np.all(sides[:, 0] * away[:, 1] - sides[:, 1] * away[:, 0] >= 0.0):
             return x
@@ -149,7 +152,7 @@ def sweeping_process(
     ----------
     moving : MovingBall, MovingPolygon, or another MovingSet
     x0 : start, (d,); outside of C(t0) it is first put onto it
-    dt, t_end, t0 : step size, end and start
+    dt, t_end, t0 : step size, end and start; the last step is shorter where dt does not divide t_end - t0
     progress : show a progress bar on stderr (None: when stderr is a terminal)
 
     Examples
@@ -163,11 +166,14 @@ def sweeping_process(
     if not isinstance(moving, MovingSet):
         raise ValueError(f"moving must be a MovingBall, a MovingPolygon or another MovingSet, got {moving!r}.")
     start, step = real_number(t0, "t0"), real_number(dt, "dt")
-    steps = _steps(step, real_number(t_end, "t_end"), start)
+    end = real_number(t_end, "t_end")
+    steps = _steps(step, end, start)
+    if abs(steps * step - (end - start)) > 1e-9 * step * steps:
+        steps = math.ceil((end - start) / step)
     x = real_array(x0, f"x0 must be a point, got {x0!r}.")
     if x.ndim != 1 or not np.all(np.isfinite(x)):
         raise ValueError(f"x0 must be a point of finite numbers, shape (d,), got {x0!r}.")
-    t = start + step * np.arange(steps + 1, dtype=np.float64)
+    t = np.append(start + step * np.arange(steps, dtype=np.float64), end)
     path = np.empty((steps + 1, len(x)))
     path[0] = _caught(moving, t[0], x)
     with _progress_bar(progress, SimpleNamespace(system=SimpleNamespace(name="sweeping process"), steps=steps)) as tell:  # type: ignore[arg-type]
@@ -183,6 +189,18 @@ def _caught(moving: MovingSet, t: float, x: Array) -> Array:
         return moving.project(t, x)
     except (IndexError, TypeError) as problem:
         raise ValueError(f"x0 must have as many numbers as the points of the set, got {len(x)}: {problem}") from None
+
+
+def _turned(sides: Array) -> float:
+    """Angle by which a closed polygon turns to the left; 2 pi where it goes around once."""
+    sides = sides[np.any(sides != 0.0, axis=1)]
+    ahead = np.roll(sides, -1, axis=0)
+    return float(np.arctan2(sides[:, 0] * ahead[:, 1] - sides[:, 1] * ahead[:, 0], (sides * ahead).sum(axis=1)).sum())
+
+
+def _require_dimension(x: Array, dimension: int) -> None:
+    if len(x) != dimension:
+        raise ValueError(f"x0 must have {dimension} numbers, as the points of the set have, got {len(x)}.")
 
 
 def _proof(moving: MovingSet, t: Array, path: Array) -> tuple[float, float]:
