@@ -38,12 +38,12 @@ def basins(
     from stickslip.analysis.basins import basins as compute
     from stickslip.cli.files import require_figure
     from stickslip.cli.progress import progress_bar
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import line, require_json, section_from
     from stickslip.cli.sweep import varied
     from stickslip.ensembles.plan import axis_values
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     grid = {key: axis_values(key, text) for key, text in varied(vary).items()}
     require_json(out)
     if plot is not None:

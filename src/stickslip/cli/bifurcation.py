@@ -57,10 +57,10 @@ def bifurcation(
     cycle at the first value is followed event by event, stable or not, and its bifurcations are located.
     """
     from stickslip.cli.files import require_figure
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import require_json, section_from
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     require_json(out)
     if plot is not None:
         require_figure("--plot", plot)

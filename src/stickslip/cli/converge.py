@@ -45,9 +45,9 @@ def converge(
     drop by every method follow.
     """
     from stickslip.analysis.convergence import converge as measure
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.run import mechanism_with
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     chosen = None if steppers is None else [part.strip() for part in steppers.split(",") if part.strip()]
     if chosen is not None and not chosen:
         raise ValueError("--steppers must name at least one stepper.")

@@ -33,10 +33,10 @@ def lyapunov(
     from stickslip.analysis.lyapunov import lyapunov as compute
     from stickslip.cli.files import require_figure
     from stickslip.cli.progress import progress_bar
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import line
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     if plot is not None:
         require_figure("--plot", plot)
     with progress_bar("motion and perturbations", 1.0) as advance:
@@ -77,10 +77,10 @@ def recurrence(
     from stickslip.analysis.lyapunov import recurrence as compute
     from stickslip.analysis.poincare import poincare, translations
     from stickslip.cli.files import require_figure
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import line, section_from
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     if plot is not None:
         require_figure("--plot", plot)
     points = poincare(scenario, section_from(section, scenario), stepper=stepper, dt=dt, t_end=t_end)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stickslip.cli.files import require_figure, require_writable
-from stickslip.cli.run import Interrupted, scenario_with
+from stickslip.cli.run import Interrupted, mechanism_with
 
 if TYPE_CHECKING:
     from stickslip.ensembles.result import Ensemble
@@ -72,7 +72,7 @@ def sweep(
     """
     from stickslip.ensembles.run import ensemble
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     if out is not None:
         require_writable("--out", out)
     if plot is not None:
