@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from stickslip.cli.sections import DEVICE_HELP, SECTION_HELP
+from stickslip.cli.sections import DEVICE_HELP, MECHANISM_HELP, SECTION_HELP
 
 
 def basins(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
     vary: Annotated[
         list[str],
         typer.Option(metavar="NAME=A:B:N", help="Coordinate, velocity or parameter and its values; may be repeated."),

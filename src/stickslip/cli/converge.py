@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stickslip.cli.progress import status_line
+from stickslip.cli.sections import MECHANISM_HELP
 
 if TYPE_CHECKING:
     from stickslip.analysis.convergence import Convergence
@@ -20,7 +21,7 @@ _WORDS = {"q_sup": "q, sup norm", "u_L1": "u, L1 norm", "u_graph": "u, graph"}
 
 
 def converge(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
     steppers: Annotated[
         str | None, typer.Option(help="Steppers to judge, separated by commas; default: all.", metavar="NAMES")
     ] = None,

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from stickslip.cli.sections import SECTION_HELP
+from stickslip.cli.sections import MECHANISM_HELP, SECTION_HELP
 
 
 def lyapunov(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),
@@ -60,7 +60,7 @@ def lyapunov(
 
 
 def recurrence(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),
