@@ -176,8 +176,9 @@ def scenario_of(trajectory: Trajectory) -> Any:
     known = library.keywords(name)
     numeric = {key for key, default in known.items() if isinstance(default, float) or default is None}
     values = {key: value for key, value in trajectory.parameters.items() if key in numeric}
+    is_scene = name in library.scene_names()
     try:
-        scenario: Any = _default(name) if name in library.scene_names() else library.get(name, **values)
+        scenario: Any = _default(name) if is_scene else library.get(name, **values)
     except (ValueError, ArithmeticError):
         return None
     system = scenario.system
@@ -185,6 +186,6 @@ def scenario_of(trajectory: Trajectory) -> Any:
         tuple(system.coordinate_names) == tuple(trajectory.coordinate_names)
         and tuple(system.velocity_names) == tuple(trajectory.velocity_names)
         and tuple(system.contact_names) == tuple(trajectory.contact_names)
-        and set(getattr(system, "parameter_names", ())) == set(trajectory.parameters)
+        and (is_scene or set(system.parameter_names) == set(trajectory.parameters))  # a scene's are its gravity
     )
     return scenario if same else None
