@@ -80,6 +80,13 @@ def test_basins_lyapunov_and_recurrence(run, tmp_path):
     assert code == 0 and "recurrence rate" in text
 
 
+def test_no_cycle_is_one_plain_line(run):
+    code, out, err = run("limit-cycle", "bouncing_ball_on_table", "--settle", 60)
+    assert (code, out) == (1, "") and err.count("\n") == 1
+    assert "no limit cycle: after 60 returns (--settle)" in err
+    assert "NoCycle" not in err and "STICKSLIP_DEBUG" not in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -6,6 +6,7 @@ import pytest
 from tests.io.models.robots import URDF
 
 from stickslip import cli, library
+from stickslip.cli.run import mechanism_with
 from stickslip.io.netcdf import load
 
 
@@ -121,6 +122,64 @@ def test_wrong_files_are_one_line_with_the_place(run, ball):
     assert code == 2 and "ball.toml, line" in err and "did you mean 'gap'?" in err and err.count("\n") == 1
     code, _, err = run("run", ball, "--set", "fricton=1")
     assert code == 2
+
+
+SLAB = """stickslip = 1
+kind = "scene"
+name = "slab"
+dim = 2
+
+[[bodies]]
+name = "ground"
+type = "static"
+shape = { type = "half-plane", normal = [0, 1], offset = 0.0 }
+
+[[bodies]]
+name = "disc"
+shape = { type = "circle", radius = 0.1 }
+position = [0, 0.08]
+mass = 1
+
+[run]
+dt = 1e-3
+t_end = 1.0
+"""
+
+
+def test_a_start_that_overlaps_is_told_by_check(run, ball, tmp_path):
+    text = ball.read_text()
+    assert run("check", ball)[0] == 0
+    ball.write_text(text.replace("start = 1.0", "start = -0.5"))
+    code, out, err = run("check", ball)
+    assert code == 1 and "starts 0.5 m deep" in out and "starts with a penetration of 0.5 m" in err
+    slab = tmp_path / "slab.toml"
+    slab.write_text(SLAB)
+    code, out, err = run("check", slab)
+    assert code == 1 and "bodies 'disc' and 'ground' overlap by 0.02 m at the start" in err and err.count("\n") == 1
+    assert json.loads(run("check", slab, "--json")[1])["files"][0]["problem"].startswith("bodies 'disc'")
+    slab.write_text(SLAB.replace("0.08", "0.1"))
+    assert run("check", slab)[0] == 0
+
+
+def test_a_film_of_what_has_no_drawing_is_refused_before_the_run(run, ball, tmp_path, monkeypatch):
+    monkeypatch.setattr(library.Scenario, "simulate", lambda *_, **__: pytest.fail("the run began"))
+    code, _, err = run("run", ball, "--animate", tmp_path / "ball.gif")
+    assert code == 2 and "--animate: bouncing_ball has no drawing, so there is no film of it" in err
+
+
+def test_other_commands_take_a_mechanism_from_a_file(run, ball, tmp_path):
+    scenario = mechanism_with(["restitution=0.4", "y=2"], str(ball))
+    assert scenario.params["restitution"] == 0.4 and scenario.q0[0] == 2.0
+    code, _, err = run("sweep", ball, "--vary", "restituton=0.4:0.6:3")
+    assert code == 2 and "'restituton'" in err
+    slab = tmp_path / "slab.toml"
+    slab.write_text(SLAB)
+    code, _, err = run("limit-cycle", slab)
+    assert code == 2 and "slab.toml is a scene of bodies and shapes" in err
+    code, _, err = run("limit-cycle", ball)
+    assert code == 2 and "has no section of its own" in err
+    code, _, err = run("view", ball)
+    assert code == 2 and "model files are not taken here" in err
 
 
 def test_a_setting_that_a_file_does_not_have(run, ball):

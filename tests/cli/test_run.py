@@ -11,6 +11,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from stickslip import cli, library
+from stickslip.cli.run import _is_deep
 from stickslip.io.netcdf import load
 
 SHORT = ("run", "bouncing_ball", "--dt", "0.01", "--t-end", "0.6", "--engine", "reference")
@@ -285,6 +286,13 @@ def test_an_interrupted_run_exits_with_130(run, ends_early):
     code, out, err = run(*SHORT)
     assert code == 130
     assert "interrupted at t = 0.3 s" in err and "certificate" in out
+
+
+def test_a_deep_penetration_is_a_warning():
+    fine = library.bouncing_ball().simulate(dt=0.01, t_end=0.6, engine="reference")
+    assert not _is_deep(fine)  # closed one step late
+    deep = replace(fine, certificate=replace(fine.certificate, max_penetration=0.5))
+    assert _is_deep(deep)
 
 
 def test_unsolved_steps_are_a_warning_when_the_run_went_on(run, ends_early):

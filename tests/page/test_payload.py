@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -196,6 +197,27 @@ def test_texts_cannot_leave_their_place(woodpecker):
 def test_a_saved_run_finds_its_picture(woodpecker):
     _, run = woodpecker
     assert scenario_of(run).system.name == "woodpecker"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"system_name": "bouncing ball"},
+        {"contact_names": ("hand", "shelf", "floor")},
+        {"velocity_names": ("a", "b", "c")},
+        {"parameters": {"m": 1.0}},
+    ],
+)
+def test_a_run_that_only_shares_a_name_has_no_picture(woodpecker, other):
+    run = replace(woodpecker[1], **other)
+    assert scenario_of(run) is None
+    assert payload(run, None)["title"] == run.system_name
+
+
+@pytest.mark.parametrize("name", ["bouncing_ball", "slider_crank", "thrown_cube"])
+def test_library_runs_find_themselves(name):
+    run = library.get(name).simulate(t_end=2 * library.get(name).dt)
+    assert scenario_of(run).title == library.get(name).title
 
 
 class Entry:

@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from stickslip import library
 from stickslip.page import service as service_module
-from stickslip.page.server import HOST, MOST_BODY, MOST_CONNECTIONS
+from stickslip.page.server import HOST, MOST_BODY, MOST_CONNECTIONS, Server
 from stickslip.page.service import MOST_STEPS, Service
 
 RUN = {"system": "bouncing_ball", "dt": 0.01, "t_end": 0.6}
@@ -23,6 +24,12 @@ def test_the_page_is_one_file_that_asks_nothing_of_the_network(ask):
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     assert "http://" not in text and "https://" not in text and " src=" not in text
     assert "@" not in text.split("<style>")[0]  # every mark of the template was filled
+
+
+def test_port_80_may_be_left_out_of_the_name():
+    names = {port: Server.names(SimpleNamespace(port=port)) for port in (80, 8000)}
+    assert names[80] == ("127.0.0.1:80", "localhost:80", "127.0.0.1", "localhost")
+    assert names[8000] == ("127.0.0.1:8000", "localhost:8000")
 
 
 def test_the_library_is_offered(ask):

@@ -258,8 +258,8 @@ class Guess:
         found = returns or settled.recurrence(setting)
         if not found:
             raise NoCycle(
-                f"no limit cycle: after {len(settled.points)} returns the section's states do not recur within 16 "
-                "returns (chaos, or not settled: raise settle_returns)"
+                f"no limit cycle: after {settle_returns} returns (settle_returns) the section's states do not recur "
+                "within 16 returns: chaos, or not settled"
             )
         return cls._from_settled(setting, settled, found)
 

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from stickslip.cli.sections import DEVICE_HELP, SECTION_HELP
+from stickslip.cli.sections import DEVICE_HELP, MECHANISM_HELP, SECTION_HELP
 
 
 def basins(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
     vary: Annotated[
         list[str],
         typer.Option(metavar="NAME=A:B:N", help="Coordinate, velocity or parameter and its values; may be repeated."),
@@ -38,12 +38,12 @@ def basins(
     from stickslip.analysis.basins import basins as compute
     from stickslip.cli.files import require_figure
     from stickslip.cli.progress import progress_bar
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import line, require_json, section_from
     from stickslip.cli.sweep import varied
     from stickslip.ensembles.plan import axis_values
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     grid = {key: axis_values(key, text) for key, text in varied(vary).items()}
     require_json(out)
     if plot is not None:

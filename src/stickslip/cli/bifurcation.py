@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stickslip.cli.sections import DEVICE_HELP, SECTION_HELP
+from stickslip.cli.sections import DEVICE_HELP, MECHANISM_HELP, SECTION_HELP
 
 if TYPE_CHECKING:
     from stickslip.analysis.continuation import Branch
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def bifurcation(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
     vary: Annotated[
         str,
         typer.Option(metavar="NAME=A:B:N", help="Parameter and its values; NAME=A:B with --continue."),
@@ -57,10 +57,10 @@ def bifurcation(
     cycle at the first value is followed event by event, stable or not, and its bifurcations are located.
     """
     from stickslip.cli.files import require_figure
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import require_json, section_from
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     require_json(out)
     if plot is not None:
         require_figure("--plot", plot)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stickslip.cli.progress import status_line
+from stickslip.cli.sections import MECHANISM_HELP
 
 if TYPE_CHECKING:
     from stickslip.analysis.convergence import Convergence
@@ -20,7 +21,7 @@ _WORDS = {"q_sup": "q, sup norm", "u_L1": "u, L1 norm", "u_graph": "u, graph"}
 
 
 def converge(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
     steppers: Annotated[
         str | None, typer.Option(help="Steppers to judge, separated by commas; default: all.", metavar="NAMES")
     ] = None,
@@ -45,9 +46,9 @@ def converge(
     drop by every method follow.
     """
     from stickslip.analysis.convergence import converge as measure
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.run import mechanism_with
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     chosen = None if steppers is None else [part.strip() for part in steppers.split(",") if part.strip()]
     if chosen is not None and not chosen:
         raise ValueError("--steppers must name at least one stepper.")

@@ -1,19 +1,20 @@
 """`stickslip limit-cycle NAME`: period, state on the section, Floquet multipliers, stability."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.sections import SECTION_HELP
+from stickslip.cli.sections import MECHANISM_HELP, SECTION_HELP
 
 if TYPE_CHECKING:
     from stickslip.analysis.limit_cycle import LimitCycle
 
 
 def limit_cycle(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),
@@ -43,24 +44,33 @@ def limit_cycle(
     is averaged over step sizes.  Multipliers that are 1 in any case (along the flow, and for coordinates that may
     shift) are marked.
     """
+    from stickslip.analysis.limit_cycle import NoCycle
     from stickslip.analysis.limit_cycle import limit_cycle as find
     from stickslip.cli.files import require_figure
     from stickslip.cli.progress import status_line
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import require_json, section_from
     from stickslip.stepping.simulate import STEPPERS
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     if stepper not in STEPPERS:
         raise ValueError(f"--stepper must be one of {', '.join(STEPPERS)}, got {stepper!r}.")
     require_json(out)
     if plot is not None:
         require_figure("--plot", plot)
-    with status_line("settling") as advance:
-        cycle = find(
-            scenario, section=section_from(section, scenario), stepper=stepper, returns=returns,
-            settle_returns=settle, dt=dt, rtol=rtol, members=members, advance=advance,
-        )  # fmt: skip
+    chosen = section_from(section, scenario)
+    try:
+        with status_line("settling") as advance:
+            cycle = find(
+                scenario, section=chosen, stepper=stepper, returns=returns, settle_returns=settle, dt=dt, rtol=rtol,
+                members=members, advance=advance,
+            )  # fmt: skip
+    except NoCycle as problem:
+        text = str(problem).replace("settle_returns", "--settle")
+        print(
+            f"stickslip: error: {text}; a larger --settle waits longer, 0 starts at the start itself", file=sys.stderr
+        )
+        raise typer.Exit(1) from None
     files = [cycle.save(out)] if out is not None else []
     if plot is not None:
         files.append(cycle.plot(plot))

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from stickslip.cli.sections import SECTION_HELP
+from stickslip.cli.sections import MECHANISM_HELP, SECTION_HELP
 
 
 def lyapunov(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),
@@ -33,10 +33,10 @@ def lyapunov(
     from stickslip.analysis.lyapunov import lyapunov as compute
     from stickslip.cli.files import require_figure
     from stickslip.cli.progress import progress_bar
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import line
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     if plot is not None:
         require_figure("--plot", plot)
     with progress_bar("motion and perturbations", 1.0) as advance:
@@ -60,7 +60,7 @@ def lyapunov(
 
 
 def recurrence(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),
@@ -77,10 +77,10 @@ def recurrence(
     from stickslip.analysis.lyapunov import recurrence as compute
     from stickslip.analysis.poincare import poincare, translations
     from stickslip.cli.files import require_figure
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import line, section_from
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     if plot is not None:
         require_figure("--plot", plot)
     points = poincare(scenario, section_from(section, scenario), stepper=stepper, dt=dt, t_end=t_end)

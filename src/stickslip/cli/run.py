@@ -21,6 +21,7 @@ _MOST_RECORDS = 500_000
 """Records that a run keeps unless `--every` says otherwise; a figure or film needs no more."""
 _MOST_WORDS = 24  # values in a line of the summary
 _FAILED = 1
+_DEEP = 10.0  # tolerances of penetration
 _METHOD = ("law", "law_options", "stepper_options", "solver_options")  # of the trajectory's attributes
 
 
@@ -115,6 +116,8 @@ def run(
     if "every" not in options:
         options["every"] = max(1, math.ceil(end / step / _MOST_RECORDS))
     _check_files(out, plot, animate, overwrite or resume)
+    if animate is not None and scenario.drawing is None:
+        raise ValueError(f"--animate: {scenario.system.name} has no drawing, so there is no film of it.")
     if resume and out is None:
         raise ValueError("--resume needs --out, the file of the run to go on with.")
     if export is not None:
@@ -175,7 +178,7 @@ def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "
 
     known = library.keywords(name)
     if name in library.scene_names() and not scenes:
-        raise ValueError(f"{name} is a scene of bodies and shapes; this command needs generalised coordinates.")
+        raise ValueError(_NO_SCENE.format(name))
     values = split_settings(texts, known)
     keywords = {key: keyword_from(key, value, known[key]) for key, value in values.items() if key in known}
     state = {key: value for key, value in values.items() if key not in known}
@@ -185,6 +188,20 @@ def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "
         if key not in names:
             raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, [*known, *names])}")
     return scenario.starting({key: number(key, value) for key, value in state.items()}) if state else scenario
+
+
+_NO_SCENE = "{} is a scene of bodies and shapes; this command needs generalised coordinates."
+
+
+def mechanism_with(texts: Sequence[str], name: str) -> "Scenario":
+    """A library mechanism, or that of a model file, with settings."""
+    from stickslip.cli.models import opened
+    from stickslip.library.scenario import Scenario
+
+    scenario = opened(name, texts).scenario
+    if not isinstance(scenario, Scenario):
+        raise ValueError(_NO_SCENE.format(name))
+    return scenario
 
 
 def split_settings(texts: Sequence[str], known: Iterable[str]) -> dict[str, str]:
@@ -277,8 +294,7 @@ def _draw(
     if animate is not None:
         from stickslip.figures import animation
 
-        if scenario.drawing is None:
-            raise ValueError(f"{trajectory.system_name} has no drawing, so there is no film of it.")
+        assert scenario.drawing is not None  # `run` has checked
         files["animate"] = animation.animate(
             trajectory, scenario.drawing, animate, title=scenario.title, progress=progress
         )
@@ -374,9 +390,25 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
         shown = ", ".join(f"{key} {value:+.4g}" for key, value in parts if value or key == "contacts")
         row("energy", f"{book.start:.6g} -> {book.end:.6g} J: {shown} J")
     good = trajectory.complete and certificate.failed_steps == 0
-    row("certificate", str(certificate), "green" if good else "red")
+    deep = _is_deep(trajectory)
+    words = f"{certificate}{'; warning: bodies sank in, see the gaps' if deep else ''}"
+    row("certificate", words, "red" if not good else "yellow" if deep else "green")
     for path in files.values():
         row("written", f"{path} ({path.stat().st_size / 1e6:.2g} MB)")
+
+
+def _is_deep(trajectory: "Trajectory") -> bool:
+    """Whether a penetration is far deeper than the tolerance and than a time stepper's steps explain.
+
+    Velocity-level steppers see a contact close up to one step late: by the gap's change in a step.
+    """
+    import numpy as np
+
+    from stickslip.stepping.penetration import PENETRATION_TOLERANCE
+
+    changes = np.abs(np.diff(trajectory.gap, axis=0)) / trajectory.every
+    step = float(np.max(changes, initial=0.0, where=np.isfinite(changes)))
+    return trajectory.certificate.max_penetration > max(_DEEP * PENETRATION_TOLERANCE, 3.0 * step)
 
 
 def _some(words: list[str]) -> str:

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from stickslip.analysis.poincare import Section
     from stickslip.library.scenario import Scenario
 
+MECHANISM_HELP = (
+    "A library system, see `stickslip list`, or a model file (.toml) of a mechanism, whose [run] gives dt and t_end."
+)
 SECTION_HELP = (
     "Where cycles are cut: 'phi_S<-0.28' (falls through), 'phi_S>0' (rises), impact:CONTACT, phase:PARAMETER (its "
     "period) or every:SECONDS; default: the system's own."

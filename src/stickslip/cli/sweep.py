@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stickslip.cli.files import require_figure, require_writable
-from stickslip.cli.run import Interrupted, scenario_with
+from stickslip.cli.run import Interrupted, mechanism_with
+from stickslip.cli.sections import MECHANISM_HELP
 
 if TYPE_CHECKING:
     from stickslip.ensembles.result import Ensemble
@@ -18,7 +19,7 @@ _TABLE = ("period", "shortest_period", "longest_period", "passages", "drop", "ki
 
 
 def sweep(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a library system, see `stickslip list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,7 +73,7 @@ def sweep(
     """
     from stickslip.ensembles.run import ensemble
 
-    scenario = scenario_with(settings or [], name)
+    scenario = mechanism_with(settings or [], name)
     if out is not None:
         require_writable("--out", out)
     if plot is not None:

@@ -51,6 +51,10 @@ def _asked(what: list[str]) -> tuple[str | None, list[Path]]:
         if path.suffix == ".nc" or path.is_file():
             if not path.is_file():
                 raise ValueError(f"there is no file {text}; `stickslip run NAME --out {text}` would write one.")
+            if path.suffix == ".toml":
+                raise ValueError(
+                    f"model files are not taken here: `stickslip run {text} --out run.nc`, then view run.nc."
+                )
             if not is_trajectory(path):
                 raise ValueError(f"{text} is not a saved run of ours.")
             files.append(path.resolve())

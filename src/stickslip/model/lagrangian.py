@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.model.elements import LAWS, Contact, Element, SlidingRow, curve_functions, sliding_row
 from stickslip.model.functions import Function, FunctionModel
+from stickslip.model.jumps import find_jump
 from stickslip.model.notation import Notation
 from stickslip.model.symbolic import (
     Equations,
@@ -471,6 +472,8 @@ def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr]
 
     zero = [sp.S.Zero] * len(q)
     displacement = sp.S.Zero if contact.gap is None else read(contact.gap, "gap")
+    if contact.kind in (CONTACT, SPRING):
+        _require_continuous(notation, displacement, contact)
     law = contact.friction_law
     sliding = None if law is None else _sliding_row(notation, contact, k)
     row: dict[str, Any] = {name: read(getattr(contact, name), name, "p") for name in LAWS[1:]}
@@ -506,6 +509,17 @@ def _sliding_row(notation: Notation, contact: Contact, k: int) -> SlidingRow:
         return notation.read(value, f"{what} of {type(law).__name__} of contact {contact.name!r}", "p", also)
 
     return sliding_row(law, k, read)
+
+
+def _require_continuous(notation: Notation, gap: Expr, contact: Contact) -> None:
+    q, _, t = notation.state
+    values = {notation.real[s]: notation.values[s.name] for s in notation.parameters}
+    jump = find_jump(gap, {*q, t}, values)
+    if jump is not None:
+        raise ValueError(
+            f"gap of contact {contact.name!r} jumps at {jump!s:.80}: gaps must be continuous in coordinates and "
+            "time; use abs, max, min, or a piecewise whose pieces meet."
+        )
 
 
 def _require_direction(w: Sequence[Expr], contact: Contact, what: str) -> None:

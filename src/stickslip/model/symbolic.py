@@ -561,7 +561,9 @@ class Printer:
         if name in _COMPLEX:
             raise ValueError(f"{x} is complex: write Abs and powers of real quantities, or declare positive=True.")
         if name == "DiracDelta":
-            raise ValueError(f"{x} comes from differentiating a jump: energies must be continuous in q and t.")
+            raise ValueError(
+                f"{x} comes from differentiating a jump: energies and slips must be continuous in q and t."
+            )
         known = sorted([*_MATH_FUNCTIONS, *_RECIPROCALS, *_BRANCHES, "Mod", "sqrt"], key=str.lower)
         raise ValueError(f"function {name!r} in {x} has no compiled form; known: {', '.join(known)}.")
 

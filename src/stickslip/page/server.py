@@ -12,6 +12,7 @@ its own page (no other site can ask).  Bodies are small, answers are bounded by 
 
 from __future__ import annotations
 
+import http.client
 import http.server
 import json
 import threading
@@ -58,8 +59,9 @@ class Server(http.server.ThreadingHTTPServer):
         return f"http://{HOST}:{self.port}/"
 
     def names(self) -> tuple[str, ...]:
-        """Values of `Host` that mean this server."""
-        return (f"{HOST}:{self.port}", f"localhost:{self.port}")
+        """Values of `Host` that mean this server; clients leave out port 80, which HTTP implies."""
+        hosts = (HOST, "localhost")
+        return (*(f"{host}:{self.port}" for host in hosts), *(hosts if self.port == http.client.HTTP_PORT else ()))
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self._places.acquire(blocking=False):

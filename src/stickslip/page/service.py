@@ -166,17 +166,26 @@ def entry_names() -> tuple[str, ...]:
 
 
 def scenario_of(trajectory: Trajectory) -> Any:
-    """The library entry that a trajectory came from, with its parameters, or None."""
+    """The library entry that a trajectory came from, with its parameters, or None.
+
+    A name alone proves nothing: coordinates, velocities, contacts and parameters must have the same names too.
+    """
     name = trajectory.system_name.replace(" ", "_")
     if name not in entry_names():
         return None
-    scenario = _default(name)
-    if hasattr(scenario, "scene"):  # a file does not say how a scene was built: its bodies must have the same names
-        names = tuple(dict.fromkeys(name.rpartition(".")[0] for name in trajectory.coordinate_names))
-        return scenario if names == tuple(b.name for b in scenario.scene.bodies if b.kind != "static") else None
     known = library.keywords(name)
     numeric = {key for key, default in known.items() if isinstance(default, float) or default is None}
+    values = {key: value for key, value in trajectory.parameters.items() if key in numeric}
+    is_scene = name in library.scene_names()
     try:
-        return library.get(name, **{key: value for key, value in trajectory.parameters.items() if key in numeric})
-    except ValueError:
+        scenario: Any = _default(name) if is_scene else library.get(name, **values)
+    except (ValueError, ArithmeticError):
         return None
+    system = scenario.system
+    same = (
+        tuple(system.coordinate_names) == tuple(trajectory.coordinate_names)
+        and tuple(system.velocity_names) == tuple(trajectory.velocity_names)
+        and tuple(system.contact_names) == tuple(trajectory.contact_names)
+        and (is_scene or set(system.parameter_names) == set(trajectory.parameters))  # a scene's are its gravity
+    )
+    return scenario if same else None

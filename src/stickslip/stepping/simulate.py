@@ -337,7 +337,7 @@ def _steps(dt: float, t_end: float, t0: float) -> int:
         )
     steps = (t_end - t0) / dt
     if steps > 2**53:
-        raise ValueError(f"{steps:.3g} steps are more than can be counted; enlarge dt (now {dt:g} s).")
+        raise ValueError(f"{steps:.3g} steps are more than can be counted; enlarge dt (now {dt:g} s) or shorten t_end.")
     return max(1, round(steps))
 
 

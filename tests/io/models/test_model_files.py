@@ -147,7 +147,7 @@ def test_a_file_written_by_hand():
         ("stickslip = 1", "stickslp = 1", "the key 'stickslip' is missing, did you mean it by 'stickslp'"),
         ('name = "ball"', "", "the key 'name' is missing"),
         ('name = "ball"', "name = 3", "line 2, name: a text is expected, got 3"),
-        ("g = 9.81", 'g = "fast"', "line 9, parameters.g: a table is expected, got 'fast'"),
+        ("g = 9.81", 'g = "fast"', "line 9, parameters.g: a number or a table is expected, got 'fast'"),
         ("g = 9.81", "g = inf", "line 9, parameters.g: a finite number is expected"),
         ("g = 9.81", "sin = 9.81", "line 9, parameters.sin: the name of a parameter must not be 'sin'"),
         ("g = 9.81", "y = 9.81", "line 9, parameters.y: the name 'y' is taken already"),
@@ -162,6 +162,19 @@ def test_a_file_written_by_hand():
         ('"m*g"', '"9**9**9"', "line 13, definitions.weight: column 8: an exponent may be 64 at most"),
         ("[[contacts]]", "[contacts]", "line 19, contacts: a list in [ ] is expected"),
         ("start = 1.0", 'start = "high"', "line 5, coordinates.y.start: a number is expected, got 'high'"),
+        ("t_end = 1.0", "t_end = 1e14", "line 26, run.t_end: 1e+17 steps are more than can be counted; shorten t_end"),
+        *[
+            ('gap = "y"', f'gap = "{gap}"', "line 21, contacts[0].gap: gap of contact 'floor' jumps at ")
+            for gap in (
+                "y - mod(y, g)",
+                "y + floor(t)",
+                "y - heaviside(t)",
+                "y + sign(y - 1)",
+                "y - piecewise(1, y > 0.2, 0)",
+                "y - piecewise(1, sin(y) > 0, 0)",
+                "y - piecewise(e, y < e, 2*y, y < m, 2*m)",
+            )
+        ],
         ("start = 1.0", "start = true", "a number is expected, got True"),
     ],
 )
@@ -171,6 +184,27 @@ def test_what_is_wrong_is_told_with_file_line_and_key(old, new, expected):
         model_from_text(BALL.replace(old, new, 1), "ball.toml")
     assert str(error.value).startswith("ball.toml") and expected in str(error.value)
     assert "\n" not in str(error.value) and len(str(error.value)) < 600
+
+
+@pytest.mark.parametrize(
+    "gap",
+    [
+        "y - abs(mod(t, g) - g/2)",
+        "y - min(mod(t, g)/g/0.9, (1 - mod(t, g)/g)/0.1)",
+        "y + floor(g)",
+        "y - piecewise(0, t < e, t - e)",
+        "y - piecewise(0, t < e, t - e, t < m, m - e)",
+        "y - piecewise(1 - t**2, t > -1 and t < 1, 0)",
+    ],
+)
+def test_gaps_whose_parts_meet_are_continuous(gap):
+    model = model_from_text(BALL.replace('gap = "y"', f'gap = "{gap}"'), "ball.toml")
+    assert model.scenario.system.n_contacts == 1
+
+
+def test_forces_may_jump():
+    text = BALL.replace("[[contacts]]", '[forces]\ny = "mod(t, e) + floor(t) + sign(v)"\n\n[[contacts]]')
+    assert model_from_text(text, "ball.toml").scenario.system.n_dof == 1
 
 
 def test_forces_equations_and_elements():
@@ -269,7 +303,9 @@ def test_a_scene_with_motions_and_forces_as_expressions():
         ('body = "disc"', 'body = "disk"', "line 20, forces[0].body: unknown body 'disk'; did you mean 'disc'?"),
         ("position = [0, 0.1]", "position = [0, 0.1, 1]", "position of 'disc' must have shape (2,), got (3,)"),
         ('"0.1*cos(20*t)"', '"0.1*cos(20*x)"', "line 12, bodies[0].motion: column 12: unknown name 'x'"),
-        ('"circle", radius', '"sphere", radius', "Sphere is a shape of space, the scene has dim = 2"),
+        ('"circle", radius', '"sphere", radius', "Sphere is a shape of space, the scene has dim = 2; use a Circle"),
+        ('"circle", radius = 0.1', '"box", size = [1, 1]', "got 2; in the plane a box is a polygon of four vertices"),
+        ('"circle", radius = 0.1', '"box", size = [1, 1, 1]', "the scene has dim = 2; use a Polygon (polygon)"),
         ('name = "disc"', 'name = "table"', "name of a body must be its own, got 'table' twice"),
     ],
 )

@@ -135,6 +135,7 @@ class ListOf(Kind):
     entry: Kind
     least: int = 0
     most: int | None = None
+    hint: str = ""
 
     def check(self, value: Any, place: Place) -> Any:
         if not isinstance(value, list):
@@ -143,7 +144,9 @@ class ListOf(Kind):
             wanted = str(self.least) if self.most == self.least else f"at least {self.least}"
             if self.most is not None and self.most != self.least:
                 wanted = f"{self.least} to {self.most}"
-            raise place.error(f"a list of {wanted} entries is expected, got {len(value)}")
+            raise place.error(
+                f"a list of {wanted} entries is expected, got {len(value)}{f'; {self.hint}' if self.hint else ''}"
+            )
         return [self.entry.check(entry, place.at(index)) for index, entry in enumerate(value)]
 
     def schema(self) -> dict[str, Any]:
@@ -165,10 +168,17 @@ class Either(Kind):
         for kind in self.kinds:
             if _takes(kind, value):
                 return kind.check(value, place)
-        return self.kinds[0].check(value, place)
+        wanted = " or ".join(sorted({_word(kind) for kind in self.kinds}))
+        raise place.error(f"{wanted} is expected, got {_shown(value)}")
 
     def schema(self) -> dict[str, Any]:
         return {"anyOf": [kind.schema() for kind in self.kinds]}
+
+
+def _word(kind: Kind) -> str:
+    if isinstance(kind, Text):
+        return "an expression in quotes" if kind.expression else "a text"
+    return "a number" if isinstance(kind, Number) else "a list in [ ]" if isinstance(kind, ListOf) else "a table"
 
 
 def _takes(kind: Kind, value: Any) -> bool:

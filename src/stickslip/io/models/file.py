@@ -17,6 +17,8 @@ from stickslip.library.scene_scenario import SceneScenario
 
 __all__ = ["Model", "ModelError", "model_text", "read_model", "write_model"]
 
+_MOST_STEPS = 2**53  # beyond, a double does not count them one by one
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -58,6 +60,10 @@ def _model(content: dict[str, Any], text: str, name: str) -> Model:
     checked = table.check(content, place)
     if checked["run"]["t_end"] < checked["run"]["dt"]:
         raise place.at("run", "t_end").error(f"at least one step, dt = {checked['run']['dt']:g} s, is expected")
+    if (steps := checked["run"]["t_end"] / checked["run"]["dt"]) > _MOST_STEPS:
+        raise place.at("run", "t_end").error(
+            f"{steps:.3g} steps are more than can be counted; shorten t_end or enlarge dt"
+        )
     build = scene.scenario_from if kind == "scene" else lagrangian.scenario_from
     options = {key: value for key, value in checked["run"].items() if value is not None and key not in ("dt", "t_end")}
     return Model(build(checked, place), options)

@@ -160,8 +160,10 @@ def _complaint(problem: Exception, place: Place) -> ModelError:
 def _origin(message: str, content: Mapping[str, Any], place: Place) -> Place:
     """The part of the file that a complaint about the derived system is about."""
     for i, contact in enumerate(content["contacts"]):
-        if f"contact {contact['name']!r}" in message:
-            return place.at("contacts", i)
+        names = [contact["name"], *(f"{contact['name']} {side}" for side in ("lower", "upper"))]  # those of a stop
+        if any(f"contact {name!r}" in message for name in names):
+            gap = message.startswith("gap of ") and "gap" in contact
+            return place.at("contacts", i, *(["gap"] if gap else []))
     if message.startswith(("the kinetic energy", "the mass matrix", "the potential", "mass ", "force ")):
         return place.at("energies" if content["energies"] is not None else "equations")
     return place

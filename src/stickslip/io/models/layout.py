@@ -188,6 +188,9 @@ LAGRANGIAN = Table(
 # -- scenes ------------------------------------------------------------------------------------------------------------
 
 
+_FLAT_BOX = "in the plane a box is a polygon of four vertices"
+
+
 class _Shapes(Kind):
     """Shapes; those of a compound are shapes again."""
 
@@ -212,7 +215,7 @@ class _Shapes(Kind):
                 "polygon": Table(
                     {"vertices": Key(ListOf(_POINT, 3), "corners of a convex polygon [m]", required=True)}
                 ),
-                "box": Table({"size": Key(ListOf(_POSITIVE, 3, 3), "full edge lengths [m]", required=True)}),
+                "box": Table({"size": Key(ListOf(_POSITIVE, 3, 3, _FLAT_BOX), "full edge lengths [m]", required=True)}),
                 "convex-hull": Table({"points": Key(ListOf(_POINT, 4), "[m]", required=True)}),
                 "height-field": Table(
                     {

@@ -89,6 +89,18 @@ def turn_from_z(direction: np.ndarray) -> np.ndarray:
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
+_COUNTERPARTS = {
+    "Box": "use a Polygon (polygon) with four vertices",
+    "ConvexHull": "use a Polygon (polygon)",
+    "Sphere": "use a Circle (circle)",
+    "HalfSpace": "use a HalfPlane (half-plane)",
+    "Polygon": "use a Box (box) or ConvexHull (convex-hull)",
+    "Circle": "use a Sphere (sphere)",
+    "HalfPlane": "use a HalfSpace (half-space)",
+}
+"""What stands for a shape in a scene of the other dimension."""
+
+
 class Shape(ABC):
     """Base of all shapes; `dim` is 2, 3, or None where both are possible."""
 
@@ -105,7 +117,11 @@ class Shape(ABC):
     def check_dimension(self, dim: int) -> None:
         if self.dim not in (None, dim):
             where = {2: "the plane", 3: "space"}
-            raise ValueError(f"{type(self).__name__} is a shape of {where[self.dim or 0]}, the scene has dim = {dim}.")
+            other = _COUNTERPARTS.get(type(self).__name__)
+            raise ValueError(
+                f"{type(self).__name__} is a shape of {where[self.dim or 0]}, the scene has dim = {dim}"
+                f"{f'; {other}' if other else ''}."
+            )
 
 
 class Unbounded(Shape):
