@@ -2,11 +2,14 @@
 
 import json
 
-from stickslip.cli import bench_scenes, main
+from rich.console import Console
+
+from stickslip.cli import bench_piles, bench_scenes, main
 
 
 def test_scenes_are_measured(capsys, monkeypatch):
     monkeypatch.setattr(bench_scenes, "PEERS", {"mujoco": "no_such_module", "bullet": "no_such_module"})
+    monkeypatch.setattr(bench_piles, "SPHERES_QUICK", bench_piles.SPHERES_QUICK[:2])
     assert main(["bench", "scenes", "--quick", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["missing"] == ["mujoco", "bullet"]
@@ -14,5 +17,7 @@ def test_scenes_are_measured(capsys, monkeypatch):
     assert stack["most"] < 1e-9 and ramp["most"] < 1e-9
     assert abs(thrown["stop"]) < 1e-6 and thrown["lift"] < 1e-9
     assert stack["steps_per_s"] > 100
-    assert main(["bench", "scenes", "--quick"]) == 0
-    assert "not installed: mujoco, bullet" in capsys.readouterr().out
+    console = Console(width=200)
+    with console.capture() as text:
+        console.print(bench_scenes.table(result))
+    assert "not installed: mujoco, bullet" in text.get() and "thrown" in text.get()
