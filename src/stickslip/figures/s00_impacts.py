@@ -305,7 +305,7 @@ def fig4_5() -> PaperFigure:
             pace = math.sqrt(run.parameters.get("stiffness", 1e3))
             time.plot(run.t * pace, impulse_at_D(run), label=label, **look)
         time.set_xlim(0.0, 0.3)
-        style.panel(time, "impulse at D so far", r"$t\,\sqrt{EI/(m l^3)}$", "D / hammer")
+        style.panel(time, "impulse at D so far", r"$t\,\sqrt{EI/(m l^3)}$", "D so far / hammer in all")
         time.set_ylim(-0.01, 0.4)
         time.legend(loc="upper left", fontsize=7.5)
         parts = figure.add_subplot(grid[1, 1])
