@@ -26,6 +26,7 @@ import numpy as np
 from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.complementarity.gauss_seidel import one_contact
 from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
+from stickslip.complementarity.two_contacts import branch_of, two_contacts
 
 
 @dataclass(frozen=True)
@@ -253,6 +254,29 @@ class GaussSeidel(PlanarSolver):
 
 
 @dataclass(frozen=True)
+class _Pair(PlanarSolver):
+    """Two contacts by their branches, from those that ten sweeps lead to; a stage of `Auto`."""
+
+    name = "branches of two contacts"
+
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        Lambda_N, Lambda_T, _, _ = GaussSeidel(self.tol, 10)._solve(problem)
+        if problem.contacts != 2 or not problem.normal.all():
+            return Lambda_N, Lambda_T, 0, "not a pair of contacts"
+        G = np.block([[problem.G_NN, problem.G_NT], [problem.G_NT.T, problem.G_TT]])
+        bound, frictional = problem.bound(Lambda_N), problem._frictional
+        branch = np.array([branch_of(Lambda_T[i], bound[i], frictional[i]) for i in range(2)])
+        x = np.zeros(4)
+        rounds = two_contacts(
+            G, np.concatenate([problem.c_N, problem.c_T]), problem.mu, problem.a, (Lambda_N > 0.0).astype(np.int64),
+            branch, x, np.empty((4, 5)),
+        )  # fmt: skip
+        if rounds < 0:
+            return Lambda_N, Lambda_T, -rounds, "no branches of the two contacts are consistent"
+        return x[:2], x[2:], rounds, f"solved in {rounds} round{'s' if rounds > 1 else ''}"
+
+
+@dataclass(frozen=True)
 class AugmentedLagrangian(PlanarSolver):
     """Proximal-point equations of Alart and Curnier, solved by a semismooth Newton method with fixed-point rescue.
 
@@ -315,13 +339,15 @@ class AugmentedLagrangian(PlanarSolver):
 
 @dataclass(frozen=True)
 class Auto(PlanarSolver):
-    """Ten sweeps of Gauss-Seidel, then Lemke, Newton and, for few contacts, every support; each answer is checked."""
+    """Ten sweeps of Gauss-Seidel, then the branches of two contacts, Lemke, Newton and, for few contacts, every support;
+    each answer is checked."""
 
     name = "auto"
 
     def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
         stages: list[PlanarSolver] = [
             GaussSeidel(self.tol, 10),
+            *([_Pair(self.tol)] if problem.contacts == 2 else []),
             Lemke(self.tol),
             SemismoothNewton(self.tol),
             AugmentedLagrangian(self.tol),

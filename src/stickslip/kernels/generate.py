@@ -24,7 +24,8 @@ from stickslip.compiled import private_folder, sources_hash
 from stickslip.model.system import System
 
 SOLVER_CODES = {"gauss-seidel": 0, "lemke": 1, "auto": 2, "enumerate": 3, "newton": 4}
-_CUDA_NAMES = "cuda, dev, entry, float64, int64, kernel, rare"
+_CUDA_NAMES = "cuda, dev, entry, float64, int64, kernel, rare, sincos"
+_SINCOS = "from stickslip.kernels.cpu import sincos\n\n"
 STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
@@ -78,6 +79,8 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
         model += "\n\n" + system.jacobian_source()
     if template in NEED_DRIFT:
         model += "\n\n" + system.drift_source()
+    if "sincos(" in model:
+        model = _SINCOS + model
     stamp = f"# generated for {system.name!r}; numba {numba.__version__}, sources {sources_hash()}\n"
     return stamp + head + _BEGIN + model + _END + tail
 

@@ -17,6 +17,7 @@ from stickslip.complementarity.lemke import SOLVED, TIE_TOLERANCE, lemke, pivot_
 from stickslip.complementarity.lemke import workspace as lemke_workspace
 from stickslip.complementarity.newton import semismooth_newton
 from stickslip.complementarity.newton import workspace as newton_workspace
+from stickslip.complementarity.two_contacts import branch_of, two_contacts
 from stickslip.kernels.cpu import dev, entry, float64, int64, local_array, rare
 from stickslip.kernels.sliding import (
     CONSTANT,
@@ -142,6 +143,7 @@ IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
 PASSES = 2 * ITERATION_LIMIT if FRICTION_LAWS else (ITERATION_LIMIT if IMPLICIT else 1)
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
 IMPACT_STEPS = 2 if SCHEME == PAOLI else 1
+PAIRS = SOLVER == AUTO and N_CONTACTS > 1
 
 
 @dev
@@ -596,6 +598,65 @@ def by_lcp(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v_free, v, Lambd
                 v[j] += V_N[k, j] * Lambda[k, 0] + V_T[k, j] * Lambda[k, 1]
     cancel(active, V_N, V_T, Lambda, v_free, v)
     return pivots
+
+
+@rare
+def by_pair(active, diagonal, W_N, W_T, V_N, V_T, offset, mu_, a_, v_free, v, Lambda):
+    """Solve a step with two active contacts, from the branches that sweeps have brought them to; rounds, or negative.
+
+    Impulses into Lambda, velocities into v; nothing is touched where no branches are consistent.
+    """
+    pair = local_array(2, int64)
+    pushes = local_array(2, int64)
+    branch = local_array(2, int64)
+    mu = local_array(2, float64)
+    a = local_array(2, float64)
+    G = local_array((4, 4), float64)
+    A = local_array((4, 5), float64)
+    c = local_array(4, float64)
+    x = local_array(4, float64)
+    n = int64(0)
+    for k in range(N_CONTACTS):
+        if active[k] != 0:
+            pair[n] = k
+            n += 1
+    for i in range(2):
+        k = pair[i]
+        if not diagonal[k, 0] > 0.0:
+            return int64(-1)
+        mu[i] = mu_[k]
+        a[i] = a_[k]
+        pushes[i] = 1 if Lambda[k, 0] > 0.0 else 0
+        frictional = diagonal[k, 1] > 0.0 and (mu[i] > 0.0 or a[i] > 0.0)
+        branch[i] = branch_of(Lambda[k, 1], mu[i] * Lambda[k, 0] + a[i], frictional)
+        c[i] = offset[k, 0]
+        c[2 + i] = offset[k, 1]
+        for j in range(N_DOF):
+            c[i] += W_N[k, j] * v_free[j]
+            c[2 + i] += W_T[k, j] * v_free[j]
+        for m in range(2):
+            G[i, m] = 0.0
+            G[i, 2 + m] = 0.0
+            G[2 + i, m] = 0.0
+            G[2 + i, 2 + m] = 0.0
+            for j in range(N_DOF):
+                G[i, m] += W_N[k, j] * V_N[pair[m], j]
+                G[i, 2 + m] += W_N[k, j] * V_T[pair[m], j]
+                G[2 + i, m] += W_T[k, j] * V_N[pair[m], j]
+                G[2 + i, 2 + m] += W_T[k, j] * V_T[pair[m], j]
+    rounds = two_contacts(G, c, mu, a, pushes, branch, x, A)
+    if rounds < 0:
+        return rounds
+    for j in range(N_DOF):
+        v[j] = v_free[j]
+    for i in range(2):
+        k = pair[i]
+        Lambda[k, 0] = x[i]
+        Lambda[k, 1] = x[2 + i]
+        for j in range(N_DOF):
+            v[j] += V_N[k, j] * x[i] + V_T[k, j] * x[2 + i]
+    cancel(active, V_N, V_T, Lambda, v_free, v)
+    return rounds
 
 
 @dev
@@ -1365,6 +1426,14 @@ def march(
                     limit = sweeps if SOLVER == GAUSS_SEIDEL else int64(AUTO_SWEEPS)
                     iterations = gauss_seidel(closed, directions, law, local, change, dv, v_free, v, limit)
                     residual = step_residual(directions, law, local, change, dv, v, worst_residual)
+                if PAIRS:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+                    if closed == 2 and (iterations < 0 or residual > tol):
+                        iterations = by_pair(
+                            active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v_free, v, Lambda
+                        )
+                        residual = math.inf
+                        if iterations >= 0:
+                            residual = step_residual(directions, law, local, change, dv, v, worst_residual)
                 if SOLVER != GAUSS_SEIDEL and (SOLVER != AUTO or iterations < 0 or residual > tol):
                     for j in range(N_DOF):
                         v[j] = v_free[j]
