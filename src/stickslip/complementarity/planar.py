@@ -26,7 +26,7 @@ import numpy as np
 from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.complementarity.gauss_seidel import one_contact
 from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
-from stickslip.complementarity.two_contacts import branch_of, two_contacts
+from stickslip.complementarity.two_contacts import first_branch, two_contacts
 
 
 @dataclass(frozen=True)
@@ -255,24 +255,21 @@ class GaussSeidel(PlanarSolver):
 
 @dataclass(frozen=True)
 class _Pair(PlanarSolver):
-    """Two contacts by their branches, from those that ten sweeps lead to; a stage of `Auto`."""
+    """Two contacts at once by their branches; the first stage of `Auto` where there are two."""
 
     name = "branches of two contacts"
 
     def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
-        Lambda_N, Lambda_T, _, _ = GaussSeidel(self.tol, 10)._solve(problem)
+        none = np.zeros(problem.contacts)
         if problem.contacts != 2 or not problem.normal.all():
-            return Lambda_N, Lambda_T, 0, "not a pair of contacts"
+            return none, none.copy(), 0, "not a pair of contacts"
         G = np.block([[problem.G_NN, problem.G_NT], [problem.G_NT.T, problem.G_TT]])
-        bound, frictional = problem.bound(Lambda_N), problem._frictional
-        branch = np.array([branch_of(Lambda_T[i], bound[i], frictional[i]) for i in range(2)])
-        x = np.zeros(4)
-        rounds = two_contacts(
-            G, np.concatenate([problem.c_N, problem.c_T]), problem.mu, problem.a, (Lambda_N > 0.0).astype(np.int64),
-            branch, x, np.empty((4, 5)),
-        )  # fmt: skip
+        c, x = np.concatenate([problem.c_N, problem.c_T]), np.zeros(4)
+        branch = [first_branch(problem.c_T[i], bool(problem._frictional[i])) for i in range(2)]
+        pushes = (problem.c_N < 0.0).astype(np.int64)
+        rounds = two_contacts(G, c, problem.mu, problem.a, pushes, np.array(branch), x, np.empty((4, 5)))
         if rounds < 0:
-            return Lambda_N, Lambda_T, -rounds, "no branches of the two contacts are consistent"
+            return none, none.copy(), -rounds, "no branches of the two contacts are consistent"
         return x[:2], x[2:], rounds, f"solved in {rounds} round{'s' if rounds > 1 else ''}"
 
 
@@ -339,15 +336,16 @@ class AugmentedLagrangian(PlanarSolver):
 
 @dataclass(frozen=True)
 class Auto(PlanarSolver):
-    """Ten sweeps of Gauss-Seidel, then the branches of two contacts, Lemke, Newton and, for few contacts, every support;
-    each answer is checked."""
+    """The branches of two contacts, where there are two; ten sweeps of Gauss-Seidel, then Lemke, Newton and, for few
+    contacts, every support; each answer is checked.
+    """
 
     name = "auto"
 
     def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
         stages: list[PlanarSolver] = [
-            GaussSeidel(self.tol, 10),
             *([_Pair(self.tol)] if problem.contacts == 2 else []),
+            GaussSeidel(self.tol, 10),
             Lemke(self.tol),
             SemismoothNewton(self.tol),
             AugmentedLagrangian(self.tol),

@@ -21,13 +21,11 @@ FREE, STICK, UP, DOWN = 0, 1, 2, 3  # no friction; Lambda_T inside its bound; at
 
 
 @compiled(inline=True)
-def branch_of(T: float, bound: float, frictional: bool) -> int:
-    """The branch that a tangential impulse lies on."""
+def first_branch(c_T: float, frictional: bool) -> int:
+    """The branch to begin with: slip in the sense of the velocity without impulses."""
     if not frictional:
         return FREE
-    if abs(T) < bound * (1.0 - 1e-12):
-        return STICK
-    return UP if T > 0.0 else DOWN
+    return UP if c_T < 0.0 else DOWN
 
 
 @compiled(inline=True)
