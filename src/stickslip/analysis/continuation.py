@@ -8,6 +8,8 @@ Pseudo-arclength (Keller 1977): with z the state on the section and a the parame
     flip             a real multiplier passes -1        the period doubles
     torus            a complex pair leaves the unit circle (Neimark-Sacker)
     grazing          an impact appears or disappears with closing velocity zero: multipliers jump or blow up there
+    border           the slip that follows an impact shrinks to nothing, from there on the impact itself sticks (or the
+                     other way round): the branch has a corner, and multipliers jump
     switch           the order or number of other events changes (a stick phase appears, say)
 """
 
@@ -16,7 +18,8 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,7 +39,9 @@ _CORRECTIONS = 8
 _CHORD = 3  # corrections before dP/da is computed anew
 _PARAMETER_STRETCH = 1e-5  # of differences in the parameter, in ranges
 _BISECTIONS = 16  # of the last step before events change
-_GRAZES = 1e-2  # gaps and closing velocities below this share of what they were count as zero there
+_GRAZES = 1e-2  # gaps, closing velocities and slips below this share of what they were count as zero there
+_SHORT = 1e-5  # of the period: a slip that is as good as none
+_CORNER = (1e-5, 1e-4, 1e-3, 1e-2)  # ways past a corner of the branch that are tried, in ranges of the parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,10 +195,15 @@ class _Walk:
                 if last is not here:
                     points.append(last)
                 if there is None:
-                    status = f"the cycle ends at {self.name} = {special.parameter:.9g} ({special.kind})"
-                    break
+                    there, direction = self._past_corner(last, direction)
+                    if there is None:
+                        status = f"the cycle ends at {self.name} = {special.parameter:.9g} ({special.kind})"
+                        break
+                    self.specials[-1] = self._with_change(special, last, there)
+                    step = min(_FIRST, self.largest)
+                else:
+                    direction = self._tangent(there, direction)
                 points.append(there)  # it goes on behind, with other events
-                direction = self._tangent(there, direction)
                 advance(there.a)
                 continue
             self._locate(here, there, direction, step)
@@ -319,6 +329,40 @@ class _Walk:
         kind = "grazing" if contact else "switch"
         return last, Special(kind, value, complex(math.nan, math.nan), contact, self._change(last, behind), last.cycle)
 
+    def _past_corner(self, last: _Point, direction: Array) -> tuple[_Point | None, Array]:
+        """The first cycle with other events behind a corner, if any, and the direction of the branch there.
+
+        A branch may turn by more than a right angle where an event changes: no plane across its old direction meets it
+        any more.  The parameter is therefore given, a little further on.
+        """
+        sense = float(np.sign(direction[-1])) or 1.0
+        for way in (sense * w for w in _CORNER):
+            try:
+                there = self._at_value(last, last.a + way * self.width)
+            except (NoCycle, Undefined):
+                continue
+            if there.back.signature != last.back.signature:
+                ahead = np.append((there.x - last.x) / self.scale, (there.a - last.a) / self.width)
+                return there, self._tangent(there, ahead)
+        return None, direction
+
+    def _with_change(self, special: Special, last: _Point, there: _Point) -> Special:
+        """The same special, told from the events on both sides; a border where the slip behind an impact vanishes."""
+        change, kind, contact = self._change(last, there), special.kind, special.contact
+        if kind == "switch":
+            short = self._short_slip(last) or self._short_slip(there)
+            kind, contact = ("border", short) if short else (kind, contact)
+        return replace(special, kind=kind, contact=contact, change=change)
+
+    def _short_slip(self, point: _Point) -> str:
+        """The contact whose slip ends right behind its impact, "" where there is none."""
+        switches, names = point.back.switches, self.map.setting.scenario.system.contact_names
+        for impact, after in pairwise(switches):
+            same = set(impact.closes) & {k for k, _ in after.slots}
+            if after.kind == "slip ends" and same and after.t - impact.t < _SHORT * point.back.period:
+                return names[min(same)]
+        return ""
+
     def _graze(self, first: _Point, before: _Point, last: _Point) -> tuple[str, float]:
         """The contact whose gap, or closing velocity, has come down to zero, and the parameter where it does."""
         names = self.map.setting.scenario.system.contact_names
@@ -330,8 +374,9 @@ class _Walk:
         if impacts[2]:
             i = int(np.argmin([switch.speed for switch in impacts[2]]))
             speeds = [rows[i].speed for rows in impacts]
-            if speeds[2] < _GRAZES * speeds[0]:  # its square goes to zero in proportion to the distance
-                return names[impacts[2][i].closes[0]], _root((before.a, speeds[1] ** 2), (last.a, speeds[2] ** 2))
+            if speeds[2] < _GRAZES * speeds[0]:
+                places = [point.a for point in (first, before, last)]
+                return names[impacts[2][i].closes[0]], _standstill(places, speeds)
         return "", last.a
 
     def _change(self, last: _Point, behind: _Point | None) -> str:
@@ -352,6 +397,26 @@ def _root(first: tuple[float, float], last: tuple[float, float]) -> float:
     """Where the line through two points (a, value) is zero; the second where it does not fall."""
     (a, v), (b, w) = first, last
     return b - w * (b - a) / (w - v) if v > w and a != b else b
+
+
+def _standstill(places: list[float], speeds: list[float]) -> float:
+    """Where a closing velocity is zero that is known at three places, the last the nearest.
+
+    The square of the speed falls in proportion to the way where a free motion comes to touch.  Where a contact bounces
+    off for ever shorter, because its acceleration right after the impact vanishes, the root of the speed does:
+    g = a t^2 / 2 - j t^3 / 6 is back at zero with the velocity -3 a^2 / (2 j).
+    """
+    a, v = np.array(places), np.array(speeds)
+    if len(set(places)) < 3 or len(set(speeds)) < 3:
+        return _root((places[1], speeds[1] ** 2), (places[2], speeds[2] ** 2))
+    straight = {power: v**power for power in (2.0, 0.5)}
+
+    def bend(w: Array) -> float:
+        slopes = np.diff(w) / np.diff(a)
+        return float(abs(slopes[1] / slopes[0] - 1.0))
+
+    w = min(straight.values(), key=bend)
+    return float(sum(a[i] * np.prod([w[j] / (w[j] - w[i]) for j in range(3) if j != i]) for i in range(3)))
 
 
 def _fold(multipliers: Array) -> float:
