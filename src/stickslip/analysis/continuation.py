@@ -326,6 +326,8 @@ class _Walk:
             else:
                 high, behind = middle, point or behind
         contact, value = self._graze(here, before, last)
+        room = 2.0 * (high - low) * self.width  # events change there: what is extrapolated may not leave the bracket
+        value = float(np.clip(value, last.a - room, last.a + room))
         kind = "grazing" if contact else "switch"
         return last, Special(kind, value, complex(math.nan, math.nan), contact, self._change(last, behind), last.cycle)
 
@@ -374,9 +376,8 @@ class _Walk:
         if impacts[2]:
             i = int(np.argmin([switch.speed for switch in impacts[2]]))
             speeds = [rows[i].speed for rows in impacts]
-            if speeds[2] < _GRAZES * speeds[0]:
-                places = [point.a for point in (first, before, last)]
-                return names[impacts[2][i].closes[0]], _standstill(places, speeds)
+            if speeds[2] < _GRAZES * speeds[0]:  # its square goes to zero in proportion to the distance
+                return names[impacts[2][i].closes[0]], _root((before.a, speeds[1] ** 2), (last.a, speeds[2] ** 2))
         return "", last.a
 
     def _change(self, last: _Point, behind: _Point | None) -> str:
@@ -397,26 +398,6 @@ def _root(first: tuple[float, float], last: tuple[float, float]) -> float:
     """Where the line through two points (a, value) is zero; the second where it does not fall."""
     (a, v), (b, w) = first, last
     return b - w * (b - a) / (w - v) if v > w and a != b else b
-
-
-def _standstill(places: list[float], speeds: list[float]) -> float:
-    """Where a closing velocity is zero that is known at three places, the last the nearest.
-
-    The square of the speed falls in proportion to the way where a free motion comes to touch.  Where a contact bounces
-    off for ever shorter, because its acceleration right after the impact vanishes, the root of the speed does:
-    g = a t^2 / 2 - j t^3 / 6 is back at zero with the velocity -3 a^2 / (2 j).
-    """
-    a, v = np.array(places), np.array(speeds)
-    if len(set(places)) < 3 or len(set(speeds)) < 3:
-        return _root((places[1], speeds[1] ** 2), (places[2], speeds[2] ** 2))
-    straight = {power: v**power for power in (2.0, 0.5)}
-
-    def bend(w: Array) -> float:
-        slopes = np.diff(w) / np.diff(a)
-        return float(abs(slopes[1] / slopes[0] - 1.0))
-
-    w = min(straight.values(), key=bend)
-    return float(sum(a[i] * np.prod([w[j] / (w[j] - w[i]) for j in range(3) if j != i]) for i in range(3)))
 
 
 def _fold(multipliers: Array) -> float:
