@@ -3,15 +3,15 @@
 const SECTIONS = [["run", "Run", true], ["parameter", "Mechanism", true], ["start", "Start", false]];
 
 /** What a tab asks for; only what differs from the system's own values. */
-const settings = {system: "", set: {}, start: {}, dt: null, t_end: null, stepper: "moreau-midpoint"};
+const settings = {system: "", set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null};
 
 function resetSettings(system) {
-  Object.assign(settings, {system, set: {}, start: {}, dt: null, t_end: null, stepper: "moreau-midpoint"});
+  Object.assign(settings, {system, set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null});
 }
 
 function request() {
-  const {system, set, start, dt, t_end, stepper} = settings;
-  return {system, set, start, dt, t_end, stepper};
+  const {system, set, start, dt, t_end, stepper, own} = settings;
+  return {system, set, start, dt, t_end, stepper: stepper === own ? null : stepper};
 }
 
 function valueOf(control) {
@@ -117,7 +117,7 @@ function toHash(time) {
   for (const [key, value] of Object.entries(settings.set)) pairs.push([key, Array.isArray(value) ? value.join(",") : value]);
   for (const [key, value] of Object.entries(settings.start)) pairs.push([`start.${key}`, value]);
   for (const key of ["dt", "t_end"]) if (settings[key] !== null) pairs.push([key, settings[key]]);
-  if (settings.stepper !== "moreau-midpoint") pairs.push(["stepper", settings.stepper]);
+  if (settings.stepper !== settings.own) pairs.push(["stepper", settings.stepper]);
   if (time !== undefined) pairs.push(["t", +time.toPrecision(6)]);
   return "#" + pairs.map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`).join("&");
 }
@@ -145,6 +145,6 @@ function command() {
     parts.push(`--set ${key}=${Array.isArray(value) ? value.join(",") : value}`);
   if (settings.dt !== null) parts.push(`--dt ${settings.dt}`);
   if (settings.t_end !== null) parts.push(`--t-end ${settings.t_end}`);
-  if (settings.stepper !== "moreau-midpoint") parts.push(`--stepper ${settings.stepper}`);
+  if (settings.stepper !== settings.own) parts.push(`--stepper ${settings.stepper}`);
   return parts.join(" ");
 }

@@ -1,6 +1,7 @@
 // ---- main: the run that is shown, the clock, requests, keys ------------------------------------------------------
 
 const SPEEDS = [4, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
+const PATIENCE = 600; // milliseconds after which a run under way is given up for a newer one
 const GROUPS = [["coordinate", "Coordinates"], ["velocity", "Velocities"], ["gap", "Gaps"], ["normal force", "Normal forces"], ["tangential force", "Friction"], ["energy", "Energy"]];
 
 const app = {run: null, stage: null, stageKind: "", t: 0, playing: false, speed: 1, controls: [], inFlight: false, waiting: false, dirty: true, frames: 0};
@@ -121,13 +122,16 @@ function showNumbers(run) {
     const [name, value, mark = "", title = ""] = row;
     return [element("dt", {title}, name), element("dd", {class: mark, title}, value)];
   }));
-  const stopped = run.complete ? "" : `The run ended early: ${run.status}`;
-  complain([stopped, ...(run.notes ?? [])].filter(Boolean).join(" · "));
+  complain(run.complete ? "" : `The run ended early: ${run.status}`);
+  tell("notice", (run.notes ?? []).join(" · "));
 }
 
-function complain(text) {
-  byId("message").hidden = !text;
-  if (byId("message").textContent !== text) byId("message").textContent = text;
+/** What went wrong; a notice is what one should know of a run that went well. */
+function complain(text) { tell("message", text); }
+
+function tell(id, text) {
+  byId(id).hidden = !text;
+  if (byId(id).textContent !== text) byId(id).textContent = text;
 }
 
 function say(text) { byId("status").textContent = text; }
@@ -220,25 +224,35 @@ function changeSpeed(by) {
 
 // ---- the server --------------------------------------------------------------------------------------------------
 
-async function ask(path, body) {
-  const options = body === undefined ? {} : {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)};
+async function ask(path, body, signal) {
+  const options = body === undefined ? {} : {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body), signal};
   let answer;
   try { answer = await fetch(path, options); }
-  catch { throw new Error("the server does not answer; is `stickslip view` still running?"); }
+  catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("the server does not answer; is `stickslip view` still running?");
+  }
   if (!answer.ok) throw new Error((await answer.json()).error ?? answer.statusText);
   return answer;
 }
 
-/** Simulate with the settings as they are.  One request is under way; of those that come meanwhile the last is sent. */
+/** Simulate with the settings as they are.  One request is under way; of those that come meanwhile the last is sent, and
+ *  a run that takes long is given up for it. */
 async function simulate(options = {}) {
-  if (app.inFlight) { app.waiting = true; return; }
+  if (app.inFlight) {
+    app.waiting = true;
+    if (performance.now() - app.sent > PATIENCE) app.asking.abort();
+    return;
+  }
   app.inFlight = true;
   const busy = setTimeout(() => { byId("busy").hidden = false; }, 250), asked = performance.now();
   const long = setTimeout(() => say("Preparing machine code for this system, once; the next time it is there."), 2000);
   try {
     do {
       app.waiting = false;
-      const found = await (await ask("api/run", request())).json();
+      app.sent = performance.now();
+      app.asking = new AbortController();
+      const found = await (await ask("api/run", request(), app.asking.signal)).json();
       if (found.system !== undefined) show(found, options);
       options = {};
       const took = (performance.now() - asked) / 1000;
@@ -247,7 +261,7 @@ async function simulate(options = {}) {
       app.took = took;
     } while (app.waiting);
   } catch (error) {
-    complain(error.message);
+    if (error.name !== "AbortError") complain(error.message);
     if (app.waiting) { app.inFlight = false; clearTimeout(busy); clearTimeout(long); simulate(options); return; }
   } finally {
     clearTimeout(busy);
@@ -264,6 +278,8 @@ async function choose(system, hash = "") {
   byId("system").value = system;
   try {
     app.description = await (await ask(`api/system?${encodeURIComponent(system)}`)).json();
+    settings.stepper ??= app.description.stepper;
+    settings.own = app.description.stepper;
     app.showControls = buildControls(byId("controls"), app.description, app.description.steppers, () => simulate());
   } catch (error) { complain(error.message); return; }
   byId("command-line").hidden = !app.description.controls.length;
@@ -272,10 +288,8 @@ async function choose(system, hash = "") {
 
 function reset() {
   if (!app.description) return;
-  resetSettings(settings.system);
-  app.showControls?.();
   history.replaceState(null, "", location.pathname);
-  simulate();
+  choose(settings.system); // a model file may have changed meanwhile
 }
 
 async function share() {
@@ -407,8 +421,8 @@ async function start() {
 async function startLive() {
   try {
     const catalogue = await (await ask("api/library")).json();
-    const groups = [["Library", false], ["Saved runs", true]].map(([label, saved]) =>
-      element("optgroup", {label}, ...catalogue.systems.filter((s) => s.saved === saved).map((s) => element("option", {value: s.name}, s.name))));
+    const groups = [["Model files", "model"], ["Saved runs", "saved"], ["Library", "library"]].map(([label, kind]) =>
+      element("optgroup", {label}, ...catalogue.systems.filter((s) => s.kind === kind).map((s) => element("option", {value: s.name}, s.name))));
     byId("system").append(...groups.filter((group) => group.children.length));
     const wanted = new URLSearchParams(location.hash.slice(1)).get("system");
     await choose(catalogue.systems.some((s) => s.name === wanted) ? wanted : catalogue.first, location.hash);
