@@ -1,6 +1,12 @@
 // ---- controls: sliders, the settings they make, links and commands -----------------------------------------------
 
-const SECTIONS = [["run", "Run", true], ["parameter", "Mechanism", true], ["start", "Start", false]];
+const LAW = /friction|restitution/;
+const SECTIONS = [
+  ["Contact laws", true, (c) => c.section === "parameter" && LAW.test(c.key)],
+  ["Run", true, (c) => c.section === "run"],
+  ["Mechanism", true, (c) => c.section === "parameter" && !LAW.test(c.key)],
+  ["Start", false, (c) => c.section === "start"],
+];
 
 /** What a tab asks for; only what differs from the system's own values. */
 const settings = {system: "", set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null};
@@ -78,11 +84,12 @@ function buildControls(form, description, steppers, changed) {
   const {controls} = description, rows = [];
   form.replaceChildren();
   if (!controls.length) form.append(element("p", {}, "A saved run: what was computed is shown as it is."));
-  for (const [section, title, open] of SECTIONS) {
-    const own = controls.filter((control) => control.section === section);
+  const phone = matchMedia("(max-width: 760px)").matches;
+  for (const [title, open, belongs] of SECTIONS) {
+    const own = controls.filter(belongs);
     if (!own.length) continue;
-    const box = element("details", {open}, element("summary", {}, title));
-    if (section === "run") box.append(stepperRow(steppers, rows, changed));
+    const box = element("details", {open: open && !(phone && own.length > 8)}, element("summary", {}, title));
+    if (title === "Run") box.append(stepperRow(steppers, rows, changed));
     for (const control of own) {
       const {row, show} = controlRow(control, controls, changed);
       rows.push(show);

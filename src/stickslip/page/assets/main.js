@@ -15,7 +15,6 @@ function show(raw, {fresh = false, time} = {}) {
   if (fresh) begin(run);
   app.t = time !== undefined ? Math.min(run.t1, Math.max(run.t0, time)) : fresh ? run.t0 : run.t0 + part * (run.t1 - run.t0);
   chooseStage(run, fresh);
-  sizeStage(run);
   byId("title").textContent = run.title;
   byId("source").textContent = run.source;
   document.title = `${run.title} · stickslip`;
@@ -23,6 +22,7 @@ function show(raw, {fresh = false, time} = {}) {
   for (const plot of Object.values(plots)) plot.stale = true;
   showContacts(run);
   showNumbers(run);
+  sizeStage(run);
   app.dirty = true;
   paint();
 }
@@ -55,8 +55,8 @@ function phaseChoices(run) {
   const options = () => names.map((curve) => element("option", {value: `${curve.number}`}, `${curve.group === "gap" ? "gap " : ""}${spoken(curve.name)}`));
   const coordinates = names.filter((c) => c.group === "coordinate"), velocities = names.filter((c) => c.group === "velocity");
   const pairs = coordinates.length === velocities.length ? coordinates.map((c, i) => [c, velocities[i]]) : [[coordinates[0], velocities[0]]];
-  const swings = ([, v]) => (v.low < 0 && v.high > 0 ? Math.min(-v.low, v.high) / (v.high - v.low) : 0);
-  const best = pairs.reduce((a, b) => (swings(b) >= swings(a) ? b : a));
+  const swings = ([, v]) => (v.high - v.low > 1e-6 * v.scale && v.low < 0 && v.high > 0 ? Math.min(-v.low, v.high) / (v.high - v.low) : 0);
+  const best = pairs.reduce((a, b) => (swings(b) > swings(a) || (swings(b) === swings(a) && swings(a) > 0) ? b : a));
   for (const [id, axis, number] of [["phase-x", "xNumber", best[0].number], ["phase-y", "yNumber", best[1].number]]) {
     const select = byId(id);
     select.replaceChildren(...options());
@@ -78,15 +78,27 @@ function chooseStage(run, fresh) {
   app.stage = kind === "plane" ? new PlaneStage(canvas) : kind === "space" ? spaceStage(canvas) : null;
 }
 
+/** A wide mechanism gets a wide stage, with the numbers below it. */
+function layOut(wide) {
+  const main = document.querySelector("main"), numbers = byId("numbers-part");
+  main.classList.toggle("wide", wide);
+  const place = wide && window.innerWidth > 760 ? byId("numbers-place") : document.querySelector(".lower");
+  if (numbers.parentElement !== place) place.append(numbers);
+}
+
 /** A wide mechanism needs a low stage. */
 function sizeStage(run) {
-  const [x0, x1, y0, y1] = run.motion?.view ?? [0, 1, 0, 0.9], stage = byId("stage"), most = Math.max(300, window.innerHeight - 316);
-  const wanted = stage.clientWidth * ((y1 - y0) / (x1 - x0)) + 40, height = `${Math.round(Math.min(760, most, Math.max(280, wanted)))}px`;
+  const [x0, x1, y0, y1] = run.motion?.view ?? [0, 1, 0, 0.9], stage = byId("stage");
+  const card = document.querySelector(".stage-card"), others = card.offsetTop + card.offsetHeight - stage.offsetHeight + 16;
+  const most = window.innerWidth <= 760 ? 0.42 * window.innerHeight : Math.max(260, window.innerHeight - others);
+  layOut(x1 - x0 > 1.4 * (y1 - y0));
+  const wanted = stage.clientWidth * ((y1 - y0) / (x1 - x0)) + 40, height = `${Math.round(Math.min(760, most, Math.max(240, wanted)))}px`;
   if (stage.style.height !== height) stage.style.height = height;
 }
 
 function showContacts(run) {
   const list = byId("contacts");
+  list.classList.toggle("hidden", run.contacts.length > 8); // the bands below have their names, too
   list.replaceChildren(...run.contacts.slice(0, 12).map((contact) =>
     element("li", {}, element("span", {class: "dot"}), element("b", {}, contact.name), element("span", {class: "state"}, "open"))));
   const seen = new Set(run.contacts.flatMap((contact) => [...contact.state]));
@@ -115,7 +127,7 @@ function showNumbers(run) {
     ["stepper", method.stepper],
     ["solver", method.solver],
     ["steps", `${method.steps.toLocaleString("en")} × ${figure(method.dt, 3)} s`],
-    ["computed in", `${figure(1000 * method.wall_s, 3)} ms`],
+    ["computed in", duration(method.wall_s)],
   ];
   byId("numbers").replaceChildren(...rows.flatMap((row) => {
     if (!row) return [element("div", {class: "rule"})];
@@ -256,7 +268,7 @@ async function simulate(options = {}) {
       if (found.system !== undefined) show(found, options);
       options = {};
       const took = (performance.now() - asked) / 1000;
-      say(`${found.method.steps.toLocaleString("en")} steps computed in ${figure(1000 * found.method.wall_s, 3)} ms, shown after ${took.toFixed(2)} s.`);
+      say(`${found.method.steps.toLocaleString("en")} steps computed in ${duration(found.method.wall_s)}, shown after ${took.toFixed(2)} s.`);
       byId("command").textContent = command();
       app.took = took;
     } while (app.waiting);
