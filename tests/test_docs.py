@@ -46,7 +46,9 @@ def test_the_readme_has_an_example() -> None:
 
 
 def test_the_reference_has_every_public_name() -> None:
-    listed = set(re.findall(r"^::: stickslip\.(\w+)", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE))
+    listed = set(
+        re.findall(r"^::: stickslip\.(\w+)", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    )
     modules = {name for name in stickslip.__all__ if isinstance(getattr(stickslip, name), types.ModuleType)}
     assert set(stickslip.__all__) - modules - {"__version__"} <= listed
 
@@ -74,7 +76,9 @@ def test_a_block_that_fails_is_seen(tmp_path: Path) -> None:
 def test_the_pieces_of_the_model_file_make_a_model() -> None:
     """The page shows a file piece by piece, indented in its list; together they are the example."""
     page = (ROOT / "docs" / "model-files.md").read_text(encoding="utf-8")
-    text = "\n".join(textwrap.dedent(piece) for piece in re.findall(r"^ *```toml\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL))
+    text = "\n".join(
+        textwrap.dedent(piece) for piece in re.findall(r"^ *```toml\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
+    )
     found, example = (model_from_text(text), read_model(ROOT / "examples" / "door_latch.toml"))
     assert found.scenario.system.source() == example.scenario.system.source()
 

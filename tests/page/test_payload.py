@@ -14,9 +14,9 @@ from stickslip.library import scenes
 from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Polyline, Text, flat
 from stickslip.page.controls import bounds, controls, with_values
 from stickslip.page.document import MOST_BYTES, export, page
+from stickslip.page.entries import scenario_of
 from stickslip.page.packing import floats
 from stickslip.page.payload import payload
-from stickslip.page.entries import scenario_of
 from stickslip.page.tracks import tracks
 
 

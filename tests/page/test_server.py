@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stickslip import library
-from stickslip.page import service as service_module
 from stickslip.io.models.file import model_text
+from stickslip.page import service as service_module
 from stickslip.page.server import HOST, MOST_BODY, MOST_CONNECTIONS, Handler, Server
 from stickslip.page.service import MOST_STEPS, ClientGone, Service
 from stickslip.stepping.moreau_jean import MoreauJean

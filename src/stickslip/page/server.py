@@ -117,7 +117,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _post(self) -> tuple[bytes, str]:
         actions: dict[str, Callable[[Any], tuple[bytes, str]]] = {
             "/api/run": lambda request: _json(self.server.service.run(request, self._gone)),
-            "/api/export": lambda request: (self.server.service.export(request, self._gone), "text/html; charset=utf-8"),
+            "/api/export": lambda request: (
+                self.server.service.export(request, self._gone),
+                "text/html; charset=utf-8",
+            ),
         }
         body = self._body()
         if self.path not in actions:
