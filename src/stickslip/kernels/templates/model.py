@@ -7,6 +7,8 @@ Shapes: q, u (N_DOF,); p (parameters,); M (N_DOF, N_DOF); g (N_CONTACTS,); W_N, 
 (N_CONTACTS, 2).
 """
 
+import math  # noqa: F401  (the model's functions use it)
+
 from stickslip.kernels.codes import ITERATION_LIMIT, PAOLI, STEWART, THETA
 from stickslip.kernels.cpu import dev
 
