@@ -5,22 +5,9 @@ import json
 import pytest
 from tests.io.models.robots import URDF
 
-from stickslip import cli, library
+from stickslip import library
 from stickslip.cli.run import mechanism_with
 from stickslip.io.netcdf import load
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run the command line in this process; returns exit code, stdout, stderr."""
-    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture
