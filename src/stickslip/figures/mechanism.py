@@ -78,7 +78,7 @@ def filled(box: shapes.Box, aspect: float) -> shapes.Box:
 
 
 def windows(drawing: shapes.Drawing, q: np.ndarray, t: np.ndarray, p: Mapping[str, float]) -> list[shapes.Box]:
-    """What to show of each state: the same box, or one that goes along with bodies that travel many times their size."""
+    """What to show of each state: the same box, or one that goes along with bodies that travel far for their size."""
     whole = drawing.fit(q, t, p)
     single = [drawing.fit(q[k : k + 1], t[k : k + 1], p) for k in range(len(t))]
     width, height = max(box[1] - box[0] for box in single), max(box[3] - box[2] for box in single)

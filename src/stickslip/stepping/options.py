@@ -12,7 +12,7 @@ OF_STEPPERS = ("projection", "theta", "rtol")
 
 
 def stepper_from(options: Mapping[str, Any]) -> Any:
-    """What `simulate` takes as `stepper`: the name in `options`, or the object where projection, theta or rtol is given."""
+    """What `simulate` takes as `stepper`: the name in `options`, or an object with its projection, theta or rtol."""
     name = options.get("stepper", "moreau-midpoint")
     given = {key: options[key] for key in OF_STEPPERS if options.get(key) is not None}
     if not given:
