@@ -156,7 +156,7 @@ def test_forced_motion_has_the_period_of_its_force():
 
 @pytest.mark.parametrize("name", (*library.names(), *library.scene_names()))
 def test_sliders_contain_the_systems_own_values(name):
-    for control in controls(library.keywords(name), library.get(name)):
+    for control in controls(library.keywords(name), library.get(name), library.units(name)):
         assert control.low <= control.value <= control.high and control.low < control.high
         assert control.low > 0.0 or not control.log
 

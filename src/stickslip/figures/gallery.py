@@ -92,6 +92,13 @@ def _section(paper: str, rows: Sequence[Mapping[str, Any]], folder: Path) -> str
     )
 
 
+def _judged(row: Mapping[str, Any]) -> str:
+    """Class of a certificate: good, bad, or neither where energy was gained, for which the figure gives the reason."""
+    if not row["clean"]:
+        return "bad"
+    return "good" if row["certificate"]["max_energy_gain"] <= 1e-4 else ""
+
+
 def _article(row: Mapping[str, Any], folder: Path) -> str:
     if "error" in row:
         return f'<article><div><h3>{escape(row["key"])}</h3><p class="bad">{escape(row["error"])}</p></div></article>'
@@ -105,7 +112,7 @@ def _article(row: Mapping[str, Any], folder: Path) -> str:
         ("command", f"<code>{escape(row['command'])}</code>"),
         ("step size", step),
         ("parameters", ", ".join(values) or "none"),
-        ("certificate", f'<span class="{"good" if row["clean"] else "bad"}">{escape(row["proof"])}</span>'),
+        ("certificate", f'<span class="{_judged(row)}">{escape(row["proof"])}</span>'),
         ("files", links),
     ]
     listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)

@@ -40,13 +40,12 @@ class Control:
         return asdict(self)
 
 
-def controls(keywords: Mapping[str, Any], scenario: Any) -> list[Control]:
-    """All sliders of an entry: its keywords with their own values, and the scenario that has them."""
-    return [*_parameters(keywords, scenario), *_start(scenario), *_run(scenario)]
+def controls(keywords: Mapping[str, Any], scenario: Any, units: Mapping[str, str] | None = None) -> list[Control]:
+    """All sliders of an entry: its keywords with their own values and units, and the scenario that has them."""
+    return [*_parameters(keywords, {**(units or {}), **_units(scenario)}), *_start(scenario), *_run(scenario)]
 
 
-def _parameters(keywords: Mapping[str, Any], scenario: Any) -> list[Control]:
-    units = _units(scenario)
+def _parameters(keywords: Mapping[str, Any], units: Mapping[str, str]) -> list[Control]:
     found = []
     for key, default in keywords.items():
         values = default if isinstance(default, tuple) else (default,)

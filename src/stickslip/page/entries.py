@@ -30,6 +30,10 @@ class LibraryEntry:
         return library.keywords(self.name)
 
     @property
+    def units(self) -> Mapping[str, str]:
+        return library.units(self.name)
+
+    @property
     def scenario(self) -> Any:
         """As it is, with its own values."""
         return _own(self.name)
@@ -70,9 +74,16 @@ class ModelEntry:
         return _parameters(self.scenario)
 
     @property
+    def units(self) -> Mapping[str, str]:
+        """Those of the system say all."""
+        return {}
+
+    @property
     def scenario(self) -> Any:
         """As the file has it; a system that the library knows under the same names looks as it does there."""
         scenario = self.model.scenario
+        if scenario.source == str(self.path):  # where it lies is nobody's business on an exported page
+            scenario = replace(scenario, source=self.path.name)
         if not isinstance(scenario, Scenario) or scenario.drawing is not None:
             return scenario
         same = twin(scenario.system.name, scenario.system, _parameters(scenario))

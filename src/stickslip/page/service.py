@@ -69,7 +69,7 @@ class Service:
         entry = self._entry(name)
         return {
             "name": name,
-            "controls": [control.to_dict() for control in controls(entry.keywords, entry.scenario)],
+            "controls": [control.to_dict() for control in controls(entry.keywords, entry.scenario, entry.units)],
             "steppers": entry.steppers,
             "stepper": entry.stepper,
         }

@@ -56,7 +56,7 @@ function fromSlider(control, position) {
 
 function controlRow(control, controls, changed) {
   const id = `c-${control.section}-${control.key}-${control.index}`;
-  const slider = element("input", {type: "range", id, min: "0", max: "1000", step: "1"});
+  const slider = element("input", {type: "range", id, min: "0", max: "1000", step: "1", "aria-label": spoken(control.name)});
   const field = element("input", {type: "number", step: "any", "aria-label": `${spoken(control.name)}, exact value`});
   const label = element("label", {for: id}, ...symbolNodes(control.name));
   if (control.unit) label.append(element("span", {class: "unit"}, ` [${unitText(control.unit)}]`));

@@ -17,6 +17,7 @@ function show(raw, {fresh = false, time} = {}) {
   chooseStage(run, fresh);
   byId("title").textContent = run.title;
   byId("source").textContent = run.source;
+  byId("stage").setAttribute("aria-label", `${run.title}, in motion`);
   document.title = `${run.title} · stickslip`;
   byId("ribbon").style.height = `${15 * Math.min(10, run.contacts.length) + 5}px`;
   for (const plot of Object.values(plots)) plot.stale = true;
@@ -69,13 +70,14 @@ function phaseChoices(run) {
 function chooseStage(run, fresh) {
   const kind = run.motion?.kind ?? "none";
   byId("no-picture").hidden = kind !== "none";
+  document.querySelector(".stage-tools").hidden = kind === "none";
   const marked = kind === "plane" && run.motion.shapes.some((shape) => shape.kind === "marker");
   for (const id of ["arrows", "cones"]) byId(id).parentElement.hidden = !marked;
   if (kind === app.stageKind) { if (fresh) app.stage?.fit(); return; }
   const old = byId("stage"), canvas = old.cloneNode(false); // a canvas has one kind of context for its life
   old.replaceWith(canvas);
   app.stageKind = kind;
-  app.stage = kind === "plane" ? new PlaneStage(canvas) : kind === "space" ? spaceStage(canvas) : null;
+  app.stage = kind === "plane" ? new PlaneStage(canvas) : kind === "space" ? spaceStage(canvas) : new GaugeStage(canvas);
 }
 
 /** A wide mechanism gets a wide stage, with the numbers below it. */
@@ -92,7 +94,8 @@ function sizeStage(run) {
   const card = document.querySelector(".stage-card"), others = card.offsetTop + card.offsetHeight - stage.offsetHeight + 16;
   const most = window.innerWidth <= 760 ? 0.42 * window.innerHeight : Math.max(260, window.innerHeight - others);
   layOut(x1 - x0 > 1.4 * (y1 - y0));
-  const wanted = stage.clientWidth * ((y1 - y0) / (x1 - x0)) + 40, height = `${Math.round(Math.min(760, most, Math.max(240, wanted)))}px`;
+  const gauges = Math.min(6, run.curves.filter((curve) => curve.group === "coordinate").length);
+  const wanted = run.motion ? stage.clientWidth * ((y1 - y0) / (x1 - x0)) + 40 : 80 + 100 * gauges, height = `${Math.round(Math.min(760, most, Math.max(240, wanted)))}px`;
   if (stage.style.height !== height) stage.style.height = height;
 }
 
