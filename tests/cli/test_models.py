@@ -165,8 +165,6 @@ def test_other_commands_take_a_mechanism_from_a_file(run, ball, tmp_path):
     assert code == 2 and "slab.toml is a scene of bodies and shapes" in err
     code, _, err = run("limit-cycle", ball)
     assert code == 2 and "has no section of its own" in err
-    code, _, err = run("view", ball)
-    assert code == 2 and "model files are not taken here" in err
 
 
 def test_a_setting_that_a_file_does_not_have(run, ball):
