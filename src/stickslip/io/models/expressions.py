@@ -373,7 +373,10 @@ class _Parser:
                 number = math.nan
             if not math.isfinite(number):
                 raise self.error("a constant part is not a finite real number", token)
-        expression = make() if callable(make) and not isinstance(make, sp.Basic) else make
+        try:
+            expression = make() if callable(make) and not isinstance(make, sp.Basic) else make
+        except ZeroDivisionError:  # mod(x, 0)
+            raise self.error("the expression divides by zero", token) from None
         if expression.has(sp.zoo, sp.nan, sp.oo, -sp.oo):
             raise self.error("the expression divides by zero", token)
         return Part(expression, number)
