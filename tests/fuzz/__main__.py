@@ -56,39 +56,43 @@ def _keep(findings: Path, name: str, data: bytes) -> None:
     print(f"{name}: {path}\n{traceback.format_exc(limit=-4)}", file=sys.stderr)
 
 
-def fuzz_with_atheris(name: str, count: int, seconds: float, seed: int) -> None:
-    """The same target under libFuzzer; it ends the process."""
+def fuzz_with_atheris(name: str, count: float, seconds: float, seed: int, findings: Path) -> None:
+    """The same target under libFuzzer, which ends the process; inputs that reach new lines lie in `findings`."""
     import atheris
 
     with atheris.instrument_imports(include=["stickslip.io", "stickslip.page"]):
         from tests.fuzz.targets import TARGETS
-    target = TARGETS[name]
-    known = Path(f"fuzz-inputs-{name}")
-    known.mkdir(exist_ok=True)
+    target, known = TARGETS[name], findings / f"{name}-reached"
+    known.mkdir(parents=True, exist_ok=True)
     for i, data in enumerate([*target.seeds(), *corpus(name)]):
         target.run(data)
         (known / f"seed{i}").write_bytes(data)
-    atheris.Setup(
-        [sys.argv[0], str(known), f"-runs={count}", f"-max_total_time={int(seconds)}", f"-seed={seed}", "-timeout=10"],
-        lambda data: target.run(bytes(data)),
-    )
+    limits = [f"-runs={int(count)}", f"-max_total_time={int(min(seconds, 1e6))}", "-timeout=10", "-max_len=20000"]
+    options = [*limits, f"-seed={seed}", f"-artifact_prefix={findings}/{name}-", "-print_final_stats=1"]
+    atheris.Setup([sys.argv[0], str(known), *options], lambda data: target.run(bytes(data)))
     atheris.Fuzz()
 
 
 def main() -> int:
-    from tests.fuzz.targets import TARGETS
-
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("target", nargs="*", help=f"one or more of {', '.join(TARGETS)}; all if none is named")
+    parser.add_argument("target", nargs="*", help="expressions, models, ...; all if none is named")
     parser.add_argument("--count", type=float, default=1e5, help="inputs of each target")
     parser.add_argument("--seconds", type=float, default=1e9, help="at most, of each target")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"), help="folder for what goes wrong")
+    parser.add_argument("--atheris", action="store_true", help="guided by coverage; one target at a time")
     chosen = parser.parse_args()
-    names, failures = chosen.target or list(TARGETS), 0
-    for name in names:
-        if name not in TARGETS:
-            parser.error(f"there is no target {name!r}; one of {', '.join(TARGETS)}")
+    if chosen.atheris:
+        if len(chosen.target) != 1:
+            parser.error("--atheris takes one target at a time")
+        fuzz_with_atheris(chosen.target[0], chosen.count, chosen.seconds, chosen.seed, chosen.findings)
+    from tests.fuzz.targets import TARGETS
+
+    unknown = [name for name in chosen.target if name not in TARGETS]
+    if unknown:
+        parser.error(f"there is no target {unknown[0]!r}; one of {', '.join(TARGETS)}")
+    failures = 0
+    for name in chosen.target or TARGETS:
         begin = time.monotonic()
         done, failed, longest = fuzz(name, chosen.count, chosen.seconds, chosen.seed, chosen.findings)
         wall = time.monotonic() - begin
@@ -98,14 +102,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    if "--atheris" in sys.argv:
-        sys.argv.remove("--atheris")
-        options = argparse.ArgumentParser()
-        options.add_argument("target")
-        options.add_argument("--count", type=float, default=1e5)
-        options.add_argument("--seconds", type=float, default=600.0)
-        options.add_argument("--seed", type=int, default=1)
-        wanted = options.parse_args()
-        sys.argv = sys.argv[:1]
-        fuzz_with_atheris(wanted.target, int(wanted.count), wanted.seconds, wanted.seed)
     sys.exit(main())

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +21,7 @@ import sympy as sp
 
 import stickslip as ss
 from stickslip import library
+from stickslip.io.models.drawing import parameters_of
 from stickslip.io.models.expressions import FUNCTIONS, ExpressionError, parse, text_of
 from stickslip.io.models.file import model_from_text, model_text
 from stickslip.io.models.imports import imported
@@ -52,7 +53,7 @@ class Target(NamedTuple):
 
     run: Callable[[bytes], None]
     seeds: Callable[[], list[bytes]]
-    words: list[bytes] = []
+    words: list[bytes]
 
 
 def _words(text: str) -> list[bytes]:
@@ -120,7 +121,18 @@ def read_model_text(text: str) -> Any:
     model = answers(lambda content: model_from_text(content, "any.toml"), text)
     if model is not None:
         assert model.scenario.dt > 0
+        answers(_drawn, model.scenario)
     return model
+
+
+def _drawn(scenario: Any) -> None:
+    """What the start looks like."""
+    if isinstance(scenario, library.Scenario) and scenario.drawing is not None:
+        scenario.drawing(scenario.q0, 0.0, parameters_of(scenario))
+
+
+def read_model_bytes(data: bytes) -> None:
+    read_model_text(data.decode("utf-8", "replace"))
 
 
 def read_lines(text: str) -> None:
@@ -237,31 +249,38 @@ def serve(data: bytes) -> None:
     assert not answer or answer.startswith((b"HTTP/1.", b"<!DOCTYPE", b"{")), answer[:100]
 
 
+def _texts(texts: Iterable[str]) -> Callable[[], list[bytes]]:
+    return lambda: [text.encode() for text in texts]
+
+
 TARGETS = {
     "expressions": Target(
         read_expression,
-        lambda: [text.encode() for text in EXPRESSIONS],
+        _texts(EXPRESSIONS),
         [f"{name}(".encode() for name in FUNCTIONS]
-        + _words("piecewise( ** * / + - ( ) , < <= == and or not x y pi 1e999 2**"),
+        + _words("piecewise( ** * / + - ( ) , < <= == and or not x pi 1e999"),
     ),
     "models": Target(
-        lambda data: (read_model_text(data.decode("utf-8", "replace")), None)[1],
+        read_model_bytes,
         lambda: [text.encode() for text in model_texts()],
-        _words(
-            '"x" "" [] {} [[contacts]] [run] [forces] [equations] [drawing] "sin(y)**64" "y/0" \'\'\' """ [[[[ = # \\u0000'
-        )
-        + [b"\n", b"\x00", "é".encode()],
+        [
+            *_words(
+                '"x" "" [] {} [[contacts]] [run] [forces] [equations] [drawing] [[drawing.shapes]] "sin(y)**64" "y/0"'
+            ),
+            *_words("''' \"\"\" [[[[ = # \\u0000"),
+            *(b"\n", b"\x00", "é".encode()),
+        ],
     ),
     "lines": Target(
         lambda data: read_lines(data.decode("utf-8", "replace")),
         lambda: [text.encode() for text in model_texts()],
-        _words("[ ] [[ ]] { } = , . ' \" ''' \"\"\" # \\ a.b") + [b"\n", b"\r\n"],
+        [*_words("[ ] [[ ]] { } = , . ' \" ''' \"\"\" # \\ a.b"), b"\n", b"\r\n"],
     ),
     "robots": Target(
         read_robot,
-        lambda: [MJCF.encode(), URDF.encode()],
+        _texts([MJCF, URDF]),
         _words(
-            '<body> </body> <!-- --> &lt; &x; <!DOCTYPE <![CDATA[ ]]> type="ball" size="" <joint/> <geom/> <default> <?xml?>'
+            '<body> </body> <!-- --> &lt; &x; <!DOCTYPE <![CDATA[ ]]> type="ball" size="" <joint/> <geom/> <default>'
         ),
     ),
     "friction": Target(
@@ -280,9 +299,10 @@ TARGETS = {
     "requests": Target(
         serve,
         requests,
-        _words(
-            "GET POST HTTP/1.1 HTTP/0.9 Host: Origin: Content-Length: /../../etc/passwd %2e%2e woodpecker dt t_end set start null true 1e400 {} ["
-        )
-        + [b"\r\n", b"\r\n\r\n"],
+        [
+            *_words("GET POST HTTP/1.1 HTTP/0.9 Host: Origin: Content-Length: /../../etc/passwd %2e%2e woodpecker"),
+            *_words("dt t_end set start null true 1e400 {} ["),
+            *(b"\r\n", b"\r\n\r\n"),
+        ],
     ),
 }

@@ -74,10 +74,16 @@ class FileDrawing:
 
     def _rectangle(self, entry: dict[str, Any], place: Place) -> Build:
         x, y, style = self._point(entry["x"], place.at("x")), self._point(entry["y"], place.at("y")), entry["style"]
-        return lambda v: draw.rectangle(*x(v), *y(v), style=style)
+
+        def build(v: Sequence[float]) -> draw.Polygon:
+            (left, right), (bottom, top) = x(v), y(v)
+            return draw.rectangle(left, right, bottom, top, style)
+
+        return build
 
     def _circle(self, entry: dict[str, Any], place: Place) -> Build:
-        centre, radius = self._point(entry["centre"], place.at("centre")), self._number(entry["radius"], place.at("radius"))
+        centre = self._point(entry["centre"], place.at("centre"))
+        radius = self._number(entry["radius"], place.at("radius"))
         return lambda v: draw.Circle(centre(v), radius(v), entry["style"])
 
     def _spring(self, entry: dict[str, Any], place: Place) -> Build:

@@ -74,7 +74,8 @@ def model_text(scenario: Scenario | SceneScenario) -> str:
     """A scenario as the text of a model file, which reads back as the same system, bit for bit.
 
     Its drawing is written as expressions, which look the same up to round-off; one that has none is left out, and the
-    head of the file says so.  Raises ValueError where that is not possible: systems of functions, motions and forces that are functions.
+    head of the file says so.  Raises ValueError where a file is not possible: systems of functions, motions and forces
+    that are functions.
     """
     part: Any = scene if isinstance(scenario, SceneScenario) else lagrangian
     head = HEAD

@@ -2,7 +2,8 @@
 
 `Traced` is a number at one state and an expression in the symbols of the system.  What would make the result depend on
 that state in a way the expression does not show (a comparison, a rounding, a number put into words) is refused.
-Functions that look at the number alone, such as `float` or `math.cos`, cannot be noticed: whoever traces compares at other states.
+Functions that look at the number alone, such as `float` or `math.cos`, cannot be noticed: whoever traces compares at
+other states.
 """
 
 from __future__ import annotations
