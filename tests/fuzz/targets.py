@@ -11,6 +11,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -76,10 +77,12 @@ min(1, 2, 3)*max(1/3, 0.1, pi)*atanh(1/2)""".splitlines()
 
 
 def read_expression(data: bytes) -> None:
-    """Whatever can be parsed can be written and read again, to the same expression."""
+    """What can be parsed can be written and read again, to the same expression; tried with one in eight."""
 
     def twice(text: str) -> None:
         first = parse(text, _NAMES).expression
+        if sum(data) % 8:
+            return
         try:
             written = text_of(first)
         except ExpressionError:  # products of powers beyond the limits, numbers with more digits than a double
@@ -112,8 +115,9 @@ at = [0.0, 0.0]
 
 @cache
 def model_texts() -> tuple[str, ...]:
-    """Mechanisms and scenes to begin with."""
-    return (model_text(library.bouncing_ball()), model_text(library.gear_rattle()), DISC)
+    """A mechanism with a drawing, one with a force and definitions, and a scene."""
+    gear = replace(library.gear_rattle(), drawing=None)
+    return (model_text(library.bouncing_ball()), model_text(gear), DISC)
 
 
 def read_model_text(text: str) -> Any:

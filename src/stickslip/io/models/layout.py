@@ -218,7 +218,7 @@ _FLAT_SHAPES = {
     ),
     "marker": Table(
         {
-            "contact": Key(_TEXT, "name of the contact; of a stop '<name> lower' or '<name> upper'", required=True),
+            "contact": Key(_TEXT, "its name; of a stop with two sides '<name> lower' or '<name> upper'", required=True),
             "point": Key(_PAIR, "where it happens [m]", required=True),
             "normal": Key(_PAIR, "from the obstacle to the body", default=["0", "1"]),
         }
