@@ -227,6 +227,9 @@ class _Wire(io.BytesIO):
 
     def settimeout(self, _: float) -> None: ...
 
+    def recv_into(self, buffer: Any) -> int:
+        return self.readinto(buffer)
+
     def sendall(self, data: Any) -> None:
         self.sent += bytes(data)
 

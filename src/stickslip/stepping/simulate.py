@@ -169,7 +169,7 @@ def _report_gain(run: Run, trajectory: Trajectory, what: str) -> None:
     for i in (0, -1):
         t, q, u = float(trajectory.t[i]), trajectory.q[i], trajectory.u[i]
         h = run.system.force(q, u, t, run.memory.p)
-        resolution = max(resolution, float(h @ np.linalg.solve(run.system.mass(q, t, run.memory.p), h)) * dt**2)
+        resolution = max(resolution, float(h @ np.linalg.solve(run.system.mass(q, t, run.memory.p), h)) * dt * dt)
     kinetic = float(np.max(trajectory.energy.kinetic, initial=0.0))
     if isinstance(run.stepper, Stepper) and run.stepper.level == "position":
         resolution += math.sqrt(resolution * 2.0 * kinetic)
