@@ -1,8 +1,9 @@
 """The contact problem of one island as arrays, and its solution.
 
-The impulses of the last step are checked before (a body at rest needs nothing else).  Stages: a few sweeps of
-Gauss-Seidel; for few contacts Newton, driven to rounding because what it leaves over would disturb the next steps; for
-many, accelerated sweeps.  Islands with joints go to Newton at once.  Contacts are scaled by mobility^-1/2, W' = S W S.
+The impulses of the last step are checked before (a body at rest needs nothing else).  For few contacts and for joints
+Newton, driven to rounding because what it leaves over would disturb the next steps, from the last impulses and, where
+that fails, after a few sweeps of Gauss-Seidel; for many, accelerated sweeps, whose compilation the others are spared.
+Contacts are scaled by mobility^-1/2, W' = S W S.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 
 FIRST_SWEEPS = 6
 MEMORY = 10
-NEAR = 1e-2  # residual from which Newton needs no sweeps before it
 CHECK_EVERY = 20
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
 
@@ -350,11 +350,10 @@ def solve_island(
     n, dim, tol = last - first, options.dim, SHARPER * options.tol
     direct = row_last > row_first or n <= options.newton
     for stage in range(4):
-        if stage == 0 and row_last == row_first and direct:
-            if n > 1 and residual < NEAR:
-                continue
+        if stage == 0 and direct:
+            solve_dense(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, options)
+        elif stage == 1 and direct and row_last == row_first:
             solve_sweeps(bodies, contacts, active, order, first, last, options, head, follow, FIRST_SWEEPS, 1e-15)
-        elif stage == 1 and direct:
             solve_dense(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, options)
         elif stage >= 2 and row_last == row_first:
             effort[0] += stage - 2 if not direct else 1
@@ -366,6 +365,6 @@ def solve_island(
         residual = island_residual(
             bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, options.edges
         )
-        if residual <= (1e-2 * options.start if stage == 0 else options.tol):
+        if residual <= options.tol:
             break
     return residual

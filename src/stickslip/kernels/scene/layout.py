@@ -17,6 +17,7 @@ SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD = range(6)
 """Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field.  Pairs are ordered by kind."""
 
 MAX_POINTS = 8  # contact points of one pair
+ZERO: Any = np.int64(0)  # where counting begins: a literal 0 passed on would compile the callee twice
 ROWS_PER_JOINT = 9
 
 

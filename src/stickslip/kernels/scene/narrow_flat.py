@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from stickslip.compiled import compiled
-from stickslip.kernels.scene.layout import MAX_POINTS, Hulls, Room
+from stickslip.kernels.scene.layout import MAX_POINTS, ZERO, Hulls, Room
 from stickslip.kernels.scene.narrow_round import add_point, along_segment, balls, ends, nearest_of_segments
 from stickslip.kernels.scene.rotation import rotate, to_world
 
@@ -122,7 +122,7 @@ def spread(room: Room, count: int) -> int:
 def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, plane: np.ndarray, margin: float) -> int:
     """The corners of a polyhedron or polygon near a half-space."""
     a, b, c = rotate(plane, 0.0, 0.0, 1.0)
-    count = 0
+    count = ZERO
     for k in range(table[1]):
         v = hulls.vertices[table[0] + k]
         x, y, z = to_world(pose, v[0], v[1], v[2])
@@ -188,7 +188,7 @@ def clip_faces(
             return 0
     P = corners[hulls.corners[loop[0]]]
     level = n[0] * P[0] + n[1] * P[1] + n[2] * P[2]
-    found = 0
+    found = ZERO
     for k in range(count):
         v = source[k]
         gap = n[0] * v[0] + n[1] * v[1] + n[2] * v[2] - level
@@ -304,7 +304,7 @@ def hull_pair(
         f, g = nearest_of_segments(P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2])
         if 0.0 < f < 1.0 and 0.0 < g < 1.0:
             return add_point(
-                room, 0,
+                room, ZERO,
                 0.5 * (P[0] + f * (Q[0] - P[0]) + R[0] + g * (S[0] - R[0])),
                 0.5 * (P[1] + f * (Q[1] - P[1]) + R[1] + g * (S[1] - R[1])),
                 0.5 * (P[2] + f * (Q[2] - P[2]) + R[2] + g * (S[2] - R[2])),
@@ -386,7 +386,7 @@ def capsule_hull(
 ) -> int:  # fmt: skip
     """A capsule and a convex polyhedron: its ends as balls, and its axis against the edges where that is nearer."""
     p0, p1, p2, q0, q1, q2 = ends(pose, half)
-    count = ball_hull(hulls, room, 0, p0, p1, p2, r, table, other, margin)
+    count = ball_hull(hulls, room, ZERO, p0, p1, p2, r, table, other, margin)
     count = ball_hull(hulls, room, count, q0, q1, q2, r, table, other, margin)
     nearest = np.inf
     for k in range(count):
@@ -440,7 +440,7 @@ def capsule_polygon(
 ) -> int:  # fmt: skip
     """A planar capsule and a convex polygon: the ends as circles, and the corners against the axis."""
     p0, p1, _, q0, q1, _ = ends(pose, half)
-    count = ball_polygon(hulls, room, 0, p0, p1, r, table, other, margin)
+    count = ball_polygon(hulls, room, ZERO, p0, p1, r, table, other, margin)
     count = ball_polygon(hulls, room, count, q0, q1, r, table, other, margin)
     corners = room.corners_b
     place(hulls, table, other, corners, room.normals_b)
@@ -471,7 +471,7 @@ def clip_edges(
     r = (R[0] - P[0]) * t0 + (R[1] - P[1]) * t1
     s = (S[0] - P[0]) * t0 + (S[1] - P[1]) * t1
     tolerance = CLIP * size
-    found = 0
+    found = ZERO
     for k in range(2):
         # position along the edge: a corner of the other shape, or where its edge passes an end of ours
         w = r if k == 0 else s

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.compiled import compiled
-from stickslip.kernels.scene.layout import MOVING, Active, Bodies, Contacts, Geoms, Materials, Options
+from stickslip.kernels.scene.layout import MOVING, ZERO, Active, Bodies, Contacts, Geoms, Materials, Options
 from stickslip.kernels.scene.rotation import rotate, times
 
 
@@ -134,7 +134,7 @@ def activate(
     contacts: Contacts, count: int, bodies: Bodies, geoms: Geoms, materials: Materials, options: Options, active: Active
 ) -> int:
     """Write the active contacts in the order of their points; returns their number."""
-    dt, dim, n = options.dt, options.dim, 0
+    dt, dim, n = options.dt, options.dim, ZERO
     for c in range(count):
         a, b, gap = contacts.a[c], contacts.b[c], contacts.gap[c]
         if not options.predictive and gap > 0.0:
