@@ -22,7 +22,7 @@ def check_start(engine: SceneEngine, t0: float, overlap: str, tolerance: float) 
     if overlap == "keep":
         return
     for _ in range(ROUNDS if overlap == "resolve" else 1):
-        points = _points_at_rest(engine, t0)
+        points = points_at_rest(engine, t0)
         contacts = engine.contacts[0]
         deep = np.flatnonzero(contacts.gap[:points] < -tolerance)
         if not len(deep):
@@ -40,7 +40,7 @@ def check_start(engine: SceneEngine, t0: float, overlap: str, tolerance: float) 
             bodies.pose[a, :3] -= bodies.inv_mass[a] * move
             bodies.pose[b, :3] += bodies.inv_mass[b] * move
     else:
-        points = _points_at_rest(engine, t0)
+        points = points_at_rest(engine, t0)
         gap = engine.contacts[0].gap[:points]
         if np.any(gap < -tolerance):
             _report(engine, int(np.argmin(gap)), tolerance)
@@ -107,7 +107,7 @@ def _approaches(engine: SceneEngine, t0: float, time: float) -> tuple[np.ndarray
     return found.gap.copy(), a, b, np.sum(n * (moves[1] - moves[0]), axis=1), speed[a] + speed[b]
 
 
-def _points_at_rest(engine: SceneEngine, t0: float) -> int:
+def points_at_rest(engine: SceneEngine, t0: float) -> int:
     """Contact points of the start, as if no time passed."""
     moving = engine.bodies.vel.copy()
     engine.bodies.vel[:] = 0.0

@@ -31,6 +31,22 @@ SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the te
 
 
 @compiled
+def rough_defect(r: np.ndarray, mu: float, rho: float, u0: float, u1: float, u2: float, dim: int) -> float:
+    """Violation of the laws where mu > 1, times rho: r_N = max(0, r_N - rho u_N), r_T = P_D(mu r_N)(r_T - rho u_T).
+
+    The same laws (Alart and Curnier), without the product mu |u_T|, which makes the rounding of a slip that is zero large.
+    """
+    a, limit = r[0] - rho * u0, mu * max(0.0, r[0])
+    if a < 0.0:  # max might lose what is not a number
+        a = 0.0
+    b, c = r[1] - rho * u1, r[2] - rho * u2 if dim == 3 else r[2]
+    size = norm_2d(b, c) if dim == 3 else abs(b)
+    if size > limit:
+        b, c = b * limit / size, c * limit / size if dim == 3 else c
+    return math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
+
+
+@compiled
 def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
     """Violation of the laws at contact i [m/s]: |r - P_K(r - rho (u + mu |u_T| e_N))| / rho, rho = 1 / size, or -u_N.
 
@@ -41,6 +57,8 @@ def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim:
     if size == 0.0:
         return 0.0
     rho, c = 1.0 / size, r[2]
+    if mu > 1.0 and edges == 0:
+        return size * rough_defect(r, mu, rho, u0, u1, u2, dim)
     if dim == 3 and edges > 0:
         s = mu * polygon_support(-u1, -u2, edges)
         a, b, c = project_pyramid(r[0] - rho * (u0 + s), r[1] - rho * u1, r[2] - rho * u2, mu, edges)

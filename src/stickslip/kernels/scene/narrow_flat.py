@@ -156,18 +156,44 @@ def clip_half(
 
 
 @compiled
+def incident_face(hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, n: np.ndarray) -> int:
+    """Of the faces at the corner that lies deepest behind n, the one that looks most against n."""
+    deepest, depth = 0, np.inf
+    for k in range(table[1]):
+        v = corners[k]
+        s = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
+        if s < depth:
+            deepest, depth = k, s
+    incident, least = 0, np.inf
+    for f in range(table[3]):
+        m, loop = normals[f], hulls.loops[table[2] + f]
+        s = n[0] * m[0] + n[1] * m[1] + n[2] * m[2]
+        if s < least - 1e-9:
+            for k in range(loop[1]):
+                if hulls.corners[loop[0] + k] == deepest:
+                    incident, least = f, s
+    return incident
+
+
+@compiled
+def middle(corners: np.ndarray, count: int) -> tuple[float, float, float]:
+    """The mean of the corners, which lies inside."""
+    x, y, z = 0.0, 0.0, 0.0
+    for k in range(count):
+        x += corners[k, 0]
+        y += corners[k, 1]
+        z += corners[k, 2]
+    return x / count, y / count, z / count
+
+
+@compiled
 def clip_faces(
     hulls: Hulls, room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int,
     other_table: np.ndarray, other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
 ) -> int:  # fmt: skip
     """Contact points of a face with the face of the other shape that looks at it; sign +1: the face is of shape a."""
     n = normals[face]
-    incident, least = 0, np.inf
-    for f in range(other_table[3]):
-        m = other_normals[f]
-        s = n[0] * m[0] + n[1] * m[1] + n[2] * m[2]
-        if s < least - 1e-9:
-            incident, least = f, s
+    incident = incident_face(hulls, other_table, other, other_normals, n)
     loop = hulls.loops[other_table[2] + incident]
     count = loop[1]
     source, target = room.outline, room.cut
@@ -291,7 +317,9 @@ def hull_pair(
         return 0
     tolerance = PREFERENCE * size
     best = s_b if s_b > s_a + tolerance else s_a
-    towards = (pose_b[0] - pose_a[0], pose_b[1] - pose_a[1], pose_b[2] - pose_a[2])
+    a, b, c = middle(A, table_a[1])
+    d, e, f = middle(B, table_b[1])
+    towards = (d - a, e - b, f - c)
     reach = max(margin, -best) + CLIP * size
     i, j, s, x, y, z = edge_axes(hulls, room, table_a, face_a, table_b, face_b, towards, best + tolerance, reach)
     if i >= 0 and s > margin:
@@ -301,13 +329,13 @@ def hull_pair(
         j = support_edge(hulls, table_b, B, j, -x, -y, -z)
         P, Q = A[hulls.edges[i, 0]], A[hulls.edges[i, 1]]
         R, S = B[hulls.edges[j, 0]], B[hulls.edges[j, 1]]
-        f, g = nearest_of_segments(P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2])
-        if 0.0 < f < 1.0 and 0.0 < g < 1.0:
+        v, w = nearest_of_segments(P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2])
+        if 0.0 < v < 1.0 and 0.0 < w < 1.0:
             return add_point(
                 room, ZERO,
-                0.5 * (P[0] + f * (Q[0] - P[0]) + R[0] + g * (S[0] - R[0])),
-                0.5 * (P[1] + f * (Q[1] - P[1]) + R[1] + g * (S[1] - R[1])),
-                0.5 * (P[2] + f * (Q[2] - P[2]) + R[2] + g * (S[2] - R[2])),
+                0.5 * (P[0] + v * (Q[0] - P[0]) + R[0] + w * (S[0] - R[0])),
+                0.5 * (P[1] + v * (Q[1] - P[1]) + R[1] + w * (S[1] - R[1])),
+                0.5 * (P[2] + v * (Q[2] - P[2]) + R[2] + w * (S[2] - R[2])),
                 x, y, z, s,
             )  # fmt: skip
     if s_b > s_a + tolerance:
