@@ -16,10 +16,7 @@ import http.client
 import http.server
 import io
 import json
-<<<<<<< HEAD
 import select
-=======
->>>>>>> files
 import socket
 import threading
 import time
