@@ -135,6 +135,14 @@ def test_what_was_computed_is_kept(engine, every, parameter, words, when):
         assert np.isfinite(field).all() or parameter == "deep"
 
 
+@pytest.mark.parametrize("dt", [0.02, 0.05, 0.2])
+def test_an_unstable_step_is_no_finished_run(dt):
+    """The woodpecker's spring needs steps below 0.01 s; ten of 0.2 s are enough to leave every mechanism behind."""
+    trajectory = library.woodpecker().simulate(dt=dt)
+    assert not trajectory.complete and "grows beyond all bounds" in trajectory.status
+    assert np.abs(trajectory.u).max() < 1e20
+
+
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
 def test_a_step_that_is_not_solved_stops_the_run(engine):
     """One sweep of Gauss-Seidel is too few where two contacts are closed, at the latest in the jam at 0.08 s."""

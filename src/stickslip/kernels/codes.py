@@ -25,6 +25,6 @@ IMPACTS = BOOK_SIZE + 13  # of each contact; behind them what `templates.watch` 
 
 CANCELLED = 1e-14  # a velocity this small against the terms that it is the sum of is zero
 REACH = 1e-10  # of dt times the velocities: how far a loaded contact may seem open before it is
-LARGEST = 1e100  # a velocity beyond is the end of an unstable run; energies are still finite
+LARGEST = 1e20  # a velocity beyond, in whatever units, is the end of an unstable run
 ITERATION_LIMIT = 50
 GRAIN = 2e-15  # of the positions: what rounding errors of gaps and forces may move them by in a step

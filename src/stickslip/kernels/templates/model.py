@@ -7,8 +7,10 @@ Shapes: q, u (N_DOF,); p (parameters,); M (N_DOF, N_DOF); g (N_CONTACTS,); W_N, 
 (N_CONTACTS, 2).
 """
 
+import math  # noqa: F401  (the model's functions use it)
+
 from stickslip.kernels.codes import AUTO, CONTACT, GAUSS_SEIDEL, ITERATION_LIMIT, MIDPOINT, PAOLI, STEWART, THETA
-from stickslip.kernels.cpu import dev, sincos  # noqa: F401 (models call it)
+from stickslip.kernels.cpu import dev, sincos  # noqa: F401  (as well)
 
 # -- model: begin
 N_DOF = 1
