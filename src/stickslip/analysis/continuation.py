@@ -9,7 +9,8 @@ Pseudo-arclength (Keller 1977): with z the state on the section and a the parame
     torus            a complex pair leaves the unit circle (Neimark-Sacker)
     grazing          an impact appears or disappears with closing velocity zero: multipliers jump or blow up there
     border           the slip that follows an impact shrinks to nothing, from there on the impact itself sticks (or the
-                     other way round): the branch has a corner, and multipliers jump
+                     other way round): the branch has a corner, and multipliers jump; where there is no cycle behind,
+                     it has met an unstable one (a non-smooth fold)
     switch           the order or number of other events changes (a stick phase appears, say)
 """
 
@@ -197,6 +198,7 @@ class _Walk:
                 if there is None:
                     there, direction = self._past_corner(last, direction)
                     if there is None:
+                        self.specials[-1] = special = self._at_border(special, last)
                         status = f"the cycle ends at {self.name} = {special.parameter:.9g} ({special.kind})"
                         break
                     self.specials[-1] = self._with_change(special, last, there)
@@ -355,6 +357,14 @@ class _Walk:
             short = self._short_slip(last) or self._short_slip(there)
             kind, contact = ("border", short) if short else (kind, contact)
         return replace(special, kind=kind, contact=contact, change=change)
+
+    def _at_border(self, special: Special, last: _Point) -> Special:
+        """The same special, a border where an impact of the last cycle lies between slip and stick."""
+        names = self.map.setting.scenario.system.contact_names
+        between = [switch for switch in last.back.switches if switch.one_sided and switch.closes]
+        if special.kind != "switch" or not between:
+            return special
+        return replace(special, kind="border", contact=names[between[0].closes[0]])
 
     def _short_slip(self, point: _Point) -> str:
         """The contact whose slip ends right behind its impact, "" where there is none."""

@@ -102,6 +102,6 @@ PASSES = 2 * ITERATION_LIMIT if FRICTION_LAWS else (ITERATION_LIMIT if IMPLICIT 
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
 IMPACT_STEPS = 2 if SCHEME == PAOLI else 1
 PAIRS = SOLVER == AUTO and N_CONTACTS > 1  # two closed contacts are first solved by their branches
-# Without a direct solver the loop of all steps is as tight as one of flights alone, and turns less often.
-FLIES = WATCHED and SOLVER != GAUSS_SEIDEL and SCHEME == MIDPOINT and PROJECTION == 0.0
-FLIES = FLIES and not SHARES and set(KINDS) == {CONTACT}
+DIRECT = SOLVER != GAUSS_SEIDEL
+# Members fly in a loop of their own; without a direct solver the loop of all steps is as tight.
+FLIES = WATCHED and DIRECT and SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and set(KINDS) == {CONTACT}
