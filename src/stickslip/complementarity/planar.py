@@ -26,7 +26,7 @@ import numpy as np
 from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.complementarity.gauss_seidel import one_contact
 from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
-from stickslip.complementarity.two_contacts import first_branch, two_contacts
+from stickslip.complementarity.two_contacts import correction, first_branch, two_contacts
 
 
 @dataclass(frozen=True)
@@ -267,9 +267,15 @@ class _Pair(PlanarSolver):
         c, x = np.concatenate([problem.c_N, problem.c_T]), np.zeros(4)
         branch = [first_branch(problem.c_T[i], bool(problem._frictional[i])) for i in range(2)]
         pushes = (problem.c_N < 0.0).astype(np.int64)
-        rounds = two_contacts(G, c, problem.mu, problem.a, pushes, np.array(branch), x, np.empty((4, 5)))
+        chosen, A, dx = np.array(branch), np.empty((4, 5)), np.empty(4)
+        rounds = two_contacts(G, c, problem.mu, problem.a, pushes, chosen, x, A)
         if rounds < 0:
             return none, none.copy(), -rounds, "no branches of the two contacts are consistent"
+        xi = np.concatenate(problem.slip_velocities(x[:2], x[2:]))
+        correction(xi, x, problem.mu, problem.a, pushes, chosen, A, dx)
+        x = np.maximum(x + dx, np.array([0.0, 0.0, -np.inf, -np.inf]))
+        bound = problem.bound(x[:2])
+        x[2:] = np.clip(x[2:], -bound, bound)
         return x[:2], x[2:], rounds, f"solved in {rounds} round{'s' if rounds > 1 else ''}"
 
 
