@@ -99,7 +99,7 @@ def _after_a_push(ax: Axes, runs: dict[str, Trajectory]) -> None:
     for (name, run), colour in zip(runs.items(), style.SERIES, strict=False):
         ax.plot(run.t, run["v_x"], color=colour, label=f"μ {name}")
     ax.set_ylim(-0.05, 1.5)
-    ax.legend(loc="upper left")
+    ax.legend(loc="center right")
     style.panel(ax, "(a) after one push", "t [s]", "v [m/s]")
 
 
