@@ -17,6 +17,7 @@ from stickslip.page.entries import PAGE_STEPPERS
 from stickslip.page.server import HOST, MOST_BODY, MOST_CONNECTIONS, Handler, Server
 from stickslip.page.service import MOST_STEPS, ClientGone, Service
 from stickslip.stepping.moreau_jean import MoreauJean
+from tests.page.conftest import serving
 
 RUN = {"system": "bouncing_ball", "dt": 0.01, "t_end": 0.6}
 
@@ -164,6 +165,27 @@ def test_silent_connections_do_not_block_others_forever(ask, server):
         client.close()
 
 
+def test_a_request_that_drips_is_given_up(monkeypatch):
+    """Each byte comes in time, the request does not: the place is free again for others."""
+    monkeypatch.setattr(Handler, "timeout", 0.3)
+    with serving() as server, socket.create_connection((HOST, server.port), timeout=5) as client:
+        with pytest.raises(ConnectionError):
+            for byte in b"GET / HTTP/1.1\r\nX-Slow: " + b"a" * 100:
+                client.sendall(bytes([byte]))
+                time.sleep(0.02)
+        with socket.create_connection((HOST, server.port), timeout=5) as other:
+            other.sendall(f"GET /api/library HTTP/1.1\r\nHost: {HOST}:{server.port}\r\n\r\n".encode())
+            assert other.recv(15) == b"HTTP/1.1 200 OK"
+
+
+def test_one_foreign_origin_among_others_is_enough(server):
+    own = f"http://{HOST}:{server.port}"
+    lines = f"Host: {HOST}:{server.port}\r\nOrigin: {own}\r\nOrigin: http://evil.example\r\n\r\n"
+    with socket.create_connection((HOST, server.port), timeout=5) as client:
+        client.sendall(f"GET /api/library HTTP/1.1\r\n{lines}".encode())
+        assert client.recv(12) == b"HTTP/1.1 403"
+
+
 def test_two_tabs_do_not_disturb_each_other(ask):
     """Requests that overlap in time each get their own run."""
     found = {}
@@ -187,6 +209,11 @@ def test_a_run_that_takes_too_long_is_shown_as_far_as_it_came(monkeypatch):
     assert not run["complete"] and run["status"].startswith("interrupted at t = ")
     assert 0 < run["method"]["steps"] < 6000
     assert "stickslip run bouncing_ball --out run.nc" in run["notes"][0]
+
+
+def test_times_beyond_all_bounds_are_answered(ask):
+    status, _, answer = ask("POST", "/api/run", {**RUN, "t_end": 1e308, "dt": 1e306})
+    assert status == 400 and "the motion grows beyond all bounds in the next step" in answer["error"]
 
 
 @pytest.mark.parametrize("stepper", PAGE_STEPPERS)

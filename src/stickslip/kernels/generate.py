@@ -39,7 +39,8 @@ _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _CPU_ONLY = "# -- members: CPU only\n"
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
-    "model", "mass", "schemes", "contacts", "slip", "residual", "projection", "events", "watch", "march",
+    "model", "mass", "schemes", "contacts", "pairs", "slip", "residual", "projection", "events", "watch", "flight",
+    "march",
 )  # fmt: skip
 PARTS = {
     "stepper": _STEPPER,

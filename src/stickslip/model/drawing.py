@@ -46,6 +46,41 @@ _UNBOUNDED = ("ground", "wood", "edge", "guide", "label", "floor", "wall", "shad
 """Styles that do not count when a view is fitted: they may reach further than one wants to see."""
 
 
+# -- functions of numbers, or of what stands for a number -------------------------------------------------------
+# Shapes are written with these, so that a drawing can be followed with symbols and become part of a model file: what
+# stands for a number brings the functions as methods, as NumPy expects it of its objects.
+
+
+def cos(x: float) -> float:
+    return x.cos() if hasattr(x, "cos") else math.cos(x)
+
+
+def sin(x: float) -> float:
+    return x.sin() if hasattr(x, "sin") else math.sin(x)
+
+
+def sqrt(x: float) -> float:
+    return x.sqrt() if hasattr(x, "sqrt") else math.sqrt(x)
+
+
+def hypot(x: float, y: float) -> float:
+    for number in (x, y):
+        if hasattr(number, "sqrt"):
+            return sqrt(x * x + y * y)
+    return math.hypot(x, y)
+
+
+def largest(x: float, y: float) -> float:
+    for number, other in ((x, y), (y, x)):
+        if hasattr(number, "largest"):
+            return number.largest(other)
+    return max(x, y)
+
+
+def least(x: float, y: float) -> float:
+    return -largest(-x, -y)
+
+
 @dataclass(frozen=True)
 class Placement:
     """Where a body is: world = origin + [[c, -s], [s, c]] local.
@@ -60,7 +95,7 @@ class Placement:
 
     @classmethod
     def rotation(cls, origin: Point, angle: float) -> Placement:
-        return cls(origin, math.cos(angle), math.sin(angle))
+        return cls(origin, cos(angle), sin(angle))
 
     @classmethod
     def linearised(cls, origin: Point, angle: float) -> Placement:
@@ -73,12 +108,12 @@ class Placement:
     def turn(self, direction: Point) -> Point:
         """A direction in world coordinates, of length 1."""
         x, y = self.c * direction[0] - self.s * direction[1], self.s * direction[0] + self.c * direction[1]
-        length = math.hypot(x, y)
+        length = hypot(x, y)
         return x / length, y / length
 
     @property
     def scale(self) -> float:
-        return math.hypot(self.c, self.s)
+        return hypot(self.c, self.s)
 
 
 @dataclass(frozen=True)
@@ -138,7 +173,20 @@ def rectangle(x_min: float, x_max: float, y_min: float, y_max: float, style: str
     return Polygon(((x_min, y_min), (x_max, y_min), (x_max, y_max), (x_min, y_max)), style)
 
 
-def smooth(points: Sequence[Point], style: str = "body", per_point: int = 6) -> Polygon:
+@dataclass(frozen=True)
+class Smooth(Polygon):
+    """A filled area whose outline `points` was made by `smooth`, from the points `through`."""
+
+    through: tuple[Point, ...] = ()
+
+    def placed(self, placement: Placement) -> Polyline:
+        return Polygon(self.points, self.style).placed(placement)
+
+    def to_dict(self) -> dict[str, Any]:
+        return Polygon(self.points, self.style).to_dict()
+
+
+def smooth(points: Sequence[Point], style: str = "body", per_point: int = 6) -> Smooth:
     """A closed area with a smooth outline through `points` (Catmull-Rom)."""
     x = np.asarray(points, dtype=float)
     before, after, beyond = (np.roll(x, k, axis=0) for k in (1, -1, -2))
@@ -154,7 +202,7 @@ def smooth(points: Sequence[Point], style: str = "body", per_point: int = 6) -> 
             )
         )
     curve = np.stack(outline, axis=1).reshape(-1, 2)
-    return Polygon(tuple((float(a), float(b)) for a, b in curve.round(9)), style)
+    return Smooth(tuple((float(a), float(b)) for a, b in curve.round(9)), style, tuple(points))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ ones across them, after Studer, Leine and Glocker 2008."""
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -138,6 +139,21 @@ class AdaptiveEngine:
     def notes(self) -> dict[str, str]:
         """How often what happened, for the trajectory's attributes."""
         return {key: str(value) for key, value in self.counts.items()}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What changes during a run beside `Memory`, for a checkpoint: the choice of steps, and what is counted."""
+        return {
+            "numbers": np.array([self.H, self.barrier, self.velocity, self.longest_step]),
+            "mode": np.zeros(0, np.int8) if self.mode is None else self.mode,
+            "counts": np.array(list(self.counts.values())),
+        }
+
+    def take(self, arrays: Mapping[str, np.ndarray], memory: Memory) -> None:
+        """Go back to what `arrays` returned."""
+        self.H, self.barrier, self.velocity, self.longest_step = arrays["numbers"].tolist()
+        known = len(arrays["mode"]) == self.system.n_contacts > 0
+        self.mode = arrays["mode"].copy() if known else None
+        self.counts = dict(zip(self.counts, arrays["counts"].tolist(), strict=True))
 
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
         """Go on to the records among the next n_steps spacings, at least to the next one; return the status code.

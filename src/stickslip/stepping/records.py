@@ -96,9 +96,8 @@ class Store:
             return
         run, memory = self.run, self.run.memory
         wall = self.wall_before + time.perf_counter() - self.begin
-        state = run.state()
-        kept: dict[str, Any] = {} if state is None else {f"run {name}": value for name, value in state.items()}
-        about = {"identity": run.identity(), "resumable": state is not None, "wall": wall}
+        kept: dict[str, Any] = {f"run {name}": value for name, value in run.state().items()}
+        about = {"identity": run.identity(), "wall": wall}
         kept |= {
             "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
             "last_state": self.last_state,
@@ -120,10 +119,6 @@ class Store:
         try:
             about = json.loads(kept["about"].tobytes())
             self._require_same(about["identity"])
-            if not about["resumable"]:  # a method without checkpoints starts anew, into a new file
-                self.writer.release()
-                self.writer, self.overwrite = None, True
-                return False
             state = {name.removeprefix("run "): value for name, value in kept.items() if name.startswith("run ")}
             self.run.go_back(state)
             self.last_state, self.unfinished = kept["last_state"].copy(), kept["unfinished"].copy()

@@ -122,7 +122,7 @@ class SceneEngine:
         self.driven = [body for body in scene.bodies if body.kind == "driven"]
         self.called = [force for force in scene.forces if callable(force.force) or callable(force.torque)]
         self.wrench = np.zeros((n, 6))
-        self.narrow = layout.records(layout.CORNER, layout.CORNERS)
+        self.narrow = tables.narrow_room(self.geoms)
         self.counts = tables.counters()
         self.parent, self.label, self.head = (np.full(n, -1, np.int64) for _ in range(3))
         self.rows = np.zeros(0 if self.joints is None else len(self.joints.row), np.int64)

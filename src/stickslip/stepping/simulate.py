@@ -107,7 +107,7 @@ def simulate(
     overwrite : allow `out` to replace a trajectory of ours.
     resume : go on with the run that `out` holds where it was interrupted or killed, at its last checkpoint; the end is
         the same, bit for bit.  Starts anew where there is nothing to go on with, and returns a finished run as it is.
-        "event-driven" and "adaptive" keep no checkpoints: they start anew.
+        A finished one goes on to a later t_end, but for "event-driven" and "adaptive", which divide the whole run.
 
     Ctrl-C, a failed step or a state that is no longer finite end the run; the trajectory so far is returned with
     `complete` False and `status` saying where and why.  Bad input raises ValueError before anything is computed.
@@ -169,7 +169,7 @@ def _report_gain(run: Run, trajectory: Trajectory, what: str) -> None:
     for i in (0, -1):
         t, q, u = float(trajectory.t[i]), trajectory.q[i], trajectory.u[i]
         h = run.system.force(q, u, t, run.memory.p)
-        resolution = max(resolution, float(h @ np.linalg.solve(run.system.mass(q, t, run.memory.p), h)) * dt**2)
+        resolution = max(resolution, float(h @ np.linalg.solve(run.system.mass(q, t, run.memory.p), h)) * dt * dt)
     kinetic = float(np.max(trajectory.energy.kinetic, initial=0.0))
     if isinstance(run.stepper, Stepper) and run.stepper.level == "position":
         resolution += math.sqrt(resolution * 2.0 * kinetic)
@@ -203,18 +203,24 @@ class Run:
     law: ImpactLaw
     first_impacts: Array  # rows of `IMPACT_COLUMNS`, of the impact at t0
 
-    def state(self) -> dict[str, np.ndarray] | None:
-        """What a checkpoint has to hold beside the records; None where the engine cannot be put back to it."""
-        return self.memory.arrays() if isinstance(self.engine, (Compiled, Reference)) else None
+    def state(self) -> dict[str, np.ndarray]:
+        """What a checkpoint has to hold beside the records."""
+        engine = self.engine.arrays() if isinstance(self.engine, (EventEngine, AdaptiveEngine)) else {}
+        return {**self.memory.arrays(), **{f"engine {name}": value for name, value in engine.items()}}
 
     def go_back(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned."""
+        if isinstance(self.engine, (EventEngine, AdaptiveEngine)):
+            engine = {name.removeprefix("engine "): x for name, x in state.items() if name.startswith("engine ")}
+            self.engine.take(engine, self.memory)
         self.memory.take(state)
 
     def identity(self) -> dict[str, Any]:
         """All that decides the motion: a run goes on from a checkpoint only where it is the same."""
         system, memory = self.system, self.memory
+        chooses = isinstance(self.engine, (EventEngine, AdaptiveEngine))  # its steps, some of them as shares of the run
         return {
+            **({"t_end": memory.t0 + self.steps * self.dt} if chooses else {}),
             "system": system.name,
             "equations": hashlib.sha256(system.source().encode()).hexdigest(),
             "parameters": memory.p.tolist(),

@@ -41,10 +41,12 @@ from stickslip.kernels.cpu import entry, float64, int64, local_array
 from stickslip.kernels.sliding import EARLY, UNSET
 from stickslip.kernels.templates.contacts import AUTO_SWEEPS, by_lcp, gauss_seidel, prepare_contacts
 from stickslip.kernels.templates.events import close_step, label_contacts, may_strike, record
+from stickslip.kernels.templates.flight import FLIGHT, fly
 from stickslip.kernels.templates.mass import bounded, contact_row, factor_mass, free_velocity, invert_mass
 from stickslip.kernels.templates.model import (
     CENTRED,
     DIRECTIONS_CONSTANT,
+    FLIES,
     FRICTION_LAWS,
     IMPACT_STEPS,
     IMPLICIT,
@@ -55,6 +57,7 @@ from stickslip.kernels.templates.model import (
     N_LCP,
     N_LCP_COLUMNS,
     N_PARAMETERS,
+    PAIRS,
     PASSES,
     PROJECTION,
     SCHEME,
@@ -71,6 +74,7 @@ from stickslip.kernels.templates.model import (
     laws,
     mass,
 )
+from stickslip.kernels.templates.pairs import by_pair, undo
 from stickslip.kernels.templates.projection import penetration, project
 from stickslip.kernels.templates.residual import step_residual
 from stickslip.kernels.templates.schemes import (
@@ -255,7 +259,17 @@ def march(
         first_watched = int64(book[FIRST_WATCHED])
         level = book[LEVEL]
         read_extremes(book, least, largest)
-    for step in range(first_step, first_step + n_steps):
+    step = first_step
+    while step <= last_step:
+        if FLIES:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+            if not in_contact and countdown > 1:
+                most = min(min(last_step + 1 - step, countdown - 1), FLIGHT)
+                flown = fly(q, u, p, inverse, t0, dt, step, most, first_watched, level, least, largest, book)
+                step += flown
+                done += flown
+                countdown -= flown
+                if flown == most:
+                    continue
         t_A = t0 + step * dt
         t_M = t0 + (step + 0.5) * dt  # [GS05] 5, step 1
         t_E = t0 + (step + 1) * dt
@@ -375,10 +389,18 @@ def march(
                 # step 4, the contact problem [GS05] eqs. (12), (17); in a function of its own it costs a fifth of the
                 # speed
                 residual = math.inf
-                if SOLVER == GAUSS_SEIDEL or SOLVER == AUTO:  # noqa: SIM109 (Numba prunes comparisons of constants)
-                    limit = sweeps if SOLVER == GAUSS_SEIDEL else int64(AUTO_SWEEPS)
-                    iterations = gauss_seidel(closed, directions, law, local, change, dv, v_free, v, limit)
-                    residual = step_residual(directions, law, local, change, dv, v, worst_residual)
+                if PAIRS:  # noqa: SIM102
+                    if closed == 2:
+                        iterations = by_pair(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v_free, v, Lambda)
+                        if iterations > 0:
+                            residual = step_residual(directions, law, local, change, dv, v, worst_residual)
+                            if not residual <= tol:
+                                undo(Lambda, v_free, v)
+                if SOLVER == GAUSS_SEIDEL or SOLVER == AUTO:  # noqa: SIM102, SIM109 (as above)
+                    if not residual <= tol:
+                        limit = sweeps if SOLVER == GAUSS_SEIDEL else int64(AUTO_SWEEPS)
+                        iterations = gauss_seidel(closed, directions, law, local, change, dv, v_free, v, limit)
+                        residual = step_residual(directions, law, local, change, dv, v, worst_residual)
                 if SOLVER != GAUSS_SEIDEL and (SOLVER != AUTO or iterations < 0 or residual > tol):
                     for j in range(N_DOF):
                         v[j] = v_free[j]
@@ -523,6 +545,7 @@ def march(
             countdown = every
             record(q, u, total, rec_q, rec_u, rec_impulse, rec_state, records)
             records += 1
+        step += 1
         if n_events > events.shape[0] - N_CONTACTS:
             status = EVENTS_FULL
             break

@@ -130,6 +130,16 @@ def write_extremes(least, largest, book):
 
 
 @dev
+def note_extremes(q, u, least, largest):
+    """Take a state into the least and largest coordinates and velocities."""
+    for j in range(N_DOF):
+        least[0, j] = min(least[0, j], q[j])
+        least[1, j] = min(least[1, j], u[j])
+        largest[0, j] = max(largest[0, j], q[j])
+        largest[1, j] = max(largest[1, j], u[j])
+
+
+@dev
 def watch_step(t0, t_A, t_E, dt, level, q_A, u_A, q, u, struck, states, least, largest, book):
     """What a member of an ensemble is asked for, after the step from (q_A, u_A) to (q, u)."""
     if SECTION == FALLS or SECTION == RISES:  # noqa: SIM109
@@ -147,11 +157,7 @@ def watch_step(t0, t_A, t_E, dt, level, q_A, u_A, q, u, struck, states, least, l
             book[PHASES] += 1.0
             note_passage((due - t_A) / dt, t_A, dt, q_A, u_A, q, u, book)
     if EXTREMES:
-        for j in range(N_DOF):
-            least[0, j] = min(least[0, j], q[j])
-            least[1, j] = min(least[1, j], u[j])
-            largest[0, j] = max(largest[0, j], q[j])
-            largest[1, j] = max(largest[1, j], u[j])
+        note_extremes(q, u, least, largest)
     if SHARES:
         for k in range(N_CONTACTS):
             book[STEPS_IN + N_STATES * k + int64(states[k])] += 1.0
