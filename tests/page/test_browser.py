@@ -302,7 +302,8 @@ def test_a_notice_is_not_an_error(tab, server):
     """[PG05] (14): unequal coefficients may gain energy under Newton's law; the run is shown, and a line says so."""
     tab.open(server.url + SHORT)
     tab.page.evaluate(
-        "() => { const real = window.fetch; window.fetch = async (...x) => { const a = await real(...x), b = await a.json();"
+        "() => { const real = window.fetch; window.fetch = async (...x) => {"
+        "const a = await real(...x), b = await a.json();"
         "return new Response(JSON.stringify({...b, notes: ['energy was gained']})); }; }"
     )
     tab.slide("restitution", 300)

@@ -120,8 +120,8 @@ class Service:
         words = [str(note.message) for note in notes if issubclass(note.category, RuntimeWarning)]
         if trajectory.status.startswith("interrupted"):
             words.append(
-                f"the page ends a run after {MOST_SECONDS:g} s, this one at t = {trajectory.t[-1]:.3g} s of {t_end:g} s; "
-                f"shorten t_end or enlarge dt; `stickslip run {name} --out run.nc` has no such limit"
+                f"the page ends a run after {MOST_SECONDS:g} s, "
+                f"this one at t = {trajectory.t[-1]:.3g} s of {t_end:g} s; shorten t_end or enlarge dt; `stickslip run {name} --out run.nc` has no such limit"
             )
         return trajectory, scenario, words
 
