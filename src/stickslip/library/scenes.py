@@ -186,7 +186,7 @@ def rolling_disc(angle: float = 0.3, friction: float = 0.5, radius: float = 0.1)
 
 
 def tippe_top(spin: float = 500.0, friction: float = 0.3) -> Scene:
-    """A ball, 15 mm and 6 g, whose centre of mass lies 3 mm below its middle; with a large `spin` [rad/s] it turns over.
+    """A ball, 15 mm and 6 g, whose centre of mass lies 3 mm below its middle; with much `spin` [rad/s] it turns over.
 
     Under Coulomb's law a slow top soon rolls without slip and stays upright; a fast one needs more friction for that
     than there is, slips on, and rises.  Jellett's integral, angular momentum times vector to the contact point, is

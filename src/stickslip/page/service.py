@@ -119,9 +119,10 @@ class Service:
             trajectory = _simulated(scenario, dt, t_end, method, gone)
         words = [str(note.message) for note in notes if issubclass(note.category, RuntimeWarning)]
         if trajectory.status.startswith("interrupted"):
+            end = f"at t = {trajectory.t[-1]:.3g} s of {t_end:g} s"
             words.append(
-                f"the page ends a run after {MOST_SECONDS:g} s, "
-                f"this one at t = {trajectory.t[-1]:.3g} s of {t_end:g} s; shorten t_end or enlarge dt; `stickslip run {name} --out run.nc` has no such limit"
+                f"the page ends a run after {MOST_SECONDS:g} s, this one {end}; shorten t_end or enlarge dt; "
+                f"`stickslip run {name} --out run.nc` has no such limit"
             )
         return trajectory, scenario, words
 
