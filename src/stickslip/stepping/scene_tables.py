@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels.midpoint import BOOK_SIZE
+from stickslip.kernels.codes import BOOK_SIZE
 from stickslip.kernels.scene import layout
 from stickslip.kernels.scene.joint_rows import DAMPING, LENGTH, SPRING, STIFFNESS
 from stickslip.kernels.scene.step import COUNTS

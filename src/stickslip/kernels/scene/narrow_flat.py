@@ -360,9 +360,7 @@ def nearest_face(
 
 
 @compiled
-def ball_inside(
-    room: Room, count: int, x: float, y: float, z: float, r: float, n: np.ndarray, distance: float
-) -> int:
+def ball_inside(room: Room, count: int, x: float, y: float, z: float, r: float, n: np.ndarray, distance: float) -> int:
     """A ball whose centre lies behind the face with normal n, by -`distance`: it is pushed out there."""
     h = 0.5 * (distance - r) - distance
     return add_point(room, count, x + h * n[0], y + h * n[1], z + h * n[2], -n[0], -n[1], -n[2], distance - r)

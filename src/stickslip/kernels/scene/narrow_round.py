@@ -148,7 +148,9 @@ def capsules(
                 count = balls(room, count, x, y, z, r, s0 + w * b0, s1 + w * b1, s2 + w * b2, R, margin)
             return count
     f, g = nearest_of_segments(p0, p1, p2, q0, q1, q2, s0, s1, s2, t0, t1, t2)
-    return balls(room, count, p0 + f * a0, p1 + f * a1, p2 + f * a2, r, s0 + g * b0, s1 + g * b1, s2 + g * b2, R, margin)
+    return balls(
+        room, count, p0 + f * a0, p1 + f * a1, p2 + f * a2, r, s0 + g * b0, s1 + g * b1, s2 + g * b2, R, margin
+    )
 
 
 @compiled
