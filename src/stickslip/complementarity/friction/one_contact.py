@@ -108,9 +108,9 @@ def slip_equation(linear: tuple, c: float, s: float) -> tuple[float, float, floa
 
 @compiled
 def slip_newton(linear: tuple, c: float, s: float) -> tuple[float, float, float]:
-    """Newton for the angle from (c, s), steps of at most half a radian; slope u_T . t as well, NaN where it did not end.
+    """Newton for the angle from (c, s), in steps of at most half a radian; also slope u_T . t, NaN if it did not end.
 
-    The step that is not taken any more would be below 1e-17.
+    After a step below 1e-9 the next one would be below 1e-17.
     """
     for _ in range(NEWTON_STEPS):
         F, dF, along = slip_equation(linear, c, s)
