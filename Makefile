@@ -2,7 +2,7 @@
 # Another Python: make test PYTHON=python3.12. More arguments: make test ARGS="-k lemke".
 
 .DEFAULT_GOAL := help
-.PHONY: help environment demo test test-slow lint bench docs clean
+.PHONY: help environment demo test test-slow fuzz wheel lint bench docs clean
 
 RUN := .venv/bin/python -m
 WORKERS ?= 2
@@ -24,6 +24,12 @@ test: environment ## run the tests, without the slow ones
 
 test-slow: environment ## run the slow tests alone
 	@$(RUN) pytest -n $(WORKERS) -m slow $(ARGS)
+
+fuzz: environment ## read millions of damaged files, expressions and requests (ARGS="expressions --count 1e4")
+	@$(RUN) tests.fuzz $(or $(ARGS),--count 1e6 --seconds 1800)
+
+wheel: environment ## build wheel and sdist and use the wheel alone (ARGS="python3.12 python3.13")
+	@tools/check_wheel.sh $(ARGS)
 
 lint: environment ## check format, style, types and import directions
 	@$(RUN) ruff format --check .

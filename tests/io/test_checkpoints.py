@@ -14,7 +14,7 @@ import pytest
 import stickslip as ss
 from stickslip.io import disk, netcdf
 from stickslip.io.netcdf import StreamWriter, load
-from stickslip.stepping import records
+from stickslip.stepping import records, simulate
 
 ARRAYS = ("t", "q", "u", "gap", "normal_impulse", "tangential_impulse", "contact_state")
 
@@ -121,13 +121,55 @@ def test_a_scene_goes_on(tmp_path, killed_after):
     assert_same(run(path, resume=True), run())
 
 
-def test_methods_without_checkpoints_start_anew(tmp_path, killed_after):
-    def run(path=None, **options):
-        return ss.library.bouncing_ball().simulate(t_end=0.6, dt=1e-2, stepper="event-driven", out=path, **options)
+CHOOSING = {
+    "impacts that accumulate": ("bouncing_ball", {"stepper": "event-driven", "dt": 1e-3, "t_end": 1.5}),
+    "stick and slip": ("block_on_belt", {"stepper": "event-driven", "dt": 0.01, "t_end": 25.0, "every": 3}),
+    "steps between records": ("bouncing_ball", {"stepper": ss.Adaptive(rtol=1e-4), "dt": 1e-3, "t_end": 0.8}),
+}
 
-    path = tmp_path / "run.nc"
-    killed_after(1, lambda: run(path))
-    assert_same(run(path, resume=True), run())
+
+@pytest.mark.parametrize("case", CHOOSING)
+def test_methods_that_choose_their_steps_go_on(case, tmp_path, killed_after, monkeypatch):
+    """Integrator, mode and indicators, or step size and barrier, are taken up in the middle of an arc."""
+    name, options = CHOOSING[case]
+    engine = {"engine": "reference"} if isinstance(options["stepper"], ss.Adaptive) else {}
+    monkeypatch.setattr(simulate, "_PIECE_SECONDS", 0.0)  # a piece of 200 records, then ever smaller ones
+
+    def run(path=None, **more):
+        return getattr(ss.library, name)().simulate(out=path, **{**options, **engine, **more})
+
+    path, expected = tmp_path / "run.nc", run()
+    for pieces in (1, 3, 1):
+        killed_after(pieces, lambda: run(path, resume=True))
+        assert 1 < len(load(tmp_path / "run.nc.part")) < len(expected)
+    monkeypatch.undo()
+    found = run(path, resume=True)
+    assert_same(found, expected)
+    assert found.attributes == expected.attributes
+    with pytest.raises(ValueError, match="its t_end was another one"):
+        run(path, resume=True, t_end=2 * options["t_end"])
+
+
+def test_a_scene_with_friction_laws_goes_on(tmp_path, killed_after):
+    """Which contacts stick is remembered with the point of the body that does."""
+
+    def run(path=None, kinetic=0.2, **options):
+        scene = ss.Scene(dim=2, gravity=9.81)
+        scene.add_static(ss.HalfPlane(normal=(0.0, 1.0)))
+        law = ss.TwoCoefficient(static=0.5, kinetic=kinetic)
+        block = scene.add_body(
+            ss.Polygon([(-0.1, 0.0), (0.1, 0.0), (0.1, 0.1), (-0.1, 0.1)]), mass=1.0, position=(0.0, 0.05), friction=law
+        )
+        scene.add_spring(None, block, at_a=(-1.0, 0.05), at_b=(-0.1, 0.05), stiffness=30.0, length=0.4)
+        return scene.simulate(dt=5e-3, t_end=0.5, out=path, **options)
+
+    path, expected = tmp_path / "run.nc", run()
+    assert len(set(expected.contact_state.ravel().tolist())) > 1
+    killed_after(3, lambda: run(path))
+    assert 1 < len(load(tmp_path / "run.nc.part")) < len(expected)
+    with pytest.raises(ValueError, match="its friction was another one"):
+        run(path, kinetic=0.3, resume=True)
+    assert_same(run(path, resume=True), expected)
 
 
 def test_two_processes_do_not_write_one_file(tmp_path):
@@ -244,7 +286,7 @@ def test_a_commit_during_the_reading_starts_it_anew(tmp_path, monkeypatch):
 PROGRAM = """
 import sys
 from stickslip.cli import main
-from stickslip.stepping import records
+from stickslip.stepping import records, simulate
 records.CHECKPOINT_SECONDS = float(sys.argv[1])
 sys.exit(main(sys.argv[2:]))
 """

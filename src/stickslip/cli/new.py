@@ -1,5 +1,6 @@
 """`stickslip new NAME > my.toml`: a library system or scene as a model file."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,11 @@ def new(
     from stickslip.cli.run import scenario_with
     from stickslip.io.models.file import model_text
 
-    write_text(model_text(scenario_with(settings or [], name, scenes=True)), out)
+    scenario = scenario_with(settings or [], name, scenes=True)
+    text = model_text(scenario)
+    if getattr(scenario, "drawing", None) is not None and not hasattr(scenario, "scene") and "[drawing]" not in text:
+        print(f"stickslip: the drawing of {name} has no expressions and is not in the file.", file=sys.stderr)
+    write_text(text, out)
 
 
 def write_text(text: str, out: Path | None) -> None:

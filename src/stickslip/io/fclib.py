@@ -60,7 +60,7 @@ class _Group:
     def numbers(self, name: str) -> np.ndarray:
         """A vector of finite numbers."""
         found = self.group.get(name)
-        if not hasattr(found, "dtype") or found.dtype.kind not in "iuf" or found.shape is None:
+        if not hasattr(found, "dtype") or found.dtype.kind not in "iuf" or getattr(found, "shape", None) is None:
             raise ValueError(f"{self.name}/{name} must be a vector of numbers, got {_kind(found)}.")
         if lies_elsewhere(self.group, name):
             raise ValueError(f"{self.name}/{name} must lie in the file itself.")

@@ -10,7 +10,7 @@ import sympy as sp
 
 from stickslip.library.elastic_rod import bending_energy, highest_frequency, kinetic_energy, stretching_energy
 from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import Drawing, Marker, Polyline, Primitive, line, rectangle
+from stickslip.model.drawing import Drawing, Marker, Polyline, Primitive, cos, line, rectangle, sin
 from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 from stickslip.model.system import Array
@@ -130,7 +130,7 @@ def rigid_velocity(system: LagrangianSystem, u: Array, params: Mapping[str, floa
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
     """Displacements are magnified: a bar of 20 cm moves by a millimetre."""
     n = len(q) // 2
-    s, c, pitch = math.sin(p["angle"]), math.cos(p["angle"]), p["length"] / (n - 1)
+    s, c, pitch = sin(p["angle"]), cos(p["angle"]), p["length"] / (n - 1)
     along = [k * pitch + _MAGNIFIED * a for k, a in enumerate(q[:n])]
     across = [_MAGNIFIED * w for w in q[n:]]
     nodes = tuple((c * x - s * y, s * x + c * y) for x, y in zip(along, across, strict=True))

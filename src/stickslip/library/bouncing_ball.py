@@ -9,7 +9,17 @@ import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario
-from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Primitive, line, rectangle
+from stickslip.model.drawing import (
+    Circle,
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Primitive,
+    line,
+    rectangle,
+    sin,
+)
 from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -133,7 +143,7 @@ def _ground() -> list[Primitive]:
 
 
 def _vibrating_table(t: float, p: Mapping[str, float]) -> list[Primitive]:
-    height = p["amplitude"] * math.sin(2 * math.pi * p["frequency"] * t)
+    height = p["amplitude"] * sin(2 * math.pi * p["frequency"] * t)
     plate = (
         rectangle(-0.03, 0.03, -0.005, 0.0, "wood"),
         rectangle(-0.004, 0.004, -0.1, -0.005, "wood"),

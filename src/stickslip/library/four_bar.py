@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import Circle, Drawing, Point, Primitive, Text
+from stickslip.model.drawing import Circle, Drawing, Point, Primitive, Text, cos, sin
 from stickslip.model.joint_shapes import bar, bearing, magnification, pin_in_bushing
 from stickslip.model.joints import Link, RevoluteClearanceJoint, link_energies
 from stickslip.model.lagrangian import LagrangianSystem
@@ -136,9 +136,9 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
 def pin_and_bushing(q: Sequence[float], t: float, p: Mapping[str, float]) -> tuple[Point, Point, Point]:
     """The crank's end, the pin on the coupler, and the bushing on the rocker [m]."""
     angle = p["crank_speed"] * t
-    end = (p["l_1"] * math.cos(angle), p["l_1"] * math.sin(angle))
-    pin = (end[0] + p["l_2"] * math.cos(q[0]), end[1] + p["l_2"] * math.sin(q[0]))
-    bushing = (p["l_0"] + p["l_3"] * math.cos(q[1]), p["l_3"] * math.sin(q[1]))
+    end = (p["l_1"] * cos(angle), p["l_1"] * sin(angle))
+    pin = (end[0] + p["l_2"] * cos(q[0]), end[1] + p["l_2"] * sin(q[0]))
+    bushing = (p["l_0"] + p["l_3"] * cos(q[1]), p["l_3"] * sin(q[1]))
     return end, pin, bushing
 
 

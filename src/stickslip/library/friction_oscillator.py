@@ -127,8 +127,9 @@ def _belt(travel: float, end: float, radius: float) -> list[Primitive]:
     """A belt on two drums at +-end [m]; its seams move with it."""
     seam, thick = 2.0 * radius, 0.27 * radius
     shapes: list[Primitive] = [rectangle(-end, end, -2 * radius, 0.0, "wood"), line((-end, 0.0), (end, 0.0))]
-    first, last = math.ceil((-end - travel) / seam), math.floor((end - travel) / seam)
-    shapes += [line((k * seam + travel, -thick), (k * seam + travel, 0.0), "edge") for k in range(first, last + 1)]
+    first = travel % seam - end
+    for k in range(math.floor(2.0 * end / seam)):
+        shapes.append(line((first + k * seam, -thick), (first + k * seam, 0.0), "edge"))
     for x in (-end, end):
         drum = (
             Circle((0.0, 0.0), radius, "wood"),

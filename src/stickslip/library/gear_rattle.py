@@ -9,7 +9,19 @@ import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import Box, Drawing, Group, Marker, Placement, Point, Polygon, Primitive, Text, line
+from stickslip.model.drawing import (
+    Box,
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Point,
+    Polygon,
+    Primitive,
+    Text,
+    line,
+    sin,
+)
 from stickslip.model.elements import Stop
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -90,7 +102,7 @@ def _view(backlash: float) -> Box:
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
     """The mesh under a magnifying glass: gears look like racks, and the play on the line of action is to scale."""
     radius, play = p["radius"], p["backlash"]
-    mate = radius * p["amplitude"] * math.sin(2 * math.pi * p["frequency"] * t)
+    mate = radius * p["amplitude"] * sin(2 * math.pi * p["frequency"] * t)
     pitch = 8.0 * play
     half = 0.25 * (pitch - play)  # half a tooth on the line of action; the other gear's gap is wider by the play
     loose = (

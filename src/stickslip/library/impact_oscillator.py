@@ -9,7 +9,17 @@ import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import Drawing, Group, Marker, Placement, Primitive, Spring, line, rectangle
+from stickslip.model.drawing import (
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Primitive,
+    Spring,
+    largest,
+    line,
+    rectangle,
+)
 from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -89,7 +99,7 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
 
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
     """The block touches the stop with its left face; the spring ends at a wall on the right."""
-    size = max(0.3, 0.6 * p["clearance"])
+    size = largest(0.3, 0.6 * p["clearance"])
     wall = 12.0 * p["clearance"] + 4.0 * size
     block = (rectangle(0.0, size, 0.0, size), Marker(0, (0.0, 0.5 * size), (1.0, 0.0)))
     return [

@@ -9,7 +9,18 @@ import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario
-from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Primitive, line, rectangle
+from stickslip.model.drawing import (
+    Circle,
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Primitive,
+    cos,
+    line,
+    rectangle,
+    sin,
+)
 from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -98,7 +109,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     """Floor at y = 0, upper hinge at (0, height); each rod hangs down its own y axis."""
     length, height = p["length"], p["height"]
     thick = 0.02 * length
-    knee = length * math.sin(q[0]), height - length * math.cos(q[0])
+    knee = length * sin(q[0]), height - length * cos(q[0])
     rod = (rectangle(-thick, thick, -length, 0.0), Circle((0.0, 0.0), 1.3 * thick, "joint"))
     lower = Placement.rotation(knee, q[1])
     return [

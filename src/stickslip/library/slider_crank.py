@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import Box, Circle, Drawing, Point, Primitive, Text
+from stickslip.model.drawing import Box, Circle, Drawing, Point, Primitive, Text, cos, sin
 from stickslip.model.elements import Contact
 from stickslip.model.joint_shapes import bar, bearing, magnification, slider_in_guide
 from stickslip.model.joints import Link, TranslationalClearanceJoint, link_energies
@@ -170,8 +169,8 @@ _LAWS: dict[str, Any] = {law: sp.Symbol(law) for law in ("friction", "restitutio
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
     l_1, l_2, a, b, c = (p[key] for key in ("l_1", "l_2", "a", "b", "clearance"))
     magnify = magnification(c, b)
-    pin = (l_1 * math.cos(q[0]), l_1 * math.sin(q[0]))
-    x, y = pin[0] + l_2 * math.cos(q[1]), pin[1] + l_2 * math.sin(q[1])
+    pin = (l_1 * cos(q[0]), l_1 * sin(q[0]))
+    x, y = pin[0] + l_2 * cos(q[1]), pin[1] + l_2 * sin(q[1])
     joint = slider_in_guide(
         x, y, q[2], half_length=a, half_width=b, clearance=c, span=guide_span(l_1, l_2, a), magnify=magnify
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ import sympy as sp
 
 from stickslip.library.scenario import Scenario, require_positive
 from stickslip.library.slider_crank import UNITS, crank_and_rod, guide_span, view
-from stickslip.model.drawing import Drawing, Primitive
+from stickslip.model.drawing import Drawing, Primitive, cos, sin, sqrt
 from stickslip.model.joint_shapes import slider_in_guide
 from stickslip.model.joints import Link, link_energies
 from stickslip.model.lagrangian import LagrangianSystem
@@ -90,8 +89,8 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
 
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
     l_1, l_2, a, b = (p[key] for key in ("l_1", "l_2", "a", "b"))
-    pin = (l_1 * math.cos(q[0]), l_1 * math.sin(q[0]))
-    x = pin[0] + math.sqrt(l_2**2 - pin[1] ** 2)
+    pin = (l_1 * cos(q[0]), l_1 * sin(q[0]))
+    x = pin[0] + sqrt(l_2**2 - pin[1] ** 2)
     joint = slider_in_guide(
         x, 0.0, 0.0, half_length=a, half_width=b, clearance=0.0, span=guide_span(l_1, l_2, a), contacts=()
     )

@@ -8,7 +8,17 @@ import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import Drawing, Group, Marker, Placement, Primitive, Spring, line, rectangle
+from stickslip.model.drawing import (
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Primitive,
+    Spring,
+    least,
+    line,
+    rectangle,
+)
 from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -108,7 +118,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
             continue
         right = left + side
         if spring:
-            end = min(right + side, (i + 1) * pitch + q[i + 1])
+            end = least(right + side, (i + 1) * pitch + q[i + 1])
             shapes.append(Spring((right, 0.5 * side), (end, 0.5 * side), 0.3 * side))
         else:
             shapes.append(Marker(i, ((i + 1) * pitch + q[i + 1], 0.5 * side), (1.0, 0.0)))

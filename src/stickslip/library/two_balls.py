@@ -9,7 +9,18 @@ import numpy as np
 import sympy as sp
 
 from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Primitive, line, rectangle
+from stickslip.model.drawing import (
+    Circle,
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Primitive,
+    hypot,
+    largest,
+    line,
+    rectangle,
+)
 from stickslip.model.elements import Contact
 from stickslip.model.lagrangian import LagrangianSystem
 
@@ -104,8 +115,8 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
         ball = (Circle((0.0, 0.0), r), line((0.0, 0.0), (0.0, 0.9 * r), "body-light"))
         shapes.append(Group(f"ball {i + 1}", Placement.rotation(centre, q[3 * i + 2]), ball))
         shapes.append(Marker(i, (centre[0], centre[1] - r)))
-    n = np.subtract(centres[1], centres[0])
-    n = n / max(float(np.linalg.norm(n)), 1e-300)
-    side = np.array(centres[1]) - r * n
-    shapes.append(Marker(2, (float(side[0]), float(side[1])), (float(n[0]), float(n[1]))))
+    x, y = centres[1][0] - centres[0][0], centres[1][1] - centres[0][1]
+    distance = largest(hypot(x, y), 1e-300)
+    n = (x / distance, y / distance)
+    shapes.append(Marker(2, (centres[1][0] - r * n[0], centres[1][1] - r * n[1]), n))
     return shapes

@@ -35,9 +35,50 @@ STYLES = {
     "joint": "a hinge, a centre of mass",
     "guide": "a thin line for reference: a scale, a line of action",
     "label": "words and numbers",
+    "floor": "fixed ground seen from above, in space",
+    "wall": "a fixed wall behind the bodies, in space",
+    "shadow": "what a body keeps the light from",
+    "facet": "a face of a body in space, aslant to the light",
+    "facet-light": "one in the light",
+    "facet-dark": "one in the shade",
 }
-_UNBOUNDED = ("ground", "wood", "edge", "guide", "label")
+_UNBOUNDED = ("ground", "wood", "edge", "guide", "label", "floor", "wall", "shadow")
 """Styles that do not count when a view is fitted: they may reach further than one wants to see."""
+
+
+# -- functions of numbers, or of what stands for a number -------------------------------------------------------
+# Shapes are written with these, so that a drawing can be followed with symbols and become part of a model file: what
+# stands for a number brings the functions as methods, as NumPy expects it of its objects.
+
+
+def cos(x: float) -> float:
+    return x.cos() if hasattr(x, "cos") else math.cos(x)
+
+
+def sin(x: float) -> float:
+    return x.sin() if hasattr(x, "sin") else math.sin(x)
+
+
+def sqrt(x: float) -> float:
+    return x.sqrt() if hasattr(x, "sqrt") else math.sqrt(x)
+
+
+def hypot(x: float, y: float) -> float:
+    for number in (x, y):
+        if hasattr(number, "sqrt"):
+            return sqrt(x * x + y * y)
+    return math.hypot(x, y)
+
+
+def largest(x: float, y: float) -> float:
+    for number, other in ((x, y), (y, x)):
+        if hasattr(number, "largest"):
+            return number.largest(other)
+    return max(x, y)
+
+
+def least(x: float, y: float) -> float:
+    return -largest(-x, -y)
 
 
 @dataclass(frozen=True)
@@ -54,7 +95,7 @@ class Placement:
 
     @classmethod
     def rotation(cls, origin: Point, angle: float) -> Placement:
-        return cls(origin, math.cos(angle), math.sin(angle))
+        return cls(origin, cos(angle), sin(angle))
 
     @classmethod
     def linearised(cls, origin: Point, angle: float) -> Placement:
@@ -67,12 +108,12 @@ class Placement:
     def turn(self, direction: Point) -> Point:
         """A direction in world coordinates, of length 1."""
         x, y = self.c * direction[0] - self.s * direction[1], self.s * direction[0] + self.c * direction[1]
-        length = math.hypot(x, y)
+        length = hypot(x, y)
         return x / length, y / length
 
     @property
     def scale(self) -> float:
-        return math.hypot(self.c, self.s)
+        return hypot(self.c, self.s)
 
 
 @dataclass(frozen=True)
@@ -132,7 +173,20 @@ def rectangle(x_min: float, x_max: float, y_min: float, y_max: float, style: str
     return Polygon(((x_min, y_min), (x_max, y_min), (x_max, y_max), (x_min, y_max)), style)
 
 
-def smooth(points: Sequence[Point], style: str = "body", per_point: int = 6) -> Polygon:
+@dataclass(frozen=True)
+class Smooth(Polygon):
+    """A filled area whose outline `points` was made by `smooth`, from the points `through`."""
+
+    through: tuple[Point, ...] = ()
+
+    def placed(self, placement: Placement) -> Polyline:
+        return Polygon(self.points, self.style).placed(placement)
+
+    def to_dict(self) -> dict[str, Any]:
+        return Polygon(self.points, self.style).to_dict()
+
+
+def smooth(points: Sequence[Point], style: str = "body", per_point: int = 6) -> Smooth:
     """A closed area with a smooth outline through `points` (Catmull-Rom)."""
     x = np.asarray(points, dtype=float)
     before, after, beyond = (np.roll(x, k, axis=0) for k in (1, -1, -2))
@@ -148,7 +202,7 @@ def smooth(points: Sequence[Point], style: str = "body", per_point: int = 6) -> 
             )
         )
     curve = np.stack(outline, axis=1).reshape(-1, 2)
-    return Polygon(tuple((float(a), float(b)) for a, b in curve.round(9)), style)
+    return Smooth(tuple((float(a), float(b)) for a, b in curve.round(9)), style, tuple(points))
 
 
 @dataclass(frozen=True)
@@ -290,6 +344,10 @@ class Group(Primitive):
         raise ValueError(f"group {self.name!r} stands inside another group; place its items instead.")
 
 
+Shapes = Callable[[Sequence[float], float, Mapping[str, float]], Sequence[Primitive]]
+"""Primitives from back to front as a function of q, t and the parameters by name."""
+
+
 @dataclass(frozen=True)
 class Drawing:
     """How a system looks in a state.
@@ -300,12 +358,14 @@ class Drawing:
     view : the part of the plane worth seeing [m]; fitted to the motion where it is None.
     follow : name of a coordinate along which the view moves up and down, if the motion leads out of it.
     span : seconds of motion that make a good film; the whole run where it is None.
+    goes_along : whether the view of a film may travel with bodies that go many times their size.
     """
 
-    shapes: Callable[[Sequence[float], float, Mapping[str, float]], Sequence[Primitive]]
+    shapes: Shapes
     view: Box | None = None
     follow: str | None = None
     span: float | None = None
+    goes_along: bool = False
 
     def __call__(self, q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
         """The primitives in one state, groups still unplaced."""

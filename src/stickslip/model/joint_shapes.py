@@ -10,7 +10,19 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from stickslip.model.drawing import Circle, Group, Marker, Placement, Point, Polygon, Primitive, line, rectangle
+from stickslip.model.drawing import (
+    Circle,
+    Group,
+    Marker,
+    Placement,
+    Point,
+    Polygon,
+    Primitive,
+    hypot,
+    largest,
+    line,
+    rectangle,
+)
 
 
 def magnification(clearance: float, size: float) -> float:
@@ -86,8 +98,8 @@ def pin_in_bushing(
     """A `RevoluteClearanceJoint`: ring, bore, pin and the marker where they touch or are nearest [m]."""
     bore = pin_radius + magnify * clearance
     x, y = pin[0] - bushing[0], pin[1] - bushing[1]
-    distance = math.hypot(x, y)
-    n = (x / distance, y / distance) if distance > 0.0 else (0.0, -1.0)
+    distance = largest(hypot(x, y), 1e-300)
+    n = (x / distance, y / distance)
     shown = (bushing[0] + magnify * x, bushing[1] + magnify * y)
     return [
         Circle(bushing, bore + 0.5 * pin_radius, "body"),

@@ -14,8 +14,12 @@ from __future__ import annotations
 
 import http.client
 import http.server
+import io
 import json
+import select
+import socket
 import threading
+import time
 import urllib.parse
 from collections.abc import Callable
 from http import HTTPStatus
@@ -79,6 +83,28 @@ class Server(http.server.ThreadingHTTPServer):
         """A client that vanished is nobody's concern; other errors were answered by the handler."""
 
 
+class Wire(io.RawIOBase):
+    """What a client sends, a whole request within the time: one that drips byte by byte keeps no connection."""
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self.connection, self.seconds = connection, seconds
+        self.begin()
+
+    def begin(self) -> None:
+        """A request begins."""
+        self.end = time.monotonic() + self.seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self.end - time.monotonic()
+        if left <= 0.0:
+            raise TimeoutError("the request took too long")
+        self.connection.settimeout(left)
+        return self.connection.recv_into(buffer)
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     """One connection."""
 
@@ -87,6 +113,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     server_version = "stickslip"
     sys_version = ""
     timeout = TIMEOUT
+
+    def setup(self) -> None:
+        super().setup()
+        self._wire = Wire(self.connection, self.timeout)
+        self.rfile = io.BufferedReader(self._wire)
+
+    def handle_one_request(self) -> None:
+        self._wire.begin()
+        super().handle_one_request()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: the terminal belongs to the user."""
@@ -114,8 +149,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def _post(self) -> tuple[bytes, str]:
         actions: dict[str, Callable[[Any], tuple[bytes, str]]] = {
-            "/api/run": lambda request: _json(self.server.service.run(request)),
-            "/api/export": lambda request: (self.server.service.export(request), "text/html; charset=utf-8"),
+            "/api/run": lambda request: _json(self.server.service.run(request, self._gone)),
+            "/api/export": lambda request: (
+                self.server.service.export(request, self._gone),
+                "text/html; charset=utf-8",
+            ),
         }
         body = self._body()
         if self.path not in actions:
@@ -142,6 +180,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.BAD_REQUEST, "the request ended early.")
         return body
 
+    def _gone(self) -> bool:
+        """Whether the client has closed its side: nobody waits for the answer."""
+        try:
+            waiting, _, _ = select.select([self.connection], [], [], 0.0)
+            return bool(waiting) and self.connection.recv(1, socket.MSG_PEEK) == b""
+        except (OSError, ValueError):
+            return True
+
     # -- how it is answered --------------------------------------------------------------------------------------
 
     def _answer(self, find: Callable[[], tuple[bytes, str]]) -> None:
@@ -165,8 +211,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.headers.get_all("Host", []) not in [[name] for name in names]:
             self.close_connection = True
             raise Refused(HTTPStatus.MISDIRECTED_REQUEST, "this server answers to 127.0.0.1 and localhost only.")
-        origin = self.headers.get("Origin")
-        if origin is not None and origin not in [f"http://{name}" for name in names]:
+        own = [f"http://{name}" for name in names]
+        if any(origin not in own for origin in self.headers.get_all("Origin", [])):
             self.close_connection = True
             raise Refused(HTTPStatus.FORBIDDEN, "pages of other sites get no answer here.")
         if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and self.path.startswith("/api/"):
@@ -175,6 +221,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
         try:
+            self.connection.settimeout(self.timeout)  # for the whole answer
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))

@@ -18,10 +18,25 @@ SIMULTANEOUS = 1e-12  # events closer than this share of the run are one
 
 
 @dataclass(frozen=True, eq=False)
+class Stand:
+    """Where an integration stands between two steps: all that decides the next one.
+
+    Attributes: t, y, its derivative, the length to try next [s]; armed, grazes of the `Watch`.
+    """
+
+    t: float
+    y: Array
+    rate: Array
+    length: float
+    armed: np.ndarray
+    grazes: int
+
+
+@dataclass(frozen=True, eq=False)
 class Arc:
     """One step of the integrator: the motion in one mode from t_A to t_E, as a function of time.
 
-    `vector(t)` is y of `kernels.smooth` at one time, or one row per time; `f` coordinates.
+    `vector(t)` is y of `kernels.smooth` at one time, or one row per time; `f` coordinates; `stand`, before the step.
     """
 
     t_A: float
@@ -29,6 +44,7 @@ class Arc:
     mode: Mode
     f: int
     dense: Callable[[Any], Array]
+    stand: Stand
 
     def vector(self, t: Any) -> Array:
         return self.dense(t).T
@@ -150,20 +166,27 @@ def smooth_arcs(
     first_step: float | None,
     drifts: Callable[[float, Array], bool],
     span: float,
+    stand: Stand | None = None,
 ) -> Generator[Arc, None, Event | None]:
-    """Integrate in one mode and yield its arcs; return the event that ends it, None at t_end."""
+    """Integrate in one mode and yield its arcs; return the event that ends it, None at t_end.
+
+    With `stand` it goes on from there, bit for bit, in place of a start at (t, y).
+    """
     rtol, atol = tolerances
     solver = DOP853(rates, t, y, t_end, rtol=rtol, atol=atol, first_step=first_step)
+    if stand is not None:
+        solver.f, solver.h_abs = stand.rate, stand.length  # the rate belongs to t_A + h, which rounds to t
     while solver.status == "running":
+        stand = Stand(solver.t, solver.y, solver.f, solver.h_abs, watch.armed.copy(), watch.grazes)
         if solver.step() is not None or not np.all(np.isfinite(solver.y)):
             return Event(solver.t, solver.y.copy(), stuck=True)
         dense = solver.dense_output()
         found = watch.event(np.linspace(solver.t_old, solver.t, SAMPLES + 1), dense, span)
         if found is not None:
             time, slots = found
-            yield Arc(solver.t_old, time, mode, f, dense)
+            yield Arc(solver.t_old, time, mode, f, dense, stand)
             return Event(time, dense(time), slots)
-        yield Arc(solver.t_old, solver.t, mode, f, dense)
+        yield Arc(solver.t_old, solver.t, mode, f, dense, stand)
         if solver.status == "running" and drifts(solver.t, solver.y):
             return Event(solver.t, solver.y.copy())
     return None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolver, solver_from
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.kernels.generate import compiled_module
 from stickslip.laws import ImpactLaw, Newton
 from stickslip.model.system import CONTACT, SPRING, Array, System
@@ -18,7 +18,7 @@ from stickslip.stepping.arcs import Arc
 from stickslip.stepping.engines import DONE, UNSOLVED, Block, Memory
 from stickslip.stepping.modes import onto_contacts
 from stickslip.stepping.motion import Motion
-from stickslip.stepping.motion_book import MotionError
+from stickslip.stepping.motion_book import Kept, MotionError
 from stickslip.trajectory import IMPACT
 
 
@@ -145,6 +145,19 @@ class EventEngine:
             self.struck = np.zeros(self.system.n_contacts, bool)
         return self.motion
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What changes during a run beside `Memory`, for a checkpoint; nothing before the first arc."""
+        if self.motion is None or self.motion.kept is None:
+            return {}
+        return {**self.motion.kept.arrays(), "totals": self.totals, "struck": self.struck}
+
+    def take(self, arrays: Mapping[str, np.ndarray], memory: Memory) -> None:
+        """Go back to what `arrays` returned: the arc that was the present one is computed again."""
+        if not arrays:
+            return
+        self._start(memory).go_back(Kept.from_arrays(arrays))
+        self.totals, self.struck = arrays["totals"].copy(), arrays["struck"].astype(bool)
+
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
         """Fill `block` with the records of n_steps spacings; UNSOLVED, with what there is, where the motion ends."""
         motion = self._start(memory)
@@ -184,9 +197,9 @@ class EventEngine:
         memory.impulse_sum = totals - self.totals
         i = block.records
         block.state[i] = np.where(self.struck, IMPACT, arc.mode.states())
-        block.state[i + 1] = block.state[i]
         self.struck[:] = False
         if number % every == 0:
+            block.state[i + 1] = block.state[i]
             block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
             self.totals, memory.impulse_sum = totals.copy(), np.zeros((n, 2))
             block.records += 1
@@ -197,14 +210,14 @@ class EventEngine:
         block.events = np.array(new).reshape(len(new), block.events.shape[1])
         block.n_events = len(new)
         book = motion.book
-        memory.book[template.MAX_RESIDUAL] = book.residual
-        memory.book[template.MAX_ENERGY_GAIN] = book.gain
-        memory.book[template.GAIN_STEP] = (book.gain_time - memory.t0) / dt
-        memory.book[template.CONTACT_WORK] = book.work
-        memory.book[template.MAX_LCP_SIZE] = book.lcp_size
-        memory.book[template.PROJECTION_ENERGY] = book.projection_energy
-        memory.book[template.PROJECTIONS] = book.projections
-        memory.book[template.ITERATIONS] = book.counts["events"]
+        memory.book[codes.MAX_RESIDUAL] = book.residual
+        memory.book[codes.MAX_ENERGY_GAIN] = book.gain
+        memory.book[codes.GAIN_STEP] = (book.gain_time - memory.t0) / dt
+        memory.book[codes.CONTACT_WORK] = book.work
+        memory.book[codes.MAX_LCP_SIZE] = book.lcp_size
+        memory.book[codes.PROJECTION_ENERGY] = book.projection_energy
+        memory.book[codes.PROJECTIONS] = book.projections
+        memory.book[codes.ITERATIONS] = book.counts["events"]
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """Gaps (n, contacts) and energies (n, 2) of records."""

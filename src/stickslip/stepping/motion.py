@@ -18,7 +18,7 @@ from stickslip.kernels.sliding import CONSTANT, DEPENDS
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import CLUTCH, CONTACT, SPRING, Array, System
 from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
-from stickslip.stepping.arcs import Arc, Event, Watch, smooth_arcs
+from stickslip.stepping.arcs import Arc, Event, Stand, Watch, smooth_arcs
 from stickslip.stepping.impact import Impact, impact_at
 from stickslip.stepping.modes import (
     AT_BOUND,
@@ -30,7 +30,7 @@ from stickslip.stepping.modes import (
     relative_velocities,
     touching,
 )
-from stickslip.stepping.motion_book import Book, MotionError
+from stickslip.stepping.motion_book import Book, Kept, MotionError
 
 _FORCE_TOLERANCE = 1e-9  # of the forces that the free accelerations ask for
 _RESOLUTION = 1e-8  # of the contact forces over the run: the step size follows them that well
@@ -78,38 +78,68 @@ class Motion:
         self.du = np.zeros(self.f)
         self.stopped = np.zeros(n, bool)  # contacts that slipped before the last impact, by friction that depends on it
         self.hit: Impact | None = None  # the last impact
+        self.watch: Watch | None = None
+        self.stand: Stand | None = None  # where `arcs` goes on, in place of a start
+        self.grazes_before = 0  # grazes counted before the present mode
+        self.kept: Kept | None = None  # what the present arc began with
 
     # -- the walk --------------------------------------------------------------------------------------------
 
     def arcs(self) -> Iterator[Arc]:
         """The smooth arcs one after the other; impacts and books are kept up to date with the arc that was yielded."""
-        self._begin()
+        stand = self.stand
+        if stand is None:
+            self._begin()
         while self.t < self.t_end:
-            watch = self._watch()
+            if stand is None:
+                self.watch, t, y, first_step = self._watch(), self.t, self._vector(), self._first_step()
+                self.grazes_before = self.book.counts["grazes"]
+            else:
+                t, y, first_step = stand.t, stand.y, self.t_end - stand.t
+            assert self.watch is not None
             arcs = smooth_arcs(
-                self._rates, self.mode, self.f, self.t, self._vector(), self.t_end, watch,
-                (self.rtol, self._atol()), self._first_step(), self._drifts, self.span,
+                self._rates, self.mode, self.f, t, y, self.t_end, self.watch,
+                (self.rtol, self._atol()), first_step, self._drifts, self.span, stand,
             )  # fmt: skip
-            event = yield from self._followed(arcs, watch)
+            event, stand = (yield from self._followed(arcs, self.watch)), None
             if event is None:
                 return
             self._count(event)
             self._act(event)
 
-    def _followed(self, arcs: Any, watch: Any) -> Any:
+    def _followed(self, arcs: Any, watch: Watch) -> Any:
         """Pass the arcs on, count what they graze, and remember the length of the last whole step."""
-        before = self.book.counts["grazes"]
         while True:
+            book, last_step = self.book.copy(), self.last_step
             try:
                 arc = next(arcs)
             except StopIteration as end:
                 return end.value
+            self.kept = Kept(
+                arc.stand, arc.mode, watch.tol, self.force_scale, self.acceleration_scale, tuple(self.recent),
+                last_step, book, self.grazes_before,
+            )  # fmt: skip
             if arc.t_E > arc.t_A:
                 self.last_step = arc.t_E - arc.t_A
             self.book.counts["steps"] += 1
-            self.book.counts["grazes"] = before + watch.grazes
+            self.book.counts["grazes"] = self.grazes_before + watch.grazes
             self.book.work = float(arc.vector(arc.t_E)[-1])
             yield arc
+
+    # -- checkpoints -----------------------------------------------------------------------------------------
+
+    def go_back(self, kept: Kept) -> None:
+        """Go back to the start of the arc of `kept`: `arcs` begins with it."""
+        stand = kept.stand
+        self._take(Event(stand.t, stand.y))
+        self.mode, self.last_step, self.book, self.kept = kept.mode, kept.last_step, kept.book.copy(), kept
+        self.force_scale, self.acceleration_scale = kept.force_scale, kept.acceleration_scale
+        self.recent = deque(kept.recent)
+        self.watch = self._watcher(kept.tolerances, stand.armed.copy())
+        self.watch.grazes = stand.grazes
+        self.stand, self.grazes_before = stand, kept.grazes_before
+
+    # -- equations of the mode -------------------------------------------------------------------------------
 
     def _vector(self) -> Array:
         return np.concatenate([self.q, self.u, self.integrals])
@@ -150,7 +180,11 @@ class Motion:
         for slot in self.disarmed:
             armed[slot], tol[slot] = False, self.gap_tol
         self.disarmed.clear()
-        return Watch(self._indicators, tol, (self.kinds == CONTACT) & (mode.normal == 0), armed, self.gap_tol)
+        return self._watcher(tol, armed)
+
+    def _watcher(self, tol: Array, armed: np.ndarray) -> Watch:
+        gaps = (self.kinds == CONTACT) & (self.mode.normal == 0)
+        return Watch(self._indicators, tol, gaps, armed, self.gap_tol)
 
     def _gap_noise(self) -> Array:
         """Round-off of the gaps, (n,) [m]: hops must be higher than that to be seen."""

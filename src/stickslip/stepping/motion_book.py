@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from stickslip.model.system import Array
+from stickslip.stepping.arcs import Stand
+from stickslip.stepping.modes import Mode
 
 
 class MotionError(ArithmeticError):
@@ -26,3 +34,70 @@ class Book:
     projection_energy: float = 0.0
     projections: int = 0
     counts: Counter[str] = field(default_factory=Counter)
+
+    def copy(self) -> Book:
+        return replace(self, counts=self.counts.copy())
+
+    def array(self) -> np.ndarray:
+        """The book as bytes, for a checkpoint; JSON keeps every bit of a number."""
+        return np.frombuffer(json.dumps({**vars(self), "counts": dict(self.counts)}).encode(), np.uint8)
+
+    @classmethod
+    def from_array(cls, array: np.ndarray) -> Book:
+        values = json.loads(array.tobytes())
+        return cls(**{**values, "counts": Counter(values["counts"])})
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What an arc began with: from here the motion goes on, bit for bit, whatever came after.
+
+    Attributes: stand, of the integrator; mode; tolerances, of its indicators; force_scale, acceleration_scale, of its
+    contacts; recent, times of the last events; last_step [s]; book; grazes_before, those counted before the mode.
+    """
+
+    stand: Stand
+    mode: Mode
+    tolerances: Array
+    force_scale: Array
+    acceleration_scale: Array
+    recent: tuple[float, ...]
+    last_step: float | None
+    book: Book
+    grazes_before: int
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """As arrays, for a checkpoint."""
+        stand, mode = self.stand, self.mode
+        last = -1.0 if self.last_step is None else self.last_step
+        return {
+            "numbers": np.array([stand.t, stand.length, stand.grazes, last, self.grazes_before]),
+            "y": stand.y,
+            "rate": stand.rate,
+            "armed": stand.armed,
+            "closed": mode.closed,
+            "sense": mode.sense,
+            "constraints": np.array(mode.constraints),
+            "tolerances": self.tolerances,
+            "force_scale": self.force_scale,
+            "acceleration_scale": self.acceleration_scale,
+            "recent": np.array(self.recent),
+            "book": self.book.array(),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Kept:
+        found = {name: value.copy() for name, value in arrays.items()}
+        t, length, seen, last, grazes = found["numbers"].tolist()
+        normal, stick, slip = found["constraints"]
+        return cls(
+            Stand(t, found["y"], found["rate"], length, found["armed"].astype(bool), int(seen)),
+            Mode(found["closed"].astype(bool), found["sense"], normal.astype(np.int64), stick.astype(np.int64), slip),
+            found["tolerances"],
+            found["force_scale"],
+            found["acceleration_scale"],
+            tuple(found["recent"].tolist()),
+            None if last < 0.0 else last,
+            Book.from_array(found["book"]),
+            int(grazes),
+        )

@@ -16,6 +16,7 @@ from stickslip._version import __version__
 from stickslip.compiled import sources_hash
 from stickslip.kernels.scene import step
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT
+from stickslip.laws.friction import FrictionCurve
 from stickslip.model.scene.bodies import COORDINATES, VELOCITIES
 from stickslip.model.scene.scene import Scene
 from stickslip.model.system import CONTACT, real_number
@@ -25,7 +26,7 @@ from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, arrays_in, room_for
 from stickslip.stepping.scene_friction import engine_class
-from stickslip.stepping.scene_start import check_start
+from stickslip.stepping.scene_start import check_start, hold_at_first_contact
 from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps
 from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
 
@@ -59,10 +60,8 @@ class SceneRun:
     fingerprint: str = ""  # of the bodies, shapes, materials, joints and springs at the start
     first_impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
 
-    def state(self) -> dict[str, np.ndarray] | None:
-        """What a checkpoint has to hold beside the records; None where the engine cannot be put back to it."""
-        if type(self.engine) is not SceneEngine:  # friction laws remember more than arrays
-            return None
+    def state(self) -> dict[str, np.ndarray]:
+        """What a checkpoint has to hold beside the records."""
         return {"step": np.array(self.memory.step), **self.engine.snapshot()}
 
     def go_back(self, state: Mapping[str, np.ndarray]) -> None:
@@ -77,6 +76,7 @@ class SceneRun:
         return {
             "scene": self.system.name,
             "bodies": self.fingerprint,
+            "friction": _frictions(engine.scene),
             "q0": hashlib.sha256(self.q0.tobytes()).hexdigest(),
             "u0": hashlib.sha256(self.u0.tobytes()).hexdigest(),
             "t0": self.memory.t0,
@@ -180,6 +180,7 @@ def prepare_run(
     engine.t0 = start
     check_start(engine, start, overlap, real_number(penetration_tol, "penetration_tol"))
     q, u = engine.state()
+    hold_at_first_contact(engine, start)
     c = len(engine.channels)
     memory = Memory.start(q, u, scene.gravity[: scene.dim], start, c)
     memory.book = engine.book.numbers
@@ -197,6 +198,18 @@ def _fingerprint(engine: SceneEngine) -> str:
     digest = hashlib.sha256()
     for name, array in arrays_in("", tables):
         digest.update(name.encode() + array.tobytes())
+    return digest.hexdigest()
+
+
+def _frictions(scene: Scene) -> str:
+    """The frictions of bodies and pairs as text, the same in every process; those of functions by their code."""
+    digest = hashlib.sha256()
+    for material in (*(body.material for body in scene.bodies), *scene.pair_laws.values()):
+        law: Any = material.friction
+        if isinstance(law, FrictionCurve) and law.by_function:
+            code = getattr(law.curve, "py_func", law.curve).__code__
+            law = (code.co_name, code.co_code, code.co_names, [x for x in code.co_consts if not hasattr(x, "co_code")])
+        digest.update(repr(law).encode())
     return digest.hexdigest()
 
 

@@ -373,7 +373,10 @@ class _Parser:
                 number = math.nan
             if not math.isfinite(number):
                 raise self.error("a constant part is not a finite real number", token)
-        expression = make() if callable(make) and not isinstance(make, sp.Basic) else make
+        try:
+            expression = make() if callable(make) and not isinstance(make, sp.Basic) else make
+        except ZeroDivisionError:  # mod(x, 0)
+            raise self.error("the expression divides by zero", token) from None
         if expression.has(sp.zoo, sp.nan, sp.oo, -sp.oo):
             raise self.error("the expression divides by zero", token)
         return Part(expression, number)
@@ -512,10 +515,21 @@ def text_of(expression: Expr) -> str:
     """Write an expression such that `parse` gives the same one back, or raise `ExpressionError`."""
     expression = sp.sympify(expression, strict=True)
     plain = {symbol: sp.Symbol(symbol.name) for symbol in expression.free_symbols}
-    wanted = expression.xreplace(plain)
+    others = {symbol: name for symbol, name in plain.items() if symbol != name}
+    wanted = expression.xreplace(others) if others else expression  # which makes it anew: mod(t, 0.1) would change
     text = _FilePrinter().doprint(wanted)
     for name in (symbol.name for symbol in plain.values()):
         require_name(name, "a symbol")
     if parse(text, {symbol.name: symbol for symbol in plain.values()}).expression != wanted:
         raise ExpressionError(f"{text[:80]} does not read back as it was")
     return text
+
+
+def function_of(expressions: Iterable[Expr], symbols: Iterable[Expr]) -> Callable[..., list[float]]:
+    """A Python function of the symbols; its source is printed from parsed expressions, never taken from a file."""
+    function: Callable[..., list[float]] = sp.lambdify(list(symbols), list(expressions), modules=[_VALUES, "math"])
+    return function
+
+
+_VALUES = {getattr(function.make, "__name__", name): function.value for name, function in FUNCTIONS.items()}
+"""Functions that Python's `math` lacks or calls otherwise."""

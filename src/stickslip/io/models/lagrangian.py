@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from stickslip.io.models.drawing import drawing_from, drawing_of
 from stickslip.io.models.expressions import ExpressionError, Part, parse, require_name, text_of
 from stickslip.io.models.fields import Place
 from stickslip.io.models.toml_text import ModelError
@@ -129,6 +130,7 @@ def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
             t_end=content["run"]["t_end"],
             title=content["title"] or content["name"],
             source=content["source"] or place.file,
+            drawing=drawing_from(content["drawing"], system, reader.names, place.at("drawing")),
         ),
     )
 
@@ -312,6 +314,9 @@ def content_of(scenario: Scenario) -> dict[str, Any]:
             content["forces"] = written
     if system.contacts:
         content["contacts"] = [_contact_of(contact) for contact in system.contacts]
+    drawing = drawing_of(scenario)
+    if drawing is not None:
+        content["drawing"] = drawing
     content["run"] = {"dt": float(scenario.dt), "t_end": float(scenario.t_end)}
     return content
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip.io.models.expressions import ExpressionError, parse
+from stickslip.io.models.expressions import ExpressionError, function_of, parse
 from stickslip.io.models.fields import Place
 from stickslip.io.models.lagrangian import located
 from stickslip.laws.friction import FrictionLaw
@@ -134,14 +134,13 @@ def _motion(motion: Any, spin: Any, values: Mapping[str, Any], dim: int, place: 
 
 
 def _function(texts: Sequence[str], names: Sequence[str], place: Place) -> Callable[..., list[float]]:
-    """A Python function of the names; its source is printed from parsed expressions, never taken from the file."""
+    """A Python function of the names."""
     symbols = {name: sp.Symbol(name, real=True) for name in names}
     try:
         expressions = [parse(text, symbols).expression for text in texts]
     except ExpressionError as problem:
         raise place.error(str(problem)) from None
-    function: Callable[..., list[float]] = sp.lambdify(list(symbols.values()), expressions, modules="math")
-    return function
+    return function_of(expressions, symbols.values())
 
 
 def _add_joint(scene: Scene, bodies: Mapping[str, Body | None], entry: dict[str, Any], place: Place) -> None:

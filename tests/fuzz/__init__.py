@@ -1,0 +1,1 @@
+"""Fuzzing of everything that reads what others wrote: `make fuzz`, or `python -m tests.fuzz --help`."""
