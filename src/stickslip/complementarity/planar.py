@@ -255,7 +255,7 @@ class GaussSeidel(PlanarSolver):
 
 @dataclass(frozen=True)
 class _Pair(PlanarSolver):
-    """Two contacts at once by their branches; the first stage of `Auto` where there are two."""
+    """Two contacts at once by their branches; a stage of `Auto` where there are two."""
 
     name = "branches of two contacts"
 
@@ -342,7 +342,7 @@ class AugmentedLagrangian(PlanarSolver):
 
 @dataclass(frozen=True)
 class Auto(PlanarSolver):
-    """The branches of two contacts, where there are two; ten sweeps of Gauss-Seidel, then Lemke, Newton and, for few
+    """Ten sweeps of Gauss-Seidel; then the branches of two contacts, where there are two; Lemke, Newton and, for few
     contacts, every support; each answer is checked.
     """
 
@@ -350,8 +350,8 @@ class Auto(PlanarSolver):
 
     def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
         stages: list[PlanarSolver] = [
-            *([_Pair(self.tol)] if problem.contacts == 2 else []),
             GaussSeidel(self.tol, 10),
+            *([_Pair(self.tol)] if problem.contacts == 2 else []),
             Lemke(self.tol),
             SemismoothNewton(self.tol),
             AugmentedLagrangian(self.tol),
