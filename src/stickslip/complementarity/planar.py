@@ -367,7 +367,7 @@ class Auto(PlanarSolver):
             answer = stage.solve(problem)
             if answer.residual < best.residual or answer.solved:
                 best = answer
-            done = best.solved
+            done = answer.solved
         return best.Lambda_N, best.Lambda_T, best.iterations, best.status
 
 
