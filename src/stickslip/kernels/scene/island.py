@@ -383,6 +383,6 @@ def solve_island(
         residual = island_residual(
             bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, options.edges
         )
-        if residual <= options.tol:
+        if residual <= (options.start if stage == 0 else options.tol):  # what is left over, the next steps have to bear
             break
     return residual
