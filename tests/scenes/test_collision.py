@@ -120,7 +120,7 @@ def test_distances_as_coal_has_them(first, second):
         found = deepest(shapes, poses)
         if first == "capsule" and second in ("box", "hull") and exact < -shapes[0].radius:
             continue  # the axis of the capsule is inside
-        if exact > 0.0 and flat:  # corner to corner: separating axes bound the distance from below
+        if exact > 0.0 and flat:  # corner beside corner: separating axes bound the distance from below
             assert by_separating_axes(shapes, poses) <= exact + 1e-6
             continue
         assert found[0] == pytest.approx(exact, abs=1e-6)
