@@ -23,6 +23,7 @@ import sympy as sp
 
 import stickslip as ss
 from stickslip import library
+from stickslip.io.friction_files import read_friction_problem, write_friction_problem
 from stickslip.io.models.drawing import parameters_of
 from stickslip.io.models.expressions import FUNCTIONS, ExpressionError, parse, text_of
 from stickslip.io.models.file import model_from_text, model_text
@@ -186,7 +187,7 @@ def trajectory_bytes() -> bytes:
 def friction_bytes(suffix: str) -> bytes:
     path = _folder() / f"seed{suffix}"
     W = np.eye(6) + 0.1
-    ss.write_friction_problem(ss.FrictionProblem(W, np.array([-1.0, 0.2, 0.1, 0.5, 0, 0]), [0.5, 0.3], dim=3), path)
+    write_friction_problem(ss.FrictionProblem(W, np.array([-1.0, 0.2, 0.1, 0.5, 0, 0]), [0.5, 0.3], dim=3), path)
     return path.read_bytes()
 
 
@@ -302,12 +303,12 @@ TARGETS = {
         ),
     ),
     "friction": Target(
-        lambda data: read_file(ss.read_friction_problem, "any.hdf5", data),
+        lambda data: read_file(read_friction_problem, "any.hdf5", data),
         lambda: [friction_bytes(".hdf5")],
         [b"\xff" * 8, b"\0" * 8],
     ),
     "dat": Target(
-        lambda data: read_file(ss.read_friction_problem, "any.dat", data),
+        lambda data: read_file(read_friction_problem, "any.dat", data),
         lambda: [friction_bytes(".dat")],
         _words("-1 1e999 nan 99999999999 :"),
     ),
