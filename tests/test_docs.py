@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
+import textwrap
+import types
 from pathlib import Path
 
 import pytest
 import typer
 
+import stickslip
 from stickslip import cli
+from stickslip.io.models.file import model_from_text, read_model
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -22,17 +26,61 @@ def blocks(page: Path) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, match.start(1)), match[1]) for match in BLOCK.finditer(text)]
 
 
+def run_blocks(page: Path) -> dict[str, object]:
+    """Run the blocks in their order; a traceback names page and line."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    for line, source in blocks(page):
+        exec(compile("\n" * line + source, str(page), "exec"), names)
+    return names
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # examples write files
-    names = {"__name__": "__main__"}
-    for line, source in blocks(page):
-        exec(compile("\n" * line + source, str(page), "exec"), names)
+    names = run_blocks(page)
     assert len(names) > 2, f"the blocks of {page.name} define nothing"
 
 
 def test_the_readme_has_an_example() -> None:
     assert blocks(ROOT / "README.md")
+
+
+def test_the_reference_has_every_public_name() -> None:
+    listed = set(
+        re.findall(r"^::: stickslip\.(\w+)", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    modules = {name for name in stickslip.__all__ if isinstance(getattr(stickslip, name), types.ModuleType)}
+    assert set(stickslip.__all__) - modules - {"__version__"} <= listed
+
+
+def test_every_fenced_block_is_of_a_kind_that_is_checked() -> None:
+    """Blocks under other names, or `python` blocks that are indented, would escape the tests of this file."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert "~~~" not in text, page
+        kinds = re.findall(r"^( *)```(.*)$", text, re.MULTILINE)
+        for indent, kind in kinds:
+            assert kind in ("", "python", "text", "sh", "toml"), f"{page.name}: a block of {kind!r} runs in no test"
+            assert not (indent and kind == "python"), f"{page.name}: an indented block of Python runs in no test"
+        assert len(kinds) % 2 == 0, page
+
+
+def test_a_block_that_fails_is_seen(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("words\n\n```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n")
+    assert [line for line, _ in blocks(page)] == [3, 7]
+    with pytest.raises(AssertionError):
+        run_blocks(page)
+
+
+def test_the_pieces_of_the_model_file_make_a_model() -> None:
+    """The page shows a file piece by piece, indented in its list; together they are the example."""
+    page = (ROOT / "docs" / "model-files.md").read_text(encoding="utf-8")
+    text = "\n".join(
+        textwrap.dedent(piece) for piece in re.findall(r"^ *```toml\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
+    )
+    found, example = (model_from_text(text), read_model(ROOT / "examples" / "door_latch.toml"))
+    assert found.scenario.system.source() == example.scenario.system.source()
 
 
 SHELL = re.compile(r"^```(?:text|sh|bash)?\n(.*?)^```", re.MULTILINE | re.DOTALL)

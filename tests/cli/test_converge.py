@@ -5,24 +5,9 @@ import json
 import pytest
 from PIL import Image
 
-from stickslip import cli
 from stickslip.figures import style
 
 SHORT = ("converge", "bouncing_ball", "--t-end", "0.6", "--dt", "2e-3", "--halvings", "2")
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run the command line in this process; returns exit code, stdout, stderr."""
-    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_table_and_files(run, tmp_path):

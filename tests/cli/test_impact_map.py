@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stickslip import cli, library
+from stickslip import library
 from stickslip.cli import impact_map, progress
 from stickslip.figures.pg05_data import BACKWARD, FORWARD, STICK, Bar, centres
 from stickslip.stepping.impact import Impact
@@ -25,18 +25,10 @@ COLUMNS = (
 OBLIQUE = ("compare-laws", "bar", "--set", "angle=45", "--set", "friction=0.3", "--set", "tangential_velocity=-0.5")
 
 
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    """Run the command line in an empty folder; returns exit code, stdout, stderr."""
-    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
+@pytest.fixture(autouse=True)
+def empty_folder(monkeypatch, tmp_path):
+    """Where files without a folder are written to."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

@@ -4,19 +4,7 @@ import json
 
 import pytest
 
-from stickslip import cli, library
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+from stickslip import library
 
 
 def test_list_names_every_system_on_one_line(run):

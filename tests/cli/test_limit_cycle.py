@@ -4,25 +4,10 @@ import json
 
 import pytest
 
-from stickslip import cli
 from stickslip.figures import style
 
 BALL = ("--set", "amplitude=0.00019", "--set", "height=0.001", "--set", "velocity=0.15")
 LOCKED = ("--set", "height=0.00113262", "--set", "velocity=-0.09938126")  # the cycle of Gamma = 1.05 at t = 0
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run the command line in this process; returns exit code, stdout, stderr."""
-    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_limit_cycle_of_the_ball(run, tmp_path):

@@ -14,19 +14,6 @@ def failing(error):
 
 
 @pytest.fixture
-def run(capsys, monkeypatch):
-    """Run the command line in this process; returns exit code, stdout, stderr."""
-    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
-
-    def run(*arguments):
-        code = cli.main(arguments)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
 def run_failing(run, monkeypatch):
     """Run a command, made for the test, that raises the given error."""
 

@@ -5,22 +5,9 @@ import json
 import pytest
 from tests.io.models.robots import URDF
 
-from stickslip import cli, library
+from stickslip import library
 from stickslip.cli.run import mechanism_with
 from stickslip.io.netcdf import load
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run the command line in this process; returns exit code, stdout, stderr."""
-    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture
@@ -178,8 +165,6 @@ def test_other_commands_take_a_mechanism_from_a_file(run, ball, tmp_path):
     assert code == 2 and "slab.toml is a scene of bodies and shapes" in err
     code, _, err = run("limit-cycle", ball)
     assert code == 2 and "has no section of its own" in err
-    code, _, err = run("view", ball)
-    assert code == 2 and "model files are not taken here" in err
 
 
 def test_a_setting_that_a_file_does_not_have(run, ball):

@@ -6,7 +6,7 @@ from functools import lru_cache
 import pytest
 from PIL import Image
 
-from stickslip import cli, figures, library
+from stickslip import figures, library
 from stickslip.figures import flg10, gs05, style
 
 FRICTION = {"gs05": 0.3, "flg10": 0.01}
@@ -18,19 +18,12 @@ def slider_crank(restitution):
     return scenario.simulate(dt=5e-4, t_end=0.16, engine="reference", progress=False)
 
 
-@pytest.fixture
-def run(capsys, monkeypatch):
-    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
+@pytest.fixture(autouse=True)
+def coarse_motions(monkeypatch):
+    """Motions that take no time."""
     trajectory = library.woodpecker().simulate(dt=1e-3, t_end=0.7, engine="reference", progress=False)
     monkeypatch.setattr(gs05, "_run", lambda: trajectory)
     monkeypatch.setattr(flg10, "_run", slider_crank)
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_one_figure(run, tmp_path):

@@ -18,20 +18,6 @@ SHORT = ("run", "bouncing_ball", "--dt", "0.01", "--t-end", "0.6", "--engine", "
 
 
 @pytest.fixture
-def run(capsys, monkeypatch):
-    """Run the command line in this process; returns exit code, stdout, stderr."""
-    monkeypatch.delenv("STICKSLIP_DEBUG", raising=False)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
 def no_simulation(monkeypatch):
     """Fail if anything is computed."""
 

@@ -4,17 +4,7 @@ import json
 
 import pytest
 
-from stickslip import cli, library, load
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        code = cli.main(list(arguments))
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+from stickslip import library, load
 
 
 def test_run_a_scene_with_json_trajectory_figure_and_film(run, tmp_path):

@@ -42,11 +42,15 @@ def test_it_serves_until_ctrl_c():
 def test_wrong_requests(run, tmp_path):
     foreign = tmp_path / "notes.nc"
     foreign.write_text("not a run")
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text("a = 1")
     for arguments, message in (
         (["woodpeker"], "did you mean 'woodpecker'"),
         (["woodpecker", "slider_crank"], "one library system can be shown first"),
         ([tmp_path / "missing.nc"], "there is no file"),
-        ([foreign], "is not a saved run of ours"),
+        ([foreign], "is neither a model file (.toml) nor a saved run of ours"),
+        ([tmp_path / "missing.toml"], "`stickslip new NAME > "),
+        ([wrong], "wrong.toml: the key 'stickslip' is missing"),
         (["--port", "70000"], "--port must lie between 0 and 65535, got 70000"),
     ):
         code, err = run(*arguments, "--no-browser")

@@ -61,3 +61,15 @@ def test_friction_laws_are_drawn_from_the_laws_and_obeyed_by_the_steps():
         inside = np.abs(x[slips]) < 0.8
         np.testing.assert_allclose(np.abs(y[slips])[inside], on_curve[inside], atol=1e-3)
     assert steepest == pytest.approx([0.5, 0.3, 0.5], abs=1e-6)  # (b) jumps, (c) does not
+
+
+def test_friction_that_falls_with_the_speed_is_unstable():
+    drawn = figures.reproduce("s00-eq4.1")
+    assert drawn.certificate.failed_steps == 0
+    left, right = drawn.figure.axes
+    constant, falling = left.lines
+    assert abs(constant.get_ydata()[-1]) < 1e-12 and constant.get_ydata().max() > 0.01  # moved, and stopped
+    assert falling.get_ydata()[-1] > 1.0  # still goes faster
+    computed, line = right.lines
+    early = line.get_ydata() < 1e-3  # far below the Stribeck velocity, [S00] (4.1) linearised holds
+    assert np.log(computed.get_ydata()[: early.sum()]) == pytest.approx(np.log(line.get_ydata()[early]), abs=0.1)

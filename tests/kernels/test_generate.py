@@ -7,13 +7,13 @@ import pytest
 import stickslip as ss
 from stickslip import library
 from stickslip.kernels import generate
-from stickslip.kernels import midpoint as template
 from stickslip.kernels.generate import SOLVER_CODES, compiled_module, module_source
+from stickslip.kernels.templates import mass
 from tests.stepping import systems
 
 
 def source(system, solver="auto"):
-    return module_source(system, "midpoint", solver)
+    return module_source(system, "stepper", solver)
 
 
 def test_sizes_and_switches_are_written_as_constants():
@@ -32,23 +32,39 @@ def test_source_depends_on_the_solver_and_compiles(solver):
     compile(text, "generated", "exec")
 
 
-def test_solver_codes_are_those_of_the_template():
-    codes = (template.GAUSS_SEIDEL, template.LEMKE, template.AUTO, template.ENUMERATE, template.NEWTON)
-    assert tuple(SOLVER_CODES[name] for name in ("gauss-seidel", "lemke", "auto", "enumerate", "newton")) == codes
-
-
 def test_large_systems_use_the_heap():
     few, many = source(systems.row_of_blocks(3)), source(systems.row_of_blocks(7))
     assert systems.row_of_blocks(7).n_contacts > generate.STACK_LIMIT >= systems.row_of_blocks(3).n_contacts
     assert "heap_array as local_array" in many and "heap_array as local_array" not in few
 
 
-def test_only_the_model_of_the_template_is_replaced():
-    """The rest of the template is taken over word for word."""
-    text = source(library.bouncing_ball().system)
-    original = generate.Path(template.__file__).read_text(encoding="utf-8")
-    _, tail = text.split("# -- model: end\n")
-    assert original.endswith(tail) and "def march(" in tail
+@pytest.mark.parametrize("template", generate.PARTS)
+def test_only_the_model_of_the_template_is_replaced(template):
+    """The code of all other parts is taken over word for word, in their order."""
+    _, tail = module_source(library.bouncing_ball().system, template, "auto").split("# -- model: end\n")
+    for part in generate.PARTS[template][1:]:
+        text = (generate._TEMPLATES / f"{part}.py").read_text(encoding="utf-8")
+        code = text[re.search(r"^(@|[A-Z_]+ = )", text, re.MULTILINE).start() :]
+        assert code in tail
+        tail = tail[tail.index(code) + len(code) :]
+    assert tail == ""
+
+
+def test_parts_of_a_template_share_no_name():
+    """Joined to one module, a second definition would take the place of the first."""
+    for parts in generate.PARTS.values():
+        tree = generate.ast.parse(generate.joined(parts))
+        names = [node.name for node in tree.body if isinstance(node, generate.ast.FunctionDef)]
+        names += [
+            name.id
+            for node in tree.body
+            if isinstance(node, generate.ast.Assign)
+            for target in node.targets
+            for name in generate.ast.walk(target)
+            if isinstance(name, generate.ast.Name)
+        ]
+        names += [alias.asname or alias.name for node in tree.body if hasattr(node, "module") for alias in node.names]
+        assert len(names) == len(set(names)) > 10
 
 
 def test_template_is_a_module_of_its_own():
@@ -56,14 +72,14 @@ def test_template_is_a_module_of_its_own():
     import numpy as np
 
     M = np.array([[2.0]])
-    assert template.factor_mass.py_func(M) and M[0, 0] == 0.5
-    assert not template.factor_mass.py_func(np.array([[-1.0]]))
-    assert not template.factor_mass.py_func(np.array([[float("nan")]]))
+    assert mass.factor_mass.py_func(M) and M[0, 0] == 0.5
+    assert not mass.factor_mass.py_func(np.array([[-1.0]]))
+    assert not mass.factor_mass.py_func(np.array([[float("nan")]]))
 
 
 def test_file_names_are_plain_whatever_the_system_is_called():
-    module = compiled_module(systems.two_feet(), "midpoint", "auto")
-    assert re.fullmatch(r"stickslip_generated_block_with_two_feet_midpoint_auto_[0-9a-f]{20}", module.__name__)
+    module = compiled_module(systems.two_feet(), "stepper", "auto")
+    assert re.fullmatch(r"stickslip_generated_block_with_two_feet_stepper_auto_[0-9a-f]{20}", module.__name__)
 
 
 def test_functions_change_the_source():
@@ -101,10 +117,10 @@ def test_a_changed_file_in_the_cache_is_never_executed(tmp_path, monkeypatch):
     """What is executed is the text just made; a file under its name is replaced."""
     monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path))
     system = ss.LagrangianSystem(mass=[[1.0]], force=lambda q, u, t, p: (-1.0,), name="honest")
-    name = compiled_module(system, "midpoint", "auto").__name__
+    name = compiled_module(system, "stepper", "auto").__name__
     path = tmp_path / "modules" / f"{name}.py"
     path.write_text("raise SystemExit('executed')")
     del generate.sys.modules[name]
-    module = compiled_module(system, "midpoint", "auto")
+    module = compiled_module(system, "stepper", "auto")
     assert module.N_DOF == 1 and "def march(" in path.read_text()
     assert not list(tmp_path.glob("modules/__pycache__/*"))

@@ -198,3 +198,20 @@ def test_woodpecker_is_built_quickly():
     start = time.perf_counter()
     library.woodpecker(friction=0.31)
     assert time.perf_counter() - start < 0.5
+
+
+@pytest.mark.parametrize("name", (*library.names(), *library.scene_names()))
+def test_every_number_has_a_unit_or_none_by_its_meaning(name):
+    """Coefficients, ratios and counts have none; all others are told in the docstring or by the system."""
+    units = {**library.units(name), **getattr(library.get(name).system, "units", {})}
+    for key, default in library.keywords(name).items():
+        plain = any(word in key for word in ("friction", "restitution", "ratio", "seed"))
+        if isinstance(default, float) and not plain:
+            assert units.get(key), key
+
+
+def test_units_come_from_the_docstring():
+    assert library.units("brick_on_ramp")["push_frequency"] == "rad/s"
+    assert library.units("brick_on_ramp")["push"] == "N"
+    assert library.units("thrown_cube") == {"speed": "m/s"}
+    assert "friction" not in library.units("brick_on_ramp")

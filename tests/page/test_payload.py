@@ -14,9 +14,9 @@ from stickslip.library import scenes
 from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Polyline, Text, flat
 from stickslip.page.controls import bounds, controls, with_values
 from stickslip.page.document import MOST_BYTES, export, page
+from stickslip.page.entries import scenario_of
 from stickslip.page.packing import floats
 from stickslip.page.payload import payload
-from stickslip.page.service import scenario_of
 from stickslip.page.tracks import tracks
 
 
@@ -156,7 +156,7 @@ def test_forced_motion_has_the_period_of_its_force():
 
 @pytest.mark.parametrize("name", (*library.names(), *library.scene_names()))
 def test_sliders_contain_the_systems_own_values(name):
-    for control in controls(name, library.get(name)):
+    for control in controls(library.keywords(name), library.get(name), library.units(name)):
         assert control.low <= control.value <= control.high and control.low < control.high
         assert control.low > 0.0 or not control.log
 
@@ -169,9 +169,9 @@ def test_ranges_follow_the_meaning():
 
 
 def test_keywords_keep_their_kind():
-    assert with_values("newton_cradle", {"balls": 4.0}) == {"balls": 4}
-    assert with_values("impacting_bar", {"velocity": [1, 2, 3]}) == {"velocity": (1.0, 2.0, 3.0)}
-    assert with_values("slider_crank", {"built_from": "links"}) == {"built_from": "links"}
+    assert with_values(library.keywords("newton_cradle"), {"balls": 4.0}) == {"balls": 4}
+    assert with_values(library.keywords("impacting_bar"), {"velocity": [1, 2, 3]}) == {"velocity": (1.0, 2.0, 3.0)}
+    assert with_values(library.keywords("slider_crank"), {"built_from": "links"}) == {"built_from": "links"}
 
 
 def test_single_precision_has_no_infinity():

@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stickslip import library
+from stickslip.io.models.file import model_text
 from stickslip.page import service as service_module
 from stickslip.page.server import HOST, MOST_BODY, MOST_CONNECTIONS, Handler, Server
-from stickslip.page.service import MOST_STEPS, Service
+from stickslip.page.service import MOST_STEPS, ClientGone, Service
+from stickslip.stepping.moreau_jean import MoreauJean
+from stickslip.stepping.simulate import STEPPERS
 from tests.page.conftest import serving
 
 RUN = {"system": "bouncing_ball", "dt": 0.01, "t_end": 0.6}
@@ -82,7 +85,8 @@ WRONG = [
     ({**RUN, "start": [1]}, "start must map"),
     ({**RUN, "dt": 0.0}, "dt must be positive"),
     ({**RUN, "dt": 1e-9, "t_end": 1e9}, "too many for the page"),
-    ({**RUN, "stepper": "event-driven"}, "stepper must be one of"),
+    ({**RUN, "stepper": "event driven"}, "stepper must be one of"),
+    ({"system": "cube_stack", "stepper": "event-driven"}, "stepper must be one of moreau-midpoint, moreau-jean"),
     ({**RUN, "stepper": {}}, "stepper must be one of"),
     ({"system": "impacting_bar", "set": {"velocity": [1.0]}}, "velocity must be 3 numbers"),
     ({"system": "newton_cradle", "set": {"balls": 2.5}}, "balls must be a whole number"),
@@ -212,10 +216,92 @@ def test_times_beyond_all_bounds_are_answered(ask):
     assert status == 400 and "the motion grows beyond all bounds in the next step" in answer["error"]
 
 
-@pytest.mark.parametrize("stepper", service_module.STEPPERS)
+@pytest.mark.parametrize("stepper", STEPPERS)
 def test_no_request_asks_for_more_steps_than_allowed(stepper):
     with pytest.raises(ValueError, match="too many for the page"):
         Service().run({**RUN, "dt": 0.6 / (1.01 * MOST_STEPS), "stepper": stepper})
+
+
+def test_the_event_driven_judge_is_offered(ask):
+    steppers = ask("GET", "/api/system?bouncing_ball")[2]["steppers"]
+    assert steppers == list(STEPPERS)
+    run = ask("POST", "/api/run", {**RUN, "stepper": "event-driven"})[2]
+    assert run["complete"] and run["method"]["stepper"] == "event-driven"
+    assert run["impacts"]["total"] == 1
+
+
+def test_a_run_that_nobody_waits_for_ends(ask):
+    """The client leaves after the first look: the run stops, and the next one is not kept waiting."""
+    looks = []
+
+    def gone():
+        looks.append(time.monotonic())
+        return len(looks) > 1
+
+    service = Service()
+    begin = time.monotonic()
+    with pytest.raises(ClientGone, match=r"interrupted at t = "):
+        service.run({"system": "bouncing_ball", "dt": 1e-4, "t_end": 20.0, "stepper": "event-driven"}, gone)
+    assert len(looks) == 2 and time.monotonic() - begin < 20.0
+    assert service.run(RUN)["complete"]
+
+
+def test_the_server_sees_a_client_that_left():
+    ours, theirs = socket.socketpair()
+    handler = SimpleNamespace(connection=ours)
+    assert not Handler._gone(handler)
+    theirs.sendall(b"POST")  # the next request of a client that is still there
+    assert not Handler._gone(handler)
+    ours.recv(4)
+    theirs.close()
+    assert Handler._gone(handler)
+    ours.close()
+    assert Handler._gone(handler)
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "ball.toml"
+    path.write_text(model_text(library.bouncing_ball(restitution=0.3)))
+    return path
+
+
+def test_a_model_file_has_sliders_and_its_picture(model):
+    service = Service(None, [model])
+    assert service.first == "ball.toml"
+    assert service.catalogue()["systems"][0] == {"name": "ball.toml", "kind": "model"}
+    described = service.describe("ball.toml")
+    sliders = {control["key"]: control["value"] for control in described["controls"]}
+    assert sliders["restitution"] == 0.3 and {"mass", "dt", "t_end", "y", "v"} <= set(sliders)
+    run = service.run({**RUN, "system": "ball.toml", "set": {"restitution": 0.9}})
+    assert run["parameters"]["restitution"] == 0.9 and run["complete"]
+    assert run["motion"]["kind"] == "plane"  # the library's ball has the same names
+    with pytest.raises(ValueError, match=r"ball\.toml: unknown parameter 'restituton'"):
+        service.run({**RUN, "system": "ball.toml", "set": {"restituton": 0.9}})
+
+
+def test_a_model_file_is_read_again_when_it_has_changed(model):
+    service = Service(None, [model])
+    before = service.run({**RUN, "system": "ball.toml"})["parameters"]["restitution"]
+    model.write_text(model_text(library.bouncing_ball(restitution=0.75, mass=2.0)))
+    after = service.run({**RUN, "system": "ball.toml"})["parameters"]["restitution"]
+    assert (before, after) == (0.3, 0.75)
+    model.write_text("stickslip = 1")
+    with pytest.raises(ValueError, match=r"ball\.toml"):
+        service.describe("ball.toml")
+    model.unlink()
+    with pytest.raises(ValueError, match=r"ball\.toml cannot be read"):
+        service.describe("ball.toml")
+
+
+def test_options_of_a_model_file_hold_unless_another_stepper_is_asked_for(model):
+    text = model.read_text()
+    model.write_text(text.replace("[run]", '[run]\nstepper = "moreau-jean"\ntheta = 1.0'))
+    service = Service(None, [model])
+    assert service.describe("ball.toml")["stepper"] == "moreau-jean"
+    entry = service.models["ball.toml"]
+    assert entry.options(None)["stepper"] == MoreauJean(theta=1.0) == entry.options("moreau-jean")["stepper"]
+    assert entry.options("event-driven")["stepper"] == "event-driven"
 
 
 values = st.recursive(

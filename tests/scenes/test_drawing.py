@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.figures.mechanism import draw, prepare
+from stickslip.figures.mechanism import draw, prepare, windows
 from stickslip.library import scenes
 from stickslip.model.drawing import Circle, Polygon
+from stickslip.model.scene.aslant import BACK, LIGHT, RIGHT, UP
 
 
 def primitives(scene, q=None):
@@ -34,20 +35,72 @@ def test_bodies_are_drawn_where_they_are():
     assert x[:, 0].min() == pytest.approx(-3.6) and x[:, 0].max() == pytest.approx(-2.4)
 
 
-def test_spatial_scenes_are_seen_from_the_side():
-    shapes = primitives(scenes.cube_stack(2))
-    assert np.array(sorted(shapes[2].points)) == pytest.approx(np.array([(-0.5, 1), (-0.5, 2), (0.5, 1), (0.5, 2)]))
+def seen(point):
+    return pytest.approx((RIGHT @ point, UP @ point))
 
 
-def test_a_ball_shows_its_pole_until_it_turns_away():
+def test_the_viewer_has_a_right_handed_frame_and_stands_above():
+    assert np.array([RIGHT, UP, BACK]) @ np.array([RIGHT, UP, BACK]).T == pytest.approx(np.eye(3))
+    assert np.linalg.det([RIGHT, UP, BACK]) == pytest.approx(1.0)
+    assert BACK[2] > 0 and UP[2] > 0.9 and RIGHT[0] > 0.9
+
+
+def test_of_a_cube_three_faces_are_seen_in_three_shades():
+    scene = ss.Scene(dim=3)
+    scene.add_static(ss.HalfSpace((0, 0, 1)))
+    scene.add_body(ss.Box((1, 1, 1)), mass=1.0, position=(3, 0, 0.5))
+    shapes = primitives(scene)
+    floor, shadow = (next(s for s in shapes if s.style == style) for style in ("floor", "shadow"))
+    faces = [s for s in shapes if s.style.startswith("facet")]
+    assert {face.style for face in faces} == {"facet-light", "facet", "facet-dark"} and len(faces) == 3
+    top = next(face for face in faces if face.style == "facet-light")
+    expected = sorted((RIGHT @ x, UP @ x) for x in np.array([(a, b, 1.0) for a in (2.5, 3.5) for b in (-0.5, 0.5)]))
+    assert np.array(sorted(top.points)) == pytest.approx(np.array(expected))
+    assert shapes.index(floor) < shapes.index(shadow) < shapes.index(faces[0])
+    corner = np.array([3.5, 0.5, 1.0])  # casts its shadow on z = 0, along the light
+    assert any(point == seen(corner - LIGHT / LIGHT[2]) for point in shadow.points)
+    low, high = np.array(scene.drawing().fit(np.array([[3, 0, 0.5, 1, 0, 0, 0]]), np.zeros(1), {})).reshape(2, 2).T
+    assert np.all(low > np.array([RIGHT[0] * 3, 0]) - 2) and np.all(high < np.array([RIGHT[0] * 3, 0]) + 2.5)
+
+
+def test_what_is_far_away_is_drawn_first_and_a_ball_shows_its_poles():
     scene = ss.Scene(dim=3)
     scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 1))
     scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 5, 2))
-    far, _, near, spot = primitives(scene)  # what is far away is drawn first
-    assert near.centre == (0.0, 1.0) and far.centre == (0.0, 2.0)
-    assert spot.style == "accent" and spot.centre == pytest.approx((0.0, 1.075))
-    away = [0, 0, 1, np.sqrt(0.5), -np.sqrt(0.5), 0, 0, 0, 5, 2, 1, 0, 0, 0]  # the pole points to +y
-    assert len(primitives(scene, away)) == 3
+    shapes = primitives(scene)
+    far, near = (shape for shape in shapes if isinstance(shape, Circle))
+    assert near.centre == seen(np.array([0, 0, 1])) and far.centre == seen(np.array([0, 5, 2]))
+    spots = shapes[shapes.index(near) + 1 :]
+    assert [spot.style for spot in spots].count("accent") == 1  # the lower pole is behind
+    for spot in spots:
+        away = np.hypot(*(np.array(spot.points) - near.centre).T)
+        assert away.max() <= 0.1 * (1 + 1e-9)
+
+
+def test_walls_and_floor_end_where_they_meet():
+    scene = ss.Scene(dim=3)
+    scene.add_static(ss.HalfSpace((0, 0, 1)))
+    scene.add_static(ss.HalfSpace((0, -1, 0), offset=-2.0))  # behind the bodies, at y = 2
+    scene.add_static(ss.HalfSpace((0, 1, 0), offset=-2.0))  # before them, at y = -2: it would hide them
+    scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 1))
+    shapes = primitives(scene)
+    floor, wall = (next(s for s in shapes if s.style == style) for style in ("floor", "wall"))
+    assert sum(s.style == "wall" for s in shapes) == 1
+    edge = np.array([0.0, 2.0, 0.0])
+    for shape, sign in ((floor, 1), (wall, -1)):
+        x = np.array(shape.points)
+        line = UP @ edge + (UP[0] / RIGHT[0]) * (x[:, 0] - RIGHT @ edge)  # where y = 2 meets z = 0
+        assert np.all(sign * (line - x[:, 1]) >= -1e-6) and np.sum(np.abs(line - x[:, 1]) < 1e-6) == 2
+
+
+def test_a_capsule_and_ground_of_given_heights():
+    scene = ss.Scene(dim=3)
+    scene.add_static(ss.HeightField(np.zeros((3, 4)), spacing=0.5))
+    scene.add_body(ss.Capsule(0.1, 1.0), mass=1.0, position=(0, 0, 1))
+    *cells, rod = primitives(scene)
+    assert len(cells) == 6 and all(cell.style == "floor" for cell in cells)
+    tall = np.ptp(np.array(rod.points)[:, 1])
+    assert tall == pytest.approx(1.0 * UP[2] + 0.2, rel=1e-2)
 
 
 @pytest.mark.parametrize("name", ["arch", "card_house", "domino_row"])
@@ -59,3 +112,17 @@ def test_library_scenes_have_pictures(name):
     artists = draw(ax, shapes)
     assert len(artists) == len(scene.bodies) - 1
     plt.close(figure)
+
+
+def test_a_view_goes_along_with_bodies_that_travel_far():
+    scene = ss.Scene(dim=3)
+    scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 1))
+    drawing, t = scene.drawing(), np.linspace(0, 1, 5)
+    assert drawing.goes_along
+    for way, moves in ((0.5, False), (30.0, True)):
+        q = np.array([[way * s, 0, 1, 1, 0, 0, 0] for s in t])
+        boxes = windows(drawing, q, t, {})
+        assert (boxes[0] != boxes[-1]) is moves
+        for box, row in zip(boxes, q, strict=True):
+            x, y = RIGHT @ row[:3], UP @ row[:3]
+            assert box[0] < x - 0.1 and box[1] > x + 0.1 and box[2] < y - 0.1 and box[3] > y + 0.1

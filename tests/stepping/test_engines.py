@@ -7,7 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip import library
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.library.scenario import Scenario
 from stickslip.model.system import CONTACT
 from stickslip.stepping.engines import DONE, Block, Compiled, Memory, Reference
@@ -122,7 +122,7 @@ def test_one_step_from_the_same_state(stepper, case):
         np.testing.assert_allclose(events, expected, rtol=1e-11, atol=1e-12 * change, err_msg=where)
         seen |= set(block.state[0].tolist())
         impacts += block.n_events
-    for column in (template.MAX_PENETRATION, template.MAX_LCP_SIZE):
+    for column in (codes.MAX_PENETRATION, codes.MAX_LCP_SIZE):
         assert memory.book[column] == pytest.approx(theirs.book[column], rel=1e-12)
     assert seen - {OPEN} or n == 0, "the run never closed a contact: nothing was compared"
     if IMPACT in seen:

@@ -36,7 +36,11 @@ _HALVINGS = 5
 _HORIZON = 4.0  # periods that a return may take
 _STRETCH = 1e-6  # of differences of the event-driven map, in ranges
 _NOTHING = 1e-3  # entries of DP below this are as good as zero: the cycle forgets its start
-_STEPPED_STRETCH = 1e-2  # of differences of the mean map
+_CENTRAL, _FOURTH_ORDER = ((1.0, 0.5),), ((1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))  # differences: places, weights
+_COARSE_STRETCH = 1e-2  # of differences of a mean map with much noise; their own error is of that order squared
+_FINE_STRETCH = 3.5e-3  # of fourth-order differences of a mean map with little
+_FINE_STEP, _COARSE_STEP = 5e-4, 1e-2  # of the scenario's: default dt where members are even, and where they are not
+_FIRST_STEP = 20.0  # in steps: dt of the map whose derivative is good enough for Newton's method
 
 
 class NoCycle(ArithmeticError):
@@ -199,9 +203,10 @@ def limit_cycle(
     returns : passages of the section per cycle; None: what the settled motion shows, at most 16
     settle_returns : passages that a time stepper runs before Newton's method takes over; 0: the start is the guess,
         which also finds unstable cycles
-    dt : step size of the time stepper [s]; None: a hundredth of the scenario's (a tenth of it while settling)
+    dt : step size of the time stepper [s]; None: 5e-4 of the scenario's, or a hundredth of it at a phase or an impact
+        (a tenth while settling)
     rtol : of the event-driven integrator
-    members : step sizes around dt over which the time stepper's return map is averaged
+    members : motions over which the time stepper's return map is averaged, see `analysis.step_map`
     tol : closure at which Newton's method ends, relative to the ranges of the motion (event-driven)
     check : also compute DP by differences, and the largest disagreement (event-driven)
     advance : called with a line before each stage, for a progress bar
@@ -216,15 +221,15 @@ def limit_cycle(
     tell = advance or (lambda line: None)
     judge = stepper if isinstance(stepper, EventDriven) else EventDriven(rtol=rtol)
     by_events = isinstance(stepper, EventDriven) or stepper == EventDriven.name
-    fine = scenario.dt / 100.0 if dt is None else real_number(dt, "dt")
     tell("settling")
     guess = Guess.of(setting, returns, settle_returns, "moreau-midpoint" if by_events else stepper, judge.rtol)
     if by_events:
         found = shoot(EventMap(setting, guess.returns, judge.rtol, guess.horizon), guess, tol, check, tell)
         doubled = found.nontrivial.size and found.nontrivial[0].real < -1.0 and returns is None and settle_returns > 0
         return _doubled(setting, guess, judge.rtol, tol, check, tell, found) if doubled else found
-    step_map = StepMap(setting, guess.returns, stepper, fine, members, guess.horizon)
-    return shoot_stepped(step_map, guess, tell)
+    step_map = StepMap(setting, guess.returns, stepper, scenario.dt, members, guess.horizon)
+    fine = (_FINE_STEP if step_map.even else _COARSE_STEP) * scenario.dt if dt is None else real_number(dt, "dt")
+    return shoot_stepped(replace(step_map, dt=fine), guess, tell)
 
 
 def _check_numbers(returns: Any, settle_returns: Any, members: Any, tol: Any) -> None:
@@ -464,7 +469,8 @@ def shoot_stepped(step_map: StepMap, guess: Guess, tell: Callable[[str], None]) 
         raise ValueError("a time stepper's cycle starts from a settled motion: settle_returns must be at least 1.")
     B = setting.basis(x, guess.mode, guess.scale)
     inverse = np.asarray(np.linalg.pinv(B), dtype=float)
-    A, A_error = _differences(step_map, x, B, inverse, tell)
+    rough = replace(step_map, dt=_FIRST_STEP * step_map.dt) if step_map.even else step_map
+    A, A_error = _differences(rough, x, B, inverse, _COARSE_STRETCH, _CENTRAL, tell)
     for iteration in range(1, _NEWTON_STEPS + 1):
         back = step_map(x)
         whole = setting.difference(back.x, x)
@@ -476,23 +482,36 @@ def shoot_stepped(step_map: StepMap, guess: Guess, tell: Callable[[str], None]) 
         x = x + B @ step + (whole - B @ gap)  # what closed contacts hold comes back as it will be
     else:
         raise NoCycle(
-            f"Newton's method on {step_map.members} step sizes near {step_map.dt:g} s did not converge: closure "
+            f"Newton's method on {step_map.members} motions with dt = {step_map.dt:g} s did not converge: closure "
             f"{np.linalg.norm(gap):.1e}, standard error {noise:.1e}; take a smaller dt or more members"
         )
-    A, A_error = _differences(step_map, x, B, inverse, tell)
+    how = (_FINE_STRETCH, _FOURTH_ORDER) if step_map.even else (_COARSE_STRETCH, _CENTRAL)
+    A, A_error = _differences(step_map, x, B, inverse, *how, tell)
     return _as_stepped_cycle(step_map, x, back, guess, A, A_error, iteration)
 
 
 def _differences(
-    step_map: StepMap, x: Array, B: Array, inverse: Array, tell: Callable[[str], None]
+    step_map: StepMap,
+    x: Array,
+    B: Array,
+    inverse: Array,
+    stretch: float,
+    formula: tuple[tuple[float, float], ...],
+    tell: Callable[[str], None],
 ) -> tuple[Array, float]:
-    """Jacobian of the mean map in the coordinates of B, by central differences, and its standard error."""
+    """Jacobian of the mean map in the coordinates of B, by differences of the places and weights in `formula`, and its
+    standard error.
+    """
     columns, noises = [], []
     for j, b in enumerate(B.T):
         tell(f"differences, {j + 1} of {B.shape[1]}")
-        ahead, behind = step_map(x + _STEPPED_STRETCH * b), step_map(x - _STEPPED_STRETCH * b)
-        columns.append(inverse @ (ahead.x - behind.x) / (2.0 * _STEPPED_STRETCH))
-        noises.append(np.linalg.norm(inverse @ np.hypot(ahead.noise, behind.noise)) / (2.0 * _STEPPED_STRETCH))
+        slope, variance = np.zeros(len(x)), np.zeros(len(x))
+        for place, weight in formula:
+            ahead, behind = step_map(x + place * stretch * b), step_map(x - place * stretch * b)
+            slope += weight * (ahead.x - behind.x) / stretch
+            variance += (weight / stretch) ** 2 * (ahead.noise**2 + behind.noise**2)
+        columns.append(inverse @ slope)
+        noises.append(np.linalg.norm(inverse @ np.sqrt(variance)))
     return np.stack(columns, axis=-1), float(max(noises))
 
 

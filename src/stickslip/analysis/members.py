@@ -136,7 +136,7 @@ def _on_device(
     length = options.length(scenario, own)
     result = ensemble(
         scenario, vary, ["points", "extremes", "final"], device=str(options.device), dt=options.dt, t_end=length,
-        stepper=options.stepper, section=_text(scenario, section, own), points=options.keep, skip=0.5 * length,
+        stepper=options.stepper, section=section_text(scenario, section, own), points=options.keep, skip=0.5 * length,
         penetration_tol=1.0, params=scenario.params,
     ).to_xarray()  # fmt: skip
     names, shape = tuple(result["status"].dims), result["status"].shape
@@ -158,7 +158,7 @@ def _on_device(
         yield here, Member(points, float(columns["time_reached"][i]), both[0], both[1], both[2], status)
 
 
-def _text(scenario: Scenario, given: Section | None, own: Section) -> str:
+def section_text(scenario: Scenario, given: Section | None, own: Section) -> str:
     """The section as `ensemble` reads it."""
     if isinstance(own, LevelSection):
         return f"{own.name}{'>' if own.rising else '<'}{own.level!r}"

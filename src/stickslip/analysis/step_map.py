@@ -1,8 +1,10 @@
-"""The return map of a section by a time stepper, as a mean over step sizes.
+"""The return map of a section by a time stepper, as a mean over where its steps begin.
 
 With a fixed step dt every impact comes up to dt late, by an amount that jumps with the state: single returns scatter by
-O(dt), and their difference quotients mean nothing.  The mean over step sizes spread around dt is smooth again: each
-event falls into its step at another place.  What is left is the bias of the scheme, O(dt), and the standard error.
+O(dt), and their difference quotients mean nothing.  The mean over n motions that begin on the section 1/(2 n), 3/(2 n),
+... of a step later is smooth again: each event falls into its step at another place, evenly, so that the error of the
+mean falls with dt / n.  Driven motions begin at their phase; there the mean is over step sizes spread around dt, and its
+error falls with dt / sqrt(n).  What is left is the bias of the scheme, O(dt).
 """
 
 from __future__ import annotations
@@ -12,16 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.poincare import PhaseSection, SectionPoints, poincare
+from stickslip.analysis.members import section_text
+from stickslip.analysis.poincare import LevelSection, PhaseSection, SectionPoints, poincare
 from stickslip.analysis.return_map import NoReturn, Setting
+from stickslip.kernels.generate import STACK_LIMIT
 from stickslip.model.system import Array
 from stickslip.stepping.modes import Mode
+from stickslip.stepping.simulate import _stepper as stepper_from
 from stickslip.trajectory import IMPACT, OPEN, SLIP_PLUS, STICK, Certificate, Trajectory
 
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 _SPREAD = 0.02  # of the step sizes around dt
 _RECORDS = 4000  # per cycle
 _LOOKS = 40  # returns of a settled motion that are looked at closely
+_SOON = 0.3  # of the horizon, in which most motions have come back
+_ROOM = 64  # passages of the section that are kept
+_GROUPS = 4  # of members, from whose means the error of the whole mean is seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +47,7 @@ class MeanReturn:
 class StepMap:
     """The mean return map.
 
-    Attributes: stepper, as `simulate` takes it; dt [s]; members, how many step sizes; returns and horizon as in
+    Attributes: stepper, as `simulate` takes it; dt [s]; members, how many motions; returns and horizon as in
     `EventMap`.
     """
 
@@ -52,6 +60,69 @@ class StepMap:
 
     def __call__(self, x: Array) -> MeanReturn:
         """Raises `NoReturn`, and ArithmeticError where a run fails."""
+        times, states, certificate = self._together(x) if self.even else self._one_by_one(x)
+        return MeanReturn(
+            np.mean(states, axis=0), float(np.mean(times)), self._error(states), float(self._error(times)), certificate
+        )
+
+    @property
+    def even(self) -> bool:
+        """Whether members begin at evenly spread parts of a step, as an ensemble; else at several step sizes."""
+        chosen = stepper_from(self.stepper)
+        kernel = getattr(chosen, "scheme", None) is not None and getattr(chosen, "level", "") == "velocity"
+        small = self.setting.scenario.system.n_contacts <= STACK_LIMIT
+        return kernel and small and isinstance(self.setting.section, LevelSection)
+
+    def _error(self, values: Array) -> Any:
+        """Standard error of the mean over members, the first axis.
+
+        Of even members from the means of every fourth: these are even as well, and their errors larger.
+        """
+        if self.even and self.members >= 2 * _GROUPS:
+            means = [np.mean(values[k::_GROUPS], axis=0) for k in range(_GROUPS)]
+            return np.std(means, axis=0) / np.sqrt(_GROUPS)
+        return np.std(values, axis=0) / np.sqrt(max(1, self.members))
+
+    def _together(self, x: Array) -> tuple[Array, Array, Certificate]:
+        """Times [s] and states of the members on return, (n,) and (n, 2 f)."""
+        once = self._run(x, self.dt, self.dt, 1)
+        ahead = np.concatenate([once.q[-1], once.u[-1]]) - x
+        parts = (np.arange(self.members) + 0.5) / self.members
+        starts = x + parts[:, None] * ahead
+        for horizon in (_SOON * self.horizon, self.horizon):
+            found = self._ensemble(starts, horizon)
+            passages = found["passages"].values
+            if passages.min() >= self.returns:
+                break
+        else:
+            raise self._no_return(int(passages.min()))
+        k = self.returns - 1
+        states = np.concatenate([found["point_q"].values[:, k], found["point_u"].values[:, k]], axis=1)
+        worst = Certificate(max_residual=float(found["max_residual"].max()))
+        return found["point_time"].values[:, k] + parts * self.dt, states, worst
+
+    def _ensemble(self, starts: Array, duration: float) -> Any:
+        from stickslip.ensembles.run import ensemble
+
+        setting = self.setting
+        scenario, system = setting.scenario, setting.scenario.system
+        names = (*system.coordinate_names, *system.velocity_names)
+        result = ensemble(
+            scenario, dict(zip(names, starts.T, strict=True)), ["period", "points"], dt=self.dt, t_end=duration,
+            stepper=self.stepper, params=scenario.params, section=section_text(scenario, setting.given, setting.section),
+            points=_ROOM + 4 * self.returns, paired=True, penetration_tol=1.0, progress=False,
+        )  # fmt: skip
+        if result.n_failed:
+            raise ArithmeticError(f"{stepper_from(self.stepper).name} with dt = {self.dt:g} s: {result.failed(1)[0]}")
+        return result.to_xarray()
+
+    def _no_return(self, count: int) -> NoReturn:
+        return NoReturn(
+            f"the motion passes its section ({self.setting.section}) {count} times within {self.horizon:.4g} s, "
+            f"{self.returns} were asked for"
+        )
+
+    def _one_by_one(self, x: Array) -> tuple[Array, Array, Certificate]:
         states, times, worst = [], [], Certificate()
         for member in range(self.members):
             share = _SPREAD * ((member * _GOLDEN) % 1.0 - 0.5) if self.members > 1 else 0.0
@@ -60,14 +131,7 @@ class StepMap:
             times.append(t)
             if certificate.max_residual >= worst.max_residual:
                 worst = certificate
-        spread = np.sqrt(max(1, self.members))
-        return MeanReturn(
-            np.mean(states, axis=0),
-            float(np.mean(times)),
-            np.std(states, axis=0) / spread,
-            float(np.std(times) / spread),
-            worst,
-        )
+        return np.array(times), np.array(states), worst
 
     def _return(self, x: Array, dt: float) -> tuple[float, Array, Certificate]:
         section, f = self.setting.section, self.setting.scenario.system.n_dof
@@ -80,10 +144,7 @@ class StepMap:
         points = poincare(run, section)
         later = points.t > run.t[1]  # it starts on its section
         if later.sum() < self.returns:
-            raise NoReturn(
-                f"the motion passes its section ({section}) {later.sum()} times within {self.horizon:.4g} s, "
-                f"{self.returns} were asked for"
-            )
+            raise self._no_return(int(later.sum()))
         i = np.flatnonzero(later)[self.returns - 1]
         return float(points.t[i] - run.t[0]), points.x[i, : 2 * f], run.certificate
 

@@ -1,4 +1,4 @@
-"""`stickslip bench scenes`: ten-cube stack, cube on a ramp, thrown cube, here and in MuJoCo and Bullet, in one run.
+"""`stickslip bench scenes`: ten-cube stack, cube on a ramp, thrown cube, here and in MuJoCo, Bullet and Drake, in one run.
 
 Then the cost of a step against the number of contacts, `bench_piles`.  Creep, drift and lift are distances [m] from
 the exact motion; every program takes the same step and its default solver.
@@ -18,7 +18,8 @@ from stickslip.cli import bench_piles
 
 DT, G, FRICTION = 1e-3, 9.81, 0.5
 ANGLE, SPEED = 0.38, 6.0
-PEERS = {"mujoco": "mujoco", "bullet": "pybullet"}
+HYDROELASTIC_MODULUS = 1e7  # [Pa] of Drake's cubes: that of its documentation for hard rubber
+PEERS = {"mujoco": "mujoco", "bullet": "pybullet", "drake": "pydrake"}
 Cubes = tuple[list[tuple[float, float, float]], float, float]
 """Positions of the cubes, angle of the ground about y [rad], speed of the first cube along x."""
 
@@ -112,10 +113,78 @@ def _bullet_positions(b: Any, bodies: list[int]) -> list[Any]:
     return [b.getBasePositionAndOrientation(body)[0] for body in bodies]
 
 
+def _drake(cubes: Cubes, t_end: float) -> tuple[np.ndarray, float]:
+    from pydrake.math import RigidTransform
+    from pydrake.multibody.math import SpatialVelocity
+    from pydrake.systems.analysis import Simulator
+
+    positions, _, speed = cubes
+    diagram, plant, bodies = _drake_scene(cubes)
+    simulator = Simulator(diagram)
+    root = simulator.get_mutable_context()
+    context = plant.GetMyMutableContextFromRoot(root)
+    for body, position in zip(bodies, positions, strict=True):
+        plant.SetFreeBodyPose(context, body, RigidTransform(_drake_turn(cubes), position))
+    plant.SetFreeBodySpatialVelocity(bodies[0], SpatialVelocity([0, 0, 0], [speed, 0, 0]), context)
+    simulator.Initialize()
+
+    def where() -> list[np.ndarray]:
+        return [plant.EvalBodyPoseInWorld(context, body).translation() for body in bodies]
+
+    records, busy = [where()], 0.0
+    for k in range(round(t_end / DT) // 10):
+        begin = time.perf_counter()
+        simulator.AdvanceTo(10 * (k + 1) * DT)
+        busy += time.perf_counter() - begin
+        records.append(where())
+    return np.array(records), busy
+
+
+def _drake_scene(cubes: Cubes) -> tuple[Any, Any, list[Any]]:
+    """The cubes with Drake's hydroelastic contact: with its point contact two boxes touch in one point, and stacks fall."""
+    from pydrake.geometry import (
+        AddCompliantHydroelasticProperties,
+        AddContactMaterial,
+        AddRigidHydroelasticProperties,
+        Box,
+        HalfSpace,
+        ProximityProperties,
+    )
+    from pydrake.math import RigidTransform
+    from pydrake.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
+    from pydrake.multibody.tree import SpatialInertia
+    from pydrake.systems.framework import DiagramBuilder
+
+    positions, _, _ = cubes
+    soft, hard = ProximityProperties(), ProximityProperties()
+    for properties in (soft, hard):
+        AddContactMaterial(friction=CoulombFriction(FRICTION, FRICTION), properties=properties)
+    AddCompliantHydroelasticProperties(1.0, HYDROELASTIC_MODULUS, soft)
+    AddRigidHydroelasticProperties(1.0, hard)
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=DT)
+    plant.mutable_gravity_field().set_gravity_vector([0, 0, -G])
+    world = RigidTransform(_drake_turn(cubes), [0, 0, 0])
+    plant.RegisterCollisionGeometry(plant.world_body(), world, HalfSpace(), "ground", hard)
+    inertia = SpatialInertia.SolidBoxWithMass(1.0, 1.0, 1.0, 1.0)
+    bodies = [plant.AddRigidBody(f"cube{k}", inertia) for k in range(len(positions))]
+    for body in bodies:
+        plant.RegisterCollisionGeometry(body, RigidTransform(), Box(1, 1, 1), body.name(), soft)
+    plant.Finalize()
+    return builder.Build(), plant, bodies
+
+
+def _drake_turn(cubes: Cubes) -> Any:
+    from pydrake.math import RotationMatrix
+
+    return RotationMatrix.MakeYRotation(cubes[1])
+
+
 PROGRAMS: dict[str, Callable[[Cubes, float], tuple[np.ndarray, float]]] = {
     "stickslip": _stickslip,
     "mujoco": _mujoco,
     "bullet": _bullet,
+    "drake": _drake,
 }
 
 

@@ -60,4 +60,17 @@ def _woodpecker(out: Path) -> None:
     print()
     path = style.save(plot(run, toy), out)
     print(f"   drawn in {path}")
-    print("Next: stickslip run woodpecker --animate woodpecker.gif, stickslip demo bar, stickslip list")
+    program = _program()
+    print(f"Next: {program} view (watch it, move the sliders), {program} demo bar, {program} list")
+
+
+def _program() -> str:
+    """How to call the program from here: by its name where the shell finds it, else by its place."""
+    import os
+    import shutil
+    import sys
+
+    own = Path(sys.executable).parent / "stickslip"
+    if shutil.which("stickslip") or not own.exists():
+        return "stickslip"
+    return os.path.relpath(own) if own.is_relative_to(Path.cwd()) else str(own)

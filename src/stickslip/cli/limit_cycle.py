@@ -30,10 +30,10 @@ def limit_cycle(
         int, typer.Option(help="Passages before Newton's method begins; 0: from the start itself.", metavar="N")
     ] = 200,
     dt: Annotated[
-        float | None, typer.Option(help="Step of the time stepper [s]; default: a hundredth of the system's.")
+        float | None, typer.Option(help="Step of the time stepper [s]; default: 5e-4 of the system's.")
     ] = None,
     rtol: Annotated[float, typer.Option(help="Tolerance of the event-driven integrator.", metavar="TOL")] = 1e-11,
-    members: Annotated[int, typer.Option(help="Step sizes the time stepper's map is averaged over.", metavar="N")] = 32,
+    members: Annotated[int, typer.Option(help="Motions the time stepper's map is averaged over.", metavar="N")] = 32,
     out: Annotated[Path | None, typer.Option(help="Write everything with the orbit.", metavar="FILE.json")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
@@ -41,7 +41,7 @@ def limit_cycle(
     """Find the limit cycle that a system settles on, by Newton shooting, with its Floquet multipliers.
 
     Event by event they come from saltation matrices and are checked against differences; a time stepper's return map
-    is averaged over step sizes.  Multipliers that are 1 in any case (along the flow, and for coordinates that may
+    is averaged over where its steps fall.  Multipliers that are 1 in any case (along the flow, and for coordinates that may
     shift) are marked.
     """
     from stickslip.analysis.limit_cycle import NoCycle

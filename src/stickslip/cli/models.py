@@ -1,10 +1,10 @@
 """What `NAME|FILE` on the command line stands for: a library system or a model file, with its settings."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
@@ -49,21 +49,6 @@ def _set(model: "Model", name: str, texts: Sequence[str]) -> "Model":
     if isinstance(scenario, Scenario) and params:
         scenario = replace(scenario, params={**(scenario.params or {}), **params})
     return replace(model, scenario=scenario)
-
-
-def stepper_from(options: Mapping[str, Any]) -> Any:
-    """The stepper of `--stepper`, with the options that go with it: projection, theta, rtol."""
-    name = options.get("stepper", "moreau-midpoint")
-    given = {key: options[key] for key in ("projection", "theta", "rtol") if options.get(key) is not None}
-    if not given:
-        return name
-    from stickslip.stepping.simulate import STEPPERS
-
-    for key in given:
-        taking = [other for other, stepper in STEPPERS.items() if key in getattr(stepper, "__dataclass_fields__", {})]
-        if name not in taking:
-            raise ValueError(f"--{key} works with --stepper {', '.join(taking)}, got {name!r}.")
-    return STEPPERS[name](**given)
 
 
 def default_file_name(title: str) -> str:

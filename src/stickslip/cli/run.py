@@ -155,8 +155,8 @@ _OF_MECHANISMS = ("solver", "law", "engine", "rtol", "projection")
 
 def _options(model: "Model", given: dict[str, Any]) -> dict[str, Any]:
     """Options for `simulate`: what was given, before what the file says, before the defaults."""
-    from stickslip.cli.models import stepper_from
     from stickslip.library.scenario import Scenario
+    from stickslip.stepping.options import OF_STEPPERS, stepper_from
 
     if not isinstance(model.scenario, Scenario):
         for key in _OF_MECHANISMS:
@@ -166,7 +166,7 @@ def _options(model: "Model", given: dict[str, Any]) -> dict[str, Any]:
     else:
         options = {**_DEFAULTS, **model.options, **given}
     options["stepper"] = stepper_from(options)
-    return {key: value for key, value in options.items() if key not in ("theta", "rtol", "projection")}
+    return {key: value for key, value in options.items() if key not in OF_STEPPERS}
 
 
 def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "Scenario":

@@ -23,7 +23,7 @@ def section_from(text: str | None, scenario: "Scenario") -> "Section | None":
     """A section from its short form, as `sweep` reads it."""
     from stickslip.analysis.poincare import ClosingSection, LevelSection, PhaseSection
     from stickslip.ensembles.section import cut_of
-    from stickslip.kernels import midpoint
+    from stickslip.kernels import codes
     from stickslip.library.scenario import require_scenario
 
     if text is None:
@@ -31,12 +31,12 @@ def section_from(text: str | None, scenario: "Scenario") -> "Section | None":
     require_scenario(scenario, "a section")
     system = scenario.system
     cut = cut_of(system, text)
-    if cut.kind == midpoint.STRIKES:
+    if cut.kind == codes.STRIKES:
         return ClosingSection(system.contact_names[cut.place])
-    if cut.kind == midpoint.PHASE:
+    if cut.kind == codes.PHASE:
         return PhaseSection(float(cut.cycles(system.parameter_vector(scenario.params)[None])[0]))
     names = (*system.coordinate_names, *system.velocity_names)
-    return LevelSection(names[cut.place], cut.level, rising=cut.kind == midpoint.RISES)
+    return LevelSection(names[cut.place], cut.level, rising=cut.kind == codes.RISES)
 
 
 def range_from(text: str) -> tuple[str, float, float]:

@@ -10,12 +10,17 @@ import typer
 def view(
     what: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME|FILE.nc]...", help="A library system, or saved runs; default: the woodpecker."),
+        typer.Argument(
+            metavar="[NAME|FILE]...",
+            help="A library system, model files (.toml), saved runs (.nc); default: the woodpecker.",
+        ),
     ] = None,
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", metavar="N")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
 ) -> None:
     """Open the live page: motion, contacts, histories, sliders.
+
+    A model file is read again when it has changed: press Reset on the page.
 
     The page is served on 127.0.0.1 only, to this machine; Ctrl-C ends it.
     """
@@ -40,23 +45,26 @@ def view(
         server.server_close()
 
 
+_MAKES = {".nc": "stickslip run NAME --out {}", ".toml": "stickslip new NAME > {}"}
+"""Suffix of a file that can be shown -> the command that writes one."""
+
+
 def _asked(what: list[str]) -> tuple[str | None, list[Path]]:
-    """The library system to begin with, and the saved runs to offer; each is checked before anything is served."""
+    """The library system to begin with, and the files to offer; each is checked before anything is served."""
     from stickslip import library
+    from stickslip.io.models.file import read_model
     from stickslip.io.netcdf import is_trajectory
 
     name, files = None, []
     for text in what:
         path = Path(text)
-        if path.suffix == ".nc" or path.is_file():
+        if path.suffix in _MAKES or path.is_file():
             if not path.is_file():
-                raise ValueError(f"there is no file {text}; `stickslip run NAME --out {text}` would write one.")
+                raise ValueError(f"there is no file {text}; `{_MAKES[path.suffix].format(text)}` would write one.")
             if path.suffix == ".toml":
-                raise ValueError(
-                    f"model files are not taken here: `stickslip run {text} --out run.nc`, then view run.nc."
-                )
-            if not is_trajectory(path):
-                raise ValueError(f"{text} is not a saved run of ours.")
+                read_model(path)  # says what is wrong, with line and key
+            elif not is_trajectory(path):
+                raise ValueError(f"{text} is neither a model file (.toml) nor a saved run of ours.")
             files.append(path.resolve())
         elif name is not None:
             raise ValueError(f"one library system can be shown first, got {name!r} and {text!r}.")

@@ -26,6 +26,7 @@ import numpy as np
 from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.complementarity.gauss_seidel import one_contact
 from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
+from stickslip.complementarity.two_contacts import first_branch, two_contacts
 
 
 @dataclass(frozen=True)
@@ -253,6 +254,26 @@ class GaussSeidel(PlanarSolver):
 
 
 @dataclass(frozen=True)
+class _Pair(PlanarSolver):
+    """Two contacts at once by their branches; the first stage of `Auto` where there are two."""
+
+    name = "branches of two contacts"
+
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        none = np.zeros(problem.contacts)
+        if problem.contacts != 2 or not problem.normal.all():
+            return none, none.copy(), 0, "not a pair of contacts"
+        G = np.block([[problem.G_NN, problem.G_NT], [problem.G_NT.T, problem.G_TT]])
+        c, x = np.concatenate([problem.c_N, problem.c_T]), np.zeros(4)
+        branch = [first_branch(problem.c_T[i], bool(problem._frictional[i])) for i in range(2)]
+        pushes = (problem.c_N < 0.0).astype(np.int64)
+        rounds = two_contacts(G, c, problem.mu, problem.a, pushes, np.array(branch), x, np.empty((4, 5)))
+        if rounds < 0:
+            return none, none.copy(), -rounds, "no branches of the two contacts are consistent"
+        return x[:2], x[2:], rounds, f"solved in {rounds} round{'s' if rounds > 1 else ''}"
+
+
+@dataclass(frozen=True)
 class AugmentedLagrangian(PlanarSolver):
     """Proximal-point equations of Alart and Curnier, solved by a semismooth Newton method with fixed-point rescue.
 
@@ -315,12 +336,15 @@ class AugmentedLagrangian(PlanarSolver):
 
 @dataclass(frozen=True)
 class Auto(PlanarSolver):
-    """Ten sweeps of Gauss-Seidel, then Lemke, Newton and, for few contacts, every support; each answer is checked."""
+    """The branches of two contacts, where there are two; ten sweeps of Gauss-Seidel, then Lemke, Newton and, for few
+    contacts, every support; each answer is checked.
+    """
 
     name = "auto"
 
     def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
         stages: list[PlanarSolver] = [
+            *([_Pair(self.tol)] if problem.contacts == 2 else []),
             GaussSeidel(self.tol, 10),
             Lemke(self.tol),
             SemismoothNewton(self.tol),

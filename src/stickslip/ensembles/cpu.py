@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.ensembles.request import Request
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.model.system import Array
 from stickslip.stepping.engines import Block, Memory, Reference
 
@@ -99,9 +99,9 @@ def _advance(request: Request, rows: Array, P: Array, first: int, last: int, n_s
 def finish(request: Request, rows: Array, P: Array, first: int, last: int) -> None:
     """Go on with members whose kernel left a step unsolved: the reference engine does that step, as in `simulate`."""
     layout = request.module("cpu")
-    unsolved = np.flatnonzero(rows[first:last, layout.STATUS] == template.UNSOLVED)
+    unsolved = np.flatnonzero(rows[first:last, layout.STATUS] == codes.UNSOLVED)
     for i in (first + unsolved).tolist():
-        while rows[i, layout.STATUS] == template.UNSOLVED and _rescue(request, layout, rows[i], P[i]):
+        while rows[i, layout.STATUS] == codes.UNSOLVED and _rescue(request, layout, rows[i], P[i]):
             _advance(request, rows, P, i, i + 1, request.steps - int(rows[i, layout.STEPS_DONE]))
 
 
@@ -122,23 +122,23 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
         row[layout.LAST_LOADED : layout.CARRIED].astype(np.int64),
         row[layout.CARRIED : layout.REACH_OF_MEMBER].reshape(c, 3).copy(),
         row[layout.REACH_OF_MEMBER : layout.STATUS].copy(),
-        book[: template.BOOK_SIZE].copy(),
+        book[: codes.BOOK_SIZE].copy(),
     )
     q_A, u_A = memory.q.copy(), memory.u.copy()
     block = Block.room(1, c, system.n_dof, c)
     code = Reference(system, request.stepper, request.solver).march(memory, request.dt, 1, step + 3, block)
-    if code != template.DONE:
+    if code != codes.DONE:
         row[layout.STATUS] = code
         return False
-    memory.book[template.FALLBACKS] += 1
+    memory.book[codes.FALLBACKS] += 1
     row[: layout.U_OF_MEMBER], row[layout.U_OF_MEMBER : layout.IMPULSE_BEFORE] = memory.q, memory.u
     row[layout.IMPULSE_BEFORE : layout.IMPULSE_SUM] = memory.impulse_before
     row[layout.IMPULSE_SUM : layout.LAST_LOADED] = memory.impulse_sum.ravel()
     row[layout.LAST_LOADED : layout.CARRIED] = memory.last_loaded
     row[layout.CARRIED : layout.REACH_OF_MEMBER] = memory.carried.ravel()
     row[layout.REACH_OF_MEMBER : layout.STATUS] = memory.reach
-    book[: template.BOOK_SIZE] = memory.book
-    row[layout.STATUS], row[layout.STEPS_DONE] = template.DONE, step + 1
+    book[: codes.BOOK_SIZE] = memory.book
+    row[layout.STATUS], row[layout.STEPS_DONE] = codes.DONE, step + 1
     states = block.state[0].astype(np.int64)
     layout.watch_rescued(row, p, 0.0, request.dt, step, q_A, u_A, states, block.events, block.n_events)
     return True

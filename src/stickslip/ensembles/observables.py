@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels import members as template_of_members
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.model.system import Array, System, unknown_name
 from stickslip.trajectory import STATE_NAMES
 
@@ -133,15 +132,15 @@ def read_rows(layout: Any, rows: Array, observe: Sequence[str], t0: float, dt: f
     """The arrays of a result from the rows of some members; `layout` is their generated module."""
     book = rows[:, layout.BOOK_OF_MEMBER :]
     status = rows[:, layout.STATUS].astype(np.int8)
-    failed = status != template.DONE
+    failed = status != codes.DONE
     values: dict[str, np.ndarray] = {
         "status": status,
         "time_reached": t0 + rows[:, layout.STEPS_DONE] * dt,
-        "failed_steps": (book[:, template.FAILED_STEPS] + failed).astype(np.int64),
-        "max_residual": book[:, template.MAX_RESIDUAL].copy(),
-        "max_penetration": book[:, template.MAX_PENETRATION].copy(),
-        "max_energy_gain": book[:, template.MAX_ENERGY_GAIN].copy(),
-        "fallbacks": book[:, template.FALLBACKS].astype(np.int64),
+        "failed_steps": (book[:, codes.FAILED_STEPS] + failed).astype(np.int64),
+        "max_residual": book[:, codes.MAX_RESIDUAL].copy(),
+        "max_penetration": book[:, codes.MAX_PENETRATION].copy(),
+        "max_energy_gain": book[:, codes.MAX_ENERGY_GAIN].copy(),
+        "fallbacks": book[:, codes.FALLBACKS].astype(np.int64),
     }
     for name in observe:
         for key, array in _READERS[name](layout, rows, book).items():
@@ -212,7 +211,7 @@ def _energy(layout: Any, rows: Array, book: Array) -> dict[str, Array]:
         "potential_start": rows[:, start + 1],
         "kinetic_end": rows[:, end],
         "potential_end": rows[:, end + 1],
-        "contact_work": book[:, template.CONTACT_WORK],
+        "contact_work": book[:, codes.CONTACT_WORK],
     }
 
 
@@ -227,4 +226,4 @@ _READERS: dict[str, Callable[[Any, Array, Array], dict[str, Array]]] = {
     "energy": _energy,
 }
 
-assert len(STATUS_NAMES) == template_of_members.START_NOT_FINITE + 1
+assert len(STATUS_NAMES) == codes.START_NOT_FINITE + 1

@@ -18,7 +18,7 @@ from stickslip.complementarity.planar import PlanarSolver, solver_from
 from stickslip.ensembles.observables import NEED_SECTION, bytes_per_member, observables_of, read_rows
 from stickslip.ensembles.plan import Plan, plan_of
 from stickslip.ensembles.section import Cut, cut_of, default_section, default_travel
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.kernels.generate import STACK_LIMIT, import_generated, members_source
 from stickslip.library.scenario import Scenario
 from stickslip.model.system import CONTACT, Array, System, real_number, unknown_name
@@ -115,7 +115,7 @@ class Request:
         book[:, layout.LEVEL] = self.cut.level
         book[:, layout.TRAVEL] = self.travel
         book[:, layout.N_POINTS] = self.points
-        if self.cut.kind == template.PHASE:
+        if self.cut.kind == codes.PHASE:
             book[:, layout.CYCLE] = self.cut.cycles(P)
             with np.errstate(invalid="ignore"):
                 # phases that have passed before the watch begins

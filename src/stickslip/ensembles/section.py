@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.cycle import SECTIONS
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.model.system import Array, System, unknown_name
 
 _HELP = "write 'phi<0.1', 'phi>0.1', 'impact:CONTACT', 'phase:PARAMETER' or 'every:SECONDS'"
@@ -36,7 +36,7 @@ class Cut:
         angle of a period in its unit: 2 pi, or 1 for Hz.
     """
 
-    kind: int = template.NO_SECTION
+    kind: int = codes.NO_SECTION
     place: int = 0
     level: float = 0.0
     cycle: float = 0.0
@@ -71,17 +71,17 @@ def cut_of(system: System, text: Any) -> Cut:
     if colon and kind == "impact":
         if rest not in system.contact_names:
             raise ValueError(f"section: {unknown_name('contact', rest, system.contact_names)}")
-        return Cut(template.STRIKES, system.contact_names.index(rest), text=text)
+        return Cut(codes.STRIKES, system.contact_names.index(rest), text=text)
     if colon and kind == "phase":
         if rest not in system.parameter_names:
             raise ValueError(f"section: {unknown_name('parameter', rest, system.parameter_names)}")
         angle = 1.0 if system.units.get(rest) in ("Hz", "1/s") else 2.0 * math.pi
-        return Cut(template.PHASE, cycle=angle, frequency=system.parameter_names.index(rest), text=text)
+        return Cut(codes.PHASE, cycle=angle, frequency=system.parameter_names.index(rest), text=text)
     if colon and kind == "every":
         seconds = _number(rest, text)
         if not seconds > 0.0:
             raise ValueError(f"section: the seconds must be positive, got {text!r}.")
-        return Cut(template.PHASE, cycle=seconds, text=text)
+        return Cut(codes.PHASE, cycle=seconds, text=text)
     found = re.fullmatch(r"(.+?)\s*([<>])\s*(.+)", text.strip())
     if found is None:
         raise ValueError(f"section cannot be read; {_HELP}, got {text!r}.")
@@ -89,7 +89,7 @@ def cut_of(system: System, text: Any) -> Cut:
     known = (*system.coordinate_names, *system.velocity_names)
     if name not in known:
         raise ValueError(f"section: {unknown_name('coordinate or velocity', name, known)}")
-    return Cut(template.FALLS if sign == "<" else template.RISES, known.index(name), _number(level, text), text=text)
+    return Cut(codes.FALLS if sign == "<" else codes.RISES, known.index(name), _number(level, text), text=text)
 
 
 def _number(part: str, text: str) -> float:

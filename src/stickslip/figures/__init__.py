@@ -41,6 +41,7 @@ _KEYS = {
     "s00-fig2.4": "s00_rod.fig2_4",
     "s00-fig4.1": "s00.fig4_1",
     "s00-fig4.2": "s00_friction.fig4_2",
+    "s00-eq4.1": "s00_friction.eq4_1",
     "s00-fig4.3": "s00_impacts.fig4_3",
     "s00-fig4.4": "s00_impacts.fig4_4",
     "s00-fig4.5": "s00_impacts.fig4_5",

@@ -81,8 +81,8 @@ def check_path(path: Path) -> None:
 class Film:
     """What every frame shows.
 
-    Attributes: times (n,) [s]; q (n, f); states (n, c), the contact states to light up; camera (n,), how far the view
-    moved up [m]; box, the view at camera 0; slower, how many times slower than reality.
+    Attributes: times (n,) [s]; q (n, f); states (n, c), the contact states to light up; camera (n, 2), how far the view
+    moved to the right and up [m]; box, the view at camera 0; slower, how many times slower than reality.
     """
 
     trajectory: Trajectory
@@ -124,9 +124,7 @@ class Film:
         count = max(2, round(length * slower * fps))
         times = np.linspace(begin, begin + length, count)
         q = np.stack([np.interp(times, trajectory.t, x) for x in trajectory.q.T], axis=1)
-        camera = _camera(trajectory, drawing, times, q)
-        sample = np.linspace(0, count - 1, min(count, 60)).astype(int)
-        box = drawing.fit(q[sample], times[sample], trajectory.parameters)
+        box, camera = _camera(trajectory, drawing, times, q)
         states = np.zeros((count, len(trajectory.contact_names)), np.int8)
         if has_ribbon(trajectory):
             states = frame_states(trajectory, times)
@@ -166,13 +164,30 @@ def frame_states(trajectory: Trajectory, times: np.ndarray, hold: int = 3) -> np
     return shown
 
 
-def _camera(trajectory: Trajectory, drawing: Drawing, times: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Height of the view in each frame: a smooth curve along the followed coordinate, so that jerks stay visible."""
-    if drawing.follow is None:
-        return np.zeros(len(times))
-    y = q[:, trajectory.coordinate_names.index(drawing.follow)]
-    s = np.linspace(-1.0, 1.0, len(times))
-    return np.polynomial.Polynomial.fit(s, y, deg=min(3, len(times) - 1))(s)
+def _camera(trajectory: Trajectory, drawing: Drawing, times: np.ndarray, q: np.ndarray) -> tuple[Box, np.ndarray]:
+    """The view, and how far it moves in each frame, shape (n, 2).
+
+    It follows a coordinate that the drawing names, or bodies that travel many times their size where the drawing says
+    so; along a smooth curve, so that jerks stay visible.
+    """
+    n = len(times)
+    sample = np.linspace(0, n - 1, min(n, 60)).astype(int)
+    s, camera = np.linspace(-1.0, 1.0, n), np.zeros((n, 2))
+    if drawing.follow is not None:
+        y = q[:, trajectory.coordinate_names.index(drawing.follow)]
+        camera[:, 1] = _smooth(s, s, y, 3)
+    if not drawing.goes_along:
+        return drawing.fit(q[sample], times[sample], trajectory.parameters), camera
+    boxes = mechanism.windows(drawing, q[sample], times[sample], trajectory.parameters)
+    middles = np.array([(0.5 * (box[0] + box[1]), 0.5 * (box[2] + box[3])) for box in boxes])
+    if np.any(middles != middles[0]):
+        for k in range(2):
+            camera[:, k] = _smooth(s, s[sample], middles[:, k], 7) - middles[0, k]
+    return boxes[0], camera
+
+
+def _smooth(s: np.ndarray, known: np.ndarray, values: np.ndarray, degree: int) -> np.ndarray:
+    return np.asarray(np.polynomial.Polynomial.fit(known, values, deg=min(degree, len(known) - 1))(s))
 
 
 class _Stage:
@@ -236,7 +251,9 @@ class _Stage:
         film = self.film
         for artist in self.artists:
             artist.remove()
-        self.scene.set_ylim(self.box[2] + film.camera[i], self.box[3] + film.camera[i])
+        right, up = film.camera[i]
+        self.scene.set_xlim(self.box[0] + right, self.box[1] + right)
+        self.scene.set_ylim(self.box[2] + up, self.box[3] + up)
         shapes = film.drawing(film.q[i], film.times[i], film.trajectory.parameters)
         self.artists = mechanism.draw(self.scene, shapes, film.states[i])
         self.clock.set_text(f"t = {film.times[i]:.{self.digits}f} s")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stickslip._version import __version__
+from stickslip.figures.style import number
 from stickslip.io.disk import replacing
 
 PAPERS = {
@@ -91,6 +92,13 @@ def _section(paper: str, rows: Sequence[Mapping[str, Any]], folder: Path) -> str
     )
 
 
+def _judged(row: Mapping[str, Any]) -> str:
+    """Class of a certificate: good, bad, or neither where energy was gained, for which the figure gives the reason."""
+    if not row["clean"]:
+        return "bad"
+    return "good" if row["certificate"]["max_energy_gain"] <= 1e-4 else ""
+
+
 def _article(row: Mapping[str, Any], folder: Path) -> str:
     if "error" in row:
         return f'<article><div><h3>{escape(row["key"])}</h3><p class="bad">{escape(row["error"])}</p></div></article>'
@@ -98,13 +106,13 @@ def _article(row: Mapping[str, Any], folder: Path) -> str:
     picture = next((file for kind in (".svg", ".png") for file in files if file.endswith(kind)), None)
     image = "" if picture is None else f'<img src="{escape(picture)}" alt="{escape(row["title"])}" loading="lazy">'
     links = ", ".join(f'<a href="{escape(file)}">{escape(Path(file).suffix[1:].upper())}</a>' for file in files)
-    parameters = ", ".join(f"{escape(name)} = {value:g}" for name, value in row["parameters"].items()) or "none"
-    step = f"{row['dt']:g} s" if row["dt"] > 0.0 else "impacts only, no time"
+    values = [f"{escape(name)}&nbsp;=&nbsp;{number(value)}" for name, value in row["parameters"].items()]
+    step = f"{number(row['dt'])} s" if row["dt"] > 0.0 else "impacts only, no time"
     facts = [
         ("command", f"<code>{escape(row['command'])}</code>"),
         ("step size", step),
-        ("parameters", parameters),
-        ("certificate", f'<span class="{"good" if row["clean"] else "bad"}">{escape(row["proof"])}</span>'),
+        ("parameters", ", ".join(values) or "none"),
+        ("certificate", f'<span class="{_judged(row)}">{escape(row["proof"])}</span>'),
         ("files", links),
     ]
     listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,12 @@ _FILL: dict[str, dict[str, Any]] = {
     "body-light": {"facecolor": "#F7F1E5", "edgecolor": "none"},
     "body-dark": {"facecolor": "#22334A", "edgecolor": "none"},
     "accent": {"facecolor": "#B3262E", "edgecolor": "none"},
+    "floor": {"facecolor": "#F3F3F1", "edgecolor": "none"},
+    "wall": {"facecolor": "#E9EAEA", "edgecolor": "#C4C7CC", "linewidth": 0.6},
+    "shadow": {"facecolor": "#D3D5D8", "edgecolor": "none"},
+    "facet": {"facecolor": "#5E7F9F", "edgecolor": _OUTLINE, "linewidth": 0.5},
+    "facet-light": {"facecolor": "#8CA9C4", "edgecolor": _OUTLINE, "linewidth": 0.5},
+    "facet-dark": {"facecolor": "#3C566F", "edgecolor": _OUTLINE, "linewidth": 0.5},
     "joint": {"facecolor": style.PAPER, "edgecolor": _OUTLINE, "linewidth": 1.0},
 }
 _STROKE: dict[str, dict[str, Any]] = {
@@ -35,6 +41,7 @@ _STROKE: dict[str, dict[str, Any]] = {
 }
 _FALLBACK_FILL = {"facecolor": "#DDE1E6", "edgecolor": _OUTLINE, "linewidth": 0.8}
 _FALLBACK_STROKE = {"color": _OUTLINE, "linewidth": 1.2}
+_FAR_AWAY = 0.15  # of the whole picture: what is smaller is followed
 _ANCHOR = {"left": "left", "centre": "center", "right": "right"}
 
 
@@ -68,6 +75,17 @@ def filled(box: shapes.Box, aspect: float) -> shapes.Box:
     x, y = 0.5 * (box[0] + box[1]), 0.5 * (box[2] + box[3])
     width, height = max(width, aspect * height), max(height, width / aspect)
     return x - 0.5 * width, x + 0.5 * width, y - 0.5 * height, y + 0.5 * height
+
+
+def windows(drawing: shapes.Drawing, q: np.ndarray, t: np.ndarray, p: Mapping[str, float]) -> list[shapes.Box]:
+    """What to show of each state: the same box, or one that goes along with bodies that travel far for their size."""
+    whole = drawing.fit(q, t, p)
+    single = [drawing.fit(q[k : k + 1], t[k : k + 1], p) for k in range(len(t))]
+    width, height = max(box[1] - box[0] for box in single), max(box[3] - box[2] for box in single)
+    if max(width, height) > _FAR_AWAY * max(whole[1] - whole[0], whole[3] - whole[2]):
+        return [whole] * len(t)
+    middles = [(0.5 * (box[0] + box[1]), 0.5 * (box[2] + box[3])) for box in single]
+    return [(x - 0.5 * width, x + 0.5 * width, y - 0.5 * height, y + 0.5 * height) for x, y in middles]
 
 
 def _artist(ax: Axes, shape: shapes.Primitive, z: float) -> Artist:

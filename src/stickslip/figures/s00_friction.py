@@ -1,11 +1,14 @@
-"""Figure 4.2 of Stewart's review [S00]: friction laws, drawn from the law objects, with steps that obey them."""
+"""Friction laws of Stewart's review [S00]: Figure 4.2, and the instability of eq. (4.1)."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import sympy as sp
 from matplotlib.axes import Axes
 
+from stickslip import library
 from stickslip.figures import PaperFigure, style
 from stickslip.figures.s00 import worst_certificate
 from stickslip.laws import Coulomb, FrictionLaw, Stribeck, TwoCoefficient
@@ -49,6 +52,70 @@ def fig4_2() -> PaperFigure:
         )
     parameters = {"static": _STATIC, "kinetic": _KINETIC, "stribeck_velocity": _VELOCITY}
     return PaperFigure(title, "[S00] Figure 4.2", parameters, _DT, certificate, figure)
+
+
+_PUSHED = {"friction": 0.5, "angle": 0.4, "velocity": 0.0, "push": 0.9, "push_frequency": 0.5 * math.pi}
+_FALLING = {"friction_kinetic": 0.3, "stribeck_velocity": 0.1}
+_BALANCED = {"friction": 0.5, "angle": math.atan(0.5), "velocity": 1e-6}
+
+
+def eq4_1() -> PaperFigure:
+    """Friction-induced instability: a push starts the brick, and where friction falls with the speed it runs away."""
+    pushed = {name: _brick(3.0, _PUSHED | more) for name, more in (("constant", {}), ("falling", _FALLING))}
+    grown = _brick(1.5, _BALANCED | _FALLING)
+    title = "Friction-induced instability of the brick on a ramp"
+    with style.look():
+        figure = style.new_figure(7.4, 3.6)
+        left, right = figure.subplots(1, 2)
+        _after_a_push(left, pushed)
+        rate = _growth(right, grown)
+        figure.suptitle(f"[S00] eq. (4.1).  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+        certificate = worst_certificate([*pushed.values(), grown])
+        p = pushed["falling"].parameters
+        style.caption(
+            figure,
+            f"μ(v) = {p['friction_kinetic']:g} + {p['friction'] - p['friction_kinetic']:g} exp(-v / {p['stribeck_velocity']:g} "
+            f"m/s); (a) θ = {p['angle']:g}, F_ext = {p['push']:g} N sin({p['push_frequency']:.3g} t), 1 kg; "
+            f"(b) tan θ = μ(0), v(0) = 1e-6 m/s: growth g cos θ |μ'(0)| = {rate:.2f} / s\n"
+            f"Moreau's midpoint rule, Δt = {grown.dt:g} s; {certificate.failed_steps} failed steps, residual ≤ "
+            f"{certificate.max_residual:.1e}",
+        )
+    return PaperFigure(title, "[S00] equation (4.1)", dict(p), grown.dt, certificate, figure)
+
+
+def _brick(t_end: float, keywords: dict[str, float]) -> Trajectory:
+    run: Trajectory = library.brick_on_ramp(**keywords).simulate(t_end=t_end, engine="reference")
+    if not run.complete:
+        raise RuntimeError(f"the brick's run {run.status}")
+    return run
+
+
+def _after_a_push(ax: Axes, runs: dict[str, Trajectory]) -> None:
+    p = runs["constant"].parameters
+    t = runs["constant"].t
+    held = p["mass"] * p["g"] * (p["friction"] * math.cos(p["angle"]) - math.sin(p["angle"]))
+    pulled = t[p["push"] * np.sin(p["push_frequency"] * t) > held]
+    ax.axvspan(pulled[0], pulled[-1], facecolor=style.FAINT, label="push beyond the limit")
+    for (name, run), colour in zip(runs.items(), style.SERIES, strict=False):
+        ax.plot(run.t, run["v_x"], color=colour, label=f"μ {name}")
+    ax.set_ylim(-0.05, 1.5)
+    ax.legend(loc="upper left")
+    style.panel(ax, "(a) after one push", "t [s]", "v [m/s]")
+
+
+def _growth(ax: Axes, run: Trajectory) -> float:
+    """The velocity of a brick that friction just holds, and the rate of (4.1) linearised at v = 0 [1/s]."""
+    p = run.parameters
+    slope = (p["friction"] - p["friction_kinetic"]) / p["stribeck_velocity"]
+    rate = p["g"] * math.cos(p["angle"]) * slope
+    ax.plot(run.t, run["v_x"], color=style.SERIES[1], label="computed")
+    line = run["v_x"][0] * np.exp(rate * run.t)
+    below = line < 1.0
+    ax.plot(run.t[below], line[below], color=style.INK, linestyle="--", linewidth=0.9, label="exp(g cos θ |μ'(0)| t)")
+    ax.set_yscale("log")
+    ax.legend(loc="lower right")
+    style.panel(ax, "(b) the smallest motion grows", "t [s]", "v [m/s]")
+    return rate
 
 
 def _graph(ax: Axes, law: FrictionLaw) -> None:

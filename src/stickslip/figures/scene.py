@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from stickslip.library.scene_scenario import SceneScenario
 
 PICTURES = 4
-FAR_AWAY = 0.15  # of the whole picture: smaller scenes are followed
 MOST_LINES = 8  # bodies that have a line of their own; of more, the spread is shown
 
 
@@ -47,15 +46,7 @@ def plot(trajectory: Trajectory, scenario: SceneScenario) -> Figure:
 
 def _boxes(trajectory: Trajectory, scenario: SceneScenario, records: np.ndarray) -> list[Box]:
     """What each picture shows: the same box, or one that goes along with bodies that travel many times their size."""
-    drawing, q, t = scenario.drawing, trajectory.q, trajectory.t
-    some = np.linspace(0, len(trajectory) - 1, min(len(trajectory), 60)).astype(int)
-    whole = drawing.fit(q[some], t[some], trajectory.parameters)
-    single = [drawing.fit(q[k : k + 1], t[k : k + 1], trajectory.parameters) for k in records]
-    width, height = max(box[1] - box[0] for box in single), max(box[3] - box[2] for box in single)
-    if max(width, height) > FAR_AWAY * max(whole[1] - whole[0], whole[3] - whole[2]):
-        return [whole] * len(records)
-    middles = [(0.5 * (box[0] + box[1]), 0.5 * (box[2] + box[3])) for box in single]
-    return [(x - 0.5 * width, x + 0.5 * width, y - 0.5 * height, y + 0.5 * height) for x, y in middles]
+    return mechanism.windows(scenario.drawing, trajectory.q[records], trajectory.t[records], trajectory.parameters)
 
 
 def _displacements(ax: Axes, trajectory: Trajectory, scenario: SceneScenario) -> None:

@@ -108,6 +108,7 @@ def is_ours(path: str | Path) -> bool:
     return b"Drawn by stickslip" in Path(path).read_bytes()
 
 
+_SPELT = {"phi": r"\varphi", "th": r"\theta"}
 _GREEK = ("phi", "theta", "psi", "alpha", "beta", "gamma", "omega", "delta", "xi")
 
 
@@ -115,8 +116,8 @@ def symbol(name: str) -> str:
     """A quantity's name as mathematics: phi_M becomes $\\varphi_{M}$, whole words stay words."""
 
     def tex(part: str) -> str:
-        if part == "phi":
-            return r"\varphi"
+        if part in _SPELT:
+            return _SPELT[part]
         return f"\\{part}" if part in _GREEK else part
 
     head, *tail = name.split("_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from numba.core.extending import intrinsic
 
 from stickslip.compiled import cached
 
-__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "rare"]
+__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "rare", "sincos"]
 
 
 def dev(function: Callable[..., Any]) -> Any:
@@ -23,6 +24,12 @@ def dev(function: Callable[..., Any]) -> Any:
 def rare(function: Callable[..., Any]) -> Any:
     """As `dev`, but a call: what is seldom needed must not crowd the registers of the loop around it."""
     return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
+@dev
+def sincos(angle: float) -> tuple[float, float]:
+    """Sine and cosine of an angle [rad]."""
+    return math.sin(angle), math.cos(angle)
 
 
 def entry(function: Callable[..., Any]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,9 +19,11 @@ vars(np).setdefault("row_stack", np.vstack)  # numba-cuda up to 0.30 asks for it
 
 from numba import cuda, float64, int64  # noqa: E402
 from numba.core import config  # noqa: E402
+from numba.cuda import libdevice  # noqa: E402
 
-__all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare"]
+__all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare", "sincos"]
 
+SIMULATED = bool(config.ENABLE_CUDASIM)
 MAX_REGISTERS = 255
 LAUNCHED = '''
 @kernel
@@ -43,6 +46,14 @@ def rare(function: Callable[..., Any]) -> Any:
 
 
 entry = dev
+
+
+@dev
+def sincos(angle: float) -> tuple[float, float]:
+    """Sine and cosine of an angle [rad]; on a card with one reduction to the first octant for both."""
+    if SIMULATED:
+        return math.sin(angle), math.cos(angle)
+    return libdevice.sincos(angle)  # type: ignore[no-any-return]
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -6,6 +6,7 @@ readers and tracebacks: what is executed is the text just made, never what lies 
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import re
@@ -21,14 +22,33 @@ from numba import njit
 
 from stickslip.cache import remove_old_versions
 from stickslip.compiled import private_folder, sources_hash
+from stickslip.kernels import codes
 from stickslip.model.system import System
 
-SOLVER_CODES = {"gauss-seidel": 0, "lemke": 1, "auto": 2, "enumerate": 3, "newton": 4}
-_CUDA_NAMES = "cuda, dev, entry, float64, int64, kernel, rare"
+SOLVER_CODES = {
+    "gauss-seidel": codes.GAUSS_SEIDEL,
+    "lemke": codes.LEMKE,
+    "auto": codes.AUTO,
+    "enumerate": codes.ENUMERATE,
+    "newton": codes.NEWTON,
+}
+_CUDA_IMPORTS = [f"from stickslip.kernels.cuda import {name}\n" for name in ("cuda", "kernel")]
 STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
-_MEMBERS, _CPU_ONLY = "# -- members: begin\n", "# -- members: CPU only\n"
+_CPU_ONLY = "# -- members: CPU only\n"
+_TEMPLATES = Path(__file__).parent / "templates"
+_STEPPER = (
+    "model", "mass", "schemes", "contacts", "pairs", "slip", "residual", "projection", "events", "watch", "flight",
+    "march",
+)  # fmt: skip
+PARTS = {
+    "stepper": _STEPPER,
+    "members": (*_STEPPER, "members"),
+    "smooth": ("model", "smooth"),
+    "local": ("model", "local"),
+}
+"""The templates: names of files in `templates`, in the order in which they are joined."""
 
 
 def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
@@ -66,12 +86,11 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
 
     One of them is no constant: JACOBIAN asks for the derivatives of the forces.
     """
-    text = (Path(__file__).parent / f"{template}.py").read_text(encoding="utf-8")
-    head, rest = text.split(_BEGIN)
+    head, rest = joined(PARTS[template]).split(_BEGIN)
     _, tail = rest.split(_END)
     if system.n_contacts > STACK_LIMIT:
         head = head.replace("local_array", "heap_array as local_array")
-        head = head.replace("import dev, ", "import rare as dev, ")  # inlined, its loops would unroll for minutes
+        head = head.replace("import dev\n", "import rare as dev\n")  # inlined, its loops would unroll for minutes
     options = options or {}
     model = constants(system, solver, options) + "\n\n" + system.source()
     if options.get("JACOBIAN"):
@@ -82,17 +101,42 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
     return stamp + head + _BEGIN + model + _END + tail
 
 
+def joined(parts: tuple[str, ...]) -> str:
+    """The parts of a template as the text of one module: what they import, one name a line, then their code."""
+    imports: dict[str, None] = {}  # in order, each once
+    bodies = []
+    for part in parts:
+        text = (_TEMPLATES / f"{part}.py").read_text(encoding="utf-8")
+        lines = text.splitlines(keepends=True)
+        for node in reversed(ast.parse(text).body):
+            is_import = isinstance(node, ast.Import | ast.ImportFrom)
+            if is_import or (isinstance(node, ast.Expr) and node.lineno == 1):  # or the docstring
+                del lines[node.lineno - 1 : node.end_lineno]
+            if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not _of_templates(node)):
+                imports.update(dict.fromkeys(_one_by_one(node)))
+        bodies.append("".join(lines).strip("\n") + "\n")
+    return "".join(sorted(imports)) + "\n" + "\n\n".join(bodies)
+
+
+def _of_templates(node: ast.ImportFrom) -> bool:
+    return str(node.module).startswith("stickslip.kernels.templates.")
+
+
+def _one_by_one(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The lines of an import, a name each."""
+    source = f"from {node.module} import" if isinstance(node, ast.ImportFrom) else "import"
+    return [f"{source} {ast.unparse(alias)}\n" for alias in node.names]
+
+
 def members_source(system: System, solver: str, options: Mapping[str, Any], target: str) -> str:
-    """Text of the module that advances the members of an ensemble: that of the steppers, and `members.py` behind it."""
-    text = module_source(system, "midpoint", solver, options)
-    _, members = (Path(__file__).parent / "members.py").read_text(encoding="utf-8").split(_MEMBERS)
-    shared, on_cpu = members.split(_CPU_ONLY)
+    """Text of the module that advances the members of an ensemble, by the steps that `simulate` takes."""
+    shared, on_cpu = module_source(system, "members", solver, options).split(_CPU_ONLY)
     if target == "cpu":
-        return text + "\n\n" + shared + on_cpu
+        return shared + on_cpu
     from stickslip.kernels.cuda import LAUNCHED  # needs numba-cuda
 
-    text += "\n\n" + shared + LAUNCHED
-    text = re.sub(r"from stickslip\.kernels\.cpu import .*", f"from stickslip.kernels.cuda import {_CUDA_NAMES}", text)
+    text = shared.replace("from stickslip.kernels.cpu import local_array\n", "".join(_CUDA_IMPORTS)) + LAUNCHED
+    text = text.replace("from stickslip.kernels.cpu import", "from stickslip.kernels.cuda import")
     return text.replace("local_array(", "cuda.local.array(")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +59,7 @@ __all__ = [
     "slider_crank_ideal",
     "three_masses",
     "two_balls",
+    "units",
     "woodpecker",
 ]
 
@@ -103,6 +105,19 @@ def scene_names() -> tuple[str, ...]:
 def keywords(name: str) -> dict[str, Any]:
     """Keywords of an entry and their defaults."""
     return {key: value.default for key, value in inspect.signature(_entry(name)).parameters.items()}
+
+
+def units(name: str) -> dict[str, str]:
+    """Units of an entry's keywords, as its docstring gives them: `speed` [m/s], or a line "speed : of the ball [m/s]"."""
+    text = inspect.getdoc(_entry(name)) or ""
+    found = dict(re.findall(r"`(\w+)` \[([^\]]+)\]", text))
+    for listed, meaning in re.findall(r"^((?:\w+, )*\w+) : (.*(?:\n {4,}.*)*)", text, re.MULTILINE):
+        own, given = listed.split(", "), re.findall(r"\[([^\]\d]+(?:\^\d)?)\]", meaning)  # citations have digits
+        if len(given) == 1:
+            found |= dict.fromkeys(own, given[0])
+        elif len(given) == len(own):
+            found |= dict(zip(own, given, strict=True))
+    return {key: unit for key, unit in found.items() if key in keywords(name)}
 
 
 def get(name: str, **parameters: Any) -> Any:

@@ -53,7 +53,7 @@ def heavy_on_light(ratio: float = 1000.0, friction: float = 0.5) -> Scene:
 
 
 def thrown_cube(speed: float = 6.0, friction: float = 0.5) -> Scene:
-    """A unit cube that slides flat over the floor; it stops after v^2 / (2 mu g)."""
+    """A unit cube that slides flat over the floor with `speed` [m/s]; it stops after v^2 / (2 mu g)."""
     scene = Scene(dim=3, name="thrown cube")
     scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="floor")
     scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5), velocity=(speed, 0, 0), name="cube")
@@ -97,7 +97,7 @@ def card_house(friction: float = 0.6) -> Scene:
 
 
 def arch(stones: int = 9, thickness: float = 0.3, friction: float = 0.7) -> Scene:
-    """A half circle of wedges with inner radius 1 m, in the plane, held by its weight alone."""
+    """A half circle of wedges with inner radius 1 m and `thickness` [m], in the plane, held by its weight alone."""
     scene = Scene(dim=2, name="arch")
     scene.add_static(HalfPlane((0, 1)), friction=friction, name="floor")
     angles = np.linspace(0.0, math.pi, stones + 1)
@@ -136,7 +136,7 @@ def domino_row(dominoes: int = 10, push: float = 1.5, friction: float = 0.3) -> 
 
 
 def cradle(balls: int = 5, speed: float = 1.0, gap: float = 2e-3) -> Scene:
-    """Equal steel balls in a row without weight, `gap` apart; the first one comes with `speed`, the last one leaves."""
+    """Equal steel balls in a row without weight, `gap` [m] apart; the first comes with `speed` [m/s], the last leaves."""
     scene = Scene(dim=3, gravity=0.0, name="cradle")
     for k in range(balls):
         scene.add_body(
@@ -147,7 +147,7 @@ def cradle(balls: int = 5, speed: float = 1.0, gap: float = 2e-3) -> Scene:
 
 
 def hanging_chain(links: int = 20, span: float = 0.8) -> Scene:
-    """Rods of total length 1 m in the plane, hinged together and at both ends, let go from a wedge of width `span`."""
+    """Rods of total length 1 m in the plane, hinged together and at both ends, let go from a wedge `span` [m] wide."""
     scene = Scene(dim=2, name="hanging chain")
     length = 1.0 / links
     sag = math.sqrt(max(0.0, 0.25 - 0.25 * span**2))
@@ -177,7 +177,7 @@ def hanging_chain(links: int = 20, span: float = 0.8) -> Scene:
 
 
 def rolling_disc(angle: float = 0.3, friction: float = 0.5, radius: float = 0.1) -> Scene:
-    """A disc that rolls down a slope of `angle` [rad], in the plane: 2/3 g sin(angle) while tan(angle) <= 3 mu."""
+    """A disc of `radius` [m] rolls down a slope of `angle` [rad], in the plane: 2/3 g sin(angle) while it sticks."""
     n = np.array([math.sin(angle), math.cos(angle)])
     scene = Scene(dim=2, name="rolling disc")
     scene.add_static(HalfPlane(tuple(n)), friction=friction, name="slope")
@@ -186,7 +186,7 @@ def rolling_disc(angle: float = 0.3, friction: float = 0.5, radius: float = 0.1)
 
 
 def tippe_top(spin: float = 500.0, friction: float = 0.3) -> Scene:
-    """A ball of 15 mm radius and 6 g whose centre of mass lies 3 mm below its middle; set spinning fast, it turns over.
+    """A ball of 15 mm radius and 6 g whose centre of mass lies 3 mm below its middle; with a large `spin` [rad/s] it turns over.
 
     Under Coulomb's law a slow top soon rolls without slip and stays upright; a fast one needs more friction for that
     than there is, slips on, and rises.  Jellett's integral, angular momentum times vector to the contact point, is
@@ -222,7 +222,7 @@ def granular_column(grains: int = 200, columns: int = 10, friction: float = 0.5,
 
 
 def poured_spheres(spheres: int = 300, friction: float = 0.3, radius: float = 0.01, seed: int = 1) -> Scene:
-    """Spheres in loose layers above an open box, about twice as high as wide when they have settled."""
+    """Spheres of `radius` [m] in loose layers above an open box; settled, about twice as high as wide."""
     scene = Scene(dim=3, name="poured spheres")
     side = max(2, round((spheres / 2.0) ** (1.0 / 3.0)))
     pitch = 2.2 * radius

@@ -35,8 +35,14 @@ STYLES = {
     "joint": "a hinge, a centre of mass",
     "guide": "a thin line for reference: a scale, a line of action",
     "label": "words and numbers",
+    "floor": "fixed ground seen from above, in space",
+    "wall": "a fixed wall behind the bodies, in space",
+    "shadow": "what a body keeps the light from",
+    "facet": "a face of a body in space, aslant to the light",
+    "facet-light": "one in the light",
+    "facet-dark": "one in the shade",
 }
-_UNBOUNDED = ("ground", "wood", "edge", "guide", "label")
+_UNBOUNDED = ("ground", "wood", "edge", "guide", "label", "floor", "wall", "shadow")
 """Styles that do not count when a view is fitted: they may reach further than one wants to see."""
 
 
@@ -338,6 +344,10 @@ class Group(Primitive):
         raise ValueError(f"group {self.name!r} stands inside another group; place its items instead.")
 
 
+Shapes = Callable[[Sequence[float], float, Mapping[str, float]], Sequence[Primitive]]
+"""Primitives from back to front as a function of q, t and the parameters by name."""
+
+
 @dataclass(frozen=True)
 class Drawing:
     """How a system looks in a state.
@@ -348,12 +358,14 @@ class Drawing:
     view : the part of the plane worth seeing [m]; fitted to the motion where it is None.
     follow : name of a coordinate along which the view moves up and down, if the motion leads out of it.
     span : seconds of motion that make a good film; the whole run where it is None.
+    goes_along : whether the view of a film may travel with bodies that go many times their size.
     """
 
-    shapes: Callable[[Sequence[float], float, Mapping[str, float]], Sequence[Primitive]]
+    shapes: Shapes
     view: Box | None = None
     follow: str | None = None
     span: float | None = None
+    goes_along: bool = False
 
     def __call__(self, q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
         """The primitives in one state, groups still unplaced."""

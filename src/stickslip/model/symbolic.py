@@ -383,13 +383,14 @@ def function_source(
 ) -> str:
     """Return the source of a function that assigns expressions to array entries, common parts computed once."""
     shared, results = sp.cse(
-        [sp.sympify(value) for _, value in assignments],
+        angles_apart([sp.sympify(value) for _, value in assignments]),
         symbols=(sp.Symbol(f"x{i}") for i in count()),
         order="canonical",
         list=True,
     )
     lines: list[str] = []
-    printer = Printer(lines)
+    pairs = sine_cosine_pairs([*(value for _, value in shared), *results])
+    printer = Printer(lines, pairs)
     for symbol, value in shared:
         boolean = isinstance(value, (Relational, BooleanFunction))
         lines.append(f"{symbol} = {printer.condition(value) if boolean else printer.text(value)}")
@@ -397,6 +398,28 @@ def function_source(
         lines.append(f"{target} = {printer.text(value)}")
     body = "\n".join(f"    {line}" for line in [*lines, *closing] or ["pass"])
     return f"@dev\ndef {name}({arguments}):\n{body}\n"
+
+
+def angles_apart(expressions: list[Expr]) -> list[Expr]:
+    """Sines and cosines of sums written by those of the summands, where fewer are left to compute that way.
+
+    sin(b - a) and cos(b - a) cost nothing beside sines and cosines of a and b, which gaps and weights ask for anyhow.
+    """
+    known = set().union(*(x.atoms(sp.sin, sp.cos) for x in expressions)) if expressions else set()
+    sums = sorted((x for x in known if x.args[0].is_Add), key=sp.default_sort_key)
+    for angle in dict.fromkeys(x.args[0] for x in sums):
+        written = {x: sp.expand_trig(x) for x in sums if x.args[0] == angle}
+        after = (known - set(written)).union(*(x.atoms(sp.sin, sp.cos) for x in written.values()))
+        if len(after) < len(known):
+            known = after
+            expressions = [x.xreplace(written) for x in expressions]
+    return expressions
+
+
+def sine_cosine_pairs(expressions: Sequence[Expr]) -> frozenset[Expr]:
+    """Angles of which both are asked for: `sincos` finds them together, at little more than the cost of one."""
+    known = set().union(*(x.atoms(sp.sin, sp.cos) for x in expressions)) if expressions else set()
+    return frozenset(x.args[0] for x in known if {sp.sin(x.args[0]), sp.cos(x.args[0])} <= known)
 
 
 _MATH_FUNCTIONS = {
@@ -433,11 +456,14 @@ class Printer:
     """Prints expressions as Python that Numba compiles for CPU and GPU: floats, `math`, conditional expressions.
 
     Sub-expressions that would have to be printed twice (the base of a power, the argument of sign) are
-    assigned to variables y0, y1, ... first; those lines are appended to `lines`.
+    assigned to variables y0, y1, ... first; those lines are appended to `lines`.  Of the angles in `pairs`, sine and
+    cosine are computed together where the first of them is printed.
     """
 
-    def __init__(self, lines: list[str]) -> None:
+    def __init__(self, lines: list[str], pairs: frozenset[Expr] = frozenset()) -> None:
         self.lines = lines
+        self.pairs = pairs
+        self.turned: dict[Expr, tuple[str, str]] = {}  # angles of `pairs` so far: names of sine and cosine
         self.variables = (f"y{i}" for i in count())
 
     def text(self, x: Expr) -> str:
@@ -528,6 +554,14 @@ class Printer:
         name = self.variable(base)
         return f"({' * '.join([name] * whole + [f'math.sqrt({name})'] * half)})"
 
+    def _turned(self, angle: Expr) -> tuple[str, str]:
+        """Names of the sine and the cosine of an angle."""
+        if angle not in self.turned:
+            text, k = self.text(angle), len(self.turned)
+            self.turned[angle] = f"s{k}", f"c{k}"
+            self.lines.append(f"s{k}, c{k} = sincos({text})")
+        return self.turned[angle]
+
     def _piecewise(self, x: Expr) -> str:
         text = "math.nan"
         for value, condition in reversed(x.args):
@@ -539,6 +573,8 @@ class Printer:
 
     def _function(self, x: Expr) -> str:
         name = type(x).__name__
+        if name in ("sin", "cos") and x.args[0] in self.pairs:
+            return self._turned(x.args[0])[name == "cos"]
         if name in _MATH_FUNCTIONS:
             text = f"{_MATH_FUNCTIONS[name]}({', '.join(self.text(argument) for argument in x.args)})"
             return f"float({text})" if name in ("floor", "ceiling") else text  # Python's floor returns an int

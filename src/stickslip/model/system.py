@@ -60,7 +60,7 @@ class System:
     and puts them back.
 
     Each is decorated by `@dev`, writes every entry of its outputs, allocates nothing and uses only the names
-    `math`, `dev` and those in `inject`. `drift_source()` adds one more, which integrators on acceleration level need:
+    `math`, `dev`, `sincos` (of an angle, both) and those in `inject`. `drift_source()` adds one more, which integrators on acceleration level need:
 
         drift(q, u, t, p, zeta)                 zeta (n, 2): d gamma/dt with u held, (dW/dt)^T u + d w_hat/dt
 
@@ -340,9 +340,11 @@ class System:
 
     def _namespace(self, tolerant: bool) -> dict[str, Any]:
         if tolerant not in self._namespaces:
+            numbers: Any = _TOLERANT_MATH if tolerant else math
             namespace = {
-                "math": _TOLERANT_MATH if tolerant else math,
+                "math": numbers,
                 "dev": lambda function: function,
+                "sincos": lambda x: (numbers.sin(x), numbers.cos(x)),
                 **self.inject,
             }
             exec(compile(self._source, f"<model {self.name}>", "exec"), namespace)

@@ -1,4 +1,4 @@
-"""Sliders of a library entry: its keywords, its initial state, its step size and end time, with ranges that make sense.
+"""Sliders of an entry: its keywords, its initial state, its step size and end time, with ranges that make sense.
 
 A range is a suggestion: the field beside a slider takes any number, and the entry itself says what is impossible.
 """
@@ -9,8 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
-
-from stickslip import library
 
 PARAMETER, START, RUN = "parameter", "start", "run"
 _UNIT_INTERVAL = ("restitution",)
@@ -42,15 +40,14 @@ class Control:
         return asdict(self)
 
 
-def controls(name: str, scenario: Any) -> list[Control]:
-    """All sliders of the library entry `name`, whose scenario with default keywords is given."""
-    return [*_parameters(name, scenario), *_start(scenario), *_run(scenario)]
+def controls(keywords: Mapping[str, Any], scenario: Any, units: Mapping[str, str] | None = None) -> list[Control]:
+    """All sliders of an entry: its keywords with their own values and units, and the scenario that has them."""
+    return [*_parameters(keywords, {**(units or {}), **_units(scenario)}), *_start(scenario), *_run(scenario)]
 
 
-def _parameters(name: str, scenario: Any) -> list[Control]:
-    units = _units(scenario)
+def _parameters(keywords: Mapping[str, Any], units: Mapping[str, str]) -> list[Control]:
     found = []
-    for key, default in library.keywords(name).items():
+    for key, default in keywords.items():
         values = default if isinstance(default, tuple) else (default,)
         for index, value in enumerate(values):
             if isinstance(value, bool) or not isinstance(value, int | float):
@@ -115,12 +112,12 @@ def _units(scenario: Any) -> Mapping[str, str]:
     return getattr(scenario.system, "units", {})
 
 
-def require_sizes(name: str, scenario: Any, keywords: Mapping[str, Any]) -> None:
+def require_sizes(keywords: Mapping[str, Any], scenario: Any, wanted: Mapping[str, Any]) -> None:
     """Raise where a number of things, such as balls, is beyond its slider: a system of any size is not for a page."""
-    for control in controls(name, scenario):
-        if not (control.whole and control.section == PARAMETER and control.key in keywords):
+    for control in controls(keywords, scenario):
+        if not (control.whole and control.section == PARAMETER and control.key in wanted):
             continue
-        value = keywords[control.key]
+        value = wanted[control.key]
         if not control.low <= value <= control.high:
             raise ValueError(
                 f"{control.key} must lie between {control.low:g} and {control.high:g} on the page, got {value}; "
@@ -128,9 +125,8 @@ def require_sizes(name: str, scenario: Any, keywords: Mapping[str, Any]) -> None
             )
 
 
-def with_values(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords of a library entry from the numbers of a request; whole numbers and tuples as the entry has them."""
-    known = library.keywords(name)
+def with_values(known: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords of an entry from the numbers of a request; whole numbers and tuples as its `known` defaults are."""
     keywords: dict[str, Any] = {}
     for key, value in values.items():
         default = known.get(key)

@@ -18,7 +18,7 @@ from stickslip.io.disk import replacing
 from stickslip.page.payload import FRAMES, HISTORY, payload
 from stickslip.trajectory import Trajectory
 
-SCRIPTS = ("data", "stage", "space", "plots", "controls", "main")
+SCRIPTS = ("data", "stage", "space", "plots", "gauges", "controls", "main")
 """Parts of the script, in their order; they share one scope."""
 SIGNATURE = f"Drawn by stickslip {__version__}"
 """As in figures: `stickslip run --export` replaces its own pages only."""

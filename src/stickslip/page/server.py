@@ -16,6 +16,7 @@ import http.client
 import http.server
 import io
 import json
+import select
 import socket
 import threading
 import time
@@ -148,8 +149,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def _post(self) -> tuple[bytes, str]:
         actions: dict[str, Callable[[Any], tuple[bytes, str]]] = {
-            "/api/run": lambda request: _json(self.server.service.run(request)),
-            "/api/export": lambda request: (self.server.service.export(request), "text/html; charset=utf-8"),
+            "/api/run": lambda request: _json(self.server.service.run(request, self._gone)),
+            "/api/export": lambda request: (
+                self.server.service.export(request, self._gone),
+                "text/html; charset=utf-8",
+            ),
         }
         body = self._body()
         if self.path not in actions:
@@ -175,6 +179,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             raise Refused(HTTPStatus.BAD_REQUEST, "the request ended early.")
         return body
+
+    def _gone(self) -> bool:
+        """Whether the client has closed its side: nobody waits for the answer."""
+        try:
+            waiting, _, _ = select.select([self.connection], [], [], 0.0)
+            return bool(waiting) and self.connection.recv(1, socket.MSG_PEEK) == b""
+        except (OSError, ValueError):
+            return True
 
     # -- how it is answered --------------------------------------------------------------------------------------
 

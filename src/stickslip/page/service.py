@@ -9,8 +9,7 @@ import math
 import threading
 import time
 import warnings
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from stickslip.io.netcdf import load
 from stickslip.model.system import unknown_name
 from stickslip.page.controls import controls, numbers, require_sizes, with_values
 from stickslip.page.document import standalone
+from stickslip.page.entries import Entry, LibraryEntry, ModelEntry, entry_names, scenario_of
 from stickslip.page.payload import payload
 from stickslip.trajectory import Trajectory
 
@@ -27,63 +27,96 @@ MOST_RECORDS = 20_000
 MOST_SECONDS = 15.0
 """Of a simulation, its compilation aside; what was computed until then is shown."""
 _LONGEST_PIECE = 2.0  # seconds; a run goes in pieces of a tenth
-STEPPERS = ("moreau-midpoint", "moreau-jean", "paoli-schatzman", "stewart-trinkle")
-SCENE_STEPPERS = STEPPERS[:2]
 _FIELDS = ("system", "set", "start", "dt", "t_end", "stepper")
+LIBRARY, MODEL, SAVED = "library", "model", "saved"
+"""Kinds of what can be chosen."""
+
+
+class ClientGone(ConnectionError):
+    """Nobody waits for this run any more."""
+
+
+def _present() -> bool:
+    return False
 
 
 class Service:
-    """Answers of the page's server; `files` are the saved runs that may be shown, by the names given to them."""
+    """Answers of the page's server.
+
+    first is what is shown at the beginning; files are the saved runs and model files (.toml) that may be shown, by
+    the names given to them.
+    """
 
     def __init__(self, first: str | None = None, files: Sequence[Path] = ()) -> None:
-        self.files = {_label(i, path, files): path for i, path in enumerate(files)}
-        self.first = first or next(iter(self.files), None) or library.names()[0]
+        named = {_label(i, path, files): path for i, path in enumerate(files)}
+        self.models = {name: ModelEntry(path) for name, path in named.items() if path.suffix == ".toml"}
+        self.files = {name: path for name, path in named.items() if name not in self.models}
+        self.first = first or next(iter(named), None) or library.names()[0]
         self._running = threading.Lock()
 
     def catalogue(self) -> dict[str, Any]:
-        """What can be chosen: library entries and saved runs."""
-        entries = [{"name": name, "saved": False} for name in entry_names()]
-        return {"first": self.first, "systems": [*entries, *({"name": name, "saved": True} for name in self.files)]}
-
-    def describe(self, name: str) -> dict[str, Any]:
-        """Sliders of a library entry; a saved run has none."""
-        if name in self.files:
-            return {"name": name, "controls": [], "steppers": []}
-        scenario = _default(name)
+        """What can be chosen: model files, saved runs, library entries."""
+        names = ((MODEL, self.models), (SAVED, self.files), (LIBRARY, entry_names()))
         return {
-            "name": name,
-            "controls": [control.to_dict() for control in controls(name, scenario)],
-            "steppers": SCENE_STEPPERS if hasattr(scenario, "scene") else STEPPERS,
+            "first": self.first,
+            "systems": [{"name": name, "kind": kind} for kind, group in names for name in group],
         }
 
-    def run(self, request: Any) -> dict[str, Any]:
-        """Simulate what the request asks for, or open a saved run, and return its payload."""
-        begin = time.perf_counter()
-        trajectory, scenario, notes = self._computed(request)
+    def describe(self, name: str) -> dict[str, Any]:
+        """Sliders and steppers of a library entry or model file; a saved run has none."""
+        if name in self.files:
+            return {"name": name, "controls": [], "steppers": [], "stepper": ""}
+        entry = self._entry(name)
+        return {
+            "name": name,
+            "controls": [control.to_dict() for control in controls(entry.keywords, entry.scenario, entry.units)],
+            "steppers": entry.steppers,
+            "stepper": entry.stepper,
+        }
+
+    def run(self, request: Any, gone: Callable[[], bool] = _present) -> dict[str, Any]:
+        """Simulate what the request asks for, or open a saved run, and return its payload.
+
+        `gone` says whether the client has left: then the run ends with `ClientGone`.
+        """
+        begin, processor = time.perf_counter(), time.thread_time()
+        trajectory, scenario, notes = self._computed(request, gone)
         found = payload(trajectory, scenario)
         found["notes"] = notes
         found["saved"] = request["system"] if request["system"] in self.files else None
-        found["seconds"] = {"simulated": trajectory.wall_s, "total": time.perf_counter() - begin}
+        found["seconds"] = {
+            "simulated": trajectory.wall_s,
+            "total": time.perf_counter() - begin,
+            "processor": time.thread_time() - processor,
+        }
         return found
 
-    def export(self, request: Any) -> bytes:
+    def export(self, request: Any, gone: Callable[[], bool] = _present) -> bytes:
         """The same run as a page of its own."""
-        trajectory, scenario, _ = self._computed(request)
+        trajectory, scenario, _ = self._computed(request, gone)
         return standalone(trajectory, scenario)
 
-    def _computed(self, request: Any) -> tuple[Trajectory, Any, list[str]]:
+    def _entry(self, name: str) -> Entry:
+        if name in self.models:
+            return self.models[name]
+        if name not in entry_names():
+            known = [*self.models, *self.files, *entry_names()]
+            raise ValueError(unknown_name("library entry, model file or saved run", name[:60], known))
+        return LibraryEntry(name)
+
+    def _computed(self, request: Any, gone: Callable[[], bool]) -> tuple[Trajectory, Any, list[str]]:
         """The run, what it is a run of, and warnings that came with it."""
         name, options = _checked(request)
         if name in self.files:
             trajectory = load(self.files[name])
             return trajectory, scenario_of(trajectory), []
-        if name not in entry_names():
-            raise ValueError(unknown_name("library entry or saved run", name[:60], [*entry_names(), *self.files]))
-        scenario = scenario_for(name, options)
+        entry = self._entry(name)
+        method = entry.options(_stepper(entry, options))
+        scenario = scenario_for(entry, options)
         dt, t_end = _times(scenario, options)
         with self._running, warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always", RuntimeWarning)
-            trajectory = _simulated(scenario, dt, t_end, options.get("stepper", STEPPERS[0]))
+            trajectory = _simulated(scenario, dt, t_end, method, gone)
         words = [str(note.message) for note in notes if issubclass(note.category, RuntimeWarning)]
         if trajectory.status.startswith("interrupted"):
             words.append(f"the page ends a run after {MOST_SECONDS:g} s; `stickslip run {name} --out run.nc` does not")
@@ -96,12 +129,6 @@ def _label(number: int, path: Path, files: Sequence[Path]) -> str:
     return f"{path.name} ({number + 1})" if same else path.name
 
 
-@lru_cache(maxsize=256)
-def _default(name: str) -> Any:
-    """The scenario of a library entry as it is."""
-    return library.get(name)
-
-
 def _checked(request: Any) -> tuple[str, dict[str, Any]]:
     if not isinstance(request, Mapping):
         raise ValueError(f"a request must be an object, got {type(request).__name__}.")
@@ -110,22 +137,25 @@ def _checked(request: Any) -> tuple[str, dict[str, Any]]:
             raise ValueError(unknown_name("field", str(key)[:60], _FIELDS))
     name = request.get("system")
     if not isinstance(name, str) or len(name) > 200:
-        raise ValueError("system must be the name of a library entry or of a saved run.")
-    options = {key: value for key, value in request.items() if value is not None}
-    stepper = options.get("stepper", STEPPERS[0])
-    if stepper not in STEPPERS:
-        raise ValueError(f"stepper must be one of {', '.join(STEPPERS)} on the page, got {stepper!r:.60}.")
-    return name, options
+        raise ValueError("system must be the name of a library entry, a model file or a saved run.")
+    return name, {key: value for key, value in request.items() if value is not None}
 
 
-def scenario_for(name: str, options: Mapping[str, Any]) -> Any:
+def _stepper(entry: Entry, options: Mapping[str, Any]) -> str | None:
+    stepper = options.get("stepper")
+    if stepper is not None and not (isinstance(stepper, str) and stepper in entry.steppers):
+        raise ValueError(f"stepper must be one of {', '.join(entry.steppers)} on the page, got {stepper!r:.60}.")
+    return stepper
+
+
+def scenario_for(entry: Entry, options: Mapping[str, Any]) -> Any:
     """The scenario that a request describes."""
     wanted = options.get("set", {})
     if not isinstance(wanted, Mapping):
         raise ValueError(f"set must map names to values, got {type(wanted).__name__}.")
-    keywords = with_values(name, wanted)
-    require_sizes(name, _default(name), keywords)
-    scenario = library.get(name, **keywords) if keywords else _default(name)
+    keywords = with_values(entry.keywords, wanted)
+    require_sizes(entry.keywords, entry.scenario, keywords)
+    scenario = entry.with_keywords(keywords)
     start = numbers(options.get("start", {}), "start")
     return scenario.starting(start) if start else scenario
 
@@ -144,48 +174,22 @@ def _times(scenario: Any, options: Mapping[str, Any]) -> tuple[float, float]:
     return dt, t_end
 
 
-def _simulated(scenario: Any, dt: float, t_end: float, stepper: str) -> Trajectory:
+def _simulated(
+    scenario: Any, dt: float, t_end: float, method: Mapping[str, Any], gone: Callable[[], bool]
+) -> Trajectory:
     """The run, or as much of it as `MOST_SECONDS` allow."""
     every = max(1, math.ceil(t_end / dt / MOST_RECORDS))
-    last, spent = time.perf_counter(), 0.0
+    last, spent, left = time.perf_counter(), 0.0, False
 
     def watch(step: int) -> None:
-        nonlocal last, spent
+        nonlocal last, spent, left
         now = time.perf_counter()
         spent += min(now - last, _LONGEST_PIECE)  # what takes longer is a kernel that is compiled on its first use
-        last = now
-        if spent > MOST_SECONDS:
+        last, left = now, gone()
+        if left or spent > MOST_SECONDS:
             raise KeyboardInterrupt
 
-    return scenario.simulate(dt=dt, t_end=t_end, stepper=stepper, every=every, progress=watch)
-
-
-def entry_names() -> tuple[str, ...]:
-    """Names of all library entries, systems and scenes."""
-    return (*library.names(), *library.scene_names())
-
-
-def scenario_of(trajectory: Trajectory) -> Any:
-    """The library entry that a trajectory came from, with its parameters, or None.
-
-    A name alone proves nothing: coordinates, velocities, contacts and parameters must have the same names too.
-    """
-    name = trajectory.system_name.replace(" ", "_")
-    if name not in entry_names():
-        return None
-    known = library.keywords(name)
-    numeric = {key for key, default in known.items() if isinstance(default, float) or default is None}
-    values = {key: value for key, value in trajectory.parameters.items() if key in numeric}
-    is_scene = name in library.scene_names()
-    try:
-        scenario: Any = _default(name) if is_scene else library.get(name, **values)
-    except (ValueError, ArithmeticError):
-        return None
-    system = scenario.system
-    same = (
-        tuple(system.coordinate_names) == tuple(trajectory.coordinate_names)
-        and tuple(system.velocity_names) == tuple(trajectory.velocity_names)
-        and tuple(system.contact_names) == tuple(trajectory.contact_names)
-        and (is_scene or set(system.parameter_names) == set(trajectory.parameters))  # a scene's are its gravity
-    )
-    return scenario if same else None
+    trajectory: Trajectory = scenario.simulate(dt=dt, t_end=t_end, every=every, progress=watch, **method)
+    if left:
+        raise ClientGone(trajectory.status)
+    return trajectory

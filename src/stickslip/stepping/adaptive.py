@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Block, Compiled, Memory, Reference
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
@@ -18,11 +18,11 @@ _GROWTH, _SHRINK, _SAFETY = 5.0, 0.2, 0.9
 _BRIEF = 10.0  # a flight shorter than this many smallest steps is not resolved
 _LOADED, _UNLOADED = -1, -10  # Memory.last_loaded before a step 0: in the step before, or long ago
 _LARGEST = (  # entries of the book that are maxima
-    template.MAX_RESIDUAL,
-    template.MAX_PENETRATION,
-    template.MAX_LCP_SIZE,
-    template.FRICTION_ROUNDS,
-    template.FRICTION_CONTRACTION,
+    codes.MAX_RESIDUAL,
+    codes.MAX_PENETRATION,
+    codes.MAX_LCP_SIZE,
+    codes.FRICTION_ROUNDS,
+    codes.FRICTION_CONTRACTION,
 )
 
 
@@ -95,7 +95,7 @@ class Trial:
     def vector(self) -> Array:
         """What is extrapolated: all that the error expansion holds for."""
         memory = self.memory
-        return np.concatenate([memory.q, memory.u, self.impulse.ravel(), [memory.book[template.CONTACT_WORK]]])
+        return np.concatenate([memory.q, memory.u, self.impulse.ravel(), [memory.book[codes.CONTACT_WORK]]])
 
 
 class Failed(ArithmeticError):
@@ -219,7 +219,7 @@ class AdaptiveEngine:
             for n in range(1, columns + 1):
                 trial = self._run(memory, t, H, n)
                 mode = trial.states[0] if mode is None else mode
-                if np.any(trial.states != mode) or np.any(mode == template.IMPACT):
+                if np.any(trial.states != mode) or np.any(mode == codes.IMPACT):
                     return self._refuse_switch(t, H)
                 trials.append(trial)
         except Failed:
@@ -256,7 +256,7 @@ class AdaptiveEngine:
         """One step of the rule itself, in which contacts may change their states."""
         trial = self._run(memory, t, H, 1)
         end = trial.memory
-        self._accept(memory, t, end.q, end.u, trial.impulse, [trial], end.book[template.CONTACT_WORK])
+        self._accept(memory, t, end.q, end.u, trial.impulse, [trial], end.book[codes.CONTACT_WORK])
         events.extend(trial.events)
         self._settle(memory, t + H)
         self.barrier, self.mode = math.inf, None
@@ -291,7 +291,7 @@ class AdaptiveEngine:
         self.counts["force_evaluations"] += trial.step
         if code not in (DONE, EVENTS_FULL):
             memory.problem_text = trial.problem_text
-            memory.book[template.CULPRIT] = trial.book[template.CULPRIT]
+            memory.book[codes.CULPRIT] = trial.book[codes.CULPRIT]
             raise Failed(code)
         trial.last_loaded[:] = np.where(trial.last_loaded == n - 1, _LOADED, _UNLOADED)
         trial.impulse_before /= h
@@ -307,15 +307,15 @@ class AdaptiveEngine:
 
     def _power(self, mode: np.ndarray) -> int:
         """Power of H in which the error of the rule expands."""
-        turning = not self.system.directions_constant and bool(np.any(mode != template.OPEN))
+        turning = not self.system.directions_constant and bool(np.any(mode != codes.OPEN))
         # a coefficient that depends on the end velocity of its step makes the rule one of first order
-        slides = self.system.has_friction_laws and bool(np.isin(mode, (template.SLIP_PLUS, template.SLIP_MINUS)).any())
+        slides = self.system.has_friction_laws and bool(np.isin(mode, (codes.SLIP_PLUS, codes.SLIP_MINUS)).any())
         return 1 if self.system.force_depends_on_u or turning or slides else 2
 
     def _penetrates(self, q: Array, t: float, mode: np.ndarray, p: Array) -> bool:
         """Whether a contact that is open throughout a step ends it below the surface."""
         kinds = np.array(self.system.contact_kinds, dtype=int)
-        return bool(np.any((self.system.gap(q, t, p) < 0.0) & (kinds == CONTACT) & (mode == template.OPEN)))
+        return bool(np.any((self.system.gap(q, t, p) < 0.0) & (kinds == CONTACT) & (mode == codes.OPEN)))
 
     def _lets_go(self, impulses: Array, H: float, mode: np.ndarray, p: Array) -> bool:
         """Whether a contact loses its load, or its stick, between the last midpoint and the end of a step.
@@ -327,7 +327,7 @@ class AdaptiveEngine:
         margin = mu * N + threshold * (H / len(impulses)) - np.abs(T)
         load_at_end, margin_at_end = (1.5 * x[1] - 0.5 * x[0] for x in (N, margin))
         loaded = (N > 0.0).all(axis=0)
-        return bool(np.any(loaded & (load_at_end <= 0.0)) or np.any((mode == template.STICK) & (margin_at_end < 0.0)))
+        return bool(np.any(loaded & (load_at_end <= 0.0)) or np.any((mode == codes.STICK) & (margin_at_end < 0.0)))
 
     def _error(self, memory: Memory, t: float, H: float, q: Array, u: Array, dq: Array, du: Array) -> float:
         """Estimate |T_KK - T_K,K-1| of u, and of q by the run's time scale, against the largest velocity so far."""
@@ -354,12 +354,12 @@ class AdaptiveEngine:
             other = trial.memory.book
             for item in _LARGEST:
                 book[item] = max(book[item], other[item])
-            if other[template.MAX_ENERGY_GAIN] > book[template.MAX_ENERGY_GAIN]:
-                book[template.MAX_ENERGY_GAIN] = other[template.MAX_ENERGY_GAIN]
-                book[template.GAIN_STEP] = (t - memory.t0) / self.spacing
-            for item in (template.FAILED_STEPS, template.ITERATIONS, template.FALLBACKS):
+            if other[codes.MAX_ENERGY_GAIN] > book[codes.MAX_ENERGY_GAIN]:
+                book[codes.MAX_ENERGY_GAIN] = other[codes.MAX_ENERGY_GAIN]
+                book[codes.GAIN_STEP] = (t - memory.t0) / self.spacing
+            for item in (codes.FAILED_STEPS, codes.ITERATIONS, codes.FALLBACKS):
                 book[item] += other[item]
-        book[template.CONTACT_WORK] += work
+        book[codes.CONTACT_WORK] += work
 
 
 def extrapolate(rows: list[Array], power: int) -> tuple[Array, Array]:

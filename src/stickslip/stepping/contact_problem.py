@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarProblem
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.model.system import CONTACT, SPRING, Array, System
 
 
@@ -45,7 +45,7 @@ class StepProblem:
             return self.u_free
         u_E = self.u_free + np.linalg.solve(self.M, self.W_N.T @ Lambda_N + self.W_T.T @ Lambda_T)
         terms = np.abs(self.u_free) + np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ np.abs(Lambda_T)
-        return np.where(np.abs(u_E) <= template.CANCELLED * terms, 0.0, u_E)
+        return np.where(np.abs(u_E) <= codes.CANCELLED * terms, 0.0, u_E)
 
     def residual(self, u_E: Array, Lambda_N: Array, Lambda_T: Array) -> float:
         """Worst violation of the laws by u_E, relative to the velocities that make it up; as the kernels measure it.

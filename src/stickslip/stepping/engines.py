@@ -15,16 +15,17 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from stickslip.complementarity.planar import PlanarSolver
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.kernels.generate import SOLVER_CODES, compiled_module
+from stickslip.kernels.templates import events
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import CONTACT, SPRING, Array, System
 from stickslip.stepping.moreau_jean import IterationMatrixError
 from stickslip.stepping.stepper import State, Stepper, StepReport
 
-DONE, EVENTS_FULL, UNSOLVED = template.DONE, template.EVENTS_FULL, template.UNSOLVED
+DONE, EVENTS_FULL, UNSOLVED = codes.DONE, codes.EVENTS_FULL, codes.UNSOLVED
 EVENT_COLUMNS = 8
-TEMPLATE = "midpoint"
+TEMPLATE = "stepper"
 
 
 @dataclass
@@ -57,7 +58,7 @@ class Memory:
             np.full(contacts, -10, np.int64),
             np.zeros((contacts, 3)),
             np.zeros(contacts),
-            np.zeros(template.BOOK_SIZE),
+            np.zeros(codes.BOOK_SIZE),
         )
 
     def copy(self) -> Memory:
@@ -153,10 +154,10 @@ class Compiled:
         before = memory.copy()
         status, done = self._call(memory, dt, n_steps, every, block)
         if status not in (DONE, EVENTS_FULL) and 0 < done and every > 1:
-            culprit = memory.book[template.CULPRIT]
+            culprit = memory.book[codes.CULPRIT]
             memory.return_to(before)
             self._call(memory, dt, done, every, block)
-            memory.book[template.CULPRIT] = culprit
+            memory.book[codes.CULPRIT] = culprit
         memory.step += done
         return int(status)
 
@@ -231,28 +232,28 @@ class Reference:
                 with np.errstate(all="ignore"):  # what overflows is told below
                     after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
             except IterationMatrixError:
-                return template.MATRIX_INDEFINITE
+                return codes.MATRIX_INDEFINITE
             except np.linalg.LinAlgError:
-                return template.MASS_INDEFINITE
+                return codes.MASS_INDEFINITE
             except FloatingPointError as problem:
                 memory.problem_text = str(problem)
-                return template.GAP_NOT_A_NUMBER
+                return codes.GAP_NOT_A_NUMBER
             except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
                 memory.problem_text = str(problem).rstrip(".")
-                return template.UNSOLVED
-            if not (np.all(np.abs(after.u) < template.LARGEST) and np.all(np.isfinite(report.problem.u_free))):
-                return template.BLOWN_UP
+                return codes.UNSOLVED
+            if not (np.all(np.abs(after.u) < codes.LARGEST) and np.all(np.isfinite(report.problem.u_free))):
+                return codes.BLOWN_UP
             if not report.solved:
                 memory.problem_text = report.status
                 if not self.go_on:
-                    return template.UNSOLVED
-                memory.book[template.FAILED_STEPS] += 1
+                    return codes.UNSOLVED
+                memory.book[codes.FAILED_STEPS] += 1
             energy_A = self._energy(memory, dt) if self.stepper.projection > 0.0 else 0.0
             memory.q, memory.u = after.q, after.u
             memory.step += 1
             work = self._keep_books(memory, dt, report, block)
             if self.stepper.projection > 0.0:
-                memory.book[template.INTEGRATION_ENERGY] += self._energy(memory, dt) - energy_A - work
+                memory.book[codes.INTEGRATION_ENERGY] += self._energy(memory, dt) - energy_A - work
                 self._project(memory, dt)
             elif self.stepper.at_end and len(report.problem.index):
                 self._measure_penetration(memory, dt)
@@ -263,8 +264,8 @@ class Reference:
                 block.state[i + 1] = block.state[i]
                 block.records += 1
             if block.n_events > len(block.events) - self.system.n_contacts:
-                return template.EVENTS_FULL
-        return template.DONE
+                return codes.EVENTS_FULL
+        return codes.DONE
 
     def _energy(self, memory: Memory, dt: float) -> float:
         return sum(self.system.energy(memory.q, memory.u, memory.t0 + memory.step * dt, memory.p))
@@ -274,8 +275,8 @@ class Reference:
         q = self.stepper.project(self.system, t, memory.q, p)
         if q is not memory.q:
             change = sum(self.system.energy(q, memory.u, t, p)) - sum(self.system.energy(memory.q, memory.u, t, p))
-            memory.book[template.PROJECTION_ENERGY] += change
-            memory.book[template.PROJECTIONS] += 1
+            memory.book[codes.PROJECTION_ENERGY] += change
+            memory.book[codes.PROJECTIONS] += 1
             memory.q = q
         self._measure_penetration(memory, dt)
 
@@ -283,14 +284,14 @@ class Reference:
         unilateral = np.array(self.system.contact_kinds, dtype=int) == CONTACT
         gap = self.system.gap(memory.q, memory.t0 + memory.step * dt, memory.p)
         deepest = float(np.max(-gap[unilateral], initial=0.0))
-        memory.book[template.MAX_PENETRATION] = max(memory.book[template.MAX_PENETRATION], deepest)
+        memory.book[codes.MAX_PENETRATION] = max(memory.book[codes.MAX_PENETRATION], deepest)
 
     def _keep_books(self, memory: Memory, dt: float, report: StepReport, block: Block) -> float:
         """Label the contacts and enter the step into the book; return the work of the contacts [J]."""
         book, problem, local = memory.book, report.problem, report.problem.local
         state = block.state[block.records]
         state_before = state.copy()
-        state[:] = template.OPEN
+        state[:] = codes.OPEN
         idle = np.ones(self.system.n_contacts, dtype=bool)
         idle[problem.index] = False
         memory.impulse_before[idle] = 0.0
@@ -300,22 +301,20 @@ class Reference:
         if report.sliding is not None and report.sliding.active:
             memory.carried[:, 2] = report.sliding.rests
             for item, value in (
-                (template.FRICTION_ROUNDS, report.sliding.rounds),
-                (template.FRICTION_CONTRACTION, report.sliding.contraction),
+                (codes.FRICTION_ROUNDS, report.sliding.rounds),
+                (codes.FRICTION_CONTRACTION, report.sliding.contraction),
             ):
                 book[item] = max(book[item], value)
         if not len(problem.index):
-            book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
-            book[template.WORK_BEFORE] = 0.0
+            book[codes.MAX_RESIDUAL] = max(book[codes.MAX_RESIDUAL], report.residual)
+            book[codes.WORK_BEFORE] = 0.0
             return 0.0
-        book[template.MAX_RESIDUAL] = max(book[template.MAX_RESIDUAL], report.residual)
-        book[template.ITERATIONS] += report.iterations
+        book[codes.MAX_RESIDUAL] = max(book[codes.MAX_RESIDUAL], report.residual)
+        book[codes.ITERATIONS] += report.iterations
         before, after = problem.gamma_A, problem.velocities(memory.u)
         unloaded = memory.step - 1 - memory.last_loaded - 1  # the step just done has number memory.step - 1
         kick = np.abs(problem.W_N @ (problem.u_free - problem.u_A))
-        strikes = [
-            bool(template.closes.py_func(unloaded[k], before[0][i], kick[i])) for i, k in enumerate(problem.index)
-        ]
+        strikes = [bool(events.closes.py_func(unloaded[k], before[0][i], kick[i])) for i, k in enumerate(problem.index)]
         struck = any(
             report.Lambda_N[i] > 0.0 and self.system.contact_kinds[k] == CONTACT and strikes[i]
             for i, k in enumerate(problem.index)
@@ -325,7 +324,7 @@ class Reference:
             kind = self.system.contact_kinds[k]
             N, T = report.Lambda_N[i], report.Lambda_T[i]
             gamma_N, gamma_T = (before[0][i], after[0][i]), (before[1][i], after[1][i])
-            state[k] = template.contact_state.py_func(
+            state[k] = events.contact_state.py_func(
                 kind,
                 strikes[i],
                 struck,
@@ -341,9 +340,9 @@ class Reference:
             if kind != SPRING:
                 gain += 0.5 * N * sum(gamma_N) + 0.5 * T * sum(gamma_T)
             if kind == CONTACT and self.stepper.projection == 0.0 and not self.stepper.at_end:
-                book[template.MAX_PENETRATION] = max(book[template.MAX_PENETRATION], -problem.g[k])
-            lasting = self.stepper.impact_steps == 2 and state_before[k] == template.IMPACT
-            if state[k] == template.IMPACT or lasting:
+                book[codes.MAX_PENETRATION] = max(book[codes.MAX_PENETRATION], -problem.g[k])
+            lasting = self.stepper.impact_steps == 2 and state_before[k] == codes.IMPACT
+            if state[k] == codes.IMPACT or lasting:
                 time = memory.t0 + memory.step * dt
                 block.events[block.n_events] = (time, k, *gamma_N, N, T, *gamma_T)
                 block.n_events += 1
@@ -351,17 +350,17 @@ class Reference:
             memory.impulse_sum[k] += (N, T)
             if N > 0.0:
                 memory.last_loaded[k] = memory.step - 1
-                memory.reach[k] = max(reach_before[k], template.REACH * dt * local.G_NN[i, i] * N)
-        if self.stepper.impact_steps == 2 and ((state == template.IMPACT) & (state_before != template.IMPACT)).any():
+                memory.reach[k] = max(reach_before[k], codes.REACH * dt * local.G_NN[i, i] * N)
+        if self.stepper.impact_steps == 2 and ((state == codes.IMPACT) & (state_before != codes.IMPACT)).any():
             memory.carried[problem.index, :2] = np.column_stack([report.Lambda_N, report.Lambda_T])
         work = gain
-        book[template.CONTACT_WORK] += work
+        book[codes.CONTACT_WORK] += work
         if self.stepper.impact_steps == 2:  # the first step of an impact takes what the second gives back
-            book[template.WORK_BEFORE], gain = gain, gain + min(0.0, book[template.WORK_BEFORE])
-        if gain > book[template.MAX_ENERGY_GAIN]:
-            book[template.MAX_ENERGY_GAIN] = gain
-            book[template.GAIN_STEP] = memory.step
-        book[template.MAX_LCP_SIZE] = max(book[template.MAX_LCP_SIZE], rows)
+            book[codes.WORK_BEFORE], gain = gain, gain + min(0.0, book[codes.WORK_BEFORE])
+        if gain > book[codes.MAX_ENERGY_GAIN]:
+            book[codes.MAX_ENERGY_GAIN] = gain
+            book[codes.GAIN_STEP] = memory.step
+        book[codes.MAX_LCP_SIZE] = max(book[codes.MAX_LCP_SIZE], rows)
         return float(work)
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolver, solver_from
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.kernels.generate import compiled_module
 from stickslip.laws import ImpactLaw, Newton
 from stickslip.model.system import CONTACT, SPRING, Array, System
@@ -210,14 +210,14 @@ class EventEngine:
         block.events = np.array(new).reshape(len(new), block.events.shape[1])
         block.n_events = len(new)
         book = motion.book
-        memory.book[template.MAX_RESIDUAL] = book.residual
-        memory.book[template.MAX_ENERGY_GAIN] = book.gain
-        memory.book[template.GAIN_STEP] = (book.gain_time - memory.t0) / dt
-        memory.book[template.CONTACT_WORK] = book.work
-        memory.book[template.MAX_LCP_SIZE] = book.lcp_size
-        memory.book[template.PROJECTION_ENERGY] = book.projection_energy
-        memory.book[template.PROJECTIONS] = book.projections
-        memory.book[template.ITERATIONS] = book.counts["events"]
+        memory.book[codes.MAX_RESIDUAL] = book.residual
+        memory.book[codes.MAX_ENERGY_GAIN] = book.gain
+        memory.book[codes.GAIN_STEP] = (book.gain_time - memory.t0) / dt
+        memory.book[codes.CONTACT_WORK] = book.work
+        memory.book[codes.MAX_LCP_SIZE] = book.lcp_size
+        memory.book[codes.PROJECTION_ENERGY] = book.projection_energy
+        memory.book[codes.PROJECTIONS] = book.projections
+        memory.book[codes.ITERATIONS] = book.counts["events"]
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """Gaps (n, contacts) and energies (n, 2) of records."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolver
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import Array, System
 from stickslip.stepping.contact_problem import active_contacts, gaps, mass_matrix, step_problem
@@ -42,7 +42,7 @@ class MoreauJean(Stepper):
     projection: float = 0.0
 
     name = "moreau-jean"
-    scheme = template.THETA
+    scheme = codes.THETA
 
     def __post_init__(self) -> None:
         if isinstance(self.theta, bool) or not isinstance(self.theta, (int, float)) or not 0.5 <= self.theta <= 1.0:
@@ -79,7 +79,7 @@ class MoreauJean(Stepper):
         newton = Iteration(np.diag(M), u_A, q_A, dt, "Newton's method for the end velocity")
         sliding = Sliding(system, p, state.sticks)
         u_E = u_A
-        for _ in range(template.ITERATION_LIMIT * (2 if sliding.active else 1)):
+        for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
             q_E = q_A + dt * (theta * u_E + (1.0 - theta) * u_A)
             h = theta * system.force(q_E, u_E, t_E, p) + (1.0 - theta) * h_A
             K, C = (0.5 * (J + J.T) for J in system.jacobian(q_E, u_E, t_E, p))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolution, PlanarSolver
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.model.system import Array, System
 from stickslip.stepping.contact_problem import contact_problem
@@ -40,7 +40,7 @@ class MoreauMidpoint(Stepper):
     name = "moreau-midpoint"
     order_smooth = 2
     order_stick = 2
-    scheme = template.MIDPOINT
+    scheme = codes.MIDPOINT
     takes_laws = True
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolver
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import Array, System
 from stickslip.stepping.contact_problem import gaps, mass_matrix
@@ -39,7 +39,7 @@ class PaoliSchatzman(Stepper):
     name = "paoli-schatzman"
     order_smooth = 1
     level = "position"
-    scheme = template.PAOLI
+    scheme = codes.PAOLI
     at_end = True
     impact_steps = 2
 

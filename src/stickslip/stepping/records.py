@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip._version import __version__
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.model.system import CONTACT, Array
 from stickslip.stepping.cost import available_memory, in_bytes, require_disk
 from stickslip.stepping.engines import Block, Memory
@@ -288,25 +288,25 @@ class Store:
     def _certificate(self) -> Certificate:
         book = self.run.memory.book
         return Certificate(
-            failed_steps=int(book[template.FAILED_STEPS]),
-            max_residual=float(book[template.MAX_RESIDUAL]),
-            max_penetration=max(float(book[template.MAX_PENETRATION]), self.deepest),
-            max_energy_gain=float(book[template.MAX_ENERGY_GAIN]),
-            max_lcp_size=int(book[template.MAX_LCP_SIZE]),
-            fallbacks=int(book[template.FALLBACKS]),
-            contact_work=float(book[template.CONTACT_WORK]),
-            projection_energy=float(book[template.PROJECTION_ENERGY]),
-            projections=int(book[template.PROJECTIONS]),
+            failed_steps=int(book[codes.FAILED_STEPS]),
+            max_residual=float(book[codes.MAX_RESIDUAL]),
+            max_penetration=max(float(book[codes.MAX_PENETRATION]), self.deepest),
+            max_energy_gain=float(book[codes.MAX_ENERGY_GAIN]),
+            max_lcp_size=int(book[codes.MAX_LCP_SIZE]),
+            fallbacks=int(book[codes.FALLBACKS]),
+            contact_work=float(book[codes.CONTACT_WORK]),
+            projection_energy=float(book[codes.PROJECTION_ENERGY]),
+            projections=int(book[codes.PROJECTIONS]),
             integration_energy=self._integration_energy(),
-            friction_rounds=int(book[template.FRICTION_ROUNDS]),
-            friction_contraction=float(book[template.FRICTION_CONTRACTION]),
+            friction_rounds=int(book[codes.FRICTION_ROUNDS]),
+            friction_contraction=float(book[codes.FRICTION_CONTRACTION]),
         )
 
     def _integration_energy(self) -> float:
         """Booked step by step where the kernel evaluates energies anyway, else what the rest of the book leaves."""
         run, book = self.run, self.run.memory.book
         if isinstance(run.stepper, Stepper) and run.stepper.projection > 0.0:
-            return float(book[template.INTEGRATION_ENERGY])
+            return float(book[codes.INTEGRATION_ENERGY])
         memory = run.memory
         _, energy = run.engine.measure(
             np.stack([run.q0, memory.q]),
@@ -316,7 +316,7 @@ class Store:
             run.system.n_contacts,
         )
         start, end = energy.sum(axis=1)
-        return float(end - start - book[template.CONTACT_WORK] - book[template.PROJECTION_ENERGY])
+        return float(end - start - book[codes.CONTACT_WORK] - book[codes.PROJECTION_ENERGY])
 
     def _blank(self) -> Trajectory:
         """Names, units, parameters and method, without a record: the header of a streamed file."""

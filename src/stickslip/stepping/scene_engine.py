@@ -16,7 +16,7 @@ from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import Progress
 from stickslip.complementarity.friction.pyramid import pyramid_lcp
 from stickslip.complementarity.solve import solve_lcp
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.kernels.scene import layout, step
 from stickslip.kernels.scene.island import (
     SHARPER,
@@ -122,7 +122,7 @@ class SceneEngine:
         self.driven = [body for body in scene.bodies if body.kind == "driven"]
         self.called = [force for force in scene.forces if callable(force.force) or callable(force.torque)]
         self.wrench = np.zeros((n, 6))
-        self.narrow = layout.records(layout.CORNER, layout.CORNERS)
+        self.narrow = tables.narrow_room(self.geoms)
         self.counts = tables.counters()
         self.parent, self.label, self.head = (np.full(n, -1, np.int64) for _ in range(3))
         self.rows = np.zeros(0 if self.joints is None else len(self.joints.row), np.int64)
@@ -337,8 +337,8 @@ class SceneEngine:
     def _note_failure(self) -> None:
         """The step at which a run stops is in the book, with its residual."""
         numbers, worst = self.book.numbers, self.worst()
-        numbers[template.FAILED_STEPS] += 1
-        numbers[template.MAX_RESIDUAL] = max(numbers[template.MAX_RESIDUAL], math.inf if math.isnan(worst) else worst)
+        numbers[codes.FAILED_STEPS] += 1
+        numbers[codes.MAX_RESIDUAL] = max(numbers[codes.MAX_RESIDUAL], math.inf if math.isnan(worst) else worst)
 
     def _hard_island(self, contacts: Any, k: int) -> None:
         """Newton, interior point, proximal point and so on, for an island on which the kernel gave up."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.kernels.scene import step
 from stickslip.kernels.scene.problem import contact_velocity
 from stickslip.kernels.sliding import DEPENDS, EARLY, GRABS, HELD, begin_slip, holds, next_slip
@@ -50,7 +50,7 @@ class SlidingSceneEngine(SceneEngine):
             self.residuals[:islands] = math.inf
             worst = super()._solve(contacts)
             numbers = self.book.numbers
-            numbers[template.FRICTION_ROUNDS] = max(numbers[template.FRICTION_ROUNDS], rounds)
+            numbers[codes.FRICTION_ROUNDS] = max(numbers[codes.FRICTION_ROUNDS], rounds)
             if not worst <= self.options.tol or not self._moved(contacts):
                 break
         return worst
@@ -62,7 +62,7 @@ class SlidingSceneEngine(SceneEngine):
             if self._moved(contacts):
                 if not self.go_on:
                     return int(step.UNSOLVED)
-                self.book.numbers[template.FAILED_STEPS] += 1
+                self.book.numbers[codes.FAILED_STEPS] += 1
             self._remember(contacts)
         return super()._call(memory, n, every, block, records, resume)
 
@@ -131,7 +131,7 @@ class SlidingSceneEngine(SceneEngine):
             )  # fmt: skip
             moved = moved or changes
             numbers = self.book.numbers
-            numbers[template.FRICTION_CONTRACTION] = max(numbers[template.FRICTION_CONTRACTION], contraction)
+            numbers[codes.FRICTION_CONTRACTION] = max(numbers[codes.FRICTION_CONTRACTION], contraction)
         if moved:
             self._take(contacts)
         return moved

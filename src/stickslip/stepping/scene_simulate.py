@@ -26,7 +26,7 @@ from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, arrays_in, room_for
 from stickslip.stepping.scene_friction import engine_class
-from stickslip.stepping.scene_start import check_start
+from stickslip.stepping.scene_start import check_start, hold_at_first_contact
 from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps
 from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
 
@@ -180,6 +180,7 @@ def prepare_run(
     engine.t0 = start
     check_start(engine, start, overlap, real_number(penetration_tol, "penetration_tol"))
     q, u = engine.state()
+    hold_at_first_contact(engine, start)
     c = len(engine.channels)
     memory = Memory.start(q, u, scene.gravity[: scene.dim], start, c)
     memory.book = engine.book.numbers

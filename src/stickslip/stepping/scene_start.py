@@ -1,13 +1,15 @@
-"""Bodies that overlap at the start: reported with pair and depth, or moved apart on request."""
+"""The start of a scene: bodies that overlap, and fast ones that meet before the first midpoint."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from stickslip.kernels.scene import step
+from stickslip.kernels.scene import layout, step
+from stickslip.kernels.scene.rotation import advance
 from stickslip.stepping.scene_engine import SceneEngine
 
 ROUNDS = 2000
+SAMPLES = 64  # of the way to the first midpoint: the shortest pieces in which bodies are moved there
 
 
 def check_start(engine: SceneEngine, t0: float, overlap: str, tolerance: float) -> None:
@@ -20,7 +22,7 @@ def check_start(engine: SceneEngine, t0: float, overlap: str, tolerance: float) 
     if overlap == "keep":
         return
     for _ in range(ROUNDS if overlap == "resolve" else 1):
-        points = _points(engine, t0)
+        points = points_at_rest(engine, t0)
         contacts = engine.contacts[0]
         deep = np.flatnonzero(contacts.gap[:points] < -tolerance)
         if not len(deep):
@@ -38,25 +40,92 @@ def check_start(engine: SceneEngine, t0: float, overlap: str, tolerance: float) 
             bodies.pose[a, :3] -= bodies.inv_mass[a] * move
             bodies.pose[b, :3] += bodies.inv_mass[b] * move
     else:
-        points = _points(engine, t0)
+        points = points_at_rest(engine, t0)
         gap = engine.contacts[0].gap[:points]
         if np.any(gap < -tolerance):
             _report(engine, int(np.argmin(gap)), tolerance)
 
 
-def _points(engine: SceneEngine, t0: float) -> int:
+def hold_at_first_contact(engine: SceneEngine, t0: float) -> None:
+    """Let the bodies go no farther than their first contact on the way to the first midpoint.
+
+    Contacts are looked for at midpoints, so on the first (1 - theta) dt a fast body would sink into another one or pass
+    it.  It moves by conservative advancement, gap / (bound of the approach) at a time, to the time tau of its first
+    contact, and its start is set back by ((1 - theta) dt - tau) u_0: the first midpoint is where it touches.  Bodies that
+    joints connect go together.
+    """
+    bodies, options = engine.bodies, engine.options
+    whole = (1.0 - options.theta) * options.dt
+    start, velocity = bodies.pose.copy(), bodies.vel.copy()
+    time, now = np.full(len(start), whole), 0.0
+    earlier, free, group = 0.0, bodies.kind == layout.MOVING, _jointed(engine)
+    while now < whole and options.predictive:
+        bodies.vel[:] = np.where((time < whole)[:, None], 0.0, velocity)
+        _place(bodies, start, velocity, np.minimum(time, now))
+        gap, a, b, approach, fastest = _approaches(engine, t0, whole - now)
+        meets = (gap <= options.slop) & (gap + (whole - now) * approach < -options.slop)
+        hits = np.unique(np.concatenate([a[meets], b[meets]]))
+        hits = np.isin(group, group[hits[free[hits]]]) & free & (time == whole)
+        if np.any(hits):
+            time[hits] = earlier if np.any(gap[meets] < -options.slop) else now
+            continue
+        coming = (gap > options.slop) & (fastest * (whole - now) > gap)
+        least = float(np.min(gap[coming] / fastest[coming], initial=whole))
+        earlier, now = now, now + max(least, whole / SAMPLES)
+    bodies.vel[:], bodies.pose[:] = velocity, start
+    held = time < whole
+    if np.any(held):
+        _place(bodies, start, velocity, np.where(held, time - whole, 0.0))
+        bodies.angle += np.where(held, time - whole, 0.0) * velocity[:, 5]
+
+
+def _jointed(engine: SceneEngine) -> np.ndarray:
+    """A number for each body, the same for bodies that joints connect."""
+    group = np.arange(len(engine.bodies.kind))
+    moving = engine.bodies.kind == layout.MOVING
+    for joint in engine.scene.joints:
+        if moving[joint.a] and moving[joint.b]:
+            group[group == group[joint.b]] = group[joint.a]
+    return group
+
+
+def _place(bodies: layout.Bodies, start: np.ndarray, velocity: np.ndarray, time: np.ndarray) -> None:
+    """Poses after each body's time [s] of motion with its velocity."""
+    for i in np.flatnonzero(np.any(velocity != 0.0, axis=1)):
+        advance.py_func(start[i], velocity[i], float(time[i]), bodies.pose[i])
+
+
+def _approaches(engine: SceneEngine, t0: float, time: float) -> tuple[np.ndarray, ...]:
+    """Points in reach within `time` [s]: gaps, bodies a and b, normal velocities, and bounds of the approach."""
+    bodies, options = engine.bodies, engine.options
+    points = _points(engine, t0 + 0.5 * (options.dt - time), options._replace(dt=time, theta=1.0))
+    found = engine.contacts[0][:points]
+    a, b, n, x = found.a, found.b, found.normal, found.point
+    v, w = bodies.vel[:, :3], bodies.vel[:, 3:]
+    moves = [v[i] + np.cross(w[i], x - bodies.pose[i, :3]) for i in (a, b)]
+    speed = np.linalg.norm(v, axis=1) + np.linalg.norm(w, axis=1) * bodies.radius
+    return found.gap.copy(), a, b, np.sum(n * (moves[1] - moves[0]), axis=1), speed[a] + speed[b]
+
+
+def points_at_rest(engine: SceneEngine, t0: float) -> int:
     """Contact points of the start, as if no time passed."""
     moving = engine.bodies.vel.copy()
     engine.bodies.vel[:] = 0.0
-    still = engine.options._replace(dt=1e-12, gravity=np.zeros(3))
+    points = _points(engine, t0, engine.options._replace(dt=1e-12))
+    engine.bodies.vel[:] = moving
+    return points
+
+
+def _points(engine: SceneEngine, t: float, options: layout.Options) -> int:
+    """Number of the contact points of a step with these options, without gravity; they stand in engine.contacts[0]."""
+    still = options._replace(gravity=np.zeros(3))
     while not step.prepare(
         engine.bodies, engine.geoms, engine.materials, engine.hulls, engine.polygons, engine.fields, engine.joints,
         engine.springs, still, engine.narrow, engine.ignore, engine.candidates, engine.contacts[0], engine.pairs[0],
         engine.contacts[1], engine.pairs[1], engine.active, engine.order, engine.rows, engine.begins, engine.row_begins,
-        engine.parent, engine.label, engine.wrench, engine.residuals, engine.counts, t0, None, 0,
+        engine.parent, engine.label, engine.wrench, engine.residuals, engine.counts, t, None, 0,
     ):  # fmt: skip
         engine._grow(2 * engine.contacts_room)
-    engine.bodies.vel[:] = moving
     points = int(engine.counts[step.POINTS])
     engine.counts[:] = 0
     if engine.joints is not None:

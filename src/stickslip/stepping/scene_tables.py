@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels.midpoint import BOOK_SIZE
+from stickslip.kernels.codes import BOOK_SIZE
 from stickslip.kernels.scene import layout
 from stickslip.kernels.scene.joint_rows import DAMPING, LENGTH, SPRING, STIFFNESS
 from stickslip.kernels.scene.step import COUNTS
@@ -21,6 +21,7 @@ from stickslip.model.scene.shapes import KINDS, Piece, quaternion_product, rotat
 BODY_KINDS = {"static": layout.STATIC, "driven": layout.DRIVEN, "moving": layout.MOVING}
 SLOP = 1e-9  # of the smallest moving body: gaps below count as closed
 LARGE = 4.0  # times the median radius: geometries beyond are kept out of the grid
+LEAST_ROOM = 256  # points that the narrow phase of a pair has room for: a hull on a height field may touch it in many
 
 
 def body_table(scene: Scene) -> layout.Bodies:
@@ -113,18 +114,16 @@ class _Meshes:
 
     def _add_edges(self, vertices: np.ndarray, sides: list[Any]) -> int:
         """Edges sorted by direction, parallel ones side by side."""
-        found: list[np.ndarray] = []
+        known, count = np.zeros((len(sides), 3)), 0
         numbered = []
         for p, q in sides:
             d = vertices[q] - vertices[p]
             d = d / np.linalg.norm(d)
-            for k, known in enumerate(found):
-                if abs(float(d @ known)) > 1.0 - 1e-12:
-                    numbered.append((k, p, q))
-                    break
-            else:
-                found.append(d)
-                numbered.append((len(found) - 1, p, q))
+            parallel = np.flatnonzero(np.abs(known[:count] @ d) > 1.0 - 1e-12)
+            if not len(parallel):
+                known[count] = d
+                count += 1
+            numbered.append((int(parallel[0]) if len(parallel) else count - 1, p, q))
         for k, p, q in sorted(numbered):
             self.edges.append((p, q))
             self.directions.append(k)
@@ -291,6 +290,13 @@ def spring_table(scene: Scene) -> Any:
         local_b=np.array([_in_body(scene.bodies[spring.b], spring.at_b) for spring in scene.springs]),
         law=np.array([[spring.stiffness, spring.damping, spring.length] for spring in scene.springs]),
     )
+
+
+def narrow_room(geoms: layout.Geoms) -> layout.Room:
+    """Working room for the largest shape of a scene."""
+    flat = geoms.table[(geoms.kind == layout.HULL) | (geoms.kind == layout.POLYGON)]
+    corners, faces, edges = flat[:, 1], flat[:, 3], flat[:, 5]
+    return layout.records(layout.CORNER, int(max([LEAST_ROOM, *(2 * corners), *faces, *edges])))
 
 
 def pair_room(n: int) -> layout.Pairs:

@@ -20,7 +20,7 @@ import numpy as np
 from stickslip._version import __version__
 from stickslip.compiled import sources_hash
 from stickslip.complementarity.planar import PlanarSolver, solver_from
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.model.system import Array, System, real_number, require_system
 from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
@@ -175,7 +175,7 @@ def _report_gain(run: Run, trajectory: Trajectory, what: str) -> None:
         resolution += math.sqrt(resolution * 2.0 * kinetic)
     if not gain > 2.0 * resolution + 1e-12 * kinetic:
         return
-    time_of_gain = run.memory.t0 + run.memory.book[template.GAIN_STEP] * run.dt
+    time_of_gain = run.memory.t0 + run.memory.book[codes.GAIN_STEP] * run.dt
     message = (
         f"the contacts of {run.system.name!r} put {gain:.3g} J in during the step to t = {time_of_gain:.9g} s; "
         "unequal restitution coefficients can do that under Newton's law"
@@ -411,7 +411,7 @@ def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
             if code == UNSOLVED and isinstance(run.engine, Compiled):
                 code = _rescue(run, store)
             if code not in (DONE, EVENTS_FULL):
-                memory.book[template.FAILED_STEPS] += 1
+                memory.book[codes.FAILED_STEPS] += 1
                 return _reason(run, code), False
             elapsed = time.perf_counter() - begin
             advance(memory.step)
@@ -444,7 +444,7 @@ def _rescue(run: Run, store: Store) -> int:
     block = store.block(1)
     code = helper.march(run.memory, run.dt, 1, run.every, block)
     if code == DONE:
-        run.memory.book[template.FALLBACKS] += 1
+        run.memory.book[codes.FALLBACKS] += 1
     store.take(block, run.memory)
     return code
 
@@ -454,9 +454,9 @@ def _reason(run: Run, code: int) -> str:
     t = memory.t0 + memory.step * run.dt
     if isinstance(run.engine, EventEngine):
         return memory.problem_text
-    if np.abs(memory.u).max() > math.sqrt(template.LARGEST):
-        code = template.BLOWN_UP  # whatever stumbled over it first
-    if code == template.UNSOLVED:
+    if np.abs(memory.u).max() > math.sqrt(codes.LARGEST):
+        code = codes.BLOWN_UP  # whatever stumbled over it first
+    if code == codes.UNSOLVED:
         closed = int(np.sum(system.gap(memory.q + 0.5 * run.dt * memory.u, t + 0.5 * run.dt, memory.p) <= 0.0))
         detail = memory.problem_text or f"{run.solver.name} found no solution within {run.solver.tol:g}"
         if isinstance(run.engine, Reference) and run.engine.law is not None:
@@ -465,13 +465,13 @@ def _reason(run: Run, code: int) -> str:
         return f"failed at t = {t:.9g} s with {closed} closed contacts: {detail}; try {hint}"
     ahead, place = (1.0, "the end") if getattr(run.stepper, "at_end", False) else (0.5, "the middle")
     where = f"at q = {(memory.q + ahead * run.dt * memory.u).tolist()}, {place} of the step"
-    if code == template.MASS_INDEFINITE:
+    if code == codes.MASS_INDEFINITE:
         return f"failed at t = {t:.9g} s: the mass matrix is not positive definite {where}; try a smaller dt"
-    if code == template.GAP_NOT_A_NUMBER:
-        name = system.contact_names[int(memory.book[template.CULPRIT])]
+    if code == codes.GAP_NOT_A_NUMBER:
+        name = system.contact_names[int(memory.book[codes.CULPRIT])]
         text = memory.problem_text or f"the gap of contact {name!r} is not a number"
         return f"failed at t = {t:.9g} s: {text}, {where}; check roots, logarithms and quotients in the gap"
-    if code == template.MATRIX_INDEFINITE:
+    if code == codes.MATRIX_INDEFINITE:
         return (
             f"failed at t = {t:.9g} s: the iteration matrix M - theta dt dh/du - (theta dt)^2 dh/dq is not positive "
             "definite, forces grow faster than this step can follow; try a smaller dt"

@@ -11,7 +11,8 @@ import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolution, PlanarSolver
 from stickslip.complementarity.solve import solve_lcp
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
+from stickslip.kernels.templates import schemes
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.model.system import CONTACT, Array, System
 from stickslip.stepping.contact_problem import StepProblem, gaps, step_problem
@@ -179,7 +180,7 @@ def solve_on_position_level(
     iteration = Iteration(np.diag(M), u_A, place(np.zeros_like(u_A)), dt, "the iteration on the gaps")
     sliding = Sliding(system, p, sticks)
     u = free(u_A)
-    for _ in range(template.ITERATION_LIMIT * (2 if sliding.active else 1)):
+    for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
         g = gaps(system, place(u), t, p)
         newcomers = ~active & (g + eps_N * g_before <= 0.0)
         active = active | newcomers
@@ -220,10 +221,10 @@ class Iteration:
 
     def settled(self, u_free: Array, u: Array, u_before: Array) -> bool:
         size = self._norm(np.abs(self.u_A) + np.abs(u_free - self.u_A) + np.abs(u))
-        grain = template.GRAIN / self.dt * self._norm(self.q_A)
+        grain = codes.GRAIN / self.dt * self._norm(self.q_A)
         change, before = max(0.0, self._norm(u - u_before) - grain), self.correction
-        self.correction = template.relative.py_func(change, size)
-        return bool(template.settled.py_func(self.correction, before))
+        self.correction = schemes.relative.py_func(change, size)
+        return bool(schemes.settled.py_func(self.correction, before))
 
     def _norm(self, x: Array) -> float:
         return float(np.sqrt(self.weight @ (x * x)))
@@ -232,4 +233,4 @@ class Iteration:
         """What to say about an iteration that ended without settling to the tolerance; empty where it did."""
         if self.correction <= tol:
             return ""
-        return f"{self.name} still moved by {self.correction:.1e} after {template.ITERATION_LIMIT} iterations"
+        return f"{self.name} still moved by {self.correction:.1e} after {codes.ITERATION_LIMIT} iterations"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolver
-from stickslip.kernels import midpoint as template
+from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import Array, System
 from stickslip.stepping.contact_problem import active_contacts, gaps, mass_matrix, step_problem
@@ -39,7 +39,7 @@ class StewartTrinkle(Stepper):
 
     name = "stewart-trinkle"
     order_smooth = 1
-    scheme = template.STEWART
+    scheme = codes.STEWART
     at_end = True
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class StewartTrinkle(Stepper):
         fixed_point = Iteration(np.diag(M), u_A, q_A, dt, "the fixed-point iteration on M(q_E)")
         sliding = Sliding(system, p, state.sticks)
         u_E = u_A
-        for _ in range(template.ITERATION_LIMIT * (2 if sliding.active else 1)):
+        for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
             u_free = u_A + dt * np.linalg.solve(M, h)
             problem = sliding.applied(step_problem(system, index, g, M, u_A, u_free, directions, dt, p, u_ahead=u_A))
             solution = solver.solve(problem.local)

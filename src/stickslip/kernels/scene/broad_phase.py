@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from stickslip.compiled import compiled
-from stickslip.kernels.scene.layout import MOVING, Bodies, Geoms
+from stickslip.kernels.scene.layout import MOVING, ZERO, Bodies, Geoms
 
 ALL_PAIRS = 40  # geometries up to which all pairs are compared
 FULL = -1
@@ -71,7 +71,7 @@ def hash_cell(x: int, y: int, z: int, mask: int) -> int:
 def candidate_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, dim: int, pairs: np.ndarray) -> int:
     """Write the pairs and return their number, FULL where `pairs` is too short."""
     n = geoms.kind.shape[0]
-    count = 0
+    count = ZERO
     if n <= ALL_PAIRS:
         for i in range(n):
             for j in range(i + 1, n):
@@ -87,7 +87,7 @@ def candidate_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: floa
 def grid_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, dim: int, pairs: np.ndarray) -> int:
     """`candidate_pairs` by the grid."""
     n = geoms.kind.shape[0]
-    count = 0
+    count = ZERO
     width = 0.0
     for i in range(n):
         if not geoms.large[i] and bodies.alive[geoms.body[i]]:

@@ -16,8 +16,8 @@ STATIC, DRIVEN, MOVING = 0, 1, 2
 SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD = range(6)
 """Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field.  Pairs are ordered by kind."""
 
-CORNERS = 256  # most vertices or faces of a shape
 MAX_POINTS = 8  # contact points of one pair
+ZERO: Any = np.int64(0)  # where counting begins: a literal 0 passed on would compile the callee twice
 ROWS_PER_JOINT = 9
 
 
@@ -94,19 +94,24 @@ class Hulls(NamedTuple):
 
 CORNER = np.dtype(
     [
-        ("points", float, (3,)),  # (CORNERS, 3)
+        ("points", float, (3,)),  # (R, 3)
         ("normals", float, (3,)),
-        ("gaps", float),  # (CORNERS,)
+        ("gaps", float),  # (R,)
         ("corners_a", float, (3,)),
         ("corners_b", float, (3,)),
         ("normals_a", float, (3,)),
         ("normals_b", float, (3,)),
         ("outline", float, (3,)),
         ("cut", float, (3,)),
+        ("edges_a", np.int64),  # (R,) edges of both shapes that are tried against one another
+        ("edges_b", np.int64),
     ],
     align=True,
 )
-"""Working room of the narrow phase: what it found, and the corners of both shapes in world coordinates."""
+"""Working room of the narrow phase: what it found, and the corners of both shapes in world coordinates.
+
+R is at least the number of faces and of edges, and twice the number of corners, of every shape.
+"""
 Room = Any
 
 CONTACT = np.dtype(

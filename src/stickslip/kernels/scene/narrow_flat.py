@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from stickslip.compiled import compiled
-from stickslip.kernels.scene.layout import MAX_POINTS, Hulls, Room
+from stickslip.kernels.scene.layout import MAX_POINTS, ZERO, Hulls, Room
 from stickslip.kernels.scene.narrow_round import add_point, along_segment, balls, ends, nearest_of_segments
 from stickslip.kernels.scene.rotation import rotate, to_world
 
@@ -33,12 +33,30 @@ def place(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray
 
 
 @compiled
-def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float) -> float:
-    """min over the corners of their coordinate along (a, b, c)."""
+def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float, enough: float) -> float:
+    """min over the corners of their coordinate along (a, b, c), or a coordinate that is not above `enough`."""
     best = np.inf
     for k in range(count):
         best = min(best, a * corners[k, 0] + b * corners[k, 1] + c * corners[k, 2])
+        if best <= enough:
+            break
     return best
+
+
+@compiled
+def separation(
+    A: np.ndarray, count_a: int, B: np.ndarray, count_b: int, a: float, b: float, c: float, beat: float
+) -> float:
+    """How far B lies beyond A along (a, b, c), or a bound of it that is not above `beat`: most axes end there soon."""
+    low, high = np.inf, -np.inf
+    for k in range(max(count_a, count_b)):
+        if k < count_a:
+            high = max(high, a * A[k, 0] + b * A[k, 1] + c * A[k, 2])
+        if k < count_b:
+            low = min(low, a * B[k, 0] + b * B[k, 1] + c * B[k, 2])
+        if low - high <= beat:
+            break
+    return low - high
 
 
 @compiled
@@ -46,17 +64,18 @@ def best_face(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, other: np.ndarray, others: int,
     margin: float,
 ) -> tuple[int, float]:  # fmt: skip
-    """The face that separates best and how far; stops at a face that is farther than `margin`."""
-    face, separation = 0, -np.inf
+    """The face (of a polygon: edge) that separates best and how far; stops at one that is farther than `margin`."""
+    face, best = 0, -np.inf
     for f in range(table[3]):
         n = normals[f]
         v = corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
-        s = lowest(other, others, n[0], n[1], n[2]) - (n[0] * v[0] + n[1] * v[1] + n[2] * v[2])
-        if s > separation:
-            face, separation = f, s
+        level = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
+        s = lowest(other, others, n[0], n[1], n[2], level + best) - level
+        if s > best:
+            face, best = f, s
             if s > margin:
                 break
-    return face, separation
+    return face, best
 
 
 @compiled
@@ -103,7 +122,7 @@ def spread(room: Room, count: int) -> int:
 def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, plane: np.ndarray, margin: float) -> int:
     """The corners of a polyhedron or polygon near a half-space."""
     a, b, c = rotate(plane, 0.0, 0.0, 1.0)
-    count = 0
+    count = ZERO
     for k in range(table[1]):
         v = hulls.vertices[table[0] + k]
         x, y, z = to_world(pose, v[0], v[1], v[2])
@@ -137,18 +156,44 @@ def clip_half(
 
 
 @compiled
+def incident_face(hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, n: np.ndarray) -> int:
+    """Of the faces at the corner that lies deepest behind n, the one that looks most against n."""
+    deepest, depth = 0, np.inf
+    for k in range(table[1]):
+        v = corners[k]
+        s = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
+        if s < depth:
+            deepest, depth = k, s
+    incident, least = 0, np.inf
+    for f in range(table[3]):
+        m, loop = normals[f], hulls.loops[table[2] + f]
+        s = n[0] * m[0] + n[1] * m[1] + n[2] * m[2]
+        if s < least - 1e-9:
+            for k in range(loop[1]):
+                if hulls.corners[loop[0] + k] == deepest:
+                    incident, least = f, s
+    return incident
+
+
+@compiled
+def middle(corners: np.ndarray, count: int) -> tuple[float, float, float]:
+    """The mean of the corners, which lies inside."""
+    x, y, z = 0.0, 0.0, 0.0
+    for k in range(count):
+        x += corners[k, 0]
+        y += corners[k, 1]
+        z += corners[k, 2]
+    return x / count, y / count, z / count
+
+
+@compiled
 def clip_faces(
     hulls: Hulls, room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int,
     other_table: np.ndarray, other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
 ) -> int:  # fmt: skip
     """Contact points of a face with the face of the other shape that looks at it; sign +1: the face is of shape a."""
     n = normals[face]
-    incident, least = 0, np.inf
-    for f in range(other_table[3]):
-        m = other_normals[f]
-        s = n[0] * m[0] + n[1] * m[1] + n[2] * m[2]
-        if s < least - 1e-9:
-            incident, least = f, s
+    incident = incident_face(hulls, other_table, other, other_normals, n)
     loop = hulls.loops[other_table[2] + incident]
     count = loop[1]
     source, target = room.outline, room.cut
@@ -169,7 +214,7 @@ def clip_faces(
             return 0
     P = corners[hulls.corners[loop[0]]]
     level = n[0] * P[0] + n[1] * P[1] + n[2] * P[2]
-    found = 0
+    found = ZERO
     for k in range(count):
         v = source[k]
         gap = n[0] * v[0] + n[1] * v[1] + n[2] * v[2] - level
@@ -183,25 +228,49 @@ def clip_faces(
 
 
 @compiled
+def edges_near(
+    hulls: Hulls, table: np.ndarray, corners: np.ndarray, other_table: np.ndarray, other: np.ndarray,
+    normals: np.ndarray, face: int, reach: float, chosen: np.ndarray,
+) -> int:  # fmt: skip
+    """Write the edges, one per direction, that come within `reach` of the half-space behind a face of the other shape.
+
+    Edges whose common normal is the axis of the two shapes are as far from each other as the shapes are: the rest,
+    nearly all of a hull with many corners, need not be tried.
+    """
+    n, v = normals[face], other[hulls.corners[hulls.loops[other_table[2] + face, 0]]]
+    level = n[0] * v[0] + n[1] * v[1] + n[2] * v[2] + reach
+    count, seen = 0, -1
+    for i in range(table[4], table[4] + table[5]):
+        if hulls.directions[i] == seen:
+            continue
+        P, Q = corners[hulls.edges[i, 0]], corners[hulls.edges[i, 1]]
+        p = n[0] * P[0] + n[1] * P[1] + n[2] * P[2]
+        q = n[0] * Q[0] + n[1] * Q[1] + n[2] * Q[2]
+        if min(p, q) <= level:
+            seen = hulls.directions[i]
+            chosen[count] = i
+            count += 1
+    return count
+
+
+@compiled
 def edge_axes(
-    hulls: Hulls, room: Room, table_a: np.ndarray, table_b: np.ndarray, towards: tuple[float, float, float], beat: float
-) -> tuple[int, int, float, float, float, float]:
+    hulls: Hulls, room: Room, table_a: np.ndarray, face_a: int, table_b: np.ndarray, face_b: int,
+    towards: tuple[float, float, float], beat: float, reach: float,
+) -> tuple[int, int, float, float, float, float]:  # fmt: skip
     """Edges of a and b (one per direction) whose common normal separates by more than `beat`, and that normal."""
     A, B = room.corners_a, room.corners_b
+    edges_a, edges_b = room.edges_a, room.edges_b
+    count_a = edges_near(hulls, table_a, A, table_b, B, room.normals_b, face_b, reach, edges_a)
+    count_b = edges_near(hulls, table_b, B, table_a, A, room.normals_a, face_a, reach, edges_b)
     found_a, found_b, best = -1, -1, beat
     x, y, z = 0.0, 0.0, 0.0
-    seen_a = -1
-    for i in range(table_a[4], table_a[4] + table_a[5]):
-        if hulls.directions[i] == seen_a:
-            continue
-        seen_a = hulls.directions[i]
+    for k in range(count_a):
+        i = edges_a[k]
         P, Q = A[hulls.edges[i, 0]], A[hulls.edges[i, 1]]
         a0, a1, a2 = Q[0] - P[0], Q[1] - P[1], Q[2] - P[2]
-        seen_b = -1
-        for j in range(table_b[4], table_b[4] + table_b[5]):
-            if hulls.directions[j] == seen_b:
-                continue
-            seen_b = hulls.directions[j]
+        for m in range(count_b):
+            j = edges_b[m]
             R, S = B[hulls.edges[j, 0]], B[hulls.edges[j, 1]]
             b0, b1, b2 = S[0] - R[0], S[1] - R[1], S[2] - R[2]
             c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
@@ -211,7 +280,7 @@ def edge_axes(
             if c0 * towards[0] + c1 * towards[1] + c2 * towards[2] < 0.0:
                 norm = -norm
             c0, c1, c2 = c0 / norm, c1 / norm, c2 / norm
-            s = lowest(B, table_b[1], c0, c1, c2) + lowest(A, table_a[1], -c0, -c1, -c2)
+            s = separation(A, table_a[1], B, table_b[1], c0, c1, c2, best)
             if s > best:
                 found_a, found_b, best = i, j, s
                 x, y, z = c0, c1, c2
@@ -248,8 +317,11 @@ def hull_pair(
         return 0
     tolerance = PREFERENCE * size
     best = s_b if s_b > s_a + tolerance else s_a
-    towards = (pose_b[0] - pose_a[0], pose_b[1] - pose_a[1], pose_b[2] - pose_a[2])
-    i, j, s, x, y, z = edge_axes(hulls, room, table_a, table_b, towards, best + tolerance)
+    a, b, c = middle(A, table_a[1])
+    d, e, f = middle(B, table_b[1])
+    towards = (d - a, e - b, f - c)
+    reach = max(margin, -best) + CLIP * size
+    i, j, s, x, y, z = edge_axes(hulls, room, table_a, face_a, table_b, face_b, towards, best + tolerance, reach)
     if i >= 0 and s > margin:
         return 0
     if i >= 0:
@@ -257,13 +329,13 @@ def hull_pair(
         j = support_edge(hulls, table_b, B, j, -x, -y, -z)
         P, Q = A[hulls.edges[i, 0]], A[hulls.edges[i, 1]]
         R, S = B[hulls.edges[j, 0]], B[hulls.edges[j, 1]]
-        f, g = nearest_of_segments(P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2])
-        if 0.0 < f < 1.0 and 0.0 < g < 1.0:
+        v, w = nearest_of_segments(P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2])
+        if 0.0 < v < 1.0 and 0.0 < w < 1.0:
             return add_point(
-                room, 0,
-                0.5 * (P[0] + f * (Q[0] - P[0]) + R[0] + g * (S[0] - R[0])),
-                0.5 * (P[1] + f * (Q[1] - P[1]) + R[1] + g * (S[1] - R[1])),
-                0.5 * (P[2] + f * (Q[2] - P[2]) + R[2] + g * (S[2] - R[2])),
+                room, ZERO,
+                0.5 * (P[0] + v * (Q[0] - P[0]) + R[0] + w * (S[0] - R[0])),
+                0.5 * (P[1] + v * (Q[1] - P[1]) + R[1] + w * (S[1] - R[1])),
+                0.5 * (P[2] + v * (Q[2] - P[2]) + R[2] + w * (S[2] - R[2])),
                 x, y, z, s,
             )  # fmt: skip
     if s_b > s_a + tolerance:
@@ -274,6 +346,27 @@ def hull_pair(
 
 
 @compiled
+def nearest_face(
+    hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, x: float, y: float, z: float
+) -> tuple[int, float]:
+    """The face (of a polygon: edge) in front of which a point lies farthest, or behind which it lies least deep."""
+    face, distance = 0, -np.inf
+    for f in range(table[3]):
+        n, v = normals[f], corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
+        s = n[0] * (x - v[0]) + n[1] * (y - v[1]) + n[2] * (z - v[2])
+        if s > distance:
+            face, distance = f, s
+    return face, distance
+
+
+@compiled
+def ball_inside(room: Room, count: int, x: float, y: float, z: float, r: float, n: np.ndarray, distance: float) -> int:
+    """A ball whose centre lies behind the face with normal n, by -`distance`: it is pushed out there."""
+    h = 0.5 * (distance - r) - distance
+    return add_point(room, count, x + h * n[0], y + h * n[1], z + h * n[2], -n[0], -n[1], -n[2], distance - r)
+
+
+@compiled
 def ball_hull(
     hulls: Hulls, room: Room, count: int, x: float, y: float, z: float, r: float, table: np.ndarray,
     pose: np.ndarray, margin: float,
@@ -281,18 +374,11 @@ def ball_hull(
     """A ball and a convex polyhedron: the nearest point of the faces that see the centre; inside, the nearest face."""
     place(hulls, table, pose, room.corners_b, room.normals_b)
     corners = room.corners_b
-    best, distance = -1, -np.inf
-    for f in range(table[3]):
-        n, v = room.normals_b[f], corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
-        s = n[0] * (x - v[0]) + n[1] * (y - v[1]) + n[2] * (z - v[2])
-        if s > distance:
-            best, distance = f, s
+    face, distance = nearest_face(hulls, table, corners, room.normals_b, x, y, z)
     if distance - r > margin:
         return count
     if distance <= 0.0:
-        n = room.normals_b[best]
-        h = 0.5 * (distance - r) - distance
-        return add_point(room, count, x + h * n[0], y + h * n[1], z + h * n[2], -n[0], -n[1], -n[2], distance - r)
+        return ball_inside(room, count, x, y, z, r, room.normals_b[face], distance)
     least = np.inf
     p0, p1, p2 = 0.0, 0.0, 0.0
     for f in range(table[3]):
@@ -326,7 +412,7 @@ def capsule_hull(
 ) -> int:  # fmt: skip
     """A capsule and a convex polyhedron: its ends as balls, and its axis against the edges where that is nearer."""
     p0, p1, p2, q0, q1, q2 = ends(pose, half)
-    count = ball_hull(hulls, room, 0, p0, p1, p2, r, table, other, margin)
+    count = ball_hull(hulls, room, ZERO, p0, p1, p2, r, table, other, margin)
     count = ball_hull(hulls, room, count, q0, q1, q2, r, table, other, margin)
     nearest = np.inf
     for k in range(count):
@@ -357,18 +443,11 @@ def ball_polygon(
     """A circle and a convex polygon; edge k runs from corner k to k + 1."""
     place(hulls, table, pose, room.corners_b, room.normals_b)
     corners = room.corners_b
-    edge, distance = 0, -np.inf
-    for k in range(table[3]):
-        n, v = room.normals_b[k], corners[k]
-        s = n[0] * (x - v[0]) + n[1] * (y - v[1])
-        if s > distance:
-            edge, distance = k, s
+    edge, distance = nearest_face(hulls, table, corners, room.normals_b, x, y, 0.0)
     if distance - r > margin:
         return count
     if distance <= 0.0:
-        n = room.normals_b[edge]
-        h = 0.5 * (distance - r) - distance
-        return add_point(room, count, x + h * n[0], y + h * n[1], 0.0, -n[0], -n[1], 0.0, distance - r)
+        return ball_inside(room, count, x, y, 0.0, r, room.normals_b[edge], distance)
     least, p0, p1 = np.inf, 0.0, 0.0  # nearest point of the outline
     for k in range(table[1]):
         P, Q = corners[k], corners[(k + 1) % table[1]]
@@ -387,7 +466,7 @@ def capsule_polygon(
 ) -> int:  # fmt: skip
     """A planar capsule and a convex polygon: the ends as circles, and the corners against the axis."""
     p0, p1, _, q0, q1, _ = ends(pose, half)
-    count = ball_polygon(hulls, room, 0, p0, p1, r, table, other, margin)
+    count = ball_polygon(hulls, room, ZERO, p0, p1, r, table, other, margin)
     count = ball_polygon(hulls, room, count, q0, q1, r, table, other, margin)
     corners = room.corners_b
     place(hulls, table, other, corners, room.normals_b)
@@ -397,22 +476,6 @@ def capsule_polygon(
         if 0.0 < f < 1.0:
             count = balls(room, count, p0 + f * (q0 - p0), p1 + f * (q1 - p1), 0.0, r, v[0], v[1], 0.0, 0.0, margin)
     return count
-
-
-@compiled
-def polygon_face(
-    table: np.ndarray, corners: np.ndarray, normals: np.ndarray, other: np.ndarray, others: int, margin: float
-) -> tuple[int, float]:
-    """The edge of a polygon that separates it best from the other."""
-    face, separation = 0, -np.inf
-    for f in range(table[3]):
-        n, v = normals[f], corners[f]
-        s = lowest(other, others, n[0], n[1], 0.0) - (n[0] * v[0] + n[1] * v[1])
-        if s > separation:
-            face, separation = f, s
-            if s > margin:
-                break
-    return face, separation
 
 
 @compiled
@@ -434,7 +497,7 @@ def clip_edges(
     r = (R[0] - P[0]) * t0 + (R[1] - P[1]) * t1
     s = (S[0] - P[0]) * t0 + (S[1] - P[1]) * t1
     tolerance = CLIP * size
-    found = 0
+    found = ZERO
     for k in range(2):
         # position along the edge: a corner of the other shape, or where its edge passes an end of ours
         w = r if k == 0 else s
@@ -468,10 +531,10 @@ def polygon_pair(
     A, B = room.corners_a, room.corners_b
     place(hulls, table_a, pose_a, A, room.normals_a)
     place(hulls, table_b, pose_b, B, room.normals_b)
-    face_a, s_a = polygon_face(table_a, A, room.normals_a, B, table_b[1], margin)
+    face_a, s_a = best_face(hulls, table_a, A, room.normals_a, B, table_b[1], margin)
     if s_a > margin:
         return 0
-    face_b, s_b = polygon_face(table_b, B, room.normals_b, A, table_a[1], margin)
+    face_b, s_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin)
     if s_b > margin:
         return 0
     if s_b > s_a + PREFERENCE * size:

@@ -19,6 +19,7 @@ from stickslip.kernels.scene.layout import (
     PLANE,
     POLYGON,
     SPHERE,
+    ZERO,
     Bodies,
     Contacts,
     Geoms,
@@ -60,11 +61,11 @@ def points_of_pair(
     r, half = geoms.extent[i, 0], geoms.extent[i, 1]
     if k == SPHERE:
         if m == SPHERE:
-            return balls(room, 0, p[0], p[1], p[2], r, q[0], q[1], q[2], geoms.extent[j, 0], margin)
+            return balls(room, ZERO, p[0], p[1], p[2], r, q[0], q[1], q[2], geoms.extent[j, 0], margin)
         if m == PLANE:
-            return ball_plane(room, 0, p[0], p[1], p[2], r, q, margin)
+            return ball_plane(room, ZERO, p[0], p[1], p[2], r, q, margin)
         if m == CAPSULE:
-            return ball_capsule(room, 0, p[0], p[1], p[2], r, q, geoms.extent[j, 1], geoms.extent[j, 0], margin)
+            return ball_capsule(room, ZERO, p[0], p[1], p[2], r, q, geoms.extent[j, 1], geoms.extent[j, 0], margin)
     if k == CAPSULE:
         if m == CAPSULE:
             return capsules(room, p, half, r, q, geoms.extent[j, 1], geoms.extent[j, 0], margin)
@@ -73,7 +74,7 @@ def points_of_pair(
     if hulls is not None:
         if m == HULL:
             if k == SPHERE:
-                return ball_hull(hulls, room, 0, p[0], p[1], p[2], r, geoms.table[j], q, margin)
+                return ball_hull(hulls, room, ZERO, p[0], p[1], p[2], r, geoms.table[j], q, margin)
             if k == CAPSULE:
                 return capsule_hull(hulls, room, p, half, r, geoms.table[j], q, margin)
             size = min(geoms.bound[i], geoms.bound[j])
@@ -83,7 +84,7 @@ def points_of_pair(
     if polygons is not None:
         if m == POLYGON:
             if k == SPHERE:
-                return ball_polygon(polygons, room, 0, p[0], p[1], r, geoms.table[j], q, margin)
+                return ball_polygon(polygons, room, ZERO, p[0], p[1], r, geoms.table[j], q, margin)
             if k == CAPSULE:
                 return capsule_polygon(polygons, room, p, half, r, geoms.table[j], q, margin)
             size = min(geoms.bound[i], geoms.bound[j])
@@ -102,12 +103,12 @@ def points_on_field(geoms: Geoms, hulls: Any, fields: Any, room: Room, i: int, j
     p, q = geoms.world[i], geoms.world[j]
     table, size, r = geoms.table[j], geoms.extent[j], geoms.extent[i, 0]
     if geoms.kind[i] == SPHERE:
-        return ball_field(room, 0, p[0], p[1], p[2], r, q, fields.heights, table, size, margin)
+        return ball_field(room, ZERO, p[0], p[1], p[2], r, q, fields.heights, table, size, margin)
     if geoms.kind[i] == CAPSULE:
         a, b, c, d, e, f = ends(p, geoms.extent[i, 1])
-        count = ball_field(room, 0, a, b, c, r, q, fields.heights, table, size, margin)
+        count = ball_field(room, ZERO, a, b, c, r, q, fields.heights, table, size, margin)
         return ball_field(room, count, d, e, f, r, q, fields.heights, table, size, margin)
-    count = 0
+    count = ZERO
     if hulls is not None:
         if geoms.kind[i] == HULL:
             for k in range(geoms.table[i, 1]):
@@ -192,7 +193,7 @@ def contact_points(
     n_old: int, n_pairs: np.ndarray,
 ) -> int:  # fmt: skip
     """Contact points of all candidate pairs; returns their number, FULL where there is no room.  n_pairs[0]: pairs."""
-    total, pairs = 0, 0
+    total, pairs = ZERO, ZERO
     bodies_count = np.int64(geoms.kind.shape[0])
     for c in range(n_candidates):
         i, j = candidates[c, 0], candidates[c, 1]

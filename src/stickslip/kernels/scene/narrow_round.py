@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from stickslip.compiled import compiled
-from stickslip.kernels.scene.layout import Room
+from stickslip.kernels.scene.layout import ZERO, Room
 from stickslip.kernels.scene.rotation import rotate, to_body, to_world
 
 PARALLEL = 1e-6  # sine of the angle below which two capsules touch along a line
@@ -135,7 +135,7 @@ def capsules(
     c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
     aa = a0 * a0 + a1 * a1 + a2 * a2
     bb = b0 * b0 + b1 * b1 + b2 * b2
-    count = 0
+    count = ZERO
     if aa > 0.0 and c0 * c0 + c1 * c1 + c2 * c2 <= PARALLEL * PARALLEL * aa * bb:
         f = (a0 * (s0 - p0) + a1 * (s1 - p1) + a2 * (s2 - p2)) / aa
         g = (a0 * (t0 - p0) + a1 * (t1 - p1) + a2 * (t2 - p2)) / aa
@@ -148,14 +148,16 @@ def capsules(
                 count = balls(room, count, x, y, z, r, s0 + w * b0, s1 + w * b1, s2 + w * b2, R, margin)
             return count
     f, g = nearest_of_segments(p0, p1, p2, q0, q1, q2, s0, s1, s2, t0, t1, t2)
-    return balls(room, 0, p0 + f * a0, p1 + f * a1, p2 + f * a2, r, s0 + g * b0, s1 + g * b1, s2 + g * b2, R, margin)
+    return balls(
+        room, count, p0 + f * a0, p1 + f * a1, p2 + f * a2, r, s0 + g * b0, s1 + g * b1, s2 + g * b2, R, margin
+    )
 
 
 @compiled
 def capsule_plane(room: Room, pose: np.ndarray, half: float, r: float, plane: np.ndarray, margin: float) -> int:
     """A capsule above a half-space: its two ends."""
     p0, p1, p2, q0, q1, q2 = ends(pose, half)
-    count = ball_plane(room, 0, p0, p1, p2, r, plane, margin)
+    count = ball_plane(room, ZERO, p0, p1, p2, r, plane, margin)
     return ball_plane(room, count, q0, q1, q2, r, plane, margin)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.compiled import compiled
-from stickslip.kernels.scene.layout import MOVING, Active, Bodies, Contacts, Geoms, Materials, Options
+from stickslip.kernels.scene.layout import MOVING, ZERO, Active, Bodies, Contacts, Geoms, Materials, Options
 from stickslip.kernels.scene.rotation import rotate, times
 
 
@@ -130,17 +130,11 @@ def side_product(
 
 
 @compiled
-def friction_coefficient(materials: Materials, k: int, m: int, slip: float) -> float:
-    """mu of materials k and m whose surfaces slide with `slip` [m/s] before the step; Coulomb's law has one for all."""
-    return materials.mu[k, m]
-
-
-@compiled
 def activate(
     contacts: Contacts, count: int, bodies: Bodies, geoms: Geoms, materials: Materials, options: Options, active: Active
 ) -> int:
     """Write the active contacts in the order of their points; returns their number."""
-    dt, dim, n = options.dt, options.dim, 0
+    dt, dim, n = options.dt, options.dim, ZERO
     for c in range(count):
         a, b, gap = contacts.a[c], contacts.b[c], contacts.gap[c]
         if not options.predictive and gap > 0.0:
@@ -164,7 +158,7 @@ def activate(
         if options.predictive and gap > options.slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
             continue
         u0, u1, u2 = contact_velocity(active, n, bodies, bodies.vel, a, b)
-        mu, grain = friction_coefficient(materials, k, m, math.sqrt(u1 * u1 + u2 * u2)), materials.grain[k, m]
+        mu, grain = materials.mu[k, m], materials.grain[k, m]
         if grain > 0 and dim == 3 and mu > 0.0:
             mu = grained(bodies.mid[a if grain == 1 else b], mu, materials.aspect[k, m], frame)
             u0, u1, u2 = contact_velocity(active, n, bodies, bodies.vel, a, b)

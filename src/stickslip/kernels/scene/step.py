@@ -14,7 +14,7 @@ import numpy as np
 from numba import prange
 
 from stickslip.compiled import compiled
-from stickslip.kernels.midpoint import (
+from stickslip.kernels.codes import (
     BOOK_SIZE,
     CONTACT_WORK,
     FAILED_STEPS,

@@ -1,6 +1,6 @@
-"""How a scene looks: planar ones as they are, spatial ones from the side (x to the right, z up, y away).
+"""How a scene looks: planar ones as they are, spatial ones aslant from above (`aslant`).
 
-Discs have a spoke and balls a spot at the pole of their z axis, so that one sees them turn.
+Discs have a spoke, so that one sees them turn.
 """
 
 from __future__ import annotations
@@ -19,39 +19,45 @@ from stickslip.model.scene.shapes import Piece, rotation_matrix
 
 FAR = 1e3  # [m] how far the picture of a half-plane reaches
 MOST_MARKED = 60  # bodies up to which discs and balls are marked
-POLE, SPOT, BEHIND = 0.75, 0.2, 0.2  # of the radius: where the spot is, how large, and how far round it is seen
 ROUND = 24  # corners of the half circles of a capsule, together
 
 
 def scene_drawing(scene: Scene, view: draw.Box | None = None) -> draw.Drawing:
     """A `Drawing` of the scene, for figures and films of its trajectories.
 
-    view : x_min, x_max, y_min, y_max [m] (z instead of y in space); fitted to the motion where it is None.
+    view : the part of the picture to show, x_min, x_max, y_min, y_max [m]; fitted to the motion where it is None.
     """
-    pieces = [([] if body.shape is None else body.shape.pieces(scene.dim)) for body in scene.bodies]
-    width = len(COORDINATES[scene.dim])
+    from stickslip.model.scene.aslant import spatial_shapes  # which needs the solids of this module
+
+    if scene.dim == 2:
+        return draw.Drawing(_planar_shapes(scene), view)
+    return draw.Drawing(spatial_shapes(scene), view, goes_along=view is None)
+
+
+def _planar_shapes(scene: Scene) -> draw.Shapes:
+    pieces = [([] if body.shape is None else body.shape.pieces(2)) for body in scene.bodies]
 
     def shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[draw.Primitive]:
-        found: list[tuple[float, list[draw.Primitive]]] = []
+        fixed: list[draw.Primitive] = []
+        moving: list[draw.Primitive] = []
         for body, own in zip(scene.bodies, pieces, strict=True):
             if not body.life[0] <= t < body.life[1]:
                 continue
-            x, turn = _pose(body, q, width)
-            depth = math.inf if body.kind == "static" else (float(x[1]) if scene.dim == 3 else 0.0)
-            picture = [_outline(piece, body, x, turn, scene.dim, style_of(body)) for piece in own]
+            x, turn = pose(body, q)
+            found = fixed if body.kind == "static" else moving
+            found += [_outline(piece, body, x, turn, style_of(body)) for piece in own]
             if body.kind == "moving" and len(scene.bodies) <= MOST_MARKED:
-                picture += [mark for piece in own for mark in _mark(piece, body, x, turn, scene.dim)]
-            found.append((depth, picture))
-        found.sort(key=lambda entry: -entry[0])  # what is far away first; bodies of equal depth in their order
-        return [primitive for _, picture in found for primitive in picture]
+                found += [_spoke(piece, body, x, turn) for piece in own if piece.kind == "sphere"]
+        return [*fixed, *moving]
 
-    return draw.Drawing(shapes, view)
+    return shapes
 
 
-def _pose(body: Body, q: Sequence[float], width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Position and rotation matrix of a body in a state."""
+def pose(body: Body, q: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Position (3,) and rotation matrix (3, 3) of a body in a state."""
     if body.column < 0:
         return body.position, rotation_matrix(body.orientation)
+    width = len(COORDINATES[body.dim])
     own = np.array(q[body.column * width : (body.column + 1) * width])
     if body.dim == 2:
         half = 0.5 * own[2]
@@ -59,55 +65,36 @@ def _pose(body: Body, q: Sequence[float], width: int) -> tuple[np.ndarray, np.nd
     return own[:3], rotation_matrix(own[3:])
 
 
-def _outline(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray, dim: int, style: str) -> draw.Primitive:
-    """The outline of a piece, seen from the side in space."""
-    up = 1 if dim == 2 else 2
+def _outline(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray, style: str) -> draw.Primitive:
+    """The outline of a piece in the plane."""
     R = turn @ rotation_matrix(piece.turn)
     origin = x + turn @ (piece.offset - body.centre)
     if piece.kind == "sphere":
-        return draw.Circle((float(origin[0]), float(origin[up])), piece.size[0], style)
+        return draw.Circle((float(origin[0]), float(origin[1])), piece.size[0], style)
     if piece.kind == "plane":
-        normal = R[:, 2]
-        along = np.array([normal[up], -normal[0]])
-        size = float(np.linalg.norm(along))
-        if size < 1e-9:  # seen face on
-            return draw.Polyline(((0.0, 0.0),), "guide")
-        along, n = along / size, np.array([normal[0], normal[up]]) / size
-        o = origin[[0, up]]
+        n, o = R[:2, 2], origin[:2]
+        along = np.array([n[1], -n[0]])
         corners = (o - FAR * along, o + FAR * along, o + FAR * (along - n), o - FAR * (along + n))
         return draw.Polygon(tuple((float(a), float(b)) for a, b in corners), style)
     if piece.kind == "capsule":
-        points = _capsule(piece, origin, R, up)
-    elif piece.heights is not None:
-        rows = (np.arange(piece.heights.shape[0]) - 0.5 * (piece.heights.shape[0] - 1)) * piece.size[0]
-        points = np.column_stack([rows, piece.heights.max(axis=1)])
-        return draw.Polyline(tuple((float(a), float(b)) for a, b in points), "edge")
+        points = _capsule(piece, origin, R)
     else:
         assert piece.mesh is not None
-        points = (origin + piece.mesh.vertices @ R.T)[:, [0, up]]
+        points = (origin + piece.mesh.vertices @ R.T)[:, :2]
     return draw.Polygon(tuple((float(a), float(b)) for a, b in _around(points)), style)
 
 
-def _mark(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray, dim: int) -> list[draw.Primitive]:
-    """A spoke on a disc, a spot on the pole of a ball while it is in sight."""
-    if piece.kind != "sphere":
-        return []
-    origin, r = x + turn @ (piece.offset - body.centre), piece.size[0]
-    if dim == 2:
-        rim = origin + r * turn[:, 0]
-        return [draw.Polyline(tuple((float(p[0]), float(p[1])) for p in (origin, rim)), "body-light")]
-    pole = turn[:, 2]
-    if pole[1] > BEHIND:
-        return []
-    spot = (float(origin[0] + POLE * r * pole[0]), float(origin[2] + POLE * r * pole[2]))
-    return [draw.Circle(spot, SPOT * r, "accent")]
+def _spoke(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray) -> draw.Primitive:
+    origin = x + turn @ (piece.offset - body.centre)
+    rim = origin + piece.size[0] * turn[:, 0]
+    return draw.Polyline(tuple((float(p[0]), float(p[1])) for p in (origin, rim)), "body-light")
 
 
-def _capsule(piece: Piece, origin: np.ndarray, R: np.ndarray, up: int) -> np.ndarray:
+def _capsule(piece: Piece, origin: np.ndarray, R: np.ndarray) -> np.ndarray:
     angles = np.linspace(0.0, 2.0 * math.pi, ROUND, endpoint=False)
     circle = piece.size[0] * np.column_stack([np.cos(angles), np.sin(angles)])
-    half = piece.size[1] * R[[0, up], 2]
-    return np.concatenate([origin[[0, up]] + half + circle, origin[[0, up]] - half + circle])
+    half = piece.size[1] * R[:2, 2]
+    return np.concatenate([origin[:2] + half + circle, origin[:2] - half + circle])
 
 
 def _around(points: np.ndarray) -> np.ndarray:
@@ -123,7 +110,7 @@ def _around(points: np.ndarray) -> np.ndarray:
 def own_outlines(body: Body) -> list[draw.Primitive]:
     """The outlines of a planar body in its own frame; a trajectory says where the frame is."""
     pieces = [] if body.shape is None else body.shape.pieces(2)
-    return [_outline(piece, body, np.zeros(3), np.eye(3), 2, style_of(body)) for piece in pieces]
+    return [_outline(piece, body, np.zeros(3), np.eye(3), style_of(body)) for piece in pieces]
 
 
 def style_of(body: Body) -> str:

@@ -461,7 +461,7 @@ class Scene:
         return len(VELOCITIES[self.dim]) * sum(body.kind == "moving" for body in self.bodies)
 
     def drawing(self, view: tuple[float, float, float, float] | None = None) -> Drawing:
-        """How the scene looks, for `stickslip.figures`: as it is in the plane, from the side in space."""
+        """How the scene looks, for `stickslip.figures`: as it is in the plane, aslant from above in space."""
         from stickslip.model.scene.drawing import scene_drawing
 
         return scene_drawing(self, view)

@@ -19,7 +19,7 @@ from stickslip.model.scene.checks import number, points, quaternion, unit, vecto
 
 KINDS = ("sphere", "capsule", "hull", "polygon", "plane", "field")
 """Names of the narrow phase's kinds, in its order."""
-MOST_CORNERS = 250
+MOST_CORNERS = 1000
 FLAT = 1e-9  # of the size: faces whose corners deviate by less are one face
 
 
@@ -488,20 +488,24 @@ def _hull_mesh(p: np.ndarray) -> Mesh:
         raise ValueError(f"ConvexHull may have at most {MOST_CORNERS} corners, got {len(used)}.")
     number_of = {int(old): new for new, old in enumerate(used)}
     vertices = p[used]
-    faces: list[tuple[np.ndarray, set[int]]] = []
-    for triangle, plane in zip(hull.simplices, hull.equations, strict=True):
-        corners = {number_of[int(k)] for k in triangle}
-        for n, members in faces:
-            if (
-                n @ plane[:3] > 1.0 - 1e-9
-                and np.abs(vertices[list(corners)] @ n - vertices[min(members)] @ n).max() <= FLAT * size
-            ):
-                members |= corners
-                break
-        else:
-            faces.append((plane[:3].copy(), corners))
-    loops = tuple(_round(vertices, n, sorted(members)) for n, members in faces)
-    return Mesh(vertices, np.array([n for n, _ in faces]), loops)
+    triangles = np.vectorize(number_of.__getitem__)(hull.simplices)
+    normals, loops, taken = [], [], np.zeros(len(triangles), bool)
+    for first, n in enumerate(hull.equations[:, :3]):
+        if taken[first]:
+            continue
+        level, members, found = vertices[triangles[first, 0]] @ n, set(), [first]
+        taken[first] = True
+        while found:  # neighbours in the same plane make one face
+            triangle = found.pop()
+            members.update(triangles[triangle].tolist())
+            for other in hull.neighbors[triangle]:
+                flat = np.abs(vertices[triangles[other]] @ n - level).max() <= FLAT * size
+                if not taken[other] and flat and n @ hull.equations[other, :3] > 1.0 - 1e-9:
+                    taken[other] = True
+                    found.append(other)
+        normals.append(n)
+        loops.append(_round(vertices, n, sorted(members)))
+    return Mesh(vertices, np.array(normals), tuple(loops))
 
 
 def _round(vertices: np.ndarray, n: np.ndarray, members: list[int]) -> tuple[int, ...]:

@@ -1,17 +1,23 @@
 // ---- controls: sliders, the settings they make, links and commands -----------------------------------------------
 
-const SECTIONS = [["run", "Run", true], ["parameter", "Mechanism", true], ["start", "Start", false]];
+const LAW = /friction|restitution/;
+const SECTIONS = [
+  ["Contact laws", true, (c) => c.section === "parameter" && LAW.test(c.key)],
+  ["Run", true, (c) => c.section === "run"],
+  ["Mechanism", true, (c) => c.section === "parameter" && !LAW.test(c.key)],
+  ["Start", false, (c) => c.section === "start"],
+];
 
 /** What a tab asks for; only what differs from the system's own values. */
-const settings = {system: "", set: {}, start: {}, dt: null, t_end: null, stepper: "moreau-midpoint"};
+const settings = {system: "", set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null};
 
 function resetSettings(system) {
-  Object.assign(settings, {system, set: {}, start: {}, dt: null, t_end: null, stepper: "moreau-midpoint"});
+  Object.assign(settings, {system, set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null});
 }
 
 function request() {
-  const {system, set, start, dt, t_end, stepper} = settings;
-  return {system, set, start, dt, t_end, stepper};
+  const {system, set, start, dt, t_end, stepper, own} = settings;
+  return {system, set, start, dt, t_end, stepper: stepper === own ? null : stepper};
 }
 
 function valueOf(control) {
@@ -50,7 +56,7 @@ function fromSlider(control, position) {
 
 function controlRow(control, controls, changed) {
   const id = `c-${control.section}-${control.key}-${control.index}`;
-  const slider = element("input", {type: "range", id, min: "0", max: "1000", step: "1"});
+  const slider = element("input", {type: "range", id, min: "0", max: "1000", step: "1", "aria-label": spoken(control.name)});
   const field = element("input", {type: "number", step: "any", "aria-label": `${spoken(control.name)}, exact value`});
   const label = element("label", {for: id}, ...symbolNodes(control.name));
   if (control.unit) label.append(element("span", {class: "unit"}, ` [${unitText(control.unit)}]`));
@@ -78,11 +84,12 @@ function buildControls(form, description, steppers, changed) {
   const {controls} = description, rows = [];
   form.replaceChildren();
   if (!controls.length) form.append(element("p", {}, "A saved run: what was computed is shown as it is."));
-  for (const [section, title, open] of SECTIONS) {
-    const own = controls.filter((control) => control.section === section);
+  const phone = matchMedia("(max-width: 760px)").matches;
+  for (const [title, open, belongs] of SECTIONS) {
+    const own = controls.filter(belongs);
     if (!own.length) continue;
-    const box = element("details", {open}, element("summary", {}, title));
-    if (section === "run") box.append(stepperRow(steppers, rows, changed));
+    const box = element("details", {open: open && !(phone && own.length > 8)}, element("summary", {}, title));
+    if (title === "Run") box.append(stepperRow(steppers, rows, changed));
     for (const control of own) {
       const {row, show} = controlRow(control, controls, changed);
       rows.push(show);
@@ -117,7 +124,7 @@ function toHash(time) {
   for (const [key, value] of Object.entries(settings.set)) pairs.push([key, Array.isArray(value) ? value.join(",") : value]);
   for (const [key, value] of Object.entries(settings.start)) pairs.push([`start.${key}`, value]);
   for (const key of ["dt", "t_end"]) if (settings[key] !== null) pairs.push([key, settings[key]]);
-  if (settings.stepper !== "moreau-midpoint") pairs.push(["stepper", settings.stepper]);
+  if (settings.stepper !== settings.own) pairs.push(["stepper", settings.stepper]);
   if (time !== undefined) pairs.push(["t", +time.toPrecision(6)]);
   return "#" + pairs.map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`).join("&");
 }
@@ -145,6 +152,6 @@ function command() {
     parts.push(`--set ${key}=${Array.isArray(value) ? value.join(",") : value}`);
   if (settings.dt !== null) parts.push(`--dt ${settings.dt}`);
   if (settings.t_end !== null) parts.push(`--t-end ${settings.t_end}`);
-  if (settings.stepper !== "moreau-midpoint") parts.push(`--stepper ${settings.stepper}`);
+  if (settings.stepper !== settings.own) parts.push(`--stepper ${settings.stepper}`);
   return parts.join(" ");
 }

@@ -84,7 +84,8 @@ function prepared(raw) {
   run.t0 = run.history.t[0];
   run.t1 = run.history.t[run.history.t.length - 1];
   run.impactsOf = run.contacts.map((_, k) => impactsOf(run.impacts, k));
-  run.curves = run.history.curves.map((curve, number) => ({...curve, number, ...extent(curve.values)}));
+  run.curves = run.history.curves.map((curve, number) => ({...curve, number, unit: curve.unit === "1" ? "" : curve.unit}));
+  for (const curve of run.curves) Object.assign(curve, extent(withoutRounding(curve, run.curves)));
   run.strongest = Math.max(1e-300, ...run.impactsOf.map((own) => own.strongest));
   run.force = typicalForce(run);
   if (run.motion && run.motion.follow) run.motion.camera = smoothed(run.motion.follow, run.motion.t);
@@ -100,6 +101,15 @@ function impactsOf(impacts, k) {
     own.strongest = Math.max(own.strongest, Math.abs(impacts.normal[i]));
   }
   return own;
+}
+
+/** Rounding shown as the zero it stands for: far below all curves of the same kind, or below what a motion can be. */
+function withoutRounding(curve, curves) {
+  const alike = curves.filter((other) => other.group === curve.group && other.unit === curve.unit);
+  curve.scale = alike[0].scale ?? Math.max(...alike.map(({values}) => { const {low, high} = extent(values); return Math.max(-low, high); }));
+  const least = Math.max(1e-12 * curve.scale, ["coordinate", "velocity"].includes(curve.group) ? 1e-12 : 0), {values} = curve;
+  for (let i = 0; i < values.length; i++) if (Math.abs(values[i]) < least) values[i] = 0;
+  return values;
 }
 
 function extent(values) {
@@ -120,7 +130,7 @@ function typicalForce(run) {
 
 // ---- names and numbers -------------------------------------------------------------------------------------------
 
-const GREEK = {phi: "φ", theta: "θ", psi: "ψ", alpha: "α", beta: "β", gamma: "γ", omega: "ω", delta: "δ", xi: "ξ", eps: "ε", mu: "μ", Omega: "Ω", Phi: "Φ", Theta: "Θ", Psi: "Ψ", Delta: "Δ", Gamma: "Γ"};
+const GREEK = {th: "θ", phi: "φ", theta: "θ", psi: "ψ", alpha: "α", beta: "β", gamma: "γ", omega: "ω", delta: "δ", xi: "ξ", eps: "ε", mu: "μ", Omega: "Ω", Phi: "Φ", Theta: "Θ", Psi: "Ψ", Delta: "Δ", Gamma: "Γ"};
 
 /** Head and index of a name that is a symbol (phi_M), or the words of one that is not. */
 function symbol(name) {
@@ -157,6 +167,8 @@ function figure(x, digits = 4) {
   const short = base.includes(".") ? base.replace(/\.?0+$/, "") : base;
   return (power ? `${short}e${power.replace("+", "")}` : short).replaceAll("-", "−");
 }
+
+function duration(seconds) { return seconds < 1 ? `${figure(1000 * seconds, 3)} ms` : `${figure(seconds, 3)} s`; }
 
 function clockText(t, span) {
   const digits = Math.min(6, Math.max(2, Math.ceil(3 - Math.log10(span))));

@@ -1,6 +1,7 @@
 // ---- main: the run that is shown, the clock, requests, keys ------------------------------------------------------
 
 const SPEEDS = [4, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
+const PATIENCE = 600; // milliseconds after which a run under way is given up for a newer one
 const GROUPS = [["coordinate", "Coordinates"], ["velocity", "Velocities"], ["gap", "Gaps"], ["normal force", "Normal forces"], ["tangential force", "Friction"], ["energy", "Energy"]];
 
 const app = {run: null, stage: null, stageKind: "", t: 0, playing: false, speed: 1, controls: [], inFlight: false, waiting: false, dirty: true, frames: 0};
@@ -14,14 +15,15 @@ function show(raw, {fresh = false, time} = {}) {
   if (fresh) begin(run);
   app.t = time !== undefined ? Math.min(run.t1, Math.max(run.t0, time)) : fresh ? run.t0 : run.t0 + part * (run.t1 - run.t0);
   chooseStage(run, fresh);
-  sizeStage(run);
   byId("title").textContent = run.title;
   byId("source").textContent = run.source;
+  byId("stage").setAttribute("aria-label", `${run.title}, in motion`);
   document.title = `${run.title} · stickslip`;
   byId("ribbon").style.height = `${15 * Math.min(10, run.contacts.length) + 5}px`;
   for (const plot of Object.values(plots)) plot.stale = true;
   showContacts(run);
   showNumbers(run);
+  sizeStage(run);
   app.dirty = true;
   paint();
 }
@@ -54,8 +56,8 @@ function phaseChoices(run) {
   const options = () => names.map((curve) => element("option", {value: `${curve.number}`}, `${curve.group === "gap" ? "gap " : ""}${spoken(curve.name)}`));
   const coordinates = names.filter((c) => c.group === "coordinate"), velocities = names.filter((c) => c.group === "velocity");
   const pairs = coordinates.length === velocities.length ? coordinates.map((c, i) => [c, velocities[i]]) : [[coordinates[0], velocities[0]]];
-  const swings = ([, v]) => (v.low < 0 && v.high > 0 ? Math.min(-v.low, v.high) / (v.high - v.low) : 0);
-  const best = pairs.reduce((a, b) => (swings(b) >= swings(a) ? b : a));
+  const swings = ([, v]) => (v.high - v.low > 1e-6 * v.scale && v.low < 0 && v.high > 0 ? Math.min(-v.low, v.high) / (v.high - v.low) : 0);
+  const best = pairs.reduce((a, b) => (swings(b) > swings(a) || (swings(b) === swings(a) && swings(a) > 0) ? b : a));
   for (const [id, axis, number] of [["phase-x", "xNumber", best[0].number], ["phase-y", "yNumber", best[1].number]]) {
     const select = byId(id);
     select.replaceChildren(...options());
@@ -68,24 +70,38 @@ function phaseChoices(run) {
 function chooseStage(run, fresh) {
   const kind = run.motion?.kind ?? "none";
   byId("no-picture").hidden = kind !== "none";
+  document.querySelector(".stage-tools").hidden = kind === "none";
   const marked = kind === "plane" && run.motion.shapes.some((shape) => shape.kind === "marker");
   for (const id of ["arrows", "cones"]) byId(id).parentElement.hidden = !marked;
   if (kind === app.stageKind) { if (fresh) app.stage?.fit(); return; }
   const old = byId("stage"), canvas = old.cloneNode(false); // a canvas has one kind of context for its life
   old.replaceWith(canvas);
   app.stageKind = kind;
-  app.stage = kind === "plane" ? new PlaneStage(canvas) : kind === "space" ? spaceStage(canvas) : null;
+  app.stage = kind === "plane" ? new PlaneStage(canvas) : kind === "space" ? spaceStage(canvas) : new GaugeStage(canvas);
+}
+
+/** A wide mechanism gets a wide stage, with the numbers below it. */
+function layOut(wide) {
+  const main = document.querySelector("main"), numbers = byId("numbers-part");
+  main.classList.toggle("wide", wide);
+  const place = wide && window.innerWidth > 760 ? byId("numbers-place") : document.querySelector(".lower");
+  if (numbers.parentElement !== place) place.append(numbers);
 }
 
 /** A wide mechanism needs a low stage. */
 function sizeStage(run) {
-  const [x0, x1, y0, y1] = run.motion?.view ?? [0, 1, 0, 0.9], stage = byId("stage"), most = Math.max(300, window.innerHeight - 316);
-  const wanted = stage.clientWidth * ((y1 - y0) / (x1 - x0)) + 40, height = `${Math.round(Math.min(760, most, Math.max(280, wanted)))}px`;
+  const [x0, x1, y0, y1] = run.motion?.view ?? [0, 1, 0, 0.9], stage = byId("stage");
+  const card = document.querySelector(".stage-card"), others = card.offsetTop + card.offsetHeight - stage.offsetHeight + 16;
+  const most = window.innerWidth <= 760 ? 0.42 * window.innerHeight : Math.max(260, window.innerHeight - others);
+  layOut(x1 - x0 > 1.4 * (y1 - y0));
+  const gauges = Math.min(6, run.curves.filter((curve) => curve.group === "coordinate").length);
+  const wanted = run.motion ? stage.clientWidth * ((y1 - y0) / (x1 - x0)) + 40 : 80 + 100 * gauges, height = `${Math.round(Math.min(760, most, Math.max(240, wanted)))}px`;
   if (stage.style.height !== height) stage.style.height = height;
 }
 
 function showContacts(run) {
   const list = byId("contacts");
+  list.classList.toggle("hidden", run.contacts.length > 8); // the bands below have their names, too
   list.replaceChildren(...run.contacts.slice(0, 12).map((contact) =>
     element("li", {}, element("span", {class: "dot"}), element("b", {}, contact.name), element("span", {class: "state"}, "open"))));
   const seen = new Set(run.contacts.flatMap((contact) => [...contact.state]));
@@ -114,20 +130,23 @@ function showNumbers(run) {
     ["stepper", method.stepper],
     ["solver", method.solver],
     ["steps", `${method.steps.toLocaleString("en")} × ${figure(method.dt, 3)} s`],
-    ["computed in", `${figure(1000 * method.wall_s, 3)} ms`],
+    ["computed in", duration(method.wall_s)],
   ];
   byId("numbers").replaceChildren(...rows.flatMap((row) => {
     if (!row) return [element("div", {class: "rule"})];
     const [name, value, mark = "", title = ""] = row;
     return [element("dt", {title}, name), element("dd", {class: mark, title}, value)];
   }));
-  const stopped = run.complete ? "" : `The run ended early: ${run.status}`;
-  complain([stopped, ...(run.notes ?? [])].filter(Boolean).join(" · "));
+  complain(run.complete ? "" : `The run ended early: ${run.status}`);
+  tell("notice", (run.notes ?? []).join(" · "));
 }
 
-function complain(text) {
-  byId("message").hidden = !text;
-  if (byId("message").textContent !== text) byId("message").textContent = text;
+/** What went wrong; a notice is what one should know of a run that went well. */
+function complain(text) { tell("message", text); }
+
+function tell(id, text) {
+  byId(id).hidden = !text;
+  if (byId(id).textContent !== text) byId(id).textContent = text;
 }
 
 function say(text) { byId("status").textContent = text; }
@@ -220,34 +239,44 @@ function changeSpeed(by) {
 
 // ---- the server --------------------------------------------------------------------------------------------------
 
-async function ask(path, body) {
-  const options = body === undefined ? {} : {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)};
+async function ask(path, body, signal) {
+  const options = body === undefined ? {} : {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body), signal};
   let answer;
   try { answer = await fetch(path, options); }
-  catch { throw new Error("the server does not answer; is `stickslip view` still running?"); }
+  catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("the server does not answer; is `stickslip view` still running?");
+  }
   if (!answer.ok) throw new Error((await answer.json()).error ?? answer.statusText);
   return answer;
 }
 
-/** Simulate with the settings as they are.  One request is under way; of those that come meanwhile the last is sent. */
+/** Simulate with the settings as they are.  One request is under way; of those that come meanwhile the last is sent, and
+ *  a run that takes long is given up for it. */
 async function simulate(options = {}) {
-  if (app.inFlight) { app.waiting = true; return; }
+  if (app.inFlight) {
+    app.waiting = true;
+    if (performance.now() - app.sent > PATIENCE) app.asking.abort();
+    return;
+  }
   app.inFlight = true;
   const busy = setTimeout(() => { byId("busy").hidden = false; }, 250), asked = performance.now();
   const long = setTimeout(() => say("Preparing machine code for this system, once; the next time it is there."), 2000);
   try {
     do {
       app.waiting = false;
-      const found = await (await ask("api/run", request())).json();
+      app.sent = performance.now();
+      app.asking = new AbortController();
+      const found = await (await ask("api/run", request(), app.asking.signal)).json();
       if (found.system !== undefined) show(found, options);
       options = {};
       const took = (performance.now() - asked) / 1000;
-      say(`${found.method.steps.toLocaleString("en")} steps computed in ${figure(1000 * found.method.wall_s, 3)} ms, shown after ${took.toFixed(2)} s.`);
+      say(`${found.method.steps.toLocaleString("en")} steps computed in ${duration(found.method.wall_s)}, shown after ${took.toFixed(2)} s.`);
       byId("command").textContent = command();
       app.took = took;
     } while (app.waiting);
   } catch (error) {
-    complain(error.message);
+    if (error.name !== "AbortError") complain(error.message);
     if (app.waiting) { app.inFlight = false; clearTimeout(busy); clearTimeout(long); simulate(options); return; }
   } finally {
     clearTimeout(busy);
@@ -264,6 +293,8 @@ async function choose(system, hash = "") {
   byId("system").value = system;
   try {
     app.description = await (await ask(`api/system?${encodeURIComponent(system)}`)).json();
+    settings.stepper ??= app.description.stepper;
+    settings.own = app.description.stepper;
     app.showControls = buildControls(byId("controls"), app.description, app.description.steppers, () => simulate());
   } catch (error) { complain(error.message); return; }
   byId("command-line").hidden = !app.description.controls.length;
@@ -272,10 +303,8 @@ async function choose(system, hash = "") {
 
 function reset() {
   if (!app.description) return;
-  resetSettings(settings.system);
-  app.showControls?.();
   history.replaceState(null, "", location.pathname);
-  simulate();
+  choose(settings.system); // a model file may have changed meanwhile
 }
 
 async function share() {
@@ -407,8 +436,8 @@ async function start() {
 async function startLive() {
   try {
     const catalogue = await (await ask("api/library")).json();
-    const groups = [["Library", false], ["Saved runs", true]].map(([label, saved]) =>
-      element("optgroup", {label}, ...catalogue.systems.filter((s) => s.saved === saved).map((s) => element("option", {value: s.name}, s.name))));
+    const groups = [["Model files", "model"], ["Saved runs", "saved"], ["Library", "library"]].map(([label, kind]) =>
+      element("optgroup", {label}, ...catalogue.systems.filter((s) => s.kind === kind).map((s) => element("option", {value: s.name}, s.name))));
     byId("system").append(...groups.filter((group) => group.children.length));
     const wanted = new URLSearchParams(location.hash.slice(1)).get("system");
     await choose(catalogue.systems.some((s) => s.name === wanted) ? wanted : catalogue.first, location.hash);

@@ -1,12 +1,14 @@
 // ---- space: scenes with WebGL 2, or projected onto a plain canvas where that is missing ---------------------------
 
 const LIGHT = normalised([-0.45, -0.6, 1.1]);
+const ANGLE = 0.82; // of view, from bottom to top [rad]
+const FRONT = {yaw: -0.95, pitch: 0.36};
 
 /** What both ways of showing a scene share: the camera, and where the bodies are. */
 class SpaceView {
   constructor(canvas) { this.canvas = canvas; this.fit(); }
 
-  fit() { Object.assign(this, {yaw: -0.95, pitch: 0.36, zoom: 1}); }
+  fit() { Object.assign(this, {...FRONT, zoom: 1}); }
   drag(dx, dy) { this.yaw -= 0.008 * dx; this.pitch = Math.max(-0.2, Math.min(1.5, this.pitch + 0.008 * dy)); }
   magnify(factor) { this.zoom = Math.min(40, Math.max(0.1, this.zoom * factor)); }
 
@@ -14,16 +16,16 @@ class SpaceView {
   subject(run, t) {
     const [ax, ay, az, bx, by, bz] = run.motion.box, radius = 0.5 * Math.hypot(bx - ax, by - ay, bz - az) || 1;
     const path = run.motion.path ??= middlePath(run.motion);
-    if (path.radius * 4 > radius) return {target: [(ax + bx) / 2, (ay + by) / 2, (az + bz) / 2], radius};
+    if (path.radius * 4 > radius) return {target: [(ax + bx) / 2, (ay + by) / 2, (az + bz) / 2], radius, corners: halfDiagonals([bx - ax, by - ay, bz - az])};
     const at = between(run.motion.t, t);
     return {target: path.axes.map((axis) => mixed(axis, at)), radius: path.radius};
   }
 
   look(run, t, width, height) {
-    const {target, radius} = this.subject(run, t), narrow = Math.min(1, width / height);
-    const distance = (2.6 * radius) / narrow / this.zoom, c = Math.cos(this.pitch);
+    const {target, radius, corners} = this.subject(run, t), aspect = width / height;
+    const distance = (corners ? fitting(corners, aspect) : (2.6 * radius) / Math.min(1, aspect)) / this.zoom, c = Math.cos(this.pitch);
     const eye = [target[0] + distance * c * Math.cos(this.yaw), target[1] + distance * c * Math.sin(this.yaw), target[2] + distance * Math.sin(this.pitch)];
-    const projection = perspective(0.82, width / height, distance * 0.02, distance * 30 + radius * 30);
+    const projection = perspective(ANGLE, aspect, distance * 0.02, distance * 30 + radius * 30);
     return {matrix: multiplied(projection, lookAt(eye, target)), eye, target, radius, distance};
   }
 
@@ -189,6 +191,18 @@ class ProjectedStage extends SpaceView {
   }
 }
 
+/** From the middle of a box to its corners. */
+function halfDiagonals([a, b, c]) {
+  return [-0.5, 0.5].flatMap((i) => [-0.5, 0.5].flatMap((j) => [-0.5, 0.5].map((k) => [i * a, j * b, k * c])));
+}
+
+/** Distance from which all these points, around the one that is looked at, are in sight from the front. */
+function fitting(points, aspect) {
+  const c = Math.cos(FRONT.pitch), back = [c * Math.cos(FRONT.yaw), c * Math.sin(FRONT.yaw), Math.sin(FRONT.pitch)];
+  const right = normalised(cross([0, 0, 1], back)), up = cross(back, right), slope = Math.tan(ANGLE / 2);
+  return 1.12 * Math.max(...points.map((x) => dot3(back, x) + Math.max(Math.abs(dot3(up, x)), Math.abs(dot3(right, x)) / aspect) / slope));
+}
+
 /** Mean position of the moving bodies over time, smoothed, and how far they are from it at most. */
 function middlePath({poses, t, bodies, reach}) {
   const count = bodies.filter((body) => body.channel >= 0).length, axes = [0, 1, 2].map(() => new Float32Array(t.length));
@@ -294,7 +308,7 @@ void main() {
   if (pattern == 1) {
     vec2 at = own.xy * length(dFdx(world)) / max(length(dFdx(own)), 1e-12) / cell;
     float odd = mod(floor(at.x) + floor(at.y), 2.0);
-    base *= 1.0 - 0.055 * odd;
+    base *= 0.9 - 0.05 * odd;
     base = mix(base, vec3(base * 1.02), smoothstep(0.2, 1.0, length(world - eye) / faintness / 4.0));
   }
   result = vec4(base * (0.5 + 0.22 * sky + 0.48 * sun) + shine, 1.0);

@@ -1,8 +1,5 @@
 """Template: the smooth motion between two events, on acceleration level.
 
-This file is a complete module for a point mass above a floor.  The generator puts another system between the two
-lines that say `model`; everything else is taken over word for word.
-
 In a mode, contact k has a normal constraint (normal[k] = 1), a tangential one (stick[k] = 1) or a known sense of its
 tangential force (slip[k] = s = +-1, lambda_T = -s (mu lambda_N + a)); where friction depends on slip, mu is
 mu(|gamma_T|) of a contact that slips and mu_s of one that sticks.  A contact that others hold at rest while its own
@@ -19,67 +16,24 @@ that move with time, which (q, u) alone may not notice.
 import math
 
 from stickslip.complementarity.linear import lu_factor, lu_solve
+from stickslip.kernels.codes import CLUTCH, CONTACT, SPRING
 from stickslip.kernels.cpu import dev, entry, float64, int64, local_array
 from stickslip.kernels.impact import factor, solve_factored, velocities
+from stickslip.kernels.templates.model import (
+    FRICTION_LAWS,
+    KINDS,
+    N_CONTACTS,
+    N_DOF,
+    drift,
+    energy,
+    force,
+    friction,
+    gap,
+    geometry,
+    laws,
+    mass,
+)
 
-# -- model: begin
-N_DOF = 1
-N_CONTACTS = 1
-KINDS = (0,)
-FRICTION_LAWS = False
-
-
-@dev
-def mass(q, t, p, M):
-    M[0, 0] = 1.0
-
-
-@dev
-def force(q, u, t, p, h):
-    h[0] = -p[0]
-
-
-@dev
-def gap(q, t, p, g):
-    g[0] = q[0]
-
-
-@dev
-def geometry(q, t, p, W_N, W_T, w_hat):
-    W_N[0, 0] = 1.0
-    W_T[0, 0] = 0.0
-    w_hat[0, 0] = 0.0
-    w_hat[0, 1] = 0.0
-
-
-@dev
-def laws(p, mu, eps_N, eps_T, threshold):
-    mu[0] = 0.0
-    eps_N[0] = 0.0
-    eps_T[0] = 0.0
-    threshold[0] = 0.0
-
-
-@dev
-def friction(p, speed, mu):
-    mu[0] = 0.0
-
-
-@dev
-def energy(q, u, t, p, E):
-    E[0] = 0.5 * u[0] * u[0]
-    E[1] = p[0] * q[0]
-
-
-@dev
-def drift(q, u, t, p, zeta):
-    zeta[0, 0] = 0.0
-    zeta[0, 1] = 0.0
-
-
-# -- model: end
-
-CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
 N_ROWS = 2 * N_CONTACTS
 INTEGRALS = 2 * N_DOF
 SIZE = 2 * N_DOF + 4 * N_CONTACTS + 1

@@ -1,34 +1,26 @@
 """Template: members of an ensemble, each a motion of its own through `march`, on the CPU and on a GPU.
 
-The generator puts everything below the line that says `members` behind the template of the steppers, so that a member
-takes the steps that `simulate` takes, operation for operation.
+Joined behind the template of the steppers: a member takes the steps that `simulate` takes, operation for operation.
 
 A member is one row of float64: q, u, the memory of its contacts, where it stands, its energies, and its book with what
-was watched behind it (`midpoint.py`).  Whole numbers in it are exact, since they stay far below 2^53.
+was watched behind it (`watch`).  Whole numbers in it are exact, since they stay far below 2^53.
 """
 
-from stickslip.kernels.cpu import dev, entry, float64, int64, local_array
-from stickslip.kernels.midpoint import (
+from stickslip.kernels.codes import (
     CONTACT,
     DONE,
-    FIRST_POINT,
     FIRST_WATCHED,
-    KINDS,
+    LAW_OUT_OF_RANGE,
     LEVEL,
     MAX_PENETRATION,
-    N_CONTACTS,
-    N_DOF,
-    energy,
-    gap,
-    laws,
-    march,
-    note_impacts,
-    read_extremes,
-    watch_step,
-    write_extremes,
+    PENETRATES,
+    START_NOT_FINITE,
 )
+from stickslip.kernels.cpu import dev, entry, float64, int64, local_array
+from stickslip.kernels.templates.march import march
+from stickslip.kernels.templates.model import KINDS, N_CONTACTS, N_DOF, energy, gap, laws
+from stickslip.kernels.templates.watch import FIRST_POINT, note_impacts, read_extremes, watch_step, write_extremes
 
-# -- members: begin
 Q_OF_MEMBER = 0
 U_OF_MEMBER = Q_OF_MEMBER + N_DOF
 IMPULSE_BEFORE = U_OF_MEMBER + N_DOF
@@ -41,7 +33,6 @@ STEPS_DONE, ENERGY_START, ENERGY_END = STATUS + 1, STATUS + 2, STATUS + 4
 BOOK_OF_MEMBER = STATUS + 6
 ROW_SIZE = BOOK_OF_MEMBER + FIRST_POINT  # and the points of the section behind it
 N_EVENTS = N_CONTACTS + 1
-PENETRATES, LAW_OUT_OF_RANGE, START_NOT_FINITE = 7, 8, 9
 
 
 @dev

@@ -1,0 +1,30 @@
+"""What kernels and their callers call by number: statuses, contact states, elements, places in the book.
+
+Plain constants, the same for every system; tolerances that both sides know are here as well.
+"""
+
+GAUSS_SEIDEL, LEMKE, AUTO, ENUMERATE, NEWTON = 0, 1, 2, 3, 4
+MIDPOINT, THETA, STEWART, PAOLI = 0, 1, 2, 3
+DONE, EVENTS_FULL, UNSOLVED, BLOWN_UP, MASS_INDEFINITE, GAP_NOT_A_NUMBER, MATRIX_INDEFINITE = 0, 1, 2, 3, 4, 5, 6
+PENETRATES, LAW_OUT_OF_RANGE, START_NOT_FINITE = 7, 8, 9  # members of ensembles that cannot start
+OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = 0, 1, 2, 3, 4, 5
+N_STATES = 6
+CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
+
+# The book of a run: its certificate, what it cost, its energies.
+FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 1, 2, 3, 4
+ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP = 5, 6, 7, 8
+CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, INTEGRATION_ENERGY = 9, 10, 11, 12, 13
+FRICTION_ROUNDS, FRICTION_CONTRACTION, BOOK_SIZE = 14, 15, 16
+
+# What ensembles watch, behind the book in the same array: the request, then what was seen.
+NO_SECTION, FALLS, RISES, STRIKES, PHASE = 0, 1, 2, 3, 4
+FIRST_WATCHED, LEVEL, CYCLE, TRAVEL, N_POINTS, PASSAGES, PHASES = range(BOOK_SIZE, BOOK_SIZE + 7)
+TIME_FIRST, TIME_LAST, TRAVEL_FIRST, TRAVEL_LAST, SHORTEST, LONGEST = range(BOOK_SIZE + 7, BOOK_SIZE + 13)
+IMPACTS = BOOK_SIZE + 13  # of each contact; behind them what `templates.watch` has room for
+
+CANCELLED = 1e-14  # a velocity this small against the terms that it is the sum of is zero
+REACH = 1e-10  # of dt times the velocities: how far a loaded contact may seem open before it is
+LARGEST = 1e20  # a velocity beyond, in whatever units, is the end of an unstable run
+ITERATION_LIMIT = 50
+GRAIN = 2e-15  # of the positions: what rounding errors of gaps and forces may move them by in a step

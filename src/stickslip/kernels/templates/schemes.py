@@ -1,0 +1,113 @@
+"""Template: what differs between the steppers - their iterations, and which contacts take part in a step."""
+
+import math
+
+from stickslip.kernels.codes import CONTACT, GRAIN
+from stickslip.kernels.cpu import dev, int64
+from stickslip.kernels.templates.mass import factor_mass, solve_mass
+from stickslip.kernels.templates.model import LASTING, N_CONTACTS, N_DOF, THETA_VALUE, force, jacobian
+
+
+@dev
+def iteration_system(q, u, v, t_E, dt, p, inertia, h_A, A, h, K, C, work, q_E, dv):
+    """One Newton step of the theta-method without contacts, v <- v - A^-1 r; False where A is not positive definite.
+
+    r = M (v - u_A) - dt (theta h_E + (1 - theta) h_A); A = M - theta dt C - theta^2 dt^2 K with the symmetric parts of
+    the derivatives, factored.
+    """
+    reach = THETA_VALUE * dt
+    for j in range(N_DOF):
+        q_E[j] = q[j] + dt * (THETA_VALUE * v[j] + (1.0 - THETA_VALUE) * u[j])
+    force(q_E, v, t_E, p, h)
+    jacobian(q_E, v, t_E, p, K, C, work)
+    for i in range(N_DOF):
+        r = -dt * (THETA_VALUE * h[i] + (1.0 - THETA_VALUE) * h_A[i])
+        for j in range(N_DOF):
+            r += inertia[i, j] * (v[j] - u[j])
+            A[i, j] = inertia[i, j] - 0.5 * reach * (C[i, j] + C[j, i]) - 0.5 * reach * reach * (K[i, j] + K[j, i])
+        h[i] = r
+    if not factor_mass(A):
+        return False
+    solve_mass(A, h)
+    for j in range(N_DOF):
+        v[j] -= h[j]
+        dv[j] = v[j] - u[j]
+    return True
+
+
+@dev
+def relative(change, size):
+    """change / size; 0 where nothing changed."""
+    if change == 0.0:
+        return 0.0
+    return change / size if size > 0.0 else math.inf
+
+
+@dev
+def settled(correction, before):
+    """Whether an iteration has arrived: a tiny correction, or a small one that rounding keeps from shrinking."""
+    return correction <= 1e-14 or (correction <= 1e-10 and correction > 0.5 * before)
+
+
+@dev
+def correction_of(v, v_last, u, dv, weight, q, dt):
+    """Last correction of an implicit step's velocity against the velocities in it, in the kinetic energy's norm."""
+    change = 0.0
+    size = 0.0
+    grain = 0.0
+    for j in range(N_DOF):
+        change += weight[j] * (v[j] - v_last[j]) * (v[j] - v_last[j])
+        grain += weight[j] * q[j] * q[j]
+        terms = abs(u[j]) + abs(dv[j]) + abs(v[j])
+        size += weight[j] * terms * terms
+    # gaps and stiff forces know positions to their last digits, and dt divides by little
+    return relative(max(0.0, math.sqrt(change) - GRAIN / dt * math.sqrt(grain)), math.sqrt(size))
+
+
+@dev
+def take_back(carried, directions, dv):
+    """Take the first half of an impact off the free velocities: its two halves obey the contact laws in sum.
+
+    Otherwise the split of an impact, which is left to where in a step it falls, would decide where slip ends.
+    """
+    _, _, _, V_N, V_T, _ = directions
+    for k in range(N_CONTACTS):
+        if carried[k, 0] != 0.0 or carried[k, 1] != 0.0:
+            for j in range(N_DOF):
+                dv[j] -= V_N[k, j] * carried[k, 0] + V_T[k, j] * carried[k, 1]
+
+
+@dev
+def find_closing(first, g, g_before, eps_N, carried, kinds, active):
+    """As `find_active` on position level: contacts whose condition would be violated join; (count, any newcomer)."""
+    closed = int64(0)
+    newcomers = False
+    for k in range(N_CONTACTS):
+        if first:
+            active[k] = 0 if kinds[k] == CONTACT and carried[k, 0] == 0.0 and carried[k, 1] == 0.0 else 1
+        if active[k] == 0:
+            y = g[k] + eps_N[k] * g_before[k]
+            if y <= 0.0:
+                active[k] = 1
+                newcomers = True
+            elif not y > 0.0:
+                return int64(-1 - k), False
+        closed += active[k]
+    return closed, newcomers
+
+
+@dev
+def find_active(g, reach, kinds, active):
+    """Mark the contacts that take part in the step and count them; -1 - k where the gap of contact k is no number.
+
+    `reach` is zero but for contacts that carried load in the step before, see `close_step`.
+    """
+    closed = int64(0)
+    for k in range(N_CONTACTS):
+        active[k] = 0
+        if kinds[k] != CONTACT or g[k] <= reach[k] or (LASTING and reach[k] > 0.0):
+            active[k] = 1
+            closed += 1
+        elif not g[k] > 0.0:
+            return int64(-1 - k)
+    return closed

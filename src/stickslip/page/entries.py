@@ -1,0 +1,175 @@
+"""What the page can simulate: library entries and model files, each with its keywords, its scenario and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from stickslip import library
+from stickslip.io.models.file import Model, read_model
+from stickslip.library.scenario import Scenario
+from stickslip.model.system import unknown_name
+from stickslip.stepping.options import OF_STEPPERS, stepper_from
+from stickslip.stepping.simulate import STEPPERS
+from stickslip.trajectory import Trajectory
+
+SCENE_STEPPERS = ("moreau-midpoint", "moreau-jean")
+
+
+@dataclass(frozen=True)
+class LibraryEntry:
+    """A system or scene of the library."""
+
+    name: str
+
+    @property
+    def keywords(self) -> Mapping[str, Any]:
+        return library.keywords(self.name)
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        return library.units(self.name)
+
+    @property
+    def scenario(self) -> Any:
+        """As it is, with its own values."""
+        return _own(self.name)
+
+    def with_keywords(self, values: Mapping[str, Any]) -> Any:
+        return library.get(self.name, **values) if values else self.scenario
+
+    def options(self, stepper: str | None) -> dict[str, Any]:
+        """Keywords of `simulate`."""
+        return {"stepper": stepper or self.stepper}
+
+    @property
+    def stepper(self) -> str:
+        return SCENE_STEPPERS[0]
+
+    @property
+    def steppers(self) -> tuple[str, ...]:
+        return _steppers(self.scenario)
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """A model file; it is read again when it has changed, so that an editor and the page work side by side."""
+
+    path: Path
+
+    @property
+    def model(self) -> Model:
+        try:
+            at = self.path.stat()
+        except OSError as error:
+            raise ValueError(f"{self.path.name} cannot be read: {error.strerror}.") from None
+        return _read(self.path, at.st_mtime_ns, at.st_size)
+
+    @property
+    def keywords(self) -> Mapping[str, Any]:
+        """Values of the parameters; a scene has none."""
+        return _parameters(self.scenario)
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Those of the system say all."""
+        return {}
+
+    @property
+    def scenario(self) -> Any:
+        """As the file has it; a system that the library knows under the same names looks as it does there."""
+        scenario = self.model.scenario
+        if scenario.source == str(self.path):  # where it lies is nobody's business on an exported page
+            scenario = replace(scenario, source=self.path.name)
+        if not isinstance(scenario, Scenario) or scenario.drawing is not None:
+            return scenario
+        same = twin(scenario.system.name, scenario.system, _parameters(scenario))
+        return scenario if same is None else replace(scenario, drawing=same.drawing)
+
+    def with_keywords(self, values: Mapping[str, Any]) -> Any:
+        scenario, known = self.scenario, self.keywords
+        for key in values:
+            if key not in known:
+                raise ValueError(f"{self.path.name}: {unknown_name('parameter', key, known)}")
+        return replace(scenario, params={**(scenario.params or {}), **values}) if values else scenario
+
+    def options(self, stepper: str | None) -> dict[str, Any]:
+        """Keywords of `simulate`: those of the file, less those of its stepper where another one is asked for."""
+        own = self.model.options
+        found = {key: value for key, value in own.items() if key not in ("every", *OF_STEPPERS)}
+        return {**found, "stepper": stepper_from(own) if stepper in (None, self.stepper) else stepper}
+
+    @property
+    def stepper(self) -> str:
+        return str(self.model.options.get("stepper", SCENE_STEPPERS[0]))
+
+    @property
+    def steppers(self) -> tuple[str, ...]:
+        return _steppers(self.scenario)
+
+
+Entry = LibraryEntry | ModelEntry
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, changed: int, size: int) -> Model:
+    return read_model(path)
+
+
+@cache
+def _own(name: str) -> Any:
+    return library.get(name)
+
+
+def _steppers(scenario: Any) -> tuple[str, ...]:
+    return SCENE_STEPPERS if hasattr(scenario, "scene") else tuple(STEPPERS)
+
+
+def _parameters(scenario: Any) -> dict[str, float]:
+    if not isinstance(scenario, Scenario):
+        return {}
+    system = scenario.system
+    return dict(zip(system.parameter_names, system.parameter_vector(scenario.params).tolist(), strict=True))
+
+
+def entry_names() -> tuple[str, ...]:
+    """Names of all library entries, systems and scenes."""
+    return (*library.names(), *library.scene_names())
+
+
+def scenario_of(trajectory: Trajectory) -> Any:
+    """The library entry that a trajectory came from, with its parameters, or None."""
+    return twin(trajectory.system_name, trajectory, trajectory.parameters)
+
+
+def twin(title: str, names: Any, parameters: Mapping[str, float]) -> Any:
+    """The library entry called `title` with these parameters, or None.
+
+    A name alone proves nothing: coordinates, velocities, contacts and parameters must have the same names as `names`,
+    a system or a trajectory.
+    """
+    name = title.replace(" ", "_")
+    if name not in entry_names():
+        return None
+    known = library.keywords(name)
+    numeric = {key for key, default in known.items() if isinstance(default, float) or default is None}
+    is_scene = name in library.scene_names()
+    try:
+        scenario: Any = (
+            _own(name)
+            if is_scene
+            else library.get(name, **{key: value for key, value in parameters.items() if key in numeric})
+        )
+    except (ValueError, ArithmeticError):
+        return None
+    system = scenario.system
+    same = (
+        tuple(system.coordinate_names) == tuple(names.coordinate_names)
+        and tuple(system.velocity_names) == tuple(names.velocity_names)
+        and tuple(system.contact_names) == tuple(names.contact_names)
+        and (is_scene or set(system.parameter_names) == set(parameters))  # a scene's are its gravity
+    )
+    return scenario if same else None

@@ -1,0 +1,127 @@
+"""Gaps, normals and depths of all pairs of shapes in space, judged by separating axes and by coal where it is installed."""
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.kernels.scene import step
+from stickslip.kernels.scene.narrow_phase import points_of_pair
+from stickslip.model.scene.shapes import rotation_matrix
+from stickslip.stepping import scene_tables as tables
+
+
+def turn(rng):
+    q = rng.normal(size=4)
+    return q / np.linalg.norm(q)
+
+
+def round_hull(rng, corners, scale=(1, 1, 1)):
+    p = rng.normal(size=(corners, 3))
+    return ss.ConvexHull(p / np.linalg.norm(p, axis=1)[:, None] * np.array(scale))
+
+
+SHAPES = {
+    "sphere": lambda rng: ss.Sphere(rng.uniform(0.3, 1.0)),
+    "capsule": lambda rng: ss.Capsule(rng.uniform(0.1, 0.6), rng.uniform(0.2, 2.0)),
+    "box": lambda rng: ss.Box(rng.uniform(0.3, 2.0, 3)),
+    "hull": lambda rng: round_hull(rng, int(rng.integers(5, 40)), rng.uniform(0.4, 1.4, 3)),
+    "half-space": lambda rng: ss.HalfSpace(tuple(rng.normal(size=3)), float(rng.uniform(-0.2, 0.2))),
+}
+
+
+def placed(shapes, poses):
+    """A scene of two shapes, its tables and its geometries at the midpoint."""
+    scene = ss.Scene(dim=3, gravity=0.0)
+    for shape, (x, q) in zip(shapes, poses, strict=True):
+        if isinstance(shape, ss.HalfSpace):
+            scene.add_static(shape)
+        else:
+            scene.add_body(shape, mass=1.0, inertia=(1, 1, 1), centre_of_mass=(0, 0, 0), position=x, orientation=q)
+    bodies, (geoms, *meshes) = tables.body_table(scene), tables.geom_tables(scene, tables.material_tables(scene)[1])
+    bodies.mid[:] = bodies.pose
+    step.place_geoms.py_func(bodies, geoms)
+    return geoms, meshes
+
+
+def deepest(shapes, poses, margin=3.0):
+    """Smallest gap and its normal from the first shape to the second; None where there is no point."""
+    geoms, meshes = placed(shapes, poses)
+    room = tables.narrow_room(geoms)
+    i, j = (0, 1) if geoms.kind[0] <= geoms.kind[1] else (1, 0)
+    count = points_of_pair(geoms, *meshes, room, i, j, margin)
+    if count == 0:
+        return None
+    k = int(np.argmin(room.gaps[:count]))
+    return float(room.gaps[k]), (1 if i == 0 else -1) * room.normals[k].copy()
+
+
+def by_separating_axes(shapes, poses):
+    """Largest separation of two polyhedra over all face normals and all products of edges: minus the depth inside."""
+    corners, normals, edges = [], [], []
+    for shape, (x, q) in zip(shapes, poses, strict=True):
+        (piece,) = shape.pieces(3)
+        R, mesh = rotation_matrix(q), piece.mesh
+        corners.append((mesh.vertices + piece.offset) @ R.T + x)
+        normals.append(mesh.normals @ R.T)
+        sides = {tuple(sorted(s)) for loop in mesh.loops for s in zip(loop, loop[1:] + loop[:1], strict=True)}
+        edges.append(np.array([mesh.vertices[q] - mesh.vertices[p] for p, q in sides]) @ R.T)
+    products = np.cross(edges[0][:, None], edges[1][None]).reshape(-1, 3)
+    sizes = np.linalg.norm(products, axis=1)
+    crossing = products[sizes > 1e-9] / sizes[sizes > 1e-9][:, None]
+    axes = np.concatenate([normals[0], -normals[1], crossing, -crossing])
+    return float(((corners[1] @ axes.T).min(axis=0) - (corners[0] @ axes.T).max(axis=0)).max())
+
+
+def two(rng, first, second):
+    shapes = [SHAPES[first](rng), SHAPES[second](rng)]
+    here, there = (np.zeros(3), turn(rng)), (rng.normal(size=3) * rng.uniform(0.2, 0.9), turn(rng))
+    if second == "half-space":
+        here, there = there, (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    return shapes, [here, there]
+
+
+def test_polyhedra_overlap_by_the_least_depth():
+    rng = np.random.default_rng(3)
+    checked = 0
+    for _ in range(60):
+        first, second = rng.choice(["box", "hull"], 2)
+        shapes, poses = two(rng, first, second)
+        exact = by_separating_axes(shapes, poses)
+        if exact < 0.0:
+            checked += 1
+            assert deepest(shapes, poses)[0] == pytest.approx(exact, abs=1e-12)
+    assert checked > 30
+
+
+def test_hulls_of_many_corners_have_room_and_touch_where_they_must():
+    rng = np.random.default_rng(5)
+    hulls = [round_hull(rng, 600), round_hull(rng, 900)]
+    with pytest.raises(ValueError, match="at most 1000 corners, got 1100"):
+        round_hull(rng, 1100)
+    for distance in (1.8, 1.98, 1.999):
+        poses = [(np.zeros(3), turn(rng)), (np.array([distance, 0.0, 0.0]), turn(rng))]
+        gap, normal = deepest(hulls, poses)
+        assert gap == pytest.approx(distance - 2.0, abs=0.02)  # two unit balls, but for the facets
+        assert normal[0] > 0.99
+
+
+@pytest.mark.parametrize(("first", "second"), [(a, b) for k, a in enumerate(SHAPES) for b in list(SHAPES)[k:]][:-1])
+def test_distances_as_coal_has_them(first, second):
+    coal = pytest.importorskip("coal", reason="coal (stickslip[collision]) is not installed")
+    from stickslip.analysis.collision_judge import signed_distance
+
+    assert coal.__version__
+    rng = np.random.default_rng(7)
+    flat = {first, second} <= {"box", "hull"}
+    for _ in range(40):
+        shapes, poses = two(rng, first, second)
+        exact, axis = signed_distance(*shapes, poses)
+        found = deepest(shapes, poses)
+        if first == "capsule" and second in ("box", "hull") and exact < -shapes[0].radius:
+            continue  # the axis of the capsule is inside
+        if exact > 0.0 and flat:  # corner to corner: separating axes bound the distance from below
+            assert by_separating_axes(shapes, poses) <= exact + 1e-6
+            continue
+        assert found[0] == pytest.approx(exact, abs=1e-6)
+        if abs(found[0] - exact) < 1e-9 and exact != 0.0:
+            assert found[1] @ axis > 1 - 1e-6
