@@ -186,6 +186,27 @@ def test_two_processes_do_not_write_one_file(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("moment", ["in the middle", "at the end"])
+def test_a_folder_that_vanishes_is_told_as_such(moment, tmp_path, monkeypatch):
+    """As a network drive does: the descriptor still writes, and the name leads nowhere."""
+    folder, elsewhere = tmp_path / "drive", tmp_path / "elsewhere"
+    folder.mkdir()
+    part = folder / "run.nc.part"
+
+    def vanish(self, *arguments, original):
+        if folder.exists():
+            folder.rename(elsewhere)
+        return original(self, *arguments)
+
+    name = "checkpoint_now_and_then" if moment == "in the middle" else "finish"
+    original = records.Store.checkpoint if moment == "in the middle" else records.Store.finish
+    monkeypatch.setattr(records.Store, name, lambda self, *arguments: vanish(self, *arguments, original=original))
+    with pytest.raises(OSError, match=f"could not be written: No such file or directory; {part} has gone, with its"):
+        ball(folder / "run.nc")
+    kept = load(elsewhere / "run.nc.part")
+    assert kept.status.startswith("running: safe up to t = ")  # what was committed before lies where the drive is
+
+
 # -- at every moment ---------------------------------------------------------------------------------------------------
 
 CHANGES = ("pwrite", "fsync", "ftruncate", "posix_fallocate", "rename", "replace", "link")
