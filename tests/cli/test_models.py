@@ -1,6 +1,7 @@
 """`stickslip new`, `check`, `import`, and `run` of model files."""
 
 import json
+import re
 
 import pytest
 from tests.io.models.robots import URDF
@@ -164,6 +165,8 @@ def test_a_start_that_overlaps_is_told_by_check(run, ball, tmp_path):
 
 
 def test_a_film_of_what_has_no_drawing_is_refused_before_the_run(run, ball, tmp_path, monkeypatch):
+    ball.write_text(re.sub(r"\[drawing\].*\[run\]", "[run]", ball.read_text(), flags=re.S))
+    assert "no [drawing]: --animate makes no film of it" in run("check", ball)[1]
     monkeypatch.setattr(library.Scenario, "simulate", lambda *_, **__: pytest.fail("the run began"))
     code, _, err = run("run", ball, "--animate", tmp_path / "ball.gif")
     assert code == 2 and "--animate: bouncing_ball has no drawing, so there is no film of it" in err

@@ -22,7 +22,8 @@ def check(
 
     What is wrong is told in one line with file, line and key. `stickslip show FILE` prints the derived equations.
 
-    Exit codes: 0 all can be run, 1 a start overlaps beyond the tolerance or cannot be drawn, 2 a file or the request was wrong.
+    Exit codes: 0 all can be run, 1 a start overlaps beyond the tolerance or cannot be drawn, 2 a file or the request
+    was wrong.
     """
     from stickslip.io.models.file import read_model
     from stickslip.io.models.layout import schema_text
