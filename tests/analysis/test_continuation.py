@@ -78,13 +78,32 @@ def test_section_map_has_a_square_root_at_the_graze():
 
 @pytest.mark.slow
 def test_woodpecker_over_friction():
-    """Its simple cycle doubles at a friction of 0.3186081 and loses an impact of the sleeve at 0.4096."""
+    """Its simple cycle doubles at a friction of 0.3186081 and loses an impact of the sleeve at 0.409567.
+
+    There the lower edge comes off again after its impact for ever shorter.  From both sides the events change at
+    0.4095665; the times of these hops, 32.2, 16.7 and 8.9 us at 0.4075, 0.4085 and 0.409, go to zero at 0.409568.
+    """
     branch = ss.continue_cycle(ss.library.woodpecker(), "friction", 0.3, 0.45, largest_step=0.2)
     kinds = [special.kind for special in branch.specials]
     assert kinds == ["flip", "grazing"]
     assert branch.specials[0].parameter == pytest.approx(0.3186081, abs=1e-6)
-    assert branch.specials[1].parameter == pytest.approx(0.4096, abs=3e-4)  # its speed falls like the square of the way
+    assert branch.specials[1].parameter == pytest.approx(0.4095675, abs=3e-6)
     assert branch.specials[1].contact == "sleeve lower"
+
+
+@pytest.mark.slow
+def test_woodpecker_at_the_corner_of_its_branch():
+    """At a friction of 0.2837536 the upper edge no longer slips after its impact: the period has its maximum there."""
+    branch = ss.continue_cycle(ss.library.woodpecker(), "friction", 0.2839, 0.2836, settle_returns=60, largest_step=0.5)
+    (border,) = branch.specials
+    assert border.kind == "border" and border.contact == "sleeve upper"
+    assert border.change == "- slip ends of sleeve upper"
+    assert border.parameter == pytest.approx(0.2837536, abs=2e-7)
+    assert branch.status == "reached friction = 0.2836"
+    behind = branch.values < border.parameter - 1e-9
+    multipliers = np.array([cycle.nontrivial[0].real for cycle in branch.cycles])
+    assert (multipliers[~behind] > 0.05).all() and (multipliers[behind] < -0.25).all()
+    assert max(cycle.period for cycle in branch.cycles) == pytest.approx(0.1893045, abs=2e-6)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from stickslip.cli import bench_piles, bench_scenes, main
 
 
 def test_scenes_are_measured(capsys, monkeypatch):
-    monkeypatch.setattr(bench_scenes, "PEERS", {"mujoco": "no_such_module", "bullet": "no_such_module"})
+    monkeypatch.setattr(bench_scenes, "PEERS", dict.fromkeys(("mujoco", "bullet", "drake"), "no_such_module"))
     monkeypatch.setattr(bench_piles, "SPHERES_QUICK", bench_piles.SPHERES_QUICK[:2])
     assert main(["bench", "scenes", "--quick", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["missing"] == ["mujoco", "bullet"]
+    assert result["missing"] == ["mujoco", "bullet", "drake"]
     stack, ramp, thrown = (result["cases"][case]["stickslip"] for case in ("stack", "ramp", "thrown"))
     assert stack["most"] < 1e-9 and ramp["most"] < 1e-9
     assert abs(thrown["stop"]) < 1e-6 and thrown["lift"] < 1e-9
@@ -20,4 +20,4 @@ def test_scenes_are_measured(capsys, monkeypatch):
     console = Console(width=200)
     with console.capture() as text:
         console.print(bench_scenes.table(result))
-    assert "not installed: mujoco, bullet" in text.get() and "thrown" in text.get()
+    assert "not installed: mujoco, bullet, drake" in text.get() and "thrown" in text.get()

@@ -7,5 +7,6 @@ BALL = {"section": "v<0", "travel": "y", "points": 4, "solver": "gauss-seidel"}
 """The section is the top of a flight, where the velocity falls through zero."""
 
 
-def request_of(scenario, vary, **options):
-    return prepare(scenario, vary, OBSERVABLES, **{**BALL, **options})
+def request_of(scenario, vary, observe=OBSERVABLES, **options):
+    asked = {**BALL, **options} if observe is OBSERVABLES else options
+    return prepare(scenario, vary, observe, **asked)

@@ -12,7 +12,7 @@ import stickslip as ss
 from stickslip import library
 from stickslip.ensembles.observables import OBSERVABLES
 from stickslip.trajectory import STATE_NAMES
-from tests.ensembles.cases import BALL
+from tests.ensembles.cases import BALL, request_of
 
 RESTITUTIONS = [0.3, 0.5, 0.8]
 
@@ -113,11 +113,11 @@ def test_starts_that_are_all_refused_are_bad_input():
         ss.ensemble(library.bouncing_ball().starting({"y": -0.5}), {"restitution": [0.1, 0.2]}, ["final"])
 
 
-def test_the_cuda_path_gives_the_same_bits_in_the_simulator():
+@pytest.mark.parametrize("case", ["ball", *(pytest.param(c, marks=pytest.mark.slow) for c in ("belt", "crank"))])
+def test_the_cuda_path_gives_the_same_bits_in_the_simulator(case):
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.ensembles.in_simulator"], env=environment, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "tests.ensembles.in_simulator", case]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert run.returncode == 0 and run.stdout.strip() == "equal", run.stderr
 
 
@@ -152,6 +152,35 @@ def test_other_systems_take_the_steps_of_simulate(name, solver, vary):
             for k in range(scenario.system.n_contacts):
                 counts = np.bincount(run.contact_state[1:, k], minlength=len(STATE_NAMES))
                 assert np.array_equal(member.share.values[k], counts / counts.sum())
+
+
+@pytest.mark.parametrize(
+    ("name", "vary"),
+    [
+        ("bouncing_ball", {"restitution": [0.3, 0.8]}),
+        pytest.param("woodpecker", {"friction": [0.25, 0.3, 0.35]}, marks=pytest.mark.slow),
+        pytest.param("slider_crank", {"restitution_normal": [0.1, 0.4, 0.9]}, marks=pytest.mark.slow),
+    ],
+)
+def test_flights_are_the_steps_of_simulate(name, vary):
+    """Members do the steps without contacts in a loop of their own; nothing of it may show."""
+    scenario, end = library.get(name), 3000 * library.get(name).dt
+    place = scenario.system.coordinate_names[-1]
+    options = {"t_end": end, "section": f"{place}<{scenario.q0[-1] - 1e-4!r}", "points": 50, "progress": False}
+    result = ss.ensemble(scenario, vary, ["final", "impacts", "extremes", "points"], **options)
+    assert request_of(scenario, vary, t_end=end, solver="auto", observe=["final"]).module("cpu").FLIES
+    ((axis, values),) = vary.items()
+    for i, value in enumerate(values):
+        run = scenario.simulate(params={axis: value}, t_end=end, on_energy_gain="ignore", progress=False)
+        member = result.dataset.isel({axis: i})
+        assert np.array_equal(member.final_q, run.q[-1]) and np.array_equal(member.final_u, run.u[-1])
+        assert np.array_equal(member.least_q, run.q[1:].min(axis=0))
+        assert np.array_equal(member.largest_u, run.u[1:].max(axis=0))
+        assert member.impacts.sum().item() == len(run.impacts())
+        there = np.isfinite(member.point_time.values)
+        points = ss.poincare(run, ss.LevelSection(place, scenario.q0[-1] - 1e-4))
+        assert there.sum() == len(points) > 0
+        assert np.allclose(member.point_time[there], points.t, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.slow
@@ -196,7 +225,9 @@ def test_the_kernel_compiles_to_ptx_without_fused_products():
         pytest.skip("no libNVVM")
     assert run.returncode == 0, run.stderr
     counts = json.loads(run.stdout)
-    assert counts["mul.rn.f64"] > 100 and counts["fma.rn.f64"] == 0
+    assert set(counts) == {"woodpecker", "block_on_belt"}  # the second with a law of friction
+    for count in counts.values():
+        assert count["mul.rn.f64"] > 50 and count["fma.rn.f64"] == 0
 
 
 @pytest.mark.slow

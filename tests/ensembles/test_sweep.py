@@ -79,6 +79,17 @@ def test_a_file_holds_what_was_returned(tmp_path):
     assert streamed["drop"].attrs["units"] == "m" and streamed["y"].attrs["units"] == "m"
 
 
+def test_zarr_holds_the_same(tmp_path):
+    """Where the package zarr is installed (extra `zarr`), what xarray writes is what was returned."""
+    pytest.importorskip("zarr")
+    import xarray as xr
+
+    result = balls(GRID)
+    result.to_xarray().to_zarr(tmp_path / "sweep.zarr")
+    with xr.open_zarr(tmp_path / "sweep.zarr") as again:
+        assert again.load().identical(result.dataset)
+
+
 def test_the_bytes_of_a_file_do_not_depend_on_chunks(tmp_path):
     """Members enough for several blocks of HDF5, two steps each."""
     vary = {"restitution": "0.2:0.9:130", "y": "0.5:1:100"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import stickslip as ss
 from stickslip import library
-from stickslip.model.symbolic import Printer, derivative, function_source, lagrange, shorten
+from stickslip.model.symbolic import Printer, angles_apart, derivative, function_source, lagrange, shorten
 from stickslip.model.system import System
 
 t = sp.Symbol("t", real=True)
@@ -301,3 +301,33 @@ def test_the_slope_of_a_force_that_jumps_is_that_of_its_branches():
     )
     K, C = system.jacobian([2.0], [1.0])
     assert (K[0, 0], C[0, 0]) == (-12.0, -2.0)
+
+
+# -- sines and cosines ---------------------------------------------------------------------------------------------
+
+
+def test_sines_of_a_difference_come_from_those_of_its_angles():
+    """Eight sines and cosines of the slider-crank become three calls; where sums stand alone they stay."""
+    a, b = sp.symbols("a b", real=True)
+    alone = [sp.cos(b - a), sp.sin(b - a)]
+    assert angles_apart(alone) == alone
+    apart = angles_apart([*alone, sp.sin(a), sp.cos(a), sp.sin(b), sp.cos(b)])
+    assert set().union(*(x.atoms(sp.sin, sp.cos) for x in apart)) == {sp.sin(a), sp.cos(a), sp.sin(b), sp.cos(b)}
+    assert all(sp.simplify(x - y) == 0 for x, y in zip(apart, alone, strict=False))
+    source = library.slider_crank().system.source()
+    dynamics = source[source.index("def dynamics") : source.index("def geometry")]
+    assert dynamics.count("sincos(") == 3 and "math.sin" not in dynamics and "math.cos" not in dynamics
+
+
+def test_pairs_inside_conditions_and_powers_are_printed_once():
+    x, y = sp.symbols("x y", real=True)
+    value = sp.Piecewise((sp.sin(x) ** 2, sp.cos(x) > y), (sp.cos(x + y), True))
+    text = function_source("f", "x, y, out", [("out[0]", value), ("out[1]", sp.sin(x + y))])
+    assert text.count("sincos(") == 2
+    namespace = {"math": math, "dev": lambda f: f, "sincos": lambda z: (math.sin(z), math.cos(z))}
+    exec(text, namespace)
+    for numbers in ((0.3, 0.2), (2.0, 0.5)):
+        out = np.empty(2)
+        namespace["f"](*numbers, out)
+        exact = [float(e.subs({x: numbers[0], y: numbers[1]})) for e in (value, sp.sin(x + y))]
+        np.testing.assert_allclose(out, exact, rtol=1e-14)

@@ -27,6 +27,30 @@ WITH_WEBGL = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--en
 SHORT = "#system=bouncing_ball&dt=0.01&t_end=1.2"
 
 
+MASS = """
+stickslip = 1
+name = "mass on a spring"
+[coordinates]
+x = { velocity = "v", unit = "m", velocity_unit = "m/s", start = 0.1 }
+phi = { velocity = "omega", unit = "rad", velocity_unit = "rad/s", start_velocity = 2.0 }
+[parameters]
+k = { value = 40.0, unit = "N/m" }
+[energies]
+kinetic = "(v**2 + omega**2)/2"
+potential = "k*x**2/2"
+[[contacts]]
+type = "stop"
+name = "wall"
+coordinate = "x"
+lower = -0.05
+restitution = "0.5"
+[run]
+dt = 1e-3
+t_end = 1.0
+engine = "reference"
+"""
+
+
 class Tab:
     """A page that notes its errors and the hosts it asks, and waits without breaking the page's own policy."""
 
@@ -242,6 +266,51 @@ def test_everything_has_a_name_and_fits_a_phone(tab, server):
     assert tab.page.evaluate("document.documentElement.lang") == "en"
 
 
+def test_the_motion_stays_in_sight_on_a_phone_while_a_slider_is_moved(tab, server):
+    tab.page.set_viewport_size({"width": 390, "height": 844})
+    tab.open(server.url + SHORT)
+    for block in ("start", "end"):  # however one gets there
+        slider = tab.page.locator("[data-key=t_end] input[type=range]")
+        slider.evaluate(f"element => element.scrollIntoView({{block: '{block}'}})")
+        box, place = tab.page.locator("#stage").bounding_box(), slider.bounding_box()
+        assert 0 <= box["y"] and box["y"] + box["height"] <= place["y"] < 844
+
+
+def test_a_model_file_without_a_drawing_has_gauges_and_is_read_again(browser, tmp_path):
+    path = tmp_path / "mass.toml"
+    path.write_text(MASS)
+    with serving(path) as running:
+        context = browser.new_context()
+        tab = Tab(context).open(running.url)
+        assert tab.page.evaluate("[stickslip.run.parameters.k, stickslip.stage.constructor.name]") == [40, "GaugeStage"]
+        first = tab.picture()
+        tab.until("stickslip.playing && stickslip.t > 0.2")
+        assert tab.picture() != first and tab.page.is_visible("#no-picture")
+        assert tab.page.locator("[data-key=k] .unit").inner_text().strip() == "[N/m]"
+        path.write_text(MASS.replace("value = 40.0", "value = 90.0"))
+        tab.page.click("#reset")
+        tab.until("stickslip.run.parameters.k === 90")
+        path.write_text("stickslip = 1")
+        tab.page.click("#reset")
+        tab.until("!document.getElementById('message').hidden")
+        assert "mass.toml" in tab.text("#message")
+        assert all("400" in error for error in tab.errors)  # the browser notes the refused request
+        context.close()
+
+
+def test_a_notice_is_not_an_error(tab, server):
+    """[PG05] (14): unequal coefficients may gain energy under Newton's law; the run is shown, and a line says so."""
+    tab.open(server.url + SHORT)
+    tab.page.evaluate(
+        "() => { const real = window.fetch; window.fetch = async (...x) => {"
+        "const a = await real(...x), b = await a.json();"
+        "return new Response(JSON.stringify({...b, notes: ['energy was gained']})); }; }"
+    )
+    tab.slide("restitution", 300)
+    assert tab.text("#notice") == "energy was gained" and not tab.page.is_visible("#message")
+    assert tab.page.get_attribute("#notice", "role") == "status"
+
+
 def test_text_has_contrast_in_both_themes(browser, server):
     ratio = """() => {
       const lum = (c) => c.map((x) => (x /= 255) <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
@@ -319,6 +388,8 @@ def test_scenes_in_space_are_shown_with_and_without_webgl(arguments, tmp_path):
 @pytest.mark.parametrize("name", (*library.names(), *library.scene_names()))
 def test_every_library_system_is_shown(tab, server, name):
     tab.open(f"{server.url}#system={name}")
+    if name == "kane_pendulum":
+        assert "unequal restitution coefficients" in tab.text("#notice")
     assert tab.page.evaluate("stickslip.run.title") == library.get(name).title
     assert tab.page.evaluate("stickslip.stageKind") in ("plane", "space")
     tab.until("stickslip.frames > 5")

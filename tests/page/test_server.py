@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from stickslip import library
 from stickslip.io.models.file import model_text
 from stickslip.page import service as service_module
+from stickslip.page.entries import PAGE_STEPPERS
 from stickslip.page.server import HOST, MOST_BODY, MOST_CONNECTIONS, Handler, Server
 from stickslip.page.service import MOST_STEPS, ClientGone, Service
 from stickslip.stepping.moreau_jean import MoreauJean
-from stickslip.stepping.simulate import STEPPERS
 from tests.page.conftest import serving
 
 RUN = {"system": "bouncing_ball", "dt": 0.01, "t_end": 0.6}
@@ -216,7 +216,7 @@ def test_times_beyond_all_bounds_are_answered(ask):
     assert status == 400 and "the motion grows beyond all bounds in the next step" in answer["error"]
 
 
-@pytest.mark.parametrize("stepper", STEPPERS)
+@pytest.mark.parametrize("stepper", PAGE_STEPPERS)
 def test_no_request_asks_for_more_steps_than_allowed(stepper):
     with pytest.raises(ValueError, match="too many for the page"):
         Service().run({**RUN, "dt": 0.6 / (1.01 * MOST_STEPS), "stepper": stepper})
@@ -224,7 +224,7 @@ def test_no_request_asks_for_more_steps_than_allowed(stepper):
 
 def test_the_event_driven_judge_is_offered(ask):
     steppers = ask("GET", "/api/system?bouncing_ball")[2]["steppers"]
-    assert steppers == list(STEPPERS)
+    assert steppers == list(PAGE_STEPPERS) and "event-driven" in steppers
     run = ask("POST", "/api/run", {**RUN, "stepper": "event-driven"})[2]
     assert run["complete"] and run["method"]["stepper"] == "event-driven"
     assert run["impacts"]["total"] == 1

@@ -1,4 +1,4 @@
-"""Gaps, normals and depths of all pairs of shapes in space, judged by separating axes and by coal where it is installed."""
+"""Gaps, normals and depths of all pairs of shapes in space, judged by separating axes, and by coal if installed."""
 
 import numpy as np
 import pytest

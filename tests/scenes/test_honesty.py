@@ -48,6 +48,21 @@ def test_ball_with_large_friction_rolls_or_the_run_fails(friction, tol):
         assert run.certificate.failed_steps == 1
 
 
+@pytest.mark.parametrize("friction", [10.0, 1e6])
+def test_rough_boxes_stick_at_the_default_tolerance(friction):
+    rest = scenes.heavy_on_light(1000.0, friction).simulate(dt=1e-3, t_end=0.05)
+    assert rest.certificate.failed_steps == 0 and np.abs(rest.q[-1] - rest.q[0]).max() < 1e-12
+    run = scenes.thrown_cube(6.0, friction).simulate(dt=1e-3, t_end=0.05)  # tips over its edge: friction does not slip
+    assert run.complete and run.certificate.max_residual <= 1e-10
+
+
+def test_a_pushed_stack_is_solved_in_velocities():
+    scene = scenes.cube_stack(10)
+    scene.bodies[2].velocity[0] = 0.5  # its steps ended just above the tolerance once
+    run = scene.simulate(dt=1e-3, t_end=0.05)
+    assert run.complete and run.certificate.max_residual <= 1e-10
+
+
 @pytest.mark.parametrize("angle", [0.5, 1.5, 3.0, 5.0, 8.0])
 def test_rotation_keeps_its_momentum_or_says_that_it_does_not(angle):
     rng = np.random.default_rng(1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.library import scenes
+from stickslip.stepping import records
 
 
 def poured(spheres, t_end, **options):
@@ -26,6 +27,26 @@ def check_pile(scene, run, layers):
 def test_a_few_hundred_spheres_fill_a_box():
     scene, run = poured(250, 0.2)
     check_pile(scene, run, 10)
+
+
+@pytest.mark.parametrize(("tol", "t_end"), [(1e-4, 0.3), pytest.param(1e-10, 0.4, marks=pytest.mark.slow)])
+def test_sixty_spheres_come_to_rest_without_a_failed_step(tol, t_end):
+    run = scenes.poured_spheres(60).simulate(dt=1e-3, t_end=t_end, every=10, tol=tol)
+    assert run.complete and run.certificate.failed_steps == 0
+    assert run.certificate.max_residual <= tol
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_frames_of_a_file(tmp_path, monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(records, "COPY_BYTES", 2**24)
+    peaks, out = [], tmp_path / "flight.nc"
+    for frames in (300, 3000):
+        run = scenes.poured_spheres(1000).simulate(dt=1e-5, t_end=frames * 1e-5, tol=1e-4, out=out, overwrite=True)
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
+    assert run.complete and f"all records are in {out}" in run.status
+    assert out.stat().st_size > 300e6  # ten times as large as what the memory may have grown by
+    assert peaks[1] - peaks[0] < 30.0
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """An independent judge of the contact geometry in space: signed distances by coal, the collision library.
 
-coal (`pip install 'stickslip[collision]'`) answers for one pair of convex shapes at a time, from Python, with one point.
-The step of a scene finds all points of all pairs inside one compiled loop, so coal is no part of it: it is asked here
-whether the gaps that the step works with are right.
+coal (`pip install 'stickslip[collision]'`) answers for one pair of convex shapes at a time, from Python, with one
+point.  The step of a scene finds all points of all pairs inside one compiled loop, so coal is no part of it: it is
+asked here whether the gaps that the step works with are right.
 """
 
 from __future__ import annotations

@@ -8,6 +8,9 @@ Pseudo-arclength (Keller 1977): with z the state on the section and a the parame
     flip             a real multiplier passes -1        the period doubles
     torus            a complex pair leaves the unit circle (Neimark-Sacker)
     grazing          an impact appears or disappears with closing velocity zero: multipliers jump or blow up there
+    border           the slip that follows an impact shrinks to nothing, from there on the impact itself sticks (or the
+                     other way round): the branch has a corner, and multipliers jump; where there is no cycle behind,
+                     it has met an unstable one (a non-smooth fold)
     switch           the order or number of other events changes (a stick phase appears, say)
 """
 
@@ -16,7 +19,8 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,7 +40,9 @@ _CORRECTIONS = 8
 _CHORD = 3  # corrections before dP/da is computed anew
 _PARAMETER_STRETCH = 1e-5  # of differences in the parameter, in ranges
 _BISECTIONS = 16  # of the last step before events change
-_GRAZES = 1e-2  # gaps and closing velocities below this share of what they were count as zero there
+_GRAZES = 1e-2  # gaps, closing velocities and slips below this share of what they were count as zero there
+_SHORT = 1e-5  # of the period: a slip that is as good as none
+_CORNER = (1e-5, 1e-4, 1e-3, 1e-2)  # ways past a corner of the branch that are tried, in ranges of the parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,10 +196,16 @@ class _Walk:
                 if last is not here:
                     points.append(last)
                 if there is None:
-                    status = f"the cycle ends at {self.name} = {special.parameter:.9g} ({special.kind})"
-                    break
+                    there, direction = self._past_corner(last, direction)
+                    if there is None:
+                        self.specials[-1] = special = self._at_border(special, last)
+                        status = f"the cycle ends at {self.name} = {special.parameter:.9g} ({special.kind})"
+                        break
+                    self.specials[-1] = self._with_change(special, last, there)
+                    step = min(_FIRST, self.largest)
+                else:
+                    direction = self._tangent(there, direction)
                 points.append(there)  # it goes on behind, with other events
-                direction = self._tangent(there, direction)
                 advance(there.a)
                 continue
             self._locate(here, there, direction, step)
@@ -316,8 +328,52 @@ class _Walk:
             else:
                 high, behind = middle, point or behind
         contact, value = self._graze(here, before, last)
+        room = 2.0 * (high - low) * self.width  # events change there: what is extrapolated may not leave the bracket
+        value = float(np.clip(value, last.a - room, last.a + room))
         kind = "grazing" if contact else "switch"
         return last, Special(kind, value, complex(math.nan, math.nan), contact, self._change(last, behind), last.cycle)
+
+    def _past_corner(self, last: _Point, direction: Array) -> tuple[_Point | None, Array]:
+        """The first cycle with other events behind a corner, if any, and the direction of the branch there.
+
+        A branch may turn by more than a right angle where an event changes: no plane across its old direction meets it
+        any more.  The parameter is therefore given, a little further on.
+        """
+        sense = float(np.sign(direction[-1])) or 1.0
+        for way in (sense * w for w in _CORNER):
+            try:
+                there = self._at_value(last, last.a + way * self.width)
+            except (NoCycle, Undefined):
+                continue
+            if there.back.signature != last.back.signature:
+                ahead = np.append((there.x - last.x) / self.scale, (there.a - last.a) / self.width)
+                return there, self._tangent(there, ahead)
+        return None, direction
+
+    def _with_change(self, special: Special, last: _Point, there: _Point) -> Special:
+        """The same special, told from the events on both sides; a border where the slip behind an impact vanishes."""
+        change, kind, contact = self._change(last, there), special.kind, special.contact
+        if kind == "switch":
+            short = self._short_slip(last) or self._short_slip(there)
+            kind, contact = ("border", short) if short else (kind, contact)
+        return replace(special, kind=kind, contact=contact, change=change)
+
+    def _at_border(self, special: Special, last: _Point) -> Special:
+        """The same special, a border where an impact of the last cycle lies between slip and stick."""
+        names = self.map.setting.scenario.system.contact_names
+        between = [switch for switch in last.back.switches if switch.one_sided and switch.closes]
+        if special.kind != "switch" or not between:
+            return special
+        return replace(special, kind="border", contact=names[between[0].closes[0]])
+
+    def _short_slip(self, point: _Point) -> str:
+        """The contact whose slip ends right behind its impact, "" where there is none."""
+        switches, names = point.back.switches, self.map.setting.scenario.system.contact_names
+        for impact, after in pairwise(switches):
+            same = set(impact.closes) & {k for k, _ in after.slots}
+            if after.kind == "slip ends" and same and after.t - impact.t < _SHORT * point.back.period:
+                return names[min(same)]
+        return ""
 
     def _graze(self, first: _Point, before: _Point, last: _Point) -> tuple[str, float]:
         """The contact whose gap, or closing velocity, has come down to zero, and the parameter where it does."""

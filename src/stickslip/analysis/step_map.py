@@ -3,7 +3,7 @@
 With a fixed step dt every impact comes up to dt late, by an amount that jumps with the state: single returns scatter by
 O(dt), and their difference quotients mean nothing.  The mean over n motions that begin on the section 1/(2 n), 3/(2 n),
 ... of a step later is smooth again: each event falls into its step at another place, evenly, so that the error of the
-mean falls with dt / n.  Driven motions begin at their phase; there the mean is over step sizes spread around dt, and its
+mean falls with dt / n.  Driven motions begin at their phase; there the mean is over step sizes near dt, and its
 error falls with dt / sqrt(n).  What is left is the bias of the scheme, O(dt).
 """
 

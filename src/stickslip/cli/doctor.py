@@ -39,6 +39,7 @@ _PEERS = {
     "pybullet": ("pybullet", "pybullet"),
     "pydrake": ("pydrake", "drake"),
 }
+_JUDGES = {"coal": ("coal", "coal")}
 # Siconos is packaged by distributions for their own Python rather than for an environment.
 _SYSTEM_PYTHON = "/usr/bin/python3"
 _PROBE_TIMEOUT = 30.0  # [s] for a program that we only ask for a version
@@ -90,6 +91,7 @@ def examine() -> Report:
         "cpu": _examine_cpu(),
         "gpu": _examine_gpu(),
         "cluster": {name: find_package(*where) for name, where in _CLUSTER.items()},
+        "judges": {name: find_package(*where) for name, where in _JUDGES.items()},
         "peers": {
             **{name: find_package(*where) for name, where in _PEERS.items()},
             "siconos": find_siconos(),
@@ -271,7 +273,11 @@ def _show(report: Report) -> None:
     row("numba-cuda", gpu["numba_cuda"] or "not installed", "" if gpu["numba_cuda"] else "dim")
     row("GPU", "; ".join([*gpu["devices"], gpu["message"]]), "" if gpu["usable"] else "dim")
 
-    for title, group in (("Cluster", report["cluster"]), ("Peers for `stickslip bench`", report["peers"])):
+    for title, group in (
+        ("Cluster", report["cluster"]),
+        ("Judge of distances in scenes", report["judges"]),
+        ("Peers for `stickslip bench`", report["peers"]),
+    ):
         section(title)
         for name, package in group.items():
             if not package["installed"]:

@@ -74,8 +74,9 @@ def eq4_1() -> PaperFigure:
         p = pushed["falling"].parameters
         style.caption(
             figure,
-            f"μ(v) = {p['friction_kinetic']:g} + {p['friction'] - p['friction_kinetic']:g} exp(-v / {p['stribeck_velocity']:g} "
-            f"m/s); (a) θ = {p['angle']:g}, F_ext = {p['push']:g} N sin({p['push_frequency']:.3g} t), 1 kg; "
+            f"μ(v) = {p['friction_kinetic']:g} + {p['friction'] - p['friction_kinetic']:g} "
+            f"exp(-v / {p['stribeck_velocity']:g} m/s); (a) θ = {p['angle']:g}, "
+            f"F_ext = {p['push']:g} N sin({p['push_frequency']:.3g} t), 1 kg; "
             f"(b) tan θ = μ(0), v(0) = 1e-6 m/s: growth g cos θ |μ'(0)| = {rate:.2f} / s\n"
             f"Moreau's midpoint rule, Δt = {grown.dt:g} s; {certificate.failed_steps} failed steps, residual ≤ "
             f"{certificate.max_residual:.1e}",
@@ -99,7 +100,7 @@ def _after_a_push(ax: Axes, runs: dict[str, Trajectory]) -> None:
     for (name, run), colour in zip(runs.items(), style.SERIES, strict=False):
         ax.plot(run.t, run["v_x"], color=colour, label=f"μ {name}")
     ax.set_ylim(-0.05, 1.5)
-    ax.legend(loc="upper left")
+    ax.legend(loc="center right")
     style.panel(ax, "(a) after one push", "t [s]", "v [m/s]")
 
 

@@ -108,7 +108,7 @@ def keywords(name: str) -> dict[str, Any]:
 
 
 def units(name: str) -> dict[str, str]:
-    """Units of an entry's keywords, as its docstring gives them: `speed` [m/s], or a line "speed : of the ball [m/s]"."""
+    """Units of an entry's keywords, as its docstring gives them: `speed` [m/s], or a line "speed : of a ball [m/s]"."""
     text = inspect.getdoc(_entry(name)) or ""
     found = dict(re.findall(r"`(\w+)` \[([^\]]+)\]", text))
     for listed, meaning in re.findall(r"^((?:\w+, )*\w+) : (.*(?:\n {4,}.*)*)", text, re.MULTILINE):

@@ -136,7 +136,7 @@ def domino_row(dominoes: int = 10, push: float = 1.5, friction: float = 0.3) -> 
 
 
 def cradle(balls: int = 5, speed: float = 1.0, gap: float = 2e-3) -> Scene:
-    """Equal steel balls in a row without weight, `gap` [m] apart; the first comes with `speed` [m/s], the last leaves."""
+    """Equal steel balls in a row without weight, `gap` [m] apart; the first has `speed` [m/s], the last one leaves."""
     scene = Scene(dim=3, gravity=0.0, name="cradle")
     for k in range(balls):
         scene.add_body(
@@ -186,7 +186,7 @@ def rolling_disc(angle: float = 0.3, friction: float = 0.5, radius: float = 0.1)
 
 
 def tippe_top(spin: float = 500.0, friction: float = 0.3) -> Scene:
-    """A ball of 15 mm radius and 6 g whose centre of mass lies 3 mm below its middle; with a large `spin` [rad/s] it turns over.
+    """A ball, 15 mm and 6 g, whose centre of mass lies 3 mm below its middle; with much `spin` [rad/s] it turns over.
 
     Under Coulomb's law a slow top soon rolls without slip and stays upright; a fast one needs more friction for that
     than there is, slips on, and rises.  Jellett's integral, angular momentum times vector to the contact point, is

@@ -17,6 +17,8 @@ from stickslip.stepping.simulate import STEPPERS
 from stickslip.trajectory import Trajectory
 
 SCENE_STEPPERS = ("moreau-midpoint", "moreau-jean")
+PAGE_STEPPERS = tuple(name for name in STEPPERS if name != "adaptive")
+"""Of a mechanism; to prepare the adaptive one for a system takes a minute, for which nobody waits before a slider."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ class ModelEntry:
 
     @property
     def steppers(self) -> tuple[str, ...]:
-        return _steppers(self.scenario)
+        """Those of the page, and the one that the file asks for."""
+        return tuple(dict.fromkeys((self.stepper, *_steppers(self.scenario))))
 
 
 Entry = LibraryEntry | ModelEntry
@@ -125,7 +128,7 @@ def _own(name: str) -> Any:
 
 
 def _steppers(scenario: Any) -> tuple[str, ...]:
-    return SCENE_STEPPERS if hasattr(scenario, "scene") else tuple(STEPPERS)
+    return SCENE_STEPPERS if hasattr(scenario, "scene") else PAGE_STEPPERS
 
 
 def _parameters(scenario: Any) -> dict[str, float]:

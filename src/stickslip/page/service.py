@@ -119,7 +119,11 @@ class Service:
             trajectory = _simulated(scenario, dt, t_end, method, gone)
         words = [str(note.message) for note in notes if issubclass(note.category, RuntimeWarning)]
         if trajectory.status.startswith("interrupted"):
-            words.append(f"the page ends a run after {MOST_SECONDS:g} s; `stickslip run {name} --out run.nc` does not")
+            end = f"at t = {trajectory.t[-1]:.3g} s of {t_end:g} s"
+            words.append(
+                f"the page ends a run after {MOST_SECONDS:g} s, this one {end}; shorten t_end or enlarge dt; "
+                f"`stickslip run {name} --out run.nc` has no such limit"
+            )
         return trajectory, scenario, words
 
 

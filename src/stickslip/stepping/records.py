@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _MAX_EVENTS_PER_PIECE = 20_000
 _MAX_EVENTS_IN_MEMORY = 1_000_000
+COPY_BYTES = 2**27
+"""Most bytes of the records kept in memory where a file has them all; thinning them takes up to three times as much."""
 CHECKPOINT_SECONDS = 10.0
 """Least time between two checkpoints [s]; in long runs a hundredth of what has passed."""
 
@@ -51,7 +53,8 @@ class Store:
         run = self.run
         records = run.steps // run.every + 2
         width = 8 * (1 + 2 * run.system.n_dof + 3 * run.system.n_contacts + 2)
-        self.limit = max(10, memory_budget() // width)
+        budget = memory_budget() if self.out is None else min(memory_budget(), COPY_BYTES)
+        self.limit = max(10, budget // width)
         if self.out is None and records > self.limit:
             raise ValueError(
                 f"{records:.3g} records of {in_bytes(width)} would not fit into memory; give every="

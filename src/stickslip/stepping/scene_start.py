@@ -51,8 +51,8 @@ def hold_at_first_contact(engine: SceneEngine, t0: float) -> None:
 
     Contacts are looked for at midpoints, so on the first (1 - theta) dt a fast body would sink into another one or pass
     it.  It moves by conservative advancement, gap / (bound of the approach) at a time, to the time tau of its first
-    contact, and its start is set back by ((1 - theta) dt - tau) u_0: the first midpoint is where it touches.  Bodies that
-    joints connect go together.
+    contact, and its start is set back by ((1 - theta) dt - tau) u_0: the first midpoint is where it touches.  Bodies
+    that joints connect go together.
     """
     bodies, options = engine.bodies, engine.options
     whole = (1.0 - options.theta) * options.dt

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import stickslip as ss
 from stickslip.complementarity.friction.blocks import diagonal_blocks
 from stickslip.complementarity.friction.one_contact import (
+    change_3d,
     one_contact_2d,
     one_contact_3d,
     one_contact_solutions_2d,
@@ -41,6 +42,15 @@ def test_spatial_solution_solves(seed, mu):
     D, q = random_local(seed, 3)
     r = one_contact_3d(*local(D), *q, mu, 0.0, 0.0)
     assert error_of(D, q, mu, r) <= 1e-9
+
+
+@given(st.integers(0, 10**6), st.floats(0.0, 0.4))
+def test_solution_from_the_velocity_is_the_same(seed, mu):
+    rng = np.random.default_rng(seed)
+    D = np.diag(rng.uniform(0.5, 2.0, 3)) + 0.05 * rng.standard_normal() * np.ones((3, 3))
+    q, y = rng.standard_normal(3), rng.standard_normal(3)
+    from_velocity = change_3d(*local(D), *(D @ y + q), *y, mu, 0.0, 0.0)
+    np.testing.assert_allclose(from_velocity, one_contact_3d(*local(D), *q, mu, 0.0, 0.0), atol=1e-12)
 
 
 @given(st.integers(0, 10**6), st.floats(0.0, 2.0))

@@ -84,68 +84,79 @@ def stick_3d(D: np.ndarray, S: np.ndarray, q0: float, q1: float, q2: float) -> t
 
 
 @compiled
-def slip_equation(
-    D: np.ndarray, q0: float, q1: float, q2: float, mu: float, c: float, s: float
-) -> tuple[float, float, float, float]:
-    """For t = (c, s): the slope D_NN + mu D_NT t, F = slope (u_T x t), dF/da, and slope (u_T . t).
+def slip_coefficients(D: np.ndarray, q0: float, q1: float, q2: float, mu: float) -> tuple:
+    """slope u_T = x(t) is linear in t = (c, s): constant, factors of c and s of the slope, of x_1 and of x_2.
 
-    With n = dt/da = (-s, c), g = D_TN + mu D_TT t and slope r_N = -q_N:  slope u_T = slope q_T - q_N g.
+    The slope is D_NN + mu D_NT t, and with slope r_N = -q_N:  x = slope q_T - q_N (D_TN + mu D_TT t).
     """
-    slope = D[0, 0] + mu * (D[0, 1] * c + D[0, 2] * s)
-    g1 = D[1, 0] + mu * (D[1, 1] * c + D[1, 2] * s)
-    g2 = D[2, 0] + mu * (D[2, 1] * c + D[2, 2] * s)
-    x1 = slope * q1 - q0 * g1
-    x2 = slope * q2 - q0 * g2
-    turn = mu * (-D[0, 1] * s + D[0, 2] * c)  # d slope / da
-    y1 = turn * q1 - q0 * mu * (-D[1, 1] * s + D[1, 2] * c)
-    y2 = turn * q2 - q0 * mu * (-D[2, 1] * s + D[2, 2] * c)
-    along = x1 * c + x2 * s
-    return slope, -x1 * s + x2 * c, -y1 * s + y2 * c - along, along
+    A, B, C = D[0, 0], mu * D[0, 1], mu * D[0, 2]
+    p = q0 * mu
+    return (
+        A, B, C, A * q1 - q0 * D[1, 0], B * q1 - p * D[1, 1], C * q1 - p * D[1, 2],
+        A * q2 - q0 * D[2, 0], B * q2 - p * D[2, 1], C * q2 - p * D[2, 2],
+    )  # fmt: skip
 
 
 @compiled
-def slip_newton(
-    D: np.ndarray, q0: float, q1: float, q2: float, mu: float, c: float, s: float
-) -> tuple[float, float, bool]:
-    """Newton for the angle from (c, s), steps of at most half a radian; True where it settled on a slip."""
+def slip_equation(linear: tuple, c: float, s: float) -> tuple[float, float, float]:
+    """For t = (c, s): F = slope (u_T x t), dF/da, and slope (u_T . t)."""
+    _, _, _, a, b, d, e, f, g = linear
+    x1, x2 = a + b * c + d * s, e + f * c + g * s
+    along = x1 * c + x2 * s
+    return x2 * c - x1 * s, (g * c - f * s) * c - (d * c - b * s) * s - along, along
+
+
+@compiled
+def slip_newton(linear: tuple, c: float, s: float) -> tuple[float, float, float]:
+    """Newton for the angle from (c, s), in steps of at most half a radian; also slope u_T . t, NaN if it did not end.
+
+    After a step below 1e-9 the next one would be below 1e-17.
+    """
     for _ in range(NEWTON_STEPS):
-        slope, F, dF, along = slip_equation(D, q0, q1, q2, mu, c, s)
+        F, dF, along = slip_equation(linear, c, s)
         if dF == 0.0:
-            return c, s, False
+            return c, s, np.nan
         step = max(-0.5, min(0.5, -F / dF))
         c, s = c - step * s, s + step * c
         norm = 1.0 / math.sqrt(c * c + s * s)
         c *= norm
         s *= norm
-        if abs(step) < 1e-9:  # the next step would be below 1e-17
-            return c, s, slope > 0.0 and along <= 1e-12 * abs(slope) * (abs(q0) + abs(q1) + abs(q2))
-    return c, s, False
+        if abs(step) < 1e-9:
+            return c, s, along
+    return c, s, np.nan
 
 
 @compiled
-def slip_scan(D: np.ndarray, q0: float, q1: float, q2: float, mu: float, c: float, s: float) -> tuple[float, float]:
-    """The slip direction nearest to (c, s) among all roots on the circle; without one, the best angle of the scan."""
+def slip_scan(linear: tuple, size: float, c: float, s: float) -> tuple[float, float]:
+    """The slip direction nearest to (c, s) among all roots on the circle; without one, the best angle of the scan.
+
+    size: |q_N| + |q_T|, which tells what is zero.
+    """
     best_c, best_s, closest = c, s, -3.0
     least_c, least_s, least = c, s, np.inf
     before = 0.0
+    A, B, C = linear[0], linear[1], linear[2]
     for k in range(SCAN + 1):
         angle = 2.0 * math.pi * k / SCAN
-        slope, F, _, along = slip_equation(D, q0, q1, q2, mu, math.cos(angle), math.sin(angle))
+        at_c, at_s = math.cos(angle), math.sin(angle)
+        F, _, along = slip_equation(linear, at_c, at_s)
+        slope = A + B * at_c + C * at_s
         if slope > 0.0 and along <= 0.0 and abs(F) / slope < least:
-            least, least_c, least_s = abs(F) / slope, math.cos(angle), math.sin(angle)
+            least, least_c, least_s = abs(F) / slope, at_c, at_s
         if k > 0 and before * F <= 0.0:
             low, high = angle - 2.0 * math.pi / SCAN, angle
             for _ in range(60):
                 middle = 0.5 * (low + high)
-                value = slip_equation(D, q0, q1, q2, mu, math.cos(middle), math.sin(middle))[1]
+                value = slip_equation(linear, math.cos(middle), math.sin(middle))[0]
                 if before * value <= 0.0:
                     high = middle
                 else:
                     low = middle
             root_c, root_s = math.cos(high), math.sin(high)
-            slope, _, _, along = slip_equation(D, q0, q1, q2, mu, root_c, root_s)
+            _, _, along = slip_equation(linear, root_c, root_s)
+            slope = A + B * root_c + C * root_s
             nearness = c * root_c + s * root_s
-            if slope > 0.0 and along <= 1e-12 * slope * (abs(q0) + abs(q1) + abs(q2)) and nearness > closest:
+            if slope > 0.0 and along <= 1e-12 * slope * size and nearness > closest:
                 closest, best_c, best_s = nearness, root_c, root_s
         before = F
     if closest > -2.0:
@@ -158,6 +169,25 @@ def unit(x: float, y: float) -> tuple[float, float]:
     """(x, y) made a unit vector; (1, 0) for zero."""
     norm = math.sqrt(x * x + y * y)
     return (x / norm, y / norm) if norm > 0.0 else (1.0, 0.0)
+
+
+@compiled
+def slip_3d(
+    D: np.ndarray, q0: float, q1: float, q2: float, mu: float, c: float, s: float
+) -> tuple[float, float, float]:
+    """Impulse of slip, its direction searched from the friction along (c, s); q0 < 0."""
+    linear = slip_coefficients(D, q0, q1, q2, mu)
+    A, B, C = linear[0], linear[1], linear[2]
+    size = abs(q0) + abs(q1) + abs(q2)
+    c, s, along = slip_newton(linear, c, s)
+    slope = A + B * c + C * s
+    if not (slope > 0.0 and along <= 1e-12 * slope * size):
+        c, s = slip_scan(linear, size, c, s)
+        slope = A + B * c + C * s
+        if slope <= 0.0:
+            return 0.0, 0.0, 0.0
+    r_N = -q0 / slope
+    return r_N, mu * r_N * c, mu * r_N * s
 
 
 @compiled
@@ -176,14 +206,32 @@ def one_contact_3d(
     if s0 >= 0.0 and s1 * s1 + s2 * s2 <= mu * mu * s0 * s0:
         return s0, s1, s2
     c, s = unit(r1, r2) if r1 != 0.0 or r2 != 0.0 else unit(s1, s2)
-    c, s, settled = slip_newton(D, q0, q1, q2, mu, c, s)
-    if not settled:
-        c, s = slip_scan(D, q0, q1, q2, mu, c, s)
-    slope = D[0, 0] + mu * (D[0, 1] * c + D[0, 2] * s)
-    if slope <= 0.0:
+    return slip_3d(D, q0, q1, q2, mu, c, s)
+
+
+@compiled
+def change_3d(
+    D: np.ndarray, S: np.ndarray, u0: float, u1: float, u2: float, y0: float, y1: float, y2: float, mu: float,
+    r1: float, r2: float,
+) -> tuple[float, float, float]:  # fmt: skip
+    """`one_contact_3d` from the velocity u that the contact has with its impulse y: a third of the work for stick.
+
+    u = D y + q, so stick is -D^-1 q = y - D^-1 u; what S is off by is gone where u is zero.
+    """
+    q0 = u0 - D[0, 0] * y0 - D[0, 1] * y1 - D[0, 2] * y2
+    if q0 >= 0.0 or D[0, 0] <= 0.0:
         return 0.0, 0.0, 0.0
-    r_N = -q0 / slope
-    return r_N, mu * r_N * c, mu * r_N * s
+    if mu == 0.0:
+        return -q0 / D[0, 0], 0.0, 0.0
+    s0 = y0 - (S[0, 0] * u0 + S[0, 1] * u1 + S[0, 2] * u2)
+    s1 = y1 - (S[1, 0] * u0 + S[1, 1] * u1 + S[1, 2] * u2)
+    s2 = y2 - (S[2, 0] * u0 + S[2, 1] * u1 + S[2, 2] * u2)
+    if s0 >= 0.0 and s1 * s1 + s2 * s2 <= mu * mu * s0 * s0:
+        return s0, s1, s2
+    q1 = u1 - D[1, 0] * y0 - D[1, 1] * y1 - D[1, 2] * y2
+    q2 = u2 - D[2, 0] * y0 - D[2, 1] * y1 - D[2, 2] * y2
+    c, s = unit(r1, r2) if r1 != 0.0 or r2 != 0.0 else unit(s1, s2)
+    return slip_3d(D, q0, q1, q2, mu, c, s)
 
 
 def one_contact_solutions_2d(D: np.ndarray, q: np.ndarray, mu: float) -> list[tuple[str, np.ndarray]]:

@@ -34,7 +34,7 @@ SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the te
 def rough_defect(r: np.ndarray, mu: float, rho: float, u0: float, u1: float, u2: float, dim: int) -> float:
     """Violation of the laws where mu > 1, times rho: r_N = max(0, r_N - rho u_N), r_T = P_D(mu r_N)(r_T - rho u_T).
 
-    The same laws (Alart and Curnier), without the product mu |u_T|, which makes the rounding of a slip that is zero large.
+    The same laws (Alart and Curnier), without the product mu |u_T|, in which the rounding of a slip of zero is large.
     """
     a, limit = r[0] - rho * u0, mu * max(0.0, r[0])
     if a < 0.0:  # max might lose what is not a number

@@ -137,8 +137,9 @@ function showNumbers(run) {
     const [name, value, mark = "", title = ""] = row;
     return [element("dt", {title}, name), element("dd", {class: mark, title}, value)];
   }));
-  complain(run.complete ? "" : `The run ended early: ${run.status}`);
-  tell("notice", (run.notes ?? []).join(" · "));
+  const cut = run.status.startsWith("interrupted"), notes = run.notes ?? [];
+  complain(run.complete || cut ? "" : `The run ended early: ${run.status}`);
+  tell("notice", (cut && !notes.length ? [`The run was ${run.status}`] : notes).join(" · "));
 }
 
 /** What went wrong; a notice is what one should know of a run that went well. */
@@ -156,7 +157,7 @@ function say(text) { byId("status").textContent = text; }
 function paint() {
   const run = app.run;
   if (!run) return;
-  app.stage?.draw(run, app.t, {speed: app.playing ? app.speed : Math.max(app.speed, 0), arrows: byId("arrows").checked, cones: byId("cones").checked});
+  app.stage?.draw(run, app.t, {speed: holding(), arrows: byId("arrows").checked, cones: byId("cones").checked});
   plots.phase.speed = app.speed;
   for (const plot of Object.values(plots)) plot.paint(run, app.t);
   const part = (app.t - run.t0) / (run.t1 - run.t0 || 1), scrub = byId("scrub");
@@ -169,10 +170,13 @@ function paint() {
   app.frames++;
 }
 
+/** Seconds of the run per second for which an impact stays lit: longer in motion than when one looks at an instant. */
+function holding() { return app.playing ? app.speed : 0.25 * app.speed; }
+
 function paintContacts(run) {
   const rows = byId("contacts").children;
   for (let k = 0; k < rows.length; k++) {
-    const state = stateAt(run, k, app.t, HELD * app.speed), [mark, , word] = rows[k].children;
+    const state = stateAt(run, k, app.t, HELD * holding()), [mark, , word] = rows[k].children;
     if (rows[k].dataset.state === `${state}`) continue;
     rows[k].dataset.state = state;
     mark.className = `dot ${state ? STATES[state] : ""}`;

@@ -1,0 +1,66 @@
+"""Fast bodies at the start: on the way to the first midpoint they go as far as their first contact."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+
+
+@pytest.mark.parametrize("speed", [10.0, 500.0, 5000.0])
+def test_a_fast_ball_does_not_pass_a_thin_wall(speed):
+    scene = ss.Scene(dim=3, gravity=0.0)
+    scene.add_static(ss.Box((0.001, 1, 1)), position=(0.1205, 0, 0))
+    ball = scene.add_body(ss.Sphere(0.01), mass=1.0, position=(0.01, 0, 0), velocity=(speed, 0, 0), restitution=0.5)
+    run = scene.simulate(dt=1e-3, t_end=0.05, every=1)
+    x, v = ball.path(run)[:, 0], ball.velocities(run)[:, 0]
+    assert x[0] == 0.01 and x.max() <= 0.11 + 1e-9  # the face of the wall is at 0.12
+    assert v[-1] == pytest.approx(-0.5 * speed, rel=1e-12)
+    # the impact is early or late by less than a step
+    exact = 0.11 - 0.5 * (speed * 0.05 - 0.1)
+    assert x[-1] == pytest.approx(exact, abs=1.5 * speed * 1e-3)
+    assert run.certificate.max_penetration < 1e-9
+
+
+def test_bodies_that_meet_head_on_before_the_first_midpoint():
+    scene = ss.Scene(dim=3, gravity=0.0)
+    left = scene.add_body(ss.Sphere(0.01), mass=1.0, position=(0, 0, 0), velocity=(100, 0, 0), restitution=1.0)
+    right = scene.add_body(ss.Sphere(0.01), mass=1.0, position=(0.05, 0, 0), velocity=(-100, 0, 0))
+    free = scene.add_body(ss.Sphere(0.01), mass=1.0, position=(0, 1, 0), velocity=(100, 0, 0))
+    run = scene.simulate(dt=1e-3, t_end=2e-3)
+    assert left.velocities(run)[1, 0] == pytest.approx(-100) and right.velocities(run)[1, 0] == pytest.approx(100)
+    assert left.path(run)[0, 0] == 0.0 and free.path(run)[-1, 0] == pytest.approx(0.2, abs=1e-12)
+    assert run.certificate.max_penetration < 1e-9
+
+
+def test_a_turning_bar_stops_at_the_floor():
+    # its end would go 5 cm below the floor by the first midpoint
+    scene = ss.Scene(dim=2, gravity=0.0)
+    scene.add_static(ss.HalfPlane((0, 1)))
+    bar = scene.add_body(ss.Polygon.rectangle(1.0, 0.02), mass=1.0, position=(0, 0.03), angular_velocity=-200.0)
+    run = scene.simulate(dt=1e-3, t_end=1e-3)
+    assert run.certificate.max_penetration < 2e-3  # a 64th of its way
+    assert abs(bar.spin(run)[-1]) < 100.0 and len(run.impacts()) > 0
+
+
+def test_bodies_at_rest_and_sliding_ones_begin_where_they_are():
+    scene = ss.Scene(dim=3)
+    scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.5)
+    cube = scene.add_body(ss.Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5), velocity=(6, 0, 0))
+    x = cube.path(scene.simulate(dt=1e-3, t_end=5e-3))[:, 0]
+    n = np.arange(6)
+    assert x == pytest.approx(6e-3 * n - 0.5 * 0.5 * 9.81 * 1e-6 * n**2, abs=1e-12)
+
+
+def test_a_mechanism_stops_as_a_whole():
+    # two rods of a pendulum: the tip reaches the floor before the first midpoint, the joints stay closed
+    scene = ss.Scene(dim=3, gravity=0.0)
+    scene.add_static(ss.HalfSpace((0, 0, 1)))
+    arm = scene.add_body(ss.Sphere(0.01), mass=1.0, position=(0, 0, 0.06), velocity=(0, 0, -100))
+    tip = scene.add_body(ss.Sphere(0.01), mass=1.0, position=(0.5, 0, 0.03), velocity=(0, 0, -100))
+    scene.add_spherical(arm, tip, at=(0.25, 0, 0.045))
+    run = scene.simulate(dt=1e-3, t_end=3e-3)
+    apart = np.linalg.norm(tip.path(run) - arm.path(run), axis=1)
+    assert apart[1] == pytest.approx(math.hypot(0.5, 0.03), abs=0.02)
+    assert run.certificate.max_penetration < 1e-3 and run.certificate.failed_steps == 0
