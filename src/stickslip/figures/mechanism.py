@@ -36,6 +36,7 @@ _STROKE: dict[str, dict[str, Any]] = {
     "edge": {"color": "#6E5B45", "linewidth": 1.0},
     "spring": {"color": "#5C6570", "linewidth": 1.3},
     "guide": {"color": "#A7ADB5", "linewidth": 0.7},
+    "floor-line": {"color": "#DADDE1", "linewidth": 0.7},
     "body-light": {"color": "#F7F1E5", "linewidth": 1.6},
     "label": {"color": style.GREY, "linewidth": 0.7},
 }

@@ -36,13 +36,14 @@ STYLES = {
     "guide": "a thin line for reference: a scale, a line of action",
     "label": "words and numbers",
     "floor": "fixed ground seen from above, in space",
+    "floor-line": "a line on it, for depth",
     "wall": "a fixed wall behind the bodies, in space",
     "shadow": "what a body keeps the light from",
     "facet": "a face of a body in space, aslant to the light",
     "facet-light": "one in the light",
     "facet-dark": "one in the shade",
 }
-_UNBOUNDED = ("ground", "wood", "edge", "guide", "label", "floor", "wall", "shadow")
+_UNBOUNDED = ("ground", "wood", "edge", "guide", "label", "floor", "floor-line", "wall", "shadow")
 """Styles that do not count when a view is fitted: they may reach further than one wants to see."""
 
 

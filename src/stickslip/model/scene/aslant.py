@@ -135,8 +135,8 @@ def _grid(scene: Scene, planes: Sequence[Plane], lines: int = 48) -> list[draw.P
     at = np.array([body.position for body in moving])
     bounds = [solid.bound for body in moving for solid in own_solids(body) if math.isfinite(solid.bound)]
     size = float(np.max(np.ptp(at, axis=0))) + 2.0 * max(bounds, default=1.0)
-    step = 10.0 ** math.floor(math.log10(0.5 * size))
-    step *= next(k for k in (5.0, 2.0, 1.0) if k * step <= 0.5 * size)
+    step = 10.0 ** math.floor(math.log10(size))
+    step *= next(k for k in (5.0, 2.0, 1.0) if k * step <= size)
     first = np.cross(np.array([0.0, 1.0, 0.0]), n)
     first /= np.linalg.norm(first)
     second = np.cross(n, first)
@@ -148,7 +148,7 @@ def _grid(scene: Scene, planes: Sequence[Plane], lines: int = 48) -> list[draw.P
         for k in range(-lines, lines + 1):
             ends = (-lines, lines) if k % 2 else (lines, -lines)
             points += [d * n + (centre[0] + step * e) * along + (centre[1] + step * k) * across for e in ends]
-        found.append(draw.Polyline(_flat(np.array(points)), "guide"))
+        found.append(draw.Polyline(_flat(np.array(points)), "floor-line"))
     return found
 
 
