@@ -128,7 +128,9 @@ CHOOSING = {
 }
 
 
-@pytest.mark.parametrize("case", CHOOSING)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.slow) if "accumulate" in case else case for case in CHOOSING]
+)
 def test_methods_that_choose_their_steps_go_on(case, tmp_path, killed_after, monkeypatch):
     """Integrator, mode and indicators, or step size and barrier, are taken up in the middle of an arc."""
     name, options = CHOOSING[case]
