@@ -201,10 +201,10 @@ class _Walk:
                         self.specials[-1] = special = self._at_border(special, last)
                         status = f"the cycle ends at {self.name} = {special.parameter:.9g} ({special.kind})"
                         break
-                    self.specials[-1] = self._with_change(special, last, there)
                     step = min(_FIRST, self.largest)
                 else:
                     direction = self._tangent(there, direction)
+                self.specials[-1] = self._with_change(special, last, there)
                 points.append(there)  # it goes on behind, with other events
                 advance(there.a)
                 continue
@@ -353,7 +353,8 @@ class _Walk:
 
     def _with_change(self, special: Special, last: _Point, there: _Point) -> Special:
         """The same special, told from the events on both sides; a border where the slip behind an impact vanishes."""
-        change, kind, contact = self._change(last, there), special.kind, special.contact
+        kind, contact = special.kind, special.contact
+        change = self._change(last, there) if special.change in ("", "no cycle behind") else special.change
         if kind == "switch":
             short = self._short_slip(last) or self._short_slip(there)
             kind, contact = ("border", short) if short else (kind, contact)
