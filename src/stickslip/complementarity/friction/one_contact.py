@@ -83,7 +83,7 @@ def stick_3d(D: np.ndarray, S: np.ndarray, q0: float, q1: float, q2: float) -> t
     return r0, r1, r2
 
 
-@compiled
+@compiled(inline=True)
 def slip_coefficients(D: np.ndarray, q0: float, q1: float, q2: float, mu: float) -> tuple:
     """slope u_T = x(t) is linear in t = (c, s): constant, factors of c and s of the slope, of x_1 and of x_2.
 
@@ -97,7 +97,7 @@ def slip_coefficients(D: np.ndarray, q0: float, q1: float, q2: float, mu: float)
     )  # fmt: skip
 
 
-@compiled
+@compiled(inline=True)
 def slip_equation(linear: tuple, c: float, s: float) -> tuple[float, float, float]:
     """For t = (c, s): F = slope (u_T x t), dF/da, and slope (u_T . t)."""
     _, _, _, a, b, d, e, f, g = linear
@@ -106,7 +106,7 @@ def slip_equation(linear: tuple, c: float, s: float) -> tuple[float, float, floa
     return x2 * c - x1 * s, (g * c - f * s) * c - (d * c - b * s) * s - along, along
 
 
-@compiled
+@compiled(inline=True)
 def slip_newton(linear: tuple, c: float, s: float) -> tuple[float, float, float]:
     """Newton for the angle from (c, s), in steps of at most half a radian; also slope u_T . t, NaN if it did not end.
 
@@ -164,7 +164,7 @@ def slip_scan(linear: tuple, size: float, c: float, s: float) -> tuple[float, fl
     return least_c, least_s
 
 
-@compiled
+@compiled(inline=True)
 def unit(x: float, y: float) -> tuple[float, float]:
     """(x, y) made a unit vector; (1, 0) for zero."""
     norm = math.sqrt(x * x + y * y)
@@ -209,7 +209,7 @@ def one_contact_3d(
     return slip_3d(D, q0, q1, q2, mu, c, s)
 
 
-@compiled
+@compiled(inline=True)
 def change_3d(
     D: np.ndarray, S: np.ndarray, u0: float, u1: float, u2: float, y0: float, y1: float, y2: float, mu: float,
     r1: float, r2: float,

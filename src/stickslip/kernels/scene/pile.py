@@ -191,7 +191,7 @@ def set_up_point(
         invert_2(D[k], S[k])
 
 
-@compiled
+@compiled(inline=True)
 def point_velocity(point: Points, k: int, vel: np.ndarray) -> tuple[float, float, float]:
     """Scaled relative velocity of a point, with its bias."""
     x, y, z = 0.0, 0.0, 0.0
@@ -214,7 +214,7 @@ def point_velocity(point: Points, k: int, vel: np.ndarray) -> tuple[float, float
     )
 
 
-@compiled
+@compiled(inline=True)
 def push(point: Points, k: int, vel: np.ndarray, inverse: np.ndarray, d0: float, d1: float, d2: float) -> None:
     """Add a scaled impulse at point k to the velocities; inverse (bodies, 10): 1/m and the inverse inertia."""
     f = point.frame[k]
