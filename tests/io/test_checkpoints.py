@@ -326,7 +326,10 @@ def wait_for_a_commit(process, part):
     """Until a run has gone further than its file, or has ended; on a busy machine its start alone takes seconds."""
 
     def steps():
-        return load(part).steps if part.exists() else 0
+        try:
+            return load(part).steps
+        except ValueError:  # it does not exist yet, or the run has just ended
+            return 0
 
     before = steps()
     while process.poll() is None and steps() <= before:
