@@ -323,14 +323,17 @@ def start(path, t_end, seconds=10.0):
 
 
 def wait_for_a_commit(process, part):
-    """Until a run has written its file anew, or has ended; on a busy machine its start alone takes seconds."""
+    """Until a run has gone further than its file, or has ended; on a busy machine its start alone takes seconds."""
 
-    def written():
-        return part.stat().st_mtime_ns if part.exists() else 0
+    def steps():
+        try:
+            return load(part).steps
+        except ValueError:  # it does not exist yet, or the run has just ended
+            return 0
 
-    before = written()
-    while process.poll() is None and written() == before:
-        time.sleep(0.01)
+    before = steps()
+    while process.poll() is None and steps() <= before:
+        time.sleep(0.05)
 
 
 @pytest.mark.slow
