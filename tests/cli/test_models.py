@@ -1,6 +1,7 @@
 """`stickslip new`, `check`, `import`, and `run` of model files."""
 
 import json
+import re
 
 import pytest
 from tests.io.models.robots import URDF
@@ -133,6 +134,21 @@ t_end = 1.0
 """
 
 
+def test_a_drawing_without_a_value_at_the_start_is_told_by_check(run, ball):
+    assert "drawn by [drawing]" in run("check", ball)[1]
+    ball.write_text(ball.read_text().replace('at = [0.0, "y"]', 'at = [0.0, "sqrt(-y)"]'))
+    code, _, err = run("check", ball)
+    assert code == 1 and "drawing: an expression has no value at t = 0 s, q = [1.0]" in err and err.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_file_makes_a_film_and_a_page(run, ball, tmp_path):
+    code, _, err = run("run", ball, *QUICK[:-1], "--animate", tmp_path / "ball.gif", "--export", tmp_path / "ball.html")
+    assert code == 0, err
+    assert (tmp_path / "ball.gif").read_bytes()[:6] == b"GIF89a"
+    assert '"name":"ball","items":[{"kind":"circle"' in (tmp_path / "ball.html").read_text().replace(" ", "")
+
+
 def test_a_start_that_overlaps_is_told_by_check(run, ball, tmp_path):
     text = ball.read_text()
     assert run("check", ball)[0] == 0
@@ -149,6 +165,8 @@ def test_a_start_that_overlaps_is_told_by_check(run, ball, tmp_path):
 
 
 def test_a_film_of_what_has_no_drawing_is_refused_before_the_run(run, ball, tmp_path, monkeypatch):
+    ball.write_text(re.sub(r"\[drawing\].*\[run\]", "[run]", ball.read_text(), flags=re.S))
+    assert "no [drawing]: --animate makes no film of it" in run("check", ball)[1]
     monkeypatch.setattr(library.Scenario, "simulate", lambda *_, **__: pytest.fail("the run began"))
     code, _, err = run("run", ball, "--animate", tmp_path / "ball.gif")
     assert code == 2 and "--animate: bouncing_ball has no drawing, so there is no film of it" in err

@@ -13,7 +13,7 @@ from stickslip.ensembles.cpu import Cores
 from stickslip.ensembles.gpu import Card
 from tests.ensembles.cases import request_of
 
-crank = library.slider_crank().starting({"theta_2": -0.0032})  # the slider is next to its guide
+crank = library.slider_crank().starting({"theta_2": -0.0032, "omega_2": -80.0})  # the slider is about to strike
 CASES = {
     "ball": lambda: request_of(library.bouncing_ball(), {"restitution": [0.3, 0.6]}, t_end=0.02, dt=1e-3),
     "belt": lambda: request_of(

@@ -166,7 +166,7 @@ def test_flights_are_the_steps_of_simulate(name, vary):
     """Members do the steps without contacts in a loop of their own; nothing of it may show."""
     scenario, end = library.get(name), 3000 * library.get(name).dt
     place = scenario.system.coordinate_names[-1]
-    options = {"t_end": end, "section": f"{place}<{scenario.q0[-1] - 1e-4!r}", "points": 50, "progress": False}
+    options = {"t_end": end, "section": f"{place}<{float(scenario.q0[-1]) - 1e-4!r}", "points": 50, "progress": False}
     result = ss.ensemble(scenario, vary, ["final", "impacts", "extremes", "points"], **options)
     assert request_of(scenario, vary, t_end=end, solver="auto", observe=["final"]).module("cpu").FLIES
     ((axis, values),) = vary.items()
@@ -178,7 +178,7 @@ def test_flights_are_the_steps_of_simulate(name, vary):
         assert np.array_equal(member.largest_u, run.u[1:].max(axis=0))
         assert member.impacts.sum().item() == len(run.impacts())
         there = np.isfinite(member.point_time.values)
-        points = ss.poincare(run, ss.LevelSection(place, scenario.q0[-1] - 1e-4))
+        points = ss.poincare(run, ss.LevelSection(place, float(scenario.q0[-1]) - 1e-4))
         assert there.sum() == len(points) > 0
         assert np.allclose(member.point_time[there], points.t, rtol=0.0, atol=1e-12)
 

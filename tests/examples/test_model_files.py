@@ -1,11 +1,15 @@
 """The model files of the examples: they read, run, and do what their mechanism does."""
 
+import re
+import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.io.models.drawing import parameters_of, same_shapes
+from stickslip.model.drawing import markers
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -23,6 +27,26 @@ def test_the_rattling_gear_is_the_librarys():
     by_hand, library = model("rattling_gear"), ss.library.gear_rattle()
     assert by_hand.system.source() == library.system.source()
     np.testing.assert_array_equal(by_hand.system.parameter_values, library.system.parameter_values)
+
+
+@pytest.mark.parametrize("name", ["door_latch", "hammer_drill", "rattling_gear"])
+def test_every_mechanism_is_drawn_where_it_touches(name):
+    """A mark for every contact that has a place, and shapes that move with the start."""
+    scenario = model(name)
+    p = parameters_of(scenario)
+    shapes = scenario.drawing(scenario.q0, 0.0, p)
+    marked = {scenario.system.contact_names[mark.contact] for mark in markers(shapes)}
+    assert marked >= set(scenario.system.contact_names) - {"hole", "bolt out"}
+    assert not same_shapes(shapes, scenario.drawing(scenario.q0 + 1e-3, 0.0, p))
+
+
+def test_the_steps_of_the_documentation_make_the_latch():
+    """What a reader types, block by block, is the mechanism of the example, with a plainer drawing."""
+    page = (EXAMPLES.parent / "docs" / "model-files.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```toml\n(.*?)```", page, flags=re.S)
+    typed = ss.model_from_text("".join(textwrap.dedent("    " + block) for block in blocks), "typed.toml").scenario
+    assert typed.system.source() == model("door_latch").system.source()
+    assert len(typed.drawing(typed.q0, 0.0, parameters_of(typed))) == 3
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ import traceback
 from pathlib import Path
 
 CORPUS = Path(__file__).parent / "corpus"
+_SLOW = 0.5  # seconds of the processor, from which the slowest input is kept to be looked at
 _PATIENCE = 60.0  # seconds, after which an input that does not end is shown with its stack
 
 
@@ -42,8 +43,11 @@ def fuzz(name: str, count: float, seconds: float, seed: int, findings: Path) -> 
         except Exception:
             failures += 1
             _keep(findings, name, data)
-        longest = max(longest, time.process_time() - start)
-        done += 1
+        taken = time.process_time() - start
+        if taken > max(longest, _SLOW):
+            (findings / f"{name}-slowest").parent.mkdir(parents=True, exist_ok=True)
+            (findings / f"{name}-slowest").write_bytes(data)
+        longest, done = max(longest, taken), done + 1
     faulthandler.cancel_dump_traceback_later()
     return done, failures, longest
 

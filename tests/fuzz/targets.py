@@ -10,7 +10,8 @@ import shutil
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ import sympy as sp
 
 import stickslip as ss
 from stickslip import library
+from stickslip.io.friction_files import read_friction_problem, write_friction_problem
 from stickslip.io.models.drawing import parameters_of
 from stickslip.io.models.expressions import FUNCTIONS, ExpressionError, parse, text_of
 from stickslip.io.models.file import model_from_text, model_text
@@ -29,6 +31,7 @@ from stickslip.io.models.imports import imported
 from stickslip.io.models.toml_text import key_lines
 from stickslip.io.models.xml_text import parse_xml
 from stickslip.io.netcdf import load, save
+from stickslip.page import service as page_service
 from stickslip.page.server import Handler, Server
 from stickslip.page.service import Service
 from tests.io.models.robots import MJCF, URDF
@@ -184,7 +187,7 @@ def trajectory_bytes() -> bytes:
 def friction_bytes(suffix: str) -> bytes:
     path = _folder() / f"seed{suffix}"
     W = np.eye(6) + 0.1
-    ss.write_friction_problem(ss.FrictionProblem(W, np.array([-1.0, 0.2, 0.1, 0.5, 0, 0]), [0.5, 0.3], dim=3), path)
+    write_friction_problem(ss.FrictionProblem(W, np.array([-1.0, 0.2, 0.1, 0.5, 0, 0]), [0.5, 0.3], dim=3), path)
     return path.read_bytes()
 
 
@@ -210,7 +213,7 @@ def requests() -> list[bytes]:
         request("GET", "/api/library"),
         request("GET", "/api/system?woodpecker"),
         request("POST", "/api/run", json.dumps(_RUN).encode()),
-        request("POST", "/api/export", json.dumps({"system": "cube_stack", "t_end": 0.01}).encode()),
+        request("POST", "/api/export", json.dumps({"system": "bouncing_ball", "t_end": 0.01}).encode()),
         request("HEAD", "/") + request("GET", "/api/library", Origin=f"http://127.0.0.1:{_PORT}"),
     ]
 
@@ -236,19 +239,28 @@ class _Wire(io.BytesIO):
 
 @cache
 def _server() -> Any:
-    from stickslip.page import service
-
-    service.MOST_STEPS, service.MOST_SECONDS = 20, 0.5  # a run may be asked for: it stays short
     found = SimpleNamespace(service=Service(), port=_PORT)
     found.names = lambda: Server.names(found)
     return found
+
+
+@contextmanager
+def _short_runs() -> Iterator[None]:
+    """A changed request may ask for a run: it stays short."""
+    before = page_service.MOST_STEPS, page_service.MOST_SECONDS
+    page_service.MOST_STEPS, page_service.MOST_SECONDS = 20, 0.5
+    try:
+        yield
+    finally:
+        page_service.MOST_STEPS, page_service.MOST_SECONDS = before
 
 
 def serve(data: bytes) -> None:
     """Every request gets a status line; none makes the server fail."""
     wire = _Wire(data)
     begin = time.process_time()
-    Handler(wire, ("127.0.0.1", 1), _server())  # type: ignore[arg-type]
+    with _short_runs():
+        Handler(wire, ("127.0.0.1", 1), _server())  # type: ignore[arg-type]
     taken = time.process_time() - begin
     assert taken < SECONDS, f"{taken:.1f} s"
     answer = bytes(wire.sent)
@@ -291,12 +303,12 @@ TARGETS = {
         ),
     ),
     "friction": Target(
-        lambda data: read_file(ss.read_friction_problem, "any.hdf5", data),
+        lambda data: read_file(read_friction_problem, "any.hdf5", data),
         lambda: [friction_bytes(".hdf5")],
         [b"\xff" * 8, b"\0" * 8],
     ),
     "dat": Target(
-        lambda data: read_file(ss.read_friction_problem, "any.dat", data),
+        lambda data: read_file(read_friction_problem, "any.dat", data),
         lambda: [friction_bytes(".dat")],
         _words("-1 1e999 nan 99999999999 :"),
     ),

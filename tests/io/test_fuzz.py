@@ -4,8 +4,8 @@ The default run takes some hundred inputs of each kind, `-m slow` many thousands
 """
 
 import os
-import time
-import tomllib
+import subprocess
+import sys
 from pathlib import Path
 
 import h5py
@@ -13,54 +13,29 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.fuzz.targets import (
+    DISC,
+    answers,
+    friction_bytes,
+    model_texts,
+    read_lines,
+    read_model_text,
+    read_robot,
+    trajectory_bytes,
+)
 from tests.io.models.robots import MJCF, URDF
 
 import stickslip as ss
-from stickslip import library
-from stickslip.io.models.file import model_from_text, model_text
-from stickslip.io.models.imports import imported
-from stickslip.io.models.toml_text import ModelError, key_lines
-from stickslip.io.models.xml_text import parse_xml
-from stickslip.io.netcdf import load, save
+from stickslip.io.models.file import model_from_text
+from stickslip.io.models.toml_text import ModelError
+from stickslip.io.netcdf import load
 
+ROOT = Path(__file__).parent.parent.parent
 FEW = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 MANY = settings(max_examples=20_000, suppress_health_check=list(HealthCheck))
-_SECONDS = 2.0  # of the processor; what takes a second on an idle machine
-
-
-def answers(function, content):
-    """Call a reader: whatever it returns, or a ValueError of one line; within the time."""
-    begin = time.process_time()
-    try:
-        result = function(content)
-    except ValueError as error:
-        assert "\n" not in str(error) and str(error), repr(error)
-        result = None
-    assert time.process_time() - begin < _SECONDS, content
-    return result
-
-
 # -- model files -------------------------------------------------------------------------------------------------------
 
-BALL = model_text(library.bouncing_ball())
-GEAR = model_text(library.gear_rattle())
-DISC = """stickslip = 1
-kind = "scene"
-name = "disc"
-dim = 2
-[run]
-dt = 1e-3
-t_end = 0.1
-[[bodies]]
-name = "disc"
-shape = { type = "circle", radius = 0.1 }
-mass = 1.0
-position = [0.0, 0.1]
-[[joints]]
-type = "revolute"
-b = "disc"
-at = [0.0, 0.0]
-"""
+BALL, GEAR, _ = model_texts()
 WORDS = [
     "1e999",
     "-1",
@@ -118,72 +93,54 @@ CORPUS = [
 ]
 
 
-def read_text(text):
-    model = answers(lambda content: model_from_text(content, "any.toml"), text)
-    if model is not None:
-        assert model.scenario.dt > 0
-    return model
-
-
 @pytest.mark.parametrize("text", CORPUS, ids=range(len(CORPUS)))
 def test_corpus_of_model_files(text):
-    read_text(text)
+    read_model_text(text)
 
 
 @FEW
 @given(edited([BALL, GEAR, DISC]))
 def test_changed_model_files(text):
-    read_text(text)
+    read_model_text(text)
 
 
 @pytest.mark.slow
 @MANY
 @given(edited([BALL, GEAR, DISC]))
 def test_many_changed_model_files(text):
-    read_text(text)
+    read_model_text(text)
 
 
 @FEW
 @given(edited([BALL, GEAR, DISC]))
 def test_every_key_has_a_line(text):
-    """Where TOML is valid, the scanner finds each key, and never fails."""
-    try:
-        content = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, ValueError, RecursionError):
-        return
-    lines = key_lines(text)
-    assert all((key,) in lines or any(path[0] == key for path in lines) for key in content if key.isascii())
+    read_lines(text)
 
 
 @FEW
 @given(edited([MJCF, URDF]))
 def test_changed_robot_files(text):
-    answers(lambda content: imported(parse_xml(content.encode("utf-8", "surrogatepass"), "any.xml")), text)
+    read_robot(text.encode("utf-8", "surrogatepass"))
 
 
 @pytest.mark.slow
 @settings(max_examples=5_000, suppress_health_check=list(HealthCheck))
 @given(edited([MJCF, URDF]))
 def test_many_changed_robot_files(text):
-    answers(lambda content: imported(parse_xml(content.encode("utf-8", "surrogatepass"), "any.xml")), text)
+    read_robot(text.encode("utf-8", "surrogatepass"))
 
 
 # -- binary files ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def trajectory_bytes(tmp_path_factory):
-    path = tmp_path_factory.mktemp("fuzz") / "run.nc"
-    save(library.bouncing_ball().simulate(t_end=0.05, engine="reference"), path)
-    return path.read_bytes()
+@pytest.fixture(scope="module", name="trajectory_bytes")
+def saved_trajectory():
+    return trajectory_bytes()
 
 
-@pytest.fixture(scope="module")
-def fclib_bytes(tmp_path_factory):
-    path = tmp_path_factory.mktemp("fuzz") / "problem.hdf5"
-    W = np.eye(6) + 0.1
-    ss.write_friction_problem(ss.FrictionProblem(W, np.array([-1.0, 0.2, 0.1, 0.5, 0, 0]), [0.5, 0.3], dim=3), path)
-    return path.read_bytes()
+@pytest.fixture(scope="module", name="fclib_bytes")
+def saved_problem():
+    return friction_bytes(".hdf5")
 
 
 def damaged(content, generator):
@@ -274,25 +231,26 @@ def test_any_dat_file(tmp_path_factory, content):
 
 
 @pytest.mark.slow
-def test_coverage_guided_fuzzing_of_expressions_and_models():
+@pytest.mark.parametrize("target", ["expressions", "models", "requests"])
+def test_fuzzing_guided_by_coverage(target, tmp_path):
     """With atheris where it is installed: inputs that reach new lines are kept and changed further."""
-    atheris = pytest.importorskip("atheris")
-    import subprocess
-    import sys
-
-    assert atheris
-    program = (
-        "import sys, atheris\n"
-        "from stickslip.io.models.file import model_from_text\n"
-        f"BALL = {BALL!r}\n"
-        "def one(data):\n"
-        "    text = data.decode('utf-8', 'replace')\n"
-        "    try: model_from_text(BALL.replace('mass*v**2/2', text), 'any.toml')\n"
-        "    except ValueError: pass\n"
-        "atheris.Setup([sys.argv[0], '-runs=200000', '-timeout=5'], one); atheris.Fuzz()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    pytest.importorskip("atheris")
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "tests.fuzz",
+        "--atheris",
+        target,
+        "--count",
+        "1e9",
+        "--seconds",
+        "30",
+    ]
+    done = subprocess.run([*command, "--findings", str(tmp_path)], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-2000:]
+    assert "stat::number_of_executed_units" in done.stderr
 
 
 def test_complaints_of_models_are_their_own_kind():

@@ -250,7 +250,7 @@ def assert_compiled_agrees(system, q, u, t=0.0):
     import numba
 
     jit = numba.njit(error_model="numpy")
-    namespace = {"math": math, "dev": jit} | {
+    namespace = {"math": math, "dev": jit, "sincos": jit(lambda x: (math.sin(x), math.cos(x)))} | {
         key: value if hasattr(value, "py_func") else jit(value) for key, value in system.inject.items()
     }
     exec(system.source(), namespace)

@@ -19,6 +19,10 @@ from stickslip.model.system import System
 t = sp.Symbol("t", real=True)
 
 
+def sincos(angle):
+    return math.sin(angle), math.cos(angle)
+
+
 def zero(expression):
     return sp.simplify(expression) == 0
 
@@ -154,7 +158,7 @@ def compiled(expressions):
     names = {x: sp.Symbol("q[0]", real=True), y: sp.Symbol("q[1]", real=True), z: sp.Symbol("q[2]", real=True)}
     values = [(f"out[{i}]", sp.sympify(e).xreplace(names)) for i, e in enumerate(expressions)]
     source = function_source("function", "q, out", values)
-    namespace = {"math": math, "dev": lambda f: f}
+    namespace = {"math": math, "dev": lambda f: f, "sincos": sincos}
     exec(source, namespace)
     return namespace["function"], source
 
@@ -179,7 +183,7 @@ def test_printed_source_evaluates_like_sympy(point):
 def test_printed_source_compiles_with_numba():
     import numba
 
-    namespace = {"math": math, "dev": numba.njit(error_model="numpy")}
+    namespace = {"math": math, "dev": numba.njit(error_model="numpy"), "sincos": numba.njit(sincos)}
     exec(SOURCE, namespace)
     point, plain, fast = [0.7, -1.3, 2.1], np.empty(len(ZOO)), np.empty(len(ZOO))
     FUNCTION(point, plain)
@@ -202,7 +206,7 @@ def test_symbols_may_be_called_like_the_variables_of_the_source():
     a, b = sp.symbols("x0 y0", real=True)
     names = {a: sp.Symbol("q[0]"), b: sp.Symbol("q[1]")}
     values = [sp.sin(a + b) * (a + b), (a + b) ** 2]
-    namespace = {"math": math, "dev": lambda f: f}
+    namespace = {"math": math, "dev": lambda f: f, "sincos": sincos}
     exec(function_source("f", "q, o", [(f"o[{i}]", v.xreplace(names)) for i, v in enumerate(values)]), namespace)
     out = np.empty(2)
     namespace["f"]([0.3, 0.4], out)
@@ -324,7 +328,7 @@ def test_pairs_inside_conditions_and_powers_are_printed_once():
     value = sp.Piecewise((sp.sin(x) ** 2, sp.cos(x) > y), (sp.cos(x + y), True))
     text = function_source("f", "x, y, out", [("out[0]", value), ("out[1]", sp.sin(x + y))])
     assert text.count("sincos(") == 2
-    namespace = {"math": math, "dev": lambda f: f, "sincos": lambda z: (math.sin(z), math.cos(z))}
+    namespace = {"math": math, "dev": lambda f: f, "sincos": sincos}
     exec(text, namespace)
     for numbers in ((0.3, 0.2), (2.0, 0.5)):
         out = np.empty(2)

@@ -6,6 +6,7 @@ import pytest
 import stickslip as ss
 from stickslip.kernels.scene import step
 from stickslip.kernels.scene.narrow_phase import points_of_pair
+from stickslip.library import scenes
 from stickslip.model.scene.shapes import rotation_matrix
 from stickslip.stepping import scene_tables as tables
 
@@ -119,9 +120,23 @@ def test_distances_as_coal_has_them(first, second):
         found = deepest(shapes, poses)
         if first == "capsule" and second in ("box", "hull") and exact < -shapes[0].radius:
             continue  # the axis of the capsule is inside
-        if exact > 0.0 and flat:  # corner to corner: separating axes bound the distance from below
+        if exact > 0.0 and flat:  # corner beside corner: separating axes bound the distance from below
             assert by_separating_axes(shapes, poses) <= exact + 1e-6
             continue
         assert found[0] == pytest.approx(exact, abs=1e-6)
         if abs(found[0] - exact) < 1e-9 and exact != 0.0:
             assert found[1] @ axis > 1 - 1e-6
+
+
+def test_a_scene_is_judged_pair_by_pair():
+    pytest.importorskip("coal", reason="coal (stickslip[collision]) is not installed")
+    from stickslip.analysis.collision_judge import judge_gaps
+
+    scene = scenes.cube_stack(3)
+    run = scene.simulate(dt=1e-3, t_end=0.01)
+    judged = judge_gaps(scene, run)
+    pairs = {frozenset((row.first, row.second)) for row in judged}
+    assert pairs == {frozenset(pair) for pair in (("floor", "cube1"), ("cube1", "cube2"), ("cube2", "cube3"))}
+    assert all(row.gap == pytest.approx(row.distance, abs=1e-9) for row in judged)
+    with pytest.raises(ValueError, match="one of space"):
+        judge_gaps(scenes.arch())

@@ -328,8 +328,9 @@ class _Walk:
             else:
                 high, behind = middle, point or behind
         contact, value = self._graze(here, before, last)
-        room = 2.0 * (high - low) * self.width  # events change there: what is extrapolated may not leave the bracket
-        value = float(np.clip(value, last.a - room, last.a + room))
+        if behind is not None:  # events change there: what is extrapolated may not leave the bracket
+            room = 2.0 * (high - low) * self.width
+            value = float(np.clip(value, last.a - room, last.a + room))
         kind = "grazing" if contact else "switch"
         return last, Special(kind, value, complex(math.nan, math.nan), contact, self._change(last, behind), last.cycle)
 

@@ -36,7 +36,9 @@ _HALVINGS = 5
 _HORIZON = 4.0  # periods that a return may take
 _STRETCH = 1e-6  # of differences of the event-driven map, in ranges
 _NOTHING = 1e-3  # entries of DP below this are as good as zero: the cycle forgets its start
-_CENTRAL, _FOURTH_ORDER = ((1.0, 0.5),), ((1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))  # differences: places, weights
+_Formula = tuple[tuple[float, float], ...]  # places and weights of differences
+_CENTRAL: _Formula = ((1.0, 0.5),)
+_FOURTH_ORDER: _Formula = ((1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
 _COARSE_STRETCH = 1e-2  # of differences of a mean map with much noise; their own error is of that order squared
 _FINE_STRETCH = 3.5e-3  # of fourth-order differences of a mean map with little
 _FINE_STEP, _COARSE_STEP = 5e-4, 1e-2  # of the scenario's: default dt where members are even, and where they are not
@@ -485,8 +487,8 @@ def shoot_stepped(step_map: StepMap, guess: Guess, tell: Callable[[str], None]) 
             f"Newton's method on {step_map.members} motions with dt = {step_map.dt:g} s did not converge: closure "
             f"{np.linalg.norm(gap):.1e}, standard error {noise:.1e}; take a smaller dt or more members"
         )
-    how = (_FINE_STRETCH, _FOURTH_ORDER) if step_map.even else (_COARSE_STRETCH, _CENTRAL)
-    A, A_error = _differences(step_map, x, B, inverse, *how, tell)
+    stretch, formula = (_FINE_STRETCH, _FOURTH_ORDER) if step_map.even else (_COARSE_STRETCH, _CENTRAL)
+    A, A_error = _differences(step_map, x, B, inverse, stretch, formula, tell)
     return _as_stepped_cycle(step_map, x, back, guess, A, A_error, iteration)
 
 
@@ -496,7 +498,7 @@ def _differences(
     B: Array,
     inverse: Array,
     stretch: float,
-    formula: tuple[tuple[float, float], ...],
+    formula: _Formula,
     tell: Callable[[str], None],
 ) -> tuple[Array, float]:
     """Jacobian of the mean map in the coordinates of B, by differences of the places and weights in `formula`, and its

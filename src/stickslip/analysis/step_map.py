@@ -109,8 +109,8 @@ class StepMap:
         names = (*system.coordinate_names, *system.velocity_names)
         result = ensemble(
             scenario, dict(zip(names, starts.T, strict=True)), ["period", "points"], dt=self.dt, t_end=duration,
-            stepper=self.stepper, params=scenario.params, section=section_text(scenario, setting.given, setting.section),
-            points=_ROOM + 4 * self.returns, paired=True, penetration_tol=1.0, progress=False,
+            stepper=self.stepper, params=scenario.params, paired=True, penetration_tol=1.0, progress=False,
+            section=section_text(scenario, setting.given, setting.section), points=_ROOM + 4 * self.returns,
         )  # fmt: skip
         if result.n_failed:
             raise ArithmeticError(f"{stepper_from(self.stepper).name} with dt = {self.dt:g} s: {result.failed(1)[0]}")

@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
+    from stickslip.library.scenario import Scenario
     from stickslip.library.scene_scenario import SceneScenario
 
 
@@ -21,7 +22,8 @@ def check(
 
     What is wrong is told in one line with file, line and key. `stickslip show FILE` prints the derived equations.
 
-    Exit codes: 0 all can be run, 1 a start overlaps beyond the tolerance, 2 a file or the request was wrong.
+    Exit codes: 0 all can be run, 1 a start overlaps beyond the tolerance or cannot be drawn, 2 a file or the request
+    was wrong.
     """
     from stickslip.io.models.file import read_model
     from stickslip.io.models.layout import schema_text
@@ -61,11 +63,20 @@ def problem_at_start(model: "Model") -> str | None:
             gaps = system.gap(scenario.q0, 0.0, system.parameter_vector(scenario.params))
             tolerance = model.options.get("penetration_tol", PENETRATION_TOLERANCE)
             check_penetration(system, gaps, tolerance, "q0", "starts")
+            draw_start(scenario)
         else:
             _prepare(scenario)
     except ValueError as problem:
         return str(problem)
     return None
+
+
+def draw_start(scenario: "Scenario") -> None:
+    """Raise ValueError where a shape of the drawing has no value at the start."""
+    from stickslip.io.models.drawing import parameters_of
+
+    if scenario.drawing is not None:
+        scenario.drawing(scenario.q0.tolist(), 0.0, parameters_of(scenario))
 
 
 def _prepare(scenario: "SceneScenario") -> None:
@@ -100,4 +111,7 @@ def describe(scenario: Any) -> dict[str, Any]:
         if kind == 0:
             state = "touches at the start" if gap == 0.0 else f"starts with a gap of {gap:.4g} m"
             notes.append(f"contact {name!r} {state if gap >= 0 else f'starts {-gap:.3g} m deep'}")
+    notes.append(
+        "drawn by [drawing]" if scenario.drawing is not None else "no [drawing]: --animate makes no film of it"
+    )
     return {**common, "kind": "lagrangian", "sizes": sizes, "notes": notes}

@@ -41,8 +41,8 @@ def limit_cycle(
     """Find the limit cycle that a system settles on, by Newton shooting, with its Floquet multipliers.
 
     Event by event they come from saltation matrices and are checked against differences; a time stepper's return map
-    is averaged over where its steps fall.  Multipliers that are 1 in any case (along the flow, and for coordinates that may
-    shift) are marked.
+    is averaged over where its steps fall.  Multipliers that are 1 in any case (along the flow, and for coordinates that
+    may shift) are marked.
     """
     from stickslip.analysis.limit_cycle import NoCycle
     from stickslip.analysis.limit_cycle import limit_cycle as find

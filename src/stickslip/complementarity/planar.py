@@ -26,7 +26,7 @@ import numpy as np
 from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.complementarity.gauss_seidel import one_contact
 from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
-from stickslip.complementarity.two_contacts import first_branch, two_contacts
+from stickslip.complementarity.two_contacts import correction, first_branch, two_contacts
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ class GaussSeidel(PlanarSolver):
 
 @dataclass(frozen=True)
 class _Pair(PlanarSolver):
-    """Two contacts at once by their branches; the first stage of `Auto` where there are two."""
+    """Two contacts at once by their branches; a stage of `Auto` where there are two."""
 
     name = "branches of two contacts"
 
@@ -267,9 +267,15 @@ class _Pair(PlanarSolver):
         c, x = np.concatenate([problem.c_N, problem.c_T]), np.zeros(4)
         branch = [first_branch(problem.c_T[i], bool(problem._frictional[i])) for i in range(2)]
         pushes = (problem.c_N < 0.0).astype(np.int64)
-        rounds = two_contacts(G, c, problem.mu, problem.a, pushes, np.array(branch), x, np.empty((4, 5)))
+        chosen, A, dx = np.array(branch), np.empty((4, 5)), np.empty(4)
+        rounds = two_contacts(G, c, problem.mu, problem.a, pushes, chosen, x, A)
         if rounds < 0:
             return none, none.copy(), -rounds, "no branches of the two contacts are consistent"
+        xi = np.concatenate(problem.slip_velocities(x[:2], x[2:]))
+        correction(xi, x, problem.mu, problem.a, pushes, chosen, A, dx)
+        x = np.maximum(x + dx, np.array([0.0, 0.0, -np.inf, -np.inf]))
+        bound = problem.bound(x[:2])
+        x[2:] = np.clip(x[2:], -bound, bound)
         return x[:2], x[2:], rounds, f"solved in {rounds} round{'s' if rounds > 1 else ''}"
 
 
@@ -336,7 +342,7 @@ class AugmentedLagrangian(PlanarSolver):
 
 @dataclass(frozen=True)
 class Auto(PlanarSolver):
-    """The branches of two contacts, where there are two; ten sweeps of Gauss-Seidel, then Lemke, Newton and, for few
+    """Ten sweeps of Gauss-Seidel; then the branches of two contacts, where there are two; Lemke, Newton and, for few
     contacts, every support; each answer is checked.
     """
 
@@ -344,8 +350,8 @@ class Auto(PlanarSolver):
 
     def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
         stages: list[PlanarSolver] = [
-            *([_Pair(self.tol)] if problem.contacts == 2 else []),
             GaussSeidel(self.tol, 10),
+            *([_Pair(self.tol)] if problem.contacts == 2 else []),
             Lemke(self.tol),
             SemismoothNewton(self.tol),
             AugmentedLagrangian(self.tol),
@@ -361,7 +367,7 @@ class Auto(PlanarSolver):
             answer = stage.solve(problem)
             if answer.residual < best.residual or answer.solved:
                 best = answer
-            done = best.solved
+            done = answer.solved
         return best.Lambda_N, best.Lambda_T, best.iterations, best.status
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from stickslip.compiled import compiled
 
 ROUNDS = 8
-SINGULAR = 1e-12  # a pivot below this share of its diagonal entry: the branches do not determine the impulses
+NEARLY_SINGULAR = 1e-2  # a pivot below this share of its diagonal entry: two digits are lost, sweeps lose none
 FREE, STICK, UP, DOWN = 0, 1, 2, 3  # no friction; Lambda_T inside its bound; at the upper bound; at the lower
 
 
@@ -53,25 +53,61 @@ def held_branches(
 
 
 @compiled(inline=True)
-def eliminate(A: np.ndarray, x: np.ndarray) -> bool:
-    """Solve a system of four equations, pivots in their order; False where one vanishes."""
+def factor(A: np.ndarray) -> bool:
+    """Factor the matrix of four equations in place, pivots in their order; False where one nearly vanishes."""
+    size_1 = abs(A[1, 1])
+    size_2 = abs(A[2, 2])
+    size_3 = abs(A[3, 3])
     for k in range(4):
         pivot = A[k, k]
         if not abs(pivot) > 0.0:
             return False
         for i in range(k + 1, 4):
-            factor = A[i, k] / pivot
-            size = abs(A[i, i])
-            for j in range(k + 1, 5):
-                A[i, j] -= factor * A[k, j]
-            if i == k + 1 and not abs(A[i, i]) > SINGULAR * size:
-                return False
-    for k in range(3, -1, -1):
+            part = A[i, k] / pivot
+            A[i, k] = part
+            for j in range(k + 1, 4):
+                A[i, j] -= part * A[k, j]
+    return (
+        abs(A[1, 1]) > NEARLY_SINGULAR * size_1
+        and abs(A[2, 2]) > NEARLY_SINGULAR * size_2
+        and abs(A[3, 3]) > NEARLY_SINGULAR * size_3
+    )
+
+
+@compiled(inline=True)
+def substitute(A: np.ndarray, x: np.ndarray) -> None:
+    """x <- solution for the right-hand side A[:, 4], with the factors in A."""
+    for k in range(4):
         s = A[k, 4]
+        for j in range(k):
+            s -= A[k, j] * x[j]
+        x[k] = s
+    for k in range(3, -1, -1):
+        s = x[k]
         for j in range(k + 1, 4):
             s -= A[k, j] * x[j]
         x[k] = s / A[k, k]
-    return True
+
+
+@compiled(inline=True)
+def correction(
+    xi: np.ndarray, x: np.ndarray, mu: np.ndarray, a: np.ndarray, pushes: np.ndarray, branch: np.ndarray,
+    A: np.ndarray, dx: np.ndarray,
+) -> None:  # fmt: skip
+    """dx that the impulses x lack, from the velocities xi (4,) at their end: rounding errors of one solve.
+
+    The factors in A are those that `two_contacts` left behind.
+    """
+    for i in range(2):
+        A[i, 4] = -xi[i] if pushes[i] != 0 else 0.0
+        A[2 + i, 4] = -xi[2 + i] if branch[i] == STICK else 0.0
+    substitute(A, dx)
+    for i in range(2):
+        bound = mu[i] * max(0.0, x[i] + dx[i]) + a[i]
+        if branch[i] == STICK:
+            dx[2 + i] = max(-bound, min(bound, x[2 + i] + dx[2 + i])) - x[2 + i]
+        elif branch[i] != FREE:
+            dx[2 + i] = (bound if branch[i] == UP else -bound) - x[2 + i]
 
 
 @compiled(inline=True)
@@ -121,12 +157,14 @@ def two_contacts(
     """Find the branches from those given and solve; return the rounds, negative where none is consistent.
 
     G (4, 4), c (4,) in the order N1, N2, T1, T2; mu, a (2,); pushes, branch (2,) int64, changed in place; x (4,) the
-    impulses, Lambda_T of a slip on its bound to the last digit; A (4, 5) is room.  Whoever calls judges the result.
+    impulses, Lambda_T of a slip on its bound to the last digit; A (4, 5) is room, and holds the factors at the end, for
+    a `correction`.  Whoever calls judges the result.
     """
     for rounds in range(1, ROUNDS + 1):
         held_branches(G, c, mu, a, pushes, branch, A)
-        if not eliminate(A, x):
+        if not factor(A):
             return -rounds
+        substitute(A, x)
         if not next_branches(G, c, mu, a, pushes, branch, x):
             for i in range(2):
                 bound = mu[i] * x[i] + a[i]

@@ -389,7 +389,18 @@ class StreamWriter:
         try:
             self._disk.commit(self._draft)
         except OSError as error:
-            raise _write_error(self.path, error, f"what there was before is safe in {self._draft}") from error
+            raise _write_error(self.path, error, self._kept("what there was before is safe in")) from error
+
+    def _kept(self, words: str) -> str:
+        """What is left of the run's file, which may have gone with its folder or its drive."""
+        if self._draft.exists():
+            return f"{words} {self._draft}"
+        return f"{self._draft} has gone, with its folder or its drive"
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can be written any more: it was finished, or an error ended it."""
+        return self._file is None
 
     def _keep_state(self, state: Mapping[str, ArrayLike]) -> None:
         content = _packed(state)
@@ -650,7 +661,7 @@ class StreamWriter:
             os.replace(self._draft, self._target)
             journal_of(self._draft).unlink(missing_ok=True)
         except (OSError, ValueError) as error:
-            kept = "nothing was replaced" if self._whole else f"the run is kept in {self._draft}"
+            kept = "nothing was replaced" if self._whole else self._kept("the run is kept in")
             if isinstance(error, ValueError):
                 raise ValueError(f"{error} Meanwhile {kept}.") from error
             raise _write_error(self.path, error, kept) from error

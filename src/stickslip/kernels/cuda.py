@@ -53,7 +53,8 @@ def sincos(angle: float) -> tuple[float, float]:
     """Sine and cosine of an angle [rad]; on a card with one reduction to the first octant for both."""
     if SIMULATED:
         return math.sin(angle), math.cos(angle)
-    return libdevice.sincos(angle)  # type: ignore[no-any-return]
+    pair: tuple[float, float] = libdevice.sincos(angle)
+    return pair
 
 
 def kernel(function: Callable[..., Any]) -> Any:

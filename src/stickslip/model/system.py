@@ -60,7 +60,8 @@ class System:
     and puts them back.
 
     Each is decorated by `@dev`, writes every entry of its outputs, allocates nothing and uses only the names
-    `math`, `dev`, `sincos` (of an angle, both) and those in `inject`. `drift_source()` adds one more, which integrators on acceleration level need:
+    `math`, `dev`, `sincos` (both of an angle) and those in `inject`. `drift_source()` adds one more, which integrators
+    on acceleration level need:
 
         drift(q, u, t, p, zeta)                 zeta (n, 2): d gamma/dt with u held, (dW/dt)^T u + d w_hat/dt
 

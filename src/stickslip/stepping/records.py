@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import time
@@ -280,13 +281,14 @@ class Store:
         return trajectory
 
     def rescue(self, wall: float) -> None:
-        """Leave a readable file behind when an error ends the run."""
-        if self.writer is not None:
+        """Leave a readable file behind when an error ends the run; an error of that file is the caller's to tell."""
+        if self.writer is not None and not self.writer.closed:
             memory = self.run.memory
             t = memory.t0 + memory.step * self.run.dt
-            self.writer.abort(
-                self._certificate(), f"ended by an error at t = {t:.9g} s", memory.step, wall + self.wall_before
-            )
+            with contextlib.suppress(OSError):
+                self.writer.abort(
+                    self._certificate(), f"ended by an error at t = {t:.9g} s", memory.step, wall + self.wall_before
+                )
 
     def _certificate(self) -> Certificate:
         book = self.run.memory.book

@@ -27,6 +27,7 @@ from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 FIRST_SWEEPS = 6
 MEMORY = 10
 CHECK_EVERY = 20
+NOTHING = 1e-100  # velocities [m/s] that are none: their squares leave the range of numbers, and Newton with them
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
 
 
@@ -145,7 +146,7 @@ def island_residual(
             defect = d * abs(x - min(joints.row.high[s], max(joints.row.low[s], x - w / d))) if d > 0.0 else 0.0
             if not defect <= worst:
                 worst = defect
-    return worst / scale if scale > 0.0 else worst
+    return worst / scale if scale > NOTHING else worst
 
 
 @compiled
@@ -383,6 +384,6 @@ def solve_island(
         residual = island_residual(
             bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, options.edges
         )
-        if residual <= options.tol:
+        if residual <= (options.start if stage == 0 else options.tol):  # what is left over, the next steps have to bear
             break
     return residual

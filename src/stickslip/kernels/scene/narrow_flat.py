@@ -33,11 +33,11 @@ def place(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray
 
 
 @compiled
-def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float, enough: float) -> float:
-    """min over the corners of their coordinate along (a, b, c), or a coordinate that is not above `enough`."""
+def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float, level: float, enough: float) -> float:
+    """min over the corners of their coordinate along (a, b, c) above `level`, or one that is not above `enough`."""
     best = np.inf
     for k in range(count):
-        best = min(best, a * corners[k, 0] + b * corners[k, 1] + c * corners[k, 2])
+        best = min(best, a * corners[k, 0] + b * corners[k, 1] + c * corners[k, 2] - level)
         if best <= enough:
             break
     return best
@@ -70,7 +70,7 @@ def best_face(
         n = normals[f]
         v = corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
         level = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
-        s = lowest(other, others, n[0], n[1], n[2], level + best) - level
+        s = lowest(other, others, n[0], n[1], n[2], level, best)
         if s > best:
             face, best = f, s
             if s > margin:

@@ -46,7 +46,7 @@ def fly(q, u, p, inverse, t0, dt, first_step, most, first_watched, level, least,
         if SECTION == FALLS or SECTION == RISES:  # noqa: SIM109 (Numba prunes comparisons of constants)
             if passes(section_value(q, u, level), section_value(q_E, v, level)):
                 return flown
-        elif SECTION == PHASE:
+        elif SECTION == PHASE:  # noqa: SIM102
             if t0 + (step + 1) * dt >= due:
                 return flown
         for j in range(N_DOF):

@@ -1,6 +1,6 @@
 """Template: a step with two closed contacts, solved by their branches, see `complementarity.two_contacts`."""
 
-from stickslip.complementarity.two_contacts import first_branch, two_contacts
+from stickslip.complementarity.two_contacts import correction, first_branch, two_contacts
 from stickslip.kernels.cpu import dev, float64, int64, local_array, rare
 from stickslip.kernels.templates.contacts import cancel
 from stickslip.kernels.templates.model import N_CONTACTS, N_DOF
@@ -13,6 +13,15 @@ def entry_of_pair(k, m, W, V):
     for j in range(N_DOF):
         value += W[k, j] * V[m, j]
     return value
+
+
+@dev
+def add_impulses(pair, V_N, V_T, x, v):
+    """v += M^-1 W x."""
+    for i in range(2):
+        k = pair[i]
+        for j in range(N_DOF):
+            v[j] += V_N[k, j] * x[i] + V_T[k, j] * x[2 + i]
 
 
 @rare
@@ -30,6 +39,7 @@ def by_pair(active, diagonal, W_N, W_T, V_N, V_T, offset, mu_, a_, v_free, v, La
     A = local_array((4, 5), float64)
     c = local_array(4, float64)
     x = local_array(4, float64)
+    dx = local_array(4, float64)
     n = int64(0)
     for k in range(N_CONTACTS):
         if active[k] != 0:
@@ -56,12 +66,21 @@ def by_pair(active, diagonal, W_N, W_T, V_N, V_T, offset, mu_, a_, v_free, v, La
     rounds = two_contacts(G, c, mu, a, pushes, branch, x, A)
     if rounds < 0:
         return rounds
-    for i in range(2):
+    add_impulses(pair, V_N, V_T, x, v)
+    for i in range(2):  # once more with the velocities themselves: contacts of very different inertias lose digits
         k = pair[i]
-        Lambda[k, 0] = x[i]
-        Lambda[k, 1] = x[2 + i]
+        c[i] = offset[k, 0]
+        c[2 + i] = offset[k, 1]
         for j in range(N_DOF):
-            v[j] += V_N[k, j] * x[i] + V_T[k, j] * x[2 + i]
+            c[i] += W_N[k, j] * v[j]
+            c[2 + i] += W_T[k, j] * v[j]
+    correction(c, x, mu, a, pushes, branch, A, dx)
+    add_impulses(pair, V_N, V_T, dx, v)
+    for i in range(2):
+        x[i] = max(0.0, x[i] + dx[i])
+        bound = mu[i] * x[i] + a[i]
+        Lambda[pair[i], 0] = x[i]
+        Lambda[pair[i], 1] = max(-bound, min(bound, x[2 + i] + dx[2 + i]))
     cancel(active, V_N, V_T, Lambda, v_free, v)
     return rounds
 
