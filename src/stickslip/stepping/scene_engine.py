@@ -345,10 +345,10 @@ class SceneEngine:
         """Newton, interior point, proximal point and so on, for an island on which the kernel gave up."""
         problem, z = self._friction_problem(contacts, k)
         first, last = int(self.begins[k]), int(self.begins[k + 1])
-        progress = Progress(effort=float(min(RESCUE_EFFORT, RESCUE_EFFORT_EACH * (1 + last - first))))
+        effort = float(min(RESCUE_EFFORT, RESCUE_EFFORT_EACH * (1 + last - first)))
         wanted = SHARPER * self.options.tol
         for _ in range(RESCUE_ROUNDS):
-            outcome = hard_island(problem, z, wanted, progress)
+            outcome = hard_island(problem, z, wanted, Progress(effort=effort))
             if math.isfinite(outcome.error):
                 take_impulses(self.active, self.order, first, last, self.options.dim, outcome.r)
             self._measure_island(contacts, k)
