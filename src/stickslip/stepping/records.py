@@ -66,8 +66,7 @@ class Store:
         self.dropped = np.zeros((n, 2))  # impulses of records that were not kept, for the next one that is
         if self.out is not None:
             require_disk(float(records) * (width + n), self.out, run.every)
-        self.begin = time.perf_counter()
-        self.last_checkpoint = self.begin
+        self.last_checkpoint = self.start_clock()
         self.wall_before = 0.0  # [s] of a run that this one goes on with
         if self.out is not None and self._go_on():
             return
@@ -85,6 +84,11 @@ class Store:
         self._append(first)
         self._take_impacts(run.first_impacts)
         self.checkpoint()
+
+    def start_clock(self) -> float:
+        """Let the march begin now [s]: what went before, compilation and the reading of files, is none of its time."""
+        self.begin = time.perf_counter()
+        return self.begin
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 

@@ -135,7 +135,7 @@ def simulate(
     try:
         _warm_up(run, store, sys.stderr.isatty() if progress is None else progress is True)
         _tell_time(run, store)
-        begin = time.perf_counter()
+        begin = store.start_clock()
         with _progress_bar(progress, run) as advance:
             status, complete = _march(run, store, advance)
         trajectory = store.finish(status, complete, time.perf_counter() - begin)
@@ -515,7 +515,7 @@ def _progress_bar(wanted: bool | Callable[[int], None] | None, run: Run) -> Iter
         transient=True,
     )
     task = bar.add_task(f"{run.system.name}", total=run.steps, rate="")
-    begin = time.perf_counter()
+    begin, first = time.perf_counter(), run.memory.step
     shown = False
 
     def advance(step: int) -> None:
@@ -525,7 +525,7 @@ def _progress_bar(wanted: bool | Callable[[int], None] | None, run: Run) -> Iter
             bar.start()
             shown = True
         if shown:
-            bar.update(task, completed=step, rate=f"{step / elapsed:.2g} steps/s")
+            bar.update(task, completed=step, rate=f"{(step - first) / elapsed:.2g} steps/s")
 
     try:
         yield advance
