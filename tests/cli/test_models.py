@@ -138,7 +138,18 @@ def test_a_drawing_without_a_value_at_the_start_is_told_by_check(run, ball):
     assert "drawn by [drawing]" in run("check", ball)[1]
     ball.write_text(ball.read_text().replace('at = [0.0, "y"]', 'at = [0.0, "sqrt(-y)"]'))
     code, _, err = run("check", ball)
-    assert code == 1 and "drawing: an expression has no value at t = 0 s, q = [1.0]" in err and err.count("\n") == 1
+    assert code == 1 and "].at[1]: this expression has no value at t = 0 s, q = [1.0]" in err and err.count("\n") == 1
+
+
+def test_a_drawing_that_fails_during_the_motion_leaves_the_run(run, ball, tmp_path):
+    ball.write_text(ball.read_text().replace('at = [0.0, "y"]', 'at = [0.0, "log(y - 0.5)"]'))
+    out, page, again = tmp_path / "run.nc", tmp_path / "run.html", tmp_path / "again.nc"
+    code, text, err = run("run", ball, *QUICK, "--out", out, "--export", page)
+    assert code == 1 and json.loads(text)["files"] == {"out": str(out)} and load(out).complete and not page.exists()
+    assert re.search(r"ball\.toml, line \d+, drawing\.shapes\[\d\]\.at\[1\]: .* at t = 0\.32 s", err)
+    assert err.count("\n") == 1
+    code, text, _ = run("run", ball, *QUICK[:-1], "--out", again, "--export", page)
+    assert code == 1 and "0 failed steps" in text and f"written     {again}" in text
 
 
 @pytest.mark.slow
