@@ -22,7 +22,7 @@ _MOST_RECORDS = 500_000
 _MOST_WORDS = 24  # values in a line of the summary
 _FAILED = 1
 _DEEP = 10.0  # tolerances of penetration
-_METHOD = ("law", "law_options", "stepper_options", "solver_options")  # of the trajectory's attributes
+_METHOD = ("law", "law_options", "stepper_options", "solver_options", "resumed")  # of the trajectory's attributes
 
 
 class Interrupted(Exception):
@@ -401,6 +401,8 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
         row("motion", f"{times}, {trajectory.steps:,} steps of {trajectory.dt:g} s{thinned}")
         row("method", _method(trajectory))
         row("rate", f"{_rate(trajectory):,.0f} steps/s, {trajectory.wall_s:.3f} s")
+    if "resumed" in trajectory.attributes:
+        row("resumed", trajectory.attributes["resumed"])
     row("final state", _some([f"{name} = {value:.6g} {units.get(name, '')}".rstrip() for name, value in state]))
     if trajectory.contact_names:
         counts = _some([f"{name} {count}" for name, count in found["by_contact"].items() if count])
