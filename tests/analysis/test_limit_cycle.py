@@ -8,6 +8,10 @@ import pytest
 
 import stickslip as ss
 from stickslip.analysis.limit_cycle import NoCycle
+from stickslip.analysis.return_map import Setting
+from stickslip.analysis.step_map import StepMap
+
+WOODPECKER_ON_SECTION = np.array([0.0, -0.6 / 5.8, -0.2788, -0.339478622, 0.0, -7.46209464])  # event-driven
 
 PERIOD, DROP = 0.145976065145, 0.019445379286  # nine digits by `stickslip converge woodpecker`
 G = 9.81
@@ -82,10 +86,7 @@ def test_ball_on_a_table_by_the_midpoint_rule():
 @pytest.mark.parametrize("members", [32, 64])
 def test_evenly_shifted_steps_average_out(members):
     """The error of the mean return falls with dt / n: 32 steps of 1e-6 s are as good as 1600 random ones."""
-    from stickslip.analysis.return_map import Setting
-    from stickslip.analysis.step_map import StepMap
-
-    x = np.array([0.0, -0.6 / 5.8, -0.2788, -0.339478622, 0.0, -7.46209464])
+    x = WOODPECKER_ON_SECTION
     step_map = StepMap(Setting.of(ss.library.woodpecker()), 1, "moreau-midpoint", 1e-6, members, 0.6)
     assert step_map.even
     mean, many = step_map(x), StepMap(step_map.setting, 1, "moreau-midpoint", 1e-6, 512, 0.6)(x)
@@ -93,6 +94,15 @@ def test_evenly_shifted_steps_average_out(members):
     assert abs(mean.x[3] - many.x[3]) < 4.0 * scatter / members
     assert mean.noise[3] < 4.0 * scatter / members
     assert mean.period == pytest.approx(PERIOD + 4.2e-6, abs=4e-7)
+
+
+def test_the_first_return_is_taken_however_far_the_horizon_lies():
+    """200 s hold more passages than are kept; the mean return of a woodpecker takes one cycle all the same."""
+    setting = Setting.of(ss.library.woodpecker())
+    x = WOODPECKER_ON_SECTION
+    near, far = (StepMap(setting, 1, "moreau-midpoint", 1e-3, 4, horizon)(x) for horizon in (0.6, 200.0))
+    assert 0.1 < near.period < 0.2
+    assert far.period == near.period and np.array_equal(far.x, near.x)
 
 
 @pytest.mark.slow

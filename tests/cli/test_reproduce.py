@@ -63,7 +63,7 @@ def test_all_figures_as_json(run, tmp_path, monkeypatch, long):
         for part in (f'src="{row["key"]}.svg"', f"[{row['key'].split('-')[0].upper()}]", row["command"]):
             assert part in index
     assert index.count("0 failed steps") + index.count("0 unsolved impacts") == len(drawn)
-    assert "friction = 0.3" in index and "http" not in index
+    assert "friction&nbsp;=&nbsp;0.3" in index and "http" not in index
 
 
 def test_figures_are_drawn_again_without_asking(run, tmp_path):

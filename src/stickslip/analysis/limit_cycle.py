@@ -286,9 +286,10 @@ class Guess:
         scale = np.where(width > 1e-9 * width.max(), width, width.max())
         if isinstance(setting.section, PhaseSection):
             return cls(x, None, scale, returns, 0.0)
+        second = EventMap(setting, returns, rtol, scenario.t_end)(first.x, first.mode, tangent=False)
         x = first.x.copy()
         x[list(setting.travel)] = 0.0
-        return cls(x, first.mode, scale, returns, scenario.t_end)
+        return cls(x, first.mode, scale, returns, min(scenario.t_end, _HORIZON * second.period))
 
 
 def _doubled(

@@ -89,9 +89,14 @@ class StepMap:
         ahead = np.concatenate([once.q[-1], once.u[-1]]) - x
         parts = (np.arange(self.members) + 0.5) / self.members
         starts = x + parts[:, None] * ahead
+        room = _ROOM + 4 * self.returns
         for horizon in (_SOON * self.horizon, self.horizon):
-            found = self._ensemble(starts, horizon)
+            found = self._ensemble(starts, horizon, room)
             passages = found["passages"].values
+            while passages.max() > room:  # the last ones were kept, the first ones are asked for
+                horizon *= 0.9 * room / passages.max()
+                found = self._ensemble(starts, horizon, room)
+                passages = found["passages"].values
             if passages.min() >= self.returns:
                 break
         else:
@@ -101,7 +106,7 @@ class StepMap:
         worst = Certificate(max_residual=float(found["max_residual"].max()))
         return found["point_time"].values[:, k] + parts * self.dt, states, worst
 
-    def _ensemble(self, starts: Array, duration: float) -> Any:
+    def _ensemble(self, starts: Array, duration: float, room: int) -> Any:
         from stickslip.ensembles.run import ensemble
 
         setting = self.setting
@@ -110,7 +115,7 @@ class StepMap:
         result = ensemble(
             scenario, dict(zip(names, starts.T, strict=True)), ["period", "points"], dt=self.dt, t_end=duration,
             stepper=self.stepper, params=scenario.params, paired=True, penetration_tol=1.0, progress=False,
-            section=section_text(scenario, setting.given, setting.section), points=_ROOM + 4 * self.returns,
+            section=section_text(scenario, setting.given, setting.section), points=room,
         )  # fmt: skip
         if result.n_failed:
             raise ArithmeticError(f"{stepper_from(self.stepper).name} with dt = {self.dt:g} s: {result.failed(1)[0]}")

@@ -7,11 +7,13 @@ readers and tracebacks: what is executed is the text just made, never what lies 
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import os
 import re
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +39,7 @@ STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _CPU_ONLY = "# -- members: CPU only\n"
+_JOINING = threading.Lock()
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
     "model", "mass", "schemes", "contacts", "pairs", "slip", "residual", "projection", "events", "watch", "flight",
@@ -103,6 +106,12 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
 
 def joined(parts: tuple[str, ...]) -> str:
     """The parts of a template as the text of one module: what they import, one name a line, then their code."""
+    with _JOINING:  # Python 3.11 cannot parse in two threads at once
+        return _joined(parts)
+
+
+@functools.cache
+def _joined(parts: tuple[str, ...]) -> str:
     imports: dict[str, None] = {}  # in order, each once
     bodies = []
     for part in parts:
