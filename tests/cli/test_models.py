@@ -58,9 +58,12 @@ def test_tolerance_and_counts_of_the_event_driven_integrator(run):
 def test_resume_needs_a_file_and_goes_on(run, ball, tmp_path):
     assert "--resume needs --out" in run("run", ball, *QUICK, "--resume")[2]
     out = tmp_path / "run.nc"
-    assert run("run", ball, *QUICK, "--out", out, "--resume")[0] == 0
+    code, text, _ = run("run", ball, *QUICK, "--out", out, "--resume")
+    assert code == 0 and json.loads(text)["resumed"] == "no: there was no run to go on with"
     code, text, _ = run("run", ball, "--dt", "0.01", "--t-end", "1", *QUICK[4:], "--out", out, "--resume")
-    assert code == 0 and json.loads(text)["steps"] == 100
+    assert code == 0 and json.loads(text)["steps"] == 100 and json.loads(text)["resumed"] == "from t = 0.6 s"
+    again = run("run", ball, "--dt", "0.01", "--t-end", "1", *QUICK[4:-1], "--out", out, "--resume")[1]
+    assert "resumed     from t = 1 s, its end: nothing was left to do" in again
     whole = library.bouncing_ball().simulate(dt=0.01, t_end=1.0, engine="reference")
     assert load(out).q.tolist() == whole.q.tolist()
 
@@ -134,11 +137,72 @@ t_end = 1.0
 """
 
 
+PENDULUM = """
+stickslip = 1
+name = "pendulum"
+
+[coordinates]
+phi = { velocity = "omega", unit = "rad", velocity_unit = "rad/s", start = START }
+
+[parameters]
+l = { value = 2.0, unit = "m" }
+
+[energies]
+kinetic = "l**2*omega**2/2"
+potential = "-9.81*l*cos(phi)"
+
+[[contacts]]
+type = "stop"
+name = "stop"
+coordinate = "phi"
+lower = -0.2
+
+[[contacts]]
+type = "contact"
+name = "wall"
+gap = "l*sin(phi) + 0.4"
+FRICTION
+
+[run]
+dt = 1e-3
+t_end = 0.01
+engine = "reference"
+"""
+
+
+def test_messages_speak_of_the_file_and_of_the_units_of_gaps(run, tmp_path):
+    path = tmp_path / "pendulum.toml"
+
+    def told(command, start="1.0", friction="", old="", new=""):
+        path.write_text(PENDULUM.replace("START", start).replace("FRICTION", friction).replace(old, new))
+        return run(command, path)
+
+    code, out, _ = told("check")
+    assert code == 0 and "'stop' starts with a gap of 1.2 rad" in out and "'wall' starts with a gap of 2.083 m" in out
+    code, _, err = told("run", start="-0.3")
+    assert code == 2 and "a penetration of 0.1 rad, more than penetration_tol = 1e-05 rad; move q0 (`start`" in err
+    code, _, err = told("check", friction="friction = 0.3")
+    assert code and "has friction = 0.3 but no tangential direction; give it slip or tangent." in err
+    code, _, err = told("check", old='potential = "', new='potential = "omega')
+    assert code and "give such forces by forces=, in a model file by [forces]." in err
+
+
 def test_a_drawing_without_a_value_at_the_start_is_told_by_check(run, ball):
     assert "drawn by [drawing]" in run("check", ball)[1]
     ball.write_text(ball.read_text().replace('at = [0.0, "y"]', 'at = [0.0, "sqrt(-y)"]'))
     code, _, err = run("check", ball)
-    assert code == 1 and "drawing: an expression has no value at t = 0 s, q = [1.0]" in err and err.count("\n") == 1
+    assert code == 1 and "].at[1]: this expression has no value at t = 0 s, q = [1.0]" in err and err.count("\n") == 1
+
+
+def test_a_drawing_that_fails_during_the_motion_leaves_the_run(run, ball, tmp_path):
+    ball.write_text(ball.read_text().replace('at = [0.0, "y"]', 'at = [0.0, "log(y - 0.5)"]'))
+    out, page, again = tmp_path / "run.nc", tmp_path / "run.html", tmp_path / "again.nc"
+    code, text, err = run("run", ball, *QUICK, "--out", out, "--export", page)
+    assert code == 1 and json.loads(text)["files"] == {"out": str(out)} and load(out).complete and not page.exists()
+    assert re.search(r"ball\.toml, line \d+, drawing\.shapes\[\d\]\.at\[1\]: .* at t = 0\.32 s", err)
+    assert err.count("\n") == 1
+    code, text, _ = run("run", ball, *QUICK[:-1], "--out", again, "--export", page)
+    assert code == 1 and "0 failed steps" in text and f"written     {again}" in text
 
 
 @pytest.mark.slow

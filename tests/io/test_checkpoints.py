@@ -83,6 +83,14 @@ def test_a_finished_run_is_returned_and_can_be_made_longer(tmp_path):
     assert_same(load(path), ball(every=7))
 
 
+def test_the_clock_of_a_run_that_goes_on_leaves_out_the_compilation(tmp_path, monkeypatch):
+    path = tmp_path / "run.nc"
+    monkeypatch.setattr(simulate, "_warm_up", lambda *_: time.sleep(1.0))
+    before = ball(path, t_end=0.02)
+    after = ball(path, t_end=0.04, resume=True)
+    assert before.wall_s < after.wall_s < 1.0 and load(path).wall_s == after.wall_s
+
+
 def test_another_run_does_not_go_on_with_it(tmp_path, killed_after):
     path = tmp_path / "run.nc"
     killed_after(2, lambda: ball(path))
@@ -147,7 +155,8 @@ def test_methods_that_choose_their_steps_go_on(case, tmp_path, killed_after, mon
     monkeypatch.undo()
     found = run(path, resume=True)
     assert_same(found, expected)
-    assert found.attributes == expected.attributes
+    resumed = found.attributes["resumed"]
+    assert found.attributes == {**expected.attributes, "resumed": resumed} and resumed.startswith("from t = ")
     with pytest.raises(ValueError, match="its t_end was another one"):
         run(path, resume=True, t_end=2 * options["t_end"])
 

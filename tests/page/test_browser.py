@@ -9,8 +9,10 @@ import shutil
 import statistics
 import time
 import zlib
+from importlib.resources import files
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from page.conftest import serving
@@ -159,6 +161,38 @@ def test_exact_values_and_errors_in_one_line(tab, server):
     field.fill("3")
     field.press("Enter")
     tab.until("document.getElementById('message').hidden && stickslip.run.parameters.mass === 3")
+
+
+def test_every_axis_has_a_scale(tab):
+    """Random intervals, two ticks wanted: at least two come, and their texts are their values."""
+    script = (files("stickslip.page") / "assets" / "plots.js").read_text(encoding="utf-8")
+    figure = "const figure = (x, digits) => x.toExponential(digits - 1);"
+    axes = tab.page.evaluate(
+        "intervals => {" + figure + script + "return intervals.map(([low, high, wanted]) => {"
+        "const {at, step} = ticks(low, high, wanted); return [at, at.map(x => tickText(x, step))]; }); }",
+        intervals := [
+            *([-0.06, 0.09, 2], [0.41, 0.63, 2], [0.0, 1.2, 3]),
+            *(
+                [low, low + span, 2]
+                for low, span in np.random.default_rng(5).uniform([-3, 1e-3], [3, 4], (300, 2)).tolist()
+            ),
+        ],
+    )
+    assert axes[0][1] == ["−0.05", "0", "0.05"]
+    assert axes[1][1] == ["0.5", "0.6"]
+    for (low, high, _), (at, texts) in zip(intervals, axes, strict=True):
+        assert 2 <= len(at) <= 7 and low <= at[0] and at[-1] <= high + 1e-8
+        assert [float(text.replace("−", "-")) for text in texts] == pytest.approx(at, abs=1e-12)
+    assert tab.page.evaluate("() => {" + figure + script + "return ticks(1, 1, 2).at; }") == []
+
+
+def test_exported_page_has_units_and_the_words_of_the_summary(tab, tmp_path):
+    scenario = library.bouncing_ball()
+    path = export(scenario.simulate(t_end=0.2, engine="reference"), tmp_path / "ball.html", scenario)
+    tab.open(path.as_uri())
+    rows = tab.page.evaluate("[...document.querySelectorAll('#controls tr')].map(tr => tr.innerText)")
+    assert [row.split("\t")[-1].strip() for row in rows] == ["1 kg", "9.81 m/s²", "0.5"]
+    assert abs(float(tab.number("steps and applied forces").replace("−", "-").split()[0])) < 1e-3
 
 
 def test_play_pause_scrub_and_keys(tab, server):

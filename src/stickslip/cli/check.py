@@ -107,10 +107,10 @@ def describe(scenario: Any) -> dict[str, Any]:
     sizes = {"coordinates": system.n_dof, "contacts": system.n_contacts, "parameters": len(system.parameter_names)}
     gaps = system.gap(scenario.q0, 0.0, system.parameter_vector(scenario.params))
     notes = []
-    for name, kind, gap in zip(system.contact_names, system.contact_kinds, gaps, strict=True):
+    for name, kind, unit, gap in zip(system.contact_names, system.contact_kinds, system.gap_units, gaps, strict=True):
         if kind == 0:
-            state = "touches at the start" if gap == 0.0 else f"starts with a gap of {gap:.4g} m"
-            notes.append(f"contact {name!r} {state if gap >= 0 else f'starts {-gap:.3g} m deep'}")
+            state = "touches at the start" if gap == 0.0 else f"starts with a gap of {gap:.4g} {unit}"
+            notes.append(f"contact {name!r} {state if gap >= 0 else f'starts {-gap:.3g} {unit} deep'}")
     notes.append(
         "drawn by [drawing]" if scenario.drawing is not None else "no [drawing]: --animate makes no film of it"
     )

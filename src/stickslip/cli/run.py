@@ -22,7 +22,7 @@ _MOST_RECORDS = 500_000
 _MOST_WORDS = 24  # values in a line of the summary
 _FAILED = 1
 _DEEP = 10.0  # tolerances of penetration
-_METHOD = ("law", "law_options", "stepper_options", "solver_options")  # of the trajectory's attributes
+_METHOD = ("law", "law_options", "stepper_options", "solver_options", "resumed")  # of the trajectory's attributes
 
 
 class Interrupted(Exception):
@@ -128,18 +128,17 @@ def run(
         dt=step, t_end=end, progress=progress, out=out, overwrite=overwrite, resume=resume, **options
     )
     files = {} if out is None else {"out": out}
-    if len(trajectory) > 1:
-        files |= _draw(trajectory, scenario, plot, animate, progress)
-        if export is not None:
-            from stickslip.page.document import export as write_page
-
-            files["export"] = write_page(trajectory, export, scenario)
+    problem = _draw(trajectory, scenario, {"plot": plot, "animate": animate, "export": export}, files, progress)
 
     if as_json:
         print(json.dumps(report(trajectory, scenario, end, files), indent=2, allow_nan=False))
     elif not quiet:
         _show(trajectory, scenario, files)
+    if problem is not None:
+        print(f"stickslip: error: {' '.join(str(problem).split())}", file=sys.stderr)
     _judge(trajectory)
+    if problem is not None:
+        raise typer.Exit(_FAILED)
 
 
 _DEFAULTS = {
@@ -280,25 +279,48 @@ def _check_files(out: Path | None, plot: Path | None, animate: Path | None, over
 def _draw(
     trajectory: "Trajectory",
     scenario: "Scenario | SceneScenario",
-    plot: Path | None,
-    animate: Path | None,
+    wanted: dict[str, Path | None],
+    files: dict[str, Path],
     progress: bool | None,
-) -> dict[str, Path]:
-    files: dict[str, Path] = {}
-    if plot is not None:
-        from stickslip.figures import scene, style
-        from stickslip.figures.trajectory import plot as draw
+) -> Exception | None:
+    """Write the wanted pictures of a run and note them in `files`; returns what prevented one of them.
 
-        picture: Any = scene.plot if hasattr(scenario, "scene") else draw
-        files["plot"] = style.save(picture(trajectory, scenario), plot, title=scenario.title)
-    if animate is not None:
-        from stickslip.figures import animation
+    A drawing may have no value in the midst of the motion; the run itself is told all the same.
+    """
+    if len(trajectory) < 2:
+        return None
+    problem: Exception | None = None
+    for kind, path in wanted.items():
+        if path is not None:
+            try:
+                files[kind] = _PICTURES[kind](trajectory, scenario, path, progress)
+            except (ValueError, ArithmeticError, OSError) as error:
+                problem = problem or error
+    return problem
 
-        assert scenario.drawing is not None  # `run` has checked
-        files["animate"] = animation.animate(
-            trajectory, scenario.drawing, animate, title=scenario.title, progress=progress
-        )
-    return files
+
+def _plot(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", path: Path, progress: bool | None) -> Path:
+    from stickslip.figures import scene, style
+    from stickslip.figures.trajectory import plot as draw
+
+    picture: Any = scene.plot if hasattr(scenario, "scene") else draw
+    return style.save(picture(trajectory, scenario), path, title=scenario.title)
+
+
+def _animate(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", path: Path, progress: bool | None) -> Path:
+    from stickslip.figures import animation
+
+    assert scenario.drawing is not None  # `run` has checked
+    return animation.animate(trajectory, scenario.drawing, path, title=scenario.title, progress=progress)
+
+
+def _export(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", path: Path, progress: bool | None) -> Path:
+    from stickslip.page.document import export
+
+    return export(trajectory, path, scenario)
+
+
+_PICTURES = {"plot": _plot, "animate": _animate, "export": _export}
 
 
 def report(
@@ -379,6 +401,8 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
         row("motion", f"{times}, {trajectory.steps:,} steps of {trajectory.dt:g} s{thinned}")
         row("method", _method(trajectory))
         row("rate", f"{_rate(trajectory):,.0f} steps/s, {trajectory.wall_s:.3f} s")
+    if "resumed" in trajectory.attributes:
+        row("resumed", trajectory.attributes["resumed"])
     row("final state", _some([f"{name} = {value:.6g} {units.get(name, '')}".rstrip() for name, value in state]))
     if trajectory.contact_names:
         counts = _some([f"{name} {count}" for name, count in found["by_contact"].items() if count])

@@ -93,8 +93,8 @@ class Contact:
             value = getattr(self, law)
             if not self.has_tangent and (isinstance(value, FrictionLaw) or not _is_zero(value)):
                 raise ValueError(
-                    f"contact {self.name!r} has {law} = {getattr(self, law)} but no tangential direction; "
-                    "give slip= or tangent=."
+                    f"contact {self.name!r} has {law} = {sp.sstr(value, full_prec=False)} but no tangential direction; "
+                    "give it slip or tangent."
                 )
 
     def _read_friction_law(self) -> None:

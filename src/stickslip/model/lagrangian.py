@@ -266,6 +266,18 @@ class LagrangianSystem(System):
             raise ValueError(f"system {self.name!r} was given as functions: it has no symbolic equations.")
         return self._equations
 
+    @property
+    def gap_units(self) -> tuple[str, ...]:
+        """Metres; for a gap that is a coordinate up to sign and shift, w_N = e_k or -e_k, the unit of q_k."""
+        if self._equations is None:
+            return super().gap_units
+        units = []
+        for row in self._equations.W_N.tolist():
+            moved = [k for k, entry in enumerate(row) if entry != 0]
+            plain = len(moved) == 1 and row[moved[0]] in (1, -1)
+            units.append(self.units.get(self.coordinate_names[moved[0]], "m") if plain else "m")
+        return tuple(units)
+
     def jacobian_source(self) -> str:
         """Exact derivatives of derived forces; differences where the forces were given as functions."""
         if self._equations is None:

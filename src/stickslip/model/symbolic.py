@@ -129,7 +129,7 @@ def lagrange(
     if not V.free_symbols.isdisjoint(u):
         raise ValueError(
             "the potential must not depend on velocities, it contains "
-            f"{_names(V.free_symbols & set(u))}; give such forces by forces=."
+            f"{_names(V.free_symbols & set(u))}; give such forces by forces=, in a model file by [forces]."
         )
     h = []
     for i in range(f):

@@ -277,6 +277,11 @@ class System:
         self._evaluate("jacobian", point, (K, C, work))
         return K, C
 
+    @property
+    def gap_units(self) -> tuple[str, ...]:
+        """Units of the gaps, one per contact: metres, but for stops on a coordinate, which have the coordinate's."""
+        return ("m",) * self.n_contacts
+
     def gap(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
         """Gaps g_N(q, t), shape (n,); a prestressed spring's displacement stands in its place."""
         g = np.empty(self.n_contacts)

@@ -42,6 +42,7 @@ def payload(
         "status": trajectory.status,
         "numbers": _numbers(trajectory),
         "parameters": {key: plain(value) for key, value in trajectory.parameters.items()},
+        "units": {key: unit for key, unit in trajectory.units.items() if key in trajectory.parameters},
         "history": _history(trajectory, points),
         "contacts": _contacts(trajectory, scenario),
         "impacts": _impacts(trajectory),

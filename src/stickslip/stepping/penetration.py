@@ -20,9 +20,10 @@ def penetration_tolerance(value: Any) -> float:
 
 def check_penetration(system: System, gaps: Array, tolerance: float, state: str, doing: str) -> None:
     """Raise where gaps (n,) are deeper than the tolerance; `state` is the argument that says where the system is."""
-    for name, kind, gap in zip(system.contact_names, system.contact_kinds, gaps, strict=True):
+    rows = zip(system.contact_names, system.contact_kinds, system.gap_units, gaps, strict=True)
+    for name, kind, unit, gap in rows:
         if kind == CONTACT and gap < -tolerance:
             raise ValueError(
-                f"contact {name!r} {doing} with a penetration of {-gap:.3g} m, more than penetration_tol = "
-                f"{tolerance:g} m; move {state}, or raise penetration_tol."
+                f"contact {name!r} {doing} with a penetration of {-gap:.3g} {unit}, more than penetration_tol = "
+                f"{tolerance:g} {unit}; move {state}, or raise penetration_tol."
             )

@@ -66,9 +66,9 @@ class Store:
         self.dropped = np.zeros((n, 2))  # impulses of records that were not kept, for the next one that is
         if self.out is not None:
             require_disk(float(records) * (width + n), self.out, run.every)
-        self.begin = time.perf_counter()
-        self.last_checkpoint = self.begin
+        self.last_checkpoint = self.start_clock()
         self.wall_before = 0.0  # [s] of a run that this one goes on with
+        self.resumed = "no: there was no run to go on with"
         if self.out is not None and self._go_on():
             return
         if self.out is not None:
@@ -85,6 +85,11 @@ class Store:
         self._append(first)
         self._take_impacts(run.first_impacts)
         self.checkpoint()
+
+    def start_clock(self) -> float:
+        """Let the march begin now [s]: what went before, compilation and the reading of files, is none of its time."""
+        self.begin = time.perf_counter()
+        return self.begin
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
@@ -127,9 +132,11 @@ class Store:
             self.run.go_back(state)
             self.last_state, self.unfinished = kept["last_state"].copy(), kept["unfinished"].copy()
             self.deepest, self.wall_before = float(kept["deepest"]), float(about["wall"])
+            now = self.run.memory.t0 + self.run.memory.step * self.run.dt
             if self.run.memory.step > self.run.steps:
-                now = self.run.memory.t0 + self.run.memory.step * self.run.dt
                 raise ValueError(f"the run in {self.out} is at t = {now:.9g} s already; give a later t_end.")
+            ended = ", its end: nothing was left to do" if self.run.memory.step == self.run.steps else ""
+            self.resumed = f"from t = {now:.9g} s{ended}"
             self._read_back()
             self.writer.take_over()
         except (KeyError, TypeError) as problem:
@@ -278,7 +285,7 @@ class Store:
         if self.writer is not None:
             self.writer.close(trajectory.certificate, plain, complete, memory.step, wall)
             self.writer = None
-        return trajectory
+        return trajectory.with_attributes(resumed=self.resumed) if self.resume else trajectory
 
     def rescue(self, wall: float) -> None:
         """Leave a readable file behind when an error ends the run; an error of that file is the caller's to tell."""

@@ -139,7 +139,7 @@ def simulate_scene(
         block = store.block(0)
         assert store.rows is not None
         run.engine.march(run.memory, run.dt, 0, 1, block, store.rows)  # compile, or load from the cache
-        begin = time.perf_counter()
+        begin = store.start_clock()
         with _progress_bar(progress, run) as advance:  # type: ignore[arg-type]
             status, complete = _march(run, store, advance)
         run.memory.q, run.memory.u = run.engine.state()

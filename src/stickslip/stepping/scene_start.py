@@ -138,5 +138,5 @@ def _report(engine: SceneEngine, c: int, tolerance: float) -> None:
     a, b = bodies[int(contacts.a[c])].name, bodies[int(contacts.b[c])].name
     raise ValueError(
         f"bodies {a!r} and {b!r} overlap by {-contacts.gap[c]:.3g} m at the start, more than penetration_tol = "
-        f"{tolerance:g} m; move them, or use overlap='resolve' (or ignore)."
+        f"{tolerance:g} m; move them, or give overlap = 'resolve' or 'keep', in a model file under [run]."
     )

@@ -50,6 +50,7 @@ ON_ENERGY_GAIN = ("warn", "raise", "ignore")
 _PIECE_SECONDS = 0.1
 _MAX_RECORDS_PER_PIECE = 50_000
 _MANY_STEPS = 10_000_000
+_START = "q0 (`start` of a coordinate in a model file)"
 
 
 def simulate(
@@ -106,7 +107,8 @@ def simulate(
         would not fit into memory.
     overwrite : allow `out` to replace a trajectory of ours.
     resume : go on with the run that `out` holds where it was interrupted or killed, at its last checkpoint; the end is
-        the same, bit for bit.  Starts anew where there is nothing to go on with, and returns a finished run as it is.
+        the same, bit for bit.  Starts anew where there is nothing to go on with, and returns a finished run as it is;
+        `attributes["resumed"]` of the trajectory says which, and from which t.
         A finished one goes on to a later t_end, but for "event-driven" and "adaptive", which divide the whole run.
 
     Ctrl-C, a failed step or a state that is no longer finite end the run; the trajectory so far is returned with
@@ -135,7 +137,7 @@ def simulate(
     try:
         _warm_up(run, store, sys.stderr.isatty() if progress is None else progress is True)
         _tell_time(run, store)
-        begin = time.perf_counter()
+        begin = store.start_clock()
         with _progress_bar(progress, run) as advance:
             status, complete = _march(run, store, advance)
         trajectory = store.finish(status, complete, time.perf_counter() - begin)
@@ -291,7 +293,7 @@ class Run:
                     f"stepper {chosen_stepper.name!r}: {chosen_stepper.warning}", RuntimeWarning, stacklevel=3
                 )
         tolerance = penetration_tolerance(penetration_tol)
-        check_penetration(system, system.gap(q, start, p), tolerance, "q0", "starts")
+        check_penetration(system, system.gap(q, start, p), tolerance, _START, "starts")
         if isinstance(chosen_stepper, EventDriven):
             q = chosen_stepper.onto_contacts(system, q, start, p)
         elif isinstance(chosen_stepper, Stepper) and chosen_stepper.level == "position":
@@ -515,7 +517,7 @@ def _progress_bar(wanted: bool | Callable[[int], None] | None, run: Run) -> Iter
         transient=True,
     )
     task = bar.add_task(f"{run.system.name}", total=run.steps, rate="")
-    begin = time.perf_counter()
+    begin, first = time.perf_counter(), run.memory.step
     shown = False
 
     def advance(step: int) -> None:
@@ -525,7 +527,7 @@ def _progress_bar(wanted: bool | Callable[[int], None] | None, run: Run) -> Iter
             bar.start()
             shown = True
         if shown:
-            bar.update(task, completed=step, rate=f"{step / elapsed:.2g} steps/s")
+            bar.update(task, completed=step, rate=f"{(step - first) / elapsed:.2g} steps/s")
 
     try:
         yield advance

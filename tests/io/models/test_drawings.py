@@ -128,7 +128,9 @@ def test_what_is_wrong_with_a_drawing(old, new, expected):
 
 def test_an_expression_without_a_value_is_one_line():
     drawing = model_from_text(BALL.replace('"y + r"', '"sqrt(-y)"'), "ball.toml").scenario.drawing
-    with pytest.raises(ValueError, match=r"ball.toml, drawing: an expression has no value at t = 0 s, q = \[0.5\]"):
+    with pytest.raises(
+        ValueError, match=r"ball.toml, line \d+, drawing.shapes.*: this expression has no value at t = 0 s, q = \[0.5\]"
+    ):
         drawing([0.5], 0.0, {"m": 2.0, "r": 0.2})
 
 

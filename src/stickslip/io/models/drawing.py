@@ -37,6 +37,7 @@ class FileDrawing:
         velocities = set(system.velocity_names)
         self.names = {name: part for name, part in names.items() if name not in velocities}
         self.expressions: list[Any] = []
+        self.places: list[Place] = []  # of the expressions
         self.size = 0
         self.builders = [self._shape(entry, place.at("shapes", i)) for i, entry in enumerate(content["shapes"])]
 
@@ -45,11 +46,21 @@ class FileDrawing:
             values = self._values(*q, t, *(p[name] for name in self.system.parameter_names))
             numbers = [float(value) for value in values]
         except (ArithmeticError, ValueError, TypeError) as problem:
-            raise ValueError(
-                f"{self.place.file}, drawing: an expression has no value at t = {t:g} s, q = "
-                f"{[float(f'{x:.6g}') for x in q]} ({' '.join(str(problem).split())})."
+            shown = [float(f"{x:.6g}") for x in q]
+            raise self._culprit(q, t, p).error(
+                f"this expression has no value at t = {t:g} s, q = {shown} ({' '.join(str(problem).split())})"
             ) from None
         return [build(numbers) for build in self.builders]
+
+    def _culprit(self, q: Sequence[float], t: float, p: Mapping[str, float]) -> Place:
+        """Where the first expression stands that has no value in a state; all of them are evaluated together."""
+        symbols = [sp.Symbol(name) for name in self.symbols]
+        for expression, place in zip(self.expressions, self.places, strict=True):
+            try:
+                float(function_of([expression], symbols)(*q, t, *(p[name] for name in self.system.parameter_names))[0])
+            except (ArithmeticError, ValueError, TypeError):
+                return place
+        return self.place
 
     @cached_property
     def _values(self) -> Callable[..., list[float]]:
@@ -150,6 +161,7 @@ class FileDrawing:
             raise place.error(f"a drawing depends on coordinates, t and parameters, not on {min(strange)!r}")
         index = len(self.expressions)
         self.expressions.append(part.expression)
+        self.places.append(place)
         return lambda v: v[index]
 
     def _part(self, text: str, place: Place) -> Part:

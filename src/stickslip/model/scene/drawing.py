@@ -19,6 +19,7 @@ from stickslip.model.scene.shapes import Piece, rotation_matrix
 
 FAR = 1e3  # [m] how far the picture of a half-plane reaches
 MOST_MARKED = 60  # bodies up to which discs and balls are marked
+SPOKE = np.array([(0.0, -0.05), (0.8, -0.05), (0.8, 0.05), (0.0, 0.05)])  # corners, for a disc of radius 1
 ROUND = 24  # corners of the half circles of a capsule, together
 
 
@@ -85,9 +86,10 @@ def _outline(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray, style: s
 
 
 def _spoke(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray) -> draw.Primitive:
+    """A bar from the middle towards the rim; it is an area, since a stroke would cut the rim of a small disc open."""
     origin = x + turn @ (piece.offset - body.centre)
-    rim = origin + piece.size[0] * turn[:, 0]
-    return draw.Polyline(tuple((float(p[0]), float(p[1])) for p in (origin, rim)), "body-light")
+    corners = piece.size[0] * SPOKE @ turn[:2, :2].T + origin[:2]
+    return draw.Polygon(tuple((float(a), float(b)) for a, b in corners), "body-light")
 
 
 def _capsule(piece: Piece, origin: np.ndarray, R: np.ndarray) -> np.ndarray:

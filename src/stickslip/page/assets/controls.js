@@ -112,7 +112,7 @@ function stepperRow(steppers, rows, changed) {
 /** Parameters of a run that came with the page. */
 function listParameters(form, run) {
   const rows = Object.entries(run.parameters).map(([name, value]) =>
-    element("tr", {}, element("th", {scope: "row"}, ...symbolNodes(name)), element("td", {}, figure(value, 5))));
+    element("tr", {}, element("th", {scope: "row"}, ...symbolNodes(name)), element("td", {}, `${figure(value, 5)} ${unitText(run.units?.[name] ?? "")}`)));
   form.replaceChildren(element("table", {}, element("tbody", {}, ...rows)));
 }
 

@@ -119,7 +119,7 @@ function showNumbers(run) {
     ["energy at start", `${figure(energy.start, 5)} J`],
     ["contacts", `${figure(energy.contacts, 4)} J`, "", "Work of the contacts, negative where they dissipate"],
     ...(energy.projection ? [["projection", `${figure(energy.projection, 3)} J`, "", "Energy that the projection of positions added"]] : []),
-    ["integration", `${figure(energy.integration, 3)} J`, "", "What the steps themselves added: discretisation, and work of forces without a potential"],
+    ["steps and applied forces", `${figure(energy.integration, 3)} J`, "", "Work of motors and other forces without a potential, and what the steps themselves added by discretisation"],
     ["energy at end", `${figure(energy.end, 5)} J`],
     null,
     ["failed steps", `${certificate.failed_steps}`, certificate.failed_steps ? "bad" : "good"],

@@ -188,11 +188,21 @@ function level(panel, y) {
   return panel.bottom - ((y - panel.low) / (panel.high - panel.low)) * (panel.bottom - panel.top);
 }
 
+/** Multiples of a round step within an interval, about as many as wanted but never fewer than two: one alone is no scale. */
 function ticks(low, high, wanted) {
-  const span = high - low, raw = span / wanted, power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].find((k) => k * power >= raw) * power, found = [];
-  for (let k = Math.ceil(low / step); k * step <= high + 1e-9 * span; k++) found.push(k === 0 ? 0 : k * step);
+  const span = high - low, found = {at: [], step: 1};
+  if (!(span > 1e-12 * Math.max(Math.abs(low), Math.abs(high)))) return found; // no number lies between
+  for (let step = roundStep(span / wanted); found.at.length < 2; step = roundStep(0.4 * step)) {
+    Object.assign(found, {at: [], step});
+    for (let k = Math.ceil(low / step); k * step <= high + 1e-9 * span; k++) found.at.push(k === 0 ? 0 : k * step);
+  }
   return found;
+}
+
+/** The least of 1, 2, 5 times a power of ten that is not below x. */
+function roundStep(x) {
+  const power = 10 ** Math.floor(Math.log10(x));
+  return [1, 2, 5, 10].find((k) => k * power >= x * (1 - 1e-9)) * power;
 }
 
 function tickText(x, step) {
@@ -211,17 +221,17 @@ function grid(context, panel, span, label) {
   const rows = ticks(panel.low, panel.high, Math.max(2, (bottom - top) / 34));
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const y of rows) {
+  for (const y of rows.at) {
     horizontal(context, left, right, level(panel, y));
-    context.fillText(tickText(y, rows[1] - rows[0] || 1), left - 6, level(panel, y));
+    context.fillText(tickText(y, rows.step), left - 6, level(panel, y));
   }
   const columns = ticks(span[0], span[1], Math.max(2, (right - left) / 90));
   context.textAlign = "center";
   const room = label ? 30 : 0; // for the name of the axis
-  for (const x of columns) {
+  for (const x of columns.at) {
     const at = left + ((x - span[0]) / (span[1] - span[0])) * (right - left);
     vertical(context, at, top, bottom, theme.get("faint"));
-    if ((label !== null || panel.x) && at < right - room) context.fillText(tickText(x, columns[1] - columns[0] || 1), at, bottom + 11);
+    if ((label !== null || panel.x) && at < right - room) context.fillText(tickText(x, columns.step), at, bottom + 11);
   }
   context.textAlign = "right";
   if (label) context.fillText(label, right, bottom + 11);
