@@ -185,6 +185,8 @@ class Scene:
                 raise ValueError("inertia must be given with centre_of_mass: the shape's own is about its centroid.")
         if inertia is not None:
             tensor = _inertia(inertia, self.dim)
+        else:
+            tensor = _inertia_of_shape(shape, tensor, self.dim)
         return weight, tensor, centre
 
     def _add(
@@ -516,11 +518,23 @@ def _inertia(value: Any, dim: int) -> np.ndarray:
     if array.shape != (3, 3) or not np.all(np.isfinite(array)):
         raise ValueError(f"inertia must be three principal values or a (3, 3) matrix of finite numbers, got {value!r}.")
     values = np.linalg.eigvalsh(0.5 * (array + array.T))
-    if not np.allclose(array, array.T, rtol=1e-9, atol=0.0) or values[0] <= 0.0:
+    if not np.allclose(array, array.T, rtol=1e-9, atol=0.0) or not values[0] > 0.0:
         raise ValueError(f"inertia must be symmetric and positive definite, got principal values {values.tolist()}.")
     if values[2] > (values[0] + values[1]) * (1.0 + 1e-9):
         raise ValueError(f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
     return array
+
+
+def _inertia_of_shape(shape: Shape, tensor: np.ndarray, dim: int) -> np.ndarray:
+    """The inertia computed from a shape, made symmetric, if it is that of a body."""
+    tensor = 0.5 * (tensor + tensor.T)
+    try:
+        return _inertia(float(tensor[2, 2]) if dim == 2 else tensor.tolist(), dim)
+    except ValueError as problem:
+        raise ValueError(
+            f"shape {type(shape).__name__} is too thin, too small or too large for its inertia to be computed "
+            f"({str(problem).rstrip('.')}); give inertia=."
+        ) from None
 
 
 def _two(value: Any, name: str) -> tuple[float, float]:
