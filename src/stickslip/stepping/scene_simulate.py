@@ -313,9 +313,10 @@ def _reason(run: SceneRun, code: int) -> str:
         worst = int(np.argmax(engine.residuals[:count]))
         if engine.begins[worst + 1] == engine.begins[worst]:
             return f"failed at t = {t:.9g} s: {_contradiction(run, worst)}"
+        advice = "; try a smaller dt or a larger tol" + (", or cone='circular'" if engine.options.edges else "")
         return (
             f"failed at t = {t:.9g} s: an island of {engine.begins[worst + 1] - engine.begins[worst]} contacts and "
             f"{engine.row_begins[worst + 1] - engine.row_begins[worst]} joint rows reached a residual of "
-            f"{engine.residuals[worst]:.1e}, not {engine.options.tol:g}; try a smaller dt or a larger tol"
+            f"{engine.residuals[worst]:.1e}, not {engine.options.tol:g}{advice}"
         )
     return f"failed at t = {t:.9g} s: the state is no longer finite; try a smaller dt"
