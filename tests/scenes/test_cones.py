@@ -89,10 +89,9 @@ def test_boxes_that_fall_onto_one_another_with_pyramids():
     scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.4)
     for i in range(6):
         turn = rng.normal(size=4)
+        turn /= np.linalg.norm(turn)
         place = (0.15 * (i % 2) + 0.02 * i % 0.05, 0.15 * (i // 2 % 2), 0.2 + 0.28 * (i // 4) + 0.02 * (i % 3))
-        scene.add_body(
-            ss.Box((0.2, 0.15, 0.1)), density=1000.0, position=place, orientation=turn / np.linalg.norm(turn), friction=0.4
-        )  # fmt: skip
+        scene.add_body(ss.Box((0.2, 0.15, 0.1)), density=1000.0, position=place, orientation=turn, friction=0.4)
     run = scene.simulate(dt=1e-3, t_end=0.2, cone=8, tol=1e-8, overlap="resolve")
     assert run.complete and run.certificate.max_residual <= 1e-8
 

@@ -422,7 +422,8 @@ class Scene:
         threads : islands, and the slabs of a large one, are shared among so many threads; the result does not depend
             on it.
         overlap : bodies that overlap at the start by more than `penetration_tol` [m] are an error ("raise"), are moved
-            apart ("resolve"), or stay ("keep").
+            apart ("resolve"), or stay ("keep"). A body that appears later inside another one stops the run, or is
+            moved out, or stays.
         on_failure : "stop" at a step that is not solved and return what there is, or "continue", counted.
         progress, out, overwrite, resume : as in `simulate`.
         """
