@@ -1,4 +1,4 @@
-"""The start of a scene, and of bodies that appear later: overlaps, and fast ones that meet before the first midpoint."""
+"""The start of a scene and of bodies that appear later: overlaps, and fast ones that meet before the midpoint."""
 
 from __future__ import annotations
 
