@@ -341,6 +341,8 @@ def clip_along_axis(
         deepest = min(deepest, room.gaps[k])
     if found < 2 or abs(deepest - s) > 0.1 * abs(s) + PREFERENCE * size:
         return 0
+    for k in range(found):  # the depth is that of the axis, exactly; along the face it is second order in the angle
+        room.gaps[k] += s - deepest
     return found
 
 

@@ -413,7 +413,7 @@ class Scene:
         dt, t_end : step size and end time [s].
         stepper : "moreau-midpoint", or "moreau-jean" / `MoreauJean(theta)`: Jean's theta-method, whose springs and
             dampers are implicit, so that stiff ones need no small steps.
-        rule : when a contact is active: "predictive" (it would close within the step; no sinking in), or "gs05" (closed
+        rule : when a contact is active: "predictive" (it would close within the step), or "gs05" (closed
             at the midpoint, [GS05] 5).
         cone : "circular" (elliptic where a body's friction says so), or the number of edges of the pyramid of [S00]
             (2.11)-(2.16), for some tens of contacts at once.
