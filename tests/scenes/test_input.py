@@ -133,3 +133,21 @@ def test_joints_that_contradict_one_another_are_named():
 def test_elliptic_friction_names_the_axis_that_is_wrong():
     with pytest.raises(ValueError, match=r"friction\[0\] \(elliptic\) must be positive, got 0"):
         ss.Scene(dim=3).add_body(ss.Sphere(0.1), mass=1.0, friction=(0.0, 0.4))
+
+
+@pytest.mark.parametrize("far", [0.0, 1e3, 1e5, 1e7])
+def test_mass_properties_do_not_depend_on_where_a_shape_lies(far):
+    corners = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1.0)])
+    tetrahedron = ss.ConvexHull(np.add(corners, (far, -far, far))).mass_properties(3)
+    # int x^2 = 1/60, int x y = 1/120 about the corner; volume 1/6, centroid 1/4: 1/160 and -1/480 about the centroid
+    exact = (2 / 160 * np.eye(3)) + (np.ones((3, 3)) - np.eye(3)) / 480
+    assert tetrahedron.volume == pytest.approx(1 / 6, rel=1e-9)
+    assert tetrahedron.inertia == pytest.approx(exact, rel=1e-8, abs=1e-10)
+    assert tetrahedron.centre - [far, -far, far] == pytest.approx([0.25] * 3, abs=1e-15 * far + 1e-14)
+    triangle = ss.Polygon(np.add(corners[:3, :2], (far, -far))).mass_properties(2)
+    assert triangle.inertia[2, 2] == pytest.approx(2 * (1 / 12 - 1 / 18), rel=1e-9)  # bh^3 / 36, twice
+
+
+def test_an_inertia_that_rounding_makes_none_is_refused():
+    with pytest.raises(ValueError, match=r"shape Box is too thin.*positive definite.*give inertia=.$"):
+        scene().add_body(ss.Box((1e-150, 1e-150, 1.0)), mass=1e-10)

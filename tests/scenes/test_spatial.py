@@ -152,6 +152,11 @@ def test_heavy_on_light():
     assert trajectory.certificate.failed_steps == 0
 
 
+def test_titles_say_the_parameters_they_were_made_with():
+    assert ss.library.get("heavy_on_light").source == "mass ratio 1000"
+    assert ss.library.get("heavy_on_light", ratio=1e9).source == "mass ratio 1e+09"
+
+
 def test_stack_that_falls_in_pieces_does_not_sink_in():
     scene = ss.Scene(dim=3)
     scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.5)

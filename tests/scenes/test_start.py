@@ -64,3 +64,33 @@ def test_a_mechanism_stops_as_a_whole():
     apart = np.linalg.norm(tip.path(run) - arm.path(run), axis=1)
     assert apart[1] == pytest.approx(math.hypot(0.5, 0.03), abs=0.02)
     assert run.certificate.max_penetration < 1e-3 and run.certificate.failed_steps == 0
+
+
+def late_box(appears=0.01, **options):
+    """A box on another one, and a third that appears 0.25 m deep in the upper one."""
+    scene = ss.Scene(dim=3)
+    scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.5)
+    boxes = [
+        scene.add_body(ss.Box((1, 1, 1)), mass=1.0, position=(0, 0, z), appears=t, name=name)
+        for name, z, t in (("lower", 0.5, -math.inf), ("upper", 1.5, -math.inf), ("late", 2.25, appears))
+    ]
+    return boxes, scene.simulate(dt=1e-3, t_end=0.03, **options)
+
+
+@pytest.mark.parametrize("appears", [0.01, 0.0104, 1e-4])
+def test_a_body_that_appears_inside_another_stops_the_run(appears):
+    _, run = late_box(appears)
+    assert not run.complete
+    assert run.t[-1] == pytest.approx(round(appears / 1e-3) * 1e-3, abs=1e-12)
+    for words in ("'upper' and 'late' overlap by 0.25 m where 'late' appears", "overlap='resolve'"):
+        assert words in run.status
+
+
+def test_a_body_that_appears_inside_another_is_moved_out_or_left():
+    (lower, upper, late), run = late_box(overlap="resolve")
+    assert run.complete and run.certificate.failed_steps == 0 and run.certificate.max_penetration < 1e-6
+    assert late.path(run)[-1, 2] == pytest.approx(2.5, abs=2e-6)
+    for body, height in ((lower, 0.5), (upper, 1.5)):  # what had been computed is not moved
+        assert body.path(run)[:, 2] == pytest.approx(height, abs=1e-9)
+    _, kept = late_box(overlap="keep")
+    assert kept.complete and kept.certificate.max_penetration == pytest.approx(0.25, abs=1e-3)

@@ -6,6 +6,7 @@ Each function returns a `Scene`; `ENTRIES` add step size, end time and title, as
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -245,11 +246,16 @@ def poured_spheres(spheres: int = 300, friction: float = 0.3, radius: float = 0.
 def _ready(
     build: Callable[..., Scene], title: str, source: str, dt: float, t_end: float, **options: Any
 ) -> Callable[..., SceneScenario]:
-    """The entry of the library: the scene with title, step size, end time and options of its run."""
+    """The entry of the library: the scene with title, step size, end time and options of its run.
+
+    Braces in `source` are filled in with the parameters of the function.
+    """
 
     @functools.wraps(build)
     def entry(**parameters: Any) -> SceneScenario:
-        return SceneScenario(build(**parameters), dt, t_end, title, source, options)
+        scene = build(**parameters)
+        values = {name: p.default for name, p in inspect.signature(build).parameters.items()} | parameters
+        return SceneScenario(scene, dt, t_end, title, source.format(**values), options)
 
     return entry
 
@@ -258,7 +264,7 @@ ENTRIES: dict[str, Callable[..., SceneScenario]] = {
     entry.__name__: entry
     for entry in (
         _ready(cube_stack, "Stack of cubes", "rests exactly", 1e-3, 10.0),
-        _ready(heavy_on_light, "Heavy cube on a light one", "mass ratio 1000", 1e-3, 2.0),
+        _ready(heavy_on_light, "Heavy cube on a light one", "mass ratio {ratio:g}", 1e-3, 2.0),
         _ready(thrown_cube, "Cube thrown flat", "stops after v^2 / (2 mu g)", 1e-3, 2.0),
         _ready(cube_on_ramp, "Cube on a ramp", "sticks for tan(angle) <= mu", 1e-3, 1.0),
         _ready(card_house, "House of cards", "planar, mitred ends", 1e-3, 2.0),

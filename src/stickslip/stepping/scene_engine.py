@@ -14,8 +14,7 @@ import numpy as np
 from stickslip.complementarity.friction.auto import hard_island
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import Progress
-from stickslip.complementarity.friction.pyramid import pyramid_lcp
-from stickslip.complementarity.solve import solve_lcp
+from stickslip.complementarity.friction.pyramid import pyramid_answers
 from stickslip.kernels import codes
 from stickslip.kernels.scene import layout, step
 from stickslip.kernels.scene.island import (
@@ -291,12 +290,23 @@ class SceneEngine:
         self._measure_island(contacts, k)
 
     def _solve_pyramid(self, contacts: Any, k: int) -> None:
-        """Lemke on an island whose friction cones are pyramids, [S00] (2.11)-(2.16)."""
-        problem, _ = self._friction_problem(contacts, k)
-        A, b, B = pyramid_lcp(problem, self.options.edges)
-        answer = solve_lcp(A, b, "lemke", tol=1e-12)
+        """An island whose friction cones are pyramids, [S00] (2.11)-(2.16): Lemke, then others; the best is kept."""
+        problem, best = self._friction_problem(contacts, k)
+        least = math.inf if math.isnan(self.residuals[k]) else float(self.residuals[k])
+        for count, r in enumerate(pyramid_answers(problem, self.options.edges)):
+            self.effort[k] = int(count > 0)
+            self._try_impulses(contacts, k, r)
+            if self.residuals[k] < least:
+                least, best = float(self.residuals[k]), r
+            if least <= self.options.tol:
+                break
+        if not self.residuals[k] <= least:
+            self._try_impulses(contacts, k, best)
+
+    def _try_impulses(self, contacts: Any, k: int, r: np.ndarray) -> None:
+        """Take scaled impulses for those of an island without joints, and measure them."""
         first, last = int(self.begins[k]), int(self.begins[k + 1])
-        take_impulses(self.active, self.order, first, last, self.options.dim, B @ answer.x)
+        take_impulses(self.active, self.order, first, last, self.options.dim, r)
         self._measure_island(contacts, k)
 
     def _measure_island(self, contacts: Any, k: int) -> None:

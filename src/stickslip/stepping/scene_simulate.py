@@ -26,7 +26,7 @@ from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, arrays_in, room_for
 from stickslip.stepping.scene_friction import engine_class
-from stickslip.stepping.scene_start import check_start, hold_at_first_contact
+from stickslip.stepping.scene_start import check_appearing, check_start, hold_at_first_contact
 from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps
 from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
 
@@ -57,6 +57,8 @@ class SceneRun:
     every: int
     q0: np.ndarray
     u0: np.ndarray
+    overlap: str = "raise"
+    penetration_tol: float = 0.0
     fingerprint: str = ""  # of the bodies, shapes, materials, joints and springs at the start
     first_impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
 
@@ -178,7 +180,8 @@ def prepare_run(
         on_failure == "continue", int(threads),
     )  # fmt: skip
     engine.t0 = start
-    check_start(engine, start, overlap, real_number(penetration_tol, "penetration_tol"))
+    depth = real_number(penetration_tol, "penetration_tol")
+    check_start(engine, start, overlap, depth)
     q, u = engine.state()
     hold_at_first_contact(engine, start)
     c = len(engine.channels)
@@ -186,7 +189,7 @@ def prepare_run(
     memory.book = engine.book.numbers
     return SceneRun(
         _system(scene, c), _Named(label), _Named("auto", tolerance), engine, memory, float(dt), steps, int(every),
-        q.copy(), u.copy(), _fingerprint(engine),
+        q.copy(), u.copy(), overlap, depth, _fingerprint(engine),
     )  # fmt: skip
 
 
@@ -255,15 +258,39 @@ def _system(scene: Scene, channels: int) -> SceneSystem:
     )
 
 
+def _appearances(run: SceneRun) -> dict[int, np.ndarray]:
+    """Numbers of the bodies that appear after the start, by the step in which they are first there."""
+    births: np.ndarray = run.engine.bodies.life[:, 0]
+    found: dict[int, list[int]] = {}
+    for birth in np.unique(births[np.isfinite(births) & (births > run.memory.t0)]):
+        k = max(0, int((birth - run.memory.t0) / run.dt - 0.5))
+        while _midpoint(run, k) < birth:
+            k += 1
+        found.setdefault(k, []).extend(np.flatnonzero(births == birth).tolist())
+    return {k: np.array(numbers) for k, numbers in found.items()}
+
+
+def _midpoint(run: SceneRun, k: int) -> float:
+    """Time at which the kernel asks which bodies are there in step k [s]."""
+    return run.memory.t0 + k * run.dt + 0.5 * run.dt
+
+
 def _march(run: SceneRun, store: SceneStore, advance: Any) -> tuple[str, bool]:
     """March to the end in pieces of about a tenth of a second; return (status, complete)."""
     memory = run.memory
     width = 8 * (len(run.q0) + len(run.u0) + 4 * run.system.n_contacts)
     most = max(1, _PIECE_BYTES // max(1, width)) * run.every
-    piece = 1
+    piece, appearances = 1, _appearances(run)
     try:
         while memory.step < run.steps:
-            n = min(run.steps - memory.step, piece, most)
+            if memory.step in appearances:
+                try:
+                    t, fresh = _midpoint(run, memory.step), appearances[memory.step]
+                    check_appearing(run.engine, t, fresh, run.overlap, run.penetration_tol)
+                except ValueError as problem:
+                    return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: {problem}", False
+            until = min((k for k in appearances if k > memory.step), default=run.steps)
+            n = min(run.steps - memory.step, until - memory.step, piece, most)
             block = store.block(n)
             assert store.rows is not None
             begin, before = time.perf_counter(), memory.step
@@ -313,9 +340,10 @@ def _reason(run: SceneRun, code: int) -> str:
         worst = int(np.argmax(engine.residuals[:count]))
         if engine.begins[worst + 1] == engine.begins[worst]:
             return f"failed at t = {t:.9g} s: {_contradiction(run, worst)}"
+        advice = "; try a smaller dt or a larger tol" + (", or cone='circular'" if engine.options.edges else "")
         return (
             f"failed at t = {t:.9g} s: an island of {engine.begins[worst + 1] - engine.begins[worst]} contacts and "
             f"{engine.row_begins[worst + 1] - engine.row_begins[worst]} joint rows reached a residual of "
-            f"{engine.residuals[worst]:.1e}, not {engine.options.tol:g}; try a smaller dt or a larger tol"
+            f"{engine.residuals[worst]:.1e}, not {engine.options.tol:g}{advice}"
         )
     return f"failed at t = {t:.9g} s: the state is no longer finite; try a smaller dt"

@@ -1,6 +1,8 @@
-"""The start of a scene: bodies that overlap, and fast ones that meet before the first midpoint."""
+"""The start of a scene and of bodies that appear later: overlaps, and fast ones that meet before the midpoint."""
 
 from __future__ import annotations
+
+import copy
 
 import numpy as np
 
@@ -19,31 +21,54 @@ def check_start(engine: SceneEngine, t0: float, overlap: str, tolerance: float) 
     """
     if tolerance < 0.0:
         raise ValueError(f"penetration_tol must not be negative [m], got {tolerance:g}.")
+    if overlap != "keep":
+        _apart(engine, t0, overlap, tolerance, engine.bodies.inv_mass, "at the start")
+
+
+def check_appearing(engine: SceneEngine, t: float, fresh: np.ndarray, overlap: str, tolerance: float) -> None:
+    """The same for the bodies `fresh` [numbers] that appear in the step whose midpoint is t [s].
+
+    Only they are moved: what has been computed stays where it is, and so do overlaps of other pairs.
+    """
     if overlap == "keep":
         return
-    for _ in range(ROUNDS if overlap == "resolve" else 1):
-        points = points_at_rest(engine, t0)
-        contacts = engine.contacts[0]
-        deep = np.flatnonzero(contacts.gap[:points] < -tolerance)
+    aside = _aside(engine)
+    mobility = np.zeros(len(engine.bodies.kind))
+    mobility[fresh] = engine.bodies.inv_mass[fresh]
+    names = ", ".join(repr(engine.scene.bodies[i].name) for i in fresh[:4]) + (", ..." if len(fresh) > 4 else "")
+    _apart(aside, t, overlap, tolerance, mobility, f"where {names} appear{'s' if len(fresh) == 1 else ''}")
+    engine.bodies.pose[fresh] = aside.bodies.pose[fresh]
+
+
+def _aside(engine: SceneEngine) -> SceneEngine:
+    """An engine with the same bodies and room of its own: to look for contacts in the middle of a run."""
+    other = copy.copy(engine)
+    for name in ("bodies", "geoms", "joints", "counts", "parent", "label", "head", "rows", "wrench", "narrow"):
+        setattr(other, name, copy.deepcopy(getattr(engine, name)))
+    other._grow(engine.contacts_room)  # contacts, pairs and all that is made for so many
+    return other
+
+
+def _apart(engine: SceneEngine, t: float, overlap: str, tolerance: float, mobility: np.ndarray, when: str) -> None:
+    """Raise for the pairs in which a body can be moved, or move them, shared by `mobility` (bodies,) [1/kg]."""
+    for last in (False,) * ROUNDS + (True,):
+        points = points_at_rest(engine, t)
+        contacts, bodies = engine.contacts[0], engine.bodies
+        share = mobility[contacts.a[:points]] + mobility[contacts.b[:points]]
+        deep = np.flatnonzero((contacts.gap[:points] < -tolerance) & (share > 0.0))
         if not len(deep):
-            break
-        if overlap == "raise":
-            _report(engine, deep[np.argmin(contacts.gap[deep])], tolerance)
-        bodies, done = engine.bodies, set()
+            return
+        if overlap == "raise" or last:
+            _report(engine, deep[np.argmin(contacts.gap[deep])], tolerance, when)
+        done = set()
         for c in deep[np.argsort(contacts.gap[deep], kind="stable")]:
             a, b = int(contacts.a[c]), int(contacts.b[c])
             if (a, b) in done:
                 continue
             done.add((a, b))
-            share = bodies.inv_mass[a] + bodies.inv_mass[b]
-            move = -(contacts.gap[c] - 0.1 * tolerance) * contacts.normal[c] / share
-            bodies.pose[a, :3] -= bodies.inv_mass[a] * move
-            bodies.pose[b, :3] += bodies.inv_mass[b] * move
-    else:
-        points = points_at_rest(engine, t0)
-        gap = engine.contacts[0].gap[:points]
-        if np.any(gap < -tolerance):
-            _report(engine, int(np.argmin(gap)), tolerance)
+            move = -(contacts.gap[c] - 0.1 * tolerance) * contacts.normal[c] / share[c]
+            bodies.pose[a, :3] -= mobility[a] * move
+            bodies.pose[b, :3] += mobility[b] * move
 
 
 def hold_at_first_contact(engine: SceneEngine, t0: float) -> None:
@@ -133,10 +158,10 @@ def _points(engine: SceneEngine, t: float, options: layout.Options) -> int:
     return points
 
 
-def _report(engine: SceneEngine, c: int, tolerance: float) -> None:
+def _report(engine: SceneEngine, c: int, tolerance: float, when: str) -> None:
     contacts, bodies = engine.contacts[0], engine.scene.bodies
     a, b = bodies[int(contacts.a[c])].name, bodies[int(contacts.b[c])].name
     raise ValueError(
-        f"bodies {a!r} and {b!r} overlap by {-contacts.gap[c]:.3g} m at the start, more than penetration_tol = "
+        f"bodies {a!r} and {b!r} overlap by {-contacts.gap[c]:.3g} m {when}, more than penetration_tol = "
         f"{tolerance:g} m; move them, or give overlap = 'resolve' or 'keep', in a model file under [run]."
     )

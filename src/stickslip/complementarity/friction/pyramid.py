@@ -12,6 +12,7 @@ direction is off by up to pi / m, the answer by some 1 / m.  It serves as the st
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,6 +69,20 @@ def pyramid_solution(contacts: Contacts, m: int, most: int | None = None) -> tup
         if answer.solved:
             return B @ answer.x, pivots
     return None, pivots
+
+
+def pyramid_answers(contacts: Contacts, m: int) -> Iterator[np.ndarray]:
+    """Impulses of the pyramid problem by one method after the other, for a caller that judges them itself.
+
+    Where contacts tie, Lemke's path may lose its accuracy; Newton's iterate and the other paths of "auto" are then good
+    answers as a rule, the former even where its slip speeds are not, and with them the residual of the LCP.
+    """
+    A, b, B = pyramid_lcp(contacts, m)
+    for method in ("lemke", "newton", "auto"):
+        yield B @ solve_lcp(A, b, method, tol=1e-12).x
+    r, _ = pyramid_solution(contacts, m)
+    if r is not None:
+        yield r
 
 
 def _affordable_pivots(unknowns: int, progress: Progress) -> int | None:

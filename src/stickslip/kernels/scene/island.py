@@ -20,7 +20,7 @@ from stickslip.kernels.scene.joint_rows import apply_row, row_velocity
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
 from stickslip.kernels.scene.newton import newton_island
 from stickslip.kernels.scene.problem import apply_contact, contact_velocity, side_product
-from stickslip.kernels.scene.pyramid import polygon_support, project_pyramid
+from stickslip.kernels.scene.pyramid import polygon_support, project_polygon, project_pyramid
 from stickslip.kernels.scene.rotation import times
 from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 
@@ -32,17 +32,20 @@ SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the te
 
 
 @compiled
-def rough_defect(r: np.ndarray, mu: float, rho: float, u0: float, u1: float, u2: float, dim: int) -> float:
+def rough_defect(r: np.ndarray, mu: float, rho: float, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
     """Violation of the laws where mu > 1, times rho: r_N = max(0, r_N - rho u_N), r_T = P_D(mu r_N)(r_T - rho u_T).
 
     The same laws (Alart and Curnier), without the product mu |u_T|, in which the rounding of a slip of zero is large.
+    D a disk, or the polygon of a pyramid (edges > 0).
     """
     a, limit = r[0] - rho * u0, mu * max(0.0, r[0])
     if a < 0.0:  # max might lose what is not a number
         a = 0.0
     b, c = r[1] - rho * u1, r[2] - rho * u2 if dim == 3 else r[2]
     size = norm_2d(b, c) if dim == 3 else abs(b)
-    if size > limit:
+    if dim == 3 and edges > 0:
+        b, c = project_polygon(b, c, limit, edges)
+    elif size > limit:
         b, c = b * limit / size, c * limit / size if dim == 3 else c
     return math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
 
@@ -58,8 +61,8 @@ def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim:
     if size == 0.0:
         return 0.0
     rho, c = 1.0 / size, r[2]
-    if mu > 1.0 and edges == 0:
-        return size * rough_defect(r, mu, rho, u0, u1, u2, dim)
+    if mu > 1.0:
+        return size * rough_defect(r, mu, rho, u0, u1, u2, dim, edges)
     if dim == 3 and edges > 0:
         s = mu * polygon_support(-u1, -u2, edges)
         a, b, c = project_pyramid(r[0] - rho * (u0 + s), r[1] - rho * u1, r[2] - rho * u2, mu, edges)

@@ -18,6 +18,7 @@ from stickslip.kernels.scene.narrow_round import add_point, along_segment, balls
 from stickslip.kernels.scene.rotation import rotate, to_world
 
 PREFERENCE = 1e-7
+ALIGNED = 0.995  # cosine of the angle between the common normal of two edges and a face that stands for it
 CLIP = 1e-6
 
 
@@ -301,6 +302,51 @@ def support_edge(hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int
 
 
 @compiled
+def facing(normals: np.ndarray, count: int, x: float, y: float, z: float) -> tuple[int, float]:
+    """The face that looks most along (x, y, z), and the cosine of its angle with that direction."""
+    face, most = ZERO, -np.inf
+    for f in range(count):
+        s = normals[f, 0] * x + normals[f, 1] * y + normals[f, 2] * z
+        if s > most:
+            face, most = f, s
+    return face, most
+
+
+@compiled
+def clip_along_axis(
+    hulls: Hulls, room: Room, table_a: np.ndarray, table_b: np.ndarray, x: float, y: float, z: float, s: float,
+    size: float, margin: float,
+) -> int:  # fmt: skip
+    """Points of an edge that lies across a face, whose axis (x, y, z) with separation s came from one end of it.
+
+    An edge that sticks out on both sides crosses two edges of the face.  The axis knows the nearer crossing; alone it
+    leaves the other one, a hair farther away, to sink in before it is seen, and so on in turn.  0 where the face does
+    not look along the axis, or its points do not have the separation of the axis, or there is only one.
+    """
+    A, B = room.corners_a, room.corners_b
+    face_a, along_a = facing(room.normals_a, table_a[3], x, y, z)
+    face_b, along_b = facing(room.normals_b, table_b[3], -x, -y, -z)
+    if max(along_a, along_b) < ALIGNED:
+        return 0
+    if along_b > along_a:
+        found = clip_faces(
+            hulls, room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin
+        )
+    else:
+        found = clip_faces(
+            hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin
+        )
+    deepest = np.inf
+    for k in range(found):
+        deepest = min(deepest, room.gaps[k])
+    if found < 2 or abs(deepest - s) > 0.1 * abs(s) + PREFERENCE * size:
+        return 0
+    for k in range(found):  # the depth is that of the axis, exactly; along the face it is second order in the angle
+        room.gaps[k] += s - deepest
+    return found
+
+
+@compiled
 def hull_pair(
     hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
     size: float, margin: float,
@@ -331,6 +377,9 @@ def hull_pair(
         R, S = B[hulls.edges[j, 0]], B[hulls.edges[j, 1]]
         v, w = nearest_of_segments(P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2])
         if 0.0 < v < 1.0 and 0.0 < w < 1.0:
+            found = clip_along_axis(hulls, room, table_a, table_b, x, y, z, s, size, margin)
+            if found > 0:
+                return found
             return add_point(
                 room, ZERO,
                 0.5 * (P[0] + v * (Q[0] - P[0]) + R[0] + w * (S[0] - R[0])),

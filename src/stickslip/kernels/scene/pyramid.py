@@ -19,6 +19,20 @@ def polygon_support(x: float, y: float, m: int) -> float:
 
 
 @compiled
+def project_polygon(x: float, y: float, radius: float, m: int) -> tuple[float, float]:
+    """The point of the polygon with corners at `radius` nearest to (x, y): itself, on a side, or a corner."""
+    step = 2.0 * math.pi / m
+    middle = step * (math.floor(math.atan2(y, x) / step) + 0.5)
+    c, s = math.cos(middle), math.sin(middle)
+    out, along = c * x + s * y, c * y - s * x
+    a, b = radius * math.cos(0.5 * step), radius * math.sin(0.5 * step)
+    if out <= a:
+        return x, y
+    along = min(b, max(-b, along))
+    return c * a - s * along, s * a + c * along
+
+
+@compiled
 def project_pyramid(n: float, x: float, y: float, mu: float, m: int) -> tuple[float, float, float]:
     """The point of the pyramid nearest to (n, x, y): itself, on a side, on an edge, or the apex."""
     step = 2.0 * math.pi / m

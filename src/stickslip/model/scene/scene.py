@@ -185,6 +185,8 @@ class Scene:
                 raise ValueError("inertia must be given with centre_of_mass: the shape's own is about its centroid.")
         if inertia is not None:
             tensor = _inertia(inertia, self.dim)
+        else:
+            tensor = _inertia_of_shape(shape, tensor, self.dim)
         return weight, tensor, centre
 
     def _add(
@@ -411,7 +413,7 @@ class Scene:
         dt, t_end : step size and end time [s].
         stepper : "moreau-midpoint", or "moreau-jean" / `MoreauJean(theta)`: Jean's theta-method, whose springs and
             dampers are implicit, so that stiff ones need no small steps.
-        rule : when a contact is active: "predictive" (it would close within the step; no sinking in), or "gs05" (closed
+        rule : when a contact is active: "predictive" (it would close within the step), or "gs05" (closed
             at the midpoint, [GS05] 5).
         cone : "circular" (elliptic where a body's friction says so), or the number of edges of the pyramid of [S00]
             (2.11)-(2.16), for some tens of contacts at once.
@@ -420,7 +422,8 @@ class Scene:
         threads : islands, and the slabs of a large one, are shared among so many threads; the result does not depend
             on it.
         overlap : bodies that overlap at the start by more than `penetration_tol` [m] are an error ("raise"), are moved
-            apart ("resolve"), or stay ("keep").
+            apart ("resolve"), or stay ("keep"). A body that appears later inside another one stops the run, or is
+            moved out, or stays.
         on_failure : "stop" at a step that is not solved and return what there is, or "continue", counted.
         progress, out, overwrite, resume : as in `simulate`.
         """
@@ -516,11 +519,23 @@ def _inertia(value: Any, dim: int) -> np.ndarray:
     if array.shape != (3, 3) or not np.all(np.isfinite(array)):
         raise ValueError(f"inertia must be three principal values or a (3, 3) matrix of finite numbers, got {value!r}.")
     values = np.linalg.eigvalsh(0.5 * (array + array.T))
-    if not np.allclose(array, array.T, rtol=1e-9, atol=0.0) or values[0] <= 0.0:
+    if not np.allclose(array, array.T, rtol=1e-9, atol=0.0) or not values[0] > 0.0:
         raise ValueError(f"inertia must be symmetric and positive definite, got principal values {values.tolist()}.")
     if values[2] > (values[0] + values[1]) * (1.0 + 1e-9):
         raise ValueError(f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
     return array
+
+
+def _inertia_of_shape(shape: Shape, tensor: np.ndarray, dim: int) -> np.ndarray:
+    """The inertia computed from a shape, made symmetric, if it is that of a body."""
+    tensor = 0.5 * (tensor + tensor.T)
+    try:
+        return _inertia(float(tensor[2, 2]) if dim == 2 else tensor.tolist(), dim)
+    except ValueError as problem:
+        raise ValueError(
+            f"shape {type(shape).__name__} is too thin, too small or too large for its inertia to be computed "
+            f"({str(problem).rstrip('.')}); give inertia=."
+        ) from None
 
 
 def _two(value: Any, name: str) -> tuple[float, float]:

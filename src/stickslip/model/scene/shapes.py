@@ -245,7 +245,8 @@ class Polygon(Shape):
         v = points(self.vertices, "vertices of Polygon", 2, 3)
         edge = np.roll(v, -1, axis=0) - v
         turn = _cross_2d(edge, np.roll(edge, -1, axis=0))
-        area = 0.5 * float(np.sum(_cross_2d(v, np.roll(v, -1, axis=0))))
+        near = v - _middle(v)
+        area = 0.5 * float(np.sum(_cross_2d(near, np.roll(near, -1, axis=0))))
         if area < 0.0:
             v, turn = v[::-1], -turn
         size = float(np.max(np.ptp(v, axis=0)))
@@ -269,22 +270,29 @@ class Polygon(Shape):
         return cls([(-a, -b), (a, -b), (a, b), (-a, b)])
 
     def mass_properties(self, dim: int) -> MassProperties:
-        a, b = self.vertices, np.roll(self.vertices, -1, axis=0)
-        w = _cross_2d(a, b)  # twice the areas of the triangles from the origin
+        middle = _middle(self.vertices)
+        a = self.vertices - middle
+        b = np.roll(a, -1, axis=0)
+        w = _cross_2d(a, b)  # twice the areas of the triangles from the middle
         area = 0.5 * float(w.sum())
         centre = (w[:, None] * (a + b)).sum(axis=0) / (6.0 * area)
-        about_origin = float((w * ((a * a).sum(1) + (a * b).sum(1) + (b * b).sum(1))).sum()) / 12.0
-        zz = about_origin - area * float(centre @ centre)
-        return MassProperties(area, np.append(centre, 0.0), np.diag([0.0, 0.0, zz]))
+        about_middle = float((w * ((a * a).sum(1) + (a * b).sum(1) + (b * b).sum(1))).sum()) / 12.0
+        zz = about_middle - area * float(centre @ centre)
+        return MassProperties(area, np.append(middle + centre, 0.0), np.diag([0.0, 0.0, zz]))
 
     def pieces(self, dim: int) -> list[Piece]:
         v = self.vertices
         edge = np.roll(v, -1, axis=0) - v
         normals = np.stack([edge[:, 1], -edge[:, 0]], axis=1) / np.linalg.norm(edge, axis=1)[:, None]
-        middle = 0.5 * (v.min(axis=0) + v.max(axis=0))
+        middle = _middle(v)
         bound = float(np.linalg.norm(v - middle, axis=1).max())
         mesh = Mesh(_flat(v - middle), _flat(normals), tuple((k, (k + 1) % len(v)) for k in range(len(v))))
         return [Piece("polygon", np.append(middle, 0.0), IDENTITY, bound=bound, mesh=mesh)]
+
+
+def _middle(points: np.ndarray) -> np.ndarray:
+    """Middle of the range of points: sums of products about it do not cancel, however far the origin is."""
+    return 0.5 * (points.min(axis=0) + points.max(axis=0))
 
 
 def _flat(points: np.ndarray) -> np.ndarray:
@@ -313,7 +321,7 @@ class ConvexHull(Shape):
 
     def pieces(self, dim: int) -> list[Piece]:
         v = self.mesh.vertices
-        middle = 0.5 * (v.min(axis=0) + v.max(axis=0))
+        middle = _middle(v)
         bound = float(np.linalg.norm(v - middle, axis=1).max())
         return [Piece("hull", middle, IDENTITY, bound=bound, mesh=Mesh(v - middle, self.mesh.normals, self.mesh.loops))]
 
@@ -449,15 +457,17 @@ def steiner(mass: float, d: np.ndarray) -> np.ndarray:
 
 
 def mesh_mass_properties(mesh: Mesh) -> MassProperties:
-    """Volume, centre and inertia of a polyhedron, summed over tetrahedra from the origin.
+    """Volume, centre and inertia of a polyhedron, summed over tetrahedra from its middle.
 
     For a tetrahedron (0, a, b, c) of volume v: integral of x x^T = v / 20 (sum of outer products + outer of the sum).
     """
     volume, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
+    middle = _middle(mesh.vertices)
+    vertices = mesh.vertices - middle
     for loop in mesh.loops:
-        a = mesh.vertices[loop[0]]
+        a = vertices[loop[0]]
         for k in range(1, len(loop) - 1):
-            b, c = mesh.vertices[loop[k]], mesh.vertices[loop[k + 1]]
+            b, c = vertices[loop[k]], vertices[loop[k + 1]]
             v = float(a @ np.cross(b, c)) / 6.0
             s = a + b + c
             volume += v
@@ -465,16 +475,16 @@ def mesh_mass_properties(mesh: Mesh) -> MassProperties:
             second += v / 20.0 * (np.outer(a, a) + np.outer(b, b) + np.outer(c, c) + np.outer(s, s))
     centre = first / volume
     second -= volume * np.outer(centre, centre)
-    return MassProperties(volume, centre, float(np.trace(second)) * np.eye(3) - second)
+    return MassProperties(volume, middle + centre, float(np.trace(second)) * np.eye(3) - second)
 
 
 def _hull_mesh(p: np.ndarray) -> Mesh:
     from scipy.spatial import ConvexHull as QuickHull
     from scipy.spatial import QhullError
 
-    size = float(np.max(np.ptp(p, axis=0)))
+    size, near = float(np.max(np.ptp(p, axis=0))), p - _middle(p)
     try:
-        hull = QuickHull(p)
+        hull = QuickHull(near)
     except QhullError:
         raise ValueError(
             f"points of ConvexHull must span a volume, got {len(p)} points that lie in a plane or on a line."
@@ -487,7 +497,7 @@ def _hull_mesh(p: np.ndarray) -> Mesh:
     if len(used) > MOST_CORNERS:
         raise ValueError(f"ConvexHull may have at most {MOST_CORNERS} corners, got {len(used)}.")
     number_of = {int(old): new for new, old in enumerate(used)}
-    vertices = p[used]
+    vertices = near[used]
     triangles = np.vectorize(number_of.__getitem__)(hull.simplices)
     normals, loops, taken = [], [], np.zeros(len(triangles), bool)
     for first, n in enumerate(hull.equations[:, :3]):
@@ -505,7 +515,7 @@ def _hull_mesh(p: np.ndarray) -> Mesh:
                     found.append(other)
         normals.append(n)
         loops.append(_round(vertices, n, sorted(members)))
-    return Mesh(vertices, np.array(normals), tuple(loops))
+    return Mesh(p[used], np.array(normals), tuple(loops))
 
 
 def _round(vertices: np.ndarray, n: np.ndarray, members: list[int]) -> tuple[int, ...]:
