@@ -51,6 +51,8 @@ class Certificate:
     friction_rounds : most solves of one step's contact problem that friction laws asked for (0 with constant friction).
     friction_contraction : largest contraction Lambda_N beta |mu'| of their fixed point in any step; at 1 and beyond a
         step may have several solutions.
+    max_joint_error : farthest that a joint of a scene was apart at a midpoint [m]; wrong turns times the reach of its
+        bodies.
     """
 
     failed_steps: int = 0
@@ -65,15 +67,18 @@ class Certificate:
     integration_energy: float = 0.0
     friction_rounds: int = 0
     friction_contraction: float = 0.0
+    max_joint_error: float = 0.0
 
     def to_dict(self) -> dict[str, float | int]:
         return dict(self.__dict__)
 
     def __str__(self) -> str:
         failed = f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}"
+        joints = f", largest joint error {self.max_joint_error:.1e} m" if self.max_joint_error > 0.0 else ""
         return (
             f"{failed}, worst residual {self.max_residual:.1e}, "
-            f"deepest penetration {self.max_penetration:.1e} m, largest energy gain {self.max_energy_gain:.1e} J"
+            f"deepest penetration {self.max_penetration:.1e} m, "
+            f"largest energy gain {self.max_energy_gain:.1e} J{joints}"
         )
 
 

@@ -1,12 +1,14 @@
 """Joints, springs, driven bodies and forces against closed forms."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import stickslip as ss
+from stickslip.library.scenes import hanging_chain
 
 G = 9.81
 
@@ -139,6 +141,46 @@ def test_redundant_joints_share_the_load():
     trajectory = scene.simulate(dt=1e-3, t_end=0.5)
     assert np.abs(trajectory.q).max() < 1e-12
     assert trajectory.certificate.failed_steps == 0
+
+
+@pytest.mark.parametrize("dt", [1e-3, 1e-4, 1e-5])
+def test_door_on_two_hinges_swings_at_any_step(dt):
+    scene = ss.Scene(dim=3)
+    door = scene.add_body(
+        ss.Box((1, 0.05, 2)), mass=30.0, position=(0.5, 0, 1), velocity=(0, 0.5, 0), angular_velocity=(0, 0, 1)
+    )
+    for height in (0.3, 1.7):
+        scene.add_revolute(None, door, (0, 0, height), (0, 0, 1))
+    trajectory = scene.simulate(dt=dt, t_end=200 * dt)
+    assert trajectory.complete, trajectory.status
+    assert trajectory.certificate.failed_steps == 0
+    # frictionless hinges: it keeps turning with 1 rad/s; chords of the circle are (u dt)^2 / (8 l) inside
+    t = trajectory.t
+    exact = np.column_stack([0.5 * np.cos(t), 0.5 * np.sin(t), np.ones_like(t)])
+    assert np.abs(door.path(trajectory) - exact).max() < 0.2 * dt**2 + 1e-14
+    assert door.spin(trajectory)[-1] == pytest.approx([0, 0, 1], abs=0.2 * dt**2 + 1e-12)
+    assert trajectory.certificate.max_joint_error < 0.1 * dt**2
+
+
+def test_joints_that_come_apart_end_the_run():
+    scene = hanging_chain(span=0.99999)
+    trajectory = scene.simulate(dt=1e-3, t_end=0.2)
+    assert not trajectory.complete
+    assert re.search(
+        r"the joint 'link\d+' - 'link\d+' \(revolute\) has come apart by .* m.*smaller dt", trajectory.status
+    )
+    assert trajectory.certificate.failed_steps == 1
+    # a tenth of the half length of a rod
+    assert trajectory.certificate.max_joint_error > 0.1 * 0.025
+    finer = scene.simulate(dt=1e-4, t_end=0.2)
+    assert finer.complete and finer.certificate.max_joint_error < 1e-5
+    assert np.abs(finer.energy.total - finer.energy.total[0]).max() < 0.01
+
+
+@pytest.mark.parametrize("span", [1.0, 1.5, -0.1, math.nan])
+def test_chain_cannot_span_more_than_its_length(span):
+    with pytest.raises(ValueError, match="span must be at least 0 and less than the length of the chain, 1 m, got"):
+        hanging_chain(span=span)
 
 
 def test_distance_joint_is_a_pendulum_rod():

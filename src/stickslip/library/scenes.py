@@ -149,9 +149,11 @@ def cradle(balls: int = 5, speed: float = 1.0, gap: float = 2e-3) -> Scene:
 
 def hanging_chain(links: int = 20, span: float = 0.8) -> Scene:
     """Rods of total length 1 m in the plane, hinged together and at both ends, let go from a wedge `span` [m] wide."""
+    if not 0.0 <= span < 1.0:
+        raise ValueError(f"span must be at least 0 and less than the length of the chain, 1 m, got {span:g}.")
     scene = Scene(dim=2, name="hanging chain")
     length = 1.0 / links
-    sag = math.sqrt(max(0.0, 0.25 - 0.25 * span**2))
+    sag = math.sqrt(0.25 - 0.25 * span**2)
     knee = np.array([0.5 * span, -sag])
     points = [
         knee * (2.0 * k / links)

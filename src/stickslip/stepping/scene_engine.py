@@ -18,6 +18,7 @@ from stickslip.complementarity.friction.pyramid import pyramid_answers
 from stickslip.kernels import codes
 from stickslip.kernels.scene import layout, step
 from stickslip.kernels.scene.island import (
+    GRAINS,
     SHARPER,
     block_system,
     end_velocities,
@@ -314,7 +315,7 @@ class SceneEngine:
         first, last, options = int(self.begins[k]), int(self.begins[k + 1]), self.options
         arguments = (self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows, 0, 0)
         end_velocities(*arguments, options.dim)
-        self.residuals[k] = island_residual(*arguments, options.dim, options.edges)
+        self.residuals[k] = island_residual(*arguments, options.dim, options.edges, GRAINS)
 
     def _friction_problem(self, contacts: Any, k: int) -> tuple[Contacts, np.ndarray]:
         """The contact problem of an island without joints, scaled, and its impulses."""
@@ -344,6 +345,31 @@ class SceneEngine:
         """Worst residual of the step: of its islands, and of the free rotations."""
         islands = self.residuals[: int(self.counts[step.ISLANDS])]
         return float(np.maximum(islands.max(initial=0.0), self.residuals[-1]))
+
+    def joint_error(self) -> float:
+        """Farthest that a joint has been apart at a midpoint so far [m]."""
+        return 0.0 if self.joints is None else float(self.joints.link.error.max(initial=0.0))
+
+    def joint_contradiction(self, k: int) -> float:
+        """How far the joint rows of island k are from having a common solution, relative to what they ask for.
+
+        min over v of |J v - w|, J the rows but those of limits that carry nothing, v the velocities of the bodies that
+        move, and w the velocities asked for, less what driven bodies give the rows.
+        """
+        assert self.joints is not None
+        link, row = self.joints
+        rows = self.rows[self.row_begins[k] : self.row_begins[k + 1]]
+        rows = rows[(row.low[rows] != 0.0) | (row.impulse[rows] > 0.0)]
+        number = np.arange(len(rows))
+        J = np.zeros((len(rows), len(self.bodies.kind), 6))
+        d = row.direction[rows]
+        for sign, side, arm in ((-1.0, link.a, d[:, 3:6]), (1.0, link.b, d[:, 6:9])):
+            J[number, side[rows // layout.ROWS_PER_JOINT]] += sign * np.hstack([d[:, :3], arm])
+        moving = self.bodies.kind == layout.MOVING
+        w = row.target[rows] - np.einsum("rbk,bk->r", J[:, ~moving], self.bodies.free[~moving])
+        J_moving = J[:, moving].reshape(len(rows), -1)
+        v = np.linalg.lstsq(J_moving, w, rcond=1e-10)[0]
+        return float(np.abs(J_moving @ v - w).max(initial=0.0) / max(np.abs(w).max(initial=0.0), 1e-300))
 
     def _note_failure(self) -> None:
         """The step at which a run stops is in the book, with its residual."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,13 @@ from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, arrays_in, room_for
 from stickslip.stepping.scene_friction import engine_class
-from stickslip.stepping.scene_start import check_appearing, check_start, hold_at_first_contact
+from stickslip.stepping.scene_start import allow_joints, check_appearing, check_start, hold_at_first_contact
 from stickslip.stepping.simulate import ON_FAILURE, _progress_bar, _stepper, _steps
-from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
+from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Trajectory
 
 RULES = ("predictive", "gs05")
 OVERLAP = ("raise", "resolve", "keep")
+CONTRADICTION = 1e-6  # of the velocities that joints ask for: what rounding does not explain
 _PIECE_SECONDS = 0.1
 _PIECE_BYTES = 2**25
 
@@ -104,6 +105,11 @@ class SceneStore(Store):
         block, self.rows = room_for(steps // run.every + 1, len(run.q0), len(run.u0), run.system.n_contacts)
         block.state[0] = self.last_state
         return block
+
+    def _certificate(self) -> Certificate:
+        engine = self.run.engine
+        assert isinstance(engine, SceneEngine)
+        return replace(super()._certificate(), max_joint_error=engine.joint_error())
 
 
 def simulate_scene(
@@ -184,6 +190,7 @@ def prepare_run(
     check_start(engine, start, overlap, depth)
     q, u = engine.state()
     hold_at_first_contact(engine, start)
+    allow_joints(engine, start)
     c = len(engine.channels)
     memory = Memory.start(q, u, scene.gravity[: scene.dim], start, c)
     memory.book = engine.book.numbers
@@ -316,8 +323,7 @@ def _contradiction(run: SceneRun, island: int) -> str:
     assert engine.joints is not None
     rows = engine.rows[engine.row_begins[island] : engine.row_begins[island + 1]]
     numbers = sorted({int(s) // ROWS_PER_JOINT for s in rows})
-    bodies = run.engine.scene.bodies
-    words = [f"{bodies[j.a].name!r} - {bodies[j.b].name!r} ({j.kind})" for j in _joints(run, numbers)]
+    words = [_joint_in_words(run, k) for k in numbers if k < len(engine.scene.joints)]
     more = f" and {len(words) - 4} more" if len(words) > 4 else ""
     return (
         f"the joints {', '.join(words[:4])}{more} cannot hold together (residual {engine.residuals[island]:.1e}): "
@@ -325,9 +331,20 @@ def _contradiction(run: SceneRun, island: int) -> str:
     )
 
 
-def _joints(run: SceneRun, numbers: list[int]) -> list[Any]:
-    joints = run.engine.scene.joints
-    return [joints[k] for k in numbers if k < len(joints)]
+def _joint_in_words(run: SceneRun, number: int) -> str:
+    bodies, joint = run.engine.scene.bodies, run.engine.scene.joints[number]
+    return f"{bodies[joint.a].name!r} - {bodies[joint.b].name!r} ({joint.kind})"
+
+
+def _apart(run: SceneRun) -> str:
+    """What to say of the joint that is farthest beyond what it may be apart."""
+    assert run.engine.joints is not None
+    link = run.engine.joints.link
+    worst = int(np.argmax(link.error - link.limit))
+    return (
+        f"the joint {_joint_in_words(run, worst)} has come apart by {link.error[worst]:.2g} m, more than "
+        f"{link.limit[worst]:.2g} m; try a smaller dt"
+    )
 
 
 def _reason(run: SceneRun, code: int) -> str:
@@ -338,7 +355,8 @@ def _reason(run: SceneRun, code: int) -> str:
         if not engine.residuals[-1] <= max(engine.residuals[:count].max(initial=0.0), engine.options.tol):
             return f"failed at t = {t:.9g} s: a body turns too far in one step; try a smaller dt"
         worst = int(np.argmax(engine.residuals[:count]))
-        if engine.begins[worst + 1] == engine.begins[worst]:
+        alone = engine.begins[worst + 1] == engine.begins[worst]
+        if alone and engine.joint_contradiction(worst) > CONTRADICTION:
             return f"failed at t = {t:.9g} s: {_contradiction(run, worst)}"
         advice = "; try a smaller dt or a larger tol" + (", or cone='circular'" if engine.options.edges else "")
         return (
@@ -346,4 +364,6 @@ def _reason(run: SceneRun, code: int) -> str:
             f"{engine.row_begins[worst + 1] - engine.row_begins[worst]} joint rows reached a residual of "
             f"{engine.residuals[worst]:.1e}, not {engine.options.tol:g}{advice}"
         )
+    if code == step.APART:
+        return f"failed at t = {t:.9g} s: {_apart(run)}"
     return f"failed at t = {t:.9g} s: the state is no longer finite; try a smaller dt"

@@ -11,6 +11,7 @@ from stickslip.kernels.scene.rotation import advance
 from stickslip.stepping.scene_engine import SceneEngine
 
 ROUNDS = 2000
+APART = 0.1  # of the reach of the larger body: a joint with a larger position error does not hold any more
 SAMPLES = 64  # of the way to the first midpoint: the shortest pieces in which bodies are moved there
 
 
@@ -102,6 +103,17 @@ def hold_at_first_contact(engine: SceneEngine, t0: float) -> None:
     if np.any(held):
         _place(bodies, start, velocity, np.where(held, time - whole, 0.0))
         bodies.angle += np.where(held, time - whole, 0.0) * velocity[:, 5]
+
+
+def allow_joints(engine: SceneEngine, t0: float) -> None:
+    """Set the position errors that joints may have: APART of the bodies' reach, beyond what they have at the start."""
+    if engine.joints is None:
+        return
+    link = engine.joints.link
+    link.error[:] = 0.0
+    points_at_rest(engine, t0)
+    link.limit[:] = np.where(link.reach > 0.0, link.error + APART * link.reach, np.inf)  # points have no size
+    link.error[:] = 0.0
 
 
 def _jointed(engine: SceneEngine) -> np.ndarray:

@@ -273,8 +273,17 @@ def joint_table(scene: Scene, implicit: bool) -> layout.Joints | None:
         frame_a=frames[0],
         frame_b=frames[1],
         numbers=data,
+        reach=[_reach(scene, pair, frames[:, k, :3]) for k, pair in enumerate(pairs)],
+        limit=np.inf,
     )
     return layout.Joints(link, layout.records(layout.ROW, n * layout.ROWS_PER_JOINT))
+
+
+def _reach(scene: Scene, pair: tuple[int, int], points: np.ndarray) -> float:
+    """How far the larger of two bodies reaches from its centre of mass [m], its joint's point included."""
+    sides = [(scene.bodies[number], point) for number, point in zip(pair, points, strict=True)]
+    reaches = [max(_radius(body), float(np.linalg.norm(point))) for body, point in sides if body.kind != "static"]
+    return max(reaches, default=0.0)
 
 
 def spring_table(scene: Scene) -> Any:

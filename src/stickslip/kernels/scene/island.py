@@ -28,6 +28,7 @@ FIRST_SWEEPS = 6
 MEMORY = 10
 CHECK_EVERY = 20
 NOTHING = 1e-100  # velocities [m/s] that are none: their squares leave the range of numbers, and Newton with them
+GRAINS = 1e10  # the grain of a joint row as a scale: a tolerance of 1e-10 is one grain
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
 
 
@@ -118,9 +119,12 @@ def end_velocities(
 @compiled
 def island_residual(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
-    rows: np.ndarray, row_first: int, row_last: int, dim: int, edges: int,
+    rows: np.ndarray, row_first: int, row_last: int, dim: int, edges: int, grains: float,
 ) -> float:  # fmt: skip
-    """Worst violation of the laws in an island, relative to the velocities in it (without impulses, and asked for)."""
+    """Worst violation of the laws in an island, relative to the velocities in it (without impulses, and asked for).
+
+    grains: GRAINS where the island has been solved, 0 where that is to be decided.
+    """
     worst, scale = 0.0, 0.0
     for m in range(first, last):
         i = order[m]
@@ -146,6 +150,9 @@ def island_residual(
             # rounding of the velocities that the row is a difference of
             for k in range(3):
                 scale = max(scale, 1e-3 * (abs(bodies.free[a, k]) + abs(bodies.free[b, k])))
+            scale = max(
+                scale, grains * joints.row.grain[s]
+            )  # and of the positions in g / dt: redundant rows differ by it
             defect = d * abs(x - min(joints.row.high[s], max(joints.row.low[s], x - w / d))) if d > 0.0 else 0.0
             if not defect <= worst:
                 worst = defect
@@ -318,7 +325,7 @@ def solve_dense(
     dim, n = options.dim, last - first
     count = dim * n + row_last - row_first
     S, q, z, mu = np.empty(count), np.empty(count), np.empty(count), np.empty(n)
-    low, high = np.empty(row_last - row_first), np.empty(row_last - row_first)
+    low, high, grain = np.empty(row_last - row_first), np.empty(row_last - row_first), np.empty(row_last - row_first)
     W = dense_system(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, S)
     right_side(bodies, contacts, active, order, first, last, dim, q, mu, z)
     if joints is not None:
@@ -331,7 +338,11 @@ def solve_dense(
             z[w] = joints.row.impulse[s] / S[w]
             low[m - row_first] = joints.row.low[s] / S[w]
             high[m - row_first] = joints.row.high[s] / S[w]
-    newton_island(W, q, mu, low, high, dim, z, SHARPER * options.tol, 100)
+            grain[m - row_first] = S[w] * joints.row.grain[s]
+        if n == 0 and low.max() == -np.inf and high.min() == np.inf:
+            # linear: from zero, impulses that redundant rows set up against one another do not grow from step to step
+            z[:] = 0.0
+    newton_island(W, q, mu, low, high, grain, dim, z, SHARPER * options.tol, 100)
     take_impulses(active, order, first, last, dim, z)
     if joints is not None:
         for m in range(row_first, row_last):
@@ -385,7 +396,7 @@ def solve_island(
             continue
         end_velocities(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
         residual = island_residual(
-            bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, options.edges
+            bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, options.edges, GRAINS
         )
         if residual <= (options.start if stage == 0 else options.tol):  # what is left over, the next steps have to bear
             break

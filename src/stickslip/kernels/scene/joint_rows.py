@@ -5,8 +5,9 @@ Equality rows hold the joint together at the next midpoint.  With g the position
     row . (u_E - u_A) = -g(q_M + dt u_A) / dt,
 
 the linearisation of g(q_M + dt u_E) = 0 about the velocity before: SHAKE up to O(dt^3), so that a joint neither
-drifts nor loses the second order of the midpoint rule.  A limit is a row with impulse >= 0, a motor one with a speed
-and a largest effort, dry friction one with speed 0 and a largest effort.
+drifts nor loses the second order of the midpoint rule.  Positions are known to GRAIN of their size, so redundant rows
+agree to GRAIN size / dt and no better.  A limit is a row with impulse >= 0, a motor one with a speed and a largest
+effort, dry friction one with speed 0 and a largest effort.
 
 A spring that is implicit is a soft row without bounds.  Jean's theta-method weights its force at both ends of the step,
 (1 - theta) f_A + theta f_E with f = k (l - l_0) + c u, and l_A, l_E follow from the midpoint length l_M:
@@ -23,6 +24,7 @@ import math
 import numpy as np
 
 from stickslip.compiled import compiled
+from stickslip.kernels.codes import GRAIN
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT, Bodies, Joints
 from stickslip.kernels.scene.rotation import advance, compose, rotate, times
 
@@ -85,6 +87,32 @@ def joint_errors(kind: int, planar: bool, A: np.ndarray, B: np.ndarray, length: 
             out[count], out[count + 1], out[count + 2] = x, y, z
             count += 3
     return count
+
+
+@compiled
+def point_errors(kind: int, planar: bool) -> int:
+    """How many of the position errors of a joint are lengths; the others, behind them, are angles."""
+    if kind == DISTANCE:
+        return 1
+    return (2 if planar else 3) - (1 if kind == PRISMATIC else 0)
+
+
+@compiled
+def opening(errors: np.ndarray, points: int, count: int, reach: float) -> float:
+    """How far a joint is apart [m]: its position errors, and its turns at the distance `reach`."""
+    total = 0.0
+    for k in range(count):
+        total += errors[k] ** 2 if k < points else (reach * errors[k]) ** 2
+    return math.sqrt(total)
+
+
+@compiled
+def came_apart(joints: Joints) -> bool:
+    """Whether a joint's position error is beyond its limit."""
+    beyond = -np.inf
+    for j in range(joints.link.kind.shape[0]):
+        beyond = max(beyond, joints.link.error[j] - joints.link.limit[j])
+    return beyond > 0.0
 
 
 @compiled
@@ -269,6 +297,12 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
             arm_a[k] = (B[k] if kind == PRISMATIC else A[k]) - bodies.mid[a, k]
             arm_b[k] = B[k] - bodies.mid[b, k]
         count = equality_rows(joints, j, planar, A, B, arm_a, arm_b)
+        points, size = point_errors(kind, planar), joints.link.reach[j]
+        if kind != SPRING:
+            joint_errors(kind, planar, A, B, length, errors)
+            joints.link.error[j] = max(joints.link.error[j], opening(errors, points, count, size))
+            for k in range(3):
+                size = max(size, max(abs(A[k]), abs(B[k])))
         if kind == REVOLUTE or kind == PRISMATIC:
             bounded_rows(joints, j, bodies, A, B, arm_a, arm_b, dt)
         if kind == SPRING and count == 1:
@@ -284,6 +318,7 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
             joints.row.used[s + k] = True
             if kind != SPRING:
                 joints.row.target[s + k] = row_velocity(joints, s + k, bodies.vel, a, b) - errors[k] / dt
+                joints.row.grain[s + k] = GRAIN * (size if k < points else 1.0) / dt
             joints.row.low[s + k], joints.row.high[s + k] = -np.inf, np.inf
         for k in range(ROWS_PER_JOINT):
             if joints.row.used[s + k]:

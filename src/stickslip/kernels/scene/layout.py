@@ -178,6 +178,9 @@ LINK = np.dtype(
         ("frame_b", float, (7,)),
         ("numbers", float, (8,)),  # length, lower, upper, motor speed and effort, friction effort, stiffness, damping
         ("turns", float),  # angle of a revolute joint in the last step, to count turns
+        ("reach", float),  # how far its bodies reach from their centres of mass [m], the joint's point among them
+        ("error", float),  # largest position error g at a midpoint so far [m], turns times reach
+        ("limit", float),  # of the error: beyond, the joint has come apart
     ],
     align=True,
 )
@@ -188,6 +191,7 @@ ROW = np.dtype(
         ("used", np.bool_),  # takes part in this step
         ("direction", float, (9,)),  # linear, angular on a, angular on b
         ("target", float),  # velocity asked for
+        ("grain", float),  # what the rounding of positions, g / dt, leaves of a velocity asked for
         ("soft", float),  # what an impulse adds to the velocity of the row [1/kg]: a spring; 0 in a joint
         ("low", float),  # bounds of the impulse
         ("high", float),

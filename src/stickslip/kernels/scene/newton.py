@@ -22,6 +22,7 @@ from stickslip.complementarity.linear import lu_factor, lu_solve
 FLOOR = 1e-11  # least alpha, relative to the unit diagonal
 WINDOW = 8
 EXACT = 1e-15
+EXACT_STEPS = 3  # iterations in which the rounding of joint rows is not thought of: those do where no row is redundant
 
 
 @compiled
@@ -118,9 +119,22 @@ def newton_step(
 
 
 @compiled
+def drop_grains(u: np.ndarray, grain: np.ndarray) -> None:
+    """Take velocities of rows within their grain as none.
+
+    Redundant rows that differ by rounding cannot all be met; without this, Newton would set up ever larger impulses
+    against one another.
+    """
+    m = u.shape[0] - grain.shape[0]
+    for k in range(grain.shape[0]):
+        if abs(u[m + k]) <= grain[k]:
+            u[m + k] = 0.0
+
+
+@compiled
 def newton_island(
-    W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, dim: int, z: np.ndarray,
-    tol: float, max_iterations: int,
+    W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
+    z: np.ndarray, tol: float, max_iterations: int,
 ) -> float:  # fmt: skip
     """Improve the impulses z of an island, down to rounding where that comes cheaply; returns the error reached."""
     n, count = mu.shape[0], z.shape[0]
@@ -138,6 +152,8 @@ def newton_island(
     alpha, stalled = FLOOR, 0
     for k in range(max_iterations):
         multiply(W, z, q, u)
+        if k >= EXACT_STEPS:
+            drop_grains(u, grain)
         error = island_error(u, q, z, mu, low, high, dim)
         if error < best_error:
             stalled = 0 if error < 0.5 * best_error else stalled + 1

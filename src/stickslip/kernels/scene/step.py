@@ -26,8 +26,8 @@ from stickslip.kernels.codes import (
     MAX_RESIDUAL,
 )
 from stickslip.kernels.scene.broad_phase import candidate_pairs
-from stickslip.kernels.scene.island import end_velocities, island_residual, solve_dense, solve_island
-from stickslip.kernels.scene.joint_rows import joint_rows, row_velocity
+from stickslip.kernels.scene.island import GRAINS, end_velocities, island_residual, solve_dense, solve_island
+from stickslip.kernels.scene.joint_rows import came_apart, joint_rows, row_velocity
 from stickslip.kernels.scene.layout import (
     DRIVEN,
     MOVING,
@@ -46,7 +46,7 @@ from stickslip.kernels.scene.narrow_phase import contact_points, store_pairs
 from stickslip.kernels.scene.problem import activate, contact_velocity, islands, world_impulse
 from stickslip.kernels.scene.rotation import advance, compose, free_rotation, rotate, times, to_world, world_matrix
 
-DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE = range(5)
+DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE, APART = range(6)
 MAX_CONTACTS = BOOK_SIZE  # one number more than a Lagrangian system writes down
 OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
 PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, COUNTS = range(9)
@@ -437,6 +437,11 @@ def march(
                 residuals, counts, t, driven, done,
             ):  # fmt: skip
                 return NO_ROOM, done, records
+            if joints is not None:
+                if came_apart(joints):
+                    book.numbers[FAILED_STEPS] += 1
+                    if not options.go_on:
+                        return APART, done, records
             for k in range(counts[ISLANDS]):
                 effort[k] = 0
         worst, reached, helped, largest = residuals[-1], 0.0, 0, 0
@@ -447,7 +452,7 @@ def march(
             )  # fmt: skip
             residuals[k] = island_residual(
                 bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
-                options.dim, options.edges,
+                options.dim, options.edges, GRAINS if resume else 0.0,
             )  # fmt: skip
             if joints is not None:
                 # A joint moves its bodies on curves: every step has to be solved, which is worth the longer compiling.
@@ -462,7 +467,7 @@ def march(
                     )  # fmt: skip
                     residuals[k] = island_residual(
                         bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
-                        row_begins[k + 1], options.dim, options.edges,
+                        row_begins[k + 1], options.dim, options.edges, GRAINS,
                     )  # fmt: skip
                     if residuals[k] <= options.tol:
                         reached = max(reached, residuals[k])
