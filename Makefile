@@ -20,10 +20,10 @@ demo: environment ## run the demonstration
 	@$(RUN) stickslip demo $(ARGS)
 
 test: environment ## run the tests, without the slow ones
-	@$(RUN) pytest -n $(WORKERS) $(ARGS)
+	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-slow: environment ## run the slow tests alone
-	@$(RUN) pytest -n $(WORKERS) -m slow $(ARGS)
+	@$(RUN) pytest -n $(WORKERS) --dist loadfile -m slow $(ARGS)
 
 fuzz: environment ## read millions of damaged files, expressions and requests (ARGS="expressions --count 1e4")
 	@$(RUN) tests.fuzz $(or $(ARGS),--count 1e6 --seconds 1800)
