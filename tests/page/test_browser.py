@@ -405,13 +405,12 @@ def test_woodpecker_answers_in_a_fifth_of_a_second_and_runs_at_sixty_frames(tab,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [PLAIN, WITH_WEBGL], ids=["projected", "webgl"])
-def test_scenes_in_space_are_shown_with_and_without_webgl(arguments, tmp_path):
+def test_scenes_in_space_are_shown_with_and_without_webgl(browser, arguments, tmp_path):
     scene = scenes.cube_stack(3)
     run = scene.simulate(dt=2e-3, t_end=0.1)
     path = export(run, tmp_path / "stack.html", SimpleNamespace(scene=scene, title="stack", source="", drawing=None))
-    with playwright.sync_playwright() as driver:
-        context = driver.chromium.launch(executable_path=CHROMIUM, headless=True, args=arguments).new_context()
-        tab = Tab(context).open(path.as_uri())
+    with browser.browser_type.launch(executable_path=CHROMIUM, headless=True, args=arguments) as another:
+        tab = Tab(another.new_context()).open(path.as_uri())
         kind = tab.page.evaluate("stickslip.stage.constructor.name")
         assert kind == ("SolidStage" if arguments is WITH_WEBGL else "ProjectedStage")
         tab.until("stickslip.frames > 3")

@@ -71,7 +71,10 @@ STEPPERS = {
 }
 # Each kernel takes seconds to compile: one system that has everything stands for the others where time matters.
 TYPICAL = ("woodpecker", "every element")
-SELDOM = ("painleve_rod", "two_balls", "three_masses", "chatterjee_rod", "angled_bar")
+SELDOM = (
+    "painleve_rod", "two_balls", "three_masses", "chatterjee_rod", "angled_bar", "newton_cradle", "gear_rattle",
+    "pendulum_against_stop", "impact_oscillator", "impacting_bar", "kane_pendulum",
+)  # fmt: skip
 QUICK = {(stepper, "every element") for stepper in STEPPERS} | {
     ("moreau-midpoint", case) for case in CASES if case not in SELDOM
 }
