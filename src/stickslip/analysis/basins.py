@@ -7,20 +7,23 @@ Every start is run until it has passed its section often enough; the last return
     runs away    it gets faster and faster without passing the section
     elsewhere    it goes on within bounds, but passes the section no more
     irregular    it keeps returning, without recurrence
+
+A start that arrives late looks like something of its own while it settles.  Cycles and irregular motions with less than
+RARE of the starts are therefore run on, two and four times as long, and counted where they then are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from stickslip.analysis.limit_cycle import LimitCycle, NoCycle, limit_cycle
-from stickslip.analysis.members import Member, MemberOptions, changed, members
-from stickslip.analysis.poincare import Section, translations
+from stickslip.analysis.members import Member, MemberOptions, changed, members, run_member
+from stickslip.analysis.poincare import Section, section_of, translations
 from stickslip.analysis.saltation import Undefined
 from stickslip.ensembles.plan import axis_values
 from stickslip.library.scenario import Scenario, require_scenario
@@ -28,6 +31,8 @@ from stickslip.model.system import Array, unknown_name
 from stickslip.stepping.motion_book import MotionError
 
 CYCLE, REST, AWAY, ELSEWHERE, IRREGULAR, FAILED = "cycle", "rest", "runs away", "elsewhere", "irregular", "failed"
+RARE = 0.01
+_LONGER = (2.0, 4.0)
 _LAST = 24  # returns that are looked at
 _MOST_RETURNS = 12  # per cycle
 
@@ -142,21 +147,44 @@ def basins(
     labels: list[int] = []
     options = MemberOptions(stepper, dt, duration, _LAST, device)
     grid = dict(zip(vary, axes, strict=True))
-    starts = (dict(zip(vary, map(float, values), strict=True)) for values in product(*axes))
+    starts = [dict(zip(vary, map(float, values), strict=True)) for values in product(*axes)]
     found_members = members(scenario, grid, section, options, advance)
     for start, (here, member) in zip(starts, found_members, strict=True):
         labels.append(_label(found, _attractor(here, member, start, travel, tol), tol))
+    for longer in _LONGER:
+        _run_on(scenario, starts, section, options, longer, travel, tol, found, labels)
     numbers = np.array(labels)
-    order = np.argsort([-int((numbers == k).sum()) for k in range(len(found))], kind="stable")
-    for k, attractor in enumerate(found):
-        attractor.share = float((numbers == k).mean())
+    counts = np.bincount(numbers, minlength=len(found))
+    order = np.argsort(-counts, kind="stable")
+    for attractor, count in zip(found, counts, strict=True):
+        attractor.share = float(count / len(numbers))
     rank = np.argsort(order)
-    chosen = [found[k] for k in order]
+    chosen = [found[k] for k in order if counts[k]]
     if confirm:
         for attractor in chosen:
             judge(scenario, attractor, section)
     shape = tuple(len(axis) for axis in axes)
     return BasinMap(system.name, tuple(vary), axes, rank[numbers].reshape(shape), tuple(chosen), dict(system.units))
+
+
+def _run_on(
+    scenario: Scenario, starts: list[dict[str, float]], section: Section | None, options: MemberOptions,
+    longer: float, travel: tuple[int, ...], tol: float, found: list[Attractor], labels: list[int],
+) -> None:  # fmt: skip
+    """Run the starts of rare cycles and irregular motions `longer` times as long, and label them anew."""
+    counts = np.bincount(labels)
+    rare = [k for k, it in enumerate(found) if it.kind in (CYCLE, IRREGULAR) and counts[k] < RARE * len(labels)]
+    for i, start in enumerate(starts):
+        if labels[i] not in rare:
+            continue
+        here = changed(scenario, start)
+        own = section_of(here, section)
+        member = run_member(here, own, replace(options, duration=longer * options.length(here, own), device=None))
+        new = _attractor(here, member, start, travel, tol)
+        now = _label(found, new, tol)
+        if now == labels[i]:
+            found[now] = new  # it stays, and is known better
+        labels[i] = now
 
 
 def judge(scenario: Scenario, attractor: Attractor, section: Section | None = None) -> None:
