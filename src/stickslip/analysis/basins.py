@@ -142,18 +142,17 @@ def basins(
         if name not in known:
             raise ValueError(f"vary: {unknown_name('coordinate, velocity or parameter', name, known)}")
     axes = tuple(axis_values(name, values) for name, values in vary.items())
-    travel = translations(scenario)
-    found: list[Attractor] = []
-    labels: list[int] = []
     options = MemberOptions(stepper, dt, duration, _LAST, device)
     grid = dict(zip(vary, axes, strict=True))
     starts = [dict(zip(vary, map(float, values), strict=True)) for values in product(*axes)]
-    found_members = members(scenario, grid, section, options, advance)
-    for start, (here, member) in zip(starts, found_members, strict=True):
-        labels.append(_label(found, _attractor(here, member, start, travel, tol), tol))
+    sorter = _Sorter(scenario, section, options, tol)
+    runs = members(scenario, grid, section, options, advance)
+    labels = [
+        sorter.label(sorter.outcome(here, member, start)) for start, (here, member) in zip(starts, runs, strict=True)
+    ]
     for longer in _LONGER:
-        _run_on(scenario, starts, section, options, longer, travel, tol, found, labels)
-    numbers = np.array(labels)
+        labels = sorter.run_on(starts, labels, longer)
+    numbers, found = np.array(labels), sorter.found
     counts = np.bincount(numbers, minlength=len(found))
     order = np.argsort(-counts, kind="stable")
     for attractor, count in zip(found, counts, strict=True):
@@ -167,24 +166,48 @@ def basins(
     return BasinMap(system.name, tuple(vary), axes, rank[numbers].reshape(shape), tuple(chosen), dict(system.units))
 
 
-def _run_on(
-    scenario: Scenario, starts: list[dict[str, float]], section: Section | None, options: MemberOptions,
-    longer: float, travel: tuple[int, ...], tol: float, found: list[Attractor], labels: list[int],
-) -> None:  # fmt: skip
-    """Run the starts of rare cycles and irregular motions `longer` times as long, and label them anew."""
-    counts = np.bincount(labels)
-    rare = [k for k, it in enumerate(found) if it.kind in (CYCLE, IRREGULAR) and counts[k] < RARE * len(labels)]
-    for i, start in enumerate(starts):
-        if labels[i] not in rare:
-            continue
-        here = changed(scenario, start)
-        own = section_of(here, section)
-        member = run_member(here, own, replace(options, duration=longer * options.length(here, own), device=None))
-        new = _attractor(here, member, start, travel, tol)
-        now = _label(found, new, tol)
-        if now == labels[i]:
-            found[now] = new  # it stays, and is known better
-        labels[i] = now
+@dataclass(eq=False)
+class _Sorter:
+    """Tells the attractors apart that starts end on: `found`, in the order in which they turn up."""
+
+    scenario: Scenario
+    section: Section | None
+    options: MemberOptions
+    tol: float
+    found: list[Attractor] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.travel = translations(self.scenario)
+
+    def outcome(self, here: Scenario, member: Member, start: dict[str, float]) -> Attractor:
+        return _attractor(here, member, start, self.travel, self.tol)
+
+    def label(self, outcome: Attractor) -> int:
+        return _label(self.found, outcome, self.tol)
+
+    def run_on(self, starts: list[dict[str, float]], labels: list[int], longer: float) -> list[int]:
+        """The labels after rare cycles and irregular motions have been run `longer` times as long."""
+        counts = np.bincount(labels, minlength=len(self.found))
+        rare = {
+            k
+            for k, attractor in enumerate(self.found)
+            if attractor.kind in (CYCLE, IRREGULAR) and counts[k] < RARE * len(labels)
+        }
+        return [
+            self._later(start, label, longer) if label in rare else label
+            for start, label in zip(starts, labels, strict=True)
+        ]
+
+    def _later(self, start: dict[str, float], label: int, longer: float) -> int:
+        here = changed(self.scenario, start)
+        section = section_of(here, self.section)
+        duration = longer * self.options.length(here, section)
+        member = run_member(here, section, replace(self.options, duration=duration, device=None))
+        outcome = self.outcome(here, member, start)
+        now = self.label(outcome)
+        if now == label:
+            self.found[now] = outcome  # it stays, and is known better
+        return now
 
 
 def judge(scenario: Scenario, attractor: Attractor, section: Section | None = None) -> None:
