@@ -8,8 +8,8 @@ Every start is run until it has passed its section often enough; the last return
     elsewhere    it goes on within bounds, but passes the section no more
     irregular    it keeps returning, without recurrence
 
-A start that arrives late looks like something of its own while it settles.  Cycles and irregular motions with less than
-RARE of the starts are therefore run on, two and four times as long, and counted where they then are.
+A start that arrives late looks like something of its own before it settles.  Cycles, irregular and escaping motions
+with less than RARE of the starts are therefore run on, two and four times as long, and counted where they then are.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from stickslip.stepping.motion_book import MotionError
 
 CYCLE, REST, AWAY, ELSEWHERE, IRREGULAR, FAILED = "cycle", "rest", "runs away", "elsewhere", "irregular", "failed"
 RARE = 0.01
+_TRANSIENT = (CYCLE, IRREGULAR, AWAY)  # what a motion may seem to do before it settles
 _LONGER = (2.0, 4.0)
 _LAST = 24  # returns that are looked at
 _MOST_RETURNS = 12  # per cycle
@@ -186,12 +187,12 @@ class _Sorter:
         return _label(self.found, outcome, self.tol)
 
     def run_on(self, starts: list[dict[str, float]], labels: list[int], longer: float) -> list[int]:
-        """The labels after rare cycles and irregular motions have been run `longer` times as long."""
+        """The labels after rare outcomes that need not last have been run `longer` times as long."""
         counts = np.bincount(labels, minlength=len(self.found))
         rare = {
             k
             for k, attractor in enumerate(self.found)
-            if attractor.kind in (CYCLE, IRREGULAR) and counts[k] < RARE * len(labels)
+            if attractor.kind in _TRANSIENT and counts[k] < RARE * len(labels)
         }
         return [
             self._later(start, label, longer) if label in rare else label
