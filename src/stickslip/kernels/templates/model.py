@@ -9,7 +9,17 @@ Shapes: q, u (N_DOF,); p (parameters,); M (N_DOF, N_DOF); g (N_CONTACTS,); W_N, 
 
 import math  # noqa: F401  (the model's functions use it)
 
-from stickslip.kernels.codes import AUTO, CONTACT, GAUSS_SEIDEL, ITERATION_LIMIT, MIDPOINT, PAOLI, STEWART, THETA
+from stickslip.kernels.codes import (
+    AUTO,
+    CONTACT,
+    GAUSS_SEIDEL,
+    ITERATION_LIMIT,
+    MIDPOINT,
+    PAOLI,
+    SPRING,
+    STEWART,
+    THETA,
+)
 from stickslip.kernels.cpu import dev, sincos  # noqa: F401  (as well)
 
 # -- model: begin
@@ -97,6 +107,7 @@ def drift(q, u, t, p, zeta):
 
 # -- model: end
 
+SPRINGS = SPRING in KINDS  # without, what springs need is left out
 IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
 PASSES = 2 * ITERATION_LIMIT if FRICTION_LAWS else (ITERATION_LIMIT if IMPLICIT else 1)
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
