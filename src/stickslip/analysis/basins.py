@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.limit_cycle import LimitCycle, NoCycle, limit_cycle
-from stickslip.analysis.members import Member, MemberOptions, changed, members, run_member
+from stickslip.analysis.members import Member, MemberOptions, changed, members
 from stickslip.analysis.poincare import Section, section_of, translations
 from stickslip.analysis.saltation import Undefined
 from stickslip.ensembles.plan import axis_values
@@ -194,21 +194,20 @@ class _Sorter:
             for k, attractor in enumerate(self.found)
             if attractor.kind in _TRANSIENT and counts[k] < RARE * len(labels)
         }
-        return [
-            self._later(start, label, longer) if label in rare else label
-            for start, label in zip(starts, labels, strict=True)
-        ]
-
-    def _later(self, start: dict[str, float], label: int, longer: float) -> int:
-        here = changed(self.scenario, start)
-        section = section_of(here, self.section)
-        duration = longer * self.options.length(here, section)
-        member = run_member(here, section, replace(self.options, duration=duration, device=None))
-        outcome = self.outcome(here, member, start)
-        now = self.label(outcome)
-        if now == label:
-            self.found[now] = outcome  # it stays, and is known better
-        return now
+        late = [i for i, label in enumerate(labels) if label in rare]
+        if not late:
+            return labels
+        vary = {name: np.array([starts[i][name] for i in late]) for name in starts[0]}
+        duration = longer * self.options.length(self.scenario, section_of(self.scenario, self.section))
+        options = replace(self.options, duration=duration)
+        after = list(labels)
+        runs = members(self.scenario, vary, self.section, options, paired=True)
+        for i, (here, member) in zip(late, runs, strict=True):
+            outcome = self.outcome(here, member, starts[i])
+            after[i] = self.label(outcome)
+            if after[i] == labels[i]:
+                self.found[after[i]] = outcome  # it stays, and is known better
+        return after
 
 
 def judge(scenario: Scenario, attractor: Attractor, section: Section | None = None) -> None:
