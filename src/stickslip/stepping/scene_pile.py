@@ -4,7 +4,7 @@ A sweep (`kernels.scene.pile`) brings most contacts of a pile to their laws soon
 does not contract: friction with slip makes its map expand on a group of heavily loaded contacts, and the iterates stay
 in a region of stick, slip and separation in which there is no solution.  Newton's method leaves such a region.  So
 
-    sweeps with momentum; then, until the residual of every contact is small, at most ROUNDS times
+    sweeps with momentum, then a few plain ones; then, until the residual of every contact is small, at most ROUNDS times
         a patch: the contacts that violate their laws, and their neighbours up to a few bodies away
         Newton on the patch, the impulses of all other contacts held
         sweeps with momentum over all contacts, then plain ones, which spread what is left over
@@ -36,12 +36,12 @@ from stickslip.kernels.scene.island import (
 from stickslip.kernels.scene.pile import POINT, slabs_of, solve_pile
 
 AIM = 0.5  # of the tolerance, for the first sweeps: what is left over disturbs the next step
-MOMENTUM, WEAKER = 0.9, 0.8
-FIRST, SMOOTH = 300, 50  # sweeps with momentum, and plain ones, before the first patch
-AGAIN, SPREAD = 100, 30  # the same after each patch
-ROUNDS = 40
-RINGS, MOST_RINGS = 2, 3  # neighbours that belong to a patch
-PATCH_CONTACTS = 2000  # beyond, a patch is no patch
+MOMENTUM, WEAKER = 0.9, 0.9
+FIRST, MORE, SMOOTH = 300, 300, 50  # sweeps with momentum, to half the tolerance and to it, and plain ones
+AGAIN, SPREAD = 200, 30  # sweeps with momentum, and plain ones, after each patch
+ROUNDS = 60
+RINGS, MOST_RINGS = 2, 6  # neighbours that belong to a patch
+PATCH_CONTACTS = 6000  # beyond, a patch is no patch
 PATCH_EFFORT = 0.2  # nominal seconds of work
 PATCH_TOLERANCE = 1e-3  # of that of the pile
 GAIN = 0.8  # of the least residual: a round that does not get below has gained little
@@ -68,10 +68,10 @@ class Pile:
     def solve(self) -> bool:
         """Improve the impulses in `active`, and set `residual` and the end velocities; whether patches were needed."""
         tol = self.options.tol
-        self.sweep(FIRST, AIM * tol, MOMENTUM)
-        if self.residual <= tol:
-            return False
-        self.sweep(SMOOTH, tol, 0.0)
+        for sweeps, wanted, momentum in ((FIRST, AIM * tol, MOMENTUM), (MORE, tol, MOMENTUM), (SMOOTH, tol, 0.0)):
+            self.sweep(sweeps, wanted, momentum)
+            if self.residual <= tol:
+                return False
         least, best, rings, momentum = self.residual, self.impulses(), RINGS, MOMENTUM
         for _ in range(ROUNDS):
             if self.residual <= tol:
