@@ -4,7 +4,7 @@ A sweep (`kernels.scene.pile`) brings most contacts of a pile to their laws soon
 does not contract: friction with slip makes its map expand on a group of heavily loaded contacts, and the iterates stay
 in a region of stick, slip and separation in which there is no solution.  Newton's method leaves such a region.  So
 
-    sweeps with momentum, then a few plain ones; then, until the residual of every contact is small, at most ROUNDS times
+    sweeps with momentum, a few plain ones, and until the residual of every contact is small, at most ROUNDS times
         a patch: the contacts that violate their laws, and their neighbours up to a few bodies away
         Newton on the patch, the impulses of all other contacts held
         sweeps with momentum over all contacts, then plain ones, which spread what is left over
