@@ -4,7 +4,7 @@ A sweep (`kernels.scene.pile`) brings most contacts of a pile to their laws soon
 does not contract: friction with slip makes its map expand on a group of heavily loaded contacts, and the iterates stay
 in a region of stick, slip and separation in which there is no solution.  Newton's method leaves such a region.  So
 
-    sweeps with momentum, a few plain ones, and until the residual of every contact is small, at most ROUNDS times
+    sweeps with momentum, a few plain ones, and until the residual of every contact is small or ROUNDS are over
         a patch: the contacts that violate their laws, and their neighbours up to a few bodies away
         Newton on the patch, the impulses of all other contacts held
         sweeps with momentum over all contacts, then plain ones, which spread what is left over
@@ -39,7 +39,7 @@ AIM = 0.5  # of the tolerance, for the first sweeps: what is left over disturbs 
 MOMENTUM, WEAKER = 0.9, 0.9
 FIRST, MORE, SMOOTH = 300, 300, 50  # sweeps with momentum, to half the tolerance and to it, and plain ones
 AGAIN, SPREAD = 200, 30  # sweeps with momentum, and plain ones, after each patch
-ROUNDS = 60
+ROUNDS, PATIENCE = 60, 20  # at most, and in a row without a smaller residual
 RINGS, MOST_RINGS = 2, 6  # neighbours that belong to a patch
 PATCH_CONTACTS = 6000  # beyond, a patch is no patch
 PATCH_EFFORT = 0.2  # nominal seconds of work
@@ -72,24 +72,31 @@ class Pile:
             self.sweep(sweeps, wanted, momentum)
             if self.residual <= tol:
                 return False
-        least, best, rings, momentum = self.residual, self.impulses(), RINGS, MOMENTUM
+        self.solve_patches()
+        return True
+
+    def solve_patches(self) -> None:
+        """Patches and sweeps in turn; where they do not get to the tolerance, the best impulses are kept."""
+        tol = self.options.tol
+        least, best, rings, momentum, in_vain = self.residual, self.impulses(), RINGS, MOMENTUM, 0
         for _ in range(ROUNDS):
-            if self.residual <= tol:
-                return True
             self.solve_patch(rings)
             self.sweep(AGAIN, tol, momentum)
             if not self.residual <= tol:
                 self.sweep(SPREAD, tol, 0.0)
+            if self.residual <= tol:
+                return
             gained = self.residual <= GAIN * least
             if not gained:
                 momentum *= WEAKER
             rings = RINGS if gained or rings == MOST_RINGS else rings + 1
+            in_vain += 1
             if self.residual < least:
-                least, best = self.residual, self.impulses()
-        if not self.residual <= tol:
-            self.active.r[self.order] = best
-            self.measure()
-        return True
+                least, best, in_vain = self.residual, self.impulses(), 0
+            if in_vain == PATIENCE:
+                break
+        self.active.r[self.order] = best
+        self.measure()
 
     def sweep(self, sweeps: int, tol: float, momentum: float) -> None:
         """Gauss-Seidel over all contacts."""
