@@ -53,6 +53,18 @@ def test_starts_on_one_attractor_share_a_label():
     assert result.to_dict()["attractors"][0]["verdict"] == "not confirmed"
 
 
+@pytest.mark.parametrize("device", [None, pytest.param("cpu", marks=pytest.mark.slow)])
+def test_a_late_start_is_no_attractor_of_its_own(device, monkeypatch):
+    """Falls for 15 s before it meets the pole: after 20 s its last returns seem to be a cycle of 0.30298 s."""
+    starts = {"phi_S": [-0.0185], "omega_S": [-0.9, 4.5, 9.9]}
+    options = {"dt": 1e-5, "duration": 20.0, "device": device}
+    hasty = ss.basins(TOY.starting(JAMMED), starts, **options)  # a third of the starts is not rare
+    assert [a.period for a in hasty.attractors] == pytest.approx([DOUBLE, 0.30298], rel=2e-3)
+    monkeypatch.setattr("stickslip.analysis.basins.RARE", 0.5)
+    (attractor,) = ss.basins(TOY.starting(JAMMED), starts, **options).attractors
+    assert attractor.share == 1.0 and attractor.period == pytest.approx(DOUBLE, rel=2e-3)
+
+
 @pytest.mark.slow
 def test_judge_confirms_both_cycles():
     result = ss.basins(

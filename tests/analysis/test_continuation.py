@@ -1,6 +1,7 @@
 """Cycles followed over a parameter: flip and fold of the ball on a table, grazing of the impact oscillator."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import stickslip as ss
 from analysis.test_limit_cycle import G, locked_ball
 from stickslip.analysis.return_map import EventMap, Setting
+from stickslip.figures.bifurcation import branch as draw
 
 UNIT = G / (2 * math.pi * 30) ** 2  # amplitude of the table at Gamma = 1
 OMEGA, DAMPING, CLEARANCE = 1.7, 0.1, 0.5
@@ -34,6 +36,10 @@ def test_period_doubling_of_the_bouncing_ball():
     assert sorted(abs(flip.cycle.multipliers)) == pytest.approx([0.64, 1.0], abs=1e-7)
     assert branch.stable[0] and not branch.stable[-1]
     assert branch.to_dict()["bifurcations"][0]["kind"] == "flip"
+    for kind in ("fold", "flip", "torus", "grazing", "border", "switch"):  # each has a mark in the figure
+        marked = draw(replace(branch, specials=[replace(flip, kind=kind)]))
+        words = marked.axes[0].get_legend().get_texts()[0].get_text()
+        assert words == f"{kind} at {flip.parameter:.6g}"
 
 
 @pytest.mark.slow

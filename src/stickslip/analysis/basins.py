@@ -7,12 +7,15 @@ Every start is run until it has passed its section often enough; the last return
     runs away    it gets faster and faster without passing the section
     elsewhere    it goes on within bounds, but passes the section no more
     irregular    it keeps returning, without recurrence
+
+A start that arrives late looks like something of its own before it settles.  Cycles, irregular and escaping motions
+with less than RARE of the starts are therefore run on, two and four times as long, and counted where they then are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -20,7 +23,7 @@ import numpy as np
 
 from stickslip.analysis.limit_cycle import LimitCycle, NoCycle, limit_cycle
 from stickslip.analysis.members import Member, MemberOptions, changed, members
-from stickslip.analysis.poincare import Section, translations
+from stickslip.analysis.poincare import Section, section_of, translations
 from stickslip.analysis.saltation import Undefined
 from stickslip.ensembles.plan import axis_values
 from stickslip.library.scenario import Scenario, require_scenario
@@ -28,6 +31,9 @@ from stickslip.model.system import Array, unknown_name
 from stickslip.stepping.motion_book import MotionError
 
 CYCLE, REST, AWAY, ELSEWHERE, IRREGULAR, FAILED = "cycle", "rest", "runs away", "elsewhere", "irregular", "failed"
+RARE = 0.01
+_TRANSIENT = (CYCLE, IRREGULAR, AWAY)  # what a motion may seem to do before it settles
+_LONGER = (2.0, 4.0)
 _LAST = 24  # returns that are looked at
 _MOST_RETURNS = 12  # per cycle
 
@@ -137,26 +143,71 @@ def basins(
         if name not in known:
             raise ValueError(f"vary: {unknown_name('coordinate, velocity or parameter', name, known)}")
     axes = tuple(axis_values(name, values) for name, values in vary.items())
-    travel = translations(scenario)
-    found: list[Attractor] = []
-    labels: list[int] = []
     options = MemberOptions(stepper, dt, duration, _LAST, device)
     grid = dict(zip(vary, axes, strict=True))
-    starts = (dict(zip(vary, map(float, values), strict=True)) for values in product(*axes))
-    found_members = members(scenario, grid, section, options, advance)
-    for start, (here, member) in zip(starts, found_members, strict=True):
-        labels.append(_label(found, _attractor(here, member, start, travel, tol), tol))
-    numbers = np.array(labels)
-    order = np.argsort([-int((numbers == k).sum()) for k in range(len(found))], kind="stable")
-    for k, attractor in enumerate(found):
-        attractor.share = float((numbers == k).mean())
+    starts = [dict(zip(vary, map(float, values), strict=True)) for values in product(*axes)]
+    sorter = _Sorter(scenario, section, options, tol)
+    runs = members(scenario, grid, section, options, advance)
+    labels = [
+        sorter.label(sorter.outcome(here, member, start)) for start, (here, member) in zip(starts, runs, strict=True)
+    ]
+    for longer in _LONGER:
+        labels = sorter.run_on(starts, labels, longer)
+    numbers, found = np.array(labels), sorter.found
+    counts = np.bincount(numbers, minlength=len(found))
+    order = np.argsort(-counts, kind="stable")
+    for attractor, count in zip(found, counts, strict=True):
+        attractor.share = float(count / len(numbers))
     rank = np.argsort(order)
-    chosen = [found[k] for k in order]
+    chosen = [found[k] for k in order if counts[k]]
     if confirm:
         for attractor in chosen:
             judge(scenario, attractor, section)
     shape = tuple(len(axis) for axis in axes)
     return BasinMap(system.name, tuple(vary), axes, rank[numbers].reshape(shape), tuple(chosen), dict(system.units))
+
+
+@dataclass(eq=False)
+class _Sorter:
+    """Tells the attractors apart that starts end on: `found`, in the order in which they turn up."""
+
+    scenario: Scenario
+    section: Section | None
+    options: MemberOptions
+    tol: float
+    found: list[Attractor] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.travel = translations(self.scenario)
+
+    def outcome(self, here: Scenario, member: Member, start: dict[str, float]) -> Attractor:
+        return _attractor(here, member, start, self.travel, self.tol)
+
+    def label(self, outcome: Attractor) -> int:
+        return _label(self.found, outcome, self.tol)
+
+    def run_on(self, starts: list[dict[str, float]], labels: list[int], longer: float) -> list[int]:
+        """The labels after rare outcomes that need not last have been run `longer` times as long."""
+        counts = np.bincount(labels, minlength=len(self.found))
+        rare = {
+            k
+            for k, attractor in enumerate(self.found)
+            if attractor.kind in _TRANSIENT and counts[k] < RARE * len(labels)
+        }
+        late = [i for i, label in enumerate(labels) if label in rare]
+        if not late:
+            return labels
+        vary = {name: np.array([starts[i][name] for i in late]) for name in starts[0]}
+        duration = longer * self.options.length(self.scenario, section_of(self.scenario, self.section))
+        options = replace(self.options, duration=duration)
+        after = list(labels)
+        runs = members(self.scenario, vary, self.section, options, paired=True)
+        for i, (here, member) in zip(late, runs, strict=True):
+            outcome = self.outcome(here, member, starts[i])
+            after[i] = self.label(outcome)
+            if after[i] == labels[i]:
+                self.found[after[i]] = outcome  # it stays, and is known better
+        return after
 
 
 def judge(scenario: Scenario, attractor: Attractor, section: Section | None = None) -> None:

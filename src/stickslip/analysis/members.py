@@ -101,16 +101,21 @@ def members(
     section: Section | None,
     options: MemberOptions,
     advance: Callable[[int], None] | None = None,
+    paired: bool = False,
 ) -> Iterator[tuple[Scenario, Member]]:
-    """The motions of a grid, the last name fastest, each with its scenario."""
+    """The motions of a grid, the last name fastest, or of paired values; each with its scenario."""
     if options.device is not None:
-        yield from _on_device(scenario, vary, section, options)
+        yield from _on_device(scenario, vary, section, options, paired)
         return
-    for count, values in enumerate(product(*vary.values()), 1):
+    for count, values in enumerate(_combined(vary, paired), 1):
         here = changed(scenario, dict(zip(vary, map(float, values), strict=True)))
         yield here, run_member(here, section_of(here, section), options)
         if advance is not None:
             advance(count)
+
+
+def _combined(vary: Mapping[str, Array], paired: bool) -> Iterator[tuple[Any, ...]]:
+    return zip(*vary.values(), strict=True) if paired else product(*vary.values())
 
 
 def changed(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
@@ -127,7 +132,7 @@ def _last(points: SectionPoints, count: int) -> SectionPoints:
 
 
 def _on_device(
-    scenario: Scenario, vary: Mapping[str, Array], section: Section | None, options: MemberOptions
+    scenario: Scenario, vary: Mapping[str, Array], section: Section | None, options: MemberOptions, paired: bool
 ) -> Iterator[tuple[Scenario, Member]]:
     from stickslip.ensembles.observables import STATUS_NAMES
     from stickslip.ensembles.run import ensemble
@@ -137,7 +142,7 @@ def _on_device(
     result = ensemble(
         scenario, vary, ["points", "extremes", "final"], device=str(options.device), dt=options.dt, t_end=length,
         stepper=options.stepper, section=section_text(scenario, section, own), points=options.keep, skip=0.5 * length,
-        penetration_tol=1.0, params=scenario.params,
+        penetration_tol=1.0, params=scenario.params, paired=paired,
     ).to_xarray()  # fmt: skip
     names, shape = tuple(result["status"].dims), result["status"].shape
     columns = {
@@ -146,7 +151,7 @@ def _on_device(
                     "least_u", "largest_q", "largest_u")
     }  # fmt: skip
     system = scenario.system
-    for i, values in enumerate(product(*vary.values())):
+    for i, values in enumerate(_combined(vary, paired)):
         there = np.isfinite(columns["point_time"][i])
         points = SectionPoints(
             own, columns["point_time"][i][there], columns["point_q"][i][there], columns["point_u"][i][there],

@@ -39,7 +39,7 @@ def basins(
     from stickslip.cli.files import require_figure
     from stickslip.cli.progress import progress_bar
     from stickslip.cli.run import mechanism_with
-    from stickslip.cli.sections import line, require_json, section_from
+    from stickslip.cli.sections import line, multiplier_text, require_json, section_from
     from stickslip.cli.sweep import varied
     from stickslip.ensembles.plan import axis_values
 
@@ -70,7 +70,7 @@ def basins(
     for attractor in result.attractors:
         line(f"  {attractor}")
         if attractor.cycle is not None:
-            numbers = ", ".join(f"{m.real:+.6f}{m.imag:+.6f}i" for m in attractor.cycle.nontrivial[:4])
+            numbers = ", ".join(multiplier_text(m, 6) for m in attractor.cycle.nontrivial[:4])
             moves = "".join(f", {key} {value:+.9g}" for key, value in attractor.cycle.shift.items())
             line(f"    judge: period {attractor.cycle.period:.11g} s{moves}, multipliers {numbers}")
         line(f"    {attractor.verdict}")

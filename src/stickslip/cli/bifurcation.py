@@ -162,13 +162,13 @@ def _show_diagram(result: "BifurcationDiagram") -> None:
 
 
 def _show_branch(branch: "Branch") -> None:
-    from stickslip.cli.sections import line
+    from stickslip.cli.sections import line, multiplier_text
 
     line(f"{branch.cycles[0].system}: {len(branch.cycles)} cycles over {branch.name}, {branch.status}", "bold")
     for value, cycle in zip(branch.values, branch.cycles, strict=True):
-        largest = abs(cycle.nontrivial).max(initial=0.0)
+        largest = multiplier_text(cycle.nontrivial[0], 6) if cycle.nontrivial.size else "none"
         word = "stable" if cycle.stable else "unstable"
-        line(f"  {branch.name} = {value:<14.8g}period {cycle.period:.9g} s, largest multiplier {largest:.6f}, {word}")
+        line(f"  {branch.name} = {value:<14.8g}period {cycle.period:.9g} s, largest multiplier {largest}, {word}")
     for special in branch.specials:
         what = f" of {special.contact}" if special.contact else ""
         change = f": {special.change}" if special.change else ""

@@ -81,7 +81,7 @@ def limit_cycle(
 
 
 def _show(cycle: "LimitCycle", files: list[Path]) -> None:
-    from stickslip.cli.sections import line
+    from stickslip.cli.sections import line, multiplier_text
 
     def row(name: str, value: str, style: str = "") -> None:
         line(f"  {name:<12}{value}", style)
@@ -95,8 +95,8 @@ def _show(cycle: "LimitCycle", files: list[Path]) -> None:
     state = zip((*cycle.coordinate_names, *cycle.velocity_names), cycle.x, strict=True)
     row("state", ", ".join(f"{name} = {value:.9g} {units.get(name, '')}".rstrip() for name, value in state))
     for multiplier, kind in zip(cycle.multipliers, cycle.kinds, strict=True):
-        number = f"{multiplier.real:+.9f}" + (f" {multiplier.imag:+.9f} i" if abs(multiplier.imag) > 1e-12 else "")
-        row("multiplier", f"{number}  |.| = {abs(multiplier):.9f}{'  1 in any case: ' + kind if kind else ''}")
+        note = f"  1 in any case: {kind}" if kind else ""
+        row("multiplier", f"{multiplier_text(multiplier, 9)}  |.| = {abs(multiplier):.9f}{note}")
     row("stability", "stable" if cycle.stable else "unstable", "green" if cycle.stable else "red")
     for event in cycle.events:
         speed = f" at {event['speed']:.6g} m/s" if event["speed"] is not None else ""

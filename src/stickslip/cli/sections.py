@@ -61,6 +61,12 @@ def require_json(path: Path | None) -> None:
         raise ValueError(f"--out {path} exists; give another name.")
 
 
+def multiplier_text(multiplier: complex, digits: int) -> str:
+    """A multiplier with its sign, and its imaginary part where it has one."""
+    real = f"{multiplier.real:+.{digits}f}"
+    return real if abs(multiplier.imag) <= 1e-12 else f"{real} {multiplier.imag:+.{digits}f} i"
+
+
 def line(text: str, style: str = "") -> None:
     """One line on stdout."""
     from rich.console import Console

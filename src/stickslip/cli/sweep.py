@@ -153,7 +153,7 @@ def _show(result: "Ensemble", files: dict[str, Path]) -> None:
     dataset = result.dataset
 
     def row(label: str, text: str, style: str = "") -> None:
-        console.print(f"[bold]{label:<12}[/] {f'[{style}]{text}[/]' if style else text}")
+        console.print(f"[bold]{label:<15}[/] {f'[{style}]{text}[/]' if style else text}")
 
     axes = " x ".join(f"{name} {size:,}" for name, size in dataset["status"].sizes.items())
     row("sweep", f"{dataset.attrs['system']}, {len(result):,} members: {axes}")

@@ -54,7 +54,7 @@ class Cluster:
                 waiting[task] = (first, last)
             if not waiting:
                 return
-            for task in as_completed(list(waiting)):
+            for task in as_completed(list(waiting), loop=client.loop):  # not that of a client the caller may have
                 values = _result(task)
                 first, last = waiting.pop(task)
                 task.release()

@@ -16,7 +16,7 @@ from stickslip.analysis.limit_cycle import LimitCycle
 from stickslip.analysis.lyapunov import Lyapunov, Recurrence
 from stickslip.figures import style
 
-_SPECIALS = {"fold": ">", "flip": "D", "torus": "P", "grazing": "o", "switch": "s"}
+_SPECIALS = {"fold": ">", "flip": "D", "torus": "P", "grazing": "o", "border": "^", "switch": "s"}
 
 
 def diagram(result: BifurcationDiagram, observables: Sequence[str]) -> Figure:
@@ -32,7 +32,11 @@ def diagram(result: BifurcationDiagram, observables: Sequence[str]) -> Figure:
             label = name if " " in name else style.symbol(name)
             style.panel(ax, "", "", f"{label} [{style.unit_text(unit)}]" if unit else label)
         axes[-1].set_xlabel(style.axis_label(result.name, result.units))
-        figure.suptitle(f"{result.system.replace('_', ' ')}: what stays", x=0.01, ha="left", fontsize=11)
+        for ax in axes:
+            ax.set_xlim(*_edges(np.asarray(result.values)))
+        figure.align_ylabels(axes)
+        title = f"{result.system.replace('_', ' ')} over {style.symbol(result.name)}: the last returns"
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
         failed = f"; {len(result.failed)} values without returns" if result.failed else ""
         style.caption(
             figure, f"section: {result.section}; {len(result.values)} values, {len(result.index)} points{failed}"
@@ -50,7 +54,7 @@ def branch(result: Branch) -> Figure:
     with style.look():
         figure = style.new_figure(7.2, 5.0)
         above, below = figure.add_subplot(2, 1, 1), figure.add_subplot(2, 1, 2)
-        for ax, words, of in ((above, label, quantity), (below, "largest multiplier", _largest)):
+        for ax, words, of in ((above, label, quantity), (below, "largest |multiplier|", _largest)):
             y = np.array([of(cycle) for cycle in cycles])
             ax.plot(values, y, color=style.GREY, lw=0.8, ls="--")
             ax.plot(values, np.where(stable, y, np.nan), color=style.SERIES[0], lw=1.8, marker=".", ms=3)
@@ -62,6 +66,7 @@ def branch(result: Branch) -> Figure:
             words += f" ({special.contact})" if special.contact else ""
             above.plot(special.parameter, quantity(special.cycle), marker, color=style.SERIES[1], ms=6, label=words)
             below.plot(special.parameter, _largest(special.cycle), marker, color=style.SERIES[1], ms=6)
+        figure.align_ylabels([above, below])
         if result.specials:
             above.legend(loc="best")
         below.set_xlabel(style.axis_label(result.name, result.cycles[0].units))

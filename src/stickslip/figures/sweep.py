@@ -35,6 +35,7 @@ def draw_sweep(result: Ensemble) -> Figure:
                 _curve(ax, along, dataset[name])
             for ax, (name, label) in zip(panels[len(shown) :], diagrams, strict=True):
                 _diagram(ax, along, dataset[name].sel({dataset[name].dims[-1]: label}), label)
+            figure.align_ylabels(list(panels))
             panels[-1].set_xlabel(_axis_label(along))
             panels[-1].set_xlim(float(along.min()), float(along.max()) if along.size > 1 else None)
         figure.suptitle(f"{dataset.attrs['title']}, {len(result):,} members", x=0.01, ha="left", fontsize=9.5)

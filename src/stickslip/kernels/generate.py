@@ -42,8 +42,8 @@ _CPU_ONLY = "# -- members: CPU only\n"
 _JOINING = threading.Lock()
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
-    "model", "mass", "schemes", "contacts", "pairs", "slip", "residual", "projection", "events", "watch", "flight",
-    "march",
+    "model", "mass", "schemes", "phases", "contacts", "pairs", "slip", "residual", "projection", "events",
+    "watch", "flight", "march",
 )  # fmt: skip
 PARTS = {
     "stepper": _STEPPER,

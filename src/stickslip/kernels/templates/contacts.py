@@ -26,6 +26,7 @@ from stickslip.kernels.templates.model import (
     PROJECTION,
     SCHEME,
     SOLVER,
+    SPRINGS,
 )
 
 AUTO_SWEEPS = 10
@@ -63,13 +64,14 @@ def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g,
         if not LASTING or reach[k] == 0.0:  # only a contact that carried load in the step before has a reach
             offset[k, 0] += eps_N[k] * gamma_N
         offset[k, 1] = w_hat[k, 1] + eps_T[k] * gamma_T
-        if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E, or at the end
-            moved = w_hat[k, 1]
-            if not CENTRED:
-                moved = 0.0
-                for j in range(N_DOF):
-                    moved -= W_T[k, j] * ahead[j]
-            offset[k, 1] = moved + g[k] / dt
+        if SPRINGS:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+            if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E, or at the end
+                moved = w_hat[k, 1]
+                if not CENTRED:
+                    moved = 0.0
+                    for j in range(N_DOF):
+                        moved -= W_T[k, j] * ahead[j]
+                offset[k, 1] = moved + g[k] / dt
         if SCHEME == PAOLI and kinds[k] == CONTACT:  # dt xi_N = g(q_E) + eps_N g(q_B)
             offset[k, 0] = (g[k] + eps_N[k] * g_before[k]) / dt
             for j in range(N_DOF):
@@ -94,8 +96,9 @@ def measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size):
             size_N += abs(W_N[k, j]) * change[j]
             size_T += abs(W_T[k, j]) * change[j]
             kick += W_N[k, j] * dv[j]
-        if kinds[k] == SPRING:
-            size_T += abs(offset[k, 1] - w_hat[k, 1])
+        if SPRINGS:  # noqa: SIM102 (as above)
+            if kinds[k] == SPRING:
+                size_T += abs(offset[k, 1] - w_hat[k, 1])
         if SCHEME == PAOLI and kinds[k] == CONTACT:
             size_N += abs(offset[k, 0])
         size[k, 0] = size_N

@@ -83,6 +83,20 @@ def label_contacts(step, time, directions, mu, a, local, change, dv, last_loaded
 
 
 @dev
+def copy_memory(of, into):
+    """What contacts remember from step to step: when they last carried load, their impulses, their reach."""
+    last_loaded, N_before, total, reach, carried = of
+    last_loaded_, N_before_, total_, reach_, carried_ = into
+    for k in range(N_CONTACTS):
+        last_loaded_[k] = last_loaded[k]
+        N_before_[k] = N_before[k]
+        reach_[k] = reach[k]
+        for i in range(2):
+            total_[k, i] = total[k, i]
+            carried_[k, i] = carried[k, i]
+
+
+@dev
 def close_step(step, dt, diagonal, local, memory):
     """Remember the impulses of a step with closed contacts; return (work of the contacts, rows of the LCP).
 

@@ -1,4 +1,4 @@
-"""Template: steps of members while no contact is near, the most frequent ones, in a loop of their own.
+"""Template: steps while no contact is near and nothing is recorded, the most frequent ones, in a loop of their own.
 
 They are the steps of `march`, operation for operation.  What contacts need is not in sight here, so that all numbers of
 the loop stay in registers; and where the members of a warp strike at different times, those in flight do several steps
@@ -8,14 +8,14 @@ while one of the others does one with contacts.
 from stickslip.kernels.codes import CYCLE, FALLS, PHASE, PHASES, RISES
 from stickslip.kernels.cpu import dev, float64, int64, local_array
 from stickslip.kernels.templates.mass import bounded, factor_mass, free_velocity
-from stickslip.kernels.templates.model import EXTREMES, MASS_CONSTANT, N_CONTACTS, N_DOF, SECTION, dynamics
+from stickslip.kernels.templates.model import EXTREMES, MASS_CONSTANT, N_CONTACTS, N_DOF, SECTION, WATCHED, dynamics
 from stickslip.kernels.templates.watch import note_extremes, passes, section_value
 
 FLIGHT = 16  # steps at a time: as many as one step with two contacts costs
 
 
 @dev
-def fly(q, u, p, inverse, t0, dt, first_step, most, first_watched, level, least, largest, book):
+def fly(q, u, p, inverse, t0, dt, first_step, most, watch, book):
     """Do up to `most` steps in place, as long as no contact closes and the section is not passed; return how many."""
     q_M = local_array(N_DOF, float64)
     q_E = local_array(N_DOF, float64)
@@ -24,6 +24,8 @@ def fly(q, u, p, inverse, t0, dt, first_step, most, first_watched, level, least,
     h = local_array(N_DOF, float64)
     g = local_array(N_CONTACTS, float64)
     M = local_array((N_DOF, N_DOF), float64)
+    if WATCHED:
+        first_watched, level, least, largest = watch
     due = 0.0
     if SECTION == PHASE:
         due = t0 + (book[PHASES] + 1.0) * book[CYCLE]

@@ -17,11 +17,9 @@ from stickslip.kernels.codes import (
     GAIN_STEP,
     GAP_NOT_A_NUMBER,
     GAUSS_SEIDEL,
-    INTEGRATION_ENERGY,
     ITERATIONS,
     LEVEL,
     MASS_INDEFINITE,
-    MATRIX_INDEFINITE,
     MAX_ENERGY_GAIN,
     MAX_LCP_SIZE,
     MAX_PENETRATION,
@@ -30,8 +28,6 @@ from stickslip.kernels.codes import (
     NO_SECTION,
     OPEN,
     PAOLI,
-    PROJECTION_ENERGY,
-    PROJECTIONS,
     STEWART,
     THETA,
     UNSOLVED,
@@ -40,7 +36,7 @@ from stickslip.kernels.codes import (
 from stickslip.kernels.cpu import entry, float64, int64, local_array
 from stickslip.kernels.sliding import EARLY, UNSET
 from stickslip.kernels.templates.contacts import AUTO_SWEEPS, by_lcp, gauss_seidel, prepare_contacts
-from stickslip.kernels.templates.events import close_step, label_contacts, may_strike, record
+from stickslip.kernels.templates.events import close_step, copy_memory, label_contacts, may_strike, record
 from stickslip.kernels.templates.flight import FLIGHT, fly
 from stickslip.kernels.templates.mass import bounded, contact_row, factor_mass, free_velocity, invert_mass
 from stickslip.kernels.templates.model import (
@@ -68,22 +64,20 @@ from stickslip.kernels.templates.model import (
     WATCHED,
     dynamics,
     energy,
-    force,
     gap,
     geometry,
     laws,
     mass,
 )
 from stickslip.kernels.templates.pairs import by_pair, undo
-from stickslip.kernels.templates.projection import penetration, project
+from stickslip.kernels.templates.phases import begin_step, free_motion
+from stickslip.kernels.templates.projection import book_projection, penetration, total_energy
 from stickslip.kernels.templates.residual import step_residual
 from stickslip.kernels.templates.schemes import (
     correction_of,
     find_active,
     find_closing,
-    iteration_system,
     settled,
-    take_back,
 )
 from stickslip.kernels.templates.slip import begin_friction, next_friction, remember_slip
 from stickslip.kernels.templates.watch import note_impacts, read_extremes, watch_step, write_extremes
@@ -159,24 +153,34 @@ def march(
     kinds = local_array(N_CONTACTS, int64)
     N_before = local_array(N_CONTACTS, float64)
     total = local_array((N_CONTACTS, 2), float64)
-    E = local_array(2, float64)
-    shift = local_array(N_CONTACTS, float64)
-    dq = local_array(N_DOF, float64)
     reach = local_array(N_CONTACTS, float64)
     g_before = local_array(N_CONTACTS, float64)
     carried = local_array((N_CONTACTS, 2), float64)
-    q_E = local_array(N_DOF, float64)
-    v_last = local_array(N_DOF, float64)
-    h_A = local_array(N_DOF, float64)
-    weight = local_array(N_DOF, float64)
-    inertia = local_array((N_DOF, N_DOF), float64)
-    K = local_array((N_DOF, N_DOF), float64)
-    C = local_array((N_DOF, N_DOF), float64)
-    work_h = local_array((2, N_DOF), float64)
-    q_A = local_array(N_DOF, float64)
-    u_A = local_array(N_DOF, float64)
-    least = local_array((2, N_DOF), float64)
-    largest = local_array((2, N_DOF), float64)
+    if SCHEME != MIDPOINT:
+        q_E = local_array(N_DOF, float64)
+        v_last = local_array(N_DOF, float64)
+        h_A = local_array(N_DOF, float64)
+        weight = local_array(N_DOF, float64)
+        inertia = local_array((N_DOF, N_DOF), float64)
+        K = local_array((N_DOF, N_DOF), float64)
+        C = local_array((N_DOF, N_DOF), float64)
+        work_h = local_array((2, N_DOF), float64)
+        ends = (q_E, v_last, h_A, inertia, K, C, work_h)
+    else:
+        ends = 0
+    if PROJECTION > 0.0:
+        projecting = (local_array(N_CONTACTS, float64), local_array(N_DOF, float64), local_array(2, float64))
+    if WATCHED:
+        q_A = local_array(N_DOF, float64)
+        u_A = local_array(N_DOF, float64)
+        least = local_array((2, N_DOF), float64)
+        largest = local_array((2, N_DOF), float64)
+        first_watched = int64(book[FIRST_WATCHED])
+        level = book[LEVEL]
+        read_extremes(book, least, largest)
+        watch = (first_watched, level, least, largest)
+    else:
+        watch = 0
     if SOLVER != GAUSS_SEIDEL:
         lcp = (
             local_array((N_LCP, N_LCP_COLUMNS), float64),  # A, and the covering vector behind it
@@ -191,7 +195,6 @@ def march(
             local_array(N_LCP, int64),  # row of y_j
             local_array(N_LCP, int64),  # column of y_j
         )
-
     else:
         lcp = 0
     if FRICTION_LAWS:
@@ -212,17 +215,13 @@ def march(
     law = (mu, eps_N, eps_T, a)
     local = (active, kinds, offset, size, gamma_A, gamma_E, Lambda)
     memory = (last_loaded, N_before, total, reach)
+    kept = (last_loaded_, impulse_before, impulse_sum, reach_, carried_)
+    free = (q_C, v, h, dv, M, inverse)
 
     laws(p, mu, eps_N, eps_T, threshold)
+    copy_memory(kept, (*memory, carried))
     for k in range(N_CONTACTS):
-        last_loaded[k] = last_loaded_[k]
         kinds[k] = KINDS[k]
-        N_before[k] = impulse_before[k]
-        reach[k] = reach_[k]
-        carried[k, 0] = carried_[k, 0]
-        carried[k, 1] = carried_[k, 1]
-        total[k, 0] = impulse_sum[k, 0]
-        total[k, 1] = impulse_sum[k, 1]
         a[k] = threshold[k] * dt
         if FRICTION_LAWS:
             sticks[k] = carried_[k, 2]
@@ -253,18 +252,13 @@ def march(
     work_before = book[WORK_BEFORE]
     last_step = first_step + n_steps - 1
     if PROJECTION > 0.0:
-        energy(q, u, t0 + first_step * dt, p, E)
-        energy_A = E[0] + E[1]
-    if WATCHED:
-        first_watched = int64(book[FIRST_WATCHED])
-        level = book[LEVEL]
-        read_extremes(book, least, largest)
+        energy_A = total_energy(q, u, t0 + first_step * dt, p, projecting[2])
     step = first_step
     while step <= last_step:
         if FLIES:  # noqa: SIM102 (Numba prunes conditions that stand alone)
             if not in_contact and countdown > 1:
                 most = min(min(last_step + 1 - step, countdown - 1), FLIGHT)
-                flown = fly(q, u, p, inverse, t0, dt, step, most, first_watched, level, least, largest, book)
+                flown = fly(q, u, p, inverse, t0, dt, step, most, watch, book)
                 step += flown
                 done += flown
                 countdown -= flown
@@ -277,45 +271,10 @@ def march(
             for j in range(N_DOF):
                 q_C[j] = q[j] + 0.5 * dt * u[j]  # step 2
             dynamics(q_C, u, t_M, p, M, h, g)  # step 3 (a), (b)
-        elif SCHEME == THETA:
-            for j in range(N_DOF):
-                q_C[j] = q[j] + 0.5 * dt * u[j]
-                v[j] = u[j]
-            gap(q_C, t_M, p, g)
-            force(q, u, t_A, p, h_A)
-            if not MASS_CONSTANT:
-                mass(q_C, t_M, p, inertia)
-        elif SCHEME == STEWART:
-            for j in range(N_DOF):
-                q_C[j] = q[j]
-                q_E[j] = q[j] + dt * u[j]
-                v[j] = u[j]
-            gap(q_E, t_E, p, g)
-            force(q, u, t_A, p, h_A)
-            if not MASS_CONSTANT:
-                mass(q_E, t_E, p, inertia)
         else:
-            for j in range(N_DOF):
-                q_C[j] = q[j]
-                q_E[j] = q[j] - dt * u[j]
-            gap(q_E, t_A - dt, p, g_before)
-            force(q, u, t_A, p, h)
-            if not MASS_CONSTANT:
-                mass(q, t_A, p, M)
-                for j in range(N_DOF):
-                    inertia[j, j] = M[j, j]
-                if not factor_mass(M):
-                    status = MASS_INDEFINITE
-                    break
-            free_velocity(u, dt, M, inverse, h, dv, v)
-            if not bounded(v):
-                status = BLOWN_UP
+            status = begin_step(q, u, p, t0, step, dt, free, g, g_before, carried, directions, ends)
+            if status != DONE:
                 break
-            if not DIRECTIONS_CONSTANT:
-                geometry(q_C, t_A, p, W_N, W_T, w_hat)
-                for k in range(N_CONTACTS):
-                    contact_row(k, M, directions)
-            take_back(carried, directions, dv)
         if IMPLICIT:
             for j in range(N_DOF):
                 weight[j] = inertia[j, j]
@@ -335,40 +294,21 @@ def march(
             if IMPLICIT:
                 for j in range(N_DOF):
                     v_last[j] = v[j]
-            if FRICTION_LAWS and SCHEME == MIDPOINT and count > 0:  # another round with the same forces
+            if SCHEME != MIDPOINT:
+                status = free_motion(count, q, u, p, t_E, dt, free, g, ends)
+                if status != DONE:
+                    break
+            elif FRICTION_LAWS and count > 0:  # another round with the same forces
                 for j in range(N_DOF):
                     v[j] = u[j] + dv[j]
-            elif SCHEME == MIDPOINT:
-                if not MASS_CONSTANT and not factor_mass(M):
-                    status = MASS_INDEFINITE
-                    break
-                free_velocity(u, dt, M, inverse, h, dv, v)
-            elif SCHEME == THETA:
-                if not iteration_system(q, u, v, t_E, dt, p, inertia, h_A, M, h, K, C, work_h, q_E, dv):
-                    status = MATRIX_INDEFINITE
-                    break
-            elif SCHEME == STEWART:
-                for j in range(N_DOF):
-                    h[j] = h_A[j]
-                if not MASS_CONSTANT:
-                    if count == 0:
-                        for i in range(N_DOF):
-                            for j in range(N_DOF):
-                                M[i, j] = inertia[i, j]
-                    else:
-                        mass(q_E, t_E, p, M)  # the fixed-point iteration of [S00] 2.3
-                    if not factor_mass(M):
-                        status = MASS_INDEFINITE
-                        break
-                free_velocity(u, dt, M, inverse, h, dv, v)
             else:
-                for j in range(N_DOF):
-                    q_E[j] = q[j] + dt * v_last[j]
-                    v[j] = u[j] + dv[j]
-                gap(q_E, t_E, p, g)
-            if SCHEME != PAOLI and not bounded(v):
-                status = BLOWN_UP
-                break
+                if not MASS_CONSTANT and not factor_mass(M):
+                    status = int64(MASS_INDEFINITE)
+                    break
+                free_velocity(u, dt, M, inverse, h, dv, v)
+                if not bounded(v):
+                    status = int64(BLOWN_UP)
+                    break
             if SCHEME == PAOLI:
                 closed, newcomers = find_closing(count == 0, g, g_before, eps_N, carried, kinds, active)
             else:
@@ -524,15 +464,7 @@ def march(
                 N_before[k] = 0.0
                 reach[k] = 0.0
         if PROJECTION > 0.0:
-            energy(q, u, t_E, p, E)
-            energy_E = E[0] + E[1]
-            book[INTEGRATION_ENERGY] += energy_E - energy_A - work
-            energy_A = energy_E
-            if project(q, t_E, p, M, g, directions, shift, dq):
-                energy(q, u, t_E, p, E)
-                energy_A = E[0] + E[1]
-                book[PROJECTION_ENERGY] += energy_A - energy_E
-                book[PROJECTIONS] += 1.0
+            energy_A = book_projection(q, u, p, t_E, M, g, directions, energy_A, work, projecting, book)
             deepest = penetration(g, kinds, deepest)
         elif not CENTRED and closed > 0:
             gap(q, t_E, p, g)
@@ -562,16 +494,10 @@ def march(
     for j in range(N_DOF):
         q_[j] = q[j]
         u_[j] = u[j]
-    for k in range(N_CONTACTS):
-        last_loaded_[k] = last_loaded[k]
-        reach_[k] = reach[k]
-        carried_[k, 0] = carried[k, 0]
-        carried_[k, 1] = carried[k, 1]
-        if FRICTION_LAWS:
+    copy_memory((*memory, carried), kept)
+    if FRICTION_LAWS:
+        for k in range(N_CONTACTS):
             carried_[k, 2] = sticks[k]
-        impulse_before[k] = N_before[k]
-        impulse_sum[k, 0] = total[k, 0]
-        impulse_sum[k, 1] = total[k, 1]
     return status, done, n_events, records
 
 

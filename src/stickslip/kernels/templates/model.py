@@ -9,7 +9,17 @@ Shapes: q, u (N_DOF,); p (parameters,); M (N_DOF, N_DOF); g (N_CONTACTS,); W_N, 
 
 import math  # noqa: F401  (the model's functions use it)
 
-from stickslip.kernels.codes import AUTO, CONTACT, GAUSS_SEIDEL, ITERATION_LIMIT, MIDPOINT, PAOLI, STEWART, THETA
+from stickslip.kernels.codes import (
+    AUTO,
+    CONTACT,
+    GAUSS_SEIDEL,
+    ITERATION_LIMIT,
+    MIDPOINT,
+    PAOLI,
+    SPRING,
+    STEWART,
+    THETA,
+)
 from stickslip.kernels.cpu import dev, sincos  # noqa: F401  (as well)
 
 # -- model: begin
@@ -97,11 +107,13 @@ def drift(q, u, t, p, zeta):
 
 # -- model: end
 
+SPRINGS = SPRING in KINDS  # without, what springs need is left out
 IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
 PASSES = 2 * ITERATION_LIMIT if FRICTION_LAWS else (ITERATION_LIMIT if IMPLICIT else 1)
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
 IMPACT_STEPS = 2 if SCHEME == PAOLI else 1
 PAIRS = SOLVER == AUTO and N_CONTACTS > 1  # two closed contacts that sweeps do not settle are solved by their branches
 DIRECT = SOLVER != GAUSS_SEIDEL
-# Members fly in a loop of their own; without a direct solver the loop of all steps is as tight.
-FLIES = WATCHED and DIRECT and SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and set(KINDS) == {CONTACT}
+# Steps without contacts have a loop of their own; for members with gauss-seidel that of all steps is as tight.
+PLAIN = SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and set(KINDS) == {CONTACT}
+FLIES = PLAIN and (DIRECT or not WATCHED)

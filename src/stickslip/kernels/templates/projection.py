@@ -1,6 +1,6 @@
 """Template: positions moved back to where no gap is deeper than PROJECTION."""
 
-from stickslip.kernels.codes import CONTACT, THETA
+from stickslip.kernels.codes import CONTACT, INTEGRATION_ENERGY, PROJECTION_ENERGY, PROJECTIONS, THETA
 from stickslip.kernels.cpu import dev, rare
 from stickslip.kernels.templates.mass import contact_row, factor_mass
 from stickslip.kernels.templates.model import (
@@ -11,6 +11,7 @@ from stickslip.kernels.templates.model import (
     N_DOF,
     PROJECTION,
     SCHEME,
+    energy,
     gap,
     geometry,
     mass,
@@ -73,3 +74,27 @@ def penetration(g, kinds, deepest):
         if kinds[k] == CONTACT and -g[k] > deepest:
             deepest = -g[k]
     return deepest
+
+
+@dev
+def total_energy(q, u, t, p, E):
+    """Kinetic and potential energy together [J]; E is room for the two."""
+    energy(q, u, t, p, E)
+    return E[0] + E[1]
+
+
+@dev
+def book_projection(q, u, p, t, M, g, directions, energy_A, work, room, book):
+    """Project the end of a step and book what scheme and projection do to the energy; return that at the end.
+
+    `room`: the shifts of the contacts, of the coordinates, and two energies.
+    """
+    shift, dq, E = room
+    energy_E = total_energy(q, u, t, p, E)
+    book[INTEGRATION_ENERGY] += energy_E - energy_A - work
+    if not project(q, t, p, M, g, directions, shift, dq):
+        return energy_E
+    energy_A = total_energy(q, u, t, p, E)
+    book[PROJECTION_ENERGY] += energy_A - energy_E
+    book[PROJECTIONS] += 1.0
+    return energy_A
