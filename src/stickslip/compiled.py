@@ -21,7 +21,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import njit
-from numba.core import event
+from numba.core import cgutils, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.targetconfig import TargetConfig
 from numba.extending import intrinsic
@@ -273,6 +273,35 @@ def borrowed(typing_context: Any, array: Any) -> Any:
         return view._getvalue()
 
     return array(array), generate
+
+
+@intrinsic
+def call_address(typing_context: Any, address: Any, result: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:
+    """Call the compiled function of six arguments at an address (`address_of`); `result` has the type it returns.
+
+    Nothing is linked: the caller is compiled without the code of the callee, and may choose it at run time.  The types
+    of the arguments have to be those that the address was taken for.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        convention, kinds = context.call_conv, signature.args[2:]
+        pointer = convention.get_function_type(signature.return_type, kinds).as_pointer()
+        function = builder.inttoptr(values[0], pointer)
+        status, answer = convention.call_function(builder, function, signature.return_type, kinds, values[2:])
+        with cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
+        return answer
+
+    return result(address, result, a, b, c, d, e, f), generate
+
+
+def address_of(dispatcher: Any, arguments: tuple[Any, ...], result: Any) -> int:
+    """Address of a compiled function for arguments of these Numba types, compiled where that has not been done."""
+    dispatcher.compile(arguments)
+    overload = dispatcher.overloads[arguments]
+    if overload.signature.return_type != result:
+        raise TypeError(f"{dispatcher.__name__} returns {overload.signature.return_type}, not {result}.")
+    return int(overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name))
 
 
 def compiled(

@@ -27,6 +27,7 @@ from stickslip.kernels.scene.island import (
     solve_island,
     take_impulses,
 )
+from stickslip.kernels.scene.narrow_pairs import link_pairs
 from stickslip.kernels.scene.narrow_phase import store_pairs
 from stickslip.kernels.scene.pile import POINT, slabs_of, solve_pile
 from stickslip.model.scene.scene import Scene
@@ -95,7 +96,7 @@ class SceneEngine:
         materials, material_of = tables.material_tables(scene)
         self.scene, self.materials, self.threads, self.go_on = scene, materials, threads, go_on
         self.bodies = tables.body_table(scene)
-        self.geoms, self.hulls, self.polygons, self.fields = tables.geom_tables(scene, material_of)
+        self.geoms, self.shapes = tables.geom_tables(scene, material_of)
         self.joints, self.springs = tables.joint_table(scene, implicit), tables.spring_table(scene)
         start = 0.1 * tol if tol <= EXACT_BELOW else tol
         newton = NEWTON_CONTACTS if tol <= LOOSE else NEWTON_CONTACTS_LOOSE
@@ -124,6 +125,7 @@ class SceneEngine:
         self.called = [force for force in scene.forces if callable(force.force) or callable(force.torque)]
         self.wrench = np.zeros((n, 6))
         self.narrow = tables.narrow_room(self.geoms)
+        link_pairs(self.shapes, self.geoms, self.narrow)
         self.counts = tables.counters()
         self.parent, self.label, self.head = (np.full(n, -1, np.int64) for _ in range(3))
         self.rows = np.zeros(0 if self.joints is None else len(self.joints.row), np.int64)
@@ -191,7 +193,7 @@ class SceneEngine:
         k = block.records
         self.book.counts[0] = 0
         code, done, written = step.march(
-            self.bodies, self.geoms, self.materials, self.hulls, self.polygons, self.fields, self.joints, self.springs,
+            self.bodies, self.geoms, self.materials, self.shapes, self.joints, self.springs,
             self.options, self.narrow, self.ignore, self.candidates, self.contacts[0], self.pairs[0],
             self.contacts[1], self.pairs[1], self.active, self.order, self.rows, self.begins, self.row_begins,
             self.parent, self.label, self.wrench, self.residuals, self.effort, self.counts, self.channel, self.channels,

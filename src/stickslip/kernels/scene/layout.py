@@ -105,10 +105,13 @@ CORNER = np.dtype(
         ("cut", float, (3,)),
         ("edges_a", np.int64),  # (R,) edges of both shapes that are tried against one another
         ("edges_b", np.int64),
+        ("pose", float, (7,)),  # of both shapes, in rows 0 and 1, about the body that moves
     ],
     align=True,
 )
-"""Working room of the narrow phase: what it found, and the corners of both shapes in world coordinates.
+"""Working room of the narrow phase: what it found, and the corners of both shapes.
+
+All of it about the centre of mass of the body that moves: far from the origin world coordinates are too coarse.
 
 R is at least the number of faces and of edges, and twice the number of corners, of every shape.
 """
@@ -119,11 +122,11 @@ CONTACT = np.dtype(
         ("a", np.int64),  # (N,) bodies
         ("b", np.int64),
         ("pair", np.int64, (2,)),  # (N, 2) geometries
-        ("point", float, (3,)),  # (N, 3)
+        ("point", float, (3,)),  # (N, 3) from the centre of mass of the body that moves (of a, if both do)
         ("normal", float, (3,)),  # (N, 3) from a to b
         ("gap", float),  # (N,)
         ("impulse", float, (3,)),  # (N, 3) world vector on b, for the next step's start
-        ("local", float, (3,)),  # (N, 3) point in the axes of body a
+        ("local", float, (3,)),  # (N, 3) the same in the axes of that body
     ],
     align=True,
 )
@@ -242,6 +245,21 @@ class Options(NamedTuple):
     go_on: bool  # carry on with a step that is not solved
 
 
+class Fields(NamedTuple):
+    """Height fields: `Geoms.table` has first height, rows, columns; `GEOM.extent` the spacings."""
+
+    heights: np.ndarray  # (h,) [m]
+
+
+class Shapes(NamedTuple):
+    """Corners and faces of shapes, empty where a scene has none, and the functions that find their contact points."""
+
+    hulls: Hulls
+    polygons: Hulls
+    fields: Fields
+    code: np.ndarray  # (kinds, kinds) addresses of the functions of `narrow_pairs`; 0: no pair of the scene needs it
+
+
 class Book(NamedTuple):
     """What a run writes down: numbers of the certificate, sums and states per moving or driven body, impacts."""
 
@@ -252,12 +270,6 @@ class Book(NamedTuple):
     loaded: np.ndarray  # (N,) bool: the point carried an impulse in the step before
     events: np.ndarray  # (e, 8)
     counts: np.ndarray  # (1,) events
-
-
-class Fields(NamedTuple):
-    """Height fields: `Geoms.table` has first height, rows, columns; `GEOM.extent` the spacings."""
-
-    heights: np.ndarray
 
 
 def records(dtype: np.dtype, *shape: int, **fields: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from stickslip.compiled import compiled
 from stickslip.kernels.scene.layout import MAX_POINTS, ZERO, Hulls, Room
-from stickslip.kernels.scene.narrow_round import add_point, along_segment, balls, ends, nearest_of_segments
+from stickslip.kernels.scene.narrow_round import add_point, nearest_of_segments
 from stickslip.kernels.scene.rotation import rotate, to_world
 
 PREFERENCE = 1e-7
@@ -313,6 +313,22 @@ def facing(normals: np.ndarray, count: int, x: float, y: float, z: float) -> tup
 
 
 @compiled
+def take_axis(room: Room, count: int, x: float, y: float, z: float, s: float) -> None:
+    """Give points on a face that stands for the axis (x, y, z) the depth s of the axis, and the deepest its direction.
+
+    The others keep that of the face; all of this is second order in the angle between the two.
+    """
+    deepest = ZERO
+    for k in range(count):
+        if room.gaps[k] < room.gaps[deepest]:
+            deepest = k
+    shift = s - room.gaps[deepest]
+    for k in range(count):
+        room.gaps[k] += shift
+    room.normals[deepest, 0], room.normals[deepest, 1], room.normals[deepest, 2] = x, y, z
+
+
+@compiled
 def clip_along_axis(
     hulls: Hulls, room: Room, table_a: np.ndarray, table_b: np.ndarray, x: float, y: float, z: float, s: float,
     size: float, margin: float,
@@ -341,8 +357,51 @@ def clip_along_axis(
         deepest = min(deepest, room.gaps[k])
     if found < 2 or abs(deepest - s) > 0.1 * abs(s) + PREFERENCE * size:
         return 0
-    for k in range(found):  # the depth is that of the axis, exactly; along the face it is second order in the angle
-        room.gaps[k] += s - deepest
+    take_axis(room, found, x, y, z, s)
+    return found
+
+
+@compiled
+def nearest_face(
+    hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, x: float, y: float, z: float
+) -> tuple[int, float]:
+    """The face (of a polygon: edge) in front of which a point lies farthest, or behind which it lies least deep."""
+    face, distance = 0, -np.inf
+    for f in range(table[3]):
+        n, v = normals[f], corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
+        s = n[0] * (x - v[0]) + n[1] * (y - v[1]) + n[2] * (z - v[2])
+        if s > distance:
+            face, distance = f, s
+    return face, distance
+
+
+@compiled
+def corners_beside(
+    hulls: Hulls, room: Room, table_a: np.ndarray, i: int, table_b: np.ndarray, j: int, x: float, y: float, z: float,
+    margin: float,
+) -> int:  # fmt: skip
+    """The ends of crossing edges i of a and j of b that come near a face of the other shape, which sees them.
+
+    Edges that are nearly parallel touch in one point, but hold one another over all their common length as soon as one
+    shape tips over that point by their small angle.
+    """
+    A, B = room.corners_a, room.corners_b
+    found = ZERO
+    for k in range(4):
+        a_corner = k < 2
+        v = A[hulls.edges[i, k]] if a_corner else B[hulls.edges[j, k - 2]]
+        if a_corner:
+            face, gap = nearest_face(hulls, table_b, B, room.normals_b, v[0], v[1], v[2])
+            n, sign = room.normals_b[face], -1.0
+        else:
+            face, gap = nearest_face(hulls, table_a, A, room.normals_a, v[0], v[1], v[2])
+            n, sign = room.normals_a[face], 1.0
+        if gap <= margin and sign * (n[0] * x + n[1] * y + n[2] * z) > 0.0:
+            h = 0.5 * gap
+            found = add_point(
+                room, found, v[0] - h * n[0], v[1] - h * n[1], v[2] - h * n[2],
+                sign * n[0], sign * n[1], sign * n[2], gap,
+            )  # fmt: skip
     return found
 
 
@@ -380,8 +439,9 @@ def hull_pair(
             found = clip_along_axis(hulls, room, table_a, table_b, x, y, z, s, size, margin)
             if found > 0:
                 return found
+            found = corners_beside(hulls, room, table_a, i, table_b, j, x, y, z, margin)
             return add_point(
-                room, ZERO,
+                room, found,
                 0.5 * (P[0] + v * (Q[0] - P[0]) + R[0] + w * (S[0] - R[0])),
                 0.5 * (P[1] + v * (Q[1] - P[1]) + R[1] + w * (S[1] - R[1])),
                 0.5 * (P[2] + v * (Q[2] - P[2]) + R[2] + w * (S[2] - R[2])),
@@ -392,139 +452,6 @@ def hull_pair(
             hulls, room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin
         )
     return clip_faces(hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
-
-
-@compiled
-def nearest_face(
-    hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, x: float, y: float, z: float
-) -> tuple[int, float]:
-    """The face (of a polygon: edge) in front of which a point lies farthest, or behind which it lies least deep."""
-    face, distance = 0, -np.inf
-    for f in range(table[3]):
-        n, v = normals[f], corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
-        s = n[0] * (x - v[0]) + n[1] * (y - v[1]) + n[2] * (z - v[2])
-        if s > distance:
-            face, distance = f, s
-    return face, distance
-
-
-@compiled
-def ball_inside(room: Room, count: int, x: float, y: float, z: float, r: float, n: np.ndarray, distance: float) -> int:
-    """A ball whose centre lies behind the face with normal n, by -`distance`: it is pushed out there."""
-    h = 0.5 * (distance - r) - distance
-    return add_point(room, count, x + h * n[0], y + h * n[1], z + h * n[2], -n[0], -n[1], -n[2], distance - r)
-
-
-@compiled
-def ball_hull(
-    hulls: Hulls, room: Room, count: int, x: float, y: float, z: float, r: float, table: np.ndarray,
-    pose: np.ndarray, margin: float,
-) -> int:  # fmt: skip
-    """A ball and a convex polyhedron: the nearest point of the faces that see the centre; inside, the nearest face."""
-    place(hulls, table, pose, room.corners_b, room.normals_b)
-    corners = room.corners_b
-    face, distance = nearest_face(hulls, table, corners, room.normals_b, x, y, z)
-    if distance - r > margin:
-        return count
-    if distance <= 0.0:
-        return ball_inside(room, count, x, y, z, r, room.normals_b[face], distance)
-    least = np.inf
-    p0, p1, p2 = 0.0, 0.0, 0.0
-    for f in range(table[3]):
-        n, loop = room.normals_b[f], hulls.loops[table[2] + f]
-        v = corners[hulls.corners[loop[0]]]
-        s = n[0] * (x - v[0]) + n[1] * (y - v[1]) + n[2] * (z - v[2])
-        if s <= 0.0:
-            continue
-        inside = True
-        for k in range(loop[1]):
-            P = corners[hulls.corners[loop[0] + k]]
-            Q = corners[hulls.corners[loop[0] + (k + 1) % loop[1]]]
-            e0, e1, e2 = Q[0] - P[0], Q[1] - P[1], Q[2] - P[2]
-            a, b, c = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
-            if a * (x - P[0]) + b * (y - P[1]) + c * (z - P[2]) > 0.0:
-                inside = False
-                w = along_segment(x, y, z, P[0], P[1], P[2], Q[0], Q[1], Q[2])
-                a, b, c = P[0] + w * e0, P[1] + w * e1, P[2] + w * e2
-                square = (x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2
-                if square < least:
-                    least, p0, p1, p2 = square, a, b, c
-        if inside and s * s < least:
-            least, p0, p1, p2 = s * s, x - s * n[0], y - s * n[1], z - s * n[2]
-    return balls(room, count, x, y, z, r, p0, p1, p2, 0.0, margin)
-
-
-@compiled
-def capsule_hull(
-    hulls: Hulls, room: Room, pose: np.ndarray, half: float, r: float, table: np.ndarray, other: np.ndarray,
-    margin: float,
-) -> int:  # fmt: skip
-    """A capsule and a convex polyhedron: its ends as balls, and its axis against the edges where that is nearer."""
-    p0, p1, p2, q0, q1, q2 = ends(pose, half)
-    count = ball_hull(hulls, room, ZERO, p0, p1, p2, r, table, other, margin)
-    count = ball_hull(hulls, room, count, q0, q1, q2, r, table, other, margin)
-    nearest = np.inf
-    for k in range(count):
-        nearest = min(nearest, room.gaps[k])
-    corners = room.corners_b
-    place(hulls, table, other, corners, room.normals_b)
-    least, s0, s1, s2, t0, t1, t2 = np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(table[4], table[4] + table[5]):
-        P, Q = corners[hulls.edges[i, 0]], corners[hulls.edges[i, 1]]
-        f, g = nearest_of_segments(p0, p1, p2, q0, q1, q2, P[0], P[1], P[2], Q[0], Q[1], Q[2])
-        if not 0.0 < f < 1.0:
-            continue
-        a, b, c = p0 + f * (q0 - p0), p1 + f * (q1 - p1), p2 + f * (q2 - p2)
-        d, e, h = P[0] + g * (Q[0] - P[0]), P[1] + g * (Q[1] - P[1]), P[2] + g * (Q[2] - P[2])
-        square = (a - d) ** 2 + (b - e) ** 2 + (c - h) ** 2
-        if square < least:
-            least, s0, s1, s2, t0, t1, t2 = square, a, b, c, d, e, h
-    if math.sqrt(least) - r < nearest - CLIP * half:
-        count = balls(room, count, s0, s1, s2, r, t0, t1, t2, 0.0, margin)
-    return count
-
-
-@compiled
-def ball_polygon(
-    hulls: Hulls, room: Room, count: int, x: float, y: float, r: float, table: np.ndarray, pose: np.ndarray,
-    margin: float,
-) -> int:  # fmt: skip
-    """A circle and a convex polygon; edge k runs from corner k to k + 1."""
-    place(hulls, table, pose, room.corners_b, room.normals_b)
-    corners = room.corners_b
-    edge, distance = nearest_face(hulls, table, corners, room.normals_b, x, y, 0.0)
-    if distance - r > margin:
-        return count
-    if distance <= 0.0:
-        return ball_inside(room, count, x, y, 0.0, r, room.normals_b[edge], distance)
-    least, p0, p1 = np.inf, 0.0, 0.0  # nearest point of the outline
-    for k in range(table[1]):
-        P, Q = corners[k], corners[(k + 1) % table[1]]
-        w = along_segment(x, y, 0.0, P[0], P[1], 0.0, Q[0], Q[1], 0.0)
-        a, b = P[0] + w * (Q[0] - P[0]), P[1] + w * (Q[1] - P[1])
-        square = (x - a) ** 2 + (y - b) ** 2
-        if square < least:
-            least, p0, p1 = square, a, b
-    return balls(room, count, x, y, 0.0, r, p0, p1, 0.0, 0.0, margin)
-
-
-@compiled
-def capsule_polygon(
-    hulls: Hulls, room: Room, pose: np.ndarray, half: float, r: float, table: np.ndarray, other: np.ndarray,
-    margin: float,
-) -> int:  # fmt: skip
-    """A planar capsule and a convex polygon: the ends as circles, and the corners against the axis."""
-    p0, p1, _, q0, q1, _ = ends(pose, half)
-    count = ball_polygon(hulls, room, ZERO, p0, p1, r, table, other, margin)
-    count = ball_polygon(hulls, room, count, q0, q1, r, table, other, margin)
-    corners = room.corners_b
-    place(hulls, table, other, corners, room.normals_b)
-    for k in range(table[1]):
-        v = corners[k]
-        f = along_segment(v[0], v[1], 0.0, p0, p1, 0.0, q0, q1, 0.0)
-        if 0.0 < f < 1.0:
-            count = balls(room, count, p0 + f * (q0 - p0), p1 + f * (q1 - p1), 0.0, r, v[0], v[1], 0.0, 0.0, margin)
-    return count
 
 
 @compiled

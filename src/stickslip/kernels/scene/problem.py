@@ -23,6 +23,8 @@ from stickslip.compiled import compiled
 from stickslip.kernels.scene.layout import MOVING, ZERO, Active, Bodies, Contacts, Geoms, Materials, Options
 from stickslip.kernels.scene.rotation import rotate, times
 
+GRAIN = 2e-15  # of a body's coordinates: gaps below are rounding of positions, which a step doubles and adds
+
 
 @compiled
 def tangents(n: np.ndarray, planar: bool, frame: np.ndarray) -> None:
@@ -147,15 +149,19 @@ def activate(
             shift = 0.5 * gap
         elif bodies.kind[b] != MOVING:
             shift = -0.5 * gap
+        far = 0.0
         for k in range(3):
             x = contacts.point[c, k] + shift * contacts.normal[c, k]
-            active.arm_a[n, k] = x - bodies.mid[a, k]
-            active.arm_b[n, k] = x - bodies.mid[b, k]
+            apart = bodies.mid[b, k] - bodies.mid[a, k]
+            active.arm_a[n, k] = x if bodies.kind[a] == MOVING else x + apart
+            active.arm_b[n, k] = x - apart if bodies.kind[a] == MOVING else x
+            far = max(far, max(abs(bodies.mid[a, k]), abs(bodies.mid[b, k])))
+        slop = max(options.slop, GRAIN * far)
         frame = active.frame[n]
         tangents(contacts.normal[c], dim == 2, frame)
         v0, _, _ = contact_velocity(active, n, bodies, bodies.free, a, b)
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
-        if options.predictive and gap > options.slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
+        if options.predictive and gap > slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
             continue
         u0, u1, u2 = contact_velocity(active, n, bodies, bodies.vel, a, b)
         mu, grain = materials.mu[k, m], materials.grain[k, m]
@@ -167,8 +173,8 @@ def activate(
         bias = active.bias[n]
         eps_N, eps_T = materials.eps_N[k, m], materials.eps_T[k, m]
         if options.predictive:
-            floor = -gap / dt if gap > options.slop else 0.0
-            active.impact[n] = u0 < 0.0 and gap + dt * u0 <= options.slop
+            floor = -gap / dt if gap > slop else 0.0
+            active.impact[n] = u0 < 0.0 and gap + dt * u0 <= slop
             if active.impact[n]:
                 floor = max(floor, -eps_N * u0)
             bias[0] = -floor

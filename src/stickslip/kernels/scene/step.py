@@ -41,6 +41,7 @@ from stickslip.kernels.scene.layout import (
     Options,
     Pairs,
     Room,
+    Shapes,
 )
 from stickslip.kernels.scene.narrow_phase import contact_points, store_pairs
 from stickslip.kernels.scene.problem import activate, contact_velocity, islands, world_impulse
@@ -206,7 +207,7 @@ def solve_in_parallel(
 
 @compiled
 def prepare(
-    bodies: Bodies, geoms: Geoms, materials: Materials, hulls: Any, polygons: Any, fields: Any, joints: Any,
+    bodies: Bodies, geoms: Geoms, materials: Materials, shapes: Shapes, joints: Any,
     springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, new: Contacts,
     new_pairs: Pairs, old: Contacts, old_pairs: Pairs, active: Active, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray, parent: np.ndarray, label: np.ndarray, wrench: np.ndarray,
@@ -223,7 +224,7 @@ def prepare(
         return False
     n_pairs = counts[COUNTS:]
     points = contact_points(
-        bodies, geoms, hulls, polygons, fields, room, candidates, found, options.slop, new, new_pairs, old, old_pairs,
+        bodies, geoms, shapes, room, candidates, found, options.slop, new, new_pairs, old, old_pairs,
         counts[PAIRS_OLD], n_pairs,
     )  # fmt: skip
     if points < 0:
@@ -407,7 +408,7 @@ def start_limit(options: Options, counts: np.ndarray) -> float:
 
 @compiled
 def march(
-    bodies: Bodies, geoms: Geoms, materials: Materials, hulls: Any, polygons: Any, fields: Any, joints: Any,
+    bodies: Bodies, geoms: Geoms, materials: Materials, shapes: Shapes, joints: Any,
     springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, first: Contacts,
     first_pairs: Pairs, second: Contacts, second_pairs: Pairs, active: Active, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray, parent: np.ndarray, label: np.ndarray, wrench: np.ndarray,
@@ -432,7 +433,7 @@ def march(
             return EVENTS_FULL, done, records
         if not resume:
             if not prepare(
-                bodies, geoms, materials, hulls, polygons, fields, joints, springs, options, room, ignore, candidates,
+                bodies, geoms, materials, shapes, joints, springs, options, room, ignore, candidates,
                 new, new_pairs, old, old_pairs, active, order, rows, begins, row_begins, parent, label, wrench,
                 residuals, counts, t, driven, done,
             ):  # fmt: skip
