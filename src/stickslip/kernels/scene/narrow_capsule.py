@@ -298,9 +298,9 @@ def capsule_hull(
         return 0
     face, along = facing(room.normals_b, table[3], -a, -b, -c)
     if along > ALIGNED:
-        found = crossings(hulls, room, count, table, face, p, q, r, margin)
-        if found > count:
-            return found
+        first, count = count, crossings(hulls, room, count, table, face, p, q, r, margin)
+        for k in range(first, count):
+            beside = beside and distance - r < room.gaps[k] - CLIP * half
     return balls(room, count, s0, s1, s2, r, t0, t1, t2, 0.0, margin) if beside else count
 
 
