@@ -45,7 +45,7 @@ def placed(shapes, poses, dim=3):
     bodies = tables.body_table(scene)
     geoms, meshes = tables.geom_tables(scene, tables.material_tables(scene)[1])
     bodies.mid[:] = bodies.pose
-    step.place_geoms.py_func(bodies, geoms)
+    step.place_geoms(bodies, geoms)
     return bodies, geoms, meshes
 
 
@@ -55,7 +55,7 @@ def contact_points(shapes, poses, margin=3.0, dim=3):
     room = tables.narrow_room(geoms)
     i, j = (0, 1) if geoms.kind[0] <= geoms.kind[1] else (1, 0)
     for row, number in enumerate((i, j)):
-        place_about.py_func(bodies, geoms, number, geoms.body[0], room.pose[row])
+        place_about(bodies, geoms, number, geoms.body[0], room.pose[row])
     count = PAIRS[int(geoms.kind[i]), int(geoms.kind[j])](meshes, geoms, room, i, j, margin)
     sign = 1.0 if i == 0 else -1.0
     return room.gaps[:count].copy(), sign * room.normals[:count], room.points[:count].copy()

@@ -142,7 +142,7 @@ class _Meshes:
 
 def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layout.Shapes]:
     """Geometries, and their shapes: meshes of hulls and polygons, heights of fields."""
-    hulls, polygons, heights = _Meshes(), _Meshes(), [np.zeros(0)]
+    meshes, heights = _Meshes(), [np.zeros(0)]
     rows: list[tuple[int, int, np.ndarray, tuple[float, ...], list[int], float]] = []
     shared: dict[int, list[tuple[Piece, list[int]]]] = {}  # bodies of one shape object share its mesh
     for body in scene.bodies:
@@ -151,7 +151,7 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
             for piece in _pieces(body):
                 table = [0] * 6
                 if piece.mesh is not None:
-                    table = (hulls if piece.kind == "hull" else polygons).add(piece)
+                    table = meshes.add(piece)
                 if piece.heights is not None:
                     table = [sum(map(len, heights)), *piece.heights.shape, 0, 0, 0]
                     heights.append(piece.heights.ravel())
@@ -178,7 +178,7 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
         large=~(bound <= LARGE * middle),
     )
     code = np.zeros((len(KINDS), len(KINDS)), np.int64)
-    return geoms, layout.Shapes(hulls.table(), polygons.table(), layout.Fields(np.concatenate(heights)), code)
+    return geoms, layout.Shapes(meshes.table(), np.concatenate(heights), code)
 
 
 def material_tables(scene: Scene) -> tuple[layout.Materials, list[int]]:

@@ -82,7 +82,7 @@ Materials = Any
 
 
 class Hulls(NamedTuple):
-    """Convex polyhedra; `Geoms.table` has first vertex, vertices, first face, faces, first edge, edges."""
+    """Convex polyhedra, or polygons; `Geoms.table` has first vertex, vertices, first face, faces, first edge, edges."""
 
     vertices: np.ndarray  # (v, 3)
     normals: np.ndarray  # (f, 3)
@@ -245,18 +245,11 @@ class Options(NamedTuple):
     go_on: bool  # carry on with a step that is not solved
 
 
-class Fields(NamedTuple):
-    """Height fields: `Geoms.table` has first height, rows, columns; `GEOM.extent` the spacings."""
-
-    heights: np.ndarray  # (h,) [m]
-
-
 class Shapes(NamedTuple):
     """Corners and faces of shapes, empty where a scene has none, and the functions that find their contact points."""
 
-    hulls: Hulls
-    polygons: Hulls
-    fields: Fields
+    hulls: Hulls  # in the plane: polygons
+    heights: np.ndarray  # (h,) of height fields [m]; `Geoms.table` has first height, rows, columns, `extent` spacings
     code: np.ndarray  # (kinds, kinds) addresses of the functions of `narrow_pairs`; 0: no pair of the scene needs it
 
 

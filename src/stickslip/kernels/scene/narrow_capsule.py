@@ -28,14 +28,14 @@ from stickslip.kernels.scene.narrow_round import add_point, along_segment, balls
 Point = tuple[float, float, float]
 
 
-@compiled
+@compiled(inside=True)
 def ball_inside(room: Room, count: int, x: float, y: float, z: float, r: float, n: np.ndarray, distance: float) -> int:
     """A ball whose centre lies behind the face with normal n, by -`distance`: it is pushed out there."""
     h = 0.5 * (distance - r) - distance
     return add_point(room, count, x + h * n[0], y + h * n[1], z + h * n[2], -n[0], -n[1], -n[2], distance - r)
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def ball_near_hull(
     hulls: Hulls, room: Room, count: int, x: float, y: float, z: float, r: float, table: np.ndarray, margin: float
 ) -> int:  # fmt: skip
@@ -72,7 +72,7 @@ def ball_near_hull(
     return balls(room, count, x, y, z, r, p0, p1, p2, 0.0, margin)
 
 
-@compiled
+@compiled(inside=True)
 def ball_near_polygon(
     hulls: Hulls, room: Room, count: int, x: float, y: float, r: float, table: np.ndarray, margin: float
 ) -> int:  # fmt: skip
@@ -94,7 +94,7 @@ def ball_near_polygon(
     return balls(room, count, x, y, 0.0, r, p0, p1, 0.0, 0.0, margin)
 
 
-@compiled
+@compiled(inside=True)
 def ball_hull(
     hulls: Hulls, room: Room, pose: np.ndarray, r: float, table: np.ndarray, other: np.ndarray, margin: float
 ) -> int:
@@ -103,7 +103,7 @@ def ball_hull(
     return ball_near_hull(hulls, room, ZERO, pose[0], pose[1], pose[2], r, table, margin)
 
 
-@compiled
+@compiled(inside=True)
 def ball_polygon(
     hulls: Hulls, room: Room, pose: np.ndarray, r: float, table: np.ndarray, other: np.ndarray, margin: float
 ) -> int:
@@ -112,19 +112,19 @@ def ball_polygon(
     return ball_near_polygon(hulls, room, ZERO, pose[0], pose[1], r, table, margin)
 
 
-@compiled
+@compiled(inside=True)
 def above(n: np.ndarray, v: np.ndarray, p: Point) -> float:
     """Height of p above the plane through v with normal n."""
     return n[0] * (p[0] - v[0]) + n[1] * (p[1] - v[1]) + n[2] * (p[2] - v[2])
 
 
-@compiled
+@compiled(inside=True)
 def between(p: Point, q: Point, f: float) -> Point:
     """The point p + f (q - p)."""
     return p[0] + f * (q[0] - p[0]), p[1] + f * (q[1] - p[1]), p[2] + f * (q[2] - p[2])
 
 
-@compiled
+@compiled(inside=True)
 def cut_part(low: float, high: float, s: float, t: float, tolerance: float) -> tuple[float, float]:
     """Of the part [low, high] of a segment with heights s and t at its ends, what lies no higher than `tolerance`."""
     if s > tolerance and t > tolerance:
@@ -136,7 +136,7 @@ def cut_part(low: float, high: float, s: float, t: float, tolerance: float) -> t
     return low, high
 
 
-@compiled
+@compiled(inside=True)
 def axis_and_faces(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, p: Point, q: Point
 ) -> tuple[int, float, float, float]:
@@ -151,7 +151,7 @@ def axis_and_faces(
     return face, best, low, high
 
 
-@compiled
+@compiled(inside=True)
 def lay_on_face(
     room: Room, count: int, n: np.ndarray, v: np.ndarray, p: Point, q: Point, low: float, high: float, r: float,
     margin: float,
@@ -167,7 +167,7 @@ def lay_on_face(
     return count
 
 
-@compiled
+@compiled(inside=True)
 def part_over_face(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, n: np.ndarray, face: int, p: Point, q: Point, size: float
 ) -> tuple[float, float]:
@@ -184,7 +184,7 @@ def part_over_face(
     return low, high
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def axis_through_hull(
     hulls: Hulls, room: Room, table: np.ndarray, p: Point, q: Point, r: float, face: int, s: float, margin: float
 ) -> int:
@@ -231,7 +231,7 @@ def axis_through_hull(
     return add_point(room, ZERO, a + 0.5 * gap * x, b + 0.5 * gap * y, c + 0.5 * gap * z, -x, -y, -z, gap)
 
 
-@compiled
+@compiled(inside=True)
 def nearest_edge(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, p: Point, q: Point
 ) -> tuple[float, float, float, float, float, float, float]:
@@ -250,7 +250,7 @@ def nearest_edge(
     return least, s0, s1, s2, t0, t1, t2
 
 
-@compiled
+@compiled(inside=True)
 def crossings(
     hulls: Hulls, room: Room, count: int, table: np.ndarray, face: int, p: Point, q: Point, r: float, margin: float
 ) -> int:
@@ -269,7 +269,7 @@ def crossings(
     return count
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def capsule_hull(
     hulls: Hulls, room: Room, pose: np.ndarray, half: float, r: float, table: np.ndarray, other: np.ndarray,
     margin: float,
@@ -304,7 +304,7 @@ def capsule_hull(
     return balls(room, count, s0, s1, s2, r, t0, t1, t2, 0.0, margin) if beside else count
 
 
-@compiled
+@compiled(inside=True)
 def axis_through_polygon(
     hulls: Hulls, room: Room, table: np.ndarray, p: Point, q: Point, r: float, edge: int, s: float, margin: float
 ) -> int:
@@ -342,7 +342,7 @@ def axis_through_polygon(
     return count
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def capsule_polygon(
     hulls: Hulls, room: Room, pose: np.ndarray, half: float, r: float, table: np.ndarray, other: np.ndarray,
     margin: float,

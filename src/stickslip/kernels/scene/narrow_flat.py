@@ -22,7 +22,7 @@ ALIGNED = 0.995  # cosine of the angle between the common normal of two edges an
 CLIP = 1e-6
 
 
-@compiled
+@compiled(inside=True)
 def place(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray, normals: np.ndarray) -> None:
     """Corners and face normals of a shape in world coordinates."""
     for k in range(table[1]):
@@ -33,7 +33,7 @@ def place(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray
         normals[k, 0], normals[k, 1], normals[k, 2] = rotate(pose, n[0], n[1], n[2])
 
 
-@compiled
+@compiled(inside=True)
 def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float, level: float, enough: float) -> float:
     """min over the corners of their coordinate along (a, b, c) above `level`, or one that is not above `enough`."""
     best = np.inf
@@ -44,7 +44,7 @@ def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float, level:
     return best
 
 
-@compiled
+@compiled(inside=True)
 def separation(
     A: np.ndarray, count_a: int, B: np.ndarray, count_b: int, a: float, b: float, c: float, beat: float
 ) -> float:
@@ -60,7 +60,7 @@ def separation(
     return low - high
 
 
-@compiled
+@compiled(inside=True)
 def best_face(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, other: np.ndarray, others: int,
     margin: float,
@@ -79,7 +79,7 @@ def best_face(
     return face, best
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def spread(room: Room, count: int) -> int:
     """Reduce to MAX_POINTS: the deepest point, and the farthest ones in seven directions across the normal."""
     if count <= MAX_POINTS:
@@ -119,7 +119,7 @@ def spread(room: Room, count: int) -> int:
     return kept
 
 
-@compiled
+@compiled(inside=True)
 def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, plane: np.ndarray, margin: float) -> int:
     """The corners of a polyhedron or polygon near a half-space."""
     a, b, c = rotate(plane, 0.0, 0.0, 1.0)
@@ -134,7 +134,7 @@ def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, p
     return spread(room, count)
 
 
-@compiled
+@compiled(inside=True)
 def clip_half(
     source: np.ndarray, count: int, a: float, b: float, c: float, d: float, tolerance: float, target: np.ndarray
 ) -> int:
@@ -156,7 +156,7 @@ def clip_half(
     return kept
 
 
-@compiled
+@compiled(inside=True)
 def incident_face(hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, n: np.ndarray) -> int:
     """Of the faces at the corner that lies deepest behind n, the one that looks most against n."""
     deepest, depth = 0, np.inf
@@ -176,7 +176,7 @@ def incident_face(hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals:
     return incident
 
 
-@compiled
+@compiled(inside=True)
 def middle(corners: np.ndarray, count: int) -> tuple[float, float, float]:
     """The mean of the corners, which lies inside."""
     x, y, z = 0.0, 0.0, 0.0
@@ -187,7 +187,7 @@ def middle(corners: np.ndarray, count: int) -> tuple[float, float, float]:
     return x / count, y / count, z / count
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def clip_faces(
     hulls: Hulls, room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int,
     other_table: np.ndarray, other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
@@ -228,7 +228,7 @@ def clip_faces(
     return spread(room, found)
 
 
-@compiled
+@compiled(inside=True)
 def edges_near(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, other_table: np.ndarray, other: np.ndarray,
     normals: np.ndarray, face: int, reach: float, chosen: np.ndarray,
@@ -254,7 +254,7 @@ def edges_near(
     return count
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def edge_axes(
     hulls: Hulls, room: Room, table_a: np.ndarray, face_a: int, table_b: np.ndarray, face_b: int,
     towards: tuple[float, float, float], beat: float, reach: float,
@@ -288,7 +288,7 @@ def edge_axes(
     return found_a, found_b, best, x, y, z
 
 
-@compiled
+@compiled(inside=True)
 def support_edge(hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int, a: float, b: float, c: float) -> int:
     """The edge parallel to `edge` that lies farthest along (a, b, c)."""
     chosen, best = edge, -np.inf
@@ -301,7 +301,7 @@ def support_edge(hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int
     return chosen
 
 
-@compiled
+@compiled(inside=True)
 def facing(normals: np.ndarray, count: int, x: float, y: float, z: float) -> tuple[int, float]:
     """The face that looks most along (x, y, z), and the cosine of its angle with that direction."""
     face, most = ZERO, -np.inf
@@ -312,7 +312,7 @@ def facing(normals: np.ndarray, count: int, x: float, y: float, z: float) -> tup
     return face, most
 
 
-@compiled
+@compiled(inside=True)
 def take_axis(room: Room, count: int, x: float, y: float, z: float, s: float) -> None:
     """Give points on a face that stands for the axis (x, y, z) the depth s of the axis, and the deepest its direction.
 
@@ -328,7 +328,7 @@ def take_axis(room: Room, count: int, x: float, y: float, z: float, s: float) ->
     room.normals[deepest, 0], room.normals[deepest, 1], room.normals[deepest, 2] = x, y, z
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def clip_along_axis(
     hulls: Hulls, room: Room, table_a: np.ndarray, table_b: np.ndarray, x: float, y: float, z: float, s: float,
     size: float, margin: float,
@@ -361,7 +361,7 @@ def clip_along_axis(
     return found
 
 
-@compiled
+@compiled(inside=True)
 def nearest_face(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, x: float, y: float, z: float
 ) -> tuple[int, float]:
@@ -375,7 +375,7 @@ def nearest_face(
     return face, distance
 
 
-@compiled
+@compiled(inside=True)
 def corners_beside(
     hulls: Hulls, room: Room, table_a: np.ndarray, i: int, table_b: np.ndarray, j: int, x: float, y: float, z: float,
     margin: float,
@@ -405,7 +405,7 @@ def corners_beside(
     return found
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def hull_pair(
     hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
     size: float, margin: float,
@@ -454,7 +454,7 @@ def hull_pair(
     return clip_faces(hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
 
 
-@compiled
+@compiled(inside=True)
 def clip_edges(
     room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int, other_table: np.ndarray,
     other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
@@ -498,7 +498,7 @@ def clip_edges(
     return found
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def polygon_pair(
     hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
     size: float, margin: float,

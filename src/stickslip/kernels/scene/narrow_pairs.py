@@ -6,8 +6,6 @@ time loop is the same machine code for all scenes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import typeof, types
 
@@ -93,29 +91,29 @@ def hull_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin:
 
 @compiled
 def sphere_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    return ball_polygon(shapes.polygons, room, room.pose[0], geoms.extent[i, 0], geoms.table[j], room.pose[1], margin)
+    return ball_polygon(shapes.hulls, room, room.pose[0], geoms.extent[i, 0], geoms.table[j], room.pose[1], margin)
 
 
 @compiled
 def capsule_and_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
     own = geoms.extent[i]
-    return capsule_polygon(shapes.polygons, room, room.pose[0], own[1], own[0], geoms.table[j], room.pose[1], margin)
+    return capsule_polygon(shapes.hulls, room, room.pose[0], own[1], own[0], geoms.table[j], room.pose[1], margin)
 
 
 @compiled
 def polygon_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
     size = min(geoms.bound[i], geoms.bound[j])
-    return polygon_pair(shapes.polygons, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin)
+    return polygon_pair(shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin)
 
 
 @compiled
 def polygon_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    return shape_plane(shapes.polygons, room, geoms.table[i], room.pose[0], room.pose[1], margin)
+    return shape_plane(shapes.hulls, room, geoms.table[i], room.pose[0], room.pose[1], margin)
 
 
 @compiled
 def sphere_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    p, heights = room.pose[0], shapes.fields.heights
+    p, heights = room.pose[0], shapes.heights
     return ball_field(
         room, ZERO, p[0], p[1], p[2], geoms.extent[i, 0], room.pose[1], heights, geoms.table[j], geoms.extent[j], margin
     )
@@ -126,7 +124,7 @@ def capsule_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, marg
     """The ends of a capsule on a height field."""
     q, heights, table, size, r = (
         room.pose[1],
-        shapes.fields.heights,
+        shapes.heights,
         geoms.table[j],
         geoms.extent[j],
         geoms.extent[i, 0],
@@ -139,7 +137,7 @@ def capsule_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, marg
 @compiled
 def hull_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
     """The corners of a hull on a height field."""
-    p, q, heights, table, size = room.pose[0], room.pose[1], shapes.fields.heights, geoms.table[j], geoms.extent[j]
+    p, q, heights, table, size = room.pose[0], room.pose[1], shapes.heights, geoms.table[j], geoms.extent[j]
     count = ZERO
     for k in range(geoms.table[i, 1]):
         v = shapes.hulls.vertices[geoms.table[i, 0] + k]
@@ -169,12 +167,17 @@ PAIRS = {
 """The function of each pair of kinds, the smaller kind first."""
 
 
+_addresses: dict[tuple[int, int], int] = {}
+
+
 def link_pairs(shapes: Shapes, geoms: Geoms, room: Room) -> None:
     """Compile the functions of those pairs that can meet, and write their addresses into `shapes.code`."""
-    arguments: tuple[Any, ...] = (
-        typeof(shapes), typeof(geoms), typeof(room), types.int64, types.int64, types.float64
-    )  # fmt: skip
+    for array in (*shapes.hulls, shapes.heights, shapes.code, geoms, room):
+        assert array.flags.c_contiguous and array.flags.writeable  # so that the types are those of every other scene
     counts = np.bincount(geoms.kind, minlength=KINDS)
     for (k, m), function in PAIRS.items():
         if counts[k] > 0 and counts[m] > (k == m):
-            shapes.code[k, m] = address_of(function, arguments, types.int64)
+            if (k, m) not in _addresses:
+                arguments = (typeof(shapes), typeof(geoms), typeof(room), types.int64, types.int64, types.float64)
+                _addresses[k, m] = address_of(function, arguments, types.int64)
+            shapes.code[k, m] = _addresses[k, m]

@@ -26,7 +26,7 @@ from stickslip.kernels.scene.rotation import rotate, times
 GRAIN = 2e-15  # of a body's coordinates: gaps below are rounding of positions, which a step doubles and adds
 
 
-@compiled
+@compiled(inside=True)
 def tangents(n: np.ndarray, planar: bool, frame: np.ndarray) -> None:
     """Rows n, t_1, t_2 of a right-handed frame; in the plane t_1 lies in it."""
     a, b, c = n[0], n[1], n[2]
@@ -45,7 +45,7 @@ def tangents(n: np.ndarray, planar: bool, frame: np.ndarray) -> None:
     frame[6], frame[7], frame[8] = b * z - c * y, c * x - a * z, a * y - b * x
 
 
-@compiled
+@compiled(inside=True)
 def grained(pose: np.ndarray, mu_1: float, aspect: float, frame: np.ndarray) -> float:
     """Turn the tangents to the x axis of a body and scale them so that elliptic friction has a circular cone.
 
@@ -68,7 +68,7 @@ def grained(pose: np.ndarray, mu_1: float, aspect: float, frame: np.ndarray) -> 
     return mu
 
 
-@compiled
+@compiled(inside=True)
 def contact_velocity(
     active: Active, i: int, bodies: Bodies, vel: np.ndarray, a: int, b: int
 ) -> tuple[float, float, float]:
@@ -81,7 +81,7 @@ def contact_velocity(
     return times(f, x, y, z)
 
 
-@compiled
+@compiled(inside=True)
 def world_impulse(active: Active, i: int, dim: int) -> tuple[float, float, float]:
     """Impulse of contact i on body b as a world vector."""
     f, r = active.frame[i], active.r[i]
@@ -93,7 +93,7 @@ def world_impulse(active: Active, i: int, dim: int) -> tuple[float, float, float
     )
 
 
-@compiled
+@compiled(inside=True)
 def apply_contact(active: Active, i: int, bodies: Bodies, a: int, b: int, dim: int) -> None:
     """Add the impulse of contact i to the end velocities."""
     x, y, z = world_impulse(active, i, dim)
@@ -117,7 +117,7 @@ def apply_contact(active: Active, i: int, bodies: Bodies, a: int, b: int, dim: i
         v[5] += f
 
 
-@compiled
+@compiled(inside=True)
 def side_product(
     bodies: Bodies, body: int, f: np.ndarray, p: np.ndarray, g: np.ndarray, q: np.ndarray, row: int, column: int
 ) -> float:
@@ -131,7 +131,7 @@ def side_product(
     return total + (p[1] * c - p[2] * b) * u + (p[2] * a - p[0] * c) * v + (p[0] * b - p[1] * a) * w
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def activate(
     contacts: Contacts, count: int, bodies: Bodies, geoms: Geoms, materials: Materials, options: Options, active: Active
 ) -> int:
@@ -149,14 +149,16 @@ def activate(
             shift = 0.5 * gap
         elif bodies.kind[b] != MOVING:
             shift = -0.5 * gap
-        far = 0.0
+        to_a, to_b = (0.0, 1.0) if bodies.kind[a] == MOVING else (1.0, 0.0)
         for k in range(3):
             x = contacts.point[c, k] + shift * contacts.normal[c, k]
             apart = bodies.mid[b, k] - bodies.mid[a, k]
-            active.arm_a[n, k] = x if bodies.kind[a] == MOVING else x + apart
-            active.arm_b[n, k] = x - apart if bodies.kind[a] == MOVING else x
-            far = max(far, max(abs(bodies.mid[a, k]), abs(bodies.mid[b, k])))
-        slop = max(options.slop, GRAIN * far)
+            active.arm_a[n, k] = x + to_a * apart
+            active.arm_b[n, k] = x - to_b * apart
+        slop = options.slop
+        if gap > slop:
+            for k in range(3):
+                slop = max(slop, GRAIN * max(abs(bodies.mid[a, k]), abs(bodies.mid[b, k])))
         frame = active.frame[n]
         tangents(contacts.normal[c], dim == 2, frame)
         v0, _, _ = contact_velocity(active, n, bodies, bodies.free, a, b)
@@ -201,7 +203,7 @@ def activate(
     return n
 
 
-@compiled
+@compiled(inside=True)
 def root(parent: np.ndarray, i: int) -> int:
     """Root of body i, the path to it shortened."""
     while parent[i] != i:
@@ -210,7 +212,7 @@ def root(parent: np.ndarray, i: int) -> int:
     return i
 
 
-@compiled
+@compiled(inside=True)
 def join(parent: np.ndarray, bodies: Bodies, a: int, b: int) -> None:
     """Put two bodies into one island, if both can move."""
     if bodies.kind[a] == MOVING and bodies.kind[b] == MOVING:
@@ -221,7 +223,7 @@ def join(parent: np.ndarray, bodies: Bodies, a: int, b: int) -> None:
             parent[p] = q
 
 
-@compiled
+@compiled(inside=True)
 def islands(
     bodies: Bodies, contacts: Contacts, n: int, active: Active, joints: Any, n_rows: int, parent: np.ndarray,
     label: np.ndarray,

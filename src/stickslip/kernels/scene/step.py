@@ -54,7 +54,7 @@ PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, COUNTS = ran
 """Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
 
 
-@compiled
+@compiled(inside=True)
 def spring_wrenches(springs: Any, bodies: Bodies, wrench: np.ndarray) -> None:
     """Add forces and torques of springs and dampers at the midpoint, with the velocities before."""
     for s in range(springs.a.shape[0]):
@@ -87,7 +87,7 @@ def spring_wrenches(springs: Any, bodies: Bodies, wrench: np.ndarray) -> None:
             f[5] += sign * (r0 * y - r1 * x)
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def free_motion(
     bodies: Bodies, springs: Any, options: Options, t: float, driven: Any, step: int, wrench: np.ndarray
 ) -> float:
@@ -147,14 +147,14 @@ def free_motion(
     return worst
 
 
-@compiled
+@compiled(inside=True)
 def place_geoms(bodies: Bodies, geoms: Geoms) -> None:
     """Poses of all geometries at the midpoint."""
     for i in range(geoms.kind.shape[0]):
         compose(bodies.mid[geoms.body[i]], geoms.local[i], geoms.world[i])
 
 
-@compiled
+@compiled(inside=True)
 def sort_islands(
     active: Active, n: int, joints: Any, n_rows: int, count: int, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray,
@@ -205,7 +205,7 @@ def solve_in_parallel(
         )  # fmt: skip
 
 
-@compiled
+@compiled(apart=True)
 def prepare(
     bodies: Bodies, geoms: Geoms, materials: Materials, shapes: Shapes, joints: Any,
     springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, new: Contacts,
@@ -241,7 +241,7 @@ def prepare(
     return True
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def note_contacts(
     bodies: Bodies, contacts: Contacts, active: Active, counts: np.ndarray, options: Options, channel: np.ndarray,
     book: Book, t_end: float,
@@ -303,7 +303,7 @@ def note_contacts(
     return work
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def finish(
     bodies: Bodies, contacts: Contacts, pairs: Pairs, active: Active, joints: Any, rows: np.ndarray, options: Options,
     channel: np.ndarray, counts: np.ndarray, book: Book, t_end: float, step: int,
@@ -373,7 +373,7 @@ def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, 
     return kinetic, potential
 
 
-@compiled
+@compiled(inside=True)
 def record(
     bodies: Bodies, springs: Any, options: Options, channels: np.ndarray, book: Book, k: int, q: np.ndarray,
     u: np.ndarray, impulse: np.ndarray, state: np.ndarray, gap: np.ndarray, energy: np.ndarray,
