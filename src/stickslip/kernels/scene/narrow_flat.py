@@ -20,6 +20,7 @@ from stickslip.kernels.scene.rotation import rotate, to_world
 PREFERENCE = 1e-7
 ALIGNED = 0.995  # cosine of the angle between the common normal of two edges and a face that stands for it
 CLIP = 1e-6
+SLANT = 1e-3  # cosine: a face that looks along an edge is no face beside it
 
 
 @compiled(inside=True)
@@ -396,7 +397,7 @@ def corners_beside(
         else:
             face, gap = nearest_face(hulls, table_a, A, room.normals_a, v[0], v[1], v[2])
             n, sign = room.normals_a[face], 1.0
-        if gap <= margin and sign * (n[0] * x + n[1] * y + n[2] * z) > 0.0:
+        if gap <= margin and sign * (n[0] * x + n[1] * y + n[2] * z) > SLANT:
             h = 0.5 * gap
             found = add_point(
                 room, found, v[0] - h * n[0], v[1] - h * n[1], v[2] - h * n[2],
