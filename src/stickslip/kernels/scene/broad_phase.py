@@ -138,3 +138,14 @@ def grid_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, di
                             if count == FULL:
                                 return FULL
     return count
+
+
+@compiled(inside=True)
+def stir(bodies: Bodies, geoms: Geoms, pairs: np.ndarray, count: int) -> None:
+    """Write how far a body may be sent by one that hits it: as far as that one comes in the step."""
+    for i in range(bodies.kind.shape[0]):
+        bodies.stir[i] = 0.0
+    for k in range(count):
+        a, b = geoms.body[pairs[k, 0]], geoms.body[pairs[k, 1]]
+        bodies.stir[a] = max(bodies.stir[a], bodies.reach[b])
+        bodies.stir[b] = max(bodies.stir[b], bodies.reach[a])

@@ -44,6 +44,7 @@ BODY = np.dtype(
         ),  # (n, 9) d omega_E / d (angular impulse), world axes; not symmetric for a spinning body
         ("radius", float),  # (n,) of the sphere around the centre of mass that holds the shapes
         ("reach", float),  # (n,) how far a point of the body can come in one step
+        ("stir", float),  # (n,) the same of the fastest body that may hit it in this step
     ],
     align=True,
 )

@@ -137,6 +137,8 @@ def contact_points(
         margin = bodies.reach[a] + bodies.reach[b] + 2.0 * slop
         before = find_pair(old_pairs, key) if n_old > 0 else -1
         flat = geoms.kind[i] == HULL or geoms.kind[i] == POLYGON
+        if flat:  # a body that is hit at one corner turns, and drives another corner in
+            margin += max(bodies.stir[a], bodies.stir[b])
         if before >= 0 and flat and unmoved(bodies, old_pairs.entry.pose[before], a, b, STILL * slop, margin):
             count = old_pairs.entry.count[before]
             if total + count > new.gap.shape[0] or pairs >= new_pairs.entry.key.shape[0]:

@@ -25,7 +25,7 @@ from stickslip.kernels.codes import (
     MAX_PENETRATION,
     MAX_RESIDUAL,
 )
-from stickslip.kernels.scene.broad_phase import candidate_pairs
+from stickslip.kernels.scene.broad_phase import candidate_pairs, stir
 from stickslip.kernels.scene.island import GRAINS, end_velocities, island_residual, solve_dense, solve_island
 from stickslip.kernels.scene.joint_rows import came_apart, joint_rows, row_velocity
 from stickslip.kernels.scene.layout import (
@@ -222,6 +222,7 @@ def prepare(
     found = candidate_pairs(bodies, geoms, ignore, options.slop, options.dim, candidates)
     if found < 0:
         return False
+    stir(bodies, geoms, candidates, found)
     n_pairs = counts[COUNTS:]
     points = contact_points(
         bodies, geoms, shapes, room, candidates, found, options.slop, new, new_pairs, old, old_pairs,
