@@ -45,6 +45,7 @@ RESCUE_EFFORT_EACH = 0.5  # the same per contact: a few contacts are solved soon
 RESCUE_ROUNDS = 4  # each with a sharper tolerance
 PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
 PILE_SWEEPS = 3000
+SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 EVENTS_AT_ONCE = 4096
 _POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
@@ -59,6 +60,15 @@ def _threads(count: int) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+def worth_sharing(sizes: np.ndarray) -> bool:
+    """Whether islands of so many unknowns are solved sooner by threads than one after the other.
+
+    A solution takes some size^3 steps; threads have to be woken, and none can help with the largest island.
+    """
+    work = sizes.astype(float) ** 3
+    return bool(work.sum() - work.max(initial=0.0) > SHARED_WORK)
 
 
 @dataclass(frozen=True)
@@ -258,7 +268,7 @@ class SceneEngine:
             for k in open_islands:
                 if self._is_pile(k):
                     self._solve_pile(contacts, int(k))
-            if self.threads > 1 and len(small) > 1:
+            if self.threads > 1 and worth_sharing(np.array([self._size(k) for k in small])):
                 step.solve_in_parallel(
                     self.bodies, contacts, self.active, self.joints, self.options, self.order, self.rows, self.begins,
                     self.row_begins, np.array(small, np.int64), self.head, self.follow, self.residuals, self.effort,
@@ -273,6 +283,11 @@ class SceneEngine:
                 self.follow[2 * first :], self.effort[k:], float(self.residuals[k]),
             )  # fmt: skip
         return float(self.residuals[:count].max(initial=0.0))
+
+    def _size(self, k: Any) -> int:
+        """Unknowns of an island."""
+        rows = self.row_begins[k + 1] - self.row_begins[k]
+        return int(self.options.dim * (self.begins[k + 1] - self.begins[k]) + rows)
 
     def _is_pile(self, k: Any) -> bool:
         """Whether an island has so many contacts that sweeps without a matrix are the way."""
