@@ -268,7 +268,7 @@ class SceneEngine:
             for k in open_islands:
                 if self._is_pile(k):
                     self._solve_pile(contacts, int(k))
-            if self.threads > 1 and worth_sharing(np.array([self._size(k) for k in small])):
+            if self.threads > 1 and worth_sharing(np.array([self._unknowns(k) for k in small])):
                 step.solve_in_parallel(
                     self.bodies, contacts, self.active, self.joints, self.options, self.order, self.rows, self.begins,
                     self.row_begins, np.array(small, np.int64), self.head, self.follow, self.residuals, self.effort,
@@ -284,7 +284,7 @@ class SceneEngine:
             )  # fmt: skip
         return float(self.residuals[:count].max(initial=0.0))
 
-    def _size(self, k: Any) -> int:
+    def _unknowns(self, k: Any) -> int:
         """Unknowns of an island."""
         rows = self.row_begins[k + 1] - self.row_begins[k]
         return int(self.options.dim * (self.begins[k + 1] - self.begins[k]) + rows)

@@ -6,10 +6,12 @@ g_M + dt u_N,free <= 0.  It then asks for
     u_N >= -g_M / dt    while g_M > 0: the bodies meet exactly at the next midpoint (midpoints leapfrog),
     u_N >= -eps_N u_N,A where the velocity before closes the contact by itself, g_M + dt u_N,A <= 0: Newton's law,
 
-whichever is larger, and u_N >= 0 for g_M <= slop.  Points without restitution that are in reach take part in any
-case, so that an impulse at one contact cannot drive another one in.  There is no velocity threshold: a body at rest
-has u_N,A = 0, and a body that lands gently rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N
-each time. Rule of the paper, [GS05] 5: active if g_M <= 0, xi = u + eps u_A in the laws.
+whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  (Of each point by itself, the points of
+two faces would ask for velocities that contradict one another by slop / dt, which no solution can meet.)  Points
+without restitution that are in reach take part in any case, so that an impulse at one contact cannot drive another one
+in.  There is no velocity threshold: a body at rest has u_N,A = 0, and a body that lands gently rebounds by at most
+eps_N g_M / dt, which the next steps shrink by eps_N each time. Rule of the paper, [GS05] 5: active if g_M <= 0,
+xi = u + eps u_A in the laws.
 """
 
 from __future__ import annotations
@@ -131,14 +133,33 @@ def side_product(
     return total + (p[1] * c - p[2] * b) * u + (p[2] * a - p[0] * c) * v + (p[0] * b - p[1] * a) * w
 
 
+@compiled(inside=True)
+def same_pair(contacts: Contacts, i: int, j: int) -> bool:
+    """Whether two points belong to one pair of geometries."""
+    return contacts.pair[i, 0] == contacts.pair[j, 0] and contacts.pair[i, 1] == contacts.pair[j, 1]
+
+
+@compiled(inside=True)
+def widest_gap(contacts: Contacts, c: int, count: int) -> float:
+    """The largest gap of the pair whose points begin at number c."""
+    widest, k = contacts.gap[c], c + 1
+    while k < count and same_pair(contacts, c, k):
+        widest = max(widest, contacts.gap[k])
+        k += 1
+    return widest
+
+
 @compiled(inside=True, apart=True)
 def activate(
     contacts: Contacts, count: int, bodies: Bodies, geoms: Geoms, materials: Materials, options: Options, active: Active
 ) -> int:
     """Write the active contacts in the order of their points; returns their number."""
     dt, dim, n = options.dt, options.dim, ZERO
+    widest = 0.0
     for c in range(count):
         a, b, gap = contacts.a[c], contacts.b[c], contacts.gap[c]
+        if c == 0 or not same_pair(contacts, c - 1, c):
+            widest = widest_gap(contacts, c, count)
         if not options.predictive and gap > 0.0:
             continue
         active.contact[n] = c
@@ -156,7 +177,7 @@ def activate(
             active.arm_a[n, k] = x + to_a * apart
             active.arm_b[n, k] = x - to_b * apart
         slop = options.slop
-        if gap > slop:
+        if widest > slop:
             for k in range(3):
                 slop = max(slop, GRAIN * max(abs(bodies.mid[a, k]), abs(bodies.mid[b, k])))
         frame = active.frame[n]
@@ -175,7 +196,7 @@ def activate(
         bias = active.bias[n]
         eps_N, eps_T = materials.eps_N[k, m], materials.eps_T[k, m]
         if options.predictive:
-            floor = -gap / dt if gap > slop else 0.0
+            floor = -gap / dt if widest > slop and gap > 0.0 else 0.0
             active.impact[n] = u0 < 0.0 and gap + dt * u0 <= slop
             if active.impact[n]:
                 floor = max(floor, -eps_N * u0)
