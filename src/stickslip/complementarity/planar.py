@@ -28,6 +28,7 @@ from stickslip.complementarity.gauss_seidel import one_contact
 from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
 from stickslip.complementarity.two_contacts import correction, first_branch, two_contacts
 
+SETTLED_NOT = "did not settle"
 
 @dataclass(frozen=True)
 class PlanarProblem:
@@ -250,7 +251,7 @@ class GaussSeidel(PlanarSolver):
                 Lambda_N[i], Lambda_T[i] = N, T
             if k == 1 or change < 1e-14:
                 return Lambda_N, Lambda_T, sweep, f"solved in {sweep} sweep{'s' if sweep > 1 else ''}"
-        return Lambda_N, Lambda_T, limit, f"Gauss-Seidel did not settle in {limit} sweeps"
+        return Lambda_N, Lambda_T, limit, f"Gauss-Seidel {SETTLED_NOT} in {limit} sweeps"
 
 
 @dataclass(frozen=True)
@@ -316,7 +317,7 @@ class AugmentedLagrangian(PlanarSolver):
             Lambda_N, Lambda_T = self._branch(problem, closed, slip)
             if problem.residual(Lambda_N, Lambda_T) <= 0.01 * self.tol:
                 return Lambda_N, Lambda_T, iteration, f"solved in {iteration} Newton step{'s' if iteration > 1 else ''}"
-        return Lambda_N, Lambda_T, limit, f"augmented Lagrangian did not settle in {limit} steps"
+        return Lambda_N, Lambda_T, limit, f"augmented Lagrangian {SETTLED_NOT} in {limit} steps"
 
     @staticmethod
     def _branch(problem: PlanarProblem, closed: np.ndarray, slip: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -342,7 +343,7 @@ class AugmentedLagrangian(PlanarSolver):
 
 @dataclass(frozen=True)
 class Auto(PlanarSolver):
-    """Ten sweeps of Gauss-Seidel; then the branches of two contacts, where there are two; Lemke, Newton and, for few
+    """The branches of two contacts, where there are two; ten sweeps of Gauss-Seidel; Lemke, Newton and, for few
     contacts, every support; each answer is checked.
     """
 
@@ -350,8 +351,8 @@ class Auto(PlanarSolver):
 
     def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
         stages: list[PlanarSolver] = [
-            GaussSeidel(self.tol, 10),
             *([_Pair(self.tol)] if problem.contacts == 2 else []),
+            GaussSeidel(self.tol, 10),
             Lemke(self.tol),
             SemismoothNewton(self.tol),
             AugmentedLagrangian(self.tol),
@@ -360,14 +361,14 @@ class Auto(PlanarSolver):
             stages.append(Enumerate(self.tol))
         stages.append(GaussSeidel(self.tol, self.max_iterations or 10_000))
         best = stages[0].solve(problem)
-        done = best.solved and best.status.startswith("solved")  # as the kernels: sweeps must have settled, too
+        done = best.solved and SETTLED_NOT not in best.status  # as the kernels: sweeps must have settled, too
         for stage in stages[1:]:
             if done:
                 break
             answer = stage.solve(problem)
             if answer.residual < best.residual or answer.solved:
                 best = answer
-            done = answer.solved
+            done = answer.solved and SETTLED_NOT not in answer.status
         return best.Lambda_N, best.Lambda_T, best.iterations, best.status
 
 

@@ -389,18 +389,18 @@ def march(
                 # step 4, the contact problem [GS05] eqs. (12), (17); in a function of its own it costs a fifth of the
                 # speed
                 residual = math.inf
-                if SOLVER == GAUSS_SEIDEL or SOLVER == AUTO:  # noqa: SIM109 (Numba prunes comparisons of constants)
+                if PAIRS:  # noqa: SIM102 (Numba prunes comparisons of constants)
+                    if closed == 2:
+                        iterations = by_pair(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v_free, v, Lambda)
+                        if iterations > 0:
+                            residual = step_residual(directions, law, local, change, dv, v, worst_residual)
+                        if not residual <= tol:
+                            undo(Lambda, v_free, v)
+                if SOLVER == GAUSS_SEIDEL or (SOLVER == AUTO and not residual <= tol):
                     limit = sweeps if SOLVER == GAUSS_SEIDEL else int64(AUTO_SWEEPS)
                     iterations = gauss_seidel(closed, directions, law, local, change, dv, v_free, v, limit)
                     if SOLVER == GAUSS_SEIDEL or iterations >= 0:
                         residual = step_residual(directions, law, local, change, dv, v, worst_residual)
-                if PAIRS:  # noqa: SIM102 (as above)
-                    if closed == 2 and not residual <= tol:
-                        undo(Lambda, v_free, v)
-                        iterations = by_pair(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v_free, v, Lambda)
-                        residual = math.inf
-                        if iterations > 0:
-                            residual = step_residual(directions, law, local, change, dv, v, worst_residual)
                 if SOLVER != GAUSS_SEIDEL and (SOLVER != AUTO or iterations < 0 or residual > tol):
                     for j in range(N_DOF):
                         v[j] = v_free[j]
