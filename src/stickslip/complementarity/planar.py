@@ -30,6 +30,7 @@ from stickslip.complementarity.two_contacts import correction, first_branch, two
 
 SETTLED_NOT = "did not settle"
 
+
 @dataclass(frozen=True)
 class PlanarProblem:
     """Data of one planar contact problem; rows of contacts without a normal or tangential part are zero.

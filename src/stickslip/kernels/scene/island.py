@@ -88,7 +88,7 @@ def row_size(joints: Any, s: int, bodies: Bodies) -> float:
     return total + d[3] * x + d[4] * y + d[5] * z + d[6] * p + d[7] * q + d[8] * r
 
 
-@compiled
+@compiled(apart=True)
 def end_velocities(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, dim: int,
@@ -116,7 +116,7 @@ def end_velocities(
             apply_row(joints, rows[m], joints.row.impulse[rows[m]], bodies, joints.link.a[j], joints.link.b[j])
 
 
-@compiled
+@compiled(apart=True)
 def island_residual(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, dim: int, edges: int, grains: float,

@@ -376,7 +376,7 @@ def nearest_face(
     return face, distance
 
 
-@compiled(inside=True)
+@compiled(inside=True, apart=True)
 def corners_beside(
     hulls: Hulls, room: Room, table_a: np.ndarray, i: int, table_b: np.ndarray, j: int, x: float, y: float, z: float,
     margin: float,

@@ -244,7 +244,7 @@ def join(parent: np.ndarray, bodies: Bodies, a: int, b: int) -> None:
             parent[p] = q
 
 
-@compiled(inside=True)
+@compiled(inside=True, apart=True)
 def islands(
     bodies: Bodies, contacts: Contacts, n: int, active: Active, joints: Any, n_rows: int, parent: np.ndarray,
     label: np.ndarray,

@@ -154,7 +154,7 @@ def place_geoms(bodies: Bodies, geoms: Geoms) -> None:
         compose(bodies.mid[geoms.body[i]], geoms.local[i], geoms.world[i])
 
 
-@compiled(inside=True)
+@compiled(inside=True, apart=True)
 def sort_islands(
     active: Active, n: int, joints: Any, n_rows: int, count: int, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray,
@@ -348,7 +348,7 @@ def finish(
     return total == 0.0
 
 
-@compiled
+@compiled(apart=True)
 def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, float]:
     """Kinetic and potential energy of the bodies that are there [J]."""
     kinetic, potential = 0.0, 0.0
@@ -374,7 +374,7 @@ def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, 
     return kinetic, potential
 
 
-@compiled(inside=True)
+@compiled(inside=True, apart=True)
 def record(
     bodies: Bodies, springs: Any, options: Options, channels: np.ndarray, book: Book, k: int, q: np.ndarray,
     u: np.ndarray, impulse: np.ndarray, state: np.ndarray, gap: np.ndarray, energy: np.ndarray,
