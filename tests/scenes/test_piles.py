@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.library import scenes
-from stickslip.stepping import records
+from stickslip.stepping import records, scene_engine, scene_pile
 
 
 def poured(spheres, t_end, **options):
@@ -27,6 +27,39 @@ def check_pile(scene, run, layers):
 def test_a_few_hundred_spheres_fill_a_box():
     scene, run = poured(250, 0.2)
     check_pile(scene, run, 10)
+
+
+def test_patches_solve_what_sweeps_leave(monkeypatch):
+    """With hardly any sweeps before the first patch, Newton on patches has to do the work; every step is solved."""
+    sizes, held = [], []
+
+    class Watched(scene_pile.Pile):
+        def solve_patch(self, rings):
+            inside, before = self.patch(rings), self.impulses()
+            problem, _ = self.problem_of(self.order[inside])
+            super().solve_patch(rings)
+            sizes.append((inside.sum(), len(inside)))
+            held.append(np.array_equal(before[~inside], self.impulses()[~inside]))
+            # the velocities of the part are those of the whole pile
+            self.measure()
+            u = problem.velocity(self.active.r[self.order[inside]].ravel() * scale(self, inside))
+            assert u == pytest.approx(contact_velocities(self, inside), abs=1e-9 * abs(u).max())
+
+    def scale(pile, inside):
+        return np.repeat(np.sqrt(pile.active.mobility[pile.order[inside]]), 3)
+
+    def contact_velocities(pile, inside):
+        return pile.problem_of(pile.order[inside])[0].velocity(
+            pile.active.r[pile.order[inside]].ravel() * scale(pile, inside)
+        )
+
+    monkeypatch.setattr(scene_engine, "Pile", Watched)
+    for name, value in {"FIRST": 10, "MORE": 10, "SMOOTH": 5, "AGAIN": 20, "SPREAD": 10}.items():
+        monkeypatch.setattr(scene_pile, name, value)
+    _, run = poured(250, 0.09)
+    assert run.certificate.failed_steps == 0 and run.certificate.max_residual <= 1e-4
+    assert len(sizes) > 3 and any(part < whole for part, whole in sizes)
+    assert all(held)
 
 
 @pytest.mark.parametrize(("tol", "t_end"), [(1e-4, 0.3), pytest.param(1e-10, 0.3, marks=pytest.mark.slow)])

@@ -29,11 +29,11 @@ from stickslip.kernels.scene.island import (
 )
 from stickslip.kernels.scene.narrow_pairs import link_pairs
 from stickslip.kernels.scene.narrow_phase import store_pairs
-from stickslip.kernels.scene.pile import POINT, slabs_of, solve_pile
 from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
 from stickslip.stepping.cost import require_memory
 from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
+from stickslip.stepping.scene_pile import Pile
 
 SWEEPS = 300
 NEWTON_CONTACTS, NEWTON_CONTACTS_LOOSE, LOOSE = 80, 8, 1e-7  # loose tolerances are cheaper by sweeps
@@ -44,7 +44,6 @@ RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs rep
 RESCUE_EFFORT_EACH = 0.5  # the same per contact: a few contacts are solved soon or, by rounding, never
 RESCUE_ROUNDS = 4  # each with a sharper tolerance
 PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
-PILE_SWEEPS = 3000
 SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 EVENTS_AT_ONCE = 4096
@@ -296,16 +295,11 @@ class SceneEngine:
         )
 
     def _solve_pile(self, contacts: Any, k: int) -> None:
-        """Sweep a large island; many threads share it."""
-        first, last, dim = int(self.begins[k]), int(self.begins[k + 1]), self.options.dim
-        island = (self.bodies, contacts, self.active, self.order, first, last)
-        chosen, begins, members, place = slabs_of(*island, self.head, self.follow)
-        point = layout.records(POINT, last - first)
-        solve_pile(
-            self.bodies, contacts, self.active, dim, chosen, begins, members, place, point, PILE_SWEEPS,
-            self.options.tol,
-        )  # fmt: skip
-        self._measure_island(contacts, k)
+        """Sweeps, shared by many threads, and what helps them."""
+        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
+        pile = Pile(self.bodies, contacts, self.active, order, self.options, self.head, self.follow)
+        self.effort[k] = int(pile.solve())
+        self.residuals[k] = pile.residual
 
     def _solve_pyramid(self, contacts: Any, k: int) -> None:
         """An island whose friction cones are pyramids, [S00] (2.11)-(2.16): Lemke, then others; the best is kept."""
@@ -341,7 +335,7 @@ class SceneEngine:
         island = (self.bodies, contacts, self.active, self.order, first, last, dim)
         data, indptr, indices = block_system(*island, self.head, self.follow)
         q, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
-        right_side(*island, q, mu, z)
+        right_side(*island, self.bodies.free, q, mu, z)
         return Contacts(data, indptr, indices, q, mu), z
 
     def _rescue(self, memory: Memory, every: int, block: Block, records: RecordRows) -> int:

@@ -95,7 +95,7 @@ def _attempt(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) 
     progress.stage("gauss-seidel", len(contacts), most, worst, begin)
     progress.note(error)
     if missed:
-        x, more, missed = _hard_islands(contacts, x, tol, progress)
+        x, more, missed = hard_islands(contacts, x, tol, progress)
         iterations, error = iterations + more, contacts.error(x)
     return Outcome(x, error, iterations), not missed
 
@@ -189,7 +189,7 @@ def _sweep_in_pieces(
     return rows_back(x, islands.order, contacts.dim), total, most, worst, missed
 
 
-def _hard_islands(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> tuple[np.ndarray, int, int]:
+def hard_islands(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> tuple[np.ndarray, int, int]:
     """Go on with the islands that miss their tolerance, smallest first; impulses, iterations, and how many still do."""
     progress.leave_out(compile_newton)
     islands = _Islands(contacts, tol)

@@ -116,6 +116,19 @@ def end_velocities(
             apply_row(joints, rows[m], joints.row.impulse[rows[m]], bodies, joints.link.a[j], joints.link.b[j])
 
 
+@compiled
+def contact_defects(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
+    edges: int, out: np.ndarray,
+) -> None:  # fmt: skip
+    """Violation of the laws at each contact of an island [m/s]."""
+    for m in range(first, last):
+        i = order[m]
+        c, bias = active.contact[i], active.bias[i]
+        u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, contacts.a[c], contacts.b[c])
+        out[m - first] = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
+
+
 @compiled(apart=True)
 def island_residual(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
@@ -231,13 +244,13 @@ def block_system(
 @compiled
 def right_side(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
-    q: np.ndarray, mu: np.ndarray, z: np.ndarray,
+    vel: np.ndarray, q: np.ndarray, mu: np.ndarray, z: np.ndarray,
 ) -> None:  # fmt: skip
-    """Scaled free velocities q, friction mu and start z of the contacts of an island."""
+    """Scaled velocities q (with vel the free ones of the bodies), friction mu and start z of an island's contacts."""
     for m in range(last - first):
         i = order[first + m]
         c = active.contact[i]
-        v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
+        v0, v1, v2 = contact_velocity(active, i, bodies, vel, contacts.a[c], contacts.b[c])
         S = 1.0 / math.sqrt(active.mobility[i])
         q[dim * m] = S * (v0 + active.bias[i, 0])
         q[dim * m + 1] = S * (v1 + active.bias[i, 1])
@@ -327,7 +340,7 @@ def solve_dense(
     S, q, z, mu = np.empty(count), np.empty(count), np.empty(count), np.empty(n)
     low, high, grain = np.empty(row_last - row_first), np.empty(row_last - row_first), np.empty(row_last - row_first)
     W = dense_system(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, S)
-    right_side(bodies, contacts, active, order, first, last, dim, q, mu, z)
+    right_side(bodies, contacts, active, order, first, last, dim, bodies.free, q, mu, z)
     if joints is not None:
         for m in range(row_first, row_last):
             s, w = rows[m], dim * n + m - row_first
@@ -358,7 +371,7 @@ def solve_sweeps(
     dim, n = options.dim, last - first
     data, indptr, indices = block_system(bodies, contacts, active, order, first, last, dim, head, follow)
     q, z, u, mu = np.empty(dim * n), np.empty(dim * n), np.empty(dim * n), np.empty(n)
-    right_side(bodies, contacts, active, order, first, last, dim, q, mu, z)
+    right_side(bodies, contacts, active, order, first, last, dim, bodies.free, q, mu, z)
     diagonal, inverse = diagonal_blocks(data, indptr, indices)
     memory = 0 if sweeps <= FIRST_SWEEPS else MEMORY
     work = np.empty((2 * memory + 4, dim * n))

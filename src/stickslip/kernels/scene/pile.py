@@ -8,8 +8,8 @@ odd ones.  The slabs do not depend on the number of threads, and neither does an
 Momentum: the sweep starts at y = z + beta (z - z_before), on impulses and velocities alike, which keeps
 v = v_free + M^-1 H z because the weights add up to one.  beta grows as Nesterov's to 0.9 and stays there: more, or its
 own growth without end, diverges on piles (slip makes the map non-monotone), and beginning anew whenever a sweep changes
-more than the last one throws away what creeps slowly into place.  Where a pile lands hard, slip can make the map with
-that much momentum run in circles; with a little less it converges, so whenever the changes stop falling there is less.
+more than the last one throws away what creeps slowly into place.  Where a pile lands hard, slip can make the map
+expand, with momentum or without: `stepping.scene_pile` goes on from there with Newton on the contacts concerned.
 Impulses z and velocities are scaled to unit mobility, z = r sqrt(w), as in `island`.
 
 Tried on recorded steps and worse: Anderson's acceleration (memory 5, 10), Fletcher-Reeves over the sweeps,
@@ -36,10 +36,7 @@ from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 
 SLABS = 16
 LOOK_EVERY = 10  # sweeps between two looks at the residual
-MOMENTUM = 0.9
 BURST, LESS = 10.0, 0.7  # a sweep that changes so many times the least (squared): momentum begins anew, with less
-STALL, FALL, WEAKER = 100, 0.8, 0.9  # so many sweeps without a change of so much of the least before: less momentum
-AIM, PATIENCE = 0.5, 300  # what is left over disturbs the next step: half the tolerance, for so many sweeps
 OUTSIDE = -1  # a body that does not move freely
 
 POINT = np.dtype(
@@ -340,12 +337,12 @@ def store_impulses(point: Points, z: np.ndarray, active: Active) -> None:
 @compiled(parallel=True)
 def solve_pile(
     bodies: Bodies, contacts: Contacts, active: Active, dim: int, chosen: np.ndarray, begins: np.ndarray,
-    members: np.ndarray, place: np.ndarray, point: Points, sweeps: int, tol: float,
+    members: np.ndarray, place: np.ndarray, point: Points, sweeps: int, tol: float, momentum: float,
 ) -> tuple[int, float]:  # fmt: skip
     """Sweep an island, as `slabs_of` has sorted it, from the impulses in `active` until its residual is at most tol.
 
-    point: room for the contacts, records of POINT.  Writes the impulses back; returns the sweeps done and the residual
-    as `island.island_residual` defines it.
+    point: room for the contacts, records of POINT; momentum: the largest beta.  Writes the impulses back; returns the
+    sweeps done and the residual as `island.island_residual` defines it.
     """
     n, m, slabs = chosen.shape[0], members.shape[0], begins.shape[0] - 1
     D, S, z = np.zeros((n, dim, dim)), np.zeros((n, dim, dim)), np.zeros((n, dim))
@@ -362,9 +359,8 @@ def solve_pile(
     for k in range(n):
         push(point, k, vel, inverse, z[k, 0], z[k, 1], z[k, 2] if dim == 3 else 0.0)
     before, earlier = z.copy(), vel.copy()
-    theta, most, least, residual, done = 1.0, MOMENTUM, np.inf, np.inf, 0
-    lately, formerly = np.inf, np.inf  # least change in these STALL sweeps, and in those before
-    while done < sweeps and not residual <= (AIM * tol if done <= PATIENCE else tol):
+    theta, most, least, residual, done = 1.0, momentum, np.inf, np.inf, 0
+    while done < sweeps and not residual <= tol:
         rise = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
         beta = min(most, (theta - 1.0) / rise)
         theta = rise
@@ -378,12 +374,8 @@ def solve_pile(
             change += sums[s]
         if change > BURST * least:
             theta, least, most = 1.0, np.inf, LESS * most
-        least, lately = min(least, change), min(lately, change)
+        least = min(least, change)
         done += 1
-        if done % STALL == 0:
-            if lately > FALL * formerly:
-                most *= WEAKER
-            lately, formerly = np.inf, lately
         if done % LOOK_EVERY == 0 or done == sweeps:
             for s in prange(slabs):
                 sums[s] = slab_defect(point, begins[s], begins[s + 1], z, vel, dim)
