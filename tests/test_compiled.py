@@ -2,7 +2,10 @@
 
 import gc
 import hashlib
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,6 +79,46 @@ def test_compiling_leaves_the_garbage_collector_as_it_was():
 
     assert square(3.0) == 9.0
     assert gc.get_threshold() == before
+
+
+MODULE = """
+from stickslip.compiled import compiled
+
+@compiled(inside=True, apart=True)
+def below(x, times):
+    total = 0.0
+    for k in range(times):
+        total += x
+    return total
+
+@compiled(inside=True)
+def between(x):
+    return below(x, 3) + 1.0
+
+@compiled
+def above(x):
+    return between(x) + below(x, 2)
+"""
+
+
+def test_functions_that_stand_apart_are_found_again_in_the_cache(tmp_path):
+    """By machine code that was compiled with them, loaded with them, or loaded after they were compiled anew."""
+    (tmp_path / "standing_apart.py").write_text(MODULE)
+    cache = tmp_path / "cache"
+    call = "import standing_apart as m; print(m.above(2.0), sum(m.above.stats.cache_hits.values()), m.below(1.0, 4))"
+    environment = {**os.environ, "STICKSLIP_CACHE": str(cache)}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])
+
+    def answer():
+        done = subprocess.run([sys.executable, "-c", call], env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    assert answer() == ["11.0", "0", "4.0"]
+    assert answer() == ["11.0", "1", "4.0"]
+    for file in cache.rglob("*below*"):
+        file.unlink()
+    assert answer()[::2] == ["11.0", "4.0"]
+    assert answer() == ["11.0", "1", "4.0"]
 
 
 # -- what lies in the cache ------------------------------------------------------------------------------------------

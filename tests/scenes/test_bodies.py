@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.stepping.scene_engine import worth_sharing
 
 G = 9.81
 
@@ -87,3 +88,8 @@ def test_a_height_field_is_a_plane_where_it_is_flat_and_a_slope_where_it_is_not(
     box = flat.add_body(ss.Box((0.3, 0.3, 0.2)), mass=1.0, position=(0.1, 0.05, 0.1))
     rest = flat.simulate(dt=1e-3, t_end=0.3)
     assert np.abs(box.path(rest) - box.path(rest)[0]).max() < 1e-9
+
+
+def test_threads_are_taken_where_there_is_work_for_them():
+    assert not worth_sharing(np.array([24] * 10)) and not worth_sharing(np.array([240, 12]))  # ten boxes; one heap
+    assert worth_sharing(np.array([72] * 4)) and not worth_sharing(np.zeros(0, int))

@@ -42,6 +42,9 @@ def hinged(**options):
         (lambda: ss.Polygon([(0, 0), (2, 0), (0.5, 0.5), (0, 2)]), "convex"),
         (lambda: ss.Sphere(-1.0), "radius of Sphere must be positive"),
         (lambda: ss.Box((1, 0, 1)), "size of Box must be positive"),
+        (lambda: ss.Sphere(1e120), "radius of Sphere must lie between 1e-50 and 1e\\+50 m, got 1e\\+120"),
+        (lambda: ss.Box((1, 1e-60, 1)), "size of Box must lie between"),
+        (lambda: ss.ConvexHull(1e80 * np.eye(4, 3)), "largest coordinate of points of ConvexHull must lie between"),
         (lambda: scene().add_body(ss.Sphere(1), mass=1.0, orientation=(1, 1, 0, 0)), "unit quaternion"),
         (lambda: scene().add_body(ss.Sphere(1), mass=1.0, restitution=1.5), "restitution must be between 0 and 1"),
         (lambda: scene().add_body(ss.Sphere(1), mass=1.0, inertia=(1, 1, 3)), "I_1 \\+ I_2 >= I_3"),
@@ -150,4 +153,4 @@ def test_mass_properties_do_not_depend_on_where_a_shape_lies(far):
 
 def test_an_inertia_that_rounding_makes_none_is_refused():
     with pytest.raises(ValueError, match=r"shape Box is too thin.*positive definite.*give inertia=.$"):
-        scene().add_body(ss.Box((1e-150, 1e-150, 1.0)), mass=1e-10)
+        scene().add_body(ss.Box((1e-45, 1e-45, 1.0)), mass=1e-250)

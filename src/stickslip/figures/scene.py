@@ -53,7 +53,7 @@ def gallery(runs: Sequence[tuple[SceneScenario, Trajectory]], columns: int = 4) 
         for k, (scenario, trajectory) in enumerate(runs):
             ax = figure.add_subplot(rows, columns, k + 1)
             (box,) = _boxes(trajectory, scenario, np.array([len(trajectory) - 1]))
-            mechanism.prepare(ax, mechanism.filled(box, 1.3))
+            mechanism.prepare(ax, mechanism.filled(_with_surroundings(box, scenario), 1.3))
             mechanism.draw(ax, scenario.drawing(trajectory.q[-1], trajectory.t[-1], trajectory.parameters))
             ax.set_title(f"{scenario.title}, t = {trajectory.t[-1]:.3g} s", fontsize=7.5)
     return figure
@@ -62,6 +62,15 @@ def gallery(runs: Sequence[tuple[SceneScenario, Trajectory]], columns: int = 4) 
 def _boxes(trajectory: Trajectory, scenario: SceneScenario, records: np.ndarray) -> list[Box]:
     """What each picture shows: the same box, or one that goes along with bodies that travel many times their size."""
     return mechanism.windows(scenario.drawing, trajectory.q[records], trajectory.t[records], trajectory.parameters)
+
+
+def _with_surroundings(box: Box, scenario: SceneScenario) -> Box:
+    """The same box, or a wider one where it holds a single body: what it stands on is to be seen."""
+    x, X, y, Y = box
+    if len(scenario.scene.contact_names) > 1:
+        return box
+    margin = 0.35 * max(X - x, Y - y)
+    return x - margin, X + margin, y - margin, Y + margin
 
 
 def _displacements(ax: Axes, trajectory: Trajectory, scenario: SceneScenario) -> None:

@@ -27,6 +27,7 @@ from stickslip.kernels.scene.island import (
     solve_island,
     take_impulses,
 )
+from stickslip.kernels.scene.narrow_pairs import link_pairs
 from stickslip.kernels.scene.narrow_phase import store_pairs
 from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
@@ -43,6 +44,7 @@ RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs rep
 RESCUE_EFFORT_EACH = 0.5  # the same per contact: a few contacts are solved soon or, by rounding, never
 RESCUE_ROUNDS = 4  # each with a sharper tolerance
 PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
+SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 EVENTS_AT_ONCE = 4096
 _POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
@@ -57,6 +59,15 @@ def _threads(count: int) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+def worth_sharing(sizes: np.ndarray) -> bool:
+    """Whether islands of so many unknowns are solved sooner by threads than one after the other.
+
+    A solution takes some size^3 steps; threads have to be woken, and none can help with the largest island.
+    """
+    work = sizes.astype(float) ** 3
+    return bool(work.sum() - work.max(initial=0.0) > SHARED_WORK)
 
 
 @dataclass(frozen=True)
@@ -94,7 +105,7 @@ class SceneEngine:
         materials, material_of = tables.material_tables(scene)
         self.scene, self.materials, self.threads, self.go_on = scene, materials, threads, go_on
         self.bodies = tables.body_table(scene)
-        self.geoms, self.hulls, self.polygons, self.fields = tables.geom_tables(scene, material_of)
+        self.geoms, self.shapes = tables.geom_tables(scene, material_of)
         self.joints, self.springs = tables.joint_table(scene, implicit), tables.spring_table(scene)
         start = 0.1 * tol if tol <= EXACT_BELOW else tol
         newton = NEWTON_CONTACTS if tol <= LOOSE else NEWTON_CONTACTS_LOOSE
@@ -123,6 +134,7 @@ class SceneEngine:
         self.called = [force for force in scene.forces if callable(force.force) or callable(force.torque)]
         self.wrench = np.zeros((n, 6))
         self.narrow = tables.narrow_room(self.geoms)
+        link_pairs(self.shapes, self.geoms, self.narrow)
         self.counts = tables.counters()
         self.parent, self.label, self.head = (np.full(n, -1, np.int64) for _ in range(3))
         self.rows = np.zeros(0 if self.joints is None else len(self.joints.row), np.int64)
@@ -190,7 +202,7 @@ class SceneEngine:
         k = block.records
         self.book.counts[0] = 0
         code, done, written = step.march(
-            self.bodies, self.geoms, self.materials, self.hulls, self.polygons, self.fields, self.joints, self.springs,
+            self.bodies, self.geoms, self.materials, self.shapes, self.joints, self.springs,
             self.options, self.narrow, self.ignore, self.candidates, self.contacts[0], self.pairs[0],
             self.contacts[1], self.pairs[1], self.active, self.order, self.rows, self.begins, self.row_begins,
             self.parent, self.label, self.wrench, self.residuals, self.effort, self.counts, self.channel, self.channels,
@@ -255,7 +267,7 @@ class SceneEngine:
             for k in open_islands:
                 if self._is_pile(k):
                     self._solve_pile(contacts, int(k))
-            if self.threads > 1 and len(small) > 1:
+            if self.threads > 1 and worth_sharing(np.array([self._unknowns(k) for k in small])):
                 step.solve_in_parallel(
                     self.bodies, contacts, self.active, self.joints, self.options, self.order, self.rows, self.begins,
                     self.row_begins, np.array(small, np.int64), self.head, self.follow, self.residuals, self.effort,
@@ -270,6 +282,11 @@ class SceneEngine:
                 self.follow[2 * first :], self.effort[k:], float(self.residuals[k]),
             )  # fmt: skip
         return float(self.residuals[:count].max(initial=0.0))
+
+    def _unknowns(self, k: Any) -> int:
+        """Unknowns of an island."""
+        rows = self.row_begins[k + 1] - self.row_begins[k]
+        return int(self.options.dim * (self.begins[k + 1] - self.begins[k]) + rows)
 
     def _is_pile(self, k: Any) -> bool:
         """Whether an island has so many contacts that sweeps without a matrix are the way."""

@@ -202,7 +202,7 @@ def prepare_run(
 
 def _fingerprint(engine: SceneEngine) -> str:
     tables = (
-        engine.bodies, engine.geoms, engine.materials, engine.hulls, engine.polygons, engine.fields, engine.joints,
+        engine.bodies, engine.geoms, engine.materials, engine.shapes[:2], engine.joints,
         engine.springs, engine.ignore,
     )  # fmt: skip
     digest = hashlib.sha256()

@@ -139,7 +139,8 @@ def _approaches(engine: SceneEngine, t0: float, time: float) -> tuple[np.ndarray
     found = engine.contacts[0][:points]
     a, b, n, x = found.a, found.b, found.normal, found.point
     v, w = bodies.vel[:, :3], bodies.vel[:, 3:]
-    moves = [v[i] + np.cross(w[i], x - bodies.pose[i, :3]) for i in (a, b)]
+    holder = np.where(bodies.kind[a] == layout.MOVING, a, b)
+    moves = [v[i] + np.cross(w[i], x + (bodies.pose[holder, :3] - bodies.pose[i, :3])) for i in (a, b)]
     speed = np.linalg.norm(v, axis=1) + np.linalg.norm(w, axis=1) * bodies.radius
     return found.gap.copy(), a, b, np.sum(n * (moves[1] - moves[0]), axis=1), speed[a] + speed[b]
 
@@ -157,7 +158,7 @@ def _points(engine: SceneEngine, t: float, options: layout.Options) -> int:
     """Number of the contact points of a step with these options, without gravity; they stand in engine.contacts[0]."""
     still = options._replace(gravity=np.zeros(3))
     while not step.prepare(
-        engine.bodies, engine.geoms, engine.materials, engine.hulls, engine.polygons, engine.fields, engine.joints,
+        engine.bodies, engine.geoms, engine.materials, engine.shapes, engine.joints,
         engine.springs, still, engine.narrow, engine.ignore, engine.candidates, engine.contacts[0], engine.pairs[0],
         engine.contacts[1], engine.pairs[1], engine.active, engine.order, engine.rows, engine.begins, engine.row_begins,
         engine.parent, engine.label, engine.wrench, engine.residuals, engine.counts, t, None, 0,

@@ -129,24 +129,20 @@ class _Meshes:
             self.directions.append(k)
         return len(sides)
 
-    def table(self) -> layout.Hulls | None:
-        if not self.vertices:
-            return None
+    def table(self) -> layout.Hulls:
         return layout.Hulls(
-            np.concatenate(self.vertices),
-            np.concatenate(self.normals),
-            np.array(self.loops, np.int64),
+            np.concatenate([np.zeros((0, 3)), *self.vertices]),
+            np.concatenate([np.zeros((0, 3)), *self.normals]),
+            np.array(self.loops, np.int64).reshape(-1, 2),
             np.array(self.corners, np.int64),
             np.array(self.edges, np.int64).reshape(-1, 2),
             np.array(self.directions, np.int64),
         )
 
 
-def geom_tables(
-    scene: Scene, materials: list[int]
-) -> tuple[layout.Geoms, layout.Hulls | None, layout.Hulls | None, layout.Fields | None]:
-    """Geometries, and the meshes of hulls and polygons and the heights of fields (None where there are none)."""
-    hulls, polygons, heights = _Meshes(), _Meshes(), [np.zeros(0)]
+def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layout.Shapes]:
+    """Geometries, and their shapes: meshes of hulls and polygons, heights of fields."""
+    meshes, heights = _Meshes(), [np.zeros(0)]
     rows: list[tuple[int, int, np.ndarray, tuple[float, ...], list[int], float]] = []
     shared: dict[int, list[tuple[Piece, list[int]]]] = {}  # bodies of one shape object share its mesh
     for body in scene.bodies:
@@ -155,7 +151,7 @@ def geom_tables(
             for piece in _pieces(body):
                 table = [0] * 6
                 if piece.mesh is not None:
-                    table = (hulls if piece.kind == "hull" else polygons).add(piece)
+                    table = meshes.add(piece)
                 if piece.heights is not None:
                     table = [sum(map(len, heights)), *piece.heights.shape, 0, 0, 0]
                     heights.append(piece.heights.ravel())
@@ -181,8 +177,8 @@ def geom_tables(
         material=np.array([materials[row[1]] for row in rows], np.int64),
         large=~(bound <= LARGE * middle),
     )
-    fields = layout.Fields(np.concatenate(heights)) if len(heights) > 1 else None
-    return geoms, hulls.table(), polygons.table(), fields
+    code = np.zeros((len(KINDS), len(KINDS)), np.int64)
+    return geoms, layout.Shapes(meshes.table(), np.concatenate(heights), code)
 
 
 def material_tables(scene: Scene) -> tuple[layout.Materials, list[int]]:

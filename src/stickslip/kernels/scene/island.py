@@ -32,7 +32,7 @@ GRAINS = 1e10  # the grain of a joint row as a scale: a tolerance of 1e-10 is on
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
 
 
-@compiled
+@compiled(inside=True)
 def rough_defect(r: np.ndarray, mu: float, rho: float, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
     """Violation of the laws where mu > 1, times rho: r_N = max(0, r_N - rho u_N), r_T = P_D(mu r_N)(r_T - rho u_T).
 
@@ -51,7 +51,7 @@ def rough_defect(r: np.ndarray, mu: float, rho: float, u0: float, u1: float, u2:
     return math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
 
 
-@compiled
+@compiled(inside=True)
 def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
     """Violation of the laws at contact i [m/s]: |r - P_K(r - rho (u + mu |u_T| e_N))| / rho, rho = 1 / size, or -u_N.
 
@@ -76,7 +76,7 @@ def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim:
     return -u0 if -u0 > defect else defect  # max might lose what is not a number
 
 
-@compiled
+@compiled(inside=True)
 def row_size(joints: Any, s: int, bodies: Bodies) -> float:
     """Diagonal of W of a joint row, with the softness of a spring."""
     d, j = joints.row.direction[s], s // ROWS_PER_JOINT
@@ -88,7 +88,7 @@ def row_size(joints: Any, s: int, bodies: Bodies) -> float:
     return total + d[3] * x + d[4] * y + d[5] * z + d[6] * p + d[7] * q + d[8] * r
 
 
-@compiled
+@compiled(apart=True)
 def end_velocities(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, dim: int,
@@ -129,7 +129,7 @@ def contact_defects(
         out[m - first] = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
 
 
-@compiled
+@compiled(apart=True)
 def island_residual(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, dim: int, edges: int, grains: float,
@@ -271,7 +271,7 @@ def take_impulses(active: Active, order: np.ndarray, first: int, last: int, dim:
             active.r[i, k] = S * z[dim * m + k]
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def dense_system(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, dim: int, S: np.ndarray,
@@ -329,7 +329,7 @@ def dense_system(
     return W
 
 
-@compiled
+@compiled(apart=True)
 def solve_dense(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, options: Options,
@@ -362,7 +362,7 @@ def solve_dense(
             joints.row.impulse[rows[m]] = S[dim * n + m - row_first] * z[dim * n + m - row_first]
 
 
-@compiled
+@compiled(apart=True)
 def solve_sweeps(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, options: Options,
     head: np.ndarray, follow: np.ndarray, sweeps: int, tol: float,

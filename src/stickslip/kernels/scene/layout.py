@@ -44,6 +44,7 @@ BODY = np.dtype(
         ),  # (n, 9) d omega_E / d (angular impulse), world axes; not symmetric for a spinning body
         ("radius", float),  # (n,) of the sphere around the centre of mass that holds the shapes
         ("reach", float),  # (n,) how far a point of the body can come in one step
+        ("stir", float),  # (n,) the same of the fastest body that may hit it in this step
     ],
     align=True,
 )
@@ -82,7 +83,7 @@ Materials = Any
 
 
 class Hulls(NamedTuple):
-    """Convex polyhedra; `Geoms.table` has first vertex, vertices, first face, faces, first edge, edges."""
+    """Convex polyhedra, or polygons; `Geoms.table` has first vertex, vertices, first face, faces, first edge, edges."""
 
     vertices: np.ndarray  # (v, 3)
     normals: np.ndarray  # (f, 3)
@@ -105,10 +106,13 @@ CORNER = np.dtype(
         ("cut", float, (3,)),
         ("edges_a", np.int64),  # (R,) edges of both shapes that are tried against one another
         ("edges_b", np.int64),
+        ("pose", float, (7,)),  # of both shapes, in rows 0 and 1, about the body that moves
     ],
     align=True,
 )
-"""Working room of the narrow phase: what it found, and the corners of both shapes in world coordinates.
+"""Working room of the narrow phase: what it found, and the corners of both shapes.
+
+All of it about the centre of mass of the body that moves: far from the origin world coordinates are too coarse.
 
 R is at least the number of faces and of edges, and twice the number of corners, of every shape.
 """
@@ -119,11 +123,11 @@ CONTACT = np.dtype(
         ("a", np.int64),  # (N,) bodies
         ("b", np.int64),
         ("pair", np.int64, (2,)),  # (N, 2) geometries
-        ("point", float, (3,)),  # (N, 3)
+        ("point", float, (3,)),  # (N, 3) from the centre of mass of the body that moves (of a, if both do)
         ("normal", float, (3,)),  # (N, 3) from a to b
         ("gap", float),  # (N,)
         ("impulse", float, (3,)),  # (N, 3) world vector on b, for the next step's start
-        ("local", float, (3,)),  # (N, 3) point in the axes of body a
+        ("local", float, (3,)),  # (N, 3) the same in the axes of that body
     ],
     align=True,
 )
@@ -242,6 +246,14 @@ class Options(NamedTuple):
     go_on: bool  # carry on with a step that is not solved
 
 
+class Shapes(NamedTuple):
+    """Corners and faces of shapes, empty where a scene has none, and the functions that find their contact points."""
+
+    hulls: Hulls  # in the plane: polygons
+    heights: np.ndarray  # (h,) of height fields [m]; `Geoms.table` has first height, rows, columns, `extent` spacings
+    code: np.ndarray  # (kinds, kinds) addresses of the functions of `narrow_pairs`; 0: no pair of the scene needs it
+
+
 class Book(NamedTuple):
     """What a run writes down: numbers of the certificate, sums and states per moving or driven body, impacts."""
 
@@ -252,12 +264,6 @@ class Book(NamedTuple):
     loaded: np.ndarray  # (N,) bool: the point carried an impulse in the step before
     events: np.ndarray  # (e, 8)
     counts: np.ndarray  # (1,) events
-
-
-class Fields(NamedTuple):
-    """Height fields: `Geoms.table` has first height, rows, columns; `GEOM.extent` the spacings."""
-
-    heights: np.ndarray
 
 
 def records(dtype: np.dtype, *shape: int, **fields: Any) -> Any:

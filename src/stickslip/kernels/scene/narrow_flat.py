@@ -14,15 +14,16 @@ import numpy as np
 
 from stickslip.compiled import compiled
 from stickslip.kernels.scene.layout import MAX_POINTS, ZERO, Hulls, Room
-from stickslip.kernels.scene.narrow_round import add_point, along_segment, balls, ends, nearest_of_segments
+from stickslip.kernels.scene.narrow_round import add_point, nearest_of_segments
 from stickslip.kernels.scene.rotation import rotate, to_world
 
 PREFERENCE = 1e-7
 ALIGNED = 0.995  # cosine of the angle between the common normal of two edges and a face that stands for it
 CLIP = 1e-6
+SLANT = 1e-3  # cosine: a face that looks along an edge is no face beside it
 
 
-@compiled
+@compiled(inside=True)
 def place(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray, normals: np.ndarray) -> None:
     """Corners and face normals of a shape in world coordinates."""
     for k in range(table[1]):
@@ -33,7 +34,7 @@ def place(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray
         normals[k, 0], normals[k, 1], normals[k, 2] = rotate(pose, n[0], n[1], n[2])
 
 
-@compiled
+@compiled(inside=True)
 def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float, level: float, enough: float) -> float:
     """min over the corners of their coordinate along (a, b, c) above `level`, or one that is not above `enough`."""
     best = np.inf
@@ -44,7 +45,7 @@ def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float, level:
     return best
 
 
-@compiled
+@compiled(inside=True)
 def separation(
     A: np.ndarray, count_a: int, B: np.ndarray, count_b: int, a: float, b: float, c: float, beat: float
 ) -> float:
@@ -60,7 +61,7 @@ def separation(
     return low - high
 
 
-@compiled
+@compiled(inside=True)
 def best_face(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, other: np.ndarray, others: int,
     margin: float,
@@ -79,7 +80,7 @@ def best_face(
     return face, best
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def spread(room: Room, count: int) -> int:
     """Reduce to MAX_POINTS: the deepest point, and the farthest ones in seven directions across the normal."""
     if count <= MAX_POINTS:
@@ -119,7 +120,7 @@ def spread(room: Room, count: int) -> int:
     return kept
 
 
-@compiled
+@compiled(inside=True)
 def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, plane: np.ndarray, margin: float) -> int:
     """The corners of a polyhedron or polygon near a half-space."""
     a, b, c = rotate(plane, 0.0, 0.0, 1.0)
@@ -134,7 +135,7 @@ def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, p
     return spread(room, count)
 
 
-@compiled
+@compiled(inside=True)
 def clip_half(
     source: np.ndarray, count: int, a: float, b: float, c: float, d: float, tolerance: float, target: np.ndarray
 ) -> int:
@@ -156,7 +157,7 @@ def clip_half(
     return kept
 
 
-@compiled
+@compiled(inside=True)
 def incident_face(hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, n: np.ndarray) -> int:
     """Of the faces at the corner that lies deepest behind n, the one that looks most against n."""
     deepest, depth = 0, np.inf
@@ -176,7 +177,7 @@ def incident_face(hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals:
     return incident
 
 
-@compiled
+@compiled(inside=True)
 def middle(corners: np.ndarray, count: int) -> tuple[float, float, float]:
     """The mean of the corners, which lies inside."""
     x, y, z = 0.0, 0.0, 0.0
@@ -187,7 +188,7 @@ def middle(corners: np.ndarray, count: int) -> tuple[float, float, float]:
     return x / count, y / count, z / count
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def clip_faces(
     hulls: Hulls, room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int,
     other_table: np.ndarray, other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
@@ -228,7 +229,7 @@ def clip_faces(
     return spread(room, found)
 
 
-@compiled
+@compiled(inside=True)
 def edges_near(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, other_table: np.ndarray, other: np.ndarray,
     normals: np.ndarray, face: int, reach: float, chosen: np.ndarray,
@@ -254,7 +255,7 @@ def edges_near(
     return count
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def edge_axes(
     hulls: Hulls, room: Room, table_a: np.ndarray, face_a: int, table_b: np.ndarray, face_b: int,
     towards: tuple[float, float, float], beat: float, reach: float,
@@ -288,7 +289,7 @@ def edge_axes(
     return found_a, found_b, best, x, y, z
 
 
-@compiled
+@compiled(inside=True)
 def support_edge(hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int, a: float, b: float, c: float) -> int:
     """The edge parallel to `edge` that lies farthest along (a, b, c)."""
     chosen, best = edge, -np.inf
@@ -301,7 +302,7 @@ def support_edge(hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int
     return chosen
 
 
-@compiled
+@compiled(inside=True)
 def facing(normals: np.ndarray, count: int, x: float, y: float, z: float) -> tuple[int, float]:
     """The face that looks most along (x, y, z), and the cosine of its angle with that direction."""
     face, most = ZERO, -np.inf
@@ -312,7 +313,23 @@ def facing(normals: np.ndarray, count: int, x: float, y: float, z: float) -> tup
     return face, most
 
 
-@compiled
+@compiled(inside=True)
+def take_axis(room: Room, count: int, x: float, y: float, z: float, s: float) -> None:
+    """Give points on a face that stands for the axis (x, y, z) the depth s of the axis, and the deepest its direction.
+
+    The others keep that of the face; all of this is second order in the angle between the two.
+    """
+    deepest = ZERO
+    for k in range(count):
+        if room.gaps[k] < room.gaps[deepest]:
+            deepest = k
+    shift = s - room.gaps[deepest]
+    for k in range(count):
+        room.gaps[k] += shift
+    room.normals[deepest, 0], room.normals[deepest, 1], room.normals[deepest, 2] = x, y, z
+
+
+@compiled(inside=True, apart=True)
 def clip_along_axis(
     hulls: Hulls, room: Room, table_a: np.ndarray, table_b: np.ndarray, x: float, y: float, z: float, s: float,
     size: float, margin: float,
@@ -341,12 +358,55 @@ def clip_along_axis(
         deepest = min(deepest, room.gaps[k])
     if found < 2 or abs(deepest - s) > 0.1 * abs(s) + PREFERENCE * size:
         return 0
-    for k in range(found):  # the depth is that of the axis, exactly; along the face it is second order in the angle
-        room.gaps[k] += s - deepest
+    take_axis(room, found, x, y, z, s)
     return found
 
 
-@compiled
+@compiled(inside=True)
+def nearest_face(
+    hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, x: float, y: float, z: float
+) -> tuple[int, float]:
+    """The face (of a polygon: edge) in front of which a point lies farthest, or behind which it lies least deep."""
+    face, distance = 0, -np.inf
+    for f in range(table[3]):
+        n, v = normals[f], corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
+        s = n[0] * (x - v[0]) + n[1] * (y - v[1]) + n[2] * (z - v[2])
+        if s > distance:
+            face, distance = f, s
+    return face, distance
+
+
+@compiled(inside=True, apart=True)
+def corners_beside(
+    hulls: Hulls, room: Room, table_a: np.ndarray, i: int, table_b: np.ndarray, j: int, x: float, y: float, z: float,
+    margin: float,
+) -> int:  # fmt: skip
+    """The ends of crossing edges i of a and j of b that come near a face of the other shape, which sees them.
+
+    Edges that are nearly parallel touch in one point, but hold one another over all their common length as soon as one
+    shape tips over that point by their small angle.
+    """
+    A, B = room.corners_a, room.corners_b
+    found = ZERO
+    for k in range(4):
+        a_corner = k < 2
+        v = A[hulls.edges[i, k]] if a_corner else B[hulls.edges[j, k - 2]]
+        if a_corner:
+            face, gap = nearest_face(hulls, table_b, B, room.normals_b, v[0], v[1], v[2])
+            n, sign = room.normals_b[face], -1.0
+        else:
+            face, gap = nearest_face(hulls, table_a, A, room.normals_a, v[0], v[1], v[2])
+            n, sign = room.normals_a[face], 1.0
+        if gap <= margin and sign * (n[0] * x + n[1] * y + n[2] * z) > SLANT:
+            h = 0.5 * gap
+            found = add_point(
+                room, found, v[0] - h * n[0], v[1] - h * n[1], v[2] - h * n[2],
+                sign * n[0], sign * n[1], sign * n[2], gap,
+            )  # fmt: skip
+    return found
+
+
+@compiled(inside=True, apart=True)
 def hull_pair(
     hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
     size: float, margin: float,
@@ -380,8 +440,9 @@ def hull_pair(
             found = clip_along_axis(hulls, room, table_a, table_b, x, y, z, s, size, margin)
             if found > 0:
                 return found
+            found = corners_beside(hulls, room, table_a, i, table_b, j, x, y, z, margin)
             return add_point(
-                room, ZERO,
+                room, found,
                 0.5 * (P[0] + v * (Q[0] - P[0]) + R[0] + w * (S[0] - R[0])),
                 0.5 * (P[1] + v * (Q[1] - P[1]) + R[1] + w * (S[1] - R[1])),
                 0.5 * (P[2] + v * (Q[2] - P[2]) + R[2] + w * (S[2] - R[2])),
@@ -394,140 +455,7 @@ def hull_pair(
     return clip_faces(hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
 
 
-@compiled
-def nearest_face(
-    hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, x: float, y: float, z: float
-) -> tuple[int, float]:
-    """The face (of a polygon: edge) in front of which a point lies farthest, or behind which it lies least deep."""
-    face, distance = 0, -np.inf
-    for f in range(table[3]):
-        n, v = normals[f], corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
-        s = n[0] * (x - v[0]) + n[1] * (y - v[1]) + n[2] * (z - v[2])
-        if s > distance:
-            face, distance = f, s
-    return face, distance
-
-
-@compiled
-def ball_inside(room: Room, count: int, x: float, y: float, z: float, r: float, n: np.ndarray, distance: float) -> int:
-    """A ball whose centre lies behind the face with normal n, by -`distance`: it is pushed out there."""
-    h = 0.5 * (distance - r) - distance
-    return add_point(room, count, x + h * n[0], y + h * n[1], z + h * n[2], -n[0], -n[1], -n[2], distance - r)
-
-
-@compiled
-def ball_hull(
-    hulls: Hulls, room: Room, count: int, x: float, y: float, z: float, r: float, table: np.ndarray,
-    pose: np.ndarray, margin: float,
-) -> int:  # fmt: skip
-    """A ball and a convex polyhedron: the nearest point of the faces that see the centre; inside, the nearest face."""
-    place(hulls, table, pose, room.corners_b, room.normals_b)
-    corners = room.corners_b
-    face, distance = nearest_face(hulls, table, corners, room.normals_b, x, y, z)
-    if distance - r > margin:
-        return count
-    if distance <= 0.0:
-        return ball_inside(room, count, x, y, z, r, room.normals_b[face], distance)
-    least = np.inf
-    p0, p1, p2 = 0.0, 0.0, 0.0
-    for f in range(table[3]):
-        n, loop = room.normals_b[f], hulls.loops[table[2] + f]
-        v = corners[hulls.corners[loop[0]]]
-        s = n[0] * (x - v[0]) + n[1] * (y - v[1]) + n[2] * (z - v[2])
-        if s <= 0.0:
-            continue
-        inside = True
-        for k in range(loop[1]):
-            P = corners[hulls.corners[loop[0] + k]]
-            Q = corners[hulls.corners[loop[0] + (k + 1) % loop[1]]]
-            e0, e1, e2 = Q[0] - P[0], Q[1] - P[1], Q[2] - P[2]
-            a, b, c = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
-            if a * (x - P[0]) + b * (y - P[1]) + c * (z - P[2]) > 0.0:
-                inside = False
-                w = along_segment(x, y, z, P[0], P[1], P[2], Q[0], Q[1], Q[2])
-                a, b, c = P[0] + w * e0, P[1] + w * e1, P[2] + w * e2
-                square = (x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2
-                if square < least:
-                    least, p0, p1, p2 = square, a, b, c
-        if inside and s * s < least:
-            least, p0, p1, p2 = s * s, x - s * n[0], y - s * n[1], z - s * n[2]
-    return balls(room, count, x, y, z, r, p0, p1, p2, 0.0, margin)
-
-
-@compiled
-def capsule_hull(
-    hulls: Hulls, room: Room, pose: np.ndarray, half: float, r: float, table: np.ndarray, other: np.ndarray,
-    margin: float,
-) -> int:  # fmt: skip
-    """A capsule and a convex polyhedron: its ends as balls, and its axis against the edges where that is nearer."""
-    p0, p1, p2, q0, q1, q2 = ends(pose, half)
-    count = ball_hull(hulls, room, ZERO, p0, p1, p2, r, table, other, margin)
-    count = ball_hull(hulls, room, count, q0, q1, q2, r, table, other, margin)
-    nearest = np.inf
-    for k in range(count):
-        nearest = min(nearest, room.gaps[k])
-    corners = room.corners_b
-    place(hulls, table, other, corners, room.normals_b)
-    least, s0, s1, s2, t0, t1, t2 = np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(table[4], table[4] + table[5]):
-        P, Q = corners[hulls.edges[i, 0]], corners[hulls.edges[i, 1]]
-        f, g = nearest_of_segments(p0, p1, p2, q0, q1, q2, P[0], P[1], P[2], Q[0], Q[1], Q[2])
-        if not 0.0 < f < 1.0:
-            continue
-        a, b, c = p0 + f * (q0 - p0), p1 + f * (q1 - p1), p2 + f * (q2 - p2)
-        d, e, h = P[0] + g * (Q[0] - P[0]), P[1] + g * (Q[1] - P[1]), P[2] + g * (Q[2] - P[2])
-        square = (a - d) ** 2 + (b - e) ** 2 + (c - h) ** 2
-        if square < least:
-            least, s0, s1, s2, t0, t1, t2 = square, a, b, c, d, e, h
-    if math.sqrt(least) - r < nearest - CLIP * half:
-        count = balls(room, count, s0, s1, s2, r, t0, t1, t2, 0.0, margin)
-    return count
-
-
-@compiled
-def ball_polygon(
-    hulls: Hulls, room: Room, count: int, x: float, y: float, r: float, table: np.ndarray, pose: np.ndarray,
-    margin: float,
-) -> int:  # fmt: skip
-    """A circle and a convex polygon; edge k runs from corner k to k + 1."""
-    place(hulls, table, pose, room.corners_b, room.normals_b)
-    corners = room.corners_b
-    edge, distance = nearest_face(hulls, table, corners, room.normals_b, x, y, 0.0)
-    if distance - r > margin:
-        return count
-    if distance <= 0.0:
-        return ball_inside(room, count, x, y, 0.0, r, room.normals_b[edge], distance)
-    least, p0, p1 = np.inf, 0.0, 0.0  # nearest point of the outline
-    for k in range(table[1]):
-        P, Q = corners[k], corners[(k + 1) % table[1]]
-        w = along_segment(x, y, 0.0, P[0], P[1], 0.0, Q[0], Q[1], 0.0)
-        a, b = P[0] + w * (Q[0] - P[0]), P[1] + w * (Q[1] - P[1])
-        square = (x - a) ** 2 + (y - b) ** 2
-        if square < least:
-            least, p0, p1 = square, a, b
-    return balls(room, count, x, y, 0.0, r, p0, p1, 0.0, 0.0, margin)
-
-
-@compiled
-def capsule_polygon(
-    hulls: Hulls, room: Room, pose: np.ndarray, half: float, r: float, table: np.ndarray, other: np.ndarray,
-    margin: float,
-) -> int:  # fmt: skip
-    """A planar capsule and a convex polygon: the ends as circles, and the corners against the axis."""
-    p0, p1, _, q0, q1, _ = ends(pose, half)
-    count = ball_polygon(hulls, room, ZERO, p0, p1, r, table, other, margin)
-    count = ball_polygon(hulls, room, count, q0, q1, r, table, other, margin)
-    corners = room.corners_b
-    place(hulls, table, other, corners, room.normals_b)
-    for k in range(table[1]):
-        v = corners[k]
-        f = along_segment(v[0], v[1], 0.0, p0, p1, 0.0, q0, q1, 0.0)
-        if 0.0 < f < 1.0:
-            count = balls(room, count, p0 + f * (q0 - p0), p1 + f * (q1 - p1), 0.0, r, v[0], v[1], 0.0, 0.0, margin)
-    return count
-
-
-@compiled
+@compiled(inside=True)
 def clip_edges(
     room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int, other_table: np.ndarray,
     other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
@@ -571,7 +499,7 @@ def clip_edges(
     return found
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def polygon_pair(
     hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
     size: float, margin: float,

@@ -6,119 +6,54 @@ of the old point of the same pair that lies nearest on the body, so that the sol
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from stickslip.compiled import compiled
+from stickslip.compiled import call_address, compiled
 from stickslip.kernels.scene.layout import (
-    CAPSULE,
-    FIELD,
     HULL,
     MOVING,
-    PLANE,
     POLYGON,
-    SPHERE,
     ZERO,
     Bodies,
     Contacts,
     Geoms,
     Pairs,
     Room,
+    Shapes,
 )
-from stickslip.kernels.scene.narrow_flat import (
-    ball_hull,
-    ball_polygon,
-    capsule_hull,
-    capsule_polygon,
-    hull_pair,
-    polygon_pair,
-    shape_plane,
-)
-from stickslip.kernels.scene.narrow_round import (
-    ball_capsule,
-    ball_field,
-    ball_plane,
-    balls,
-    capsule_plane,
-    capsules,
-    ends,
-)
-from stickslip.kernels.scene.rotation import to_body, to_world
+from stickslip.kernels.scene.rotation import rotate, rotate_back
 
 FULL = -1
 STILL = 1e-4  # of the slop: poses that differ by less have not moved
 SAME_POINT = 0.05  # of the size: points nearer than this are the same one
 
 
-@compiled
+@compiled(inside=True)
+def place_about(bodies: Bodies, geoms: Geoms, i: int, holder: int, pose: np.ndarray) -> None:
+    """Pose of geometry i about the centre of mass of body `holder`, in world axes."""
+    body = geoms.body[i]
+    x, y, z = rotate(bodies.mid[body], geoms.local[i, 0], geoms.local[i, 1], geoms.local[i, 2])
+    pose[0] = bodies.mid[body, 0] - bodies.mid[holder, 0] + x
+    pose[1] = bodies.mid[body, 1] - bodies.mid[holder, 1] + y
+    pose[2] = bodies.mid[body, 2] - bodies.mid[holder, 2] + z
+    for k in range(3, 7):
+        pose[k] = geoms.world[i, k]
+
+
+@compiled(inside=True)
 def points_of_pair(
-    geoms: Geoms, hulls: Any, polygons: Any, fields: Any, room: Room, i: int, j: int, margin: float
+    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, i: int, j: int, holder: int, margin: float
 ) -> int:
     """Write the contact points of geometries i and j (kind of i <= kind of j) into `room`; their number."""
-    k, m = geoms.kind[i], geoms.kind[j]
-    p, q = geoms.world[i], geoms.world[j]
-    r, half = geoms.extent[i, 0], geoms.extent[i, 1]
-    if k == SPHERE:
-        if m == SPHERE:
-            return balls(room, ZERO, p[0], p[1], p[2], r, q[0], q[1], q[2], geoms.extent[j, 0], margin)
-        if m == PLANE:
-            return ball_plane(room, ZERO, p[0], p[1], p[2], r, q, margin)
-        if m == CAPSULE:
-            return ball_capsule(room, ZERO, p[0], p[1], p[2], r, q, geoms.extent[j, 1], geoms.extent[j, 0], margin)
-    if k == CAPSULE:
-        if m == CAPSULE:
-            return capsules(room, p, half, r, q, geoms.extent[j, 1], geoms.extent[j, 0], margin)
-        if m == PLANE:
-            return capsule_plane(room, p, half, r, q, margin)
-    if hulls is not None:
-        if m == HULL:
-            if k == SPHERE:
-                return ball_hull(hulls, room, ZERO, p[0], p[1], p[2], r, geoms.table[j], q, margin)
-            if k == CAPSULE:
-                return capsule_hull(hulls, room, p, half, r, geoms.table[j], q, margin)
-            size = min(geoms.bound[i], geoms.bound[j])
-            return hull_pair(hulls, room, geoms.table[i], p, geoms.table[j], q, size, margin)
-        if k == HULL and m == PLANE:
-            return shape_plane(hulls, room, geoms.table[i], p, q, margin)
-    if polygons is not None:
-        if m == POLYGON:
-            if k == SPHERE:
-                return ball_polygon(polygons, room, ZERO, p[0], p[1], r, geoms.table[j], q, margin)
-            if k == CAPSULE:
-                return capsule_polygon(polygons, room, p, half, r, geoms.table[j], q, margin)
-            size = min(geoms.bound[i], geoms.bound[j])
-            return polygon_pair(polygons, room, geoms.table[i], p, geoms.table[j], q, size, margin)
-        if k == POLYGON and m == PLANE:
-            return shape_plane(polygons, room, geoms.table[i], p, q, margin)
-    if fields is not None:
-        if m == FIELD:
-            return points_on_field(geoms, hulls, fields, room, i, j, margin)
-    return 0
+    code = shapes.code[geoms.kind[i], geoms.kind[j]]
+    if code == 0:
+        return 0
+    place_about(bodies, geoms, i, holder, room.pose[0])
+    place_about(bodies, geoms, j, holder, room.pose[1])
+    return call_address(code, ZERO, shapes, geoms, room, i, j, margin)
 
 
-@compiled
-def points_on_field(geoms: Geoms, hulls: Any, fields: Any, room: Room, i: int, j: int, margin: float) -> int:
-    """A sphere, the ends of a capsule or the corners of a hull on a height field."""
-    p, q = geoms.world[i], geoms.world[j]
-    table, size, r = geoms.table[j], geoms.extent[j], geoms.extent[i, 0]
-    if geoms.kind[i] == SPHERE:
-        return ball_field(room, ZERO, p[0], p[1], p[2], r, q, fields.heights, table, size, margin)
-    if geoms.kind[i] == CAPSULE:
-        a, b, c, d, e, f = ends(p, geoms.extent[i, 1])
-        count = ball_field(room, ZERO, a, b, c, r, q, fields.heights, table, size, margin)
-        return ball_field(room, count, d, e, f, r, q, fields.heights, table, size, margin)
-    count = ZERO
-    if hulls is not None:
-        if geoms.kind[i] == HULL:
-            for k in range(geoms.table[i, 1]):
-                v = hulls.vertices[geoms.table[i, 0] + k]
-                x, y, z = to_world(p, v[0], v[1], v[2])
-                count = ball_field(room, count, x, y, z, 0.0, q, fields.heights, table, size, margin)
-    return count
-
-
-@compiled
+@compiled(inside=True)
 def find_pair(pairs: Pairs, key: int) -> int:
     """Number of the pair with this key, or -1."""
     mask = pairs.table.shape[0] - 1
@@ -143,7 +78,7 @@ def store_pairs(pairs: Pairs, count: int) -> None:
         pairs.table[place] = k
 
 
-@compiled
+@compiled(inside=True)
 def unmoved(bodies: Bodies, pose: np.ndarray, a: int, b: int, tolerance: float, margin: float) -> bool:
     """Whether bodies a and b are where `pose` (two poses and a margin) says."""
     if pose[14] < margin:
@@ -154,7 +89,7 @@ def unmoved(bodies: Bodies, pose: np.ndarray, a: int, b: int, tolerance: float, 
     return True
 
 
-@compiled
+@compiled(inside=True)
 def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int) -> None:
     """Copy the points of a pair that has not moved."""
     for k in range(count):
@@ -169,7 +104,7 @@ def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int
             new.local[t, i] = old.local[s, i]
 
 
-@compiled
+@compiled(inside=True)
 def inherit(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count: int, size: float) -> None:
     """Give point t the impulse of the old point nearest to it on the body; `alone`: the pair has one point."""
     for i in range(3):
@@ -186,10 +121,10 @@ def inherit(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count
             new.impulse[t, i] = old.impulse[chosen, i]
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def contact_points(
-    bodies: Bodies, geoms: Geoms, hulls: Any, polygons: Any, fields: Any, room: Room, candidates: np.ndarray,
-    n_candidates: int, slop: float, new: Contacts, new_pairs: Pairs, old: Contacts, old_pairs: Pairs,
+    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, n_candidates: int,
+    slop: float, new: Contacts, new_pairs: Pairs, old: Contacts, old_pairs: Pairs,
     n_old: int, n_pairs: np.ndarray,
 ) -> int:  # fmt: skip
     """Contact points of all candidate pairs; returns their number, FULL where there is no room.  n_pairs[0]: pairs."""
@@ -202,6 +137,8 @@ def contact_points(
         margin = bodies.reach[a] + bodies.reach[b] + 2.0 * slop
         before = find_pair(old_pairs, key) if n_old > 0 else -1
         flat = geoms.kind[i] == HULL or geoms.kind[i] == POLYGON
+        if flat:  # a body that is hit at one corner turns, and drives another corner in
+            margin += max(bodies.stir[a], bodies.stir[b])
         if before >= 0 and flat and unmoved(bodies, old_pairs.entry.pose[before], a, b, STILL * slop, margin):
             count = old_pairs.entry.count[before]
             if total + count > new.gap.shape[0] or pairs >= new_pairs.entry.key.shape[0]:
@@ -211,12 +148,12 @@ def contact_points(
                 new_pairs.entry.pose[pairs, k] = old_pairs.entry.pose[before, k]
         else:
             margin *= 1.25
-            count = points_of_pair(geoms, hulls, polygons, fields, room, i, j, margin)
+            holder = a if bodies.kind[a] == MOVING else b
+            count = points_of_pair(bodies, geoms, shapes, room, i, j, holder, margin)
             if count == 0:
                 continue
             if total + count > new.gap.shape[0] or pairs >= new_pairs.entry.key.shape[0]:
                 return FULL
-            holder = a if bodies.kind[a] == MOVING else b
             for k in range(count):
                 t = total + k
                 new.a[t], new.b[t] = a, b
@@ -226,7 +163,7 @@ def contact_points(
                 new.point[t, 0], new.point[t, 1], new.point[t, 2] = x, y, z
                 for m in range(3):
                     new.normal[t, m] = room.normals[k, m]
-                new.local[t, 0], new.local[t, 1], new.local[t, 2] = to_body(bodies.mid[holder], x, y, z)
+                new.local[t, 0], new.local[t, 1], new.local[t, 2] = rotate_back(bodies.mid[holder], x, y, z)
                 if before >= 0:
                     first, known = old_pairs.entry.first[before], old_pairs.entry.count[before]
                     inherit(new, t, count == 1, old, first, known, min(geoms.bound[i], geoms.bound[j]))

@@ -18,7 +18,7 @@ from stickslip.kernels.scene.rotation import rotate, to_body, to_world
 PARALLEL = 1e-6  # sine of the angle below which two capsules touch along a line
 
 
-@compiled
+@compiled(inside=True)
 def add_point(room: Room, count: int, x: float, y: float, z: float, a: float, b: float, c: float, gap: float) -> int:
     """Append a point (x, y, z) with normal (a, b, c)."""
     room.points[count, 0], room.points[count, 1], room.points[count, 2] = x, y, z
@@ -27,7 +27,7 @@ def add_point(room: Room, count: int, x: float, y: float, z: float, a: float, b:
     return count + 1
 
 
-@compiled
+@compiled(inside=True)
 def balls(
     room: Room,
     count: int,
@@ -55,7 +55,7 @@ def balls(
     return add_point(room, count, x + k * a, y + k * b, z + k * c, a, b, c, gap)
 
 
-@compiled
+@compiled(inside=True)
 def ball_plane(room: Room, count: int, x: float, y: float, z: float, r: float, plane: np.ndarray, margin: float) -> int:
     """A ball above a half-space, whose outer normal is the z axis of its pose."""
     a, b, c = rotate(plane, 0.0, 0.0, 1.0)
@@ -67,14 +67,14 @@ def ball_plane(room: Room, count: int, x: float, y: float, z: float, r: float, p
     return add_point(room, count, x - k * a, y - k * b, z - k * c, -a, -b, -c, gap)
 
 
-@compiled
+@compiled(inside=True)
 def ends(pose: np.ndarray, half: float) -> tuple[float, float, float, float, float, float]:
     """The ends of a capsule's axis."""
     a, b, c = rotate(pose, 0.0, 0.0, half)
     return pose[0] - a, pose[1] - b, pose[2] - c, pose[0] + a, pose[1] + b, pose[2] + c
 
 
-@compiled
+@compiled(inside=True)
 def along_segment(x: float, y: float, z: float, p: float, q: float, r: float, P: float, Q: float, R: float) -> float:
     """Fraction in [0, 1] of the segment p -> P whose point is nearest to x."""
     a, b, c = P - p, Q - q, R - r
@@ -84,7 +84,7 @@ def along_segment(x: float, y: float, z: float, p: float, q: float, r: float, P:
     return min(1.0, max(0.0, (a * (x - p) + b * (y - q) + c * (z - r)) / square))
 
 
-@compiled
+@compiled(inside=True)
 def nearest_of_segments(
     p: float, q: float, r: float, P: float, Q: float, R: float,
     s: float, t: float, v: float, S: float, T: float, V: float,
@@ -112,7 +112,7 @@ def nearest_of_segments(
     return f, g
 
 
-@compiled
+@compiled(inside=True)
 def ball_capsule(
     room: Room, count: int, x: float, y: float, z: float, r: float, pose: np.ndarray, half: float, R: float,
     margin: float,
@@ -123,7 +123,7 @@ def ball_capsule(
     return balls(room, count, x, y, z, r, p0 + f * (q0 - p0), p1 + f * (q1 - p1), p2 + f * (q2 - p2), R, margin)
 
 
-@compiled
+@compiled(inside=True)
 def capsules(
     room: Room, pose: np.ndarray, half: float, r: float, other: np.ndarray, other_half: float, R: float, margin: float
 ) -> int:
@@ -153,7 +153,7 @@ def capsules(
     )
 
 
-@compiled
+@compiled(inside=True)
 def capsule_plane(room: Room, pose: np.ndarray, half: float, r: float, plane: np.ndarray, margin: float) -> int:
     """A capsule above a half-space: its two ends."""
     p0, p1, p2, q0, q1, q2 = ends(pose, half)
@@ -161,7 +161,7 @@ def capsule_plane(room: Room, pose: np.ndarray, half: float, r: float, plane: np
     return ball_plane(room, count, q0, q1, q2, r, plane, margin)
 
 
-@compiled
+@compiled(inside=True)
 def nearest_on_triangle(
     x: float, y: float, z: float, A: np.ndarray, B: np.ndarray, C: np.ndarray
 ) -> tuple[float, float, float]:
@@ -195,7 +195,7 @@ def nearest_on_triangle(
     return r0, r1, r2
 
 
-@compiled
+@compiled(inside=True)
 def field_corner(heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int, out: np.ndarray) -> None:
     """Grid point (i, j) of a height field in its own frame; the origin is the middle of the rectangle."""
     rows, columns = table[1], table[2]
@@ -204,7 +204,7 @@ def field_corner(heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: in
     out[2] = heights[table[0] + i * columns + j]
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def ball_field(
     room: Room,
     count: int,

@@ -25,7 +25,7 @@ EXACT = 1e-15
 EXACT_STEPS = 3  # iterations in which the rounding of joint rows is not thought of: those do where no row is redundant
 
 
-@compiled
+@compiled(inside=True)
 def island_error(
     u: np.ndarray, q: np.ndarray, z: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, dim: int
 ) -> float:
@@ -46,7 +46,7 @@ def island_error(
     return math.sqrt(total / size) if size > 0.0 else math.sqrt(total)
 
 
-@compiled
+@compiled(inside=True)
 def multiply(W: np.ndarray, x: np.ndarray, q: np.ndarray, out: np.ndarray) -> None:
     """out = W x + q."""
     for i in range(out.shape[0]):
@@ -56,7 +56,7 @@ def multiply(W: np.ndarray, x: np.ndarray, q: np.ndarray, out: np.ndarray) -> No
         out[i] = total
 
 
-@compiled
+@compiled(inside=True)
 def merit(
     u: np.ndarray, z: np.ndarray, mu: np.ndarray, rho: np.ndarray, low: np.ndarray, high: np.ndarray, dim: int,
     F: np.ndarray,
@@ -71,7 +71,7 @@ def merit(
     return total
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def newton_step(
     W: np.ndarray, u: np.ndarray, z: np.ndarray, mu: np.ndarray, rho: np.ndarray, low: np.ndarray, high: np.ndarray,
     dim: int, alpha: float, F: np.ndarray, dz: np.ndarray,
@@ -118,7 +118,7 @@ def newton_step(
     return True
 
 
-@compiled
+@compiled(inside=True)
 def drop_grains(u: np.ndarray, grain: np.ndarray) -> None:
     """Take velocities of rows within their grain as none.
 
@@ -131,7 +131,7 @@ def drop_grains(u: np.ndarray, grain: np.ndarray) -> None:
             u[m + k] = 0.0
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def newton_island(
     W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
     z: np.ndarray, tol: float, max_iterations: int,

@@ -6,10 +6,12 @@ g_M + dt u_N,free <= 0.  It then asks for
     u_N >= -g_M / dt    while g_M > 0: the bodies meet exactly at the next midpoint (midpoints leapfrog),
     u_N >= -eps_N u_N,A where the velocity before closes the contact by itself, g_M + dt u_N,A <= 0: Newton's law,
 
-whichever is larger, and u_N >= 0 for g_M <= slop.  Points without restitution that are in reach take part in any
-case, so that an impulse at one contact cannot drive another one in.  There is no velocity threshold: a body at rest
-has u_N,A = 0, and a body that lands gently rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N
-each time. Rule of the paper, [GS05] 5: active if g_M <= 0, xi = u + eps u_A in the laws.
+whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  (Of each point by itself, the points of
+two faces would ask for velocities that contradict one another by slop / dt, which no solution can meet.)  Points
+without restitution that are in reach take part in any case, so that an impulse at one contact cannot drive another one
+in.  There is no velocity threshold: a body at rest has u_N,A = 0, and a body that lands gently rebounds by at most
+eps_N g_M / dt, which the next steps shrink by eps_N each time. Rule of the paper, [GS05] 5: active if g_M <= 0,
+xi = u + eps u_A in the laws.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ from stickslip.compiled import compiled
 from stickslip.kernels.scene.layout import MOVING, ZERO, Active, Bodies, Contacts, Geoms, Materials, Options
 from stickslip.kernels.scene.rotation import rotate, times
 
+GRAIN = 2e-15  # of a body's coordinates: gaps below are rounding of positions, which a step doubles and adds
 
-@compiled
+
+@compiled(inside=True)
 def tangents(n: np.ndarray, planar: bool, frame: np.ndarray) -> None:
     """Rows n, t_1, t_2 of a right-handed frame; in the plane t_1 lies in it."""
     a, b, c = n[0], n[1], n[2]
@@ -43,7 +47,7 @@ def tangents(n: np.ndarray, planar: bool, frame: np.ndarray) -> None:
     frame[6], frame[7], frame[8] = b * z - c * y, c * x - a * z, a * y - b * x
 
 
-@compiled
+@compiled(inside=True)
 def grained(pose: np.ndarray, mu_1: float, aspect: float, frame: np.ndarray) -> float:
     """Turn the tangents to the x axis of a body and scale them so that elliptic friction has a circular cone.
 
@@ -66,7 +70,7 @@ def grained(pose: np.ndarray, mu_1: float, aspect: float, frame: np.ndarray) -> 
     return mu
 
 
-@compiled
+@compiled(inside=True)
 def contact_velocity(
     active: Active, i: int, bodies: Bodies, vel: np.ndarray, a: int, b: int
 ) -> tuple[float, float, float]:
@@ -79,7 +83,7 @@ def contact_velocity(
     return times(f, x, y, z)
 
 
-@compiled
+@compiled(inside=True)
 def world_impulse(active: Active, i: int, dim: int) -> tuple[float, float, float]:
     """Impulse of contact i on body b as a world vector."""
     f, r = active.frame[i], active.r[i]
@@ -91,7 +95,7 @@ def world_impulse(active: Active, i: int, dim: int) -> tuple[float, float, float
     )
 
 
-@compiled
+@compiled(inside=True)
 def apply_contact(active: Active, i: int, bodies: Bodies, a: int, b: int, dim: int) -> None:
     """Add the impulse of contact i to the end velocities."""
     x, y, z = world_impulse(active, i, dim)
@@ -115,7 +119,7 @@ def apply_contact(active: Active, i: int, bodies: Bodies, a: int, b: int, dim: i
         v[5] += f
 
 
-@compiled
+@compiled(inside=True)
 def side_product(
     bodies: Bodies, body: int, f: np.ndarray, p: np.ndarray, g: np.ndarray, q: np.ndarray, row: int, column: int
 ) -> float:
@@ -129,14 +133,33 @@ def side_product(
     return total + (p[1] * c - p[2] * b) * u + (p[2] * a - p[0] * c) * v + (p[0] * b - p[1] * a) * w
 
 
-@compiled
+@compiled(inside=True)
+def same_pair(contacts: Contacts, i: int, j: int) -> bool:
+    """Whether two points belong to one pair of geometries."""
+    return contacts.pair[i, 0] == contacts.pair[j, 0] and contacts.pair[i, 1] == contacts.pair[j, 1]
+
+
+@compiled(inside=True)
+def widest_gap(contacts: Contacts, c: int, count: int) -> float:
+    """The largest gap of the pair whose points begin at number c."""
+    widest, k = contacts.gap[c], c + 1
+    while k < count and same_pair(contacts, c, k):
+        widest = max(widest, contacts.gap[k])
+        k += 1
+    return widest
+
+
+@compiled(inside=True, apart=True)
 def activate(
     contacts: Contacts, count: int, bodies: Bodies, geoms: Geoms, materials: Materials, options: Options, active: Active
 ) -> int:
     """Write the active contacts in the order of their points; returns their number."""
     dt, dim, n = options.dt, options.dim, ZERO
+    widest = 0.0
     for c in range(count):
         a, b, gap = contacts.a[c], contacts.b[c], contacts.gap[c]
+        if c == 0 or not same_pair(contacts, c - 1, c):
+            widest = widest_gap(contacts, c, count)
         if not options.predictive and gap > 0.0:
             continue
         active.contact[n] = c
@@ -147,15 +170,21 @@ def activate(
             shift = 0.5 * gap
         elif bodies.kind[b] != MOVING:
             shift = -0.5 * gap
+        to_a, to_b = (0.0, 1.0) if bodies.kind[a] == MOVING else (1.0, 0.0)
         for k in range(3):
             x = contacts.point[c, k] + shift * contacts.normal[c, k]
-            active.arm_a[n, k] = x - bodies.mid[a, k]
-            active.arm_b[n, k] = x - bodies.mid[b, k]
+            apart = bodies.mid[b, k] - bodies.mid[a, k]
+            active.arm_a[n, k] = x + to_a * apart
+            active.arm_b[n, k] = x - to_b * apart
+        slop = options.slop
+        if widest > slop:
+            for k in range(3):
+                slop = max(slop, GRAIN * max(abs(bodies.mid[a, k]), abs(bodies.mid[b, k])))
         frame = active.frame[n]
         tangents(contacts.normal[c], dim == 2, frame)
         v0, _, _ = contact_velocity(active, n, bodies, bodies.free, a, b)
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
-        if options.predictive and gap > options.slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
+        if options.predictive and gap > slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
             continue
         u0, u1, u2 = contact_velocity(active, n, bodies, bodies.vel, a, b)
         mu, grain = materials.mu[k, m], materials.grain[k, m]
@@ -167,8 +196,8 @@ def activate(
         bias = active.bias[n]
         eps_N, eps_T = materials.eps_N[k, m], materials.eps_T[k, m]
         if options.predictive:
-            floor = -gap / dt if gap > options.slop else 0.0
-            active.impact[n] = u0 < 0.0 and gap + dt * u0 <= options.slop
+            floor = -gap / dt if widest > slop and gap > 0.0 else 0.0
+            active.impact[n] = u0 < 0.0 and gap + dt * u0 <= slop
             if active.impact[n]:
                 floor = max(floor, -eps_N * u0)
             bias[0] = -floor
@@ -195,7 +224,7 @@ def activate(
     return n
 
 
-@compiled
+@compiled(inside=True)
 def root(parent: np.ndarray, i: int) -> int:
     """Root of body i, the path to it shortened."""
     while parent[i] != i:
@@ -204,7 +233,7 @@ def root(parent: np.ndarray, i: int) -> int:
     return i
 
 
-@compiled
+@compiled(inside=True)
 def join(parent: np.ndarray, bodies: Bodies, a: int, b: int) -> None:
     """Put two bodies into one island, if both can move."""
     if bodies.kind[a] == MOVING and bodies.kind[b] == MOVING:
@@ -215,7 +244,7 @@ def join(parent: np.ndarray, bodies: Bodies, a: int, b: int) -> None:
             parent[p] = q
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def islands(
     bodies: Bodies, contacts: Contacts, n: int, active: Active, joints: Any, n_rows: int, parent: np.ndarray,
     label: np.ndarray,

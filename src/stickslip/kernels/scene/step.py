@@ -25,7 +25,7 @@ from stickslip.kernels.codes import (
     MAX_PENETRATION,
     MAX_RESIDUAL,
 )
-from stickslip.kernels.scene.broad_phase import candidate_pairs
+from stickslip.kernels.scene.broad_phase import candidate_pairs, stir
 from stickslip.kernels.scene.island import GRAINS, end_velocities, island_residual, solve_dense, solve_island
 from stickslip.kernels.scene.joint_rows import came_apart, joint_rows, row_velocity
 from stickslip.kernels.scene.layout import (
@@ -41,6 +41,7 @@ from stickslip.kernels.scene.layout import (
     Options,
     Pairs,
     Room,
+    Shapes,
 )
 from stickslip.kernels.scene.narrow_phase import contact_points, store_pairs
 from stickslip.kernels.scene.problem import activate, contact_velocity, islands, world_impulse
@@ -53,7 +54,7 @@ PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, COUNTS = ran
 """Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
 
 
-@compiled
+@compiled(inside=True)
 def spring_wrenches(springs: Any, bodies: Bodies, wrench: np.ndarray) -> None:
     """Add forces and torques of springs and dampers at the midpoint, with the velocities before."""
     for s in range(springs.a.shape[0]):
@@ -86,7 +87,7 @@ def spring_wrenches(springs: Any, bodies: Bodies, wrench: np.ndarray) -> None:
             f[5] += sign * (r0 * y - r1 * x)
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def free_motion(
     bodies: Bodies, springs: Any, options: Options, t: float, driven: Any, step: int, wrench: np.ndarray
 ) -> float:
@@ -146,14 +147,14 @@ def free_motion(
     return worst
 
 
-@compiled
+@compiled(inside=True)
 def place_geoms(bodies: Bodies, geoms: Geoms) -> None:
     """Poses of all geometries at the midpoint."""
     for i in range(geoms.kind.shape[0]):
         compose(bodies.mid[geoms.body[i]], geoms.local[i], geoms.world[i])
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def sort_islands(
     active: Active, n: int, joints: Any, n_rows: int, count: int, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray,
@@ -204,9 +205,9 @@ def solve_in_parallel(
         )  # fmt: skip
 
 
-@compiled
+@compiled(apart=True)
 def prepare(
-    bodies: Bodies, geoms: Geoms, materials: Materials, hulls: Any, polygons: Any, fields: Any, joints: Any,
+    bodies: Bodies, geoms: Geoms, materials: Materials, shapes: Shapes, joints: Any,
     springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, new: Contacts,
     new_pairs: Pairs, old: Contacts, old_pairs: Pairs, active: Active, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray, parent: np.ndarray, label: np.ndarray, wrench: np.ndarray,
@@ -221,9 +222,10 @@ def prepare(
     found = candidate_pairs(bodies, geoms, ignore, options.slop, options.dim, candidates)
     if found < 0:
         return False
+    stir(bodies, geoms, candidates, found)
     n_pairs = counts[COUNTS:]
     points = contact_points(
-        bodies, geoms, hulls, polygons, fields, room, candidates, found, options.slop, new, new_pairs, old, old_pairs,
+        bodies, geoms, shapes, room, candidates, found, options.slop, new, new_pairs, old, old_pairs,
         counts[PAIRS_OLD], n_pairs,
     )  # fmt: skip
     if points < 0:
@@ -240,7 +242,7 @@ def prepare(
     return True
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def note_contacts(
     bodies: Bodies, contacts: Contacts, active: Active, counts: np.ndarray, options: Options, channel: np.ndarray,
     book: Book, t_end: float,
@@ -302,7 +304,7 @@ def note_contacts(
     return work
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def finish(
     bodies: Bodies, contacts: Contacts, pairs: Pairs, active: Active, joints: Any, rows: np.ndarray, options: Options,
     channel: np.ndarray, counts: np.ndarray, book: Book, t_end: float, step: int,
@@ -346,7 +348,7 @@ def finish(
     return total == 0.0
 
 
-@compiled
+@compiled(apart=True)
 def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, float]:
     """Kinetic and potential energy of the bodies that are there [J]."""
     kinetic, potential = 0.0, 0.0
@@ -372,7 +374,7 @@ def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, 
     return kinetic, potential
 
 
-@compiled
+@compiled(inside=True, apart=True)
 def record(
     bodies: Bodies, springs: Any, options: Options, channels: np.ndarray, book: Book, k: int, q: np.ndarray,
     u: np.ndarray, impulse: np.ndarray, state: np.ndarray, gap: np.ndarray, energy: np.ndarray,
@@ -407,7 +409,7 @@ def start_limit(options: Options, counts: np.ndarray) -> float:
 
 @compiled
 def march(
-    bodies: Bodies, geoms: Geoms, materials: Materials, hulls: Any, polygons: Any, fields: Any, joints: Any,
+    bodies: Bodies, geoms: Geoms, materials: Materials, shapes: Shapes, joints: Any,
     springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, first: Contacts,
     first_pairs: Pairs, second: Contacts, second_pairs: Pairs, active: Active, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray, parent: np.ndarray, label: np.ndarray, wrench: np.ndarray,
@@ -432,7 +434,7 @@ def march(
             return EVENTS_FULL, done, records
         if not resume:
             if not prepare(
-                bodies, geoms, materials, hulls, polygons, fields, joints, springs, options, room, ignore, candidates,
+                bodies, geoms, materials, shapes, joints, springs, options, room, ignore, candidates,
                 new, new_pairs, old, old_pairs, active, order, rows, begins, row_begins, parent, label, wrench,
                 residuals, counts, t, driven, done,
             ):  # fmt: skip

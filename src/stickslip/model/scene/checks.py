@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+LEAST_LENGTH, MOST_LENGTH = 1e-50, 1e50  # [m]
 _ROUNDING = 5e-16  # a length that is off by this is 1: what was made unit once stays as it is, bit for bit
 
 
@@ -22,6 +23,16 @@ def number(value: Any, name: str, *, positive: bool = False, least: float = -mat
         bounds = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
         raise ValueError(f"{name} must be {bounds}, got {value:g}.")
     return float(value)
+
+
+def length(value: Any, name: str) -> float:
+    """A positive length whose fifth power, a moment of inertia, is a number."""
+    found = number(value, name, positive=True)
+    if not LEAST_LENGTH <= found <= MOST_LENGTH:
+        raise ValueError(
+            f"{name} must lie between {LEAST_LENGTH:g} and {MOST_LENGTH:g} m, got {found:g}; take other units."
+        )
+    return found
 
 
 def vector(value: Any, name: str, size: int) -> np.ndarray:
@@ -47,6 +58,7 @@ def points(value: Any, name: str, size: int, least: int) -> np.ndarray:
         raise ValueError(f"{name} must have shape (n, {size}) with n >= {least}, got {array.shape}.")
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got a value that is not.")
+    length(float(np.abs(array).max()) or 1.0, f"largest coordinate of {name}")
     return array
 
 

@@ -156,7 +156,8 @@ class Scene:
         if isinstance(shape, Unbounded):
             shape.mass_properties(self.dim)
         shape.check_dimension(self.dim)
-        weight, tensor, centre = self._mass(shape, mass, density, inertia, centre_of_mass)
+        with np.errstate(all="ignore"):  # sizes that overflow are refused in one line
+            weight, tensor, centre = self._mass(shape, mass, density, inertia, centre_of_mass)
         material = _material(friction, restitution, restitution_tangential, self.dim)
         life = (_time(appears, "appears"), _time(vanishes, "vanishes"))
         if not life[0] < life[1]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.model.scene.checks import number, points, quaternion, unit, vector
+from stickslip.model.scene.checks import length, number, points, quaternion, unit, vector
 
 KINDS = ("sphere", "capsule", "hull", "polygon", "plane", "field")
 """Names of the narrow phase's kinds, in its order."""
@@ -139,7 +139,7 @@ class Circle(Shape):
     dim = 2
 
     def __post_init__(self) -> None:
-        number(self.radius, "radius of Circle", positive=True)
+        length(self.radius, "radius of Circle")
 
     def mass_properties(self, dim: int) -> MassProperties:
         area = math.pi * self.radius**2
@@ -157,7 +157,7 @@ class Sphere(Shape):
     dim = 3
 
     def __post_init__(self) -> None:
-        number(self.radius, "radius of Sphere", positive=True)
+        length(self.radius, "radius of Sphere")
 
     def mass_properties(self, dim: int) -> MassProperties:
         volume = 4.0 / 3.0 * math.pi * self.radius**3
@@ -175,8 +175,8 @@ class Capsule(Shape):
     length: float
 
     def __post_init__(self) -> None:
-        number(self.radius, "radius of Capsule", positive=True)
-        number(self.length, "length of Capsule", positive=True)
+        length(self.radius, "radius of Capsule")
+        length(self.length, "length of Capsule")
 
     def mass_properties(self, dim: int) -> MassProperties:
         r, length = self.radius, self.length
@@ -265,8 +265,8 @@ class Polygon(Shape):
     @classmethod
     def rectangle(cls, width: float, height: float) -> Polygon:
         """A rectangle with full edge lengths, centred at the origin."""
-        a = 0.5 * number(width, "width of rectangle", positive=True)
-        b = 0.5 * number(height, "height of rectangle", positive=True)
+        a = 0.5 * length(width, "width of rectangle")
+        b = 0.5 * length(height, "height of rectangle")
         return cls([(-a, -b), (a, -b), (a, b), (-a, b)])
 
     def mass_properties(self, dim: int) -> MassProperties:
@@ -334,8 +334,8 @@ class Box(Shape):
     dim = 3
 
     def __post_init__(self) -> None:
-        for length in vector(self.size, "size of Box", 3):
-            number(float(length), "size of Box", positive=True)
+        for edge in vector(self.size, "size of Box", 3):
+            length(float(edge), "size of Box")
 
     def mass_properties(self, dim: int) -> MassProperties:
         a, b, c = (float(x) for x in self.size)
@@ -434,7 +434,7 @@ class HeightField(Unbounded):
             raise ValueError(f"heights of HeightField must have shape (m, n) with m, n >= 2, got {h.shape}.")
         if not np.all(np.isfinite(h)):
             raise ValueError("heights of HeightField must be finite, got a value that is not.")
-        number(self.spacing, "spacing of HeightField", positive=True)
+        length(self.spacing, "spacing of HeightField")
         object.__setattr__(self, "heights", h)
 
     def pieces(self, dim: int) -> list[Piece]:
