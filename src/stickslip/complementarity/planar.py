@@ -26,7 +26,7 @@ import numpy as np
 from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.complementarity.gauss_seidel import one_contact
 from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
-from stickslip.complementarity.two_contacts import correction, first_branch, two_contacts
+from stickslip.complementarity.two_contacts import ROUNDING, correction, first_branch, left_over, two_contacts
 
 SETTLED_NOT = "did not settle"
 
@@ -274,10 +274,11 @@ class _Pair(PlanarSolver):
         if rounds < 0:
             return none, none.copy(), -rounds, "no branches of the two contacts are consistent"
         xi = np.concatenate(problem.slip_velocities(x[:2], x[2:]))
-        correction(xi, x, problem.mu, problem.a, pushes, chosen, A, dx)
-        x = np.maximum(x + dx, np.array([0.0, 0.0, -np.inf, -np.inf]))
-        bound = problem.bound(x[:2])
-        x[2:] = np.clip(x[2:], -bound, bound)
+        if left_over(xi, pushes, chosen) > ROUNDING * np.abs(c).sum():
+            correction(xi, x, problem.mu, problem.a, pushes, chosen, A, dx)
+            x = np.maximum(x + dx, np.array([0.0, 0.0, -np.inf, -np.inf]))
+            bound = problem.bound(x[:2])
+            x[2:] = np.clip(x[2:], -bound, bound)
         return x[:2], x[2:], rounds, f"solved in {rounds} round{'s' if rounds > 1 else ''}"
 
 

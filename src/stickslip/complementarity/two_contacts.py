@@ -17,6 +17,7 @@ from stickslip.compiled import compiled
 
 ROUNDS = 8
 NEARLY_SINGULAR = 1e-2  # a pivot below this share of its diagonal entry: two digits are lost, sweeps lose none
+ROUNDING = 1e-14  # of the velocities without impulses: what is left over beyond is taken out by a `correction`
 FREE, STICK, UP, DOWN = 0, 1, 2, 3  # no friction; Lambda_T inside its bound; at the upper bound; at the lower
 
 
@@ -90,11 +91,23 @@ def substitute(A: np.ndarray, x: np.ndarray) -> None:
 
 
 @compiled(inline=True)
+def left_over(xi: np.ndarray, pushes: np.ndarray, branch: np.ndarray) -> float:
+    """The largest of the velocities xi (4,) that the branches hold at zero: rounding errors of one solve."""
+    worst = 0.0
+    for i in range(2):
+        if pushes[i] != 0:
+            worst = max(worst, abs(xi[i]))
+        if branch[i] == STICK:
+            worst = max(worst, abs(xi[2 + i]))
+    return worst
+
+
+@compiled(inline=True)
 def correction(
     xi: np.ndarray, x: np.ndarray, mu: np.ndarray, a: np.ndarray, pushes: np.ndarray, branch: np.ndarray,
     A: np.ndarray, dx: np.ndarray,
 ) -> None:  # fmt: skip
-    """dx that the impulses x lack, from the velocities xi (4,) at their end: rounding errors of one solve.
+    """dx that the impulses x lack, from the velocities xi (4,) at their end.
 
     The factors in A are those that `two_contacts` left behind.
     """

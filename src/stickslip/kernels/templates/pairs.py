@@ -1,6 +1,6 @@
 """Template: a step with two closed contacts, solved by their branches, see `complementarity.two_contacts`."""
 
-from stickslip.complementarity.two_contacts import correction, first_branch, two_contacts
+from stickslip.complementarity.two_contacts import ROUNDING, correction, first_branch, left_over, two_contacts
 from stickslip.kernels.cpu import dev, float64, int64, local_array, rare
 from stickslip.kernels.templates.contacts import cancel
 from stickslip.kernels.templates.model import N_CONTACTS, N_DOF
@@ -67,20 +67,24 @@ def by_pair(active, diagonal, W_N, W_T, V_N, V_T, offset, mu_, a_, v_free, v, La
     if rounds < 0:
         return rounds
     add_impulses(pair, V_N, V_T, x, v)
-    for i in range(2):  # once more with the velocities themselves: contacts of very different inertias lose digits
+    size = abs(c[0]) + abs(c[1]) + abs(c[2]) + abs(c[3])
+    for i in range(2):
         k = pair[i]
         c[i] = offset[k, 0]
         c[2 + i] = offset[k, 1]
         for j in range(N_DOF):
             c[i] += W_N[k, j] * v[j]
             c[2 + i] += W_T[k, j] * v[j]
-    correction(c, x, mu, a, pushes, branch, A, dx)
-    add_impulses(pair, V_N, V_T, dx, v)
+    if left_over(c, pushes, branch) > ROUNDING * size:  # contacts of very different inertias lose digits
+        correction(c, x, mu, a, pushes, branch, A, dx)
+        add_impulses(pair, V_N, V_T, dx, v)
+        for i in range(2):
+            x[i] = max(0.0, x[i] + dx[i])
+            bound = mu[i] * x[i] + a[i]
+            x[2 + i] = max(-bound, min(bound, x[2 + i] + dx[2 + i]))
     for i in range(2):
-        x[i] = max(0.0, x[i] + dx[i])
-        bound = mu[i] * x[i] + a[i]
         Lambda[pair[i], 0] = x[i]
-        Lambda[pair[i], 1] = max(-bound, min(bound, x[2 + i] + dx[2 + i]))
+        Lambda[pair[i], 1] = x[2 + i]
     cancel(active, V_N, V_T, Lambda, v_free, v)
     return rounds
 
