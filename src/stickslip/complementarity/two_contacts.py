@@ -55,23 +55,27 @@ def held_branches(
 
 @compiled(inline=True)
 def factor(A: np.ndarray) -> bool:
-    """Factor the matrix of four equations in place, pivots in their order; False where one nearly vanishes."""
+    """Factor the matrix of four equations in place, pivots in their order; False where one nearly vanishes.
+
+    The diagonal holds the reciprocals of the pivots at the end: divisions are dear on a GPU.
+    """
     size_1 = abs(A[1, 1])
     size_2 = abs(A[2, 2])
     size_3 = abs(A[3, 3])
     for k in range(4):
-        pivot = A[k, k]
-        if not abs(pivot) > 0.0:
+        if not abs(A[k, k]) > 0.0:
             return False
+        inverse = 1.0 / A[k, k]
+        A[k, k] = inverse
         for i in range(k + 1, 4):
-            part = A[i, k] / pivot
+            part = A[i, k] * inverse
             A[i, k] = part
             for j in range(k + 1, 4):
                 A[i, j] -= part * A[k, j]
     return (
-        abs(A[1, 1]) > NEARLY_SINGULAR * size_1
-        and abs(A[2, 2]) > NEARLY_SINGULAR * size_2
-        and abs(A[3, 3]) > NEARLY_SINGULAR * size_3
+        NEARLY_SINGULAR * size_1 * abs(A[1, 1]) < 1.0
+        and NEARLY_SINGULAR * size_2 * abs(A[2, 2]) < 1.0
+        and NEARLY_SINGULAR * size_3 * abs(A[3, 3]) < 1.0
     )
 
 
@@ -87,7 +91,7 @@ def substitute(A: np.ndarray, x: np.ndarray) -> None:
         s = x[k]
         for j in range(k + 1, 4):
             s -= A[k, j] * x[j]
-        x[k] = s / A[k, k]
+        x[k] = s * A[k, k]
 
 
 @compiled(inline=True)

@@ -59,10 +59,13 @@ def by_pair(active, diagonal, W_N, W_T, V_N, V_T, offset, mu_, a_, v_free, v, La
         pushes[i] = 1 if c[i] < 0.0 else 0
         branch[i] = first_branch(c[2 + i], diagonal[k, 1] > 0.0 and (mu[i] > 0.0 or a[i] > 0.0))
         for m in range(2):
-            G[i, m] = entry_of_pair(k, pair[m], W_N, V_N)
             G[i, 2 + m] = entry_of_pair(k, pair[m], W_N, V_T)
-            G[2 + i, m] = entry_of_pair(k, pair[m], W_T, V_N)
+            G[2 + m, i] = G[i, 2 + m]
+        for m in range(i + 1):
+            G[i, m] = entry_of_pair(k, pair[m], W_N, V_N)
+            G[m, i] = G[i, m]
             G[2 + i, 2 + m] = entry_of_pair(k, pair[m], W_T, V_T)
+            G[2 + m, 2 + i] = G[2 + i, 2 + m]
     rounds = two_contacts(G, c, mu, a, pushes, branch, x, A)
     if rounds < 0:
         return rounds
