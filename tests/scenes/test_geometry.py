@@ -227,6 +227,16 @@ def test_planar_axes_that_meet_are_pushed_apart_in_the_plane(second, place, dept
         assert np.ptp(normals, axis=0) == pytest.approx(0.0, abs=1e-12)
 
 
+def test_rounding_does_not_turn_the_normal_of_bars_that_cross_in_their_middles():
+    rng = np.random.default_rng(2)
+    shapes = [ss.Capsule(0.1, 1.0), ss.Capsule(0.1, 1.0)]
+    normals = [
+        deepest(shapes, [(np.zeros(2), 0.4), (1e-14 * rng.normal(size=2), 0.4 + 0.5 * math.pi)], dim=2)[1]
+        for _ in range(12)
+    ]
+    assert np.ptp(normals, axis=0) == pytest.approx(0.0, abs=1e-12)
+
+
 @pytest.mark.parametrize("height", [0.3, 1e-6, 1e-13, 0.0, -1e-6, -0.3])
 def test_crossing_axes_in_space_part_along_their_common_normal(height):
     c, s = math.cos(0.3), math.sin(0.3)

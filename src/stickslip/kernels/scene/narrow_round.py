@@ -189,14 +189,14 @@ def capsules_along(
 def way_out(p: Point, a: Point, s: Point, b: Point) -> tuple[float, float, float]:
     """The unit vector (x, y) across p -> p + a with the least shift of s -> s + b to its side, and minus that shift.
 
-    In the plane; the two sides are tried in a fixed order.
+    In the plane; rounding does not choose between sides that are as good as one another.
     """
     length = math.hypot(a[0], a[1])
     x, y = -a[1] / length, a[0] / length
     first = x * (s[0] - p[0]) + y * (s[1] - p[1])
     second = first + x * b[0] + y * b[1]
     low, high = min(first, second), -max(first, second)
-    return (x, y, low) if low >= high else (-x, -y, high)
+    return (x, y, low) if low >= high - MEETING * length else (-x, -y, high)
 
 
 @compiled(inside=True, apart=True)
