@@ -108,6 +108,27 @@ def test_polyhedra_overlap_by_the_least_depth():
     assert checked > 30
 
 
+def width_along(shapes, poses, n):
+    """max of n.x over the first polyhedron less its min over the second."""
+    (first,), (second,) = shapes[0].pieces(3), shapes[1].pieces(3)
+    A = (first.mesh.vertices + first.offset) @ rotation_matrix(poses[0][1]).T + poses[0][0]
+    B = (second.mesh.vertices + second.offset) @ rotation_matrix(poses[1][1]).T + poses[1][0]
+    return float((A @ n).max() - (B @ n).min())
+
+
+def test_polyhedra_that_share_their_middle_part_against_the_line_of_their_centres_where_that_is_shorter():
+    rng = np.random.default_rng(8)
+    against = 0
+    for _ in range(80):
+        shapes = [SHAPES[kind](rng) for kind in rng.choice(["box", "hull"], 2)]
+        poses = [(np.zeros(3), turn(rng)), (0.03 * rng.normal(size=3), turn(rng))]
+        gap, n = deepest(shapes, poses)
+        against += poses[1][0] @ n < 0.0
+        assert gap == pytest.approx(by_separating_axes(shapes, poses), abs=1e-12)
+        assert gap == pytest.approx(-width_along(shapes, poses, n), abs=1e-12)  # the deepest corner is there
+    assert against > 5
+
+
 def test_hulls_of_many_corners_have_room_and_touch_where_they_must():
     rng = np.random.default_rng(5)
     hulls = [round_hull(rng, 600), round_hull(rng, 900)]

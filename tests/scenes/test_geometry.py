@@ -177,3 +177,90 @@ def test_moved_exchanged_and_mirrored_pairs_have_the_same_points(seed, kind, dep
     flipped = [(mirror @ x, np.array([p[0], p[1], -p[2], -p[3]])) for x, p in poses]
     copies = [shape if isinstance(shape, ss.Capsule) else mirrored(shape) for shape in shapes]
     same(contact_points(copies, flipped, margin), turned=mirror)
+
+
+def planar_capsules(rng):
+    """Two planar capsules; some nearly parallel."""
+    shapes = [ss.Capsule(rng.uniform(0.05, 0.4), rng.uniform(0.2, 2.0)) for _ in range(2)]
+    angle = rng.uniform(0, 2 * math.pi)
+    near = angle + 10.0 ** rng.uniform(-12, -3)
+    poses = [(rng.normal(size=2) * 0.05, angle), (rng.normal(size=2) * 0.15, near if rng.random() < 0.3 else -angle)]
+    return shapes, poses
+
+
+def test_planar_capsules_that_cross_are_as_deep_as_the_least_shift_and_pushed_in_the_plane():
+    rng = np.random.default_rng(21)
+    crossed = 0
+    for _ in range(40):
+        shapes, poses = planar_capsules(rng)
+        gap, n = deepest(shapes, poses, dim=2)
+        found, _ = searched_distance(shapes, poses, rng, 2)
+        crossed += found < -shapes[0].radius - shapes[1].radius - 1e-3
+        assert gap == pytest.approx(found, abs=1e-6)
+        width = support(shapes[0], poses[0], n[None, :2])[0] + support(shapes[1], poses[1], -n[None, :2])[0]
+        assert gap == pytest.approx(-width, abs=1e-6)  # nearly parallel ones, below 1e-6 rad, count as parallel
+        assert n[2] == 0.0 and np.linalg.norm(n) == pytest.approx(1.0, abs=1e-12)
+        assert deepest(shapes[::-1], poses[::-1], dim=2)[0] == pytest.approx(gap, abs=1e-9)
+    assert crossed > 15
+
+
+@pytest.mark.parametrize(
+    ("second", "place", "depth"),
+    [
+        (ss.Capsule(0.1, 1.0), ((0.0, 0.0), 0.0), 0.3),  # on the same axis
+        (ss.Capsule(0.1, 1.0), ((1.0, 0.0), 0.0), 0.3),  # end to end
+        (ss.Capsule(0.1, 1.0), ((0.2, 0.5), 0.5 * math.pi), 0.3),  # an end on the axis
+        (ss.Circle(0.1), ((0.3, 0.0), 0.0), 0.3),  # a centre on the axis
+    ],
+)
+def test_planar_axes_that_meet_are_pushed_apart_in_the_plane(second, place, depth):
+    for turned in (0.0, 0.7, 2.0):
+        c, s = math.cos(turned), math.sin(turned)
+        x = np.array([c * place[0][0] - s * place[0][1], s * place[0][0] + c * place[0][1]])
+        gaps, normals, _ = contact_points(
+            [ss.Capsule(0.2, 1.0), second], [(np.zeros(2), turned), (x, place[1] + turned)], dim=2
+        )
+        assert gaps == pytest.approx(-depth, abs=1e-12)
+        assert np.all(normals[:, 2] == 0.0)
+        along = normals @ (c, s, 0.0)
+        assert np.abs(along) == pytest.approx(1.0 if place[0] == (1.0, 0.0) else 0.0, abs=1e-6)
+        assert np.ptp(normals, axis=0) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_rounding_does_not_turn_the_normal_of_bars_that_cross_in_their_middles():
+    rng = np.random.default_rng(2)
+    shapes = [ss.Capsule(0.1, 1.0), ss.Capsule(0.1, 1.0)]
+    normals = [
+        deepest(shapes, [(np.zeros(2), 0.4), (1e-14 * rng.normal(size=2), 0.4 + 0.5 * math.pi)], dim=2)[1]
+        for _ in range(12)
+    ]
+    assert np.ptp(normals, axis=0) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("height", [0.3, 1e-6, 1e-13, 0.0, -1e-6, -0.3])
+def test_crossing_axes_in_space_part_along_their_common_normal(height):
+    c, s = math.cos(0.3), math.sin(0.3)
+    along_x, along_y = (c, 0.0, 0.0, s), (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
+    first = (np.zeros(3), (1.0, 0.0, 0.0, 0.0))  # along z
+    second = (np.array([height, 0.1, 0.2]), along_y)
+    gap, n = deepest([ss.Capsule(0.2, 1.0), ss.Capsule(0.3, 1.0)], [first, second])
+    assert gap == pytest.approx(abs(height) - 0.5, abs=1e-12)
+    assert np.abs(n) == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
+    if abs(height) > 1e-9:
+        assert n[0] * height > 0.0
+    # on one axis, and turned about it: two points, one normal across it
+    gaps, normals, _ = contact_points([ss.Capsule(0.2, 1.0), ss.Capsule(0.3, 1.0)], [first, (np.zeros(3), along_x)])
+    assert gaps == pytest.approx([-0.5, -0.5], abs=1e-12)
+    assert normals[:, 2] == pytest.approx(0.0, abs=1e-12)
+    assert np.array_equal(normals[0], normals[1])
+
+
+def test_crossed_bars_are_refused_with_their_depth_or_moved_apart():
+    scene = ss.Scene(dim=2, gravity=0.0)
+    scene.add_body(ss.Capsule(0.01, 1.0), mass=1.0, name="first")
+    scene.add_body(ss.Capsule(0.01, 1.0), mass=1.0, position=(0.1, 0.2), orientation=1.4, name="second")
+    depth = 0.5 * math.sin(1.4) - 0.2 + 0.02  # the lower end of the second, below the first
+    with pytest.raises(ValueError, match=f"'first' and 'second' overlap by {depth:.3g} m"):
+        scene.simulate(dt=1e-3, t_end=0.002)
+    run = scene.simulate(dt=1e-3, t_end=0.002, overlap="resolve")
+    assert run.q[0, 4] - run.q[0, 1] - 0.5 * math.sin(1.4) == pytest.approx(0.02, abs=1e-6)

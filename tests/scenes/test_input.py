@@ -63,12 +63,54 @@ def test_bad_input_gets_one_line(call, words):
     assert "\n" not in str(error.value)
 
 
+def driven(motion):
+    made = scene(2)
+    made.add_body(ss.Circle(0.1), mass=1.0, position=(0, 5))
+    made.add_driven(ss.Circle(0.1), position=(0, 9), motion=motion, name="shaker")
+    return made.simulate(dt=1e-3, t_end=0.01)
+
+
+def pushed(**functions):
+    made = scene(2)
+    ball = made.add_body(ss.Circle(0.1), mass=1.0, position=(0, 5), name="ball")
+    made.add_force(ball, **functions)
+    return made.simulate(dt=1e-3, t_end=0.01)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: driven(lambda t: None), "motion of 'shaker' at t = 0.0005 s must be a pair .*, got None"),
+        (lambda: driven(lambda t: (1, 0, 0)), r"must be a pair \(velocity, angular velocity\), got \(1, 0, 0\)"),
+        (lambda: driven(lambda t: ((1.0,), 0.0)), r"velocity in motion of 'shaker' .* shape \(2,\), got \(1,\)"),
+        (lambda: driven(lambda t: ("a", "b")), "velocity in motion of 'shaker' .* must be 2 numbers, got 'a'"),
+        (lambda: driven(lambda t: ((0, math.nan), 0)), "velocity in motion of 'shaker' .* must be finite"),
+        (lambda: driven(lambda t: ((0, 0), None)), "angular velocity in motion of 'shaker' .* a number, got None"),
+        (lambda: driven(lambda t: 1 / 0), "motion of 'shaker' at t = 0.0005 s failed with ZeroDivisionError"),
+        (lambda: driven(lambda: None), r"motion must be a function of \(t\), got one of \(\)"),
+        (lambda: pushed(force=lambda t, x, v: (1, 0, 0)), r"force on 'ball' at t = 0 s .* shape \(2,\), got \(3,\)"),
+        (lambda: pushed(force=lambda t, x, v: None), "force on 'ball' at t = 0 s must be 2 numbers, got None"),
+        (lambda: pushed(force=lambda t: (1, 0)), r"function of \(t, position, velocity\), got one of \(t\)"),
+        (lambda: pushed(torque=lambda t, x, v: "a"), "torque on 'ball' at t = 0 s must be a number, got 'a'"),
+        (lambda: pushed(torque=lambda t, x, v: math.inf), "torque on 'ball' at t = 0 s must be finite"),
+        (
+            lambda: scene().add_driven(ss.Sphere(1.0), velocity=lambda t: (t, 0, 0)),
+            "constant, got a function; .*motion=",
+        ),
+    ],
+)
+def test_functions_of_the_user_are_named_with_the_body_and_the_time(call, words):
+    with pytest.raises(ValueError, match=words) as error:
+        call()
+    assert "\n" not in str(error.value)
+
+
 def test_joints_need_two_bodies_of_the_scene():
     made, other = scene(), scene()
     ball, stranger = made.add_body(ss.Sphere(0.1), mass=1.0, name="ball"), other.add_body(ss.Sphere(0.1), mass=1.0)
     with pytest.raises(ValueError, match="'ball' twice"):
         made.add_spherical(ball, ball, at=(0, 0, 0))
-    with pytest.raises(ValueError, match="of this scene"):
+    with pytest.raises(ValueError, match=r"of this scene, got 'sphere\d' of another scene\.$"):
         made.add_spherical(None, stranger, at=(0, 0, 0))
     with pytest.raises(ValueError, match="a body that moves"):
         made.add_spherical(None, made.bodies[1], at=(0, 0, 0))

@@ -29,6 +29,7 @@ from stickslip.kernels.scene.island import (
 )
 from stickslip.kernels.scene.narrow_pairs import link_pairs
 from stickslip.kernels.scene.narrow_phase import store_pairs
+from stickslip.model.scene.checks import called, motion_at, turning, vector
 from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
 from stickslip.stepping.cost import require_memory
@@ -228,11 +229,7 @@ class SceneEngine:
             if body.motion is not None:
                 for k in range(n):
                     t = memory.t0 + (memory.step + k + 0.5) * self.options.dt
-                    velocity, spin = body.motion(t)
-                    table[k, d, :dim] = velocity
-                    table[k, d, 3 if dim == 3 else 5 :] = spin
-        if not np.all(np.isfinite(table)):
-            raise ValueError("motion of a driven body returned a velocity that is not finite.")
+                    table[k, d, :dim], table[k, d, 3 if dim == 3 else 5 :] = motion_at(body.motion, t, body.name, dim)
         return table
 
     def _apply_functions(self, memory: Memory) -> None:
@@ -245,13 +242,13 @@ class SceneEngine:
         for force in self.called:
             i = force.body
             x, v = self.bodies.pose[i, :dim].copy(), self.bodies.vel[i, :dim].copy()
+            where = f"on {self.scene.bodies[i].name!r} at t = {t:g} s"
             if callable(force.force):
-                wrench[i, :dim] += np.asarray(force.force(t, x, v), float)
+                name = f"force {where}"
+                wrench[i, :dim] += vector(called(force.force, (t, x, v), name), name, dim)
             if callable(force.torque):
-                wrench[i, 3 if dim == 3 else 5 :] += np.asarray(force.torque(t, x, v), float)
-            if not np.all(np.isfinite(wrench[i])):
-                name = self.scene.bodies[i].name
-                raise ValueError(f"force or torque on {name!r} must be finite, got another value at t = {t:g} s.")
+                name = f"torque {where}"
+                wrench[i, 3 if dim == 3 else 5 :] += turning(called(force.torque, (t, x, v), name), name, dim)
 
     def _solve(self, contacts: Any) -> float:
         """Solve the islands whose start from the last step was not good enough; returns the worst residual."""

@@ -158,7 +158,7 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
                 entries.append((piece, table))
             shared[id(body.shape)] = entries
         for piece, table in shared[id(body.shape)]:
-            size: tuple[float, ...] = (*piece.size, 0.0, 0.0)
+            size: tuple[float, ...] = (*piece.size, float(scene.dim == 2), 0.0)
             pose = np.array([*(piece.offset - body.centre), *piece.turn])
             rows.append((KINDS.index(piece.kind), body.number, pose, size, table, piece.bound))
     n = len(rows)

@@ -56,7 +56,7 @@ GEOM = np.dtype(
         ("kind", np.int64),
         ("body", np.int64),
         ("local", float, (7,)),  # (g, 7) pose in the body
-        ("extent", float, (4,)),  # (g, 4): sphere radius; capsule radius, half length; plane: unused
+        ("extent", float, (4,)),  # (g, 4): radius, half length of a capsule; spacings of a field; 1 in the plane
         ("table", np.int64, (6,)),  # (g, 6) ranges in the tables of hulls or polygons
         ("bound", float),  # (g,) radius of a sphere about the geometry's origin; inf for planes and fields
         ("material", np.int64),  # (g,)

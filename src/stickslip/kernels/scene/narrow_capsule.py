@@ -23,9 +23,7 @@ from stickslip.kernels.scene.narrow_flat import (
     support_edge,
     take_axis,
 )
-from stickslip.kernels.scene.narrow_round import add_point, along_segment, balls, ends, nearest_of_segments
-
-Point = tuple[float, float, float]
+from stickslip.kernels.scene.narrow_round import Point, add_point, along_segment, balls, ends, nearest_of_segments
 
 
 @compiled(inside=True)

@@ -279,13 +279,20 @@ def edge_axes(
             norm = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
             if norm * norm <= 1e-12 * (a0 * a0 + a1 * a1 + a2 * a2) * (b0 * b0 + b1 * b1 + b2 * b2):
                 continue
-            if c0 * towards[0] + c1 * towards[1] + c2 * towards[2] < 0.0:
+            between = (c0 * towards[0] + c1 * towards[1] + c2 * towards[2]) / norm
+            if between < 0.0:
                 norm = -norm
             c0, c1, c2 = c0 / norm, c1 / norm, c2 / norm
             s = separation(A, table_a[1], B, table_b[1], c0, c1, c2, best)
             if s > best:
                 found_a, found_b, best = i, j, s
                 x, y, z = c0, c1, c2
+            # `towards` joins points inside: no separation the other way is above -|between|, of shallow ones too little
+            if -abs(between) > best:
+                s = separation(A, table_a[1], B, table_b[1], -c0, -c1, -c2, best)
+                if s > best:
+                    found_a, found_b, best = i, j, s
+                    x, y, z = -c0, -c1, -c2
     return found_a, found_b, best, x, y, z
 
 

@@ -59,7 +59,7 @@ def sphere_capsule(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, mar
 @compiled
 def capsule_capsule(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
     own, other = geoms.extent[i], geoms.extent[j]
-    return capsules(room, room.pose[0], own[1], own[0], room.pose[1], other[1], other[0], margin)
+    return capsules(room, room.pose[0], own[1], own[0], room.pose[1], other[1], other[0], own[2] != 0.0, margin)
 
 
 @compiled

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import reprlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,11 +44,54 @@ def vector(value: Any, name: str, size: int) -> np.ndarray:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be {size} numbers, got {value!r}.") from None
+    if array.ndim == 0:
+        raise ValueError(f"{name} must be {size} numbers, got {value!r}.")
     if array.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), got {array.shape}.")
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got {array.tolist()}.")
     return array
+
+
+def turning(value: Any, name: str, dim: int) -> np.ndarray:
+    """An angular velocity or a torque: one number about z in the plane, shape (1,), a vector in space, shape (3,)."""
+    if dim == 3:
+        return vector(value, name, 3)
+    return np.array([number(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value, name)])
+
+
+def require_function(function: Any, name: str, arguments: tuple[str, ...]) -> None:
+    """A function that can be called with these arguments, as far as its signature tells."""
+    wanted = f"{name} must be a function of ({', '.join(arguments)})"
+    if not callable(function):
+        raise ValueError(f"{wanted}, got {function!r}.")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some compiled functions have none
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        raise ValueError(f"{wanted}, got one of {signature}.") from None
+
+
+def called(function: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> Any:
+    """What a function of the user returns; its own error comes with the name of the function."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        raise ValueError(f"{name} failed with {type(error).__name__}: {' '.join(str(error).split())}") from error
+
+
+def motion_at(motion: Callable[[float], Any], t: float, body: str, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """Velocity [m/s], shape (dim,), and angular velocity [rad/s], shape (1,) or (3,), that `motion` returns at t."""
+    name = f"motion of {body!r} at t = {t:g} s"
+    pair = called(motion, (t,), name)
+    try:
+        velocity, spin = pair
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a pair (velocity, angular velocity), got {reprlib.repr(pair)}.") from None
+    return vector(velocity, f"velocity in {name}", dim), turning(spin, f"angular velocity in {name}", dim)
 
 
 def points(value: Any, name: str, size: int, least: int) -> np.ndarray:

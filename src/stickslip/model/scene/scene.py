@@ -12,7 +12,7 @@ import numpy as np
 
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
 from stickslip.model.scene.bodies import COORDINATES, VELOCITIES, Body, Material
-from stickslip.model.scene.checks import number, unit, vector
+from stickslip.model.scene.checks import number, require_function, turning, unit, vector
 from stickslip.model.scene.joints import Force, Joint, Spring
 from stickslip.model.scene.shapes import IDENTITY, Shape, Unbounded, orientation
 
@@ -108,9 +108,20 @@ class Scene:
         restitution_tangential: Any = None,
         name: str | None = None,
     ) -> Body:
-        """Add a body whose velocity is prescribed: constant, or `motion(t)` -> (velocity, angular velocity)."""
-        if motion is not None and not callable(motion):
-            raise ValueError(f"motion must be a function of t, got {motion!r}.")
+        """Add a body whose velocity is prescribed: constant, or a function of time.
+
+        velocity, angular_velocity : constant [m/s], [rad/s].
+        motion : function of t [s] that returns the pair (velocity, angular velocity), in world axes; it is called for
+            the middle of every step, and `velocity`, `angular_velocity` do not count beside it.
+        """
+        if motion is not None:
+            require_function(motion, "motion", ("t",))
+        for value, field in ((velocity, "velocity"), (angular_velocity, "angular_velocity")):
+            if callable(value):
+                raise ValueError(
+                    f"{field} of add_driven must be constant, got a function; "
+                    "give motion=function of t that returns (velocity, angular velocity)."
+                )
         material = _material(friction, restitution, restitution_tangential, self.dim)
         return self._add(
             "driven", shape, material, name, position, orientation, velocity, angular_velocity, motion=motion
@@ -232,10 +243,7 @@ class Scene:
         if velocity is not None:
             v[: self.dim] = vector(velocity, f"velocity of {label!r}", self.dim)
         if angular_velocity is not None:
-            if self.dim == 2:
-                w[2] = number(angular_velocity, f"angular_velocity of {label!r}")
-            else:
-                w[:] = vector(angular_velocity, f"angular_velocity of {label!r}", 3)
+            w[2 if self.dim == 2 else 0 :] = turning(angular_velocity, f"angular_velocity of {label!r}", self.dim)
         return v, w
 
     # -- laws of pairs -------------------------------------------------------------------------------------------------
@@ -261,7 +269,8 @@ class Scene:
         if body is None:
             return 0
         if not isinstance(body, Body) or not (body.number < len(self.bodies) and self.bodies[body.number] is body):
-            raise ValueError(f"body must come from add_body, add_driven or add_static of this scene, got {body!r}.")
+            got = f"{body.name!r} of another scene" if isinstance(body, Body) else repr(body)
+            raise ValueError(f"body must come from add_body, add_driven or add_static of this scene, got {got}.")
         return body.number
 
     # -- joints, springs, forces ---------------------------------------------------------------------------------------
@@ -376,11 +385,11 @@ class Scene:
         index = self._number(body)
         if body.kind != "moving":
             raise ValueError(f"body must move freely to feel a force, got {body.name!r} ({body.kind}).")
+        for value, field in ((force, "force"), (torque, "torque")):
+            if callable(value):
+                require_function(value, f"{field} on {body.name!r}", ("t", "position", "velocity"))
         push = force if callable(force) or force is None else vector(force, "force", self.dim)
-        if self.dim == 2 and torque is not None and not callable(torque):
-            twist: Any = np.array([number(torque, "torque")])
-        else:
-            twist = torque if callable(torque) or torque is None else vector(torque, "torque", 3)
+        twist = torque if callable(torque) or torque is None else turning(torque, "torque", self.dim)
         entry = Force(index, push, twist)
         self.forces.append(entry)
         return entry
