@@ -20,9 +20,9 @@ from stickslip.kernels.scene.newton import newton_alone
 
 START, FLOOR, LARGEST = 0.1, 1e-9, 100.0  # of a, relative to the unit diagonal of W
 FALL, RISE = 0.3, 4.0
-ROUNDS = 25
+ROUNDS = 60
 NEWTON_STEPS = 60
-NEARLY_EXACT, INNER_SOLVED = 1e-12, 1e-8  # errors of the inner problems that are asked for, and that do
+NEARLY_EXACT, INNER_SOLVED = 1e-12, 1e-11  # errors of the inner problems that are asked for, and that do
 WORK = 1e10  # unknowns^3 of all inner problems: about a minute
 
 
