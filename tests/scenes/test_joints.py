@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import stickslip as ss
 from stickslip.library.scenes import hanging_chain
-from stickslip.stepping.scene_joints import JointIsland, proximal_answers
+from stickslip.stepping.scene_joints import JointIsland, by_lemke, proximal_answers
 
 G = 9.81
 
@@ -201,8 +201,9 @@ def test_islands_with_motors_are_solved_from_any_start():
     rng = np.random.default_rng(3)
     for _ in range(100):
         island = planar_island(rng)
-        found = proximal_answers(island, rng.standard_normal(6))
-        assert min(violation(island, z) for _, z in zip(range(40), found, strict=False)) < 1e-11
+        start = rng.standard_normal(6)
+        assert min(violation(island, z) for z in proximal_answers(island, start, 20)) < 1e-11
+        assert violation(island, by_lemke(island, start, 8, 0.0)) < 1e-11
 
 
 def test_redundant_joints_share_the_load():

@@ -435,18 +435,18 @@ class SceneEngine:
             z, wanted = outcome.r, 0.5 * outcome.error * self.options.tol / self.residuals[k]
 
     def _hard_joints(self, contacts: Any, k: int) -> None:
-        """Newton from zero and proximal point, for an island with joints on which the kernel gave up; the best is kept.
+        """Newton from zero, proximal point, Lemke, for an island with joints on which the kernel gave up.
 
         Driven below the tolerance as by the kernel itself: what is left over, the next steps have to bear.
         """
         S, start = np.empty(self._unknowns(k)), np.empty(self._unknowns(k))
         island, dim = self._island(k), self.options.dim
-        system = dense_problem(self.bodies, contacts, self.active, *island, dim, S, start)
+        W, q, mu, low, high, grain = dense_problem(self.bodies, contacts, self.active, *island, dim, S, start)
 
         def take(z: np.ndarray) -> None:
             take_dense(self.active, *island, dim, S, z)
 
-        answers = joint_answers(JointIsland(*system, dim), start)
+        answers = joint_answers(JointIsland(W, q, mu, low, high, grain, dim), start)
         self._keep_best(contacts, k, start, answers, take, self.options.start)
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------

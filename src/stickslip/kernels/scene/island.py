@@ -3,6 +3,7 @@
 The impulses of the last step are checked before (a body at rest needs nothing else).  For few contacts and for joints
 Newton, driven to rounding because what it leaves over would disturb the next steps, from the last impulses and, where
 that fails, after a few sweeps of Gauss-Seidel; for many, accelerated sweeps, whose compilation the others are spared.
+With joints there is no more than Newton here: what it leaves unsolved, the host takes up (stepping.scene_joints).
 Contacts are scaled by mobility^-1/2, W' = S W S.
 """
 
