@@ -167,12 +167,24 @@ def test_mass_properties_of_shapes():
 def test_joints_that_contradict_one_another_are_named():
     made = ss.Scene(dim=2, gravity=0.0)
     bar = made.add_body(ss.Circle(0.1), mass=1.0, position=(1, 0), name="bar")
+    belt = made.add_driven(ss.Circle(0.1), position=(3, 0), velocity=(1, 0), name="belt")
     made.add_fixed(None, bar)
-    made.add_revolute(None, bar, at=(0, 0), motor=(1.0, 1e9))
-    made.add_revolute(None, bar, at=(1, 0), motor=(-1.0, 1e9))
+    made.add_fixed(belt, bar)
     trajectory = made.simulate(dt=1e-3, t_end=0.01)
     assert not trajectory.complete
     assert "joints 'world' - 'bar' (fixed)" in trajectory.status and "contradict one another" in trajectory.status
+
+
+@pytest.mark.parametrize("effort", [5.0, 1e9])
+def test_motors_on_a_fixed_body_stall(effort):
+    made = ss.Scene(dim=2, gravity=0.0)
+    bar = made.add_body(ss.Circle(0.1), mass=1.0, position=(1, 0))
+    made.add_fixed(None, bar)
+    made.add_revolute(None, bar, at=(0, 0), motor=(1.0, effort))
+    made.add_revolute(None, bar, at=(1, 0), motor=(-1.0, effort))
+    trajectory = made.simulate(dt=1e-3, t_end=0.01)
+    assert trajectory.complete and trajectory.certificate.failed_steps == 0  # both at their bound: no contradiction
+    assert np.abs(trajectory.q - trajectory.q[0]).max() < 1e-12
 
 
 def test_elliptic_friction_names_the_axis_that_is_wrong():

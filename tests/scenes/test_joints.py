@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 
 import stickslip as ss
 from stickslip.library.scenes import hanging_chain
+from stickslip.stepping.scene_joints import JointIsland, by_lemke, proximal_answers
 
 G = 9.81
 
@@ -131,6 +132,78 @@ def test_limits_motors_and_dry_friction():
     assert w[500] == pytest.approx(2.0 - 2.0 * 0.5, abs=1e-10)
     assert w[-1] == pytest.approx(0.0, abs=1e-14)
     assert braked.turning(trajectory)[-1] == pytest.approx(1.0, abs=1e-6)  # w^2 I / (2 tau)
+
+
+def arm_on_a_box(dim, friction, speed, effort):
+    """A box that stands on the ground, and on it an arm upright, turned by a motor."""
+    scene = ss.Scene(dim=dim, gravity=G)
+    place = (lambda z: (0, z)) if dim == 2 else (lambda z: (0, 0, z))
+    ground, box, turned, axis = (
+        (ss.HalfPlane((0, 1)), ss.Polygon.rectangle(0.4, 0.2), {"orientation": math.pi / 2}, {})
+        if dim == 2
+        else (ss.HalfSpace((0, 0, 1)), ss.Box((0.4, 0.4, 0.2)), {}, {"axis": (1, 0, 0)})
+    )
+    scene.add_static(ground, friction=friction)
+    base = scene.add_body(box, mass=2.0, position=place(0.1))
+    arm = scene.add_body(ss.Capsule(0.05, 0.3), mass=2.0, position=place(0.6), **turned)
+    scene.add_revolute(base, arm, at=place(0.25), **axis, motor=(speed, effort))
+    return scene, base, arm
+
+
+def test_motor_on_a_box_that_stands_on_the_ground():
+    # one corner sticks, the other slips, the motor is at its bound: Newton alone goes round between modes
+    scene, base, arm = arm_on_a_box(2, friction=1.0, speed=0.5, effort=5.0)
+    trajectory = scene.simulate(dt=1e-3, t_end=0.08)
+    assert trajectory.complete, trajectory.status
+    certificate = trajectory.certificate
+    assert certificate.failed_steps == 0 and certificate.max_residual <= 1e-10
+    assert certificate.fallbacks >= 1
+    assert (arm.spin(trajectory) - base.spin(trajectory))[-1] == pytest.approx(0.5, abs=1e-9)  # as the motor wants it
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("friction", [0.0, 0.3, 0.5, 1.0])
+def test_motors_of_any_speed_and_effort_on_a_box(dim, friction):
+    for speed in (0.5, 2.0, 6.0):
+        for effort in (1.0, 5.0, 50.0):
+            scene, _, _ = arm_on_a_box(dim, friction, speed, effort)
+            trajectory = scene.simulate(dt=1e-3, t_end=0.6)
+            assert trajectory.complete, (speed, effort, trajectory.status)
+            assert trajectory.certificate.failed_steps == 0
+
+
+def planar_island(rng):
+    """Two planar contacts, a joint row without bounds and a motor's, of bodies with six degrees of freedom."""
+    J = rng.standard_normal((6, 6))
+    J[2:4] = J[:2] + 0.3 * rng.standard_normal((2, 6))  # corners of one body
+    J /= np.linalg.norm(J, axis=1)[:, None]
+    bound = rng.uniform(0.0, 1.0)
+    return JointIsland(
+        J @ J.T, J @ rng.standard_normal(6), rng.uniform(0.0, 1.5, 2), np.array([-np.inf, -bound]),
+        np.array([np.inf, bound]), np.zeros(2), 2,
+    )  # fmt: skip
+
+
+def violation(island, z):
+    """Worst violation of Signorini, Coulomb and the bounds of the rows by scaled impulses z (plane)."""
+    u, m = island.W @ z + island.q, 2 * len(island.mu)
+    normal, friction = z[0:m:2], z[1:m:2]
+    limit = island.mu * np.maximum(normal, 0.0)
+    return max(
+        np.abs(normal - np.maximum(0.0, normal - u[0:m:2])).max(),
+        np.abs(friction - np.clip(friction - u[1:m:2], -limit, limit)).max(),
+        np.abs(z[m:] - np.clip(z[m:] - u[m:], island.low, island.high)).max(),
+    )
+
+
+def test_islands_with_motors_are_solved_from_any_start():
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        island = planar_island(rng)
+        start = rng.standard_normal(6)
+        assert min(violation(island, z) for z in proximal_answers(island, start, 20)) < 1e-11
+        assert violation(island, by_lemke(island, start, 8, 0.0)) < 1e-11
 
 
 def test_redundant_joints_share_the_load():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +21,12 @@ from stickslip.kernels.scene.island import (
     GRAINS,
     SHARPER,
     block_system,
+    dense_problem,
     end_velocities,
     island_residual,
     right_side,
     solve_island,
+    take_dense,
     take_impulses,
 )
 from stickslip.kernels.scene.narrow_pairs import link_pairs
@@ -34,6 +36,7 @@ from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
 from stickslip.stepping.cost import require_memory
 from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
+from stickslip.stepping.scene_joints import JointIsland, joint_answers
 from stickslip.stepping.scene_pile import Pile
 
 SWEEPS = 300
@@ -300,30 +303,53 @@ class SceneEngine:
 
     def _solve_pyramid(self, contacts: Any, k: int) -> None:
         """An island whose friction cones are pyramids, [S00] (2.11)-(2.16): Lemke, then others; the best is kept."""
-        problem, best = self._friction_problem(contacts, k)
+        problem, start = self._friction_problem(contacts, k)
+        first, last, dim = int(self.begins[k]), int(self.begins[k + 1]), self.options.dim
+
+        def take(r: np.ndarray) -> None:
+            take_impulses(self.active, self.order, first, last, dim, r)
+
+        answers = pyramid_answers(problem, self.options.edges)
+        self.effort[k] = int(self._keep_best(contacts, k, start, answers, take, self.options.tol) > 1)
+
+    def _keep_best(
+        self,
+        contacts: Any,
+        k: int,
+        best: np.ndarray,
+        answers: Iterable[np.ndarray],
+        take: Callable[[np.ndarray], None],
+        enough: float,
+    ) -> int:
+        """Measure impulses of an island until a residual is `enough`; the best are taken, returns how many were tried.
+
+        `best`: those it has, with the residual in the book.
+        """
         least = math.inf if math.isnan(self.residuals[k]) else float(self.residuals[k])
-        for count, r in enumerate(pyramid_answers(problem, self.options.edges)):
-            self.effort[k] = int(count > 0)
-            self._try_impulses(contacts, k, r)
+        tried = 0
+        for r in answers:
+            tried += 1
+            take(r)
+            self._measure_island(contacts, k)
             if self.residuals[k] < least:
                 least, best = float(self.residuals[k]), r
-            if least <= self.options.tol:
+            if least <= enough:
                 break
         if not self.residuals[k] <= least:
-            self._try_impulses(contacts, k, best)
-
-    def _try_impulses(self, contacts: Any, k: int, r: np.ndarray) -> None:
-        """Take scaled impulses for those of an island without joints, and measure them."""
-        first, last = int(self.begins[k]), int(self.begins[k + 1])
-        take_impulses(self.active, self.order, first, last, self.options.dim, r)
-        self._measure_island(contacts, k)
+            take(best)
+            self._measure_island(contacts, k)
+        return tried
 
     def _measure_island(self, contacts: Any, k: int) -> None:
-        """End velocities and residual of an island without joints, from its impulses."""
-        first, last, options = int(self.begins[k]), int(self.begins[k + 1]), self.options
-        arguments = (self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows, 0, 0)
-        end_velocities(*arguments, options.dim)
-        self.residuals[k] = island_residual(*arguments, options.dim, options.edges, GRAINS)
+        """End velocities and residual of an island, from its impulses."""
+        arguments = (self.bodies, contacts, self.active, *self._island(k))
+        end_velocities(*arguments, self.options.dim)
+        self.residuals[k] = island_residual(*arguments, self.options.dim, self.options.edges, GRAINS)
+
+    def _island(self, k: int) -> tuple[Any, ...]:
+        """Contacts and joint rows of an island, as kernels take them: order, first, last, joints, rows, first, last."""
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        return self.order, first, last, self.joints, self.rows, int(self.row_begins[k]), int(self.row_begins[k + 1])
 
     def _friction_problem(self, contacts: Any, k: int) -> tuple[Contacts, np.ndarray]:
         """The contact problem of an island without joints, scaled, and its impulses."""
@@ -341,10 +367,13 @@ class SceneEngine:
         if not self._solve(contacts) <= self.options.tol:
             for k in range(int(self.counts[step.ISLANDS])):
                 size, rows = self.begins[k + 1] - self.begins[k], self.row_begins[k + 1] - self.row_begins[k]
-                hard = not self.residuals[k] <= self.options.tol and rows == 0 and size <= HARD_CONTACTS
+                hard = not self.residuals[k] <= self.options.tol and size <= HARD_CONTACTS
                 if hard and self.options.edges == 0:
                     self.effort[k] = 1
-                    self._hard_island(contacts, k)
+                    if rows > 0:
+                        self._hard_joints(contacts, k)
+                    else:
+                        self._hard_island(contacts, k)
         if not self.worst() <= self.options.tol and not self.go_on:
             return step.UNSOLVED
         return self._call(memory, 1, every, block, records, True)
@@ -401,6 +430,21 @@ class SceneEngine:
             # Solved as a sum over contacts, relative to impulses too, which the load of a pile makes large; what is
             # asked for is the velocity of the worst contact.
             z, wanted = outcome.r, 0.5 * outcome.error * self.options.tol / self.residuals[k]
+
+    def _hard_joints(self, contacts: Any, k: int) -> None:
+        """Newton from zero, proximal point, Lemke, for an island with joints on which the kernel gave up.
+
+        Driven below the tolerance as by the kernel itself: what is left over, the next steps have to bear.
+        """
+        S, start = np.empty(self._unknowns(k)), np.empty(self._unknowns(k))
+        island, dim = self._island(k), self.options.dim
+        W, q, mu, low, high, grain = dense_problem(self.bodies, contacts, self.active, *island, dim, S, start)
+
+        def take(z: np.ndarray) -> None:
+            take_dense(self.active, *island, dim, S, z)
+
+        answers = joint_answers(JointIsland(W, q, mu, low, high, grain, dim), start)
+        self._keep_best(contacts, k, start, answers, take, self.options.start)
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 

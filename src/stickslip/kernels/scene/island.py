@@ -3,6 +3,7 @@
 The impulses of the last step are checked before (a body at rest needs nothing else).  For few contacts and for joints
 Newton, driven to rounding because what it leaves over would disturb the next steps, from the last impulses and, where
 that fails, after a few sweeps of Gauss-Seidel; for many, accelerated sweeps, whose compilation the others are spared.
+With joints there is no more than Newton here: what it leaves unsolved, the host takes up (stepping.scene_joints).
 Contacts are scaled by mobility^-1/2, W' = S W S.
 """
 
@@ -330,36 +331,61 @@ def dense_system(
 
 
 @compiled(apart=True)
+def dense_problem(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
+    rows: np.ndarray, row_first: int, row_last: int, dim: int, S: np.ndarray, z: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """W, q, mu of an island with contacts and joint rows, scaled, and low, high, grain of the rows.
+
+    S, the scales, and z, the impulses it has, are written; shapes (dim contacts + rows,).
+    """
+    n, m = last - first, row_last - row_first
+    q, mu, low, high, grain = np.empty(dim * n + m), np.empty(n), np.empty(m), np.empty(m), np.empty(m)
+    W = dense_system(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, S)
+    right_side(bodies, contacts, active, order, first, last, dim, bodies.free, q, mu, z)
+    if joints is not None:
+        for k in range(m):
+            s, w = rows[row_first + k], dim * n + k
+            j = s // ROWS_PER_JOINT
+            q[w] = S[w] * (
+                row_velocity(joints, s, bodies.free, joints.link.a[j], joints.link.b[j]) - joints.row.target[s]
+            )
+            z[w] = joints.row.impulse[s] / S[w]
+            low[k] = joints.row.low[s] / S[w]
+            high[k] = joints.row.high[s] / S[w]
+            grain[k] = S[w] * joints.row.grain[s]
+    return W, q, mu, low, high, grain
+
+
+@compiled
+def take_dense(
+    active: Active, order: np.ndarray, first: int, last: int, joints: Any, rows: np.ndarray, row_first: int,
+    row_last: int, dim: int, S: np.ndarray, z: np.ndarray,
+) -> None:  # fmt: skip
+    """Unscale the impulses of an island's contacts and joint rows."""
+    take_impulses(active, order, first, last, dim, z)
+    if joints is not None:
+        for m in range(row_first, row_last):
+            w = dim * (last - first) + m - row_first
+            joints.row.impulse[rows[m]] = S[w] * z[w]
+
+
+@compiled(apart=True)
 def solve_dense(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, options: Options,
 ) -> None:  # fmt: skip
     """Newton on an island, from the impulses it has."""
     dim, n = options.dim, last - first
-    count = dim * n + row_last - row_first
-    S, q, z, mu = np.empty(count), np.empty(count), np.empty(count), np.empty(n)
-    low, high, grain = np.empty(row_last - row_first), np.empty(row_last - row_first), np.empty(row_last - row_first)
-    W = dense_system(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, S)
-    right_side(bodies, contacts, active, order, first, last, dim, bodies.free, q, mu, z)
-    if joints is not None:
-        for m in range(row_first, row_last):
-            s, w = rows[m], dim * n + m - row_first
-            j = s // ROWS_PER_JOINT
-            q[w] = S[w] * (
-                row_velocity(joints, s, bodies.free, joints.link.a[j], joints.link.b[j]) - joints.row.target[s]
-            )
-            z[w] = joints.row.impulse[s] / S[w]
-            low[m - row_first] = joints.row.low[s] / S[w]
-            high[m - row_first] = joints.row.high[s] / S[w]
-            grain[m - row_first] = S[w] * joints.row.grain[s]
-        if n == 0 and low.max() == -np.inf and high.min() == np.inf:
-            # linear: from zero, impulses that redundant rows set up against one another do not grow from step to step
-            z[:] = 0.0
+    S, z = np.empty(dim * n + row_last - row_first), np.empty(dim * n + row_last - row_first)
+    W, q, mu, low, high, grain = dense_problem(
+        bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, S, z
+    )
+    if n == 0 and low.max() == -np.inf and high.min() == np.inf:
+        # linear: from zero, impulses that redundant rows set up against one another do not grow from step to step
+        z[:] = 0.0
     newton_island(W, q, mu, low, high, grain, dim, z, SHARPER * options.tol, 100)
-    take_impulses(active, order, first, last, dim, z)
-    if joints is not None:
-        for m in range(row_first, row_last):
-            joints.row.impulse[rows[m]] = S[dim * n + m - row_first] * z[dim * n + m - row_first]
+    take_dense(active, order, first, last, joints, rows, row_first, row_last, dim, S, z)
 
 
 @compiled(apart=True)

@@ -195,3 +195,12 @@ def newton_island(
     for i in range(count):
         z[i] = best[i]
     return best_error
+
+
+@compiled
+def newton_alone(
+    W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
+    z: np.ndarray, tol: float, max_iterations: int,
+) -> float:  # fmt: skip
+    """`newton_island` for callers from Python."""
+    return newton_island(W, q, mu, low, high, grain, dim, z, tol, max_iterations)

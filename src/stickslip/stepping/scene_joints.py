@@ -1,0 +1,158 @@
+"""Islands with joints on which Newton gave up: impulses from other starts, for a caller that judges them.
+
+Bounded rows (motors, limits, dry friction) beside contacts that stick and slip: Newton may go round between modes
+of which none fits, from zero as well, where the problem has one solution.  The proximal point
+
+    z_k+1 solves the same laws with (W + a 1, q - a z_k),    a from START down
+
+makes the inner problems well posed; Newton from the modes each of them ends in, on the problem itself, is soon the
+answer.  a rises again where an inner problem is not solved.  Where modes hang on velocities of 1e-8 of the others
+(nearly redundant contacts), z_k creeps: there Lemke's method tells the modes, with the cones as pyramids (exact in the
+plane) of which an edge lies along the slip that was found last, and Newton goes on from its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.complementarity.friction.joints import eliminate_joints
+from stickslip.complementarity.friction.pyramid import LARGEST as LARGEST_LCP
+from stickslip.complementarity.friction.pyramid import directions
+from stickslip.complementarity.solve import solve_lcp
+from stickslip.kernels.scene.newton import newton_alone
+
+START, FLOOR, LARGEST = 0.1, 1e-9, 100.0  # of a, relative to the unit diagonal of W
+FALL, RISE = 0.3, 4.0
+FEW_ROUNDS, ROUNDS = 15, 40
+PYRAMIDS = ((8, 0.0), (8, 1e-10), (32, 0.0), (32, 1e-10))
+"""Edges in space, and a change of the LCP's right-hand side, relative: ties lose Lemke's path its accuracy."""
+NEWTON_STEPS = 60
+NEARLY_EXACT, INNER_SOLVED = 1e-12, 1e-11  # errors of the inner problems that are asked for, and that do
+LCP_SOLVED = 1e-9
+WORK = 1e10  # unknowns^3 of all inner problems: about a minute
+
+
+@dataclass(frozen=True)
+class JointIsland:
+    """W, q, mu of an island, scaled, shapes (n, n), (n,), (contacts,); low, high, grain of its rows, (rows,)."""
+
+    W: np.ndarray
+    q: np.ndarray
+    mu: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    grain: np.ndarray
+    dim: int
+
+    def newton(self, z: np.ndarray) -> tuple[np.ndarray, float]:
+        """Impulses from the start z, and their error."""
+        r = z.copy()
+        error = newton_alone(
+            self.W, self.q, self.mu, self.low, self.high, self.grain, self.dim, r, NEARLY_EXACT, NEWTON_STEPS
+        )
+        return r, float(error)
+
+    def shifted(self, a: float, z: np.ndarray) -> JointIsland:
+        """The inner problem (W + a 1, q - a z)."""
+        W = self.W + a * np.eye(len(z))
+        return JointIsland(W, self.q - a * z, self.mu, self.low, self.high, self.grain, self.dim)
+
+
+def joint_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:
+    """Impulses by Newton from zero, by proximal point, by Lemke, and by more of the proximal point; often solutions.
+
+    Lemke needs fewer attempts than the proximal point, but takes long to compile.
+    """
+    zero = np.zeros_like(z)
+    yield island.newton(zero)[0]
+    yield from proximal_answers(island, z, FEW_ROUNDS)
+    yield from pyramid_answers(island, z)
+    yield from proximal_answers(island, zero, ROUNDS)
+    yield from proximal_answers(island, z, ROUNDS)
+
+
+def proximal_answers(island: JointIsland, z: np.ndarray, rounds: int) -> Iterator[np.ndarray]:
+    """Each solution of an inner problem, after Newton on the problem itself, and as it is."""
+    a = START
+    for _ in range(min(rounds, 1 + int(WORK / max(1, len(z)) ** 3))):
+        x, error = island.shifted(a, z).newton(z)
+        if error <= INNER_SOLVED:
+            z, a = x, max(FALL * a, FLOOR)
+            yield island.newton(x)[0]
+        else:
+            a = min(RISE * a, LARGEST)
+        yield x
+
+
+def pyramid_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:
+    """Lemke's answers with pyramids turned into the slip of the one before, after Newton and as they are."""
+    for edges, perturbation in PYRAMIDS:
+        m = edges if island.dim == 3 else 2
+        if (m + 2) * len(island.mu) + 2 * len(island.low) > LARGEST_LCP:
+            return
+        z = by_lemke(island, z, edges, perturbation)
+        yield island.newton(z)[0]
+        yield z
+
+
+def by_lemke(island: JointIsland, z: np.ndarray, edges: int, perturbation: float) -> np.ndarray:
+    """Impulses of the laws with pyramids, an edge of each against the slip that z leaves; rows as in `bounded_lcp`.
+
+    Rows without bounds are eliminated first.
+    """
+    m, u = island.dim * len(island.mu), island.W @ z + island.q
+    free = np.isinf(island.low) & np.isinf(island.high)
+    order = np.concatenate([np.arange(m), m + np.flatnonzero(~free), m + np.flatnonzero(free)])
+    n = m + int(np.count_nonzero(~free))
+    W, q, complete = eliminate_joints(island.W[np.ix_(order, order)], island.q[order], n)
+    W = W if isinstance(W, np.ndarray) else W.toarray()
+    pyramids = [edges_along(-u[i + 1 : i + island.dim], edges) for i in range(0, m, island.dim)]
+    A, b, B, c = bounded_lcp(W, q, island.mu, pyramids, island.low[~free], island.high[~free])
+    noise = np.random.default_rng(len(b)).random(len(b)) * np.abs(b).max(initial=0.0)
+    x = solve_lcp(A, b + perturbation * noise, "lemke", tol=LCP_SOLVED).x
+    r = np.empty_like(z)
+    r[order] = complete(B @ x[: B.shape[1]] + c)
+    return r
+
+
+def edges_along(t: np.ndarray, edges: int) -> np.ndarray:
+    """Unit vectors of a pyramid's edges, shape (d - 1, m), the first along t; in the plane +1 and -1."""
+    D = directions(edges, len(t) + 1)
+    size = float(np.hypot(*t)) if len(t) == 2 else 0.0
+    if size == 0.0:
+        return D
+    c, s = t / size
+    return np.array([[c, -s], [s, c]]) @ D
+
+
+def bounded_lcp(
+    W: np.ndarray, q: np.ndarray, mu: np.ndarray, edges: list[np.ndarray], low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A, b of the LCP of contacts and bounded rows, and B, c with z = B x + c, x its first unknowns (r_N, beta, s).
+
+    Contacts as in [S00] (2.11)-(2.16), with lambda_i.  A row is l = low + s (high - s where low is infinite), and with
+    both bounds 0 <= w + nu perp s >= 0, 0 <= high - low - s perp nu >= 0, w its velocity: l = high where w = -nu.
+    """
+    n = len(mu)
+    widths = np.array([D.shape[1] for D in edges], int)
+    begins = n + np.concatenate([[0], np.cumsum(widths)]).astype(int)
+    rows = begins[-1] + np.arange(len(low))
+    both = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
+    up = np.isfinite(low)
+    B, c = np.zeros((len(q), begins[-1] + len(low))), np.zeros(len(q))
+    start = len(q) - len(low)
+    B[start + np.arange(len(low)), rows] = np.where(up, 1.0, -1.0)
+    c[start:] = np.where(up, low, high)
+    size, k = B.shape[1] + n + len(both), B.shape[1]
+    A, b = np.zeros((size, size)), np.zeros(size)
+    for i, D in enumerate(edges):
+        first, beta = i * (len(D) + 1), slice(begins[i], begins[i + 1])
+        B[first, i], B[first + 1 : first + 1 + len(D), beta] = 1.0, D
+        A[beta, k + i], A[k + i, i], A[k + i, beta] = 1.0, mu[i], -1.0
+    A[:k, :k], b[:k] = B.T @ W @ B, B.T @ (W @ c + q)
+    nu = k + n + np.arange(len(both))
+    A[rows[both], nu], A[nu, rows[both]], b[nu] = 1.0, -1.0, (high - low)[both]
+    return A, b, B, c
