@@ -7,6 +7,7 @@ import pytest
 
 import stickslip as ss
 from analysis.test_limit_cycle import PERIOD, locked_ball
+from stickslip.analysis.basins import CYCLE, Attractor, _judged
 
 TOY = ss.library.woodpecker()
 BILLIARDS = ss.library.get("billiards")
@@ -75,6 +76,49 @@ def test_judge_confirms_both_cycles():
     assert judged[2].period == pytest.approx(DOUBLE, rel=1e-7)
     assert judged[2].nontrivial[0] == pytest.approx(0.8297513, abs=1e-5)
     assert all("stable by the judge" in attractor.verdict for attractor in result.attractors)
+
+
+def test_a_cycle_found_as_its_multiple_is_judged_and_counted_once():
+    """The locked ball, taken for cycles of 1, 2 and 6 returns: period 1 / 30 s, det = e^2, trace in closed form."""
+    ball, phi = locked_ball(0.7)
+    x = np.concatenate([ball.q0, ball.u0])
+    found = [Attractor(CYCLE, n, n / 30, state=x, start={"y": ball.q0[0]}) for n in (2, 6, 1)]
+    said = []
+    assert list(_judged(ball, None, found, said.append)) == [0, 0, 0]
+    assert said == [f"judging outcome {k} of 3" for k in (1, 2, 3)]
+    for attractor in found:
+        assert (attractor.returns, attractor.period) == (1, pytest.approx(1 / 30))
+        assert attractor.cycle.period == pytest.approx(1 / 30) and "stable by the judge" in attractor.verdict
+        multipliers = attractor.cycle.multipliers
+        assert complex(multipliers.prod()) == pytest.approx(0.64, abs=1e-7)
+        assert complex(multipliers.sum()) == pytest.approx(1.64 - 3.24 * 0.7 * math.sin(phi), abs=1e-7)
+
+
+def test_cycles_of_one_and_of_three_periods_stay_two():
+    """At Gamma = 1.05 a ball that comes to rest in every period, and one that strikes once in each of three."""
+    ball = ss.library.bouncing_ball_on_table(amplitude=0.00029)
+    result = ss.basins(ball, {"y": [0.0008, 0.0014, 0.002]}, duration=3.0, confirm=True)
+    resting, leaping = result.attractors
+    assert (resting.returns, leaping.returns) == (1, 3) and resting.share == pytest.approx(2 / 3)
+    assert sorted(result.labels.tolist()) == [0, 0, 1]
+    assert resting.cycle.nontrivial == pytest.approx([0.0, 0.0], abs=1e-9)  # it forgets everything while it rests
+    w = 60 * math.pi
+    lift = next(event["t"] for event in resting.cycle.events if event["kind"] == "lift-off")
+    assert lift == pytest.approx(math.asin(9.81 / (0.00029 * w**2)) / w, rel=1e-7)  # where the table falls with g
+    assert complex(leaping.cycle.multipliers.prod()) == pytest.approx(0.8**6, abs=1e-7)  # three impacts
+    times = np.array([event["t"] for event in leaping.cycle.events])
+    assert len(times) == 3 and np.ptp(times * 30 % 1) > 0.1  # at three phases: no shorter cycle
+
+
+@pytest.mark.slow
+def test_a_coarse_map_of_the_woodpecker_has_two_cycles():
+    grid = {"phi_S": np.linspace(-0.5, 0.4, 7), "omega_S": np.linspace(-15.0, 15.0, 7)}
+    result = ss.basins(TOY.starting(JAMMED), grid, dt=1e-4, duration=6.0, confirm=True)
+    cycles = [attractor for attractor in result.attractors if attractor.kind == CYCLE]
+    assert [(a.returns, a.cycle.period) for a in cycles] == [(2, pytest.approx(DOUBLE)), (1, pytest.approx(PERIOD))]
+    shares = [attractor.share for attractor in result.attractors]
+    assert sum(shares) == pytest.approx(1.0) and shares == sorted(shares, reverse=True)
+    assert np.bincount(result.labels.ravel()) / 49 == pytest.approx(shares)
 
 
 def test_lyapunov_exponents_of_a_cycle_are_those_of_its_multipliers():

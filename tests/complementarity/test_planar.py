@@ -18,6 +18,7 @@ from stickslip.complementarity.planar import (
     all_solutions,
     solver_from,
 )
+from stickslip.kernels.impact_laws import residual_of_one
 
 TOL = 1e-10
 seeds = st.integers(0, 2**32 - 1)
@@ -301,3 +302,73 @@ def test_too_many_contacts_for_enumeration_say_so() -> None:
     many = Enumerate().solve(problem(W[:k], W[k:], -np.ones(2 * k), 0.5))
     assert not many.solved
     assert many.status == "enumeration takes up to 20 rows of the LCP, this step has 24"
+
+
+def as_problem(G, c, mu, a, size) -> PlanarProblem:
+    """Two contacts with both parts; G, c and size in the order N, N, T, T."""
+    G, c, size, both = np.array(G), np.array(c), np.array(size), np.ones(2, bool)
+    return PlanarProblem(
+        G_NN=G[:2, :2], G_NT=G[:2, 2:], G_TT=G[2:, 2:], c_N=c[:2], c_T=c[2:], mu=np.array(mu), a=np.array(a),
+        normal=both, tangential=both, size_N=size[:2], size_T=size[2:],
+    )  # fmt: skip
+
+
+HEAVY_ON_LIGHT = {
+    "2.3e5, 7.6e5 and 1.2e-6 kg": (
+        as_problem(
+            [
+                [38140.2115928758, -318129.41117437463, -31047.237635250985, -199037.68989557898],
+                [-318129.4111743746, 2653533.3195849187, 258966.56099748026, 1660183.3199509939],
+                [-31047.237635250985, 258966.56099748026, 25273.351283731798, 162022.44827314638],
+                [-199037.68989557898, 1660183.3199509939, 162022.44827314638, 1038693.8183631373],
+            ],
+            [-0.7319733908237859, -0.18628634001738326, -0.3767791583155169, -0.8040576818646726],
+            [0.5088511657933465, 1.634389387519898],
+            [0.0, 0.0],
+            [1.5058140659891677, 1.0557922739891845, 1.0666284208443024, 1.3042989255415132],
+        ),
+        [58694.9416615832, 2038.1675734573587, 29864.978619164856, 3331.0844583783055],
+    ),
+    "7.5e-3, 1.7e7 and 1.2e-6 kg": (
+        as_problem(
+            [
+                [637.0774089189025, -2432.421651669965, 20265.04729804058, -8534.371079475619],
+                [-2432.4216516699644, 10615.109449553624, -89179.9679475343, 38208.642412261084],
+                [20265.04729804058, -89179.9679475343, 749585.2025400257, -321471.8372714962],
+                [-8534.371079475619, 38208.642412261084, -321471.8372714962, 138143.41918145888],
+            ],
+            [-0.2959413163609761, -0.1379016717300362, 1.9814272928590388, -1.817785593548515],
+            [1.601528857727784, 2.9453253964363717],
+            [0.1, 0.1],
+            [0.4569266598242945, 0.4772056808076548, 4.29867764057265, 1.840941273154665],
+        ),
+        [225727.41151779433, 41713.98530008768, -53830.827885201434, -122861.36029092174],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HEAVY_ON_LIGHT)
+def test_huge_impulses_that_cancel_excuse_no_violation(name):
+    """Impulses that make velocities of 1e10 m/s and leave 0.4 m/s where the laws want none are no solution."""
+    p, false = HEAVY_ON_LIGHT[name]
+    N, T = np.array(false[:2]), np.array(false[2:])
+    assert max(np.abs(xi).max() for xi in p.slip_velocities(N, T)) > 0.3
+    assert p.residual(N, T) > 100 * TOL
+    answer = Auto().solve(p)
+    xi_N, xi_T = p.slip_velocities(answer.Lambda_N, answer.Lambda_T)
+    made = np.abs(p.G_NN) @ answer.Lambda_N + np.abs(p.G_NT) @ p.bound(answer.Lambda_N)
+    assert not answer.solved or np.all(-xi_N <= 1e-14 * made + TOL * p.size_N)
+    if answer.solved and (np.abs(answer.Lambda_T) < 0.999 * p.bound(answer.Lambda_N)).all():
+        assert max(np.abs(xi_N).max(), np.abs(xi_T).max()) < 1e-3  # both stick: nothing moves
+
+
+def test_steps_of_the_scale_agree_between_problem_and_law_of_one_contact():
+    """`residual_of_one` is `PlanarProblem.residual` of one contact, also where impulses are wrong."""
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        p = random_problem(rng, 1, 2, thresholds=True, missing=False)
+        N = rng.exponential(size=1)
+        T = rng.uniform(-1.0, 1.0, 1) * p.bound(N)
+        numbers = (p.G_NN[0, 0], p.G_TT[0, 0], p.G_NT[0, 0], p.c_N[0], p.c_T[0], p.size_N[0], p.size_T[0])
+        one = residual_of_one.py_func(*numbers, p.mu[0], p.a[0], N[0], T[0])
+        assert one == pytest.approx(p.residual(N, T), rel=1e-12)

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -287,6 +288,13 @@ def test_an_unreachable_scheduler_is_told(monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
     with pytest.raises(ValueError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         balls(device="dask:tcp://127.0.0.1:9")
+    with pytest.raises(ValueError, match=r"no Dask scheduler answers at 'nonsense' \(missing port number") as caught:
+        balls(device="dask:nonsense")
+    assert "\n" not in str(caught.value)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # connects, and says nothing: a client would wait for ever
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ValueError, match=rf"no Dask scheduler answers at '{address}' \(TimeoutError"):
+            balls(device=f"dask:{address}")
 
 
 @pytest.mark.slow

@@ -143,6 +143,13 @@ def test_an_unstable_step_is_no_finished_run(dt):
     assert np.abs(trajectory.u).max() < 1e20
 
 
+def test_one_closed_contact_is_told_in_the_singular():
+    run = library.woodpecker().simulate(t_end=0.2, solver=ss.Lemke(tol=1e-30), engine="reference")
+    assert re.match(r"failed at t = [\d.]+ s with 1 closed contact: residual .* exceeds 1\.0e-30", run.status), (
+        run.status
+    )
+
+
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
 def test_a_step_that_is_not_solved_stops_the_run(engine):
     """One sweep of Gauss-Seidel is too few where two contacts are closed, at the latest in the jam at 0.08 s."""

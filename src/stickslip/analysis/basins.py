@@ -10,6 +10,9 @@ Every start is run until it has passed its section often enough; the last return
 
 A start that arrives late looks like something of its own before it settles.  Cycles, irregular and escaping motions
 with less than RARE of the starts are therefore run on, two and four times as long, and counted where they then are.
+
+A time stepper's cycle may close to the tolerance only after several rounds.  The judge finds the fewest returns after
+which a cycle is back, and attractors whose cycles then coincide, at whatever passage, are one.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ import numpy as np
 from stickslip.analysis.limit_cycle import LimitCycle, NoCycle, limit_cycle
 from stickslip.analysis.members import Member, MemberOptions, changed, members
 from stickslip.analysis.poincare import Section, section_of, translations
+from stickslip.analysis.return_map import NoReturn, Setting
 from stickslip.analysis.saltation import Undefined
+from stickslip.analysis.same_cycle import Passages, shortest
 from stickslip.ensembles.plan import axis_values
 from stickslip.library.scenario import Scenario, require_scenario
 from stickslip.model.system import Array, unknown_name
@@ -77,10 +82,22 @@ class Attractor:
             "judged": None if self.cycle is None else self.cycle.to_dict(),
         }
 
+    def with_fewer(self, returns: int) -> None:
+        """Count a cycle that was run through several times once."""
+        times, self.returns = self.returns // returns, returns
+        self.period /= times
+        self.shift = {name: value / times for name, value in self.shift.items()}
+
     def __str__(self) -> str:
+        return self.words({})
+
+    def words(self, units: Mapping[str, str]) -> str:
+        """One line; shifts with their units where these are given."""
         if self.kind != CYCLE:
             return f"{self.kind}, {100 * self.share:.1f} % of the starts"
-        moves = "".join(f", {name} {1e3 * value:+.4f}e-3" for name, value in self.shift.items())
+        moves = "".join(
+            f", {name} {value:+.5g}{' ' + units[name] if units.get(name) else ''}" for name, value in self.shift.items()
+        )
         return f"cycle of {self.returns}, period {self.period:.6g} s{moves}, {100 * self.share:.1f} % of the starts"
 
 
@@ -121,18 +138,20 @@ def basins(
     duration: float | None = None,
     device: str | None = None,
     advance: Callable[[int], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> BasinMap:
     """Run a scenario from every start of a grid and tell the attractors apart.
 
     Parameters
     ----------
     vary : values of coordinates, velocities or parameters by name, arrays or text such as "-1:1:41"; the grid is their
-        product.  Starts that penetrate a
-        contact are taken as they are: the contact is closed
+        product.  Starts that penetrate a contact are taken as they are: the contact is closed
     section, stepper, dt, duration, device : as in `bifurcation`
     tol : cycles whose period, shift or section state differ by more than this, relative, are different
-    confirm : judge every cycle by event-driven shooting from where it was found: `Attractor.cycle`
+    confirm : judge every cycle by event-driven shooting from where it was found: `Attractor.cycle`; those that turn
+        out to be the same are one attractor then
     advance : called with the number of finished runs
+    tell : called with a line at what follows: late starts that run on, cycles that are judged
     """
     require_scenario(scenario, "a map of basins")
     if not vary:
@@ -146,25 +165,42 @@ def basins(
     options = MemberOptions(stepper, dt, duration, _LAST, device)
     grid = dict(zip(vary, axes, strict=True))
     starts = [dict(zip(vary, map(float, values), strict=True)) for values in product(*axes)]
-    sorter = _Sorter(scenario, section, options, tol)
+    sorter = _Sorter(scenario, section, options, tol, tell or (lambda line: None))
     runs = members(scenario, grid, section, options, advance)
     labels = [
         sorter.label(sorter.outcome(here, member, start)) for start, (here, member) in zip(starts, runs, strict=True)
     ]
     for longer in _LONGER:
         labels = sorter.run_on(starts, labels, longer)
-    numbers, found = np.array(labels), sorter.found
+    numbers, chosen = _by_share(np.array(labels), sorter.found)
+    if confirm:
+        numbers, chosen = _by_share(_judged(scenario, section, chosen, sorter.tell)[numbers], chosen)
+    shape = tuple(len(axis) for axis in axes)
+    return BasinMap(system.name, tuple(vary), axes, numbers.reshape(shape), tuple(chosen), dict(system.units))
+
+
+def _by_share(numbers: np.ndarray, found: list[Attractor]) -> tuple[np.ndarray, list[Attractor]]:
+    """Numbers and attractors, the most frequent first, without those that no start ends on."""
     counts = np.bincount(numbers, minlength=len(found))
     order = np.argsort(-counts, kind="stable")
     for attractor, count in zip(found, counts, strict=True):
         attractor.share = float(count / len(numbers))
-    rank = np.argsort(order)
-    chosen = [found[k] for k in order if counts[k]]
-    if confirm:
-        for attractor in chosen:
-            judge(scenario, attractor, section)
-    shape = tuple(len(axis) for axis in axes)
-    return BasinMap(system.name, tuple(vary), axes, rank[numbers].reshape(shape), tuple(chosen), dict(system.units))
+    return np.argsort(order)[numbers], [found[k] for k in order if counts[k]]
+
+
+def _judged(
+    scenario: Scenario, section: Section | None, found: list[Attractor], tell: Callable[[str], None]
+) -> np.ndarray:
+    """Judge the attractors; for each the number of the first one whose confirmed cycle is the same, or its own."""
+    cycles: list[Passages | None] = []
+    first = np.arange(len(found))
+    for k, attractor in enumerate(found):
+        tell(f"judging outcome {k + 1} of {len(found)}")
+        here = judge(scenario, attractor, section)
+        if here is not None:
+            first[k] = next((i for i, there in enumerate(cycles) if there is not None and there.coincides(here)), k)
+        cycles.append(here)
+    return first
 
 
 @dataclass(eq=False)
@@ -175,6 +211,7 @@ class _Sorter:
     section: Section | None
     options: MemberOptions
     tol: float
+    tell: Callable[[str], None]
     found: list[Attractor] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -201,7 +238,13 @@ class _Sorter:
         duration = longer * self.options.length(self.scenario, section_of(self.scenario, self.section))
         options = replace(self.options, duration=duration)
         after = list(labels)
-        runs = members(self.scenario, vary, self.section, options, paired=True)
+
+        def advance(done: int) -> None:
+            self.tell(f"late starts run on, {longer:g} times as long: {done} of {len(late)}")
+
+        if options.device is None:  # on a device they have a bar of their own
+            advance(0)
+        runs = members(self.scenario, vary, self.section, options, advance, paired=True)
         for i, (here, member) in zip(late, runs, strict=True):
             outcome = self.outcome(here, member, starts[i])
             after[i] = self.label(outcome)
@@ -210,27 +253,33 @@ class _Sorter:
         return after
 
 
-def judge(scenario: Scenario, attractor: Attractor, section: Section | None = None) -> None:
-    """Confirm a cycle by event-driven shooting from its state on the section; `verdict` says what came out."""
+def judge(scenario: Scenario, attractor: Attractor, section: Section | None = None) -> Passages | None:
+    """Confirm a cycle by event-driven shooting from its state on the section; `verdict` says what came out.
+
+    The cycle counts with the fewest returns that close it, and so does the attractor then.  Returned where it is
+    confirmed: the cycle on its section.
+    """
     if attractor.kind != CYCLE:
         attractor.verdict = "no cycle to judge"
-        return
+        return None
     f = scenario.system.n_dof
     names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     params = {key: value for key, value in attractor.start.items() if key not in names}
     here = changed(scenario, {**params, **dict(zip(names, attractor.state[: 2 * f].tolist(), strict=True))})
     try:
         cycle = limit_cycle(here, section=section, returns=attractor.returns, settle_returns=4 * attractor.returns)
-    except (NoCycle, Undefined, MotionError) as problem:
+        found = shortest(Setting.of(here, section), cycle)
+    except (NoCycle, NoReturn, Undefined, MotionError) as problem:
         attractor.verdict = f"not found by the judge: {problem}"
-        return
-    attractor.cycle = cycle
+        return None
+    cycle = attractor.cycle = found.cycle
+    attractor.with_fewer(cycle.returns)
     error = abs(cycle.period - attractor.period) / cycle.period
-    attractor.verdict = (
-        f"{'stable' if cycle.stable else 'unstable'} by the judge, periods differ by {error:.1e}"
-        if error < 0.05
-        else f"the judge finds another cycle, period {cycle.period:.6g} s"
-    )
+    if error >= 0.05:
+        attractor.verdict = f"the judge finds another cycle, period {cycle.period:.6g} s"
+        return None
+    attractor.verdict = f"{'stable' if cycle.stable else 'unstable'} by the judge, periods differ by {error:.1e}"
+    return found
 
 
 def _attractor(

@@ -282,8 +282,7 @@ class Guess:
         scenario = setting.scenario
         x = np.concatenate([scenario.q0, scenario.u0])
         first = EventMap(setting, 1, rtol, scenario.t_end)(x, None, tangent=False)
-        width = np.ptp(first.orbit[1], axis=0)
-        scale = np.where(width > 1e-9 * width.max(), width, width.max())
+        scale = ranges(first.orbit[1])
         if isinstance(setting.section, PhaseSection):
             return cls(x, None, scale, returns, 0.0)
         second = EventMap(setting, returns, rtol, scenario.t_end)(first.x, first.mode, tangent=False)
@@ -331,7 +330,7 @@ def on_contacts(event_map: EventMap, guess: Guess) -> tuple[Array, Mode | None]:
         first = event_map(guess.x, None, tangent=False)
     except (NoReturn, MotionError) as problem:
         raise NoCycle(f"no limit cycle: from the guess, {problem}") from None
-    return _without_travel(event_map.setting, first.x), first.mode
+    return without_travel(event_map.setting, first.x), first.mode
 
 
 def newton(
@@ -381,7 +380,14 @@ def _followed(event_map: EventMap, x: Array, mode: Mode | None) -> Return:
         raise NoCycle(f"no limit cycle: {problem}") from None
 
 
-def _without_travel(setting: Setting, x: Array) -> Array:
+def ranges(states: Array) -> Array:
+    """Ranges of states (k, 2 f) along a motion; the largest where a component stays what it is."""
+    width = np.ptp(states, axis=0)
+    return np.asarray(np.where(width > 1e-9 * width.max(), width, width.max()))
+
+
+def without_travel(setting: Setting, x: Array) -> Array:
+    """A state with the coordinates at zero that cycles may shift."""
     x = x.copy()
     x[list(setting.travel)] = 0.0
     return x

@@ -37,7 +37,7 @@ def basins(
     """Run a system from every start of a grid, tell the attractors apart, and have the judge confirm the cycles."""
     from stickslip.analysis.basins import basins as compute
     from stickslip.cli.files import require_figure
-    from stickslip.cli.progress import progress_bar
+    from stickslip.cli.progress import staged_bar
     from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import line, multiplier_text, require_json, section_from
     from stickslip.cli.sweep import varied
@@ -51,10 +51,10 @@ def basins(
     total = 1
     for values in grid.values():
         total *= len(values)
-    with progress_bar(f"{total} starts", total) as advance:
+    with staged_bar(f"{total} starts", total) as (advance, tell):
         result = compute(
             scenario, grid, section=section_from(section, scenario), stepper=stepper, dt=dt, duration=duration, tol=tol,
-            confirm=confirm, device=device, advance=advance,
+            confirm=confirm, device=device, advance=advance, tell=tell,
         )  # fmt: skip
     if out is not None:
         out.write_text(json.dumps(result.to_dict(), allow_nan=False) + "\n", encoding="utf-8")
@@ -68,7 +68,7 @@ def basins(
         return
     line(f"{result.system}: {total} starts over {', '.join(result.names)}, {len(result.attractors)} outcomes", "bold")
     for attractor in result.attractors:
-        line(f"  {attractor}")
+        line(f"  {attractor.words(result.units)}")
         if attractor.cycle is not None:
             numbers = ", ".join(multiplier_text(m, 6) for m in attractor.cycle.nontrivial[:4])
             moves = "".join(f", {key} {value:+.9g}" for key, value in attractor.cycle.shift.items())

@@ -23,8 +23,15 @@ def status_line(first: str) -> Iterator[Callable[[str], None]]:
 @contextmanager
 def progress_bar(what: str, total: float) -> Iterator[Callable[[float], None]]:
     """A bar that appears after two seconds; called with what is done of `total`."""
+    with staged_bar(what, total) as (advance, _):
+        yield advance
+
+
+@contextmanager
+def staged_bar(what: str, total: float) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
+    """The same with stages behind it whose length is not known: the second function is called with what is done now."""
     if not sys.stderr.isatty():
-        yield lambda done: None
+        yield lambda done: None, lambda line: None
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -37,7 +44,11 @@ def progress_bar(what: str, total: float) -> Iterator[Callable[[float], None]]:
             bar.start()
         bar.update(task, completed=done)
 
+    def tell(line: str) -> None:
+        bar.start()
+        bar.update(task, description=line, total=None)
+
     try:
-        yield advance
+        yield advance, tell
     finally:
         bar.stop()

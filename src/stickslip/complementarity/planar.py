@@ -25,6 +25,7 @@ import numpy as np
 
 from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.complementarity.gauss_seidel import one_contact
+from stickslip.complementarity.residuals import IMPULSE_SHARE
 from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
 from stickslip.complementarity.two_contacts import ROUNDING, correction, first_branch, left_over, two_contacts
 
@@ -67,8 +68,12 @@ class PlanarProblem:
     def residual(self, Lambda_N: np.ndarray, Lambda_T: np.ndarray) -> float:
         """Worst violation of the two inclusions, relative to the velocities in them; inf for impossible impulses.
 
-        Friction counts with its bound: where contacts could carry impulses that cancel, velocities are as uncertain as
-        those impulses make them, also where they happen to vanish.
+            max_i |defect_i| / s_i,    s = size + IMPULSE_SHARE |G| (Lambda_N, bound)
+
+        The velocities without impulses are the scale.  Those that impulses make count 1e-4, which at tol = 1e-10 leaves
+        room for their rounding errors, 1e-14 of them, and for nothing else: counted in full, a pair of huge impulses
+        that nearly cancel would excuse any velocity.  Friction counts with its bound: where contacts could carry
+        impulses that cancel, velocities are as uncertain as those make them, also where they happen to vanish.
         """
         if not self.contacts:
             return 0.0
@@ -78,8 +83,8 @@ class PlanarProblem:
             return np.inf
         if np.any(np.abs(Lambda_T) > bound * (1.0 + 1e-12)):
             return np.inf
-        size_N = self.size_N + np.abs(self.G_NN) @ Lambda_N + np.abs(self.G_NT) @ bound
-        size_T = self.size_T + np.abs(self.G_NT.T) @ Lambda_N + np.abs(self.G_TT) @ bound
+        size_N = self.size_N + IMPULSE_SHARE * (np.abs(self.G_NN) @ Lambda_N + np.abs(self.G_NT) @ bound)
+        size_T = self.size_T + IMPULSE_SHARE * (np.abs(self.G_NT.T) @ Lambda_N + np.abs(self.G_TT) @ bound)
         defect_N = np.where(Lambda_N > 0.0, np.abs(xi_N), np.maximum(0.0, -xi_N)) / np.where(size_N > 0, size_N, 1.0)
         at_bound = np.abs(Lambda_T) >= bound * (1.0 - 1e-12)
         against = np.where(Lambda_T > 0.0, xi_T, -xi_T)  # on the bound the slip must oppose the impulse

@@ -23,6 +23,9 @@ import numpy as np
 from stickslip.compiled import compiled
 
 AMPLIFICATION = 1e6
+IMPULSE_SHARE = (
+    1e-4  # of the velocities that impulses make, in the scale of a contact step: see `PlanarProblem.residual`
+)
 EPSILON = float(np.finfo(np.float64).eps)
 _NO_FREE = np.zeros(0, np.bool_)
 

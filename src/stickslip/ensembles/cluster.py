@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +74,8 @@ class Cluster:
                 "pip install 'stickslip[cluster]' brings it."
             ) from None
         try:
+            with ThreadPoolExecutor(1) as aside:  # the caller may have a loop of its own, as notebooks do
+                aside.submit(asyncio.run, _greet(self.address)).result()
             return Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             reason = " ".join(str(error).split())[:160] or type(error).__name__
@@ -79,6 +83,16 @@ class Cluster:
                 f"no Dask scheduler answers at {self.address!r} ({reason}); start one with `dask scheduler`, and give "
                 "its address as dask:tcp://HOST:8786."
             ) from None
+
+
+async def _greet(address: str) -> None:
+    """Shake hands with a Dask server, or raise: a Client that fails while it is built is closed late and with noise."""
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    options = Security().get_connection_args("client")
+    comm = await asyncio.wait_for(connect(address, timeout=CONNECT_SECONDS, **options), 2 * CONNECT_SECONDS)
+    await comm.close()
 
 
 def _result(task: Any) -> dict[str, np.ndarray]:

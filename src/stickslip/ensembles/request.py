@@ -165,6 +165,7 @@ class Request:
             "section": self.cut.text,
             "travel": system.coordinate_names[self.travel] if self.travel >= 0 else "",
             "observe": ",".join(self.observe),
+            "units": json.dumps(dict(system.units)),
             "parameters": json.dumps(dict(zip(system.parameter_names, self.p.tolist(), strict=True))),
             "start": json.dumps(
                 dict(

@@ -138,7 +138,7 @@ def basins(result: BasinMap) -> Figure:
 
 def _words(result: BasinMap, k: int) -> str:
     attractor = result.attractors[k]
-    text = str(attractor)
+    text = attractor.words(result.units)
     if attractor.kind == CYCLE and attractor.cycle is not None:
         largest = attractor.cycle.nontrivial[0]
         number = f"{largest.real:.4f}" if abs(largest.imag) < 1e-9 else f"{abs(largest):.4f} in modulus"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ def draw_sweep(result: Ensemble) -> Figure:
             for ax, name in zip(panels, shown, strict=False):
                 _curve(ax, along, dataset[name])
             for ax, (name, label) in zip(panels[len(shown) :], diagrams, strict=True):
-                _diagram(ax, along, dataset[name].sel({dataset[name].dims[-1]: label}), label)
+                words = style.axis_label(label, json.loads(dataset.attrs.get("units", "{}")))
+                _diagram(ax, along, dataset[name].sel({dataset[name].dims[-1]: label}), words)
             figure.align_ylabels(list(panels))
             panels[-1].set_xlabel(_axis_label(along))
             panels[-1].set_xlim(float(along.min()), float(along.max()) if along.size > 1 else None)
@@ -79,7 +81,7 @@ def _curve(ax: Axes, along: Any, values: Any) -> None:
     ax.set_ylabel(str(values.name).replace("_", " ") + (f" [{style.unit_text(units)}]" if units else ""))
 
 
-def _diagram(ax: Axes, along: Any, values: Any, label: str) -> None:
+def _diagram(ax: Axes, along: Any, values: Any, words: str) -> None:
     """Every kept point of every member over the varied quantity: a bifurcation diagram."""
     points = values.values.reshape(along.size, -1)
     step = max(1, points.size // _MOST_POINTS)  # whole members are left out: of cycles of two, every second point
@@ -94,7 +96,7 @@ def _diagram(ax: Axes, along: Any, values: Any, label: str) -> None:
         color=style.INK,
         rasterized=True,
     )
-    ax.set_ylabel(f"{style.symbol(label)} on the section")
+    ax.set_ylabel(f"{words} on the section")
 
 
 def _map(figure: Figure, ax: Axes, values: Any, axes: list[str]) -> None:

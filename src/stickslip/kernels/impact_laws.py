@@ -8,6 +8,7 @@ import numpy as np
 
 from stickslip.compiled import compiled
 from stickslip.complementarity.gauss_seidel import one_contact
+from stickslip.complementarity.residuals import IMPULSE_SHARE
 from stickslip.laws.lumped import lumped_impact
 from stickslip.laws.routh import ENERGETIC, KINETIC, routh
 
@@ -50,14 +51,14 @@ def residual_of_one(
     defect_N = abs(xi_N) if N > 0.0 else max(0.0, -xi_N)
     residual = 0.0
     if defect_N > 0.0:
-        residual = defect_N / (size_N + alpha * N + abs(delta * T))
+        residual = defect_N / (size_N + IMPULSE_SHARE * (alpha * N + abs(delta) * bound))
     if beta > 0.0 and bound > 0.0:
         xi_T = c_T + delta * N + beta * T
         defect_T = abs(xi_T)
         if abs(T) >= bound * (1.0 - 1e-12):
             defect_T = max(0.0, xi_T if T > 0.0 else -xi_T)
         if defect_T > 0.0:
-            residual = max(residual, defect_T / (size_T + abs(delta) * N + beta * abs(T)))
+            residual = max(residual, defect_T / (size_T + IMPULSE_SHARE * (abs(delta) * N + beta * bound)))
     return residual
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarProblem
+from stickslip.complementarity.residuals import IMPULSE_SHARE
 from stickslip.kernels import codes
 from stickslip.model.system import CONTACT, SPRING, Array, System
 
@@ -50,15 +51,15 @@ class StepProblem:
     def residual(self, u_E: Array, Lambda_N: Array, Lambda_T: Array) -> float:
         """Worst violation of the laws by u_E, relative to the velocities that make it up; as the kernels measure it.
 
-        The velocities that the impulses of single contacts make count, not their sum, and frictions count with their
-        bounds: on a block with feet that rests, frictions that cancel or vanish leave nothing but rounding errors, and
-        these are no violation.
+        The scale is that of `PlanarProblem.residual`.  Of the velocities that the impulses of single contacts make a
+        small share counts, not their sum, and frictions count with their bounds: on a block with feet that rests,
+        frictions that cancel or vanish leave nothing but rounding errors, and these are no violation.
         """
         local = self.local
         bound = local.bound(Lambda_N)
         if not np.all(np.isfinite(u_E)) or np.any(Lambda_N < 0) or np.any(np.abs(Lambda_T) > bound * (1 + 1e-12)):
             return np.inf
-        change = np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ bound
+        change = IMPULSE_SHARE * (np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ bound)
         xi_N = local.c_N + self.W_N @ (u_E - self.u_free)
         xi_T = local.c_T + self.W_T @ (u_E - self.u_free)
         size_N = local.size_N + np.abs(self.W_N) @ change

@@ -24,6 +24,7 @@ from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.model.system import Array, System, real_number, require_system
 from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
+from stickslip.stepping.contact_problem import active_contacts
 from stickslip.stepping.cost import tell_time
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
 from stickslip.stepping.event_driven import EventDriven, EventEngine
@@ -459,12 +460,13 @@ def _reason(run: Run, code: int) -> str:
     if np.abs(memory.u).max() > math.sqrt(codes.LARGEST):
         code = codes.BLOWN_UP  # whatever stumbled over it first
     if code == codes.UNSOLVED:
-        closed = int(np.sum(system.gap(memory.q + 0.5 * run.dt * memory.u, t + 0.5 * run.dt, memory.p) <= 0.0))
+        number = _closed(run, t)
+        closed = f"{number} closed contact{'' if number == 1 else 's'}"
         detail = memory.problem_text or f"{run.solver.name} found no solution within {run.solver.tol:g}"
         if isinstance(run.engine, Reference) and run.engine.law is not None:
-            return f"failed at t = {t:.9g} s with {closed} closed contacts: {detail}"
+            return f"failed at t = {t:.9g} s with {closed}: {detail}"
         hint = "a smaller dt" if run.solver.name == "auto" else "solver='auto' or a smaller dt"
-        return f"failed at t = {t:.9g} s with {closed} closed contacts: {detail}; try {hint}"
+        return f"failed at t = {t:.9g} s with {closed}: {detail}; try {hint}"
     ahead, place = (1.0, "the end") if getattr(run.stepper, "at_end", False) else (0.5, "the middle")
     where = f"at q = {(memory.q + ahead * run.dt * memory.u).tolist()}, {place} of the step"
     if code == codes.MASS_INDEFINITE:
@@ -482,6 +484,13 @@ def _reason(run: Run, code: int) -> str:
     if run.stepper.name != MoreauJean.name:
         hint += " or, for stiff forces, the implicit stepper MoreauJean(theta=1)"
     return f"failed at t = {t:.9g} s: the motion grows beyond all bounds in the next step; {hint}"
+
+
+def _closed(run: Run, t: float) -> int:
+    """Contacts in the problem of the step that begins at t, where the stepper evaluates its gaps."""
+    memory, part = run.memory, 1.0 if getattr(run.stepper, "at_end", False) else 0.5
+    g = run.system.gap(memory.q + part * run.dt * memory.u, t + part * run.dt, memory.p)
+    return len(active_contacts(run.system, g, run.dt, memory.reach))
 
 
 def _warm_up(run: Run, store: Store, show: bool) -> None:

@@ -2,6 +2,7 @@
 
 import math
 
+from stickslip.complementarity.residuals import IMPULSE_SHARE
 from stickslip.kernels.cpu import dev, rare
 from stickslip.kernels.templates.contacts import measure_sizes
 from stickslip.kernels.templates.model import N_CONTACTS, N_DOF
@@ -30,10 +31,10 @@ def defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T):
 
 
 @dev
-def within(directions, law, local, v, worst):
+def within(directions, law, local, change, v, worst):
     """Write gamma_E of the end velocity v; True if the violations are surely no worse than `worst`.
 
-    Measured by what the contact's own impulses change, which is less than the size that `full_residual` takes.
+    Measured without what the impulses of other contacts change, which is less than the size that `full_residual` takes.
     """
     W_N, W_T, w_hat, _, _, diagonal = directions
     mu, _, _, a = law
@@ -42,20 +43,24 @@ def within(directions, law, local, v, worst):
     for k in range(N_CONTACTS):
         if active[k] == 0:
             continue
-        end_N = 0.0
-        end_T = 0.0
-        for j in range(N_DOF):
-            end_N += W_N[k, j] * v[j]
-            end_T += W_T[k, j] * v[j]
-        gamma_E[k, 0] = end_N + w_hat[k, 0]
-        gamma_E[k, 1] = end_T + w_hat[k, 1]
-        defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
         N = Lambda[k, 0]
         T = abs(Lambda[k, 1])
         coupling = abs(diagonal[k, 2])
-        if not defect_N <= worst * (diagonal[k, 0] * N + coupling * T):
+        end_N = 0.0
+        end_T = 0.0
+        size_N = IMPULSE_SHARE * (diagonal[k, 0] * N + coupling * T)
+        size_T = IMPULSE_SHARE * (coupling * N + diagonal[k, 1] * T)
+        for j in range(N_DOF):
+            end_N += W_N[k, j] * v[j]
+            end_T += W_T[k, j] * v[j]
+            size_N += abs(W_N[k, j]) * change[j]
+            size_T += abs(W_T[k, j]) * change[j]
+        gamma_E[k, 0] = end_N + w_hat[k, 0]
+        gamma_E[k, 1] = end_T + w_hat[k, 1]
+        defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
+        if not defect_N <= worst * size_N:
             sure = False
-        if not defect_T <= worst * (coupling * N + diagonal[k, 1] * T):
+        if not defect_T <= worst * size_T:
             sure = False
     return sure
 
@@ -64,8 +69,8 @@ def within(directions, law, local, v, worst):
 def full_residual(directions, mu, a, local, change, dv, v, worst):
     """Worst violation of the laws by the end velocity v, relative to the velocities that make it up, or `worst`.
 
-    What single impulses change counts, not their sum, and frictions count with their bounds: those of two feet that
-    cancel or vanish leave rounding errors, and these are no violation.
+    As `PlanarProblem.residual`: a small share of what single impulses change counts, not of their sum, and frictions
+    count with their bounds: those of two feet that cancel or vanish leave rounding errors, and these are no violation.
     """
     W_N, W_T, w_hat, V_N, V_T, diagonal = directions
     active, kinds, offset, size, _, _, Lambda = local
@@ -84,8 +89,8 @@ def full_residual(directions, mu, a, local, change, dv, v, worst):
             for m in range(N_CONTACTS):
                 if active[m] != 0:
                     change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j]) * (mu[m] * Lambda[m, 0] + a[m])
-            size_N += abs(W_N[k, j]) * change_j
-            size_T += abs(W_T[k, j]) * change_j
+            size_N += abs(W_N[k, j]) * IMPULSE_SHARE * change_j
+            size_T += abs(W_T[k, j]) * IMPULSE_SHARE * change_j
         defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
         if not defect_N <= worst * size_N:
             worst = defect_N / size_N
@@ -98,6 +103,6 @@ def full_residual(directions, mu, a, local, change, dv, v, worst):
 def step_residual(directions, law, local, change, dv, v, worst):
     """The worst residual of the steps so far and of this one, whose gamma_E is written."""
     mu, _, _, a = law
-    if within(directions, law, local, v, worst):
+    if within(directions, law, local, change, v, worst):
         return worst
     return full_residual(directions, mu, a, local, change, dv, v, worst)
