@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,14 +43,14 @@ class Place:
         return ModelError(f"{where}{key}: {message.rstrip('.')}.")
 
 
-class Kind:
+class Kind(ABC):
     """A kind of value: `check` returns it, converted, or raises `ModelError`; `schema` describes it."""
 
-    def check(self, value: Any, place: Place) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def check(self, value: Any, place: Place) -> Any: ...
 
-    def schema(self) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def schema(self) -> dict[str, Any]: ...
 
 
 def _shown(value: Any) -> str:
