@@ -38,9 +38,10 @@ from stickslip.kernels.scene.slabs import slabs_of
 from stickslip.kernels.scene.sphere_contacts import CONTACT
 
 AIM = 0.5  # of the tolerance, for the first sweeps: what is left over disturbs the next step
-MOMENTUM, WEAKER = 0.9, 0.9
-FIRST, MORE, SMOOTH = 300, 300, 50  # sweeps with momentum, to half the tolerance and to it, and plain ones
-AGAIN, SPREAD = 200, 30  # sweeps with momentum, and plain ones, after each patch
+MOMENTUM, SPHERES_MOMENTUM, WEAKER = 0.9, 0.93, 0.9
+PULL = 5e-4  # of contacts of spheres to their anchors, once the first sweeps are over
+FIRST, MORE, SMOOTH = 300, 800, 50  # sweeps without anchors, to half the tolerance, then with, and plain ones
+AGAIN, SPREAD = 400, 30  # sweeps with momentum, and plain ones, after each patch
 ROUNDS, PATIENCE = 60, 20  # at most, and in a row without a smaller residual
 RINGS, MOST_RINGS = 2, 6  # neighbours that belong to a patch
 PATCH_CONTACTS = 6000  # beyond, a patch is no patch
@@ -65,22 +66,25 @@ class Pile:
         arguments = (self.bodies, self.contacts, self.active, self.order, 0, len(self.order))
         self.sorted = slabs_of(*arguments, self.head, self.follow, self.options.dim)
         self.room = layout.records(POINT, len(self.order)), layout.records(CONTACT, len(self.order))
+        begins = self.sorted[1]
+        self.momentum = SPHERES_MOMENTUM if np.all(begins[1::2] == begins[2::2]) else MOMENTUM
         self.residual = math.inf
 
     def solve(self) -> bool:
         """Improve the impulses in `active`, and set `residual` and the end velocities; whether patches were needed."""
         tol = self.options.tol
-        for sweeps, wanted, momentum in ((FIRST, AIM * tol, MOMENTUM), (MORE, tol, MOMENTUM), (SMOOTH, tol, 0.0)):
-            self.sweep(sweeps, wanted, momentum)
-            if self.residual <= tol:
-                return False
+        self.sweep(MORE, tol, self.momentum, FIRST)
+        if not self.residual <= tol:
+            self.sweep(SMOOTH, tol, 0.0)
+        if self.residual <= tol:
+            return False
         self.solve_patches()
         return True
 
     def solve_patches(self) -> None:
         """Patches and sweeps in turn; where they do not get to the tolerance, the best impulses are kept."""
         tol = self.options.tol
-        least, best, rings, momentum, in_vain = self.residual, self.impulses(), RINGS, MOMENTUM, 0
+        least, best, rings, momentum, in_vain = self.residual, self.impulses(), RINGS, self.momentum, 0
         for _ in range(ROUNDS):
             self.solve_patch(rings)
             self.sweep(AGAIN, tol, momentum)
@@ -100,10 +104,10 @@ class Pile:
         self.active.r[self.order] = best
         self.measure()
 
-    def sweep(self, sweeps: int, tol: float, momentum: float) -> None:
-        """Gauss-Seidel over all contacts."""
+    def sweep(self, sweeps: int, tol: float, momentum: float, free: int = 0) -> None:
+        """Gauss-Seidel over all contacts; the first `free` sweeps without anchors, to half the tolerance."""
         problem = (self.bodies, self.contacts, self.active, self.options.dim, *self.sorted, *self.room)
-        solve_pile(*problem, sweeps, tol, momentum)
+        solve_pile(*problem, free, free + sweeps, AIM * tol, tol, momentum, PULL)
         self.measure()
 
     def measure(self) -> None:

@@ -36,6 +36,7 @@ from stickslip.kernels.scene.sphere_contacts import (
     MOTION,
     SphereContacts,
     push_spheres,
+    set_anchors,
     set_up_sphere_contact,
     spheres_defect,
     sweep_spheres,
@@ -43,6 +44,8 @@ from stickslip.kernels.scene.sphere_contacts import (
 from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 
 LOOK_EVERY = 10  # sweeps between two looks at the residual
+SHARE = 0.5  # of the way of a lift to its slip, with each sweep
+ANCHOR_EVERY = 100  # sweeps
 BURST, LESS = 10.0, 0.7  # a sweep that changes so many times the least (squared): momentum begins anew, with less
 
 POINT = np.dtype(
@@ -260,13 +263,14 @@ def store_impulses(
 @compiled(parallel=True)
 def solve_pile(
     bodies: Bodies, contacts: Contacts, active: Active, dim: int, chosen: np.ndarray, begins: np.ndarray,
-    members: np.ndarray, place: np.ndarray, point: Points, spheres: SphereContacts, sweeps: int, tol: float,
-    momentum: float,
+    members: np.ndarray, place: np.ndarray, point: Points, spheres: SphereContacts, free: int, sweeps: int, aim: float,
+    tol: float, momentum: float, pull: float,
 ) -> tuple[int, float]:  # fmt: skip
     """Sweep an island, as `slabs_of` has sorted it, from the impulses in `active` until its residual is at most tol.
 
-    point, spheres: room for the contacts; momentum: the largest beta.  Writes the impulses back; returns the number of
-    sweeps and the residual as `island.island_residual` defines it.
+    point, spheres: room for the contacts; momentum: the largest beta.  The first `free` sweeps end at a residual of
+    `aim`, the others pull contacts of spheres to their anchors.  Writes the impulses back; returns the number of sweeps
+    and the residual as `island.island_residual` defines it.
     """
     n, m, slabs = chosen.shape[0], members.shape[0], begins.shape[0] // 2
     D, S, z = np.zeros((n, dim, dim)), np.zeros((n, dim, dim)), np.zeros((n, dim))
@@ -292,16 +296,20 @@ def solve_pile(
                 push(point, k, motion, inverse, z[k, 0], z[k, 1], z[k, 2] if dim == 3 else 0.0)
     before, earlier = z.copy(), motion[:m, :6].copy()
     theta, most, least, residual, done = 1.0, momentum, np.inf, np.inf, 0
-    while done < sweeps and not residual <= tol:
+    while done < sweeps and not residual <= (aim if done < free else tol):
         rise = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
         beta = min(most, (theta - 1.0) / rise)
         theta = rise
         extrapolate(motion, earlier, beta)
+        held = pull if done >= free else 0.0
+        if done >= free and (done - free) % ANCHOR_EVERY == 0:
+            for s in prange(slabs):
+                set_anchors(spheres, begins[2 * s], begins[2 * s + 1])
         for parity in range(2):
             for s in prange((slabs + 1 - parity) // 2):
                 e = 2 * s + parity
                 first, middle, last = begins[2 * e], begins[2 * e + 1], begins[2 * e + 2]
-                sums[e] = sweep_spheres(spheres, first, middle, beta, motion)
+                sums[e] = sweep_spheres(spheres, first, middle, beta, 1.0 if done == 0 else SHARE, held, motion)
                 sums[e] += sweep_points(point, middle, last, D, S, z, before, beta, motion, inverse, dim)
         change = 0.0  # in a fixed order, whatever the threads
         for s in range(slabs):
@@ -313,7 +321,7 @@ def solve_pile(
         if done % LOOK_EVERY == 0 or done == sweeps:
             for s in prange(slabs):
                 first, middle, last = begins[2 * s], begins[2 * s + 1], begins[2 * s + 2]
-                one = spheres_defect(spheres, first, middle, motion, dim)
+                one = spheres_defect(spheres, first, middle, motion)
                 two = points_defect(point, middle, last, z, motion, dim)
                 sums[s] = one if not one <= two else two
             residual = largest(sums) / scale if scale > 0.0 else largest(sums)

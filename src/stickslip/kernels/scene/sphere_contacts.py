@@ -4,12 +4,19 @@ The arms lie along the normal and the inertia is the same about all axes, so W o
 
     W = diag(w_N, w_T, w_T),   w_N = sum 1/m,   w_T = sum (1/m + rho^2 / I),   rho: arm along the normal n,
 
-normal and tangent decouple, and the laws of a contact have the solution
+and impulses can be world vectors: no tangents, no matrices, no inverses are read.  Coulomb's law is solved in the form
 
-    r_N = max(0, y_N - u_N / w_N),   r_T = y_T - u_T / w_T, cut down to |r_T| <= mu r_N,
+    r in the cone K,   u + s n in its dual cone,   r . (u + s n) = 0,   s = mu |u_T|   (de Saxce's velocity).
 
-u the velocity that belongs to the impulse y.  Impulses are world vectors: no tangents are needed.  A sweep takes a
-third of the time of the one for any shape (`pile`), because it does less and because it reads less.
+For a given lift s each contact minimises a convex function, r = P_K(y - W^-1 (u + s n)) in the metric of W, u the
+velocity that belongs to the impulse y; s follows mu |u_T| by a share of the way with each visit.  On settled piles this
+takes more momentum and leaves fewer contacts behind than solving each contact with its own slip at once.
+
+Anchor.  A pile carries far more impulses than it has motions, so that many of their combinations move nothing.  Along
+those the sweeps wander without end, and contacts that open, close and slip on the way keep the residual of a settled
+pile near 2e-4 for thousands of sweeps.  A pull towards an anchor, u + pull w (y - anchor), ends that: the anchor is
+where the sweeps got to, and is set anew from time to time (a proximal point).  What the pull adds to the velocities
+counts as a violation of the laws like any other: residuals never contain it.
 """
 
 from __future__ import annotations
@@ -32,10 +39,13 @@ CONTACT = np.dtype(
         ("arm_a", float),  # along n [m]
         ("arm_b", float),
         ("mu", float),
+        ("lift", float),  # s [m/s]
         ("inv_n", float),  # 1 / w_N [kg]
         ("inv_t", float),  # 1 / w_T
+        ("size", float),  # w: the mean of the diagonal of W [1/kg]
         ("impulse", float, (3,)),  # [N s] world, on b
         ("before", float, (3,)),  # the impulse a sweep ago
+        ("anchor", float, (3,)),
         ("a", np.int32),  # rows of `motion`
         ("b", np.int32),
     ],
@@ -89,14 +99,14 @@ def set_up_sphere_contact(
     freely, which get row `rest`."""
     c = active.contact[i]
     a, b, f, p = contacts.a[c], contacts.b[c], active.frame[i], spheres[k]
-    p.mu = active.mu[i]
+    p.mu, p.lift = active.mu[i], 0.0
     for m in range(3):
         p.n[m] = f[m]
         p.bias[m], p.impulse[m] = 0.0, 0.0
         for j in range(dim):
             p.bias[m] += active.bias[i, j] * f[3 * j + m]
             p.impulse[m] += active.r[i, j] * f[3 * j + m]
-        p.before[m] = p.impulse[m]
+        p.before[m] = p.anchor[m] = p.impulse[m]
     p.a, p.b, p.arm_a, p.arm_b = rest, rest, 0.0, 0.0
     w_n, w_t = 0.0, 0.0
     for body, sign, arm in ((a, -1.0, active.arm_a[i]), (b, 1.0, active.arm_b[i])):
@@ -113,7 +123,7 @@ def set_up_sphere_contact(
         p.a, p.arm_a = place[a], arm_along(active.arm_a[i], f)
     if place[b] >= 0:
         p.b, p.arm_b = place[b], arm_along(active.arm_b[i], f)
-    p.inv_n, p.inv_t = 1.0 / w_n, 1.0 / w_t
+    p.inv_n, p.inv_t, p.size = 1.0 / w_n, 1.0 / w_t, (w_n + (dim - 1) * w_t) / dim
 
 
 @compiled(inline=True)
@@ -152,27 +162,36 @@ def push_spheres(p: Any, va: np.ndarray, vb: np.ndarray, d0: float, d1: float, d
 
 @compiled(inline=True)
 def sphere_impulse(
-    p: Any, u0: float, u1: float, u2: float, y0: float, y1: float, y2: float
+    p: Any, u0: float, u1: float, u2: float, y0: float, y1: float, y2: float, share: float, pull: float
 ) -> tuple[float, float, float]:
-    """The impulse that satisfies the laws of a contact, from velocity u at impulse y."""
-    n0, n1, n2, it = p.n[0], p.n[1], p.n[2], p.inv_t
+    """The next impulse of a contact, from velocity u at impulse y; its lift goes `share` of the way to mu |u_T|."""
+    n0, n1, n2, inv_n, inv_t, mu, c = p.n[0], p.n[1], p.n[2], p.inv_n, p.inv_t, p.mu, p.anchor
     u_n, y_n = n0 * u0 + n1 * u1 + n2 * u2, n0 * y0 + n1 * y1 + n2 * y2
-    r_n = y_n - u_n * p.inv_n
+    t0, t1, t2 = u0 - u_n * n0, u1 - u_n * n1, u2 - u_n * n2
+    p.lift += share * (mu * math.sqrt(t0 * t0 + t1 * t1 + t2 * t2) - p.lift)
+    if pull > 0.0:
+        e = pull * p.size
+        u0, u1, u2 = u0 + e * (y0 - c[0]), u1 + e * (y1 - c[1]), u2 + e * (y2 - c[2])
+        u_n = n0 * u0 + n1 * u1 + n2 * u2
+        t0, t1, t2 = u0 - u_n * n0, u1 - u_n * n1, u2 - u_n * n2
+    r_n = y_n - (u_n + p.lift) * inv_n
+    t0, t1, t2 = y0 - y_n * n0 - inv_t * t0, y1 - y_n * n1 - inv_t * t1, y2 - y_n * n2 - inv_t * t2
+    limit, square = mu * max(r_n, 0.0), t0 * t0 + t1 * t1 + t2 * t2
+    if square > limit * limit:  # to the nearest point of the cone, w_N (r_N - .)^2 + w_T (r_T - .)^2 least
+        size = math.sqrt(square)
+        r_n = (inv_t * r_n + mu * inv_n * size) / (inv_t + mu * mu * inv_n)
+        cut = mu * max(r_n, 0.0) / size
+        t0, t1, t2 = cut * t0, cut * t1, cut * t2
     if not r_n > 0.0:
         return 0.0, 0.0, 0.0
-    t0 = y0 - y_n * n0 - it * (u0 - u_n * n0)
-    t1 = y1 - y_n * n1 - it * (u1 - u_n * n1)
-    t2 = y2 - y_n * n2 - it * (u2 - u_n * n2)
-    limit, square = p.mu * r_n, t0 * t0 + t1 * t1 + t2 * t2
-    if square > limit * limit:
-        cut = limit / math.sqrt(square)
-        t0, t1, t2 = cut * t0, cut * t1, cut * t2
     return r_n * n0 + t0, r_n * n1 + t1, r_n * n2 + t2
 
 
 @compiled
-def sweep_spheres(spheres: SphereContacts, first: int, last: int, beta: float, motion: np.ndarray) -> float:
-    """Solve contacts one after the other, from y = z + beta (z - before); returns the sum of w_N |z - y|^2 [J].
+def sweep_spheres(
+    spheres: SphereContacts, first: int, last: int, beta: float, share: float, pull: float, motion: np.ndarray
+) -> float:
+    """Improve contacts one after the other, from y = z + beta (z - before); returns the sum of w_N |z - y|^2 [J].
 
     The motion belongs to y on entry and to the new impulses z on return.
     """
@@ -184,7 +203,7 @@ def sweep_spheres(spheres: SphereContacts, first: int, last: int, beta: float, m
         z0, z1, z2 = z[0], z[1], z[2]
         y0, y1, y2 = z0 + beta * (z0 - before[0]), z1 + beta * (z1 - before[1]), z2 + beta * (z2 - before[2])
         before[0], before[1], before[2] = z0, z1, z2
-        z0, z1, z2 = sphere_impulse(p, u0, u1, u2, y0, y1, y2)
+        z0, z1, z2 = sphere_impulse(p, u0, u1, u2, y0, y1, y2, share, pull)
         z[0], z[1], z[2] = z0, z1, z2
         d0, d1, d2 = z0 - y0, z1 - y1, z2 - y2
         change = d0 * d0 + d1 * d1 + d2 * d2
@@ -195,14 +214,22 @@ def sweep_spheres(spheres: SphereContacts, first: int, last: int, beta: float, m
 
 
 @compiled
-def spheres_defect(spheres: SphereContacts, first: int, last: int, motion: np.ndarray, dim: int) -> float:
+def set_anchors(spheres: SphereContacts, first: int, last: int) -> None:
+    """The anchor of each contact becomes its impulse."""
+    for k in range(first, last):
+        p = spheres[k]
+        for j in range(3):
+            p.anchor[j] = p.impulse[j]
+
+
+@compiled
+def spheres_defect(spheres: SphereContacts, first: int, last: int, motion: np.ndarray) -> float:
     """Worst violation of the laws [m/s], as `island.contact_defect` has it."""
     worst = 0.0
     for k in range(first, last):
         p = spheres[k]
-        n, r, mu = p.n, p.impulse, p.mu
+        n, r, mu, size = p.n, p.impulse, p.mu, p.size
         u0, u1, u2 = sphere_velocity(p, motion[p.a], motion[p.b])
-        size = (1.0 / p.inv_n + (dim - 1) / p.inv_t) / dim  # the mean of the diagonal of W
         u_n, r_n = n[0] * u0 + n[1] * u1 + n[2] * u2, n[0] * r[0] + n[1] * r[1] + n[2] * r[2]
         r0, r1, r2 = r[0] - r_n * n[0], r[1] - r_n * n[1], r[2] - r_n * n[2]
         u0, u1, u2 = u0 - u_n * n[0], u1 - u_n * n[1], u2 - u_n * n[2]
