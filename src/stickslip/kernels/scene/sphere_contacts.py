@@ -43,6 +43,8 @@ CONTACT = np.dtype(
         ("inv_n", float),  # 1 / w_N [kg]
         ("inv_t", float),  # 1 / w_T
         ("size", float),  # w: the mean of the diagonal of W [1/kg]
+        ("mantle_n", float),  # weights of r_N and |r_T| in the normal impulse of the nearest point of the cone's mantle
+        ("mantle_t", float),
         ("impulse", float, (3,)),  # [N s] world, on b
         ("before", float, (3,)),  # the impulse a sweep ago
         ("anchor", float, (3,)),
@@ -123,6 +125,8 @@ def set_up_sphere_contact(
         p.a, p.arm_a = place[a], arm_along(active.arm_a[i], f)
     if place[b] >= 0:
         p.b, p.arm_b = place[b], arm_along(active.arm_b[i], f)
+    p.mantle_n = w_n / (w_n + p.mu * p.mu * w_t)
+    p.mantle_t = p.mu * w_t / (w_n + p.mu * p.mu * w_t)
     p.inv_n, p.inv_t, p.size = 1.0 / w_n, 1.0 / w_t, (w_n + (dim - 1) * w_t) / dim
 
 
@@ -179,7 +183,7 @@ def sphere_impulse(
     limit, square = mu * max(r_n, 0.0), t0 * t0 + t1 * t1 + t2 * t2
     if square > limit * limit:  # to the nearest point of the cone, w_N (r_N - .)^2 + w_T (r_T - .)^2 least
         size = math.sqrt(square)
-        r_n = (inv_t * r_n + mu * inv_n * size) / (inv_t + mu * mu * inv_n)
+        r_n = p.mantle_n * r_n + p.mantle_t * size
         cut = mu * max(r_n, 0.0) / size
         t0, t1, t2 = cut * t0, cut * t1, cut * t2
     if not r_n > 0.0:
@@ -191,7 +195,7 @@ def sphere_impulse(
 def sweep_spheres(
     spheres: SphereContacts, first: int, last: int, beta: float, share: float, pull: float, motion: np.ndarray
 ) -> float:
-    """Improve contacts one after the other, from y = z + beta (z - before); returns the sum of w_N |z - y|^2 [J].
+    """Improve contacts one after the other, from y = z + beta (z - before); returns the sum of w |z - y|^2 [J].
 
     The motion belongs to y on entry and to the new impulses z on return.
     """
@@ -209,7 +213,7 @@ def sweep_spheres(
         change = d0 * d0 + d1 * d1 + d2 * d2
         if change > 0.0:
             push_spheres(p, va, vb, d0, d1, d2)
-            total += change / p.inv_n
+            total += p.size * change
     return total
 
 
