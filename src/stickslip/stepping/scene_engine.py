@@ -50,7 +50,8 @@ RESCUE_ROUNDS = 4  # each with a sharper tolerance
 PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
 SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
-DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried first
+DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried
+FEW_CONTACTS, FIRST_EFFORT = 20, 0.3  # up to which they are tried first; nominal seconds of work before them on more
 EVENTS_AT_ONCE = 4096
 _POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
 
@@ -381,6 +382,16 @@ class SceneEngine:
         islands = self.residuals[: int(self.counts[step.ISLANDS])]
         return float(np.maximum(islands.max(initial=0.0), self.residuals[-1]))
 
+    def island_bodies(self, k: int) -> list[int]:
+        """Numbers of the bodies of an island that can move."""
+        contacts = self.contacts[int(self.counts[step.SIDE])]
+        c = self.active.contact[self.order[int(self.begins[k]) : int(self.begins[k + 1])]]
+        numbers = {*contacts.a[c].tolist(), *contacts.b[c].tolist()}
+        if self.joints is not None:
+            j = self.rows[int(self.row_begins[k]) : int(self.row_begins[k + 1])] // layout.ROWS_PER_JOINT
+            numbers |= {*self.joints.link.a[j].tolist(), *self.joints.link.b[j].tolist()}
+        return [i for i in sorted(numbers) if self.bodies.kind[i] == layout.MOVING]
+
     def joint_error(self) -> float:
         """Farthest that a joint has been apart at a midpoint so far [m]."""
         return 0.0 if self.joints is None else float(self.joints.link.error.max(initial=0.0))
@@ -418,7 +429,10 @@ class SceneEngine:
     def _solve_hard(self, contacts: Any, k: int) -> None:
         """An island on which the kernel gave up: what is quick, then what takes long; without restitution at last."""
         self.effort[k] = 1
-        wedged = self._quick(contacts, k)
+        n, rows = self.begins[k + 1] - self.begins[k], self.row_begins[k + 1] - self.row_begins[k]
+        if n > FEW_CONTACTS and rows == 0:
+            self._hard_island(contacts, k, FIRST_EFFORT)
+        wedged = None if self._solved(k) else self._quick(contacts, k)
         if not self._solved(k) and wedged is not None:
             self._without_restitution(contacts, k, wedged)
         if not self._solved(k):
@@ -445,18 +459,18 @@ class SceneEngine:
                 yield z
 
         self._keep_best(contacts, k, start, watched(), take, self.options.tol if alone else self.options.start)
-        return wedged[-1] if wedged else None
+        return np.any(wedged, axis=0) if wedged else None
 
     def _dense(self, contacts: Any, k: int) -> tuple[JointIsland, np.ndarray, Callable[[np.ndarray], None]]:
         """An island with full matrices, scaled; its impulses; and how others are put in their place."""
         S, start = np.empty(self._unknowns(k)), np.empty(self._unknowns(k))
         place, dim = self._island(k), self.options.dim
-        problem = dense_problem(self.bodies, contacts, self.active, *place, dim, S, start)
+        W, q, mu, low, high, grain = dense_problem(self.bodies, contacts, self.active, *place, dim, S, start)
 
         def take(z: np.ndarray) -> None:
             take_dense(self.active, *place, dim, S, z)
 
-        return JointIsland(*problem, dim), start, take
+        return JointIsland(W, q, mu, low, high, grain, dim), start, take
 
     def _thorough(self, contacts: Any, k: int) -> None:
         """Everything there is, from the best impulses so far."""
@@ -464,13 +478,13 @@ class SceneEngine:
             island, start, take = self._dense(contacts, k)
             self._keep_best(contacts, k, start, eliminated_answers(island, start), take, self.options.start)
         else:
-            self._hard_island(contacts, k)
+            size = int(self.begins[k + 1] - self.begins[k])
+            self._hard_island(contacts, k, float(min(RESCUE_EFFORT, RESCUE_EFFORT_EACH * (1 + size))))
 
-    def _hard_island(self, contacts: Any, k: int) -> None:
-        """Newton, interior point, proximal point and so on, for an island without joints."""
+    def _hard_island(self, contacts: Any, k: int, effort: float) -> None:
+        """Newton, interior point, proximal point and so on, for an island without joints; effort in nominal seconds."""
         problem, z = self._friction_problem(contacts, k)
         first, last = int(self.begins[k]), int(self.begins[k + 1])
-        effort = float(min(RESCUE_EFFORT, RESCUE_EFFORT_EACH * (1 + last - first)))
         wanted, start = SHARPER * self.options.tol, z.copy()
 
         def take(r: np.ndarray) -> None:
@@ -510,7 +524,7 @@ class SceneEngine:
                 continue
             self.active.bias[order], self.active.r[order] = changed, 0.0
             self._measure_island(contacts, k)
-            self._solve_again(contacts, k)
+            self._solve_again(contacts, k, bool(chosen.all()))
             if self._solved(k):
                 self.counts[step.PLASTIC] += 1
                 return
@@ -519,12 +533,13 @@ class SceneEngine:
             self.joints.row.impulse[rows] = rods
         self._measure_island(contacts, k)
 
-    def _solve_again(self, contacts: Any, k: int) -> None:
+    def _solve_again(self, contacts: Any, k: int, thorough: bool) -> None:
         """An island whose laws were changed."""
         (self._solve_pile if self._is_pile(k) else self._solve_small)(contacts, k)
-        for more in (self._quick, self._thorough):
-            if not self._solved(k):
-                more(contacts, k)
+        if not self._solved(k):
+            self._quick(contacts, k)
+        if not self._solved(k) and thorough:
+            self._thorough(contacts, k)
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
