@@ -36,7 +36,14 @@ from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
 from stickslip.stepping.cost import require_memory
 from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
-from stickslip.stepping.scene_joints import JointIsland, eliminated_answers, growing, quick_answers
+from stickslip.stepping.scene_joints import (
+    Answers,
+    JointIsland,
+    eliminated_answers,
+    first_answers,
+    growing,
+    more_answers,
+)
 from stickslip.stepping.scene_pile import Pile
 
 SWEEPS = 300
@@ -51,7 +58,7 @@ PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are fa
 SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried
-FEW_CONTACTS, FIRST_EFFORT = 20, 0.3  # up to which they are tried first; nominal seconds of work before them on more
+FEW_CONTACTS, FIRST_EFFORT = 20, 1.0  # up to which only they are, for long; nominal seconds of work in between on more
 EVENTS_AT_ONCE = 4096
 _POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
 
@@ -429,10 +436,11 @@ class SceneEngine:
     def _solve_hard(self, contacts: Any, k: int) -> None:
         """An island on which the kernel gave up: what is quick, then what takes long; without restitution at last."""
         self.effort[k] = 1
-        n, rows = self.begins[k + 1] - self.begins[k], self.row_begins[k + 1] - self.row_begins[k]
-        if n > FEW_CONTACTS and rows == 0:
+        wedged = self._by_full_matrix(contacts, k, first_answers)
+        if not self._solved(k) and wedged is None and self._many_alone(k):
             self._hard_island(contacts, k, FIRST_EFFORT)
-        wedged = None if self._solved(k) else self._quick(contacts, k)
+        if not self._solved(k) and wedged is None:
+            wedged = self._by_full_matrix(contacts, k, more_answers)
         if not self._solved(k) and wedged is not None:
             self._without_restitution(contacts, k, wedged)
         if not self._solved(k):
@@ -440,8 +448,13 @@ class SceneEngine:
         if not self._solved(k) and wedged is None:
             self._without_restitution(contacts, k, None)
 
-    def _quick(self, contacts: Any, k: int) -> np.ndarray | None:
-        """Newton, proximal point, Lemke with full matrices; which contacts' impulses grew without bound, if any.
+    def _many_alone(self, k: int) -> bool:
+        """Whether an island has no joints, and so many contacts that sparse matrices pay."""
+        alone = self.row_begins[k + 1] == self.row_begins[k]
+        return bool(alone and self.begins[k + 1] - self.begins[k] > FEW_CONTACTS)
+
+    def _by_full_matrix(self, contacts: Any, k: int, answers: Answers) -> np.ndarray | None:
+        """Take the best of some answers; contacts whose impulses grew without bound, None where they came to an end.
 
         Joints are driven below the tolerance as by the kernel itself: what is left over, the next steps have to bear.
         """
@@ -449,17 +462,15 @@ class SceneEngine:
         if alone and self._unknowns(k) > DENSE_UNKNOWNS:
             return None
         island, start, take = self._dense(contacts, k)
-        wedged: list[np.ndarray] = []
+        grown: list[np.ndarray | None] = [None]
 
         def watched() -> Iterator[np.ndarray]:
-            for z in quick_answers(island, start):
-                grown = growing(island, z)
-                if grown is not None:
-                    wedged.append(grown)
+            for z in answers(island, start):
+                grown.append(growing(island, z))
                 yield z
 
         self._keep_best(contacts, k, start, watched(), take, self.options.tol if alone else self.options.start)
-        return np.any(wedged, axis=0) if wedged else None
+        return None if grown[-1] is None else np.any([g for g in grown if g is not None], axis=0)
 
     def _dense(self, contacts: Any, k: int) -> tuple[JointIsland, np.ndarray, Callable[[np.ndarray], None]]:
         """An island with full matrices, scaled; its impulses; and how others are put in their place."""
@@ -536,8 +547,9 @@ class SceneEngine:
     def _solve_again(self, contacts: Any, k: int, thorough: bool) -> None:
         """An island whose laws were changed."""
         (self._solve_pile if self._is_pile(k) else self._solve_small)(contacts, k)
-        if not self._solved(k):
-            self._quick(contacts, k)
+        for answers in (first_answers, more_answers):
+            if not self._solved(k):
+                self._by_full_matrix(contacts, k, answers)
         if not self._solved(k) and thorough:
             self._thorough(contacts, k)
 

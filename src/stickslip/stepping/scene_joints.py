@@ -15,7 +15,7 @@ eliminated, and what is left is a contact problem like any other (`complementari
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,18 +69,28 @@ class JointIsland:
         return JointIsland(W, self.q - a * z, self.mu, self.low, self.high, self.grain, self.dim)
 
 
-def quick_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:
-    """Impulses by Newton from zero, by proximal point, by Lemke, and by more of the proximal point; often solutions.
+Answers = Callable[[JointIsland, np.ndarray], Iterator[np.ndarray]]
+"""From an island and the impulses it has, others that may be better."""
+
+
+def first_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:
+    """Impulses by Newton from zero and by proximal point from the normal impulses; often solutions.
+
+    Frictions that the last step has left on the edges of their cones are the worst of starts.
+    """
+    yield island.newton(np.zeros_like(z))[0]
+    number = np.arange(len(z))
+    tangential = (number % island.dim > 0) & (number < island.dim * len(island.mu))
+    yield from proximal_answers(island, np.where(tangential, 0.0, z), FEW_ROUNDS)
+
+
+def more_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:
+    """Impulses by Lemke, and by more of the proximal point.
 
     Lemke needs fewer attempts than the proximal point, but takes long to compile.
     """
-    zero, m = np.zeros_like(z), island.dim * len(island.mu)
-    yield island.newton(zero)[0]
-    # Frictions that the last step has left on the edges of their cones are the worst of starts.
-    tangential = (np.arange(len(z)) % island.dim > 0) & (np.arange(len(z)) < m)
-    yield from proximal_answers(island, np.where(tangential, 0.0, z), FEW_ROUNDS)
     yield from pyramid_answers(island, z)
-    yield from proximal_answers(island, zero, ROUNDS)
+    yield from proximal_answers(island, np.zeros_like(z), ROUNDS)
     yield from proximal_answers(island, z, ROUNDS)
 
 

@@ -33,7 +33,7 @@ GRAINS = 1e10  # the grain of a joint row as a scale: a tolerance of 1e-10 is on
 LOAD_ROUNDING = (
     1e-4  # of the velocities that impulses make, as a scale: a tolerance of 1e-10 is some 50 roundings of them
 )
-MOST_ROUNDING = 1e4  # of the velocities in an island: impulses that grow without bound are no solution
+MOST_ROUNDING = 1e2  # of the velocities in an island: impulses that grow without bound are no solution
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
 
 
