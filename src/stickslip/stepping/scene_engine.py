@@ -526,9 +526,7 @@ class SceneEngine:
         bias, r = self.active.bias[order], self.active.r[order]
         rods = None if self.joints is None else self.joints.row.impulse[rows]
         plastic = np.zeros_like(bias)
-        if self.options.predictive:
-            gap = self.active.gap[order]
-            plastic[:, 0] = np.maximum(bias[:, 0], np.where(gap > self.options.slop, gap / self.options.dt, 0.0))
+        plastic[:, 0] = np.maximum(bias[:, 0], 0.0)
         for chosen in ((wedged,) if wedged is not None else ()) + (np.ones(len(order), bool),):
             changed = np.where((chosen & self.active.impact[order])[:, None], plastic, bias)
             if np.array_equal(changed, bias):
