@@ -132,6 +132,6 @@ def test_random_heaps_are_solved_at_the_default_tolerance(dim, friction, restitu
 
 @pytest.mark.slow
 def test_sixty_spheres_come_to_rest_at_the_default_tolerance():
-    run = scenes.poured_spheres(60).simulate(dt=1e-3, t_end=0.45, every=50)
+    run = scenes.poured_spheres(60).simulate(dt=1e-3, t_end=0.37, every=37)
     assert run.complete, run.status
     assert run.certificate.failed_steps == 0 and run.certificate.max_residual <= 1e-10
