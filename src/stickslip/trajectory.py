@@ -53,6 +53,8 @@ class Certificate:
         step may have several solutions.
     max_joint_error : farthest that a joint of a scene was apart at a midpoint [m]; wrong turns times the reach of its
         bodies.
+    restitution_left_out : how often an island of a scene was solved without the restitution of some of its contacts,
+        because with it Newton's law and friction, or neighbours, contradict one another.
     """
 
     failed_steps: int = 0
@@ -68,6 +70,7 @@ class Certificate:
     friction_rounds: int = 0
     friction_contraction: float = 0.0
     max_joint_error: float = 0.0
+    restitution_left_out: int = 0
 
     def to_dict(self) -> dict[str, float | int]:
         return dict(self.__dict__)
@@ -75,10 +78,11 @@ class Certificate:
     def __str__(self) -> str:
         failed = f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}"
         joints = f", largest joint error {self.max_joint_error:.1e} m" if self.max_joint_error > 0.0 else ""
+        times = f", restitution left out {self.restitution_left_out} times" if self.restitution_left_out else ""
         return (
             f"{failed}, worst residual {self.max_residual:.1e}, "
             f"deepest penetration {self.max_penetration:.1e} m, "
-            f"largest energy gain {self.max_energy_gain:.1e} J{joints}"
+            f"largest energy gain {self.max_energy_gain:.1e} J{joints}{times}"
         )
 
 

@@ -36,7 +36,14 @@ from stickslip.model.scene.scene import Scene
 from stickslip.stepping import scene_tables as tables
 from stickslip.stepping.cost import require_memory
 from stickslip.stepping.engines import EVENT_COLUMNS, Block, Memory
-from stickslip.stepping.scene_joints import JointIsland, joint_answers
+from stickslip.stepping.scene_joints import (
+    Answers,
+    JointIsland,
+    eliminated_answers,
+    first_answers,
+    growing,
+    more_answers,
+)
 from stickslip.stepping.scene_pile import Pile
 
 SWEEPS = 300
@@ -50,6 +57,8 @@ RESCUE_ROUNDS = 4  # each with a sharper tolerance
 PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
 SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
+DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried
+FEW_CONTACTS, FIRST_EFFORT = 20, 1.0  # up to which only they are, for long; nominal seconds of work in between on more
 EVENTS_AT_ONCE = 4096
 _POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
 
@@ -274,14 +283,17 @@ class SceneEngine:
                 )  # fmt: skip
                 small = []
         for k in small:
-            first, last = int(self.begins[k]), int(self.begins[k + 1])
-            # The stages are called one by one from here: compiled as one function they take twice as long to compile.
-            self.residuals[k] = solve_island.py_func(
-                self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows,
-                int(self.row_begins[k]), int(self.row_begins[k + 1]), self.options, self.head,
-                self.follow[2 * first :], self.effort[k:], float(self.residuals[k]),
-            )  # fmt: skip
+            self._solve_small(contacts, int(k))
         return float(self.residuals[:count].max(initial=0.0))
+
+    def _solve_small(self, contacts: Any, k: int) -> None:
+        """Newton or sweeps, as the kernel has them."""
+        first = int(self.begins[k])
+        # The stages are called one by one from here: compiled as one function they take twice as long to compile.
+        self.residuals[k] = solve_island.py_func(
+            self.bodies, contacts, self.active, *self._island(k), self.options, self.head, self.follow[2 * first :],
+            self.effort[k:], float(self.residuals[k]),
+        )  # fmt: skip
 
     def _unknowns(self, k: Any) -> int:
         """Unknowns of an island."""
@@ -364,16 +376,10 @@ class SceneEngine:
     def _rescue(self, memory: Memory, every: int, block: Block, records: RecordRows) -> int:
         """Solve the step the kernel stands in, with every method there is, and finish it."""
         contacts = self.contacts[int(self.counts[step.SIDE])]
-        if not self._solve(contacts) <= self.options.tol:
+        if not self._solve(contacts) <= self.options.tol and self.options.edges == 0:
             for k in range(int(self.counts[step.ISLANDS])):
-                size, rows = self.begins[k + 1] - self.begins[k], self.row_begins[k + 1] - self.row_begins[k]
-                hard = not self.residuals[k] <= self.options.tol and size <= HARD_CONTACTS
-                if hard and self.options.edges == 0:
-                    self.effort[k] = 1
-                    if rows > 0:
-                        self._hard_joints(contacts, k)
-                    else:
-                        self._hard_island(contacts, k)
+                if not self._solved(k) and self.begins[k + 1] - self.begins[k] <= HARD_CONTACTS:
+                    self._solve_hard(contacts, k)
         if not self.worst() <= self.options.tol and not self.go_on:
             return step.UNSOLVED
         return self._call(memory, 1, every, block, records, True)
@@ -382,6 +388,16 @@ class SceneEngine:
         """Worst residual of the step: of its islands, and of the free rotations."""
         islands = self.residuals[: int(self.counts[step.ISLANDS])]
         return float(np.maximum(islands.max(initial=0.0), self.residuals[-1]))
+
+    def island_bodies(self, k: int) -> list[int]:
+        """Numbers of the bodies of an island that can move."""
+        contacts = self.contacts[int(self.counts[step.SIDE])]
+        c = self.active.contact[self.order[int(self.begins[k]) : int(self.begins[k + 1])]]
+        numbers = {*contacts.a[c].tolist(), *contacts.b[c].tolist()}
+        if self.joints is not None:
+            j = self.rows[int(self.row_begins[k]) : int(self.row_begins[k + 1])] // layout.ROWS_PER_JOINT
+            numbers |= {*self.joints.link.a[j].tolist(), *self.joints.link.b[j].tolist()}
+        return [i for i in sorted(numbers) if self.bodies.kind[i] == layout.MOVING]
 
     def joint_error(self) -> float:
         """Farthest that a joint has been apart at a midpoint so far [m]."""
@@ -414,37 +430,126 @@ class SceneEngine:
         numbers[codes.FAILED_STEPS] += 1
         numbers[codes.MAX_RESIDUAL] = max(numbers[codes.MAX_RESIDUAL], math.inf if math.isnan(worst) else worst)
 
-    def _hard_island(self, contacts: Any, k: int) -> None:
-        """Newton, interior point, proximal point and so on, for an island on which the kernel gave up."""
-        problem, z = self._friction_problem(contacts, k)
-        first, last = int(self.begins[k]), int(self.begins[k + 1])
-        effort = float(min(RESCUE_EFFORT, RESCUE_EFFORT_EACH * (1 + last - first)))
-        wanted = SHARPER * self.options.tol
-        for _ in range(RESCUE_ROUNDS):
-            outcome = hard_island(problem, z, wanted, Progress(effort=effort))
-            if math.isfinite(outcome.error):
-                take_impulses(self.active, self.order, first, last, self.options.dim, outcome.r)
-            self._measure_island(contacts, k)
-            if self.residuals[k] <= self.options.tol or not outcome.error <= wanted:
-                break
-            # Solved as a sum over contacts, relative to impulses too, which the load of a pile makes large; what is
-            # asked for is the velocity of the worst contact.
-            z, wanted = outcome.r, 0.5 * outcome.error * self.options.tol / self.residuals[k]
+    def _solved(self, k: int) -> bool:
+        return bool(self.residuals[k] <= self.options.tol)
 
-    def _hard_joints(self, contacts: Any, k: int) -> None:
-        """Newton from zero, proximal point, Lemke, for an island with joints on which the kernel gave up.
+    def _solve_hard(self, contacts: Any, k: int) -> None:
+        """An island on which the kernel gave up: what is quick, then what takes long; without restitution at last."""
+        self.effort[k] = 1
+        wedged = self._by_full_matrix(contacts, k, first_answers)
+        if not self._solved(k) and wedged is None and self._many_alone(k):
+            self._hard_island(contacts, k, FIRST_EFFORT)
+        if not self._solved(k) and wedged is None:
+            wedged = self._by_full_matrix(contacts, k, more_answers)
+        if not self._solved(k) and wedged is not None:
+            self._without_restitution(contacts, k, wedged)
+        if not self._solved(k):
+            self._thorough(contacts, k)
+        if not self._solved(k) and wedged is None:
+            self._without_restitution(contacts, k, None)
 
-        Driven below the tolerance as by the kernel itself: what is left over, the next steps have to bear.
+    def _many_alone(self, k: int) -> bool:
+        """Whether an island has no joints, and so many contacts that sparse matrices pay."""
+        alone = self.row_begins[k + 1] == self.row_begins[k]
+        return bool(alone and self.begins[k + 1] - self.begins[k] > FEW_CONTACTS)
+
+    def _by_full_matrix(self, contacts: Any, k: int, answers: Answers) -> np.ndarray | None:
+        """Take the best of some answers; contacts whose impulses grew without bound, None where they came to an end.
+
+        Joints are driven below the tolerance as by the kernel itself: what is left over, the next steps have to bear.
         """
+        alone = bool(self.row_begins[k + 1] == self.row_begins[k])
+        if alone and self._unknowns(k) > DENSE_UNKNOWNS:
+            return None
+        island, start, take = self._dense(contacts, k)
+        grown: list[np.ndarray | None] = [None]
+
+        def watched() -> Iterator[np.ndarray]:
+            for z in answers(island, start):
+                grown.append(growing(island, z))
+                yield z
+
+        self._keep_best(contacts, k, start, watched(), take, self.options.tol if alone else self.options.start)
+        return None if grown[-1] is None else np.any([g for g in grown if g is not None], axis=0)
+
+    def _dense(self, contacts: Any, k: int) -> tuple[JointIsland, np.ndarray, Callable[[np.ndarray], None]]:
+        """An island with full matrices, scaled; its impulses; and how others are put in their place."""
         S, start = np.empty(self._unknowns(k)), np.empty(self._unknowns(k))
-        island, dim = self._island(k), self.options.dim
-        W, q, mu, low, high, grain = dense_problem(self.bodies, contacts, self.active, *island, dim, S, start)
+        place, dim = self._island(k), self.options.dim
+        W, q, mu, low, high, grain = dense_problem(self.bodies, contacts, self.active, *place, dim, S, start)
 
         def take(z: np.ndarray) -> None:
-            take_dense(self.active, *island, dim, S, z)
+            take_dense(self.active, *place, dim, S, z)
 
-        answers = joint_answers(JointIsland(W, q, mu, low, high, grain, dim), start)
-        self._keep_best(contacts, k, start, answers, take, self.options.start)
+        return JointIsland(W, q, mu, low, high, grain, dim), start, take
+
+    def _thorough(self, contacts: Any, k: int) -> None:
+        """Everything there is, from the best impulses so far."""
+        if self.row_begins[k + 1] > self.row_begins[k]:
+            island, start, take = self._dense(contacts, k)
+            self._keep_best(contacts, k, start, eliminated_answers(island, start), take, self.options.start)
+        else:
+            size = int(self.begins[k + 1] - self.begins[k])
+            self._hard_island(contacts, k, float(min(RESCUE_EFFORT, RESCUE_EFFORT_EACH * (1 + size))))
+
+    def _hard_island(self, contacts: Any, k: int, effort: float) -> None:
+        """Newton, interior point, proximal point and so on, for an island without joints; effort in nominal seconds."""
+        problem, z = self._friction_problem(contacts, k)
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        wanted, start = SHARPER * self.options.tol, z.copy()
+
+        def take(r: np.ndarray) -> None:
+            take_impulses(self.active, self.order, first, last, self.options.dim, r)
+
+        def answers() -> Iterator[np.ndarray]:
+            nonlocal z, wanted
+            for _ in range(RESCUE_ROUNDS):
+                outcome = hard_island(problem, z, wanted, Progress(effort=effort))
+                if math.isfinite(outcome.error):
+                    yield outcome.r
+                if not outcome.error <= wanted:
+                    break
+                # Solved as a sum over contacts, relative to impulses too, which the load of a pile makes large; what is
+                # asked for is the velocity of the worst contact.
+                z, wanted = outcome.r, 0.5 * outcome.error * self.options.tol / self.residuals[k]
+
+        self._keep_best(contacts, k, start, answers(), take, self.options.tol)
+
+    def _without_restitution(self, contacts: Any, k: int, wedged: np.ndarray | None) -> None:
+        """Solve an island without restitution at the contacts that are wedged, or at all; else leave it as it was.
+
+        Newton's law and friction may contradict one another: a ball that is thrown into a corner with mu >= 1 cannot
+        leave both walls, and no impulses make it.  Without restitution there is a solution.
+        """
+        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
+        rows = self.rows[int(self.row_begins[k]) : int(self.row_begins[k + 1])]
+        bias, r = self.active.bias[order], self.active.r[order]
+        rods = None if self.joints is None else self.joints.row.impulse[rows]
+        plastic = np.zeros_like(bias)
+        plastic[:, 0] = np.maximum(bias[:, 0], 0.0)
+        for chosen in ((wedged,) if wedged is not None else ()) + (np.ones(len(order), bool),):
+            changed = np.where((chosen & self.active.impact[order])[:, None], plastic, bias)
+            if np.array_equal(changed, bias):
+                continue
+            self.active.bias[order], self.active.r[order] = changed, 0.0
+            self._measure_island(contacts, k)
+            self._solve_again(contacts, k, bool(chosen.all()))
+            if self._solved(k):
+                self.counts[step.PLASTIC] += 1
+                return
+        self.active.bias[order], self.active.r[order] = bias, r
+        if rods is not None and self.joints is not None:
+            self.joints.row.impulse[rows] = rods
+        self._measure_island(contacts, k)
+
+    def _solve_again(self, contacts: Any, k: int, thorough: bool) -> None:
+        """An island whose laws were changed."""
+        (self._solve_pile if self._is_pile(k) else self._solve_small)(contacts, k)
+        for answers in (first_answers, more_answers):
+            if not self._solved(k):
+                self._by_full_matrix(contacts, k, answers)
+        if not self._solved(k) and thorough:
+            self._thorough(contacts, k)
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 

@@ -1,24 +1,29 @@
-"""Islands with joints on which Newton gave up: impulses from other starts, for a caller that judges them.
+"""Islands on which the kernel gave up: impulses from other starts, for a caller that judges them.
 
 Bounded rows (motors, limits, dry friction) beside contacts that stick and slip: Newton may go round between modes
-of which none fits, from zero as well, where the problem has one solution.  The proximal point
+of which none fits, from zero as well, where the problem has one solution.  So it may with contacts alone, of a box that
+stands on four corners or of bodies that creep.  The proximal point
 
     z_k+1 solves the same laws with (W + a 1, q - a z_k),    a from START down
 
 makes the inner problems well posed; Newton from the modes each of them ends in, on the problem itself, is soon the
 answer.  a rises again where an inner problem is not solved.  Where modes hang on velocities of 1e-8 of the others
 (nearly redundant contacts), z_k creeps: there Lemke's method tells the modes, with the cones as pyramids (exact in the
-plane) of which an edge lies along the slip that was found last, and Newton goes on from its answer.
+plane) of which an edge lies along the slip that was found last, and Newton goes on from its answer.  Or the joints are
+eliminated, and what is left is a contact problem like any other (`complementarity.friction.auto`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.complementarity.friction.auto import hard_island
+from stickslip.complementarity.friction.contacts import contacts_from
 from stickslip.complementarity.friction.joints import eliminate_joints
+from stickslip.complementarity.friction.method import Progress
 from stickslip.complementarity.friction.pyramid import LARGEST as LARGEST_LCP
 from stickslip.complementarity.friction.pyramid import directions
 from stickslip.complementarity.solve import solve_lcp
@@ -32,7 +37,10 @@ PYRAMIDS = ((8, 0.0), (8, 1e-10), (32, 0.0), (32, 1e-10))
 NEWTON_STEPS = 60
 NEARLY_EXACT, INNER_SOLVED = 1e-12, 1e-11  # errors of the inner problems that are asked for, and that do
 LCP_SOLVED = 1e-9
-WORK = 1e10  # unknowns^3 of all inner problems: about a minute
+ELIMINATED_EFFORT, EACH = 20.0, 0.2  # nominal seconds of work on the contact problem that is left, and per contact
+DIVERGED = 1e7  # of |q|: impulses that no load explains
+SUPPORT = 1e-3  # of the largest impulse: those that grow with it
+WORK = 2e9  # unknowns^3 of all inner problems: some ten seconds
 
 
 @dataclass(frozen=True)
@@ -61,17 +69,40 @@ class JointIsland:
         return JointIsland(W, self.q - a * z, self.mu, self.low, self.high, self.grain, self.dim)
 
 
-def joint_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:
-    """Impulses by Newton from zero, by proximal point, by Lemke, and by more of the proximal point; often solutions.
+Answers = Callable[[JointIsland, np.ndarray], Iterator[np.ndarray]]
+"""From an island and the impulses it has, others that may be better."""
+
+
+def first_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:
+    """Impulses by Newton from zero and by proximal point from the normal impulses; often solutions.
+
+    Frictions that the last step has left on the edges of their cones are the worst of starts.
+    """
+    yield island.newton(np.zeros_like(z))[0]
+    number = np.arange(len(z))
+    tangential = (number % island.dim > 0) & (number < island.dim * len(island.mu))
+    yield from proximal_answers(island, np.where(tangential, 0.0, z), FEW_ROUNDS)
+
+
+def more_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:
+    """Impulses by Lemke, and by more of the proximal point.
 
     Lemke needs fewer attempts than the proximal point, but takes long to compile.
     """
-    zero = np.zeros_like(z)
-    yield island.newton(zero)[0]
-    yield from proximal_answers(island, z, FEW_ROUNDS)
     yield from pyramid_answers(island, z)
-    yield from proximal_answers(island, zero, ROUNDS)
+    yield from proximal_answers(island, np.zeros_like(z), ROUNDS)
     yield from proximal_answers(island, z, ROUNDS)
+
+
+def growing(island: JointIsland, z: np.ndarray) -> np.ndarray | None:
+    """Which contacts carry impulses that grow without bound, (contacts,); None where none do.
+
+    Those are multiples of a d in the cones with W d = 0: bodies that are wedged.  q . d < 0 is what makes them grow,
+    and that comes from restitution: q = H^T v_free + bias, H d = 0, and without it no bias is negative.
+    """
+    N = z[: island.dim * len(island.mu) : island.dim]
+    largest = float(N.max(initial=0.0))
+    return N > SUPPORT * largest if largest > DIVERGED * float(np.abs(island.q).max(initial=0.0)) else None
 
 
 def proximal_answers(island: JointIsland, z: np.ndarray, rounds: int) -> Iterator[np.ndarray]:
@@ -96,6 +127,26 @@ def pyramid_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:
         z = by_lemke(island, z, edges, perturbation)
         yield island.newton(z)[0]
         yield z
+
+
+def eliminated_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:
+    """Impulses by the methods for contacts alone: rows at a bound stay, the others are eliminated; then Newton."""
+    m = island.dim * len(island.mu)
+    if m == 0 or m == len(z):
+        return
+    held = (z[m:] <= island.low) | (z[m:] >= island.high)
+    order = np.concatenate([np.arange(m), m + np.flatnonzero(~held)])
+    bound = m + np.flatnonzero(held)
+    q = island.q[order] + island.W[np.ix_(order, bound)] @ z[bound]
+    W, q, complete = eliminate_joints(island.W[np.ix_(order, order)], q, m)
+    effort = min(ELIMINATED_EFFORT, EACH * (1 + len(island.mu)))
+    problem = contacts_from(W, q, island.mu, island.dim)
+    outcome = hard_island(problem, z[:m].copy(), NEARLY_EXACT, Progress(effort=effort))
+    if np.isfinite(outcome.error):
+        r = z.copy()
+        r[order] = complete(outcome.r)
+        yield r
+        yield island.newton(r)[0]
 
 
 def by_lemke(island: JointIsland, z: np.ndarray, edges: int, perturbation: float) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,8 @@ from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Trajectory
 RULES = ("predictive", "gs05")
 OVERLAP = ("raise", "resolve", "keep")
 CONTRADICTION = 1e-6  # of the velocities that joints ask for: what rounding does not explain
+NAMED = 3  # bodies of an island that an error names
+LARGEST_ADVISED = 1e-3  # residual up to which a larger tol is worth a thought
 _PIECE_SECONDS = 0.1
 _PIECE_BYTES = 2**25
 
@@ -109,7 +112,8 @@ class SceneStore(Store):
     def _certificate(self) -> Certificate:
         engine = self.run.engine
         assert isinstance(engine, SceneEngine)
-        return replace(super()._certificate(), max_joint_error=engine.joint_error())
+        left_out = int(engine.counts[step.PLASTIC])
+        return replace(super()._certificate(), max_joint_error=engine.joint_error(), restitution_left_out=left_out)
 
 
 def simulate_scene(
@@ -347,6 +351,24 @@ def _apart(run: SceneRun) -> str:
     )
 
 
+def _bodies_in_words(run: SceneRun, island: int) -> str:
+    """The bodies of an island that can move, by name, the first few of them."""
+    names = [repr(run.engine.scene.bodies[i].name) for i in run.engine.island_bodies(island)]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def _advice(run: SceneRun, island: int) -> str:
+    """What may help with an island that was not solved."""
+    options, residual = run.engine.options, float(run.engine.residuals[island])
+    ways = ["a smaller dt"]
+    if residual < LARGEST_ADVISED:
+        ways.append(f"tol={10.0 ** math.ceil(math.log10(residual)):.0e}")
+    if options.edges:
+        ways.append("cone='circular'")
+    return ", ".join(ways) + ", or on_failure='continue', which takes the best impulses found and counts the step"
+
+
 def _reason(run: SceneRun, code: int) -> str:
     t = run.memory.t0 + run.memory.step * run.dt
     if code == step.UNSOLVED:
@@ -358,11 +380,11 @@ def _reason(run: SceneRun, code: int) -> str:
         alone = engine.begins[worst + 1] == engine.begins[worst]
         if alone and engine.joint_contradiction(worst) > CONTRADICTION:
             return f"failed at t = {t:.9g} s: {_contradiction(run, worst)}"
-        advice = "; try a smaller dt or a larger tol" + (", or cone='circular'" if engine.options.edges else "")
         return (
             f"failed at t = {t:.9g} s: an island of {engine.begins[worst + 1] - engine.begins[worst]} contacts and "
-            f"{engine.row_begins[worst + 1] - engine.row_begins[worst]} joint rows reached a residual of "
-            f"{engine.residuals[worst]:.1e}, not {engine.options.tol:g}{advice}"
+            f"{engine.row_begins[worst + 1] - engine.row_begins[worst]} joint rows ({_bodies_in_words(run, worst)}) "
+            f"reached a residual of {engine.residuals[worst]:.1e}, not {engine.options.tol:g}; "
+            f"try {_advice(run, worst)}"
         )
     if code == step.APART:
         return f"failed at t = {t:.9g} s: {_apart(run)}"

@@ -3,8 +3,8 @@
     islands, and on each of them accelerated Gauss-Seidel; then, for the islands that are left, smallest first:
     Newton, also from a few sweeps - plain sweeps as long as they pay, Newton - interior point from there, Newton -
     interior point from the middle, Newton from where it ended - proximal point, then with leaps -
-    (large islands only now) interior point - and until the effort is spent, in a new random order of the contacts each
-    round, plain sweeps, Newton, proximal point, proximal point with leaps.
+    (large islands only now) interior point - where little is missing, many more leaps - and until the effort is spent,
+    in a new random order of the contacts each round, plain sweeps, Newton, proximal point, proximal point with leaps.
 
 How much each may do is counted in work (`effort`), not in time: the same input takes the same way, always.
 
@@ -40,6 +40,7 @@ SWEEP_SHARE = 0.2  # of the planned work for the first stage
 QUICK_COST, NEWTON_COST, INTERIOR_COST = 0.004, 0.05, 0.15  # of a factorisation up to which a method comes early
 DIRECT_STEPS = 15  # factorisations that must be affordable for a direct method to be worth a try
 ROUND_EFFORT = 3.0  # for each method of a round
+CREEPING = 1e-7  # error at which only velocities far below the others are wrong: leaps get there, slowly but surely
 SEED = 20050131
 
 
@@ -280,6 +281,9 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
         island.stage(leaping, island.best.r.copy(), effort=progress.share)
     if cost > INTERIOR_COST:
         _inside(island, 100)
+    if not island.over and island.best.error < CREEPING:
+        patient = ProximalPoint(5000, start=1e-3, jumps=True)
+        island.stage(patient, island.best.r.copy(), effort=2.0 * progress.share)
     _reorder_and_repeat(island)
     return Outcome(island.best.r, island.best.error, island.iterations)
 

@@ -50,7 +50,7 @@ from stickslip.kernels.scene.rotation import advance, compose, free_rotation, ro
 DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE, APART = range(6)
 MAX_CONTACTS = BOOK_SIZE  # one number more than a Lagrangian system writes down
 OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
-PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, COUNTS = range(9)
+PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, COUNTS = range(10)
 """Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
 
 
