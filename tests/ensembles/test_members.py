@@ -26,7 +26,7 @@ def test_members_take_the_steps_of_simulate():
     result = balls()
     for i, restitution in enumerate(RESTITUTIONS):
         scenario = library.bouncing_ball()
-        run = scenario.simulate(params={"restitution": restitution}, solver="gauss-seidel", progress=False)
+        run = scenario.simulate(params={"restitution": restitution}, progress=False)  # of one contact: sweeps as well
         member = result.dataset.isel(restitution=i)
         assert np.array_equal(member.final_q, run.q[-1]) and np.array_equal(member.final_u, run.u[-1])
         assert member.impacts.item() == len(run.impacts())
@@ -101,7 +101,8 @@ def test_failed_members_are_listed_and_in_no_mean():
 def test_a_parameter_that_makes_the_start_penetrate_fails_its_member():
     """The sleeve of the woodpecker starts inside a pole of half a metre."""
     bird = library.woodpecker()
-    result = ss.ensemble(bird, {"r_O": [0.5, 0.0025]}, ["final"], dt=1e-3, t_end=0.01)
+    # The kernel of the page on ensembles, which watches a section.
+    result = ss.ensemble(bird, {"r_O": [0.5, 0.0025]}, ["final", "period"], dt=1e-3, t_end=0.01)
     (failed,) = result.failed()
     assert failed.member == 0 and "penetration" in failed.reason and np.isfinite(result["final_q"][1]).all()
     with pytest.raises(ValueError, match=r"penetration of 0\.49 m"):
