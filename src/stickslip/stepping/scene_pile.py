@@ -33,7 +33,9 @@ from stickslip.kernels.scene.island import (
     right_side,
     take_impulses,
 )
-from stickslip.kernels.scene.pile import POINT, slabs_of, solve_pile
+from stickslip.kernels.scene.pile import POINT, solve_pile
+from stickslip.kernels.scene.slabs import slabs_of
+from stickslip.kernels.scene.sphere_contacts import CONTACT
 
 AIM = 0.5  # of the tolerance, for the first sweeps: what is left over disturbs the next step
 MOMENTUM, WEAKER = 0.9, 0.9
@@ -61,8 +63,8 @@ class Pile:
 
     def __post_init__(self) -> None:
         arguments = (self.bodies, self.contacts, self.active, self.order, 0, len(self.order))
-        self.sorted = slabs_of(*arguments, self.head, self.follow)
-        self.point = layout.records(POINT, len(self.order))
+        self.sorted = slabs_of(*arguments, self.head, self.follow, self.options.dim)
+        self.room = layout.records(POINT, len(self.order)), layout.records(CONTACT, len(self.order))
         self.residual = math.inf
 
     def solve(self) -> bool:
@@ -100,7 +102,7 @@ class Pile:
 
     def sweep(self, sweeps: int, tol: float, momentum: float) -> None:
         """Gauss-Seidel over all contacts."""
-        problem = (self.bodies, self.contacts, self.active, self.options.dim, *self.sorted, self.point)
+        problem = (self.bodies, self.contacts, self.active, self.options.dim, *self.sorted, *self.room)
         solve_pile(*problem, sweeps, tol, momentum)
         self.measure()
 

@@ -1,9 +1,8 @@
 """Islands with very many contacts: Gauss-Seidel on the velocities of the bodies, with momentum, shared among threads.
 
 No matrix is built: a contact reads the velocities of its two bodies, solves its own laws exactly and writes them back,
-so that a body may have any number of contacts.  Levels of a breadth-first search through the bodies are grouped into
-slabs; a contact of slab k touches bodies of slabs k and k + 1 alone, so all even slabs are swept side by side, then all
-odd ones.  The slabs do not depend on the number of threads, and neither does any bit of the result.
+so that a body may have any number of contacts.  Threads share the slabs of `slabs`; contacts of spheres have their own,
+faster sweep (`sphere_contacts`).
 
 Momentum: the sweep starts at y = z + beta (z - z_before), on impulses and velocities alike, which keeps
 v = v_free + M^-1 H z because the weights add up to one.  beta grows as Nesterov's to 0.9 and stays there: more, or its
@@ -29,19 +28,25 @@ from numba import prange
 from stickslip.compiled import compiled
 from stickslip.complementarity.friction.blocks import invert_2, invert_3
 from stickslip.complementarity.friction.one_contact import change_3d, one_contact_2d
-from stickslip.kernels.scene.layout import MOVING, Active, Bodies, Contacts
+from stickslip.kernels.scene.layout import Active, Bodies, Contacts
 from stickslip.kernels.scene.problem import contact_velocity, side_product
 from stickslip.kernels.scene.rotation import times
+from stickslip.kernels.scene.slabs import OUTSIDE
+from stickslip.kernels.scene.sphere_contacts import (
+    MOTION,
+    SphereContacts,
+    push_spheres,
+    set_up_sphere_contact,
+    spheres_defect,
+    sweep_spheres,
+)
 from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 
-SLABS = 16
 LOOK_EVERY = 10  # sweeps between two looks at the residual
 BURST, LESS = 10.0, 0.7  # a sweep that changes so many times the least (squared): momentum begins anew, with less
-OUTSIDE = -1  # a body that does not move freely
 
 POINT = np.dtype(
     [
-        ("contact", np.int64),  # number in `Active`
         ("a", np.int64),  # bodies, numbered as the search met them, or OUTSIDE
         ("b", np.int64),
         ("frame", float, (9,)),  # rows n, t_1, t_2 / sqrt(mobility)
@@ -53,99 +58,8 @@ POINT = np.dtype(
     ],
     align=True,
 )
-"""A contact of the island, in the order of the sweep."""
+"""A contact of any shapes, in the order of the sweep."""
 Points = Any
-
-
-@compiled
-def breadth_first(
-    contacts: Contacts, active: Active, order: np.ndarray, first: int, start: int, head: np.ndarray,
-    follow: np.ndarray, level: np.ndarray, queue: np.ndarray,
-) -> int:  # fmt: skip
-    """Levels of the bodies seen from `start`, and the bodies in the order met; returns their number."""
-    level[start], queue[0], count, k = 0, start, 1, 0
-    while k < count:
-        body = queue[k]
-        p = head[body]
-        while p >= 0:
-            c = active.contact[order[first + p // 2]]
-            other = contacts.b[c] if p % 2 == 0 else contacts.a[c]
-            if head[other] >= 0 and level[other] < 0:
-                level[other] = level[body] + 1
-                queue[count] = other
-                count += 1
-            p = follow[p]
-        k += 1
-    return count
-
-
-@compiled
-def slabs_of(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, head: np.ndarray,
-    follow: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Contacts (positions in `order`) sorted by slab, where each slab begins, bodies as met, and their place by number.
-
-    head (bodies,) is -1 on entry and again on return; follow (2 contacts,).
-    """
-    n = last - first
-    total = head.shape[0]
-    start = OUTSIDE
-    for m in range(n - 1, -1, -1):  # lists of the contacts of each body, ascending
-        c = active.contact[order[first + m]]
-        for side in range(2):
-            body = contacts.a[c] if side == 0 else contacts.b[c]
-            if bodies.kind[body] == MOVING:
-                follow[2 * m + side] = head[body]
-                head[body] = 2 * m + side
-                start = body
-    level, queue = np.full(total, -1, np.int64), np.empty(total, np.int64)
-    count = breadth_first(contacts, active, order, first, start, head, follow, level, queue)
-    start = queue[count - 1]  # from one end of the island to the other: many levels
-    for k in range(count):
-        level[queue[k]] = -1
-    breadth_first(contacts, active, order, first, start, head, follow, level, queue)
-    place = np.full(total, OUTSIDE, np.int64)
-    for k in range(count):
-        place[queue[k]] = k
-        head[queue[k]] = -1
-    slab, begins = group_levels(bodies, contacts, active, order, first, n, level, level[queue[count - 1]] + 1)
-    sorted_contacts, at = np.empty(n, np.int64), begins.copy()
-    for m in range(n):
-        sorted_contacts[at[slab[m]]] = order[first + m]
-        at[slab[m]] += 1
-    return sorted_contacts, begins, queue[:count].copy(), place
-
-
-@compiled
-def group_levels(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, n: int, level: np.ndarray,
-    levels: int,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Slab of each contact (that of the lower level of its bodies), and where the slabs begin."""
-    slab, size = np.empty(n, np.int64), np.zeros(levels, np.int64)
-    for m in range(n):
-        c = active.contact[order[first + m]]
-        a, b = contacts.a[c], contacts.b[c]
-        if bodies.kind[a] == MOVING and bodies.kind[b] == MOVING:
-            slab[m] = min(level[a], level[b])
-        else:
-            slab[m] = level[a] if bodies.kind[a] == MOVING else level[b]
-        size[slab[m]] += 1
-    number, filled = np.zeros(levels, np.int64), 0
-    for k in range(1, levels):
-        filled += size[k - 1]
-        number[k] = number[k - 1]
-        if filled * SLABS >= n:
-            number[k] += 1
-            filled = 0
-    begins = np.zeros(number[levels - 1] + 2, np.int64)
-    for m in range(n):
-        slab[m] = number[slab[m]]
-        begins[slab[m] + 1] += 1
-    for k in range(begins.shape[0] - 1):
-        begins[k + 1] += begins[k]
-    return slab, begins
 
 
 @compiled
@@ -157,7 +71,7 @@ def set_up_point(
     c = active.contact[i]
     a, b, f, g = contacts.a[c], contacts.b[c], active.frame[i], point.frame[k]
     root = math.sqrt(active.mobility[i])
-    point.contact[k], point.mu[k], point.unscale[k] = i, active.mu[i], root
+    point.mu[k], point.unscale[k] = active.mu[i], root
     point.a[k], point.b[k] = place[a], place[b]
     for m in range(3):
         point.arm_a[k, m] = active.arm_a[i, m]
@@ -240,11 +154,11 @@ def push(point: Points, k: int, vel: np.ndarray, inverse: np.ndarray, d0: float,
 
 
 @compiled
-def sweep_slab(
+def sweep_points(
     point: Points, first: int, last: int, D: np.ndarray, S: np.ndarray, z: np.ndarray, before: np.ndarray,
     beta: float, vel: np.ndarray, inverse: np.ndarray, dim: int,
 ) -> float:  # fmt: skip
-    """Solve the points of a slab one after the other, from y = z + beta (z - before); returns |z - y|^2.
+    """Solve points one after the other, from y = z + beta (z - before); returns |z - y|^2.
 
     The velocities belong to y on entry and to the new z on return.
     """
@@ -275,8 +189,8 @@ def sweep_slab(
 
 
 @compiled
-def slab_defect(point: Points, first: int, last: int, z: np.ndarray, vel: np.ndarray, dim: int) -> float:
-    """Worst violation of the laws in a slab [m/s], as `island.contact_defect` has it."""
+def points_defect(point: Points, first: int, last: int, z: np.ndarray, vel: np.ndarray, dim: int) -> float:
+    """Worst violation of the laws [m/s], as `island.contact_defect` has it."""
     worst = 0.0
     for k in range(first, last):
         u0, u1, u2 = point_velocity(point, k, vel)
@@ -305,7 +219,7 @@ def largest(values: np.ndarray) -> float:
 
 
 @compiled
-def load_bodies(bodies: Bodies, members: np.ndarray, vel: np.ndarray, inverse: np.ndarray) -> None:
+def load_bodies(bodies: Bodies, members: np.ndarray, motion: np.ndarray, inverse: np.ndarray) -> None:
     """Free velocities and inverse masses of the bodies of the island, close together in memory."""
     for k in range(members.shape[0]):
         body = members[k]
@@ -313,62 +227,82 @@ def load_bodies(bodies: Bodies, members: np.ndarray, vel: np.ndarray, inverse: n
             inverse[k, j] = bodies.inv_inertia[body, j]
         inverse[k, 9] = bodies.inv_mass[body]
         for j in range(6):
-            vel[k, j] = bodies.free[body, j]
+            motion[k, j] = bodies.free[body, j]
+        motion[k, 6], motion[k, 7] = bodies.inv_mass[body], bodies.inv_inertia[body, 8]
 
 
 @compiled
-def extrapolate(vel: np.ndarray, earlier: np.ndarray, beta: float) -> None:
-    """vel = vel + beta (vel - earlier), and earlier = vel as it was."""
-    for k in range(vel.shape[0]):
+def extrapolate(motion: np.ndarray, earlier: np.ndarray, beta: float) -> None:
+    """v = v + beta (v - earlier) for all velocities, and earlier = v as it was."""
+    for k in range(earlier.shape[0]):
         for j in range(6):
-            v = vel[k, j]
-            vel[k, j] = v + beta * (v - earlier[k, j])
+            v = motion[k, j]
+            motion[k, j] = v + beta * (v - earlier[k, j])
             earlier[k, j] = v
 
 
 @compiled
-def store_impulses(point: Points, z: np.ndarray, active: Active) -> None:
-    """Unscale the impulses into `active`."""
-    for k in range(z.shape[0]):
-        for j in range(z.shape[1]):
-            active.r[point.contact[k], j] = z[k, j] / point.unscale[k]
+def store_impulses(
+    point: Points, spheres: SphereContacts, chosen: np.ndarray, begins: np.ndarray, z: np.ndarray, active: Active
+) -> None:
+    """Write the impulses into `active`, in its frames."""
+    for e in range(begins.shape[0] - 1):
+        for k in range(begins[e], begins[e + 1]):
+            f, r = active.frame[chosen[k]], active.r[chosen[k]]
+            for j in range(z.shape[1]):
+                if e % 2 == 0:
+                    p = spheres[k].impulse
+                    r[j] = f[3 * j] * p[0] + f[3 * j + 1] * p[1] + f[3 * j + 2] * p[2]
+                else:
+                    r[j] = z[k, j] / point.unscale[k]
 
 
 @compiled(parallel=True)
 def solve_pile(
     bodies: Bodies, contacts: Contacts, active: Active, dim: int, chosen: np.ndarray, begins: np.ndarray,
-    members: np.ndarray, place: np.ndarray, point: Points, sweeps: int, tol: float, momentum: float,
+    members: np.ndarray, place: np.ndarray, point: Points, spheres: SphereContacts, sweeps: int, tol: float,
+    momentum: float,
 ) -> tuple[int, float]:  # fmt: skip
     """Sweep an island, as `slabs_of` has sorted it, from the impulses in `active` until its residual is at most tol.
 
-    point: room for the contacts, records of POINT; momentum: the largest beta.  Writes the impulses back; returns the
-    sweeps done and the residual as `island.island_residual` defines it.
+    point, spheres: room for the contacts; momentum: the largest beta.  Writes the impulses back; returns the number of
+    sweeps and the residual as `island.island_residual` defines it.
     """
-    n, m, slabs = chosen.shape[0], members.shape[0], begins.shape[0] - 1
+    n, m, slabs = chosen.shape[0], members.shape[0], begins.shape[0] // 2
     D, S, z = np.zeros((n, dim, dim)), np.zeros((n, dim, dim)), np.zeros((n, dim))
-    vel, inverse, sums = np.empty((m, 6)), np.empty((m, 10)), np.zeros(slabs)
-    load_bodies(bodies, members, vel, inverse)
+    motion, inverse, sums = np.zeros((m + slabs, MOTION)), np.empty((m, 10)), np.zeros(slabs)
+    load_bodies(bodies, members, motion, inverse)
     for s in prange(slabs):
-        for k in range(begins[s], begins[s + 1]):
+        for k in range(begins[2 * s], begins[2 * s + 2]):
             i = chosen[k]
             c = active.contact[i]
-            set_up_point(bodies, contacts, active, i, dim, place, point, k, D, S, z)
+            if k < begins[2 * s + 1]:
+                set_up_sphere_contact(bodies, contacts, active, i, dim, place, m + s, spheres, k)
+            else:
+                set_up_point(bodies, contacts, active, i, dim, place, point, k, D, S, z)
             v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
             sums[s] = max(sums[s], abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0]))
     scale = largest(sums)
-    for k in range(n):
-        push(point, k, vel, inverse, z[k, 0], z[k, 1], z[k, 2] if dim == 3 else 0.0)
-    before, earlier = z.copy(), vel.copy()
+    for e in range(2 * slabs):
+        for k in range(begins[e], begins[e + 1]):
+            if e % 2 == 0:
+                p = spheres[k]
+                push_spheres(p, motion[p.a], motion[p.b], p.impulse[0], p.impulse[1], p.impulse[2])
+            else:
+                push(point, k, motion, inverse, z[k, 0], z[k, 1], z[k, 2] if dim == 3 else 0.0)
+    before, earlier = z.copy(), motion[:m, :6].copy()
     theta, most, least, residual, done = 1.0, momentum, np.inf, np.inf, 0
     while done < sweeps and not residual <= tol:
         rise = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
         beta = min(most, (theta - 1.0) / rise)
         theta = rise
-        extrapolate(vel, earlier, beta)
+        extrapolate(motion, earlier, beta)
         for parity in range(2):
             for s in prange((slabs + 1 - parity) // 2):
                 e = 2 * s + parity
-                sums[e] = sweep_slab(point, begins[e], begins[e + 1], D, S, z, before, beta, vel, inverse, dim)
+                first, middle, last = begins[2 * e], begins[2 * e + 1], begins[2 * e + 2]
+                sums[e] = sweep_spheres(spheres, first, middle, beta, motion)
+                sums[e] += sweep_points(point, middle, last, D, S, z, before, beta, motion, inverse, dim)
         change = 0.0  # in a fixed order, whatever the threads
         for s in range(slabs):
             change += sums[s]
@@ -378,7 +312,10 @@ def solve_pile(
         done += 1
         if done % LOOK_EVERY == 0 or done == sweeps:
             for s in prange(slabs):
-                sums[s] = slab_defect(point, begins[s], begins[s + 1], z, vel, dim)
+                first, middle, last = begins[2 * s], begins[2 * s + 1], begins[2 * s + 2]
+                one = spheres_defect(spheres, first, middle, motion, dim)
+                two = points_defect(point, middle, last, z, motion, dim)
+                sums[s] = one if not one <= two else two
             residual = largest(sums) / scale if scale > 0.0 else largest(sums)
-    store_impulses(point, z, active)
+    store_impulses(point, spheres, chosen, begins, z, active)
     return done, residual
