@@ -51,9 +51,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_python_blocks_of_long_pages_run_coarsely(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_blocks_of_long_pages_run_coarsely(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that they call, in at most 400 steps of ten times their length, by the engine that compiles nothing.
 
     What the blocks assert is left to the slow test.

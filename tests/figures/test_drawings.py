@@ -29,7 +29,6 @@ from stickslip.model.drawing import (
 from stickslip.model.system import CONTACT
 
 
-
 class _Scenarios(dict):
     """The systems of the library, each derived when a test asks for it: not by every worker that collects tests."""
 

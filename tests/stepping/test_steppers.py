@@ -1,7 +1,6 @@
 """What each time stepper promises beyond its order: rest, stiffness, rebounds, energy, and clear words."""
 
 import math
-from functools import cache
 
 import numpy as np
 import pytest
