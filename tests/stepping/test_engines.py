@@ -86,8 +86,8 @@ STEPPERS = {
     "stewart-trinkle": ss.StewartTrinkle(),
     "paoli-schatzman": ss.PaoliSchatzman(),
 }
-# Each kernel takes seconds to compile.  The quick cases of the midpoint rule are those whose kernels other tests need as
-# well; of the other steppers, the smallest systems with friction, both restitutions and a stiff spring.
+# Each kernel takes seconds to compile.  The quick cases of the midpoint rule are those whose kernels other tests need
+# as well; of the other steppers, the smallest systems with friction, both restitutions and a stiff spring.
 TYPICAL = ("woodpecker", "every element")
 STIFF = "ball on a stiff table"  # blows up by explicit steppers
 SELDOM = (
