@@ -93,7 +93,7 @@ STIFF = "ball on a stiff table"  # blows up by explicit steppers
 SELDOM = (
     "painleve_rod", "two_balls", "three_masses", "chatterjee_rod", "angled_bar", "newton_cradle", "gear_rattle",
     "pendulum_against_stop", "impact_oscillator", "impacting_bar", "kane_pendulum", "four_bar", "block_on_belt",
-    "row of blocks",
+    "slider_crank_ideal", "row of blocks",
 )  # fmt: skip
 QUICK = {
     ("backward euler", STIFF),
