@@ -85,6 +85,7 @@ def test_a_call_is_typed_once_per_context_arguments_and_flags():
     typed = _remembering(lambda *question: asked.append(question) or f"signature {len(asked)}")
     function, other = Builtin(True), Builtin(True)
     assert [typed(function, "cpu", ("f8", "f8"), {}) for _ in range(3)] == ["signature 1"] * 3
+    assert typed(function, "cpu", ["f8", "f8"], {}) == "signature 1"  # as parallel loops ask
     assert typed(function, "cuda", ("f8", "f8"), {}) == "signature 2"
     assert typed(function, "cpu", ("f8", "i8"), {}) == "signature 3"
     assert typed(other, "cpu", ("f8", "f8"), {}) == "signature 4"

@@ -93,7 +93,7 @@ def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
             return resolve(self, context, args, kws)
         top = ConfigStack.top_or_none()
         flags = None if top is None else top._values
-        answered = answers.setdefault((context, args), [])
+        answered = answers.setdefault((context, tuple(args)), [])
         for known, signature in answered:
             if known == flags:
                 return signature
@@ -114,7 +114,7 @@ def compile_quickly() -> None:
     if hasattr(TargetConfig, "_values") and hasattr(TargetConfig, "options"):
         TargetConfig.__eq__ = _same_flags
         TargetConfig.__hash__ = lambda flags: hash(type(flags).__name__)
-        BaseFunction.get_call_type = _remembering(BaseFunction.get_call_type)
+        BaseFunction.get_call_type = _remembering(BaseFunction.get_call_type)  # type: ignore[method-assign]
     event.register("numba:compile", _RareCollections())
 
 
