@@ -41,6 +41,7 @@ bench: environment ## measure against the peers that are installed
 	@$(RUN) stickslip bench $(ARGS)
 
 docs: environment ## build the documentation into site/
+	@$(RUN) pip install -qq --disable-pip-version-check -e '.[docs]' -c constraints.txt
 	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
 	@echo "The documentation is in site/index.html."
 

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 from numba.core.compiler import Flags
+from numba.core.targetconfig import ConfigStack
 
 from stickslip.compiled import (
     PACKAGE,
     _HashedFiles,
     _PackageLocator,
+    _remembering,
     cache_folder,
     compiled,
     private_folder,
@@ -68,6 +70,42 @@ def test_compiler_flags_compare_as_numba_compares_them():
     assert plain == written_out
     assert plain != other
     assert plain != "flags"
+
+
+class Builtin:
+    """A function as Numba knows it, by one variant that is never or always copied into its callers."""
+
+    def __init__(self, is_never_inline):
+        option = type("Inline", (), {"is_never_inline": is_never_inline})
+        self.templates = (type("Template", (), {"_inline": option}), type("Plain", (), {}))
+
+
+def test_a_call_is_typed_once_per_context_arguments_and_flags():
+    asked = []
+    typed = _remembering(lambda *question: asked.append(question) or f"signature {len(asked)}")
+    function, other = Builtin(True), Builtin(True)
+    assert [typed(function, "cpu", ("f8", "f8"), {}) for _ in range(3)] == ["signature 1"] * 3
+    assert typed(function, "cpu", ["f8", "f8"], {}) == "signature 1"  # as parallel loops ask
+    assert typed(function, "cuda", ("f8", "f8"), {}) == "signature 2"
+    assert typed(function, "cpu", ("f8", "i8"), {}) == "signature 3"
+    assert typed(other, "cpu", ("f8", "f8"), {}) == "signature 4"
+    flags = Flags()
+    flags.error_model = "numpy"
+    for _ in range(2):
+        with ConfigStack().enter(flags.copy()):
+            assert typed(function, "cpu", ("f8", "f8"), {}) == "signature 5"
+    assert typed(function, "cpu", ("f8", "f8"), {}) == "signature 1"
+    assert len(asked) == 5
+
+
+def test_a_call_with_keywords_or_of_code_that_is_copied_is_typed_each_time():
+    asked = []
+    typed = _remembering(lambda *question: asked.append(question))
+    for function, keywords in ((Builtin(True), {"axis": "i8"}), (Builtin(False), {})):
+        before = len(asked)
+        for _ in range(2):
+            typed(function, "cpu", ("f8",), keywords)
+        assert len(asked) == before + 2
 
 
 def test_compiling_leaves_the_garbage_collector_as_it_was():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import textwrap
@@ -14,10 +15,12 @@ import typer
 import stickslip
 from stickslip import cli
 from stickslip.io.models.file import model_from_text, read_model
+from stickslip.stepping import simulate
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LONG = ("models.md", "slider-crank.md", "tutorial.md")  # six kernels that nothing else needs
 
 
 def blocks(page: Path) -> list[tuple[int, str]]:
@@ -26,19 +29,48 @@ def blocks(page: Path) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, match.start(1)), match[1]) for match in BLOCK.finditer(text)]
 
 
-def run_blocks(page: Path) -> dict[str, object]:
+def run_blocks(page: Path, asserting: bool = True) -> dict[str, object]:
     """Run the blocks in their order; a traceback names page and line."""
     names: dict[str, object] = {"__name__": "__main__"}
     for line, source in blocks(page):
-        exec(compile("\n" * line + source, str(page), "exec"), names)
+        tree = ast.parse("\n" * line + source)
+        tree.body = [statement for statement in tree.body if asserting or not isinstance(statement, ast.Assert)]
+        exec(compile(tree, str(page), "exec"), names)
     return names
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if page.name in LONG else []) for page in PAGES if blocks(page)],
+    ids=lambda page: page.name,
+)
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # examples write files
     names = run_blocks(page)
     assert len(names) > 2, f"the blocks of {page.name} define nothing"
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_python_blocks_of_long_pages_run_coarsely(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that they call, in at most 400 steps of ten times their length, by the engine that compiles nothing.
+
+    What the blocks assert is left to the slow test.
+    """
+    runs = []
+
+    def coarse(system: object, q0: object, u0: object, *, dt: float, t_end: float, **options: object) -> object:
+        wide = min(10 * dt, t_end)
+        options = {**options, "every": 1, "engine": "reference", "on_energy_gain": "ignore"}
+        runs.append(fine(system, q0, u0, dt=wide, t_end=min(t_end, 400 * wide), **options))
+        return runs[-1]
+
+    fine = simulate.simulate
+    monkeypatch.setattr(simulate, "simulate", coarse)
+    monkeypatch.setattr(stickslip, "simulate", coarse)
+    monkeypatch.chdir(tmp_path)
+    names = run_blocks(ROOT / "docs" / name, asserting=False)
+    assert len(names) > 2 and runs
+    assert all(run.complete and run.certificate.failed_steps == 0 for run in runs)
 
 
 def test_the_readme_has_an_example() -> None:

@@ -74,6 +74,9 @@ if ! works || [ "${made_here:-$here}" != "$here" ]; then
 fi
 
 echo "Installing stickslip and its tools into .venv; this takes a minute or two." >&2
-.venv/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]' -c constraints.txt ||
+.venv/bin/python -m pip install -qq --disable-pip-version-check --no-compile -e '.[dev]' -c constraints.txt ||
     fail "the installation failed; pip's message stands above."
+# Byte code by all cores at once and not of the packages' own tests, where pip takes half a minute on one. What does not
+# compile is meant for other Pythons.
+.venv/bin/python -m compileall -qq -j 0 -x '/tests?/' .venv/lib || true
 printf '%s\n%s\n' "$here" "$wanted" >"$stamp"

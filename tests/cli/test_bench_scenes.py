@@ -9,7 +9,7 @@ from stickslip.cli import bench_piles, bench_scenes, main
 
 def test_scenes_are_measured(capsys, monkeypatch):
     monkeypatch.setattr(bench_scenes, "PEERS", dict.fromkeys(("mujoco", "bullet", "drake"), "no_such_module"))
-    monkeypatch.setattr(bench_piles, "SPHERES_QUICK", bench_piles.SPHERES_QUICK[:2])
+    monkeypatch.setattr(bench_piles, "SPHERES_QUICK", bench_piles.SPHERES_QUICK[:1])
     assert main(["bench", "scenes", "--quick", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["missing"] == ["mujoco", "bullet", "drake"]

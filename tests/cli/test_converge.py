@@ -10,9 +10,13 @@ from stickslip.figures import style
 SHORT = ("converge", "bouncing_ball", "--t-end", "0.6", "--dt", "2e-3", "--halvings", "2")
 
 
-def test_table_and_files(run, tmp_path):
+@pytest.mark.parametrize(
+    "steppers", [("--steppers", "moreau-midpoint,event-driven"), pytest.param((), marks=pytest.mark.slow)]
+)
+def test_table_and_files(run, tmp_path, steppers):
+    """By default every stepper that the library has, each with a kernel of its own."""
     plot, out = tmp_path / "orders.png", tmp_path / "orders.json"
-    code, text, err = run(*SHORT, "--plot", plot, "--out", out)
+    code, text, err = run(*SHORT, *steppers, "--plot", plot, "--out", out)
     assert (code, err) == (0, "")
     for part in (
         "judge: event-driven, rtol 1e-12",

@@ -28,7 +28,15 @@ from stickslip.model.drawing import (
 )
 from stickslip.model.system import CONTACT
 
-SCENARIOS = {name: library.get(name) for name in library.names()}
+
+class _Scenarios(dict):
+    """The systems of the library, each derived when a test asks for it: not by every worker that collects tests."""
+
+    def __missing__(self, name):
+        return self.setdefault(name, library.get(name))
+
+
+SCENARIOS = _Scenarios()
 
 
 def parameters(scenario):

@@ -248,7 +248,7 @@ text += system.equations().text() + system.equations().latex()
 print(hashlib.sha256(text.encode()).hexdigest())
 """
     digests = set()
-    for seed in ("1", "2", "77"):
+    for seed in ("1", "77"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         run = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True, timeout=120

@@ -1,5 +1,6 @@
 """Systems that several tests of the time stepping share; each costs a few seconds of compilation, once."""
 
+import math
 from functools import cache
 
 import numpy as np
@@ -186,6 +187,44 @@ def row_of_blocks(blocks=7):
         potential=9.81 * sum((1 + i % 3) * y[i] for i in range(blocks)),
         contacts=[*belt, *sides, wall],
         name="row of blocks",
+    )
+
+
+@cache
+def particle_in_a_polygon(sides=13):
+    """A particle, q = (x, y), among the walls of a regular polygon with an inscribed circle of radius 1 m.
+
+    The smallest system with more contacts than a kernel keeps on the stack; wall 0 is the floor.
+    """
+    x, y, v_x, v_y = sp.symbols("x y v_x v_y")
+    walls = []
+    for k in range(sides):
+        s, c = math.sin(2 * math.pi * k / sides), math.cos(2 * math.pi * k / sides)
+        walls.append(
+            ss.Contact(f"wall {k}", gap=1 + c * y - s * x, slip=c * x + s * y, friction=0.3, restitution_normal=0.5)
+        )
+    return ss.LagrangianSystem.from_energies(
+        [x, y],
+        velocities=[v_x, v_y],
+        kinetic=(v_x**2 + v_y**2) / 2,
+        potential=9.81 * y,
+        contacts=walls,
+        name="particle in a polygon",
+    )
+
+
+@cache
+def ball_on_a_stiff_table():
+    """A ball above a table of 1 kg on a spring of 1e8 N/m: 1.6 kHz, a step of 1 ms is ten times too long."""
+    y, z, v, w, k = sp.symbols("y z v w k")
+    return ss.LagrangianSystem.from_energies(
+        [y, z],
+        velocities=[v, w],
+        kinetic=(v**2 + w**2) / 2,
+        potential=9.81 * (y + z) + k * z**2 / 2,
+        contacts=[ss.Contact("table", gap=y - z)],
+        parameters={k: 1e8},
+        name="ball on a stiff table",
     )
 
 

@@ -321,7 +321,8 @@ def test_ball_on_a_moving_table_is_not_missed():
     [
         ("bouncing_ball", 1.0, 2e-5, 5e-4),  # three orders below the step's own g dt t_end would be 2e-4
         ("friction_oscillator", 2.0, 1e-3, 2e-5),  # order 2: no impact, and springs without damping
-        ("slider_crank", 0.02, 1e-6, 2e-3),  # crank angles of 3 rad; the impacts come up to dt late
+        # crank angles of 3 rad; the impacts come up to dt late
+        pytest.param("slider_crank", 0.02, 1e-6, 2e-3, marks=pytest.mark.slow),
         ("woodpecker", 0.15, 1e-6, 2e-3),  # phi_M turns with up to 40 rad/s, impacts come dt late
     ],
 )

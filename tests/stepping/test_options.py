@@ -84,9 +84,16 @@ def test_no_alarm_at_the_resolution_of_the_scheme() -> None:
     assert 0.0 < run.certificate.max_energy_gain < 1e-4
 
 
-@pytest.mark.parametrize("engine", ["compiled", "reference"])
-def test_projection_removes_penetration_and_books_its_energy(engine: str) -> None:
-    scenario = ss.library.pendulum_against_stop()
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    [
+        ("compiled", "bouncing_ball"),
+        ("reference", "pendulum_against_stop"),
+        pytest.param("compiled", "pendulum_against_stop", marks=pytest.mark.slow),
+    ],
+)
+def test_projection_removes_penetration_and_books_its_energy(engine: str, name: str) -> None:
+    scenario = ss.library.get(name)
     settings = {"t_end": 1500 * scenario.dt, "engine": engine}
     plain = scenario.simulate(**settings)
     clean = scenario.simulate(**settings, stepper=ss.MoreauMidpoint(projection=1e-9))

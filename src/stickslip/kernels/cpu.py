@@ -34,7 +34,7 @@ def sincos(angle: float) -> tuple[float, float]:
 
 def entry(function: Callable[..., Any]) -> Any:
     """A function that Python calls, cached on disk: a generated module is named by its content."""
-    return cached(njit(nogil=True, error_model="numpy")(function))
+    return cached(njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function))
 
 
 @intrinsic(prefer_literal=True)
