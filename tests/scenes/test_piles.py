@@ -1,8 +1,11 @@
 """Many contacts at once: sweeps on body velocities, and the scenes that need them."""
 
+import math
+
 import numpy as np
 import pytest
 
+import stickslip as ss
 from stickslip.library import scenes
 from stickslip.stepping import records, scene_engine, scene_pile
 
@@ -60,6 +63,100 @@ def test_patches_solve_what_sweeps_leave(monkeypatch):
     assert run.certificate.failed_steps == 0 and run.certificate.max_residual <= 1e-4
     assert len(sizes) > 3 and any(part < whole for part, whole in sizes)
     assert all(held)
+
+
+def heap(friction=0.5, dim=3):
+    """Spheres and boxes (in the plane: discs and squares) in layers that fall onto the floor, in a narrow box."""
+    scene = ss.Scene(dim=dim, friction=friction)
+    plane = ss.HalfSpace if dim == 3 else ss.HalfPlane
+    axes = np.eye(dim)
+    scene.add_static(plane(axes[-1]))
+    for axis in axes[:-1]:
+        scene.add_static(plane(axis))
+        scene.add_static(plane(-axis, offset=-0.1))
+    random = np.random.default_rng(1)
+    for place in np.ndindex(*(4,) * (dim - 1), 5 if dim == 3 else 15):
+        middle = 0.0125 + 0.025 * np.array(place) + random.uniform(-1e-3, 1e-3, dim)
+        box = ss.Box(0.018, 0.018, 0.018) if dim == 3 else ss.Polygon.box(0.018, 0.018)
+        shape = box if sum(place) % 3 == 0 else ss.Sphere(0.01) if dim == 3 else ss.Circle(0.01)
+        scene.add_body(shape, density=1000.0, position=middle)
+    return scene
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """Piles from 30 contacts on; what their sweeps said of the residual, and what it was; contacts of each kind."""
+    said, was, kinds = [], [], []
+
+    class Watched(scene_pile.Pile):
+        def measure(self):
+            super().measure()
+            said.append(answers[-1][1] if answers else math.inf)
+            was.append(self.residual)
+            groups = np.diff(self.sorted[1])
+            kinds.append((groups[::2].sum(), groups[1::2].sum()))
+
+    answers = []
+    sweeps = scene_pile.solve_pile
+
+    def answering(*arguments):
+        answers.append(sweeps(*arguments))
+        return answers[-1]
+
+    monkeypatch.setattr(scene_pile, "solve_pile", answering)
+    monkeypatch.setattr(scene_engine, "Pile", Watched)
+    monkeypatch.setattr(scene_engine, "PILE_CONTACTS", 30)
+    return said, was, kinds
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_spheres_and_boxes_are_swept_side_by_side(watched, dim):
+    said, was, kinds = watched
+    run = heap(dim=dim).simulate(dt=1e-3, t_end=0.12, every=10, tol=1e-5)
+    assert run.certificate.failed_steps == 0 and run.certificate.max_residual <= 1e-5
+    spheres, others = np.array(kinds).T
+    assert spheres.max() > 10 and others.max() > 10
+    # both kinds of contact measure their residual as islands do; those count the rounding of loads, too
+    assert np.all(np.array(was) <= np.array(said) * (1.0 + 1e-6) + 1e-12)
+    assert np.median(np.array(was) / said) > 0.99
+    assert np.all(np.diff(run.energy.total) < 1e-6 * np.ptp(run.energy.potential))
+
+
+def test_a_pile_of_spheres_moves_as_contacts_of_any_shape_make_it(monkeypatch):
+    """Both kinds of sweep, to a sharp tolerance, while the spheres still fall onto the floor: one motion."""
+    monkeypatch.setattr(scene_engine, "PILE_CONTACTS", 20)
+
+    def pour():
+        return scenes.poured_spheres(60).simulate(dt=1e-3, t_end=0.07, every=5, tol=1e-9)
+
+    fast = pour()
+    ordered = scene_pile.slabs_of
+
+    def all_others(*arguments):
+        chosen, begins, members, place = ordered(*arguments)
+        begins[1::2] = begins[:-1:2]
+        return chosen, begins, members, place
+
+    monkeypatch.setattr(scene_pile, "slabs_of", all_others)
+    slow = pour()
+    assert fast.certificate.max_residual <= 1e-9 and slow.certificate.max_residual <= 1e-9
+    assert np.ptp(fast.u) > 0.5
+    assert fast.q == pytest.approx(slow.q, abs=1e-7) and fast.u == pytest.approx(slow.u, abs=1e-5)
+
+
+def test_elliptic_friction_and_eccentric_masses_are_no_contacts_of_spheres(watched):
+    said, was, kinds = watched
+    scene = ss.Scene(dim=3, friction=0.5)
+    scene.add_static(ss.HalfSpace((0, 0, 1)))
+    for place in np.ndindex(6, 6, 3):
+        extra = {0: {}, 1: {"friction": (0.3, 0.6)}, 2: {"centre_of_mass": (0.0, 0.0, -0.002), "inertia": 4e-8}}[
+            place[2]
+        ]
+        middle = 0.0101 + 0.0201 * np.array(place) - np.array([0, 0, 1e-4])
+        scene.add_body(ss.Sphere(0.01), mass=1e-3, position=middle, **extra)
+    scene.simulate(dt=1e-3, t_end=0.02, tol=1e-6)
+    spheres, others = np.array(kinds).T
+    assert spheres.max() > 0 and others.max() >= 2 * spheres.min()
 
 
 @pytest.mark.parametrize(("tol", "t_end"), [(1e-4, 0.3), pytest.param(1e-10, 0.3, marks=pytest.mark.slow)])
