@@ -160,7 +160,8 @@ def test_which_contacts_count_as_those_of_spheres(watched, extra, spheres):
     scene = ss.Scene(dim=3)
     scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.5)
     for place in np.ndindex(5, 5, 2):
-        scene.add_body(ss.Sphere(0.01), mass=1e-3, position=0.01 + 0.02 * np.array(place), **extra)
+        position = 0.01 + 0.02 * np.array(place) + extra.get("centre_of_mass", np.zeros(3))
+        scene.add_body(ss.Sphere(0.01), mass=1e-3, position=position, **extra)
     run = scene.simulate(dt=1e-3, t_end=0.003, tol=1e-6)
     assert run.certificate.max_residual <= 1e-6
     of_spheres, others = np.array(watched[2]).T
