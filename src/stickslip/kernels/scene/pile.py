@@ -5,11 +5,12 @@ so that a body may have any number of contacts.  Threads share the slabs of `sla
 faster sweep (`sphere_contacts`).
 
 Momentum: the sweep starts at y = z + beta (z - z_before), on impulses and velocities alike, which keeps
-v = v_free + M^-1 H z because the weights add up to one.  beta grows as Nesterov's to 0.9 (spheres: 0.93) and stays there:
-more, or its own growth without end, diverges on piles (slip makes the map non-monotone), and beginning anew whenever a
-sweep changes more than the last one throws away what creeps slowly into place.  Where a pile lands hard, slip can make the map
-expand, with momentum or without: `stepping.scene_pile` goes on from there with Newton on the contacts concerned.
-Impulses z and velocities of contacts that are not of spheres are scaled to unit mobility, z = r sqrt(w), as in `island`.
+v = v_free + M^-1 H z because the weights add up to one.  beta grows as Nesterov's to 0.9 (spheres: 0.93) and stays
+there: more, or its own growth without end, diverges on piles (slip makes the map non-monotone), and beginning anew
+whenever a sweep changes more than the last one throws away what creeps slowly into place.  Where a pile lands hard,
+slip can make the map expand, with momentum or without: `stepping.scene_pile` goes on from there with Newton on the
+contacts concerned.  Impulses z and velocities of contacts that are not of spheres are scaled to unit mobility,
+z = r sqrt(w), as in `island`.
 
 Tried on recorded steps and worse: Anderson's acceleration (memory 5, 10), Fletcher-Reeves over the sweeps,
 over-relaxation, momentum that each contact loses when it turns round or changes its state, sweeps of the worst
