@@ -138,3 +138,16 @@ def test_balls_that_move_together_do_not_collide_by_rounding():
     run = scene.simulate(dt=1e-3, t_end=0.01)
     assert run.complete and run.certificate.restitution_left_out == 0
     assert run.u[-1, ::3].sum() == pytest.approx(1.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-5])
+@pytest.mark.parametrize("restitution", [1.0, 0.9])
+def test_touching_balls_do_not_gain_energy(gap, restitution):
+    """1, -1, 1, -1 m/s: the outer pairs bounce, then the inner balls, whose contact opened at first."""
+    scene, e = ss.Scene(dim=2, gravity=0.0), restitution
+    for k, speed in enumerate((1, -1, 1, -1)):
+        position = ((0.2 + gap) * k, 0)
+        scene.add_body(ss.Circle(0.1), mass=1.0, position=position, velocity=(speed, 0), restitution=e, friction=0.0)
+    run = scene.simulate(dt=1e-3, t_end=0.01)
+    assert run.u[-1, ::3] == pytest.approx([-e, -(e**2), e**2, e], abs=1e-9)
+    assert run.certificate.max_energy_gain < 1e-12

@@ -7,11 +7,13 @@ g_M + dt u_N,free <= 0.  It then asks for
     u_N >= -eps_N u_N,A where the velocity before closes the contact by itself, g_M + dt u_N,A <= 0: Newton's law,
 
 whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  (Of each point by itself, the points of
-two faces would ask for velocities that contradict one another by slop / dt, which no solution can meet.)  Points
-without restitution that are in reach take part in any case, so that an impulse at one contact cannot drive another one
-in.  There is no velocity threshold: a body at rest has u_N,A = 0, and a body that lands gently rebounds by at most
-eps_N g_M / dt, which the next steps shrink by eps_N each time. Rule of the paper, [GS05] 5: active if g_M <= 0,
-xi = u + eps u_A in the laws.
+two faces would ask for velocities that contradict one another by slop / dt, which no solution can meet.)  But it is
+u_N >= -eps_N u_N,A where the only point of a pair is closed and opens by itself, before and without impulses: held at
+zero while its neighbours bounce, it would gain energy, which Newton's law with equal coefficients does not without
+friction.  Points without restitution that are in reach take part in any case, so that an impulse at one contact cannot
+drive another one in.  There is no velocity threshold: a body at rest has u_N,A = 0, and a body that lands gently
+rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N each time. Rule of the paper, [GS05] 5: active
+if g_M <= 0, xi = u + eps u_A in the laws.
 """
 
 from __future__ import annotations
@@ -140,6 +142,13 @@ def same_pair(contacts: Contacts, i: int, j: int) -> bool:
 
 
 @compiled(inside=True)
+def alone(contacts: Contacts, c: int, count: int) -> bool:
+    """Whether point c is the only one of its pair."""
+    first = c == 0 or not same_pair(contacts, c - 1, c)
+    return first and (c + 1 == count or not same_pair(contacts, c, c + 1))
+
+
+@compiled(inside=True)
 def widest_gap(contacts: Contacts, c: int, count: int) -> float:
     """The largest gap of the pair whose points begin at number c."""
     widest, k = contacts.gap[c], c + 1
@@ -200,6 +209,8 @@ def activate(
             active.impact[n] = u0 < 0.0 and gap + dt * u0 <= slop
             if active.impact[n]:
                 floor = max(floor, -eps_N * u0)
+            elif u0 > 0.0 and v0 > 0.0 and gap <= slop and alone(contacts, c, count):
+                floor = -eps_N * u0
             bias[0] = -floor
         else:
             active.impact[n] = u0 < 0.0
