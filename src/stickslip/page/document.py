@@ -83,7 +83,8 @@ def standalone(trajectory: Trajectory, scenario: Any = None) -> bytes:
 def export(trajectory: Trajectory, path: str | Path, scenario: Any = None) -> Path:
     """Write a run as a page that works from disk without a server, one file below 1 MB.
 
-    scenario : the library entry or `Scenario` that was run; it adds title, source and the moving picture.
+    scenario : the `Scene`, the library entry or the `Scenario` that was run; it adds title, source and the moving
+        picture.
     """
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
