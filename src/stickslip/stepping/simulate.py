@@ -541,8 +541,8 @@ def progress_bar(
         shown = True
 
     def compiling() -> None:
-        appear()
         bar.update(task, rate=FIRST_TIME)
+        appear()
 
     def advance(step: int) -> None:
         elapsed = time.perf_counter() - begin
