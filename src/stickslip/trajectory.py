@@ -39,7 +39,7 @@ class Certificate:
     max_residual : worst violation of the contact laws in any step, relative to the velocities in it.
     max_penetration : deepest negative gap seen at a midpoint or in the records [m].
     max_energy_gain : largest energy that the contacts put in during one step, Lambda . (gamma_A + gamma_E) / 2 [J]; in
-        a scene what its motors and driven bodies do in a step is part of it.
+        a scene what its motors do in a step is part of it.
     max_lcp_size : largest LCP solved or implied, three rows per closed frictional contact.
     fallbacks : steps in which the cheap solver was not enough and a later stage of `auto` solved the step.
     contact_work : energy that the contacts, and the joints of a scene with their motors, put in over the whole run,
