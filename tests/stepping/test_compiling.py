@@ -59,11 +59,9 @@ def test_the_bar_says_that_it_compiles_and_begins_its_rate_after_it(capsys, monk
 def test_the_preparation_is_announced_where_it_is_wanted(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "160")
-    with announced("my own row", False):
-        with event.trigger_event("numba:compile"):
-            pass
+    with announced("my own row", False), event.trigger_event("numba:compile"):
+        pass
     assert capsys.readouterr().err == ""
-    with announced("my own row", True):
-        with event.trigger_event("numba:compile"):
-            time.sleep(0.3)
+    with announced("my own row", True), event.trigger_event("numba:compile"):
+        time.sleep(0.3)
     assert f"preparing the kernels of my own row ({FIRST_TIME})" in capsys.readouterr().err

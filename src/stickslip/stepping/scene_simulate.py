@@ -323,10 +323,12 @@ def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: Comp
             block = store.block(n)
             assert store.rows is not None
             begin, before, compiled = time.perf_counter(), memory.step, clock.seconds
-            code = run.engine.march(memory, run.dt, n, run.every, block, store.rows)
-            store.take(block, memory)
-            compiled = clock.seconds - compiled
-            store.begin += compiled
+            try:
+                code = run.engine.march(memory, run.dt, n, run.every, block, store.rows)
+            finally:  # what was done before an interruption is kept
+                store.take(block, memory)
+                compiled = clock.seconds - compiled
+                store.begin += compiled
             if code != step.DONE:
                 return _reason(run, code), False
             advance(memory.step)
