@@ -175,9 +175,9 @@ def _report(engine: SceneEngine, c: int, tolerance: float, when: str) -> None:
     contacts, bodies = engine.contacts[0], engine.scene.bodies
     first, second = int(contacts.a[c]), int(contacts.b[c])
     a, b = bodies[first].name, bodies[second].name
-    jointed = any({joint.a, joint.b} == {first, second} for joint in engine.scene.joints)
-    help_first = "give the joint between them collide=False, " if jointed else ""
+    if any({joint.a, joint.b} == {first, second} for joint in engine.scene.joints):
+        when += " (collide=False of their joint lets them)"
     raise ValueError(
         f"bodies {a!r} and {b!r} overlap by {-contacts.gap[c]:.3g} m {when}, more than penetration_tol = "
-        f"{tolerance:g} m; {help_first}move them, or give overlap = 'resolve' or 'keep', in a model file under [run]."
+        f"{tolerance:g} m; move them, or give overlap = 'resolve' or 'keep', in a model file under [run]."
     )
