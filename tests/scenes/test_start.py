@@ -96,9 +96,7 @@ def test_a_body_that_appears_inside_another_is_moved_out_or_left():
     assert kept.complete and kept.certificate.max_penetration == pytest.approx(0.25, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("jointed", "help_first"), [(True, "give the joint between them collide=False, "), (False, "")]
-)
+@pytest.mark.parametrize(("jointed", "hint"), [(True, r" \(collide=False of their joint lets them\)"), (False, "")])
 def test_an_overlapping_start_of_jointed_bodies_names_collide(jointed, hint):
     scene = ss.Scene(dim=2)
     one = scene.add_body(ss.Circle(0.1), mass=1.0, name="one")
