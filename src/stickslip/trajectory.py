@@ -38,10 +38,12 @@ class Certificate:
         run).
     max_residual : worst violation of the contact laws in any step, relative to the velocities in it.
     max_penetration : deepest negative gap seen at a midpoint or in the records [m].
-    max_energy_gain : largest energy that the contacts put in during one step, Lambda . (gamma_A + gamma_E) / 2 [J].
+    max_energy_gain : largest energy that the contacts put in during one step, Lambda . (gamma_A + gamma_E) / 2 [J]; in
+        a scene what its motors do in a step is part of it.
     max_lcp_size : largest LCP solved or implied, three rows per closed frictional contact.
     fallbacks : steps in which the cheap solver was not enough and a later stage of `auto` solved the step.
-    contact_work : energy that the contacts put in over the whole run, negative where they dissipate [J].
+    contact_work : energy that the contacts, and the joints of a scene with their motors, put in over the whole run,
+        negative where they dissipate [J].
     projection_energy : energy that position projection added (removed where negative) [J]; 0 without projection.
     projections : steps in which positions were projected.
     integration_energy : energy that the steps themselves added besides contacts and projection [J]: discretisation of
@@ -94,7 +96,8 @@ class EnergyBook:
     ----------
     start, end : total energy of the first and the last record.
     contacts, projection, integration : as `contact_work`, `projection_energy`, `integration_energy` of `Certificate`;
-        the last holds the work of applied forces without a potential, such as a push or a drive, too.
+        the first holds what the motors and the friction of a scene's joints do, too, the last the work of applied
+        forces without a potential, such as a push or a drive.
     unexplained : what is left; rounding errors.
     """
 

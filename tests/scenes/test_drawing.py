@@ -5,10 +5,14 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.figures import scene as scene_figure
+from stickslip.figures.animation import Film
 from stickslip.figures.mechanism import draw, prepare, windows
+from stickslip.figures.trajectory import plot
 from stickslip.library import scenes
 from stickslip.model.drawing import Circle, Polygon
 from stickslip.model.scene.aslant import BACK, LIGHT, RIGHT, UP
+from stickslip.page.document import export
 
 
 def primitives(scene, q=None):
@@ -127,3 +131,52 @@ def test_a_view_goes_along_with_bodies_that_travel_far():
         for box, row in zip(boxes, q, strict=True):
             x, y = RIGHT @ row[:3], UP @ row[:3]
             assert box[0] < x - 0.1 and box[1] > x + 0.1 and box[2] < y - 0.1 and box[3] > y + 0.1
+
+
+@pytest.fixture(scope="module")
+def own():
+    """A scene of one's own with 24 discs in a row, and its run; the heavier ones stand last."""
+    scene = ss.Scene(dim=2, name="my own row")
+    scene.add_static(ss.HalfPlane((0, 1)), friction=0.5)
+    for k in range(24):
+        scene.add_body(ss.Circle(0.1), mass=1.0 + k, position=(0.3 * k, 0.1))
+    return scene, scene.simulate(dt=1e-2, t_end=0.05, progress=False)
+
+
+def test_an_own_scene_is_pictured_with_its_name(own, tmp_path):
+    scene, run = own
+    figure = scene_figure.plot(run, scene)
+    assert figure.get_suptitle() == "my own row" and len(figure.axes) == 6
+    assert plot(run, scene).get_suptitle() == "my own row"
+    assert Film.plan(run, scene).box == Film.plan(run, scene.drawing()).box
+    page = export(run, tmp_path / "row.html", scene).read_text(encoding="utf-8")
+    assert "<title>my own row" in page and '"kind":"plane"' in page
+
+
+def test_of_many_contacts_the_twenty_with_most_load_are_drawn(own):
+    _, run = own
+    (bands,) = (ax for ax in plot(run).axes if "contacts" in ax.get_title(loc="left"))
+    assert bands.get_title(loc="left") == "contacts: the 20 of 24 with the largest impulses"
+    assert [label.get_text() for label in bands.get_yticklabels()][::-1] == list(run.contact_names[4:])
+
+
+def test_what_is_no_picture_of_the_run_is_refused_in_one_line(own):
+    scene, run = own
+    other = scene.copy()
+    other.add_body(ss.Circle(0.1), mass=1.0, position=(0, 5))
+    with pytest.raises(ValueError, match="must be the one that was run, got 25 bodies"):
+        scene_figure.plot(run, other)
+    with pytest.raises(ValueError, match="scenario must be the Scene or the library entry that was run, got method"):
+        plot(run, scene.drawing)
+    with pytest.raises(ValueError, match="drawing must be the Scene that was run, or the drawing of a scenario"):
+        Film.plan(run, scene.drawing)
+
+
+def test_a_page_that_is_too_large_says_what_helps(own, tmp_path, monkeypatch):
+    scene, run = own
+    monkeypatch.setattr("stickslip.page.document.MOST_BYTES", 1000)
+    with pytest.raises(
+        ValueError, match=r"24 contacts and 6 records; record fewer steps \(every=\), take fewer bodies"
+    ):
+        export(run, tmp_path / "row.html", scene)
+    assert not (tmp_path / "row.html").exists()

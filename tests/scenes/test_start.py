@@ -94,3 +94,14 @@ def test_a_body_that_appears_inside_another_is_moved_out_or_left():
         assert body.path(run)[:, 2] == pytest.approx(height, abs=1e-9)
     _, kept = late_box(overlap="keep")
     assert kept.complete and kept.certificate.max_penetration == pytest.approx(0.25, abs=1e-3)
+
+
+@pytest.mark.parametrize(("jointed", "hint"), [(True, r" \(collide=False of their joint lets them\)"), (False, "")])
+def test_an_overlapping_start_of_jointed_bodies_names_collide(jointed, hint):
+    scene = ss.Scene(dim=2)
+    one = scene.add_body(ss.Circle(0.1), mass=1.0, name="one")
+    two = scene.add_body(ss.Circle(0.1), mass=1.0, position=(0.1, 0), name="two")
+    if jointed:
+        scene.add_revolute(one, two, at=(0.05, 0), collide=True)
+    with pytest.raises(ValueError, match=f"'one' and 'two' overlap by 0.1 m at the start{hint}, more than"):
+        scene.simulate(dt=1e-3, t_end=1e-2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from stickslip.model.scene.scene import Scene
 from stickslip.model.system import CONTACT, Array, System, real_number, unknown_name
 from stickslip.stepping.modes import onto_contacts
-from stickslip.stepping.simulate import _progress_bar
+from stickslip.stepping.simulate import progress_bar
 
 if TYPE_CHECKING:
     from stickslip.library.scenario import Scenario
@@ -123,8 +122,7 @@ def outcomes(
     first = scenario.simulate(**{"progress": False, **options})
     runs: dict[int, Trajectory] = {}
     failed: dict[int, str] = {}
-    steps = SimpleNamespace(system=scenario.system, steps=n)
-    with _progress_bar(progress, steps) as tell:  # type: ignore[arg-type]
+    with progress_bar(progress, scenario.system.name, n) as tell:
         for i, draw in enumerate(draws):
             tell(i + 1)
             try:

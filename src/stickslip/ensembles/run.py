@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from stickslip.ensembles.store import InMemory, Store
 from stickslip.library.scenario import Scenario
 from stickslip.stepping.penetration import PENETRATION_TOLERANCE
 from stickslip.stepping.records import memory_budget
-from stickslip.stepping.simulate import _progress_bar
+from stickslip.stepping.simulate import progress_bar
 from stickslip.stepping.stepper import Stepper
 
 Device = Cores | Card | Cluster
@@ -257,8 +256,7 @@ def _publish(request: Request, store: Store, out: Path | None, fingerprint: str)
 def _progress(show: bool, request: Request, total: int) -> Iterator[Callable[[int], None]]:
     """The bar of `simulate`, from the third second on: share, rate and remaining time; told of more steps done."""
     done = 0
-    whole = SimpleNamespace(system=request.system, steps=total)
-    with _progress_bar(show, whole) as advance:  # type: ignore[arg-type]
+    with progress_bar(show, request.system.name, total) as advance:
 
         def report(steps: int) -> None:
             nonlocal done

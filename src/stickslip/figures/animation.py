@@ -20,6 +20,7 @@ from matplotlib.lines import Line2D
 from stickslip.figures import mechanism, ribbon, style
 from stickslip.io.disk import replacing
 from stickslip.model.drawing import Box, Drawing
+from stickslip.model.scene.scene import Scene
 from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK, Trajectory
 
 FORMATS = ("gif", "mp4")
@@ -34,7 +35,7 @@ _WEAK_IMPACT = 0.01  # of the strongest one: too weak to flash
 
 def animate(
     trajectory: Trajectory,
-    drawing: Drawing,
+    drawing: Drawing | Scene,
     path: str | Path,
     *,
     title: str = "",
@@ -48,6 +49,7 @@ def animate(
 
     Parameters
     ----------
+    drawing : of the scenario that was run, or the `Scene` itself.
     start, span : first instant and length of the motion to show [s]; default: from the beginning, as long as the
         drawing thinks well.
     slower : how many times slower than reality; default: so that the film takes some seconds.
@@ -58,6 +60,8 @@ def animate(
     """
     path = Path(path)
     check_path(path)
+    if isinstance(drawing, Scene):
+        title = title or drawing.name
     film = Film.plan(trajectory, drawing, start=start, span=span, slower=slower, fps=fps)
     with style.look(), _progress(progress, len(film.times)) as advance, replacing(path) as draft:
         stage = _Stage(film, title)
@@ -99,13 +103,14 @@ class Film:
     def plan(
         cls,
         trajectory: Trajectory,
-        drawing: Drawing,
+        drawing: Drawing | Scene,
         *,
         start: float | None = None,
         span: float | None = None,
         slower: float | None = None,
         fps: int = FPS,
     ) -> Film:
+        picture = _drawing(drawing)
         if len(trajectory) < 2:
             raise ValueError(f"a film needs at least two records, got {len(trajectory)}.")
         if not 1 <= fps <= 50:
@@ -114,7 +119,7 @@ class Film:
         begin = first if start is None else float(start)
         if not first <= begin < last:
             raise ValueError(f"start must lie in the run, {first:g} <= start < {last:g} s, got {begin:g}.")
-        length = min(last - begin, drawing.span or _LONGEST) if span is None else min(float(span), last - begin)
+        length = min(last - begin, picture.span or _LONGEST) if span is None else min(float(span), last - begin)
         if not length > 0.0:
             raise ValueError(f"span must be positive [s], got {span}.")
         if slower is None:
@@ -124,11 +129,20 @@ class Film:
         count = max(2, round(length * slower * fps))
         times = np.linspace(begin, begin + length, count)
         q = np.stack([np.interp(times, trajectory.t, x) for x in trajectory.q.T], axis=1)
-        box, camera = _camera(trajectory, drawing, times, q)
+        box, camera = _camera(trajectory, picture, times, q)
         states = np.zeros((count, len(trajectory.contact_names)), np.int8)
         if has_ribbon(trajectory):
             states = frame_states(trajectory, times)
-        return cls(trajectory, drawing, times, q, states, camera, box, slower, fps)
+        return cls(trajectory, picture, times, q, states, camera, box, slower, fps)
+
+
+def _drawing(shown: Any) -> Drawing:
+    drawing = shown.drawing() if isinstance(shown, Scene) else shown
+    if not isinstance(drawing, Drawing):
+        raise ValueError(
+            f"drawing must be the Scene that was run, or the drawing of a scenario, got {type(drawing).__name__}."
+        )
+    return drawing
 
 
 def has_ribbon(trajectory: Trajectory) -> bool:

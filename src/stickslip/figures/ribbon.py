@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -27,12 +29,20 @@ def runs(t: np.ndarray, state: np.ndarray) -> list[tuple[float, float, int]]:
     return [(float(t[a]), float(t[b] - t[a]), int(steps[a])) for a, b in zip(starts, stops, strict=True)]
 
 
-def draw(ax: Axes, trajectory: Trajectory, *, height: float = 0.62) -> list[int]:
-    """Draw the bands, the first contact on top; return the states that occur."""
-    names, impacts = trajectory.contact_names, trajectory.impacts()
+def most_loaded(trajectory: Trajectory, most: int) -> np.ndarray:
+    """Numbers of the contacts with the largest sums of normal impulses, at most so many, in their order."""
+    total = np.abs(trajectory.normal_impulse).sum(axis=0)
+    return np.sort(np.argsort(-total, kind="stable")[:most])
+
+
+def draw(
+    ax: Axes, trajectory: Trajectory, *, height: float = 0.62, contacts: Sequence[int] | np.ndarray | None = None
+) -> list[int]:
+    """Draw the bands of `contacts` (all by default), the first one on top; return the states that occur."""
+    impacts, chosen = trajectory.impacts(), range(len(trajectory.contact_names)) if contacts is None else contacts
+    names = {int(k): trajectory.contact_names[k] for k in chosen}
     seen: set[int] = set()
-    for k in range(len(names)):
-        row = len(names) - 1 - k
+    for row, k in enumerate(reversed(names)):
         ax.axhline(row, color=style.FAINT, linewidth=1.0, zorder=1)
         found = runs(trajectory.t, trajectory.contact_state[:, k])
         for state in sorted({state for *_, state in found} - {OPEN, IMPACT}):
@@ -49,7 +59,7 @@ def draw(ax: Axes, trajectory: Trajectory, *, height: float = 0.62) -> list[int]
                 times, row - 0.5 * height, row + 0.5 * height, color=style.STATE_COLOURS[IMPACT], linewidth=1.0,
                 zorder=3, label=f"{names[k]}: impact",
             )  # fmt: skip
-    ax.set_yticks(range(len(names)), names[::-1])
+    ax.set_yticks(range(len(names)), list(names.values())[::-1])
     ax.set_ylim(-0.6, len(names) - 0.4)
     ax.tick_params(axis="y", length=0)
     ax.grid(False, axis="y")

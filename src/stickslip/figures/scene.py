@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,22 +10,25 @@ from matplotlib.figure import Figure
 
 from stickslip.figures import mechanism, style
 from stickslip.figures.trajectory import _energies, caption
+from stickslip.library.scene_scenario import SceneScenario, as_shown
 from stickslip.model.drawing import Box
 from stickslip.model.scene.bodies import COORDINATES
+from stickslip.model.scene.scene import Scene
 from stickslip.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from stickslip.library.scene_scenario import SceneScenario
 
 PICTURES = 4
 MOST_LINES = 8  # bodies that have a line of their own; of more, the spread is shown
 
 
-def plot(trajectory: Trajectory, scenario: SceneScenario) -> Figure:
-    """Return the figure: the scene at four instants, displacements of the bodies, energies."""
+def plot(trajectory: Trajectory, scenario: SceneScenario | Scene) -> Figure:
+    """Return the figure: the scene at four instants, displacements of the bodies, energies.
+
+    scenario : the `Scene` that was run, or the entry of the library.
+    """
+    shown: SceneScenario = as_shown(scenario, trajectory)
     with style.look():
         records = np.linspace(0, len(trajectory) - 1, PICTURES).astype(int)
-        boxes = _boxes(trajectory, scenario, records)
+        boxes = _boxes(trajectory, shown, records)
         aspect = float(np.clip((boxes[0][1] - boxes[0][0]) / (boxes[0][3] - boxes[0][2]), 0.45, 2.2))
         tall = float(np.clip(2.3 / aspect, 1.3, 3.9))  # height of the pictures, 2.3 inches wide
         figure = style.new_figure(9.4, tall + 3.6)
@@ -34,14 +36,14 @@ def plot(trajectory: Trajectory, scenario: SceneScenario) -> Figure:
         for k, record in enumerate(records):
             ax = figure.add_subplot(grid[0, 2 * k : 2 * k + 2])
             mechanism.prepare(ax, mechanism.filled(boxes[k], aspect))
-            mechanism.draw(ax, scenario.drawing(trajectory.q[record], trajectory.t[record], trajectory.parameters))
+            mechanism.draw(ax, shown.drawing(trajectory.q[record], trajectory.t[record], trajectory.parameters))
             ax.set_title(f"t = {trajectory.t[record]:.3g} s")
         left = figure.add_subplot(grid[1, :PICTURES])
-        _displacements(left, trajectory, scenario)
+        _displacements(left, trajectory, shown)
         _energies(figure.add_subplot(grid[1, PICTURES:], sharex=left), trajectory)
         left.set_xlim(trajectory.t[0], trajectory.t[-1])
-        figure.suptitle(scenario.title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-        style.caption(figure, caption(trajectory, scenario.source))
+        figure.suptitle(shown.title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        style.caption(figure, caption(trajectory, shown.source))
     return figure
 
 

@@ -9,25 +9,32 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stickslip.figures import mechanism, ribbon, style
+from stickslip.library.scene_scenario import as_shown
 from stickslip.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from stickslip.library.scenario import Scenario
     from stickslip.library.scene_scenario import SceneScenario
+    from stickslip.model.scene.scene import Scene
 
 _MOST_LABELS = 8
 """Series in one panel that still get a legend."""
+_MOST_BANDS = 20
+"""Contacts whose states are drawn; of more, those with the largest impulses."""
 
 
-def plot(trajectory: Trajectory, scenario: Scenario | SceneScenario | None = None) -> Figure:
+def plot(trajectory: Trajectory, scenario: Scenario | SceneScenario | Scene | None = None) -> Figure:
     """Return the figure of a run.
 
     Coordinates stand left, their velocities right, quantities of equal unit together; below them the states of the
-    contacts and the energies.  With a scenario the figure carries its title and the mechanism in its first state.
+    contacts (at most twenty, those with the largest impulses) and the energies.  With a scenario, or the `Scene` that
+    was run, the figure carries its title and the mechanism in its first state.
     """
+    shown: Scenario | SceneScenario | None = as_shown(scenario, trajectory)
     groups = _rows(trajectory)
-    drawing = None if scenario is None else scenario.drawing
-    contacts = len(trajectory.contact_names)
+    drawing = None if shown is None else shown.drawing
+    bands = ribbon.most_loaded(trajectory, _MOST_BANDS)
+    contacts = len(bands)
     heights = [1.5] * len(groups) + ([0.42 + 0.24 * contacts] if contacts else []) + [1.5]
     columns = [1.0, 1.0] if drawing is None else [0.72, 1.0, 1.0]
     with style.look():
@@ -49,8 +56,8 @@ def plot(trajectory: Trajectory, scenario: Scenario | SceneScenario | None = Non
         assert top is not None
         if contacts:
             ax = figure.add_subplot(grid[len(groups), first:], sharex=top)
-            states = ribbon.draw(ax, trajectory)
-            ax.set_title("contacts")
+            states = ribbon.draw(ax, trajectory, contacts=bands)
+            ax.set_title(_bands_in_words(contacts, len(trajectory.contact_names)))
             if states:
                 ax.legend(
                     handles=ribbon.legend(states), loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(states),
@@ -67,10 +74,14 @@ def plot(trajectory: Trajectory, scenario: Scenario | SceneScenario | None = Non
             mechanism.prepare(ax, mechanism.filled(box, aspect))
             ax.set_anchor("N")
             mechanism.draw(ax, drawing(trajectory.q[0], trajectory.t[0], trajectory.parameters))
-        title = trajectory.system_name if scenario is None else scenario.title
+        title = trajectory.system_name if shown is None else shown.title
         figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-        style.caption(figure, caption(trajectory, None if scenario is None else scenario.source))
+        style.caption(figure, caption(trajectory, None if shown is None else shown.source))
     return figure
+
+
+def _bands_in_words(shown: int, contacts: int) -> str:
+    return "contacts" if shown == contacts else f"contacts: the {shown} of {contacts} with the largest impulses"
 
 
 def caption(trajectory: Trajectory, source: str | None = None) -> str:

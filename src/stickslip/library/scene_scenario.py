@@ -91,6 +91,23 @@ class SceneScenario:
         return "\n".join([*lines, ""])
 
 
+def as_shown(scenario: Any, trajectory: Trajectory) -> Any:
+    """What figures and pages ask for title, source and picture: a scenario, or one made of the own `Scene` of a run."""
+    if scenario is None or hasattr(scenario, "title"):
+        return scenario
+    if not isinstance(scenario, Scene):
+        raise ValueError(
+            f"scenario must be the Scene or the library entry that was run, got {type(scenario).__name__}."
+        )
+    if scenario.coordinate_names != trajectory.coordinate_names:
+        raise ValueError(
+            f"scene {scenario.name!r} must be the one that was run, got {len(scenario.contact_names)} bodies that can "
+            f"move where the run has {len(trajectory.contact_names)}, or others; run it again after changes."
+        )
+    t_end = max(float(trajectory.t[-1]), trajectory.dt)
+    return SceneScenario(scenario, trajectory.dt, t_end, scenario.name, "")
+
+
 def _numbers(values: np.ndarray) -> str:
     return f"({', '.join(f'{x:g}' for x in values)})"
 

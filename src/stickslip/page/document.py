@@ -73,17 +73,22 @@ def _escaped(text: str) -> str:
 
 def standalone(trajectory: Trajectory, scenario: Any = None) -> bytes:
     """A page with a run inside, below 1 MB: with fewer frames and points where it would be more."""
-    for thinner in (1, 2, 4, 8, 16):
+    for thinner in (1, 2, 4, 8, 16, 32):
         text = page(payload(trajectory, scenario, frames=FRAMES // thinner, points=HISTORY // thinner)).encode()
         if len(text) < MOST_BYTES:
             return text
-    raise ValueError(f"a page of {trajectory.system_name!r} would take {len(text) / 1e6:.1f} MB, more than 1 MB.")
+    raise ValueError(
+        f"a page of {trajectory.system_name!r} must stay below 1 MB, got {len(text) / 1e6:.1f} MB for "
+        f"{len(trajectory.contact_names)} contacts and {len(trajectory)} records; record fewer steps (every=), take "
+        "fewer bodies, or draw a figure instead."
+    )
 
 
 def export(trajectory: Trajectory, path: str | Path, scenario: Any = None) -> Path:
     """Write a run as a page that works from disk without a server, one file below 1 MB.
 
-    scenario : the library entry or `Scenario` that was run; it adds title, source and the moving picture.
+    scenario : the `Scene`, the library entry or the `Scenario` that was run; it adds title, source and the moving
+        picture.
     """
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.recurrence import recurrence
+from stickslip.library.scene_scenario import as_shown
 from stickslip.model.drawing import Drawing, markers
 from stickslip.model.system import KIND_NAMES, System
 from stickslip.page.packing import floats, octets, plain
@@ -28,7 +29,8 @@ _MOST_NUMBERS = 130_000  # of all curves together
 def payload(
     trajectory: Trajectory, scenario: Any = None, *, frames: int = FRAMES, points: int = HISTORY
 ) -> dict[str, Any]:
-    """What the page needs to show a run; `scenario` adds title, source and picture."""
+    """What the page needs to show a run; `scenario` (an own `Scene` is one, too) adds title, source and picture."""
+    scenario = as_shown(scenario, trajectory)
     if len(trajectory) < 2:
         raise ValueError(f"a page needs at least two records, got {len(trajectory)}: {trajectory.status}.")
     return {

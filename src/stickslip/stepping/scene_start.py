@@ -173,7 +173,10 @@ def _points(engine: SceneEngine, t: float, options: layout.Options) -> int:
 
 def _report(engine: SceneEngine, c: int, tolerance: float, when: str) -> None:
     contacts, bodies = engine.contacts[0], engine.scene.bodies
-    a, b = bodies[int(contacts.a[c])].name, bodies[int(contacts.b[c])].name
+    first, second = int(contacts.a[c]), int(contacts.b[c])
+    a, b = bodies[first].name, bodies[second].name
+    if any({joint.a, joint.b} == {first, second} for joint in engine.scene.joints):
+        when += " (collide=False of their joint lets them)"
     raise ValueError(
         f"bodies {a!r} and {b!r} overlap by {-contacts.gap[c]:.3g} m {when}, more than penetration_tol = "
         f"{tolerance:g} m; move them, or give overlap = 'resolve' or 'keep', in a model file under [run]."

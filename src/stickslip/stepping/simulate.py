@@ -24,6 +24,7 @@ from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.model.system import Array, System, real_number, require_system
 from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
+from stickslip.stepping.compiling import FIRST_TIME, compile_clock
 from stickslip.stepping.contact_problem import active_contacts
 from stickslip.stepping.cost import tell_time
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
@@ -139,7 +140,7 @@ def simulate(
         _warm_up(run, store, sys.stderr.isatty() if progress is None else progress is True)
         _tell_time(run, store)
         begin = store.start_clock()
-        with _progress_bar(progress, run) as advance:
+        with progress_bar(progress, run.system.name, run.steps, run.memory.step) as advance:
             status, complete = _march(run, store, advance)
         trajectory = store.finish(status, complete, time.perf_counter() - begin)
         if isinstance(run.engine, (EventEngine, AdaptiveEngine)):
@@ -505,8 +506,13 @@ def _warm_up(run: Run, store: Store, show: bool) -> None:
 
 
 @contextmanager
-def _progress_bar(wanted: bool | Callable[[int], None] | None, run: Run) -> Iterator[Any]:
-    """A bar on stderr that appears after two seconds, or the caller's own."""
+def progress_bar(
+    wanted: bool | Callable[[int], None] | None, name: str, steps: int, first: int = 0
+) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr that appears after two seconds, or the caller's own; called with the number of steps done.
+
+    first : steps done before.  Kernels that are compiled on the way are announced, and their time is none of the rate.
+    """
     if callable(wanted):
         yield wanted
         return
@@ -525,21 +531,30 @@ def _progress_bar(wanted: bool | Callable[[int], None] | None, run: Run) -> Iter
         console=Console(stderr=True),
         transient=True,
     )
-    task = bar.add_task(f"{run.system.name}", total=run.steps, rate="")
-    begin, first = time.perf_counter(), run.memory.step
+    task = bar.add_task(name, total=steps, rate="")
+    begin = time.perf_counter()
     shown = False
 
-    def advance(step: int) -> None:
+    def appear() -> None:
         nonlocal shown
+        bar.start()
+        shown = True
+
+    def compiling() -> None:
+        bar.update(task, rate=FIRST_TIME)
+        appear()
+
+    def advance(step: int) -> None:
         elapsed = time.perf_counter() - begin
         if not shown and elapsed > 2.0:
-            bar.start()
-            shown = True
+            appear()
         if shown:
-            bar.update(task, completed=step, rate=f"{(step - first) / elapsed:.2g} steps/s")
+            rate = (step - first) / max(elapsed - clock.seconds, 1e-9)
+            bar.update(task, completed=step, rate=f"{rate:.2g} steps/s")
 
     try:
-        yield advance
+        with compile_clock(compiling) as clock:
+            yield advance
     finally:
         if shown:
             bar.stop()

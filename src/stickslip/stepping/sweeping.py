@@ -15,14 +15,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.model.system import Array, real_array, real_number
-from stickslip.stepping.simulate import _progress_bar, _steps
+from stickslip.stepping.simulate import _steps, progress_bar
 
 _PIECE = 1000
 """Steps between two words to the progress bar."""
@@ -176,7 +175,7 @@ def sweeping_process(
     t = np.append(start + step * np.arange(steps, dtype=np.float64), end)
     path = np.empty((steps + 1, len(x)))
     path[0] = _caught(moving, t[0], x)
-    with _progress_bar(progress, SimpleNamespace(system=SimpleNamespace(name="sweeping process"), steps=steps)) as tell:  # type: ignore[arg-type]
+    with progress_bar(progress, "sweeping process", steps) as tell:
         for k in range(steps):
             path[k + 1] = moving.project(t[k + 1], path[k])
             if k % _PIECE == 0:

@@ -284,6 +284,7 @@ class Scene:
         limits : (least, largest) angle of b against a [rad], 0 at the start.
         motor : (speed [rad/s], largest torque [N m]).
         friction : torque of dry friction [N m].
+        collide : whether the two bodies touch one another as others do; they pass through one another by default.
         """
         direction = np.array([0.0, 0.0, 1.0])
         if self.dim == 3:
@@ -296,25 +297,41 @@ class Scene:
         self, a: Body | None, b: Body, at: Any, axis: Any, *, limits: Any = None, motor: Any = None,
         friction: float = 0.0, collide: bool = False,
     ) -> Joint:  # fmt: skip
-        """A slider along `axis`, fixed in a, through `at`; limits [m], motor (speed [m/s], force [N]), friction [N]."""
+        """A slider along `axis`, fixed in a, through `at`; a = None is the world.
+
+        limits : (least, largest) shift of b against a [m], 0 at the start.
+        motor : (speed [m/s], largest force [N]).
+        friction : force of dry friction [N].
+        collide : whether the two bodies touch one another; False by default, as for `add_revolute`.
+        """
         direction = np.zeros(3)
         direction[: self.dim] = unit(axis, "axis", self.dim)
         return self._joint("prismatic", a, b, at, direction, limits, motor, friction, collide)
 
     def add_fixed(self, a: Body | None, b: Body, at: Any = None, *, collide: bool = False) -> Joint:
-        """Glue two bodies together; `at` is where (b's centre of mass by default)."""
+        """Glue two bodies together; `at` is where (b's centre of mass by default).
+
+        collide : whether the two bodies touch one another; False by default, as for `add_revolute`.
+        """
         self._ends(a, b)
         point = b.position[: self.dim] if at is None else at
         return self._joint("fixed", a, b, point, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide)
 
     def add_spherical(self, a: Body | None, b: Body, at: Any, *, collide: bool = False) -> Joint:
-        """A ball joint at the point `at`, in space."""
+        """A ball joint at the point `at`, in space.
+
+        collide : whether the two bodies touch one another; False by default, as for `add_revolute`.
+        """
         if self.dim == 2:
             raise ValueError("a spherical joint is a joint of space; use add_revolute in the plane.")
         return self._joint("spherical", a, b, at, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide)
 
     def add_distance(self, a: Body | None, b: Body, at_a: Any, at_b: Any, *, collide: bool = True) -> Joint:
-        """A massless rod with hinges at both ends, from the point `at_a` of a to the point `at_b` of b."""
+        """A massless rod with hinges at both ends, from the point `at_a` of a to the point `at_b` of b.
+
+        collide : whether the two bodies touch one another; True by default, unlike that of the other joints: a rod
+            holds them apart.  The rod itself touches nothing.
+        """
         p, q = np.zeros(3), np.zeros(3)
         p[: self.dim] = vector(at_a, "at_a", self.dim)
         q[: self.dim] = vector(at_b, "at_b", self.dim)
