@@ -328,7 +328,6 @@ def report(
 ) -> dict[str, Any]:
     """The summary of a run as plain values, ready for JSON."""
     impacts = trajectory.impacts()
-    counts = {name: int((impacts["contact"] == k).sum()) for k, name in enumerate(trajectory.contact_names)}
     total = trajectory.energy.total
     return {
         "system": trajectory.system_name,
@@ -355,7 +354,7 @@ def report(
             "q": [_plain(x) for x in trajectory.q[-1]],
             "u": [_plain(x) for x in trajectory.u[-1]],
         },
-        "impacts": {"total": len(impacts), "by_contact": counts},
+        "impacts": {"total": len(impacts), "by_contact": impacts.counts()},
         "counts": {key: int(count) for key, count in trajectory.attributes.items() if count.isdigit()},
         "energy": {"first": _plain(total[0]), "last": _plain(total[-1])},
         "energy_book": {key: _plain(value) for key, value in trajectory.energy_book().to_dict().items()},

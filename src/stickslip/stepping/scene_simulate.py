@@ -64,7 +64,7 @@ class SceneRun:
     overlap: str = "raise"
     penetration_tol: float = 0.0
     fingerprint: str = ""  # of the bodies, shapes, materials, joints and springs at the start
-    first_impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
+    first_impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS) + 1)))
 
     def state(self) -> dict[str, np.ndarray]:
         """What a checkpoint has to hold beside the records."""
