@@ -51,10 +51,8 @@ def test_slow_impacts_stay_in_the_list():
     """No gravity, so nothing but the approach itself sets the scale: 1e-9 m/s is an impact like any other."""
     scene = ss.Scene(dim=3, gravity=0.0)
     for k in range(2):
-        scene.add_body(
-            ss.Sphere(0.1), mass=1.0, position=(0.2 * k + 1e-12 * k, 0, 0), velocity=(1e-9 * (1 - k), 0, 0), name=f"b{k}",
-            restitution=1.0,
-        )  # fmt: skip
+        x, v = (0.2 + 1e-12) * k, 1e-9 * (1 - k)
+        scene.add_body(ss.Sphere(0.1), mass=1.0, position=(x, 0, 0), velocity=(v, 0, 0), restitution=1.0, name=f"b{k}")
     run = scene.simulate(dt=1e-3, t_end=0.01)
     assert len(run.impacts().of("b0")) == len(run.impacts().of("b1")) == 1
     assert run["b1.vx"][-1] == pytest.approx(1e-9)

@@ -331,7 +331,8 @@ def _contradiction(run: SceneRun, island: int) -> str:
     more = f" and {len(words) - 4} more" if len(words) > 4 else ""
     return (
         f"the joints {', '.join(words[:4])}{more} cannot hold together (residual {engine.residuals[island]:.1e}): "
-        "they contradict one another or the motion of a driven body"
+        "they contradict one another or the motion of a driven body; take one of them away, put a spring "
+        "(add_spring) in its place, or change its place or its axis so that all can be met"
     )
 
 
