@@ -70,7 +70,7 @@ def _numbers(trajectory: Trajectory) -> dict[str, Any]:
         "period": None if cycle is None else {"value": cycle.period, "difference": cycle.difference},
         "energy": {key: plain(value) for key, value in trajectory.energy_book().to_dict().items()},
         "certificate": {key: plain(value) for key, value in trajectory.certificate.to_dict().items()},
-        "impacts": {name: counts[name] for name in trajectory.contact_names[:_SERIES]},
+        "impacts": dict(list(counts.items())[:_SERIES]),
     }
 
 
