@@ -176,6 +176,6 @@ def _report(engine: SceneEngine, c: int, tolerance: float, when: str) -> None:
     a, b = bodies[int(contacts.a[c])].name, bodies[int(contacts.b[c])].name
     raise ValueError(
         f"bodies {a!r} and {b!r} overlap by {-contacts.gap[c]:.3g} m {when}, more than penetration_tol = "
-        f"{tolerance:g} m; move them, or give overlap='resolve' (they are moved apart) or 'keep' to simulate, "
+        f"{tolerance:g} m; move them, or give overlap='resolve' or 'keep' to simulate, "
         "--overlap to the command run, or overlap under [run] of a model file."
     )
