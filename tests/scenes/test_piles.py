@@ -168,6 +168,25 @@ def test_which_contacts_count_as_those_of_spheres(watched, extra, spheres):
     assert np.all(others == 0) if spheres else np.all(of_spheres == 0)
 
 
+def test_an_interrupted_run_keeps_the_steps_that_were_done(monkeypatch, tmp_path):
+    """Ctrl-C while a step of a pile is solved; the run that goes on has every record and the same end."""
+    options = {"dt": 1e-3, "t_end": 0.09, "tol": 1e-4}
+    scene, solve, solved = scenes.poured_spheres(250), scene_engine.SceneEngine._solve, []
+    full = scene.simulate(**options)
+
+    def interrupted(self, contacts):
+        solved.append(self)
+        if len(solved) == 15:
+            raise KeyboardInterrupt
+        return solve(self, contacts)
+
+    monkeypatch.setattr(scene_engine.SceneEngine, "_solve", interrupted)
+    part = scene.simulate(**options, out=tmp_path / "run.nc")
+    assert not part.complete and part.status == f"interrupted at t = {part.t[-1]:.9g} s" and len(part) > 15
+    whole = scene.simulate(**options, out=tmp_path / "run.nc", resume=True)
+    assert whole.complete and np.array_equal(whole.t, full.t) and np.array_equal(whole.q, full.q)
+
+
 @pytest.mark.parametrize(("tol", "t_end"), [(1e-4, 0.3), pytest.param(1e-10, 0.3, marks=pytest.mark.slow)])
 def test_sixty_spheres_are_poured_without_a_failed_step(tol, t_end):
     run = scenes.poured_spheres(60).simulate(dt=1e-3, t_end=t_end, every=10, tol=tol)

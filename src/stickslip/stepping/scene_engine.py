@@ -193,22 +193,24 @@ class SceneEngine:
         """Do up to n_steps steps, filling `block` and `records` from their beginning; returns the status code."""
         code, target = step.DONE, memory.step + n_steps
         block.records, block.n_events = 0, 0
-        while True:
-            left = target - memory.step if not self.called else min(1, target - memory.step)
-            self._apply_functions(memory)
-            code = self._call(memory, left, every, block, records, False)
-            if code == step.UNSOLVED:
-                code = self._rescue(memory, every, block, records)
+        try:
+            while True:
+                left = target - memory.step if not self.called else min(1, target - memory.step)
+                self._apply_functions(memory)
+                code = self._call(memory, left, every, block, records, False)
                 if code == step.UNSOLVED:
-                    self._note_failure()
-            if code == step.NO_ROOM:
-                self._grow(2 * self.contacts_room)
-            elif code == step.DONE and memory.step < target:
-                continue
-            elif code != step.DONE or memory.step >= target:
-                break
-        block.state[block.records] = self.book.state
-        self.fresh = (records.gap[: block.records], records.energy[: block.records])
+                    code = self._rescue(memory, every, block, records)
+                    if code == step.UNSOLVED:
+                        self._note_failure()
+                if code == step.NO_ROOM:
+                    self._grow(2 * self.contacts_room)
+                elif code == step.DONE and memory.step < target:
+                    continue
+                elif code != step.DONE or memory.step >= target:
+                    break
+        finally:  # also where the user interrupts: the steps that are done are records
+            block.state[block.records] = self.book.state
+            self.fresh = (records.gap[: block.records], records.energy[: block.records])
         return code
 
     def _call(self, memory: Memory, n: int, every: int, block: Block, records: RecordRows, resume: bool) -> int:

@@ -305,8 +305,10 @@ def _march(run: SceneRun, store: SceneStore, advance: Any) -> tuple[str, bool]:
             block = store.block(n)
             assert store.rows is not None
             begin, before = time.perf_counter(), memory.step
-            code = run.engine.march(memory, run.dt, n, run.every, block, store.rows)
-            store.take(block, memory)
+            try:
+                code = run.engine.march(memory, run.dt, n, run.every, block, store.rows)
+            finally:  # what was done before an interruption is kept
+                store.take(block, memory)
             if code != step.DONE:
                 return _reason(run, code), False
             advance(memory.step)

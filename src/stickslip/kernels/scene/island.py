@@ -30,10 +30,10 @@ MEMORY = 10
 CHECK_EVERY = 20
 NOTHING = 1e-100  # velocities [m/s] that are none: their squares leave the range of numbers, and Newton with them
 GRAINS = 1e10  # the grain of a joint row as a scale: a tolerance of 1e-10 is one grain
-LOAD_ROUNDING = (
-    1e-4  # of the velocities that impulses make, as a scale: a tolerance of 1e-10 is some 50 roundings of them
-)
-MOST_ROUNDING = 1e2  # of the velocities in an island: impulses that grow without bound are no solution
+LOAD_ROUNDING = 1e-14  # of the velocities that impulses make: some 50 roundings of them
+MOST_ROUNDING = 1e-8  # of the velocities in an island: impulses that grow without bound are no solution
+SPEED_ROUNDING = 4e-15  # of the velocities of the bodies, whose difference the velocity at a contact is
+ROUNDED = 1e-10  # the residual that violations of the size of rounding count for
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
 
 
@@ -141,9 +141,11 @@ def island_residual(
 ) -> float:  # fmt: skip
     """Worst violation of the laws in an island, relative to the velocities in it (without impulses, and asked for).
 
-    grains: GRAINS where the island has been solved, 0 where that is to be decided.
+    What rounding explains (of the velocities of bodies that move together, and of those that large impulses make: heavy
+    on light) counts for at most ROUNDED.  grains: GRAINS where the island has been solved, 0 where that is to be
+    decided.
     """
-    worst, scale, loads = 0.0, 0.0, 0.0
+    worst, scale, loads, speed = 0.0, 0.0, 0.0, 0.0
     for m in range(first, last):
         i = order[m]
         c = active.contact[i]
@@ -152,6 +154,8 @@ def island_residual(
         v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, a, b)
         scale = max(scale, abs(v0) + abs(v1) + abs(v2) + abs(bias[0]))
         loads = max(loads, active.mobility[i] * active.r[i, 0])
+        for k in range(3):
+            speed = max(speed, max(abs(bodies.free[a, k]), abs(bodies.free[b, k])))
         defect = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
         if not defect <= worst:
             worst = defect
@@ -173,9 +177,9 @@ def island_residual(
             defect = d * abs(x - min(joints.row.high[s], max(joints.row.low[s], x - w / d))) if d > 0.0 else 0.0
             if not defect <= worst:
                 worst = defect
-    # rounding of the velocities that large impulses make: heavy on light
-    scale = max(scale, min(LOAD_ROUNDING * loads, MOST_ROUNDING * scale))
-    return worst / scale if scale > NOTHING else worst
+    residual = worst / scale if scale > NOTHING else worst
+    rounding = max(min(LOAD_ROUNDING * loads, MOST_ROUNDING * scale), SPEED_ROUNDING * speed)
+    return min(residual, ROUNDED * worst / rounding) if worst <= rounding and rounding > 0.0 else residual
 
 
 @compiled
