@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.model.system import CONTACT
+from stickslip.model.system import CONTACT, unknown_name
 
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = range(6)
 STATE_NAMES = ("open", "stick", "slip+", "slip-", "impact", "closed")
@@ -26,6 +26,7 @@ IMPACT_COLUMNS = (
     "tangential_velocity_before",
     "tangential_velocity_after",
 )
+OTHER = "other"  # the column that the impacts of a scene have besides
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,8 @@ class ImpactTable:
     """One row per impact; columns are arrays, `table["time"]`, and `len(table)` counts them.
 
     `contact` holds contact numbers; `names` translates them.  Columns: see `IMPACT_COLUMNS`; velocities [m/s] before
-    and after the step, impulses [N s].
+    and after the step, impulses [N s].  In a scene the contacts are its bodies: `contact` is one of the two, never a
+    static one, and a column `other` has the second, -1 where that is static; which of two comes first means nothing.
     """
 
     columns: dict[str, np.ndarray]
@@ -150,24 +152,36 @@ class ImpactTable:
         return self.columns[key]
 
     def of(self, contact: str) -> ImpactTable:
-        """The impacts of one contact, by name."""
+        """The impacts of one contact, by name; in a scene those of one body, be it the first or the second of two."""
         if contact not in self.names:
-            raise ValueError(f"contact must be one of {', '.join(self.names)}, got {contact!r}.")
-        mask = self.columns["contact"] == self.names.index(contact)
+            raise ValueError(unknown_name("contact", contact, self.names))
+        number = self.names.index(contact)
+        mask = self.columns["contact"] == number
+        if OTHER in self.columns:
+            mask = mask | (self.columns[OTHER] == number)
         return ImpactTable({key: value[mask] for key, value in self.columns.items()}, self.names)
 
+    def counts(self) -> dict[str, int]:
+        """How many impacts each contact has, by name; in a scene an impact of two bodies counts for both."""
+        numbers = np.concatenate([self.columns["contact"], self.columns.get(OTHER, np.zeros(0, np.int64))])
+        found = np.bincount(numbers[numbers >= 0], minlength=len(self.names))
+        return dict(zip(self.names, found.tolist(), strict=True))
+
     def to_pandas(self) -> Any:
-        """As a pandas DataFrame with contact names."""
+        """As a pandas DataFrame with contact names, that of a static body ""."""
         import pandas as pd
 
-        return pd.DataFrame({**self.columns, "contact": np.array(self.names, dtype=object)[self.columns["contact"]]})
+        names = np.array((*self.names, ""), dtype=object)  # number -1 is the last
+        return pd.DataFrame(
+            {key: names[value] if key in ("contact", OTHER) else value for key, value in self.columns.items()}
+        )
 
     def __str__(self) -> str:
-        rows = [" ".join(f"{key:>26}" for key in self.columns)]
+        rows, names = [" ".join(f"{key:>26}" for key in self.columns)], (*self.names, "-")
         shown = min(len(self), 20)
         for i in range(shown):
             cells = [
-                self.names[int(value[i])] if key == "contact" else f"{value[i]:.9g}"
+                names[int(value[i])] if key in ("contact", OTHER) else f"{value[i]:.9g}"
                 for key, value in self.columns.items()
             ]
             rows.append(" ".join(f"{cell:>26}" for cell in cells))
@@ -247,8 +261,8 @@ class Trajectory:
         ):
             if name in names:
                 return values[:, names.index(name)]
-        known = ", ".join((*self.coordinate_names, *self.velocity_names, *self.contact_names))
-        raise KeyError(f"no coordinate, velocity or contact {name!r}; known are {known}")
+        known = (*self.coordinate_names, *self.velocity_names, *self.contact_names)
+        raise KeyError(unknown_name("coordinate, velocity or contact", name, known))
 
     def states(self) -> np.ndarray:
         """Contact states as words, shape (n, c)."""

@@ -127,6 +127,16 @@ def test_unknown_name():
     assert unknown_name("thing", "zzz", []) == "unknown thing 'zzz'; known: none."
 
 
+def test_of_very_many_names_the_nearest_are_listed():
+    names = [f"cube{k}.{part}" for k in range(1, 11) for part in ("x", "y", "z", "vx", "vy", "vz")]
+    line = unknown_name("coordinate", "cube11.z", names)
+    assert "did you mean 'cube10.z'? known: cube10.z, cube1.z, " in line
+    assert line.count(",") == 11 and line.endswith(" and 48 more.")
+    assert unknown_name("thing", "n", ["first", *names]) == (
+        f"unknown thing 'n'; known: first, {', '.join(names[:11])} and 49 more."
+    )
+
+
 def test_fingerprint_follows_helpers_and_constants():
     def make(factor, array):
         def helper(x):

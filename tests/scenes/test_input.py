@@ -19,12 +19,17 @@ def hinged(**options):
     return made.add_revolute(None, made.add_body(ss.Circle(0.1), mass=1.0), at=(0, 0), **options)
 
 
+def paired(**laws):
+    made = scene()
+    made.set_pair(made.bodies[1], made.add_body(ss.Sphere(0.1), mass=1.0), **laws)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
         (lambda: ss.Scene(dim=4), "dim must be 2"),
-        (lambda: scene().add_body(ss.Sphere(0.1), mass=0.0), "mass must be positive, got 0"),
-        (lambda: scene().add_body(ss.Sphere(0.1), mass=-1.0), "mass must be positive, got -1"),
+        (lambda: scene().add_body(ss.Sphere(0.1), mass=0.0), "mass of 'sphere2' must be positive, got 0"),
+        (lambda: scene().add_body(ss.Sphere(0.1), mass=-1.0), "mass of 'sphere2' must be positive, got -1"),
         (lambda: scene().add_body(ss.Sphere(0.1)), "mass or density"),
         (
             lambda: scene().add_body(ss.Sphere(0.1), mass=1.0, velocity=(math.nan, 0, 0)),
@@ -46,7 +51,16 @@ def hinged(**options):
         (lambda: ss.Box((1, 1e-60, 1)), "size of Box must lie between"),
         (lambda: ss.ConvexHull(1e80 * np.eye(4, 3)), "largest coordinate of points of ConvexHull must lie between"),
         (lambda: scene().add_body(ss.Sphere(1), mass=1.0, orientation=(1, 1, 0, 0)), "unit quaternion"),
-        (lambda: scene().add_body(ss.Sphere(1), mass=1.0, restitution=1.5), "restitution must be between 0 and 1"),
+        (
+            lambda: scene().add_body(ss.Sphere(1), mass=1.0, restitution=1.5),
+            "restitution of 'sphere2' must be between 0",
+        ),
+        (lambda: scene().add_body(ss.Sphere(1), mass=1.0, friction=-1, name="b"), "friction of 'b' must be at least 0"),
+        (
+            lambda: scene().add_static(ss.Sphere(1), restitution_tangential=2),
+            "restitution_tangential of 'sphere2' must",
+        ),
+        (lambda: paired(friction=-1.0), "friction of 'floor' and 'sphere2' must be at least 0, got -1"),
         (lambda: scene().add_body(ss.Sphere(1), mass=1.0, inertia=(1, 1, 3)), "I_1 \\+ I_2 >= I_3"),
         (lambda: scene().simulate(dt=1e-3, t_end=1.0), "must have a body that moves"),
         (lambda: ss.Compound([]), "parts of Compound must not be empty"),
@@ -173,6 +187,7 @@ def test_joints_that_contradict_one_another_are_named():
     trajectory = made.simulate(dt=1e-3, t_end=0.01)
     assert not trajectory.complete
     assert "joints 'world' - 'bar' (fixed)" in trajectory.status and "contradict one another" in trajectory.status
+    assert "take one of them away" in trajectory.status
 
 
 @pytest.mark.parametrize("effort", [5.0, 1e9])
@@ -188,7 +203,7 @@ def test_motors_on_a_fixed_body_stall(effort):
 
 
 def test_elliptic_friction_names_the_axis_that_is_wrong():
-    with pytest.raises(ValueError, match=r"friction\[0\] \(elliptic\) must be positive, got 0"):
+    with pytest.raises(ValueError, match=r"friction\[0\] of 'sphere1' \(elliptic\) must be positive, got 0"):
         ss.Scene(dim=3).add_body(ss.Sphere(0.1), mass=1.0, friction=(0.0, 0.4))
 
 

@@ -495,7 +495,7 @@ def test_names_may_have_spaces_and_be_asked_for():
     assert trajectory.system_name == "block with two feet"
     np.testing.assert_array_equal(trajectory["left foot"], trajectory.gap[:, 0])
     assert len(trajectory.impacts().of("right foot")) == 0
-    with pytest.raises(KeyError, match="no coordinate, velocity or contact 'middle foot'"):
+    with pytest.raises(KeyError, match="unknown coordinate, velocity or contact 'middle foot'"):
         trajectory["middle foot"]
 
 

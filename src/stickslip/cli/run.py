@@ -78,6 +78,13 @@ def run(
     penetration_tol: Annotated[
         float | None, typer.Option(help="Deepest penetration at the start that is accepted [m].", metavar="M")
     ] = None,
+    overlap: Annotated[
+        str | None,
+        typer.Option(
+            help="Bodies of a scene that overlap at the start: raise (default), resolve (move them apart) or keep.",
+            metavar="WHAT",
+        ),
+    ] = None,
     engine: Annotated[str | None, typer.Option(help="auto, compiled or reference.", metavar="NAME")] = None,
     every: Annotated[
         int | None, typer.Option(help="Record every N-th step; default: 1, or more in long runs.", metavar="N")
@@ -111,6 +118,7 @@ def run(
     given = {
         "stepper": stepper, "theta": theta, "rtol": rtol, "projection": projection, "solver": solver, "law": law,
         "engine": engine, "penetration_tol": penetration_tol, "on_failure": on_failure, "every": every,
+        "overlap": overlap,
     }  # fmt: skip
     options = _options(model, {key: value for key, value in given.items() if value is not None})
     if "every" not in options:
@@ -163,6 +171,8 @@ def _options(model: "Model", given: dict[str, Any]) -> dict[str, Any]:
                 raise ValueError(f"--{key} has no meaning for a scene, got {given[key]!r}.")
         options = {**model.options, **given}
     else:
+        if "overlap" in given:
+            raise ValueError(f"--overlap is for scenes of bodies, got {given['overlap']!r}; see --penetration-tol.")
         options = {**_DEFAULTS, **model.options, **given}
     options["stepper"] = stepper_from(options)
     return {key: value for key, value in options.items() if key not in OF_STEPPERS}
@@ -328,7 +338,6 @@ def report(
 ) -> dict[str, Any]:
     """The summary of a run as plain values, ready for JSON."""
     impacts = trajectory.impacts()
-    counts = {name: int((impacts["contact"] == k).sum()) for k, name in enumerate(trajectory.contact_names)}
     total = trajectory.energy.total
     return {
         "system": trajectory.system_name,
@@ -355,7 +364,7 @@ def report(
             "q": [_plain(x) for x in trajectory.q[-1]],
             "u": [_plain(x) for x in trajectory.u[-1]],
         },
-        "impacts": {"total": len(impacts), "by_contact": counts},
+        "impacts": {"total": len(impacts), "by_contact": impacts.counts()},
         "counts": {key: int(count) for key, count in trajectory.attributes.items() if count.isdigit()},
         "energy": {"first": _plain(total[0]), "last": _plain(total[-1])},
         "energy_book": {key: _plain(value) for key, value in trajectory.energy_book().to_dict().items()},
@@ -403,7 +412,7 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
         row("rate", f"{_rate(trajectory):,.0f} steps/s, {trajectory.wall_s:.3f} s")
     if "resumed" in trajectory.attributes:
         row("resumed", trajectory.attributes["resumed"])
-    row("final state", _some([f"{name} = {value:.6g} {units.get(name, '')}".rstrip() for name, value in state]))
+    row("final state", _some([f"{name} = {value:.6g} {_unit(units.get(name, ''))}".rstrip() for name, value in state]))
     if trajectory.contact_names:
         counts = _some([f"{name} {count}" for name, count in found["by_contact"].items() if count])
         row("impacts", f"{found['total']}: {counts}" if found["total"] else "none")
@@ -433,6 +442,11 @@ def _is_deep(trajectory: "Trajectory") -> bool:
     changes = np.abs(np.diff(trajectory.gap, axis=0)) / trajectory.every
     step = float(np.max(changes, initial=0.0, where=np.isfinite(changes)))
     return trajectory.certificate.max_penetration > max(_DEEP * PENETRATION_TOLERANCE, 3.0 * step)
+
+
+def _unit(unit: str) -> str:
+    """A unit to stand behind a number: that of a pure number is none."""
+    return "" if unit == "1" else unit
 
 
 def _some(words: list[str]) -> str:

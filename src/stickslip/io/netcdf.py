@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 from stickslip._version import __version__
 from stickslip.io.disk import Disk, file_path, journal_of, lies_elsewhere, lock, recover, sync_folder, uninterrupted
 from stickslip.model.system import KIND_NAMES
-from stickslip.trajectory import IMPACT_COLUMNS, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
+from stickslip.trajectory import IMPACT_COLUMNS, OTHER, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -97,6 +97,8 @@ _IMPACTS = {
     "impact_tangential_velocity_before": _variable("impact", "<f8", "tangential velocity before the impact", "m/s"),
     "impact_tangential_velocity_after": _variable("impact", "<f8", "tangential velocity after the impact", "m/s"),
 }
+_SECOND = "impact_other"  # of scenes only
+_IMPACTS[_SECOND] = _variable("impact", "<i8", "number of the second body, as impact_contact; -1: a static one")
 # Names last: once h5netcdf has the names of a dimension without entries, it adds no further variable along it.
 _LAYOUT = {**_RECORDS, **_IMPACTS, **_LABELS}
 
@@ -128,9 +130,9 @@ def _records(trajectory: Trajectory) -> dict[str, np.ndarray]:
 
 
 def _impacts(columns: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:
-    if set(columns) != set(IMPACT_COLUMNS):
+    if set(columns) - {OTHER} != set(IMPACT_COLUMNS):
         raise ValueError(f"impact columns must be {', '.join(IMPACT_COLUMNS)}, got {', '.join(columns)}.")
-    return {f"impact_{column}": columns[column] for column in IMPACT_COLUMNS}
+    return {f"impact_{column}": columns[column] for column in (*IMPACT_COLUMNS, OTHER) if column in columns}
 
 
 _METHOD_NOTES = ("law", "law_options", "stepper_options", "solver_options")
@@ -178,7 +180,9 @@ def to_dataset(trajectory: Trajectory) -> xr.Dataset:
         **_impacts(trajectory.impact_table.columns),
     }
     variables = {
-        name: xr.Variable(variable.dimensions, values[name], variable.attributes) for name, variable in _LAYOUT.items()
+        name: xr.Variable(variable.dimensions, values[name], variable.attributes)
+        for name, variable in _LAYOUT.items()
+        if name in values
     }
     coordinates = {"time", *_LABELS}
     return xr.Dataset(
@@ -422,13 +426,14 @@ class StreamWriter:
 
     def impact_rows(self) -> dict[str, np.ndarray]:
         """The table of impacts written so far, by `IMPACT_COLUMNS`."""
-        return {column: np.asarray(self._variables[f"impact_{column}"][: self.impacts]) for column in IMPACT_COLUMNS}
+        names = [name for name in _IMPACTS if name in self._variables]
+        return {name.removeprefix("impact_"): np.asarray(self._variables[name][: self.impacts]) for name in names}
 
     def _measure(self, sizes: Mapping[str, int]) -> None:
         """Rows of a chunk and bytes of a row, as `_create` chose them."""
         self._chunk_rows = {"time": self._file["time"].chunks[0], "impact": self._file["impact_time"].chunks[0]}
         self._row_bytes = {"time": 0, "impact": 0}
-        for name in (*_RECORDS, *_IMPACTS):
+        for name in self._variables.keys() - {"impact"}:
             table, *others = _LAYOUT[name].dimensions
             width = math.prod(max(1, sizes[dimension]) for dimension in others)
             self._row_bytes[table] += np.dtype(_LAYOUT[name].dtype).itemsize * width
@@ -446,7 +451,8 @@ class StreamWriter:
 
     def _hold_variables(self) -> None:
         """Held open, so that a chunk filled by several small blocks is written once."""
-        self._variables = {name: self._file[name] for name in (*_RECORDS, *_IMPACTS, "impact")}
+        names = [name for name in (*_RECORDS, *_IMPACTS, "impact") if name != _SECOND or _SECOND in self._file]
+        self._variables = {name: self._file[name] for name in names}
 
     def _trim(self) -> None:
         """Cut off rows that a block cut short, or the end of an interrupted run, has left behind."""
@@ -469,6 +475,8 @@ class StreamWriter:
         with contextlib.closing(h5netcdf.File(self._file, "w")) as netcdf:
             netcdf.dimensions = {**sizes, "time": None, "impact": None}
             for name, variable in _LAYOUT.items():
+                if name == _SECOND and OTHER not in self._header.impact_table.columns:
+                    continue
                 if name in _LABELS:
                     _create_labels(netcdf, name, labels[name], variable.dimensions)
                     _write_attribute(self._file[name], "_Encoding", "utf-8")
@@ -511,7 +519,7 @@ class StreamWriter:
         self._append("time", block)
 
     def append_impacts(self, columns: Mapping[str, ArrayLike]) -> None:
-        """Append rows to the table of impacts; the keys are `IMPACT_COLUMNS`."""
+        """Append rows to the table of impacts; the keys are `IMPACT_COLUMNS`, of a scene `OTHER` too."""
         self._append("impact", _impacts(columns))
 
     def close(
@@ -863,11 +871,17 @@ def _check_format(path: Path, file: Any) -> None:
 
 def _read_trajectory(file: Any) -> Trajectory:
     sizes: dict[str, int] = {}
-    values = {name: _read_variable(file, name, variable, sizes) for name, variable in _LAYOUT.items()}
+    values = {
+        name: _read_variable(file, name, variable, sizes)
+        for name, variable in _LAYOUT.items()
+        if name != _SECOND or _SECOND in file
+    }
     attributes = {key: file.attrs[key] for key in file.attrs if not key.startswith("_")}
     labels = {name: tuple(values[name].tolist()) for name in _LABELS}
     _require_range("contact_state", values["contact_state"], len(STATE_NAMES))
     _require_range("impact_contact", values["impact_contact"], sizes["contact"])
+    if _SECOND in values:
+        _require_range(_SECOND, values[_SECOND] + 1, sizes["contact"] + 1)
     certificate: dict[str, Any] = {
         field.name: _number(attributes[f"certificate_{field.name}"])
         for field in fields(Certificate)
@@ -883,7 +897,9 @@ def _read_trajectory(file: Any) -> Trajectory:
         contact_state=values["contact_state"],
         energy=Energies(values["kinetic_energy"], values["potential_energy"]),
         certificate=Certificate(**certificate),
-        impact_table=ImpactTable({column: values[f"impact_{column}"] for column in IMPACT_COLUMNS}, labels["contact"]),
+        impact_table=ImpactTable(
+            {name.removeprefix("impact_"): values[name] for name in _IMPACTS if name in values}, labels["contact"]
+        ),
         system_name=_text(attributes["system"]),
         coordinate_names=labels["coordinate"],
         velocity_names=labels["velocity"],

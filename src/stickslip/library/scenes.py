@@ -245,6 +245,13 @@ def poured_spheres(spheres: int = 300, friction: float = 0.3, radius: float = 0.
     return scene
 
 
+def _require_count(name: str, value: Any) -> None:
+    """Raise ValueError for a number of bodies that is none; a seed may be 0."""
+    least = 0 if name == "seed" else 1
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+
+
 def _ready(
     build: Callable[..., Scene], title: str, source: str, dt: float, t_end: float, **options: Any
 ) -> Callable[..., SceneScenario]:
@@ -255,8 +262,11 @@ def _ready(
 
     @functools.wraps(build)
     def entry(**parameters: Any) -> SceneScenario:
-        scene = build(**parameters)
-        values = {name: p.default for name, p in inspect.signature(build).parameters.items()} | parameters
+        defaults = {name: p.default for name, p in inspect.signature(build).parameters.items()}
+        for name, value in parameters.items():
+            if isinstance(defaults.get(name), int):
+                _require_count(name, value)
+        scene, values = build(**parameters), defaults | parameters
         return SceneScenario(scene, dt, t_end, title, source.format(**values), options)
 
     return entry

@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import math
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -495,12 +496,34 @@ _TOLERANT_MATH = types.SimpleNamespace(
 # -- messages ------------------------------------------------------------------------------------------------
 
 
+MOST_NAMES, NEAREST_NAMES = 40, 12  # known names up to which all are listed; of more, the nearest
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
-    """One line for a name that is not known: the nearest match, and all that are."""
+    """One line for a name that is not known: the nearest match, and those that are, or the nearest of very many."""
     known = tuple(known)
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    alike = difflib.get_close_matches(name, known, n=MOST_NAMES, cutoff=0.5)
+    near = sorted(alike, key=lambda other: _unlikeness(name, other))
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown {kind} {name!r}; {hint}known: {', '.join(known) or 'none'}."
+    listed = known if len(known) <= MOST_NAMES else tuple(dict.fromkeys((*near, *known)))[:NEAREST_NAMES]
+    more = f" and {len(known) - len(listed)} more" if len(listed) < len(known) else ""
+    return f"unknown {kind} {name!r}; {hint}known: {', '.join(listed) or 'none'}{more}."
+
+
+def _unlikeness(name: str, other: str) -> tuple[int, int]:
+    """Letters to change, and how far the numbers in them are apart: cube11.z is nearer to cube10.z than to cube1.z."""
+    numbers = [[int(digits) for digits in re.findall("[0-9]+", text)] for text in (name, other)]
+    return _letters_to_change(name, other), sum(abs(i - j) for i, j in zip(*numbers, strict=False))
+
+
+def _letters_to_change(name: str, other: str) -> int:
+    """Insertions, deletions and replacements that turn one into the other, the fewest (Levenshtein's distance)."""
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(name, 1):
+        before, row[0] = row[0], i
+        for j, same in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (letter != same))
+    return row[-1]
 
 
 MOST_CONTACTS = 3000

@@ -67,12 +67,12 @@ def _method(trajectory: Trajectory) -> dict[str, Any]:
 
 def _numbers(trajectory: Trajectory) -> dict[str, Any]:
     cycle = recurrence(trajectory)
-    names, contact = trajectory.contact_names, trajectory.impacts()["contact"]
+    counts = trajectory.impacts().counts()
     return {
         "period": None if cycle is None else {"value": cycle.period, "difference": cycle.difference},
         "energy": {key: plain(value) for key, value in trajectory.energy_book().to_dict().items()},
         "certificate": {key: plain(value) for key, value in trajectory.certificate.to_dict().items()},
-        "impacts": {name: int((contact == k).sum()) for k, name in enumerate(names[:_SERIES])},
+        "impacts": dict(list(counts.items())[:_SERIES]),
     }
 
 

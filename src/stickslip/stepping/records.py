@@ -18,7 +18,7 @@ from stickslip.model.system import CONTACT, Array
 from stickslip.stepping.cost import available_memory, in_bytes, require_disk
 from stickslip.stepping.engines import Block, Memory
 from stickslip.stepping.stepper import Stepper
-from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Energies, ImpactTable, Trajectory
+from stickslip.trajectory import IMPACT_COLUMNS, OTHER, Certificate, Energies, ImpactTable, Trajectory
 
 if TYPE_CHECKING:
     from stickslip.stepping.simulate import Run
@@ -164,7 +164,7 @@ class Store:
             self._keep(rows["time"], rows["q"], rows["u"], impulse, rows["contact_state"], rows["gap"], energy)
             self._fit()
         columns = self.writer.impact_rows()
-        events = np.column_stack([columns[name].astype(float) for name in IMPACT_COLUMNS])
+        events = np.column_stack([column.astype(float) for column in columns.values()])
         if len(events):
             self.events.append(events[:_MAX_EVENTS_IN_MEMORY])
             self.events_dropped = len(events) > _MAX_EVENTS_IN_MEMORY
@@ -205,6 +205,9 @@ class Store:
             self.events.append(events)
         else:
             self.events_dropped = True
+
+    def _no_events(self) -> Array:
+        return np.zeros((0, self.run.first_impacts.shape[1]))
 
     def _append(self, part: tuple[np.ndarray, ...]) -> None:
         t, q, u, impulse, state = (np.ascontiguousarray(x) for x in part)
@@ -278,7 +281,7 @@ class Store:
         if self.events_dropped:
             status += f"; the later impacts are only in {self.out}"
         t, q, u, impulse, state, gap, energy = self._joined()
-        events = np.concatenate(self.events) if self.events else np.zeros((0, len(IMPACT_COLUMNS)))
+        events = np.concatenate(self.events) if self.events else self._no_events()
         trajectory = self._trajectory(
             t, q, u, impulse, state, gap, energy, _columns(events), self._certificate(), status, complete, wall
         )
@@ -342,7 +345,7 @@ class Store:
             np.zeros((0, n), np.int8),
             np.zeros((0, n)),
             np.zeros((0, 2)),
-            _columns(np.zeros((0, len(IMPACT_COLUMNS)))),
+            _columns(self._no_events()),
             Certificate(),
             "running",
             False,
@@ -423,9 +426,12 @@ def join_impacts(rows: Array, now: float, dt: float) -> tuple[Array, Array]:
 
 
 def _columns(events: Array) -> dict[str, Array]:
-    columns = {name: np.ascontiguousarray(events[:, i]) for i, name in enumerate(IMPACT_COLUMNS)}
-    columns["contact"] = columns["contact"].astype(np.int64)
-    return columns
+    """The columns of a table of impacts; those of a scene, with one more, know the second body."""
+    names = (*IMPACT_COLUMNS, OTHER)[: events.shape[1]]
+    return {
+        name: np.ascontiguousarray(events[:, i], dtype=np.int64 if name in ("contact", OTHER) else float)
+        for i, name in enumerate(names)
+    }
 
 
 def memory_budget() -> int:

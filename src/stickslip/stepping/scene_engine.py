@@ -636,6 +636,6 @@ def room_for(records: int, q: int, u: int, channels: int) -> tuple[Block, Record
     rows = records + 1
     block = Block(
         np.empty((rows, q)), np.empty((rows, u)), np.zeros((rows, channels, 2)), np.zeros((rows, channels), np.int8),
-        np.empty((0, EVENT_COLUMNS)),
+        np.empty((0, EVENT_COLUMNS + 1)),
     )  # fmt: skip
     return block, RecordRows(np.full((rows, channels), np.inf), np.zeros((rows, 2)))

@@ -66,7 +66,7 @@ class SceneRun:
     overlap: str = "raise"
     penetration_tol: float = 0.0
     fingerprint: str = ""  # of the bodies, shapes, materials, joints and springs at the start
-    first_impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
+    first_impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS) + 1)))
 
     def state(self) -> dict[str, np.ndarray]:
         """What a checkpoint has to hold beside the records."""
@@ -353,7 +353,8 @@ def _contradiction(run: SceneRun, island: int) -> str:
     more = f" and {len(words) - 4} more" if len(words) > 4 else ""
     return (
         f"the joints {', '.join(words[:4])}{more} cannot hold together (residual {engine.residuals[island]:.1e}): "
-        "they contradict one another or the motion of a driven body"
+        "they contradict one another or the motion of a driven body; take one of them away, put a spring "
+        "(add_spring) in its place, or change its place or its axis so that all can be met"
     )
 
 

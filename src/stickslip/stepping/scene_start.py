@@ -179,5 +179,6 @@ def _report(engine: SceneEngine, c: int, tolerance: float, when: str) -> None:
         when += " (collide=False of their joint lets them)"
     raise ValueError(
         f"bodies {a!r} and {b!r} overlap by {-contacts.gap[c]:.3g} m {when}, more than penetration_tol = "
-        f"{tolerance:g} m; move them, or give overlap = 'resolve' or 'keep', in a model file under [run]."
+        f"{tolerance:g} m; move them, or give overlap='resolve' or 'keep' to simulate, "
+        "--overlap to the command run, or overlap under [run] of a model file."
     )

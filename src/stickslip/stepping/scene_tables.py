@@ -17,6 +17,7 @@ from stickslip.model.scene.joints import KINDS as JOINT_KINDS
 from stickslip.model.scene.joints import Joint
 from stickslip.model.scene.scene import Scene
 from stickslip.model.scene.shapes import KINDS, Piece, quaternion_product, rotation_matrix, turn_from_z
+from stickslip.stepping.engines import EVENT_COLUMNS
 
 BODY_KINDS = {"static": layout.STATIC, "driven": layout.DRIVEN, "moving": layout.MOVING}
 SLOP = 1e-9  # of the smallest moving body: gaps below count as closed
@@ -313,8 +314,8 @@ def pair_room(n: int) -> layout.Pairs:
 def book_room(channels: int, points: int, events: int) -> layout.Book:
     """An empty book."""
     return layout.Book(
-        np.zeros(BOOK_SIZE + 1), np.zeros((channels, 2)), np.zeros(channels, np.int8), np.full(channels, np.inf),
-        np.zeros(points, np.bool_), np.zeros((events, 8)), np.zeros(1, np.int64),
+        np.zeros(BOOK_SIZE + 2), np.zeros((channels, 2)), np.zeros(channels, np.int8), np.full(channels, np.inf),
+        np.zeros(points, np.bool_), np.zeros((events, EVENT_COLUMNS + 1)), np.zeros(1, np.int64),
     )  # fmt: skip
 
 

@@ -297,7 +297,7 @@ def test_a_scene_with_motions_and_forces_as_expressions():
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("mass = 1\n", "", "line 13, bodies[1]: give mass or density of a body"),
+        ("mass = 1\n", "", "line 13, bodies[1]: give mass or density of 'disc'"),
         ('"circle"', '"circl"', "line 15, bodies[1].shape.type: unknown value 'circl'; did you mean 'circle'?"),
         ("radius = 0.1", "radius = -0.1", "line 15, bodies[1].shape.radius: a number above 0 is expected"),
         ('body = "disc"', 'body = "disk"', "line 20, forces[0].body: unknown body 'disk'; did you mean 'disc'?"),
@@ -306,6 +306,11 @@ def test_a_scene_with_motions_and_forces_as_expressions():
         ('"circle", radius', '"sphere", radius', "Sphere is a shape of space, the scene has dim = 2; use a Circle"),
         ('"circle", radius = 0.1', '"box", size = [1, 1]', "got 2; in the plane a box is a polygon of four vertices"),
         ('"circle", radius = 0.1', '"box", size = [1, 1, 1]', "the scene has dim = 2; use a Polygon (polygon)"),
+        (
+            '"circle", radius = 0.1',
+            '"half-space", normal = [0, 1]',
+            "the scene has dim = 2; use a HalfPlane (half-plane)",
+        ),
         ('name = "disc"', 'name = "table"', "name of a body must be its own, got 'table' twice"),
     ],
 )

@@ -31,6 +31,7 @@ from stickslip.model.scene.shapes import (
     Polygon,
     Shape,
     Sphere,
+    require_dimension,
 )
 from stickslip.model.system import unknown_name
 
@@ -94,6 +95,7 @@ def _shape(entry: dict[str, Any], dim: int) -> Shape:
             turn = () if part["orientation"] is None else (part["orientation"],)
             parts.append((shape, position, *turn))
         return Compound(parts)
+    require_dimension(_SHAPES[entry["type"]], dim)
     for key in ("normal", "size"):
         if key in values:
             values[key] = tuple(values[key])

@@ -262,7 +262,7 @@ class Book(NamedTuple):
     state: np.ndarray  # (c,) int8
     gap: np.ndarray  # (c,) smallest gap of the body's contact points
     loaded: np.ndarray  # (N,) bool: the point carried an impulse in the step before
-    events: np.ndarray  # (e, 8)
+    events: np.ndarray  # (e, 9)
     counts: np.ndarray  # (1,) events
 
 

@@ -48,7 +48,7 @@ from stickslip.kernels.scene.problem import activate, contact_velocity, islands,
 from stickslip.kernels.scene.rotation import advance, compose, free_rotation, rotate, times, to_world, world_matrix
 
 DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE, APART = range(6)
-MAX_CONTACTS = BOOK_SIZE  # one number more than a Lagrangian system writes down
+MAX_CONTACTS, LAST_SPEED = BOOK_SIZE, BOOK_SIZE + 1  # numbers that a Lagrangian system does not write down
 OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
 PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, COUNTS = range(10)
 """Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
@@ -242,12 +242,26 @@ def prepare(
     return True
 
 
+@compiled(inside=True)
+def largest_speed(active: Active, n: int) -> float:
+    """Largest |gamma| of the n active contacts before the step, sum norm [m/s]."""
+    largest = 0.0
+    for i in range(n):
+        v = active.before[i]
+        largest = max(largest, abs(v[0]) + abs(v[1]) + abs(v[2]))
+    return largest
+
+
 @compiled(inside=True, apart=True)
 def note_contacts(
     bodies: Bodies, contacts: Contacts, active: Active, counts: np.ndarray, options: Options, channel: np.ndarray,
     book: Book, t_end: float,
 ) -> float:  # fmt: skip
-    """Per body: impulses, state and gap; impacts; returns the work of the contacts in this step."""
+    """Per body: impulses, state and gap; impacts; returns the work of the contacts in this step.
+
+    A step is solved to tol times the velocities in it, so a contact that is closed may approach in the next one by
+    that much: up to there it is no impact of the list, whatever the law makes of it.
+    """
     dim, work = options.dim, 0.0
     g = options.gravity
     fall = options.dt * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
@@ -264,6 +278,9 @@ def note_contacts(
         p = contacts.impulse[c]
         book.loaded[c] = p[0] != 0.0 or p[1] != 0.0 or p[2] != 0.0
         p[0], p[1], p[2] = 0.0, 0.0, 0.0
+    speed_now = fall + largest_speed(active, counts[ACTIVE])
+    noise = options.tol * max(speed_now, book.numbers[LAST_SPEED])
+    book.numbers[LAST_SPEED] = speed_now
     for i in range(counts[ACTIVE]):
         r = active.r[i]
         c = active.contact[i]
@@ -277,7 +294,7 @@ def note_contacts(
         p = contacts.impulse[c]
         p[0], p[1], p[2] = world_impulse(active, i, dim)
         tangential = math.sqrt(max(0.0, p[0] ** 2 + p[1] ** 2 + p[2] ** 2 - r[0] ** 2))
-        fresh = active.impact[i] and not book.loaded[c]
+        fresh = active.impact[i] and not book.loaded[c] and -before[0] > noise
         state = CLOSED
         if fresh:
             state = IMPACT
@@ -299,6 +316,7 @@ def note_contacts(
                 v = math.sqrt(before[1] ** 2 + (before[2] ** 2 if dim == 3 else 0.0))
                 w = math.sqrt(u1**2 + (u2**2 if dim == 3 else 0.0))
                 e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7] = t_end, k, before[0], u0, r[0], tangential, v, w
+                e[8] = channel[b] if body == a else -1  # the second body; -1 where it is static
                 book.counts[0] += 1
                 first = False
     return work

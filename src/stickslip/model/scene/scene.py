@@ -91,8 +91,9 @@ class Scene:
         name: str | None = None,
     ) -> Body:
         """Add a body that never moves; position and orientation are those of the shape."""
-        material = _material(friction, restitution, restitution_tangential, self.dim)
-        return self._add("static", shape, material, name, position, orientation)
+        label = self._label(shape, name)
+        material = _material(friction, restitution, restitution_tangential, self.dim, repr(label))
+        return self._add("static", shape, material, label, position, orientation)
 
     def add_driven(
         self,
@@ -122,9 +123,10 @@ class Scene:
                     f"{field} of add_driven must be constant, got a function; "
                     "give motion=function of t that returns (velocity, angular velocity)."
                 )
-        material = _material(friction, restitution, restitution_tangential, self.dim)
+        label = self._label(shape, name)
+        material = _material(friction, restitution, restitution_tangential, self.dim, repr(label))
         return self._add(
-            "driven", shape, material, name, position, orientation, velocity, angular_velocity, motion=motion
+            "driven", shape, material, label, position, orientation, velocity, angular_velocity, motion=motion
         )
 
     def add_body(
@@ -167,27 +169,28 @@ class Scene:
         if isinstance(shape, Unbounded):
             shape.mass_properties(self.dim)
         shape.check_dimension(self.dim)
+        label = self._label(shape, name)
         with np.errstate(all="ignore"):  # sizes that overflow are refused in one line
-            weight, tensor, centre = self._mass(shape, mass, density, inertia, centre_of_mass)
-        material = _material(friction, restitution, restitution_tangential, self.dim)
+            weight, tensor, centre = self._mass(shape, mass, density, inertia, centre_of_mass, label)
+        material = _material(friction, restitution, restitution_tangential, self.dim, repr(label))
         life = (_time(appears, "appears"), _time(vanishes, "vanishes"))
         if not life[0] < life[1]:
             raise ValueError(f"vanishes must come after appears = {life[0]:g} s, got {life[1]:g} s.")
         return self._add(
-            "moving", shape, material, name, position, orientation, velocity, angular_velocity,
+            "moving", shape, material, label, position, orientation, velocity, angular_velocity,
             mass=weight, inertia=tensor, centre=centre, life=life,
         )  # fmt: skip
 
     def _mass(
-        self, shape: Shape, mass: Any, density: Any, inertia: Any, centre_of_mass: Any
+        self, shape: Shape, mass: Any, density: Any, inertia: Any, centre_of_mass: Any, label: str
     ) -> tuple[float, np.ndarray, np.ndarray]:
         if (mass is None) == (density is None):
-            raise ValueError("give mass or density of a body, one of the two.")
+            raise ValueError(f"give mass or density of {label!r}, one of the two.")
         properties = shape.mass_properties(self.dim)
         if mass is not None:
-            weight = number(mass, "mass", positive=True)
+            weight = number(mass, f"mass of {label!r}", positive=True)
         else:
-            weight = number(density, "density", positive=True) * properties.volume
+            weight = number(density, f"density of {label!r}", positive=True) * properties.volume
         centre = properties.centre
         tensor = properties.inertia * (weight / properties.volume)
         if centre_of_mass is not None:
@@ -201,12 +204,16 @@ class Scene:
             tensor = _inertia_of_shape(shape, tensor, self.dim)
         return weight, tensor, centre
 
+    def _label(self, shape: Shape, name: str | None) -> str:
+        """The name of the next body: as given, or made of its shape and number."""
+        return str(name) if name is not None else f"{type(shape).__name__.lower()}{len(self.bodies)}"
+
     def _add(
         self,
         kind: str,
         shape: Shape,
         material: Material,
-        name: str | None,
+        label: str,
         position: Any = None,
         turn: Any = None,
         velocity: Any = None,
@@ -220,7 +227,6 @@ class Scene:
         if not isinstance(shape, Shape):
             raise ValueError(f"shape must be a shape such as Sphere or Box, got {shape!r}.")
         shape.check_dimension(self.dim)
-        label = str(name) if name is not None else f"{type(shape).__name__.lower()}{len(self.bodies)}"
         if label in self._names:
             raise ValueError(f"name of a body must be its own, got {label!r} twice.")
         x = np.zeros(3)
@@ -253,7 +259,8 @@ class Scene:
     ) -> None:
         """Give two bodies laws of their own; what is None stays as their materials say."""
         key = self._pair(a, b)
-        self.pair_laws[key] = _material(friction, restitution, restitution_tangential, self.dim)
+        both = " and ".join(repr(self.bodies[i].name) for i in key)
+        self.pair_laws[key] = _material(friction, restitution, restitution_tangential, self.dim, both)
 
     def ignore(self, a: Body, b: Body) -> None:
         """Let two bodies pass through one another."""
@@ -438,8 +445,9 @@ class Scene:
         Parameters
         ----------
         dt, t_end : step size and end time [s].
-        stepper : "moreau-midpoint", or "moreau-jean" / `MoreauJean(theta)`: Jean's theta-method, whose springs and
-            dampers are implicit, so that stiff ones need no small steps.
+        stepper : "moreau-midpoint" / `MoreauMidpoint()`, without projection, or "moreau-jean" / `MoreauJean(theta)`:
+            Jean's theta-method, whose springs and dampers are implicit, so that stiff ones need no small steps.
+            Scenes have no other stepper.
         rule : when a contact is active: "predictive" (it would close within the step), or "gs05" (closed
             at the midpoint, [GS05] 5).
         cone : "circular" (elliptic where a body's friction says so), or the number of edges of the pyramid of [S00]
@@ -504,36 +512,38 @@ class Scene:
         )
 
 
-def _material(friction: Any, restitution: Any, restitution_tangential: Any, dim: int) -> Material:
-    mu = _friction_of(friction, dim)
+def _material(friction: Any, restitution: Any, restitution_tangential: Any, dim: int, whose: str) -> Material:
+    mu = _friction_of(friction, dim, whose)
     if isinstance(mu, FrictionLaw):
         pass
     elif mu is not None and np.ndim(mu) == 1 and dim == 3:
-        axes = vector(mu, "friction", 2)
-        mu = tuple(number(float(x), f"friction[{k}] (elliptic)", positive=True) for k, x in enumerate(axes))
+        axes = vector(mu, f"friction of {whose}", 2)
+        mu = tuple(number(float(x), f"friction[{k}] of {whose} (elliptic)", positive=True) for k, x in enumerate(axes))
     elif mu is not None:
-        mu = number(mu, "friction", least=0.0)
-    e = None if restitution is None else number(restitution, "restitution", least=0.0, most=1.0)
+        mu = number(mu, f"friction of {whose}", least=0.0)
+    e = None if restitution is None else number(restitution, f"restitution of {whose}", least=0.0, most=1.0)
     e_T = restitution_tangential
     if e_T is not None:
-        e_T = number(e_T, "restitution_tangential", least=0.0, most=1.0)
+        e_T = number(e_T, f"restitution_tangential of {whose}", least=0.0, most=1.0)
     return Material(mu, e, e_T)
 
 
-def _friction_of(friction: Any, dim: int) -> Any:
+def _friction_of(friction: Any, dim: int, whose: str) -> Any:
     """What a friction law stands for: numbers where they say it all, else the law, whose parameters are numbers."""
     if not isinstance(friction, FrictionLaw):
         return friction
     if isinstance(friction, Elliptic):
         if dim == 2:
-            raise ValueError("friction of a body in the plane must not be Elliptic: it has one direction of slip.")
+            raise ValueError(f"friction of {whose} in the plane must not be Elliptic: there is one direction of slip.")
         return (friction.first, friction.second)
     if isinstance(friction, Coulomb):
         return friction.coefficient
     if isinstance(friction, LoadIndependent):
-        raise ValueError("friction of a body must depend on the load; LoadIndependent is for contacts of a mechanism.")
+        raise ValueError(
+            f"friction of {whose} must depend on the load; LoadIndependent is for contacts of a mechanism."
+        )
     if not 0.0 <= friction.at_rest < np.inf:
-        raise ValueError(f"friction of a body must be finite and not negative at rest, got {friction.at_rest:g}.")
+        raise ValueError(f"friction of {whose} must be finite and not negative at rest, got {friction.at_rest:g}.")
     return friction
 
 

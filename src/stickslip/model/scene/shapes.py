@@ -115,13 +115,18 @@ class Shape(ABC):
         """What the narrow phase sees."""
 
     def check_dimension(self, dim: int) -> None:
-        if self.dim not in (None, dim):
-            where = {2: "the plane", 3: "space"}
-            other = _COUNTERPARTS.get(type(self).__name__)
-            raise ValueError(
-                f"{type(self).__name__} is a shape of {where[self.dim or 0]}, the scene has dim = {dim}"
-                f"{f'; {other}' if other else ''}."
-            )
+        require_dimension(type(self), dim)
+
+
+def require_dimension(kind: type[Shape], dim: int) -> None:
+    """Raise ValueError for a kind of shape that a scene of `dim` dimensions does not have, and say what it has."""
+    if kind.dim not in (None, dim):
+        where = {2: "the plane", 3: "space"}
+        other = _COUNTERPARTS.get(kind.__name__)
+        raise ValueError(
+            f"{kind.__name__} is a shape of {where[kind.dim or 0]}, the scene has dim = {dim}"
+            f"{f'; {other}' if other else ''}."
+        )
 
 
 class Unbounded(Shape):
