@@ -79,7 +79,7 @@ def test_laws_that_are_numbers():
 @pytest.mark.parametrize(
     "law, dim, words",
     [
-        (ss.Elliptic(0.5, 0.2), 2, "must not be Elliptic: it has one direction of slip"),
+        (ss.Elliptic(0.5, 0.2), 2, "in the plane must not be Elliptic: there is one direction of slip"),
         (ss.LoadIndependent(1.0), 3, "must depend on the load"),
         (ss.TwoCoefficient("a", "b"), 3, "has parameters without values: only a system knows them"),
         (ss.FrictionCurve(lambda v: -1.0), 3, "must be finite and not negative at rest, got -1"),
