@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,14 @@ IMPACT_COLUMNS = (
 OTHER = "other"  # the column that the impacts of a scene have besides
 
 
+FORCES, MOTORS = 1, 2
+"""What does work beside contacts and potentials: see `Certificate.forced`."""
+USUAL_TOLERANCE = 1e-10
+"""Tolerance of a step's residual unless a run asks for another one."""
+_ROUNDING = 1e-12
+"""Share of the energy in play below which an energy gain is rounding, and is called none in words."""
+
+
 @dataclass(frozen=True)
 class Certificate:
     """Proof that comes with a trajectory, measured on what was returned.
@@ -38,6 +47,7 @@ class Certificate:
     failed_steps : steps that were not solved to the tolerance, the one at which a run stopped among them (0 in a clean
         run).
     max_residual : worst violation of the contact laws in any step, relative to the velocities in it.
+    tolerance : largest residual with which a step counts as solved; nan where it is not known.
     max_penetration : deepest negative gap seen at a midpoint or in the records [m].
     max_energy_gain : largest energy that the contacts put in during one step, Lambda . (gamma_A + gamma_E) / 2 [J]; in
         a scene what its motors do in a step is part of it.
@@ -51,6 +61,11 @@ class Certificate:
         the smooth motion, work of forces without a potential and of walls that move, bodies that appear or vanish.
         With projection it is summed up step by step; without, it is what E_end - E_0 - contact_work leaves, which is
         the same quantity.  nan where the potential is not known.
+    energy_in_play : largest of kinetic energy, range of potential energy and size of contact_work in the records [J]:
+        the energy with which gains are compared.  nan where it is not known.
+    forced : what else does work, as a sum.  `FORCES`: forces without a potential, driven bodies, moving walls or bodies
+        that come and go, whose work is in `integration_energy` beside the error of the rule.  `MOTORS`: motors of
+        joints, whose work is in `max_energy_gain` and `contact_work`.
     friction_rounds : most solves of one step's contact problem that friction laws asked for (0 with constant friction).
     friction_contraction : largest contraction Lambda_N beta |mu'| of their fixed point in any step; at 1 and beyond a
         step may have several solutions.
@@ -62,6 +77,7 @@ class Certificate:
 
     failed_steps: int = 0
     max_residual: float = 0.0
+    tolerance: float = math.nan
     max_penetration: float = 0.0
     max_energy_gain: float = 0.0
     max_lcp_size: int = 0
@@ -70,23 +86,124 @@ class Certificate:
     projection_energy: float = 0.0
     projections: int = 0
     integration_energy: float = 0.0
+    energy_in_play: float = math.nan
+    forced: int = 0
     friction_rounds: int = 0
     friction_contraction: float = 0.0
     max_joint_error: float = 0.0
     restitution_left_out: int = 0
+
+    @classmethod
+    def worst(cls, certificates: Sequence[Certificate]) -> Certificate:
+        """What holds for several runs together: the largest of every number, the smallest energy in play.
+
+        `integration_energy` is the one of largest size.  A number that one of the runs does not know is not known.
+        """
+        found: dict[str, Any] = {}
+        for item in fields(cls):
+            values = np.array([getattr(certificate, item.name) for certificate in certificates], dtype=float)
+            if item.name == "energy_in_play":
+                value = values.min()
+            elif item.name in ("integration_energy", "contact_work", "projection_energy"):
+                value = math.nan if np.isnan(values).any() else values[np.argmax(np.abs(values))]
+            else:
+                value = values.max()
+            found[item.name] = int(value) if isinstance(item.default, int) else float(value)
+        return cls(**found)
+
+    def share(self, energy: float) -> float:
+        """An energy [J] as a share of the energy in play; 0 for rounding, nan where either is not known."""
+        if energy == 0.0:
+            return 0.0
+        share = energy / self.energy_in_play if self.energy_in_play != 0.0 else math.copysign(math.inf, energy)
+        return 0.0 if abs(share) <= _ROUNDING else share
+
+    @property
+    def rule_share(self) -> float:
+        """Energy that the integration rule added, as a share of the energy in play; nan where forces did work, too."""
+        return math.nan if self.forced & FORCES else self.share(self.integration_energy)
+
+    def entries(self) -> list[CertificateEntry]:
+        """What a reader judges a run by: name, value in words, and the meaning of the number."""
+        rule = "rule and applied forces" if self.forced & FORCES else "rule"
+        places = "contacts and motors" if self.forced & MOTORS else "contacts"
+        rows = [
+            ("failed steps", f"{self.failed_steps}", "Steps whose contact problem was not solved to the tolerance"),
+            (
+                "worst residual",
+                f"{_or_none(self.max_residual)}{self._held_to()}",
+                "Violation of the contact laws in any step, relative to the velocities in it",
+            ),
+            ("deepest penetration", _or_none(self.max_penetration, " m"), "Deepest overlap of bodies that touch"),
+            (
+                f"energy gained at {places}",
+                self._gain(self.max_energy_gain),
+                f"Largest energy that {places} put in during one step, as a share of the energy in play",
+            ),
+            (
+                f"by the {rule}",
+                self._gain(self.integration_energy),
+                "Energy that the steps themselves added, as a share of the energy in play"
+                + ("; work of applied forces and driven bodies is in it" if self.forced & FORCES else ""),
+            ),
+        ]
+        if self.max_joint_error > 0.0:
+            rows.append(
+                (
+                    "largest joint error",
+                    f"{self.max_joint_error:.1e} m",
+                    "Farthest that the parts of a joint were apart",
+                )
+            )
+        if self.restitution_left_out:
+            rows.append(
+                (
+                    "restitution left out",
+                    f"{self.restitution_left_out} times",
+                    "Groups of contacts where Newton's law of restitution and friction contradict one another",
+                )
+            )
+        return [CertificateEntry(*row) for row in rows]
+
+    def _held_to(self) -> str:
+        if math.isnan(self.tolerance):
+            return ""
+        loosened = f", loosened from {USUAL_TOLERANCE:.0e}" if self.tolerance > USUAL_TOLERANCE else ""
+        return f" (tolerance {self.tolerance:.0e}{loosened})"
+
+    def _gain(self, energy: float) -> str:
+        """An energy gain in words: a share where the energy in play is known, else joules."""
+        share = self.share(energy)
+        if share == 0.0:
+            return "none"
+        if not math.isfinite(share):
+            return "unknown" if math.isnan(energy) else f"{energy:.1e} J"
+        return f"{100.0 * share:.2g} %"
 
     def to_dict(self) -> dict[str, float | int]:
         return dict(self.__dict__)
 
     def __str__(self) -> str:
         failed = f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}"
-        joints = f", largest joint error {self.max_joint_error:.1e} m" if self.max_joint_error > 0.0 else ""
-        times = f", restitution left out {self.restitution_left_out} times" if self.restitution_left_out else ""
-        return (
-            f"{failed}, worst residual {self.max_residual:.1e}, "
-            f"deepest penetration {self.max_penetration:.1e} m, "
-            f"largest energy gain {self.max_energy_gain:.1e} J{joints}{times}"
-        )
+        play = f" (of {self.energy_in_play:.2g} J in play)" if math.isfinite(self.energy_in_play) else ""
+        parts = [failed]
+        for entry in self.entries()[1:]:
+            parts.append(f"{entry.name} {entry.value}{play if entry.name.startswith('by the') else ''}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class CertificateEntry:
+    """One line of a certificate: its name, its value in words, and what it means."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+def _or_none(value: float, unit: str = "") -> str:
+    """A measured size in words: `none` instead of a zero."""
+    return "none" if value == 0.0 else f"{value:.1e}{unit}"
 
 
 @dataclass(frozen=True)

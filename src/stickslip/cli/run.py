@@ -22,6 +22,7 @@ _MOST_RECORDS = 500_000
 _MOST_WORDS = 24  # values in a line of the summary
 _FAILED = 1
 _DEEP = 10.0  # tolerances of penetration
+_RULE_GAIN = 0.01  # share of the energy in play that an integration rule may add without a warning
 _METHOD = ("law", "law_options", "stepper_options", "solver_options", "resumed")  # of the trajectory's attributes
 
 
@@ -423,11 +424,20 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
         shown = ", ".join(f"{key} {value:+.4g}" for key, value in parts if value or key == "contacts")
         row("energy", f"{book.start:.6g} -> {book.end:.6g} J: {shown} J")
     good = trajectory.complete and certificate.failed_steps == 0
-    deep = _is_deep(trajectory)
-    words = f"{certificate}{'; warning: bodies sank in, see the gaps' if deep else ''}"
-    row("certificate", words, "red" if not good else "yellow" if deep else "green")
+    doubts = _doubts(trajectory)
+    words = "; warning: ".join([str(certificate), *doubts])
+    row("certificate", words, "red" if not good else "yellow" if doubts else "green")
     for path in files.values():
         row("written", f"{path} ({path.stat().st_size / 1e6:.2g} MB)")
+
+
+def _doubts(trajectory: "Trajectory") -> list[str]:
+    """What a reader of the certificate should not overlook, each with what helps."""
+    doubts = ["bodies sank in, see the gaps"] if _is_deep(trajectory) else []
+    share = trajectory.certificate.rule_share
+    if share > _RULE_GAIN:
+        doubts.append(f"the rule put in {100.0 * share:.2g} % of the energy in play, try a smaller dt")
+    return doubts
 
 
 def _is_deep(trajectory: "Trajectory") -> bool:

@@ -148,6 +148,7 @@ def _show(result: "Ensemble", files: dict[str, Path]) -> None:
     from rich.console import Console
 
     from stickslip.ensembles.result import summary
+    from stickslip.trajectory import Certificate
 
     console = Console(highlight=False, soft_wrap=True)
     dataset = result.dataset
@@ -168,10 +169,15 @@ def _show(result: "Ensemble", files: dict[str, Path]) -> None:
             text = f"{found['least']:.6g} .. {found['largest']:.6g} {unit}".rstrip()
             row(key.replace("_", " "), f"{text}, mean {found['mean']:.6g}")
     worst = result.certificate()
-    text = (
-        f"{result.n_failed} failed members, worst residual {worst['max_residual']:.1e}, deepest penetration "
-        f"{worst['max_penetration']:.1e} m, largest energy gain {worst['max_energy_gain']:.1e} J"
+    names = ("worst residual", "deepest penetration", "energy gained at contacts")
+    measured = Certificate(
+        tolerance=worst["tolerance"],
+        max_residual=worst["max_residual"],
+        max_penetration=worst["max_penetration"],
+        max_energy_gain=worst["max_energy_gain"],
     )
+    parts = [f"{entry.name} {entry.value}" for entry in measured.entries() if entry.name in names]
+    text = ", ".join([f"{result.n_failed} failed members", *parts])
     row("certificate", text, "red" if result.n_failed else "green")
     for member in result.failed(_LISTED):
         row("", str(member))

@@ -158,6 +158,7 @@ class Request:
             "system": system.name,
             "stepper": self.stepper.name,
             "solver": self.solver.name,
+            "tolerance": float(self.solver.tol),
             "dt": self.dt,
             "steps": self.steps,
             "t_end": self.steps * self.dt,

@@ -89,9 +89,10 @@ class Ensemble:
         return members
 
     def certificate(self) -> dict[str, float]:
-        """Number of failed members; the worst residual, penetration [m] and energy gain [J] of the others."""
+        """Failed members; the tolerance; worst residual, penetration [m] and energy gain [J] of the other members."""
         good = self.dataset["status"].values == 0
-        worst: dict[str, float] = {"failed_members": self.n_failed}
+        tolerance = float(self.dataset.attrs.get("tolerance", "nan"))
+        worst: dict[str, float] = {"failed_members": self.n_failed, "tolerance": tolerance}
         for name in ("max_residual", "max_penetration", "max_energy_gain"):
             values = self.dataset[name].values[good]
             worst[name] = float(values.max()) if values.size else float("nan")

@@ -6,7 +6,7 @@ clearance joints based on the non-smooth dynamics approach. Multibody System Dyn
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -246,7 +246,7 @@ def _restitution_title(i: int, run: Trajectory) -> str:
 
 def _finish(figure: Figure, number: str, title: str, note: str, runs: list[Trajectory]) -> PaperFigure:
     p, dt = runs[0].parameters, runs[0].dt
-    c = _worst([run.certificate for run in runs])
+    c = Certificate.worst([run.certificate for run in runs])
     source = f"[FLG10] {number}"
     figure.suptitle(f"{source}.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
     eps = ", ".join(f"{run.parameters['restitution_normal']:g}" for run in runs)
@@ -255,12 +255,6 @@ def _finish(figure: Figure, number: str, title: str, note: str, runs: list[Traje
         f"Table 1 (c = {1e3 * p['clearance']:g} mm, μ = {p['friction']:g}, $\\varepsilon_N$ = {eps}, "
         f"$\\varepsilon_T$ = {p['restitution_tangential']:g}); Moreau's midpoint rule, Δt = {style.number(dt)} s, "
         f"{sum(run.steps for run in runs):,} steps\n{note}\n"
-        f"certificate: {c.failed_steps} failed steps, residual ≤ {c.max_residual:.1e}, penetration ≤ "
-        f"{c.max_penetration:.1e} m, energy gain per step ≤ {c.max_energy_gain:.1e} J, LCP size ≤ {c.max_lcp_size}",
+        f"certificate: {c}; LCP size ≤ {c.max_lcp_size}",
     )
     return PaperFigure(title, source, p, dt, c, figure)
-
-
-def _worst(certificates: list[Certificate]) -> Certificate:
-    """What holds for all runs together."""
-    return Certificate(**{f.name: max(getattr(c, f.name) for c in certificates) for f in fields(Certificate)})

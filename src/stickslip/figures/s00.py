@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -75,7 +74,5 @@ def _elastic(ax: Axes, t_end: float) -> None:
 
 
 def worst_certificate(runs: list[Trajectory]) -> Certificate:
-    """The largest of every entry."""
-    return Certificate(
-        **{field.name: max(getattr(run.certificate, field.name) for run in runs) for field in fields(Certificate)}
-    )
+    """What holds for all runs together."""
+    return Certificate.worst([run.certificate for run in runs])

@@ -86,17 +86,12 @@ def _bands_in_words(shown: int, contacts: int) -> str:
 
 def caption(trajectory: Trajectory, source: str | None = None) -> str:
     """Method, certificate and source of a run in two lines."""
-    c = trajectory.certificate
     method = (
         f"{trajectory.stepper}, {trajectory.solver} solver, {trajectory.engine} engine, "
         f"Δt = {style.number(trajectory.dt)} s, {trajectory.steps:,} steps"
     )
-    proof = (
-        f"certificate: {c.failed_steps} failed steps, residual ≤ {c.max_residual:.1e}, "
-        f"penetration ≤ {c.max_penetration:.1e} m, energy gain per step ≤ {c.max_energy_gain:.1e} J"
-    )
     status = "" if trajectory.complete else f"\n{trajectory.status}"
-    return f"{source + '. ' if source else ''}{method}\n{proof}{status}"
+    return f"{source + '. ' if source else ''}{method}\ncertificate: {trajectory.certificate}{status}"
 
 
 def _rows(trajectory: Trajectory) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -238,6 +238,7 @@ class LagrangianSystem(System):
             inject=curves,
             injected_into=("laws", "friction"),
             friction_laws=[row.friction_law for row in rows],
+            forced=given.forces is not None or equations.depends_on_time,
         )
         system._equations = equations
         system._given = given

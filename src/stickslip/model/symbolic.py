@@ -59,6 +59,14 @@ class Equations:
     law_values: Symbols = ()  # parameters of the friction laws, one after the other
 
     @property
+    def depends_on_time(self) -> bool:
+        """Time stands in an energy, a gap or a slip: a drive or a moving wall can do work."""
+        parts = (self.kinetic, self.potential, self.g_N, self.w_hat_N, self.w_hat_T)
+        return any(self.t in part.free_symbols for part in parts) or not (
+            self.w_hat_N.is_zero_matrix and self.w_hat_T.is_zero_matrix
+        )
+
+    @property
     def mass_constant(self) -> bool:
         """M depends on the parameters only."""
         return self.M.free_symbols.isdisjoint({*self.q, self.t})

@@ -94,6 +94,9 @@ class System:
         Laws of the contacts whose friction depends on their slip.
     positive : tuple of str
         Parameters that must stay positive: masses, lengths, clearances.
+    forced : bool
+        Forces without a potential, or energies, gaps and slips that depend on time, may do work; False only where it is
+        known that none of them is there.
     """
 
     def __init__(
@@ -114,6 +117,7 @@ class System:
         positive: Iterable[str] = (),
         injected_into: Sequence[str] | None = None,
         friction_laws: Sequence[FrictionLaw | None] | None = None,
+        forced: bool = True,
     ) -> None:
         self.name = name
         self.coordinate_names = tuple(coordinate_names)
@@ -133,6 +137,7 @@ class System:
         self._source = source
         self._namespaces: dict[bool, dict[str, Any]] = {}
         self.positive = tuple(positive)
+        self.forced = forced
 
         if self.n_dof == 0:
             raise ValueError(f"system {name!r} needs at least one coordinate, got none.")

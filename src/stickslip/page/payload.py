@@ -72,6 +72,7 @@ def _numbers(trajectory: Trajectory) -> dict[str, Any]:
         "period": None if cycle is None else {"value": cycle.period, "difference": cycle.difference},
         "energy": {key: plain(value) for key, value in trajectory.energy_book().to_dict().items()},
         "certificate": {key: plain(value) for key, value in trajectory.certificate.to_dict().items()},
+        "proof": [vars(entry) for entry in trajectory.certificate.entries()],
         "impacts": dict(list(counts.items())[:_SERIES]),
     }
 

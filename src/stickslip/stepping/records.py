@@ -45,6 +45,8 @@ class Store:
     stride: int = 1
     seen: int = 0
     deepest: float = 0.0
+    most_kinetic: float = 0.0  # [J], of all records
+    potential: tuple[float, float] = (math.inf, -math.inf)  # [J], smallest and largest of all records
     events_dropped: bool = False
     unfinished: Array = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
     writer: Any = None
@@ -236,6 +238,13 @@ class Store:
     def _keep(self, *rows: np.ndarray) -> None:
         """Keep every `stride`-th record in memory; impulses of those between go to the next one that is kept."""
         self.last = tuple(x[-1:].copy() for x in rows)
+        kinetic, potential = rows[6].T
+        self.most_kinetic = max(self.most_kinetic, float(np.max(kinetic, initial=0.0)))
+        least, most = self.potential
+        self.potential = (
+            min(least, float(potential.min(initial=math.inf))),
+            max(most, float(potential.max(initial=-math.inf))),
+        )
         kept = np.flatnonzero((self.seen + np.arange(len(rows[0]))) % self.stride == 0)
         self.seen += len(rows[0])
         impulse = rows[3]
@@ -300,9 +309,18 @@ class Store:
                     self._certificate(), f"ended by an error at t = {t:.9g} s", memory.step, wall + self.wall_before
                 )
 
+    def _energy_in_play(self) -> float:
+        """Largest of kinetic energy, range of the potential and work of the contacts so far [J]; nan where unknown."""
+        least, most = self.potential
+        work = abs(float(self.run.memory.book[codes.CONTACT_WORK]))
+        return float(np.max([self.most_kinetic, most - least, work]))
+
     def _certificate(self) -> Certificate:
         book = self.run.memory.book
         return Certificate(
+            tolerance=float(self.run.solver.tol),
+            energy_in_play=self._energy_in_play(),
+            forced=int(self.run.system.forced),
             failed_steps=int(book[codes.FAILED_STEPS]),
             max_residual=float(book[codes.MAX_RESIDUAL]),
             max_penetration=max(float(book[codes.MAX_PENETRATION]), self.deepest),

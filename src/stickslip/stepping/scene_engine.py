@@ -96,6 +96,7 @@ class SceneSystem:
     contact_names: tuple[str, ...]
     parameter_names: tuple[str, ...]
     units: dict[str, str]
+    forced: int  # what does work beside contacts and gravity, see `Certificate`
 
 
 class SceneEngine:

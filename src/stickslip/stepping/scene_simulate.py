@@ -31,7 +31,7 @@ from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem
 from stickslip.stepping.scene_friction import engine_class
 from stickslip.stepping.scene_start import allow_joints, check_appearing, check_start, hold_at_first_contact
 from stickslip.stepping.simulate import ON_FAILURE, _stepper, _steps, progress_bar
-from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Trajectory
+from stickslip.trajectory import FORCES, IMPACT_COLUMNS, MOTORS, Certificate, Trajectory
 
 RULES = ("predictive", "gs05")
 OVERLAP = ("raise", "resolve", "keep")
@@ -275,7 +275,18 @@ def _system(scene: Scene, channels: int) -> SceneSystem:
         scene.contact_names,
         tuple(f"gravity_{axis}" for axis in "xyz"[: scene.dim]),
         units,
+        _forced(scene),
     )
+
+
+def _forced(scene: Scene) -> int:
+    """What does work beside contacts, gravity and springs: see `Certificate.forced`."""
+    moved = [body for body in scene.bodies if body.kind == "driven"]
+    driven = any(body.motion is not None or np.any(body.velocity) or np.any(body.angular_velocity) for body in moved)
+    come_and_go = any(np.isfinite(body.life).any() for body in scene.bodies)
+    damped = any(spring.damping > 0.0 for spring in scene.springs)
+    motors = any(joint.motor[1] > 0.0 for joint in scene.joints)
+    return FORCES * bool(scene.forces or driven or come_and_go or damped) + MOTORS * motors
 
 
 def _appearances(run: SceneRun) -> dict[int, np.ndarray]:

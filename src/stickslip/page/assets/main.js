@@ -111,7 +111,7 @@ function showContacts(run) {
 }
 
 function showNumbers(run) {
-  const {energy, certificate, period, impacts} = run.numbers, {method} = run;
+  const {energy, certificate, proof, period, impacts} = run.numbers, {method} = run;
   const rows = [
     ["period", period ? `${figure(period.value, 5)} s` : "none seen", "", "After this time the velocities of the second half of the run repeat themselves"],
     ["impacts", `${run.impacts.total}`, "", Object.entries(impacts).map(([name, n]) => `${name} ${n}`).join(", ")],
@@ -122,10 +122,7 @@ function showNumbers(run) {
     ["steps and applied forces", `${figure(energy.integration, 3)} J`, "", "Work of motors and other forces without a potential, and what the steps themselves added by discretisation"],
     ["energy at end", `${figure(energy.end, 5)} J`],
     null,
-    ["failed steps", `${certificate.failed_steps}`, certificate.failed_steps ? "bad" : "good"],
-    ["worst residual", figure(certificate.max_residual, 2), "", "Of the contact laws in any step, relative to the velocities in it"],
-    ["penetration", `${figure(certificate.max_penetration, 2)} m`],
-    ["energy gain", `${figure(certificate.max_energy_gain, 2)} J`, "", "Largest energy that contacts put in during one step"],
+    ...proof.map(({name, value, meaning}, i) => [name, value, i ? "" : certificate.failed_steps ? "bad" : "good", meaning]),
     null,
     ["stepper", method.stepper],
     ["solver", method.solver],

@@ -1,0 +1,95 @@
+"""The certificate in words: what a reader judges a run by, in text, on the page, in files and in JSON."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.cli.run import report
+from stickslip.page.payload import payload
+from stickslip.trajectory import FORCES, MOTORS, Certificate
+
+CLEAN = Certificate(tolerance=1e-10, energy_in_play=2.0)
+
+
+def test_zeros_are_called_none() -> None:
+    text = str(CLEAN)
+    assert text == (
+        "0 failed steps, worst residual none (tolerance 1e-10), deepest penetration none, energy gained at contacts "
+        "none, by the rule none (of 2 J in play)"
+    )
+
+
+def test_gains_are_shares_of_the_energy_in_play() -> None:
+    text = str(replace(CLEAN, max_energy_gain=0.04, integration_energy=-0.003))
+    assert "energy gained at contacts 2 %" in text and "by the rule -0.15 % (of 2 J in play)" in text
+    assert "none" in str(replace(CLEAN, integration_energy=1e-13)).split("by the rule")[1]  # rounding
+
+
+def test_a_loosened_tolerance_says_so() -> None:
+    text = str(replace(CLEAN, max_residual=9e-5, tolerance=1e-4))
+    assert "worst residual 9.0e-05 (tolerance 1e-04, loosened from 1e-10)" in text
+
+
+def test_work_of_forces_and_motors_is_not_called_an_error_of_the_rule() -> None:
+    driven = replace(CLEAN, integration_energy=1.0, forced=FORCES | MOTORS)
+    assert "energy gained at contacts and motors none, by the rule and applied forces 50 %" in str(driven)
+    assert math.isnan(driven.rule_share) and replace(driven, forced=MOTORS).rule_share == 0.5
+
+
+def test_what_is_not_known_is_not_called_none() -> None:
+    old = Certificate(max_energy_gain=1e-3, integration_energy=math.nan)  # as a file of an earlier version has it
+    assert "tolerance" not in str(old) and "at contacts 1.0e-03 J, by the rule unknown" in str(old)
+    assert "by the rule unknown" in str(replace(CLEAN, integration_energy=math.nan))
+
+
+def test_a_gain_without_any_energy_in_play_is_shown() -> None:
+    assert "by the rule 1.0e-03 J" in str(replace(CLEAN, energy_in_play=0.0, integration_energy=1e-3))
+
+
+def test_worst_of_several_never_looks_better_than_one_of_them() -> None:
+    a = replace(CLEAN, max_residual=1e-12, integration_energy=-0.5, energy_in_play=1.0, failed_steps=2)
+    b = replace(CLEAN, max_residual=1e-11, integration_energy=0.1, energy_in_play=4.0, forced=FORCES, tolerance=1e-6)
+    both = Certificate.worst([a, b])
+    assert (both.failed_steps, both.max_residual, both.tolerance, both.forced) == (2, 1e-11, 1e-6, FORCES)
+    assert (both.integration_energy, both.energy_in_play) == (-0.5, 1.0)
+    assert math.isnan(Certificate.worst([a, replace(b, max_residual=math.nan)]).max_residual)
+
+
+@pytest.fixture(scope="module")
+def toy() -> ss.Trajectory:
+    return ss.library.woodpecker().simulate(dt=1e-4, t_end=0.05)
+
+
+def test_a_run_measures_the_energy_in_play(toy: ss.Trajectory) -> None:
+    potential = toy.energy.potential
+    expected = max(toy.energy.kinetic.max(), np.ptp(potential), abs(toy.certificate.contact_work))
+    assert toy.certificate.energy_in_play == expected > 0.0
+    assert toy.certificate.tolerance == 1e-10 and toy.certificate.forced == 0
+
+
+def test_one_wording_everywhere(toy: ss.Trajectory, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    again = ss.load(toy.save(tmp_path / "run.nc"))
+    assert again.certificate == toy.certificate and str(again.certificate) in repr(again)
+    shown = json.loads(json.dumps(payload(toy, ss.library.woodpecker())))["numbers"]["proof"]
+    assert [row["value"] for row in shown] == [entry.value for entry in toy.certificate.entries()]
+    spoken = report(toy, ss.library.woodpecker(), 0.05)["certificate"]
+    assert spoken["tolerance"] == 1e-10 and spoken["energy_in_play"] == toy.certificate.energy_in_play
+
+
+def test_systems_know_what_does_work() -> None:
+    known = {"woodpecker": False, "bouncing_ball": False, "impact_oscillator": True, "friction_oscillator": True}
+    assert {name: ss.library.get(name).system.forced for name in known} == known
+
+
+def test_scenes_know_what_does_work() -> None:
+    scene = ss.Scene(dim=3, gravity=9.81)
+    scene.add_static(ss.HalfSpace(normal=(0, 0, 1)))
+    box = scene.add_body(ss.Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5))
+    quiet = scene.copy()
+    scene.add_force(box, (1.0, 0.0, 0.0))
+    assert quiet.simulate(dt=1e-2, t_end=0.02).certificate.forced == 0
+    assert scene.simulate(dt=1e-2, t_end=0.02).certificate.forced == FORCES
