@@ -1,0 +1,13 @@
+"""The kernel language: small Python functions that run as plain Python and as machine code, with the same bits.
+
+`kernel` marks a function.  `Kernel.compiled` is its machine code, translated to LLVM IR for the types of the arguments
+it is called with.  docs/kernels.md describes the language: what is in it, what is refused, and why.
+
+One module per pass: `syntax` reads the source, `translate` walks it, `arithmetic`, `memory` and `functions` know the
+operations, `writer` writes the text, `cpu` builds it.
+"""
+
+from stickslip.jit.errors import KernelError
+from stickslip.jit.kernel import Kernel, kernel
+
+__all__ = ["Kernel", "KernelError", "kernel"]

@@ -1,0 +1,84 @@
+"""Machine code for this processor: LLVM IR built and loaded by llvmlite."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+
+OPTIMISATION = 3
+_loaded: list[Any] = []  # engines hold the code that addresses point to: they live as long as the process
+
+
+@dataclass(frozen=True)
+class Target:
+    """What machine code is made for."""
+
+    triple: str
+    cpu: str
+    features: str
+
+
+@functools.cache
+def host() -> Target:
+    """The processor of this machine."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+
+
+def machine(target: Target) -> Any:
+    """LLVM's description of a target."""
+    found = llvm.Target.from_triple(target.triple)
+    return found.create_target_machine(
+        cpu=target.cpu, features=target.features, opt=OPTIMISATION, reloc="pic", codemodel="jitdefault", jit=True
+    )
+
+
+def build(text: str, target: Target | None = None) -> bytes:
+    """Object code of a module."""
+    chosen = machine(host() if target is None else target)
+    module = llvm.parse_assembly(text)
+    module.verify()
+    module.triple, module.data_layout = chosen.triple, str(chosen.target_data)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=OPTIMISATION)
+    tuning.slp_vectorization = tuning.loop_vectorization = tuning.loop_interleaving = True
+    passes = llvm.create_pass_builder(chosen, tuning)
+    passes.getModulePassManager().run(module, passes)
+    return bytes(chosen.emit_object(module))
+
+
+def load(code: bytes, name: str) -> int:
+    """Load object code of this machine; return the address of one of its functions."""
+    make_known()
+    # one engine per object: several objects in one engine resolved one another's names by the order of loading
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(host()))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    _loaded.append(engine)
+    address: int = engine.get_function_address(name)
+    if not address:
+        raise RuntimeError(f"the object has no function {name!r}.")
+    return address
+
+
+@functools.cache
+def make_known() -> None:
+    """Tell LLVM where the functions of the C library are that kernels call."""
+    from stickslip.jit.functions import LIBRARY
+
+    names = (*LIBRARY, "malloc", "free", "memset", "memcpy")
+    if sys.platform == "win32":
+        libraries = [ctypes.CDLL("ucrtbase")]
+    else:
+        libraries = [ctypes.CDLL(None), ctypes.CDLL(ctypes.util.find_library("m") or None)]
+    for name in names:
+        for library in libraries:
+            if hasattr(library, name):
+                llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+                break

@@ -1,0 +1,463 @@
+"""Expressions of a kernel: names, numbers, tuples, parts of arrays, choices and calls."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.jit import functions, memory, syntax
+from stickslip.jit.arithmetic import binary, compare, convert, truth, unary
+from stickslip.jit.errors import KernelError
+from stickslip.jit.scope import Callee, Missing, Scope, Slot
+from stickslip.jit.values import (
+    REGISTER,
+    Bundle,
+    Constant,
+    Kind,
+    Record,
+    Scalar,
+    Value,
+    View,
+    in_words,
+    items_of,
+    kind_of,
+    literal,
+)
+from stickslip.jit.writer import Writer
+
+if TYPE_CHECKING:
+    from stickslip.jit.translate import Program
+
+
+class Expressions:
+    """Writes expressions of kernels into one LLVM function."""
+
+    def __init__(self, program: Program, writer: Writer) -> None:
+        self.program, self.writer = program, writer
+        self.scope: Scope = None  # type: ignore[assignment]
+
+    def call(self, callee: Callee, arguments: tuple[Value, ...]) -> Value:
+        """Call a kernel; see `translate.Body`."""
+        raise NotImplementedError
+
+    @contextmanager
+    def placed(self, node: ast.AST) -> Iterator[None]:
+        """Give an error the place in the source where it was found."""
+        source = self.scope.source
+        try:
+            yield
+        except KernelError as problem:
+            if problem.place:
+                raise
+            raise KernelError(problem.rule, source.place(node)) from None
+
+    # -- names ---------------------------------------------------------------------------------------------------------
+
+    def load(self, slot: Slot) -> Scalar:
+        return Scalar(slot.kind, self.writer.value(f"load {REGISTER[slot.kind]}, ptr {slot.pointer}, align 8"))
+
+    def assign_scalar(self, name: str, value: Value) -> None:
+        """Give a scalar name its next value; the first one decides the kind."""
+        kind = kind_of(value)
+        assert kind is not None
+        slot = self.scope.slots.get(name)
+        if slot is None:
+            slot = self.scope.slots[name] = Slot(kind, self.writer.slot(REGISTER[kind]))
+        if slot.kind != kind and not (slot.kind == "float" or (slot.kind == "int" and kind == "bool")):
+            raise KernelError(
+                f"{name} is of kind {slot.kind} since its first assignment and cannot become {kind}: "
+                "begin with 0.0 in place of 0, or take another name."
+            )
+        text = convert(self.writer, value, slot.kind)
+        self.writer.do(f"store {REGISTER[slot.kind]} {text}, ptr {slot.pointer}, align 8")
+        self.scope.names[name] = slot
+
+    def bind(self, name: str, value: Value) -> None:
+        """Give a name its value."""
+        single = name in self.scope.source.single and self.scope.depth == 0
+        if single or kind_of(value) is None:
+            self.scope.names[name] = value
+        else:
+            self.assign_scalar(name, value)
+
+    def read(self, name: str) -> Value:
+        binding = self.scope.names.get(name)
+        if isinstance(binding, Missing):
+            raise KernelError(f"{name} {binding.reason}.")
+        if isinstance(binding, Slot):
+            return self.load(binding)
+        if binding is not None:
+            return binding
+        if name in self.scope.source.stores:
+            raise KernelError(f"{name} may have no value here: give it one before.")
+        return self.outside(name)
+
+    def outside(self, name: str) -> Value:
+        """A name of the kernel's module, or of Python."""
+        function = self.scope.source.function
+        names = function.__globals__
+        if function.__closure__ and name in function.__code__.co_freevars:
+            cell = function.__closure__[function.__code__.co_freevars.index(name)]
+            return self.known(cell.cell_contents)
+        if name in names:
+            return self.known(names[name])
+        if hasattr(builtins, name):
+            return Constant(getattr(builtins, name))
+        raise KernelError(f"{name} is not known.")
+
+    def known(self, value: Any) -> Value:
+        """A Python object as a value."""
+        if isinstance(value, np.ndarray):
+            return self.program.module.constant(np.ascontiguousarray(value))
+        if isinstance(value, np.generic):
+            return Constant(value.item())
+        return Constant(value)
+
+    # -- expressions ---------------------------------------------------------------------------------------------------
+
+    def expression(self, node: ast.expr) -> Value:
+        method = getattr(self, f"of_{type(node).__name__}", None)
+        with self.placed(node):
+            if method is None:
+                raise KernelError(f"{type(node).__name__} is not in the language.")
+            found: Value = method(node)
+            return found
+
+    def condition(self, node: ast.expr) -> Constant | Scalar:
+        """An expression where Python asks for its truth."""
+        if isinstance(node, ast.BoolOp):
+            return self.short_circuit(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self.condition(node.operand)
+            if isinstance(inner, Constant):
+                return Constant(not inner.value)
+            return Scalar("bool", self.writer.value(f"xor i1 {inner.text}, true"))
+        with self.placed(node):
+            return truth(self.writer, self.expression(node))
+
+    def short_circuit(self, node: ast.BoolOp) -> Constant | Scalar:
+        """`and`, `or`: what follows a decision is not computed."""
+        stops_at = isinstance(node.op, ast.Or)
+        slot: str | None = None
+        end = ""
+        for position, operand in enumerate(node.values):
+            found = self.condition(operand)
+            last = position == len(node.values) - 1
+            if isinstance(found, Constant) and not last and bool(found.value) != stops_at:
+                continue  # decides nothing
+            if slot is None:
+                if isinstance(found, Constant):
+                    return Constant(bool(found.value))
+                if last:
+                    return found
+                slot, end = self.writer.slot("i1"), self.writer.label()
+            text = literal("bool", found.value) if isinstance(found, Constant) else found.text
+            self.writer.do(f"store i1 {text}, ptr {slot}")
+            if last or isinstance(found, Constant):
+                break
+            more = self.writer.label()
+            self.writer.branch(text, end if stops_at else more, more if stops_at else end)
+            self.writer.begin(more)
+        self.writer.begin(end)
+        return Scalar("bool", self.writer.value(f"load i1, ptr {slot}"))
+
+    def of_Constant(self, node: ast.Constant) -> Value:
+        return Constant(node.value)
+
+    def of_Name(self, node: ast.Name) -> Value:
+        return self.read(node.id)
+
+    def of_Tuple(self, node: ast.Tuple) -> Value:
+        items: list[Value] = []
+        for element in node.elts:
+            if isinstance(element, ast.Starred):
+                inner = items_of(self.expression(element.value))
+                if inner is None:
+                    raise KernelError("only a tuple can be unpacked by *.")
+                items += inner
+            else:
+                items.append(self.expression(element))
+        if all(isinstance(item, Constant) for item in items):
+            return Constant(tuple(item.value for item in items))  # type: ignore[union-attr]
+        return Bundle(tuple(items))
+
+    def of_Attribute(self, node: ast.Attribute) -> Value:
+        holder, name = self.expression(node.value), node.attr
+        if isinstance(holder, View) and name == "shape":
+            sizes = tuple(memory.size_value(size) for size in holder.dims)
+            known = all(isinstance(size, Constant) for size in sizes)
+            return Constant(holder.dims) if known else Bundle(sizes)
+        if isinstance(holder, View) and name == "size":
+            size: Value = Constant(1)
+            for length in holder.dims:
+                size = binary(self.writer, ast.Mult(), size, memory.size_value(length))
+            return size
+        if isinstance(holder, View) and name == "ndim":
+            return Constant(len(holder.dims))
+        if isinstance(holder, (View, Record)):
+            return memory.field(self.writer, holder, name)
+        if isinstance(holder, Bundle):
+            if name not in holder.names:
+                raise KernelError(f"this tuple has no {name!r}; its names: {', '.join(holder.names) or 'none'}.")
+            return holder.items[holder.names.index(name)]
+        if isinstance(holder, Constant) and hasattr(holder.value, name):
+            return self.known(getattr(holder.value, name))
+        raise KernelError(f"{in_words(holder)} has no {name!r}.")
+
+    def index(self, node: ast.expr) -> tuple[Any, ...]:
+        """Indices and slices of a subscript."""
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        found: list[Any] = []
+        for item in parts:
+            if isinstance(item, ast.Slice):
+                if item.step is not None:
+                    raise KernelError("slices with a step are not in the language: write a loop.")
+                ends = (None if end is None else self.expression(end) for end in (item.lower, item.upper))
+                found.append(slice(*ends))
+                continue
+            value = self.expression(item)
+            found += items_of(value) or (value,)
+        return tuple(found)
+
+    def of_Subscript(self, node: ast.Subscript) -> Value:
+        holder = self.expression(node.value)
+        if isinstance(holder, View):
+            found = memory.part(self.writer, holder, self.index(node.slice))
+            return memory.load(self.writer, holder.dtype, found) if isinstance(found, str) else found
+        items = items_of(holder)
+        if items is None:
+            raise KernelError(f"{in_words(holder)} has no elements.")
+        if isinstance(node.slice, ast.Slice):
+            ends = [None if end is None else self.expression(end) for end in (node.slice.lower, node.slice.upper)]
+            if not all(end is None or isinstance(end, Constant) for end in ends):
+                raise KernelError("a tuple is cut at numbers that the translator knows.")
+            cut = slice(*(None if end is None else end.value for end in ends))  # type: ignore[union-attr]
+            return Bundle(items[cut])
+        index = self.expression(node.slice)
+        if isinstance(index, Constant):
+            try:
+                return items[index.value]
+            except (IndexError, TypeError):
+                raise KernelError(f"a tuple of {len(items)} values has no element {index.value!r}.") from None
+        if isinstance(holder, Constant) and all(kind_of(item) is not None for item in items):
+            kinds = {kind_of(item) for item in items}
+            numbers = np.array(holder.value, dtype=np.float64 if "float" in kinds else np.int64)
+            table = self.program.module.constant(numbers)
+            place = memory.part(self.writer, table, (index,))
+            assert isinstance(place, str)
+            return memory.load(self.writer, table.dtype, place)
+        raise KernelError("a tuple is indexed by a number that the translator knows, unless all of it are constants.")
+
+    def of_UnaryOp(self, node: ast.UnaryOp) -> Value:
+        if isinstance(node.op, ast.Not):
+            return self.condition(node)
+        return unary(self.writer, node.op, self.expression(node.operand))
+
+    def of_BinOp(self, node: ast.BinOp) -> Value:
+        left, right = self.expression(node.left), self.expression(node.right)
+        if isinstance(node.op, ast.Add) and items_of(left) is not None and items_of(right) is not None:
+            return Bundle((*items_of(left), *items_of(right)))  # type: ignore[misc]
+        return binary(self.writer, node.op, left, right)
+
+    def of_BoolOp(self, node: ast.BoolOp) -> Value:
+        for operand in node.values:
+            if not isinstance(
+                operand, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Name, ast.Call, ast.Subscript, ast.Attribute)
+            ):
+                raise KernelError("`and` and `or` join conditions.")
+        return self.short_circuit(node)
+
+    def of_Compare(self, node: ast.Compare) -> Value:
+        left = self.expression(node.left)
+        if len(node.ops) == 1:
+            return compare(self.writer, node.ops[0], left, self.expression(node.comparators[0]))
+        result: Value = Constant(True)
+        for op, comparator in zip(node.ops, node.comparators, strict=True):  # nothing in a kernel has side effects here
+            right = self.expression(comparator)
+            one = compare(self.writer, op, left, right)
+            result = binary(self.writer, ast.BitAnd(), result, one)
+            left = right
+        return result
+
+    def of_IfExp(self, node: ast.IfExp) -> Value:
+        condition = self.condition(node.test)
+        if isinstance(condition, Constant):
+            return self.expression(node.body if condition.value else node.orelse)
+        writer = self.writer
+        yes, no, end = writer.label(), writer.label(), writer.label()
+        writer.branch(condition.text, yes, no)
+        found: list[Value] = []
+        parts: list[list[str]] = []
+        for label, choice in ((yes, node.body), (no, node.orelse)):
+            with writer.aside() as part:
+                writer.ended = True
+                writer.begin(label)
+                found.append(self.expression(choice))
+            parts.append(part)
+        slots, chosen = self.merge(found[0], found[1])
+        for part, value in zip(parts, found, strict=True):
+            writer.lines += part
+            writer.ended = False
+            self.keep(slots, value)
+            writer.jump(end)
+        writer.begin(end)
+        return chosen()
+
+    def merge(self, a: Value, b: Value) -> tuple[list[tuple[str, str]], Callable[[], Value]]:
+        """Slots for either of two values, and what reads the chosen one."""
+        writer = self.writer
+        if kind_of(a) is not None and kind_of(b) is not None:
+            kinds = {kind_of(a), kind_of(b)}
+            kind: Kind = "float" if "float" in kinds else "bool" if kinds == {"bool"} else "int"
+            slot = Slot(kind, writer.slot(REGISTER[kind]))
+            return [(REGISTER[kind], slot.pointer)], lambda: self.load(slot)
+        if isinstance(a, View) and isinstance(b, View) and a.dtype == b.dtype and len(a.dims) == len(b.dims):
+            return self.merge_views(a, b)
+        raise KernelError(f"a choice between {in_words(a)} and {in_words(b)} is not in the language.")
+
+    def merge_views(self, a: View, b: View) -> tuple[list[tuple[str, str]], Callable[[], Value]]:
+        writer = self.writer
+        slots = [("ptr", writer.slot("ptr"))]
+        sizes: list[Any] = []
+        for x, y in zip((*a.dims, *a.strides), (*b.dims, *b.strides), strict=True):
+            same = x == y and isinstance(x, int)
+            sizes.append(x if same else None)
+            slots.append(("i64", "" if same else writer.slot("i64")))
+
+        def chosen() -> Value:
+            pointer = writer.value(f"load ptr, ptr {slots[0][1]}, align 8")
+            read = tuple(
+                writer.value(f"load i64, ptr {slot}, align 8") if size is None else size
+                for size, (_, slot) in zip(sizes, slots[1:], strict=True)
+            )
+            n = len(a.dims)
+            return View(a.dtype, pointer, read[:n], read[n:], a.read_only or b.read_only)
+
+        return slots, chosen
+
+    def keep(self, slots: list[tuple[str, str]], value: Value) -> None:
+        """Write a value into the slots that `merge` made."""
+        if isinstance(value, View):
+            texts = [value.pointer, *(str(size) for size in (*value.dims, *value.strides))]
+        else:
+            kinds: dict[str, Kind] = {type_: kind for kind, type_ in REGISTER.items()}  # type: ignore[misc]
+            texts = [convert(self.writer, value, kinds[slots[0][0]])]
+        for (type_, slot), text in zip(slots, texts, strict=True):
+            if slot:
+                self.writer.do(f"store {type_} {text}, ptr {slot}, align 8")
+
+    def of_Call(self, node: ast.Call) -> Value:
+        if isinstance(node.func, ast.Attribute):
+            holder = self.expression(node.func.value)
+            if isinstance(holder, View) and node.func.attr == "reshape":
+                return self.reshaped(holder, tuple(self.expression(argument) for argument in node.args))
+            if isinstance(holder, View) and node.func.attr == "copy":
+                copied = self.allocate(Bundle(tuple(memory.size_value(size) for size in holder.dims)), holder.dtype)
+                memory.fill(self.writer, copied, holder)
+                return copied
+            if isinstance(holder, View) and node.func.attr not in (holder.dtype.names or ()):
+                raise KernelError(f".{node.func.attr}() of an array is not in the language: write a loop.")
+        function = self.expression(node.func)
+        if not isinstance(function, Constant):
+            raise KernelError("this cannot be called.")
+        arguments = [self.expression(argument) for argument in node.args if not isinstance(argument, ast.Starred)]
+        if any(isinstance(argument, ast.Starred) for argument in node.args):
+            unpacked = self.of_Tuple(ast.Tuple(node.args, ast.Load()))
+            arguments = list(items_of(unpacked) or ())
+        named = {keyword.arg: self.expression(keyword.value) for keyword in node.keywords}
+        return self.of_function(function.value, tuple(arguments), named)
+
+    def of_function(self, function: Any, arguments: tuple[Value, ...], named: dict[str | None, Value]) -> Value:
+        if hasattr(function, "python") and hasattr(function, "inline"):
+            return self.call(function, self.ordered(function, arguments, named))
+        if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
+            fields: tuple[str, ...] = function._fields
+            given = (*arguments, *(named[name] for name in fields[len(arguments) :] if name in named))
+            if len(given) != len(fields):
+                raise KernelError(f"{function.__name__} takes {', '.join(fields)}.")
+            return Bundle(given, fields)
+        allocates = function in (np.empty, np.zeros, np.ones, np.full, np.empty_like, np.zeros_like)
+        if allocates:
+            return self.new(function, arguments, named)
+        if named:
+            raise KernelError("arguments by name are for kernels only.")
+        builtin = functions.find(function)
+        if builtin is None:
+            name = getattr(function, "__name__", repr(function))
+            raise KernelError(f"{name} is not in the language: mark it with @kernel, or write it out.")
+        return builtin(self.writer, arguments)
+
+    def ordered(
+        self, callee: Callee, arguments: tuple[Value, ...], named: dict[str | None, Value]
+    ) -> tuple[Value, ...]:
+        """Arguments in the order of the parameters, with defaults."""
+        source = syntax.read(callee.python)
+        defaults = callee.python.__defaults__ or ()
+        values = dict(zip(source.parameters, arguments, strict=False))
+        for name, value in named.items():
+            if name not in source.parameters or name in values:
+                raise KernelError(f"{callee.python.__name__} has no parameter {name!r} left.")
+            values[name] = value
+        for name, default in zip(source.parameters[len(source.parameters) - len(defaults) :], defaults, strict=True):
+            values.setdefault(name, self.known(default))
+        missing = [name for name in source.parameters if name not in values]
+        if missing or len(arguments) > len(source.parameters):
+            takes = ", ".join(source.parameters)
+            raise KernelError(f"{callee.python.__name__} takes ({takes}), got {len(arguments) + len(named)} arguments.")
+        return tuple(values[name] for name in source.parameters)
+
+    def new(self, function: Any, arguments: tuple[Value, ...], named: dict[str | None, Value]) -> View:
+        """`np.empty`, `np.zeros`, `np.ones`, `np.full` and those like another array."""
+        count = 2 if function is np.full else 1
+        dtype = named.pop("dtype", arguments[count] if len(arguments) > count else None)
+        if named or len(arguments) < count:
+            raise KernelError(f"np.{function.__name__} takes a shape{', a value' if count == 2 else ''} and a dtype.")
+        shape = arguments[0]
+        kind: np.dtype[Any] = np.dtype(np.float64)
+        if function in (np.empty_like, np.zeros_like):
+            if not isinstance(shape, View):
+                raise KernelError(f"np.{function.__name__} takes an array.")
+            kind = shape.dtype
+            shape = Bundle(tuple(memory.size_value(size) for size in shape.dims))
+        elif function is np.full and kind_of(arguments[1]) != "float" and dtype is None:
+            kind = np.dtype(np.int64 if kind_of(arguments[1]) == "int" else np.bool_)
+        if dtype is not None:
+            if not isinstance(dtype, Constant):
+                raise KernelError("a dtype is a type that the translator knows.")
+            kind = np.dtype(dtype.value)
+        view = self.allocate(shape, kind)
+        filling: Value | None = {np.zeros: Constant(0), np.zeros_like: Constant(0), np.ones: Constant(1)}.get(function)
+        filling = arguments[1] if function is np.full else filling
+        if filling is not None:
+            if kind.kind == "b" and isinstance(filling, Constant):
+                filling = Constant(bool(filling.value))
+            memory.fill(self.writer, view, filling)
+        return view
+
+    def allocate(self, shape: Value, dtype: np.dtype[Any]) -> View:
+        view, room = memory.new_array(self.writer, shape, dtype)
+        if room is not None:
+            if self.scope.depth or self.scope.source.returns > 1:
+                raise KernelError(
+                    "an array of unknown or great length is made in the body of a kernel with one `return`, outside of "
+                    "branches and loops: make it there, or pass it in."
+                )
+            self.scope.heap.append(room)
+        return view
+
+    def reshaped(self, view: View, arguments: tuple[Value, ...]) -> View:
+        """Another shape for an array without gaps."""
+        items = items_of(arguments[0]) if len(arguments) == 1 and items_of(arguments[0]) is not None else arguments
+        assert items is not None
+        dims = tuple(memory.size_of(self.writer, item, "a length") for item in items)
+        packed = memory.packed_strides(self.writer, view.dims, view.dtype.itemsize)
+        for stride, wanted in zip(view.strides, packed, strict=True):
+            if isinstance(stride, int) and isinstance(wanted, int) and stride != wanted:
+                raise KernelError("only an array without gaps can be reshaped.")
+        strides = memory.packed_strides(self.writer, dims, view.dtype.itemsize)
+        return View(view.dtype, view.pointer, dims, strides, view.read_only)

@@ -1,0 +1,213 @@
+"""Functions that kernels may call beside other kernels: Python's own, those of `math`, and new arrays of NumPy."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stickslip.jit import memory
+from stickslip.jit.arithmetic import binary, common_kind, compare, convert, truth
+from stickslip.jit.errors import KernelError
+from stickslip.jit.values import REGISTER, Constant, Scalar, Value, View, in_words, kind_of, literal
+from stickslip.jit.writer import Writer
+
+Builtin = Callable[[Writer, tuple[Value, ...]], Value]
+INTRINSIC = {"sqrt": "llvm.sqrt.f64", "fabs": "llvm.fabs.f64", "copysign": "llvm.copysign.f64"}
+"""Functions of `math` that are single instructions, exact on every target."""
+LIBRARY = (
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p",
+    "pow", "hypot", "fmod", "erf", "erfc",
+)  # fmt: skip
+"""Functions of `math` that the C library computes, as Python itself does."""
+ROUNDING = {"floor": "llvm.floor.f64", "ceil": "llvm.ceil.f64", "trunc": "llvm.trunc.f64"}
+"""Functions of `math` whose result is a whole number."""
+LAST_ARGUMENTS = {"atan2": 2, "hypot": 2, "fmod": 2, "pow": 2, "copysign": 2}
+
+
+def find(function: Any) -> Builtin | None:
+    """What translates a call of `function`; None where it is not in the language."""
+    try:
+        return _TABLE.get(function)
+    except TypeError:  # not hashable
+        return None
+
+
+def _expect(name: str, arguments: tuple[Value, ...], *counts: int) -> None:
+    if len(arguments) not in counts:
+        raise KernelError(f"{name} takes {' or '.join(map(str, counts))} arguments here, got {len(arguments)}.")
+
+
+def _of_math(name: str) -> Builtin:
+    function = getattr(math, name)
+    count = LAST_ARGUMENTS.get(name, 1)
+
+    def call(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+        _expect(name, arguments, count)
+        if all(isinstance(x, Constant) and kind_of(x) is not None for x in arguments):
+            try:
+                return Constant(function(*(x.value for x in arguments)))  # type: ignore[union-attr]
+            except (ValueError, ArithmeticError) as problem:
+                raise KernelError(f"{name} of a constant: {problem}.") from None
+        given = [("double", convert(writer, x, "float")) for x in arguments]
+        if name in INTRINSIC:
+            return Scalar("float", writer.call("double", INTRINSIC[name], given, {}))
+        return Scalar("float", writer.call("double", name, given, {"external": True}))
+
+    return call
+
+
+def _of_rounding(name: str) -> Builtin:
+    def call(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+        _expect(name, arguments, 1)
+        (x,) = arguments
+        if isinstance(x, Constant) and kind_of(x) is not None:
+            return Constant(getattr(math, name)(x.value))
+        if kind_of(x) == "int":
+            return x
+        rounded = writer.call("double", ROUNDING[name], [("double", convert(writer, x, "float"))], {})
+        return whole(writer, Scalar("float", rounded))
+
+    return call
+
+
+def whole(writer: Writer, x: Value) -> Constant | Scalar:
+    """`int(x)`: towards zero; what does not fit is the nearest that does, what is not a number is 0."""
+    if kind_of(x) is None:
+        raise KernelError(f"int takes a number, got {in_words(x)}.")
+    if isinstance(x, Constant):
+        return Constant(int(x.value))
+    assert isinstance(x, Scalar)
+    if x.kind != "float":
+        return Scalar("int", convert(writer, x, "int"))
+    return Scalar("int", writer.call("i64", "llvm.fptosi.sat.i64.f64", [("double", x.text)], {}))
+
+
+def _int(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    _expect("int", arguments, 1)
+    return whole(writer, arguments[0])
+
+
+def _float(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    _expect("float", arguments, 1)
+    (x,) = arguments
+    if isinstance(x, Constant):
+        return Constant(float(x.value))
+    return Scalar("float", convert(writer, x, "float"))
+
+
+def _bool(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    _expect("bool", arguments, 1)
+    return truth(writer, arguments[0])
+
+
+def _round(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    _expect("round", arguments, 1)
+    (x,) = arguments
+    if isinstance(x, Constant):
+        return Constant(round(x.value))
+    if kind_of(x) != "float":
+        return whole(writer, x)
+    nearest = writer.call("double", "llvm.roundeven.f64", [("double", convert(writer, x, "float"))], {})
+    return whole(writer, Scalar("float", nearest))
+
+
+def _abs(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    _expect("abs", arguments, 1)
+    (x,) = arguments
+    if isinstance(x, Constant):
+        return Constant(abs(x.value))
+    if kind_of(x) == "float":
+        return Scalar("float", writer.call("double", "llvm.fabs.f64", [("double", convert(writer, x, "float"))], {}))
+    number = convert(writer, x, "int")
+    negative = writer.value(f"icmp slt i64 {number}, 0")
+    return Scalar(
+        "int", writer.value(f"select i1 {negative}, i64 {writer.value(f'sub i64 0, {number}')}, i64 {number}")
+    )
+
+
+def _extreme(name: str, better: ast.cmpop) -> Builtin:
+    def call(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+        """Python's choice: the first argument unless a later one is better, so that not-a-number behaves alike."""
+        if len(arguments) < 2:
+            raise KernelError(f"{name} takes two or more numbers here: write a loop over an array.")
+        best = arguments[0]
+        for other in arguments[1:]:
+            if isinstance(best, Constant) and isinstance(other, Constant):
+                best = Constant(getattr(builtins, name)(best.value, other.value))
+                continue
+            kind = common_kind(best, other)
+            kind = "int" if kind == "bool" else kind
+            x, y = Scalar(kind, convert(writer, best, kind)), Scalar(kind, convert(writer, other, kind))
+            wins = compare(writer, better, y, x)
+            assert isinstance(wins, Scalar)
+            best = Scalar(
+                kind, writer.value(f"select i1 {wins.text}, {REGISTER[kind]} {y.text}, {REGISTER[kind]} {x.text}")
+            )
+        return best
+
+    return call
+
+
+def _is(name: str, instruction: str) -> Builtin:
+    """Question about a float: `instruction` compares x, or its size, with a number."""
+
+    def call(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+        _expect(name, arguments, 1)
+        (x,) = arguments
+        if isinstance(x, Constant):
+            return Constant(getattr(math, name)(x.value))
+        number = convert(writer, x, "float")
+        if name == "isnan":
+            return Scalar("bool", writer.value(f"fcmp uno double {number}, {number}"))
+        size = writer.call("double", "llvm.fabs.f64", [("double", number)], {})
+        return Scalar("bool", writer.value(f"fcmp {instruction} double {size}, {literal('float', math.inf)}"))
+
+    return call
+
+
+def _len(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    _expect("len", arguments, 1)
+    (x,) = arguments
+    if isinstance(x, View):
+        return memory.size_value(x.dims[0])
+    if isinstance(x, Constant) and isinstance(x.value, tuple):
+        return Constant(len(x.value))
+    if hasattr(x, "items"):
+        return Constant(len(x.items))
+    raise KernelError(f"len takes an array or a tuple, got {in_words(x)}.")
+
+
+def _divmod(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    from stickslip.jit.values import Bundle
+
+    _expect("divmod", arguments, 2)
+    a, b = arguments
+    return Bundle((binary(writer, ast.FloorDiv(), a, b), binary(writer, ast.Mod(), a, b)))
+
+
+_TABLE: dict[Any, Builtin] = {
+    **{getattr(math, name): _of_math(name) for name in (*INTRINSIC, *LIBRARY)},
+    **{getattr(math, name): _of_rounding(name) for name in ROUNDING},
+    math.isnan: _is("isnan", "uno"),
+    math.isinf: _is("isinf", "oeq"),
+    math.isfinite: _is("isfinite", "olt"),
+    abs: _abs,
+    bool: _bool,
+    divmod: _divmod,
+    float: _float,
+    int: _int,
+    len: _len,
+    max: _extreme("max", ast.Gt()),
+    min: _extreme("min", ast.Lt()),
+    np.float64: _float,
+    np.int64: _int,
+    np.bool_: _bool,
+    round: _round,
+}
+ALLOCATE = {np.empty: None, np.zeros: 0, np.ones: 1}
+"""Functions of NumPy that make an array of a shape, and what they fill it with."""

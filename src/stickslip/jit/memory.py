@@ -1,0 +1,275 @@
+"""Arrays and records: addresses of elements, loads and stores, views of parts, and room for new arrays.
+
+Indices are not checked, and negative ones do not count from the end: both would cost time in every access.  An index
+that is known to the translator is checked where the length is known, too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stickslip.jit.arithmetic import convert
+from stickslip.jit.errors import KernelError
+from stickslip.jit.values import (
+    ELEMENTS,
+    Bundle,
+    Constant,
+    Record,
+    Scalar,
+    Size,
+    Value,
+    View,
+    in_words,
+    kind_of,
+)
+from stickslip.jit.writer import Writer
+
+STACK_BYTES = 65536
+"""Largest array that lies on the stack; larger ones, and those of unknown length, are taken from the heap."""
+
+
+def size_value(size: Size) -> Constant | Scalar:
+    """A length or stride as a number of the language."""
+    return Constant(size) if isinstance(size, int) else Scalar("int", size)
+
+
+def size_of(writer: Writer, value: Value, what: str) -> Size:
+    """A whole number as a length."""
+    if kind_of(value) != "int":
+        raise KernelError(f"{what} must be a whole number, got {in_words(value)}.")
+    return int(value.value) if isinstance(value, Constant) else convert(writer, value, "int")
+
+
+def product(writer: Writer, a: Size, b: Size) -> Size:
+    """Product of two sizes; folded where both are known."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    if 1 in (a, b):
+        return b if a == 1 else a
+    return writer.value(f"mul nsw i64 {a}, {b}")
+
+
+def difference(writer: Writer, a: Size, b: Size) -> Size:
+    """Difference of two sizes; folded where both are known."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    return a if b == 0 else writer.value(f"sub nsw i64 {a}, {b}")
+
+
+def packed_strides(writer: Writer, dims: tuple[Size, ...], itemsize: int) -> tuple[Size, ...]:
+    """Strides of an array without gaps, the last axis fastest [bytes]."""
+    strides: list[Size] = []
+    stride: Size = itemsize
+    for size in reversed(dims):
+        strides.insert(0, stride)
+        stride = product(writer, stride, size)
+    return tuple(strides)
+
+
+def part(writer: Writer, view: View, index: tuple[Value | slice, ...]) -> View | Record | str:
+    """What an index selects: a view of the rest, a record, or the address of an element.
+
+    A slice in `index` has values (or None) as its ends, and keeps its axis.
+    """
+    if len(index) > len(view.dims):
+        raise KernelError(f"{len(index)} indices for {in_words(view)}.")
+    dims: list[Size] = []
+    strides: list[Size] = []
+    known, terms = 0, []
+    for axis, item in enumerate(index):
+        size, stride = view.dims[axis], view.strides[axis]
+        if isinstance(item, slice):
+            first, length = _ends(writer, item, size)
+            dims.append(length)
+            strides.append(stride)
+        else:
+            first = size_of(writer, item, "an index")
+            if isinstance(first, int) and (first < 0 or (isinstance(size, int) and first >= size)):
+                raise KernelError(
+                    f"index {first} is outside an axis of length {size}; indices do not count from the end."
+                )
+        step = product(writer, first, stride)
+        if isinstance(step, int):
+            known += step
+        else:
+            terms.append(step)
+    pointer = offset(writer, view.pointer, known, terms)
+    dims += view.dims[len(index) :]
+    strides += view.strides[len(index) :]
+    if dims:
+        return View(view.dtype, pointer, tuple(dims), tuple(strides), view.read_only)
+    if view.dtype.fields is not None:
+        return Record(view.dtype, pointer, view.read_only)
+    return pointer
+
+
+def _ends(writer: Writer, item: slice, size: Size) -> tuple[Size, Size]:
+    """First index and length of a slice; its ends are taken as they are, without a check against the axis."""
+    first: Size = 0 if item.start is None else size_of(writer, item.start, "the beginning of a slice")
+    last: Size = size if item.stop is None else size_of(writer, item.stop, "the end of a slice")
+    if (isinstance(first, int) and first < 0) or (isinstance(last, int) and last < 0):
+        raise KernelError("slices do not count from the end.")
+    if isinstance(size, int) and isinstance(last, int) and last > size:
+        raise KernelError(f"a slice up to {last} is beyond an axis of length {size}.")
+    return first, difference(writer, last, first)
+
+
+def offset(writer: Writer, pointer: str, known: int, terms: list[str] | tuple[str, ...] = ()) -> str:
+    """Address some bytes behind another one."""
+    total: str | None = None
+    for term in terms:
+        total = term if total is None else writer.value(f"add nsw i64 {total}, {term}")
+    if known:
+        total = str(known) if total is None else writer.value(f"add nsw i64 {total}, {known}")
+    return pointer if total is None else writer.value(f"getelementptr inbounds i8, ptr {pointer}, i64 {total}")
+
+
+def field(writer: Writer, value: View | Record, name: str) -> Value:
+    """A field of a structured array, as an array of all its elements, or of one record."""
+    fields = value.dtype.fields
+    if fields is None or name not in fields:
+        known = ", ".join(value.dtype.names or ()) or "none"
+        raise KernelError(f"there is no field {name!r} in {in_words(value)}; fields: {known}.")
+    dtype, shift = fields[name][:2]
+    pointer = offset(writer, value.pointer, int(shift))
+    base, shape = (dtype.base, dtype.shape)
+    inner = packed_strides(writer, tuple(shape), base.itemsize)
+    if isinstance(value, View):
+        return View(base, pointer, (*value.dims, *shape), (*value.strides, *inner), value.read_only)
+    if shape:
+        return View(base, pointer, tuple(shape), inner, value.read_only)
+    if base.fields is not None:
+        return Record(base, pointer, value.read_only)
+    return load(writer, base, pointer)
+
+
+def load(writer: Writer, dtype: np.dtype[Any], pointer: str) -> Scalar:
+    """Number at an address."""
+    element = element_of(dtype)
+    raw = writer.value(f"load {element.type}, ptr {pointer}, align {dtype.itemsize}")
+    if element.kind == "bool":
+        return Scalar("bool", writer.value(f"icmp ne i8 {raw}, 0"))
+    if element.type in ("double", "i64"):
+        return Scalar(element.kind, raw)
+    return Scalar("int", writer.value(f"{'sext' if element.signed else 'zext'} {element.type} {raw} to i64"))
+
+
+def store(writer: Writer, dtype: np.dtype[Any], pointer: str, value: Value) -> None:
+    """Write a number to an address; a float never into a whole number, without int(...)."""
+    element = element_of(dtype)
+    number = convert(writer, value, element.kind)
+    if element.kind == "bool":
+        number = writer.value(f"zext i1 {number} to i8")
+    elif element.type not in ("double", "i64"):
+        number = writer.value(f"trunc i64 {number} to {element.type}")
+    writer.do(f"store {element.type} {number}, ptr {pointer}, align {dtype.itemsize}")
+
+
+def element_of(dtype: np.dtype[Any]) -> Any:
+    """How numbers of a type lie in memory."""
+    if dtype not in ELEMENTS:
+        raise KernelError(f"arrays of {dtype} are not in the language; known: {', '.join(map(str, ELEMENTS))}.")
+    return ELEMENTS[dtype]
+
+
+def require_writable(value: View | Record) -> None:
+    """Constants of a module are shared by all calls."""
+    if value.read_only:
+        raise KernelError("this array is a constant of its module, or read-only: copy it before you write to it.")
+
+
+def new_array(writer: Writer, shape: Value, dtype: np.dtype[Any]) -> tuple[View, str | None]:
+    """An array without values: on the stack where it is small and of known size.
+
+    Returns the array and, where it lies on the heap, the address that has to be freed.
+    """
+    dims = _shape(writer, shape)
+    element_of(dtype)
+    strides = packed_strides(writer, dims, dtype.itemsize)
+    count: Size = 1
+    for size in dims:
+        count = product(writer, count, size)
+    if isinstance(count, int) and count * dtype.itemsize <= STACK_BYTES:
+        words = max(1, math.ceil(count * dtype.itemsize / 8))
+        return View(dtype, writer.slot("i64", words), dims, strides), None
+    total = product(writer, count, dtype.itemsize)
+    room = writer.call("ptr", "malloc", [("i64", str(total))], {"external": True})
+    return View(dtype, room, dims, strides), room
+
+
+def _shape(writer: Writer, shape: Value) -> tuple[Size, ...]:
+    items = (shape,) if kind_of(shape) is not None else None
+    if isinstance(shape, Bundle):
+        items = shape.items  # type: ignore[assignment]
+    elif isinstance(shape, Constant) and isinstance(shape.value, tuple):
+        items = tuple(Constant(item) for item in shape.value)  # type: ignore[assignment]
+    if items is None:
+        raise KernelError(f"a shape is a whole number or a tuple of them, got {in_words(shape)}.")
+    return tuple(size_of(writer, item, "a length") for item in items)
+
+
+def for_each(writer: Writer, dims: tuple[Size, ...], body: Any) -> None:
+    """Loops over all indices of a shape; `body(index)` writes what is done for one of them."""
+    index: list[Scalar] = []
+
+    def level(axis: int) -> None:
+        if axis == len(dims):
+            body(tuple(index))
+            return
+        counter = writer.slot("i64")
+        writer.do(f"store i64 0, ptr {counter}")
+        head, inside, end = writer.label(), writer.label(), writer.label()
+        writer.begin(head)
+        i = writer.value(f"load i64, ptr {counter}")
+        writer.branch(writer.value(f"icmp slt i64 {i}, {dims[axis]}"), inside, end)
+        writer.begin(inside)
+        index.append(Scalar("int", i))
+        level(axis + 1)
+        index.pop()
+        writer.do(f"store i64 {writer.value(f'add nsw i64 {i}, 1')}, ptr {counter}")
+        writer.jump(head)
+        writer.begin(end)
+
+    level(0)
+
+
+def fill(writer: Writer, view: View, value: Value) -> None:
+    """Write a number to every element, or copy an array of equal axes.
+
+    Parts of one array may overlap: a copy to higher addresses begins at the end, as if all were read first.
+    """
+    require_writable(view)
+    if isinstance(value, View) and len(value.dims) != len(view.dims):
+        raise KernelError(f"{in_words(value)} cannot be copied to {in_words(view)}.")
+    if isinstance(value, View):
+        for have, want in zip(value.dims, view.dims, strict=True):
+            if isinstance(have, int) and isinstance(want, int) and have != want:
+                raise KernelError(f"an axis of length {have} cannot be copied to one of length {want}.")
+
+    backwards: str | None = None
+    if isinstance(value, View):
+        backwards = writer.value(f"icmp ugt ptr {view.pointer}, {value.pointer}")
+
+    def one(index: tuple[Scalar, ...]) -> None:
+        if backwards is not None:
+            index = tuple(_mirrored(writer, backwards, i, size) for i, size in zip(index, view.dims, strict=True))
+        target = part(writer, view, index)
+        assert isinstance(target, str)
+        if isinstance(value, View):
+            source = part(writer, value, index)
+            assert isinstance(source, str)
+            store(writer, view.dtype, target, load(writer, value.dtype, source))
+        else:
+            store(writer, view.dtype, target, value)
+
+    for_each(writer, view.dims, one)
+
+
+def _mirrored(writer: Writer, backwards: str, i: Scalar, size: Size) -> Scalar:
+    """Index i, or the one as far from the end."""
+    last = size - 1 if isinstance(size, int) else writer.value(f"sub nsw i64 {size}, 1")
+    mirrored = writer.value(f"sub nsw i64 {last}, {i.text}")
+    return Scalar("int", writer.value(f"select i1 {backwards}, i64 {mirrored}, i64 {i.text}"))

@@ -1,0 +1,80 @@
+"""Names of a kernel while it is translated: what each stands for, and where it has no single value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from stickslip.jit import syntax
+from stickslip.jit.values import Kind, Value
+
+
+class Callee(Protocol):
+    """A function of the language."""
+
+    python: Callable[..., Any]
+    inline: bool
+    reorder_sums: bool
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where the value of a scalar name lies."""
+
+    kind: Kind
+    pointer: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A name that has no value at this place, and why."""
+
+    reason: str
+
+
+Binding = Slot | Value | Missing
+Names = dict[str, Binding]
+
+
+@dataclass
+class Loop:
+    """Where `continue` and `break` of a loop go, and the names at each of them."""
+
+    again: str
+    end: str
+    at_continue: list[Names] = field(default_factory=list)
+    at_break: list[Names] = field(default_factory=list)
+
+
+@dataclass
+class Scope:
+    """One kernel while its body is written."""
+
+    source: syntax.Source
+    names: Names
+    result_label: str
+    slots: dict[str, Slot] = field(default_factory=dict)
+    loops: list[Loop] = field(default_factory=list)
+    depth: int = 0  # of branches and loops
+    result: Value | None = None  # of the only `return`, at the end
+    result_slots: list[Slot] | None = None
+    result_is_tuple: bool = False
+    heap: list[str] = field(default_factory=list)
+
+
+def joined(reached: list[Names]) -> Names:
+    """Names behind a place that is reached in several ways: those that have one value in all of them."""
+    found_names: Names = {}
+    for name in {name for names in reached for name in names}:
+        found = [names.get(name) for names in reached]
+        if any(binding is None for binding in found):
+            found_names[name] = Missing("may have no value here: give it one before the branch or the loop")
+        elif all(binding == found[0] for binding in found[1:]):
+            found_names[name] = found[0]  # type: ignore[assignment]
+        else:
+            missing = next((binding for binding in found if isinstance(binding, Missing)), None)
+            found_names[name] = missing or Missing(
+                "stands for different values depending on the way here: take two names"
+            )
+    return found_names

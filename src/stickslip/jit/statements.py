@@ -1,0 +1,287 @@
+"""Statements of a kernel: assignments, branches, loops, results."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from stickslip.jit import memory, syntax
+from stickslip.jit.arithmetic import binary, convert
+from stickslip.jit.errors import KernelError
+from stickslip.jit.expressions import Expressions
+from stickslip.jit.scope import Loop, Missing, Names, Slot, joined
+from stickslip.jit.values import REGISTER, Constant, Record, Scalar, Value, View, in_words, items_of, kind_of
+
+
+class Statements(Expressions):
+    """Writes statements of kernels into one LLVM function."""
+
+    def statements(self, body: Iterable[ast.stmt]) -> None:
+        for statement in body:
+            if self.writer.ended:
+                return
+            with self.placed(statement):
+                getattr(self, f"do_{type(statement).__name__}")(statement)
+
+    def do_Pass(self, statement: ast.Pass) -> None:
+        """Nothing to do."""
+
+    def do_Expr(self, statement: ast.Expr) -> None:
+        if not isinstance(statement.value, ast.Constant):  # a docstring
+            self.expression(statement.value)
+
+    def do_Assign(self, statement: ast.Assign) -> None:
+        value = self.expression(statement.value)
+        for target in statement.targets:
+            self.assign(target, value)
+
+    def do_AnnAssign(self, statement: ast.AnnAssign) -> None:
+        if statement.value is not None:
+            self.assign(statement.target, self.expression(statement.value))
+
+    def assign(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self.bind(target.id, value)
+        elif isinstance(target, ast.Tuple):
+            items = items_of(value)
+            if items is None or len(items) != len(target.elts):
+                raise KernelError(f"{len(target.elts)} names take a tuple of as many values, got {in_words(value)}.")
+            # all values are read before the first name changes: a, b = b, a
+            for name, item in zip(target.elts, items, strict=True):
+                self.assign(name, item)
+        elif isinstance(target, ast.Subscript):
+            self.put(self.selected(target), value)
+        elif isinstance(target, ast.Attribute):
+            holder = self.expression(target.value)
+            if not isinstance(holder, Record):
+                raise KernelError(f"only fields of records can be assigned, got {in_words(holder)}.")
+            memory.require_writable(holder)
+            self.put(self.address_of_field(holder, target.attr), value)
+        else:
+            raise KernelError("this cannot be assigned to.")
+
+    def address_of_field(self, record: Record, name: str) -> View | tuple[np.dtype[Any], str]:
+        fields = record.dtype.fields
+        if fields is None or name not in fields:
+            raise KernelError(f"there is no field {name!r} in this record.")
+        dtype, shift = fields[name][:2]
+        if dtype.shape:
+            view = memory.field(self.writer, record, name)
+            assert isinstance(view, View)
+            return view
+        return dtype, memory.offset(self.writer, record.pointer, int(shift))
+
+    def selected(self, node: ast.Subscript) -> View | tuple[np.dtype[Any], str]:
+        """What a subscript on the left of an assignment stands for."""
+        holder = self.expression(node.value)
+        if not isinstance(holder, View):
+            raise KernelError(f"only elements of arrays can be assigned, got {in_words(holder)}.")
+        memory.require_writable(holder)
+        found = memory.part(self.writer, holder, self.index(node.slice))
+        if isinstance(found, Record):
+            raise KernelError("a record is assigned field by field.")
+        return found if isinstance(found, View) else (holder.dtype, found)
+
+    def put(self, place: View | tuple[np.dtype[Any], str], value: Value) -> None:
+        if isinstance(place, View):
+            memory.fill(self.writer, place, value)
+        else:
+            memory.store(self.writer, *place, value)
+
+    def do_AugAssign(self, statement: ast.AugAssign) -> None:
+        target = statement.target
+        if isinstance(target, ast.Name):
+            old = self.read(target.id)
+            self.bind(target.id, binary(self.writer, statement.op, old, self.expression(statement.value)))
+            return
+        if isinstance(target, ast.Subscript):
+            place = self.selected(target)
+        else:
+            holder = self.expression(target.value)
+            if not isinstance(holder, Record):
+                raise KernelError(f"only fields of records can be assigned, got {in_words(holder)}.")
+            memory.require_writable(holder)
+            place = self.address_of_field(holder, target.attr)
+        if isinstance(place, View):
+            raise KernelError("arithmetic on whole arrays is not in the language: write a loop.")
+        loaded = memory.load(self.writer, *place)
+        memory.store(self.writer, *place, binary(self.writer, statement.op, loaded, self.expression(statement.value)))
+
+    def do_Return(self, statement: ast.Return) -> None:
+        scope = self.scope
+        value: Value = Constant(None) if statement.value is None else self.expression(statement.value)
+        last = scope.source.tree.body[-1] is statement and scope.source.returns == 1
+        if last:
+            scope.result = value
+        elif not (isinstance(value, Constant) and value.value is None):
+            self.keep_result(value)
+        elif scope.result_slots is not None:
+            raise KernelError("some paths return a value and others none.")
+        if not last:
+            self.writer.jump(scope.result_label)
+
+    def keep_result(self, value: Value) -> None:
+        """Put one of several results where the end of the kernel finds it."""
+        scope = self.scope
+        items = items_of(value)
+        parts = (value,) if items is None else items
+        if scope.result_slots is None:
+            kinds = [kind_of(item) for item in parts]
+            if None in kinds:
+                raise KernelError("arrays are returned by the only `return`, at the end of the kernel.")
+            scope.result_slots = [Slot(kind, self.writer.slot(REGISTER[kind])) for kind in kinds]  # type: ignore[arg-type,index]
+            scope.result_is_tuple = items is not None
+        if len(parts) != len(scope.result_slots) or (items is not None) != scope.result_is_tuple:
+            raise KernelError("all results have the same number of values.")
+        for slot, item in zip(scope.result_slots, parts, strict=True):
+            if slot.kind != "float" and kind_of(item) == "float":
+                raise KernelError(
+                    f"the first result is of kind {slot.kind} and this one float: write 0.0 in place of 0."
+                )
+            self.writer.do(
+                f"store {REGISTER[slot.kind]} {convert(self.writer, item, slot.kind)}, ptr {slot.pointer}, align 8"
+            )
+
+    def do_If(self, statement: ast.If) -> None:
+        condition = self.condition(statement.test)
+        if isinstance(condition, Constant):
+            self.statements(statement.body if condition.value else statement.orelse)
+            return
+        yes, no, end = self.writer.label(), self.writer.label(), self.writer.label()
+        self.writer.branch(condition.text, yes, no)
+        before, reached = dict(self.scope.names), []
+        self.scope.depth += 1
+        for label, body in ((yes, statement.body), (no, statement.orelse)):
+            self.scope.names = dict(before)
+            self.writer.begin(label)
+            self.statements(body)
+            if not self.writer.ended:
+                reached.append(self.scope.names)
+                self.writer.jump(end)
+        self.scope.depth -= 1
+        if reached:
+            self.writer.begin(end)
+            self.scope.names = joined(reached)
+
+    def do_While(self, statement: ast.While) -> None:
+        head, inside, end = self.writer.label(), self.writer.label(), self.writer.label()
+        before = self.enter_loop(statement.body)
+        self.writer.begin(head)
+        condition = self.condition(statement.test)
+        endless = isinstance(condition, Constant) and bool(condition.value)
+        if isinstance(condition, Constant):
+            self.writer.jump(inside if endless else end)
+        else:
+            self.writer.branch(condition.text, inside, end)
+        self.writer.begin(inside)
+        loop = Loop(head, end)
+        self.turn(statement.body, loop)
+        if not self.writer.ended:
+            self.writer.jump(head)
+        self.leave(loop, [] if endless else [before])
+
+    def do_For(self, statement: ast.For) -> None:
+        if not isinstance(statement.target, (ast.Name, ast.Tuple)):
+            raise KernelError("a loop counts in a name.")
+        call = statement.iter
+        if isinstance(call, ast.Call):
+            function = self.expression(call.func)
+            if isinstance(function, Constant) and function.value is range and isinstance(statement.target, ast.Name):
+                self.count(statement, statement.target.id, call)
+                return
+        items = items_of(self.expression(call))
+        if items is None:
+            raise KernelError("a loop runs over range(...) or over a tuple.")
+        self.each(statement, items)
+
+    def each(self, statement: ast.For, items: tuple[Value, ...]) -> None:
+        """Write the body once for every value of a tuple."""
+        loop = Loop("", self.writer.label())
+        for item in items:
+            loop.again, loop.at_continue = self.writer.label(), []
+            self.scope.depth += 1
+            self.assign(statement.target, item)
+            self.scope.depth -= 1
+            self.turn(statement.body, loop)
+            ways = [*loop.at_continue, *([] if self.writer.ended else [self.scope.names])]
+            if not ways:  # every way leaves the loop
+                self.leave(loop, [])
+                return
+            self.writer.begin(loop.again)
+            self.scope.names = joined(ways)
+        self.leave(loop, [self.scope.names])
+
+    def count(self, statement: ast.For, name: str, call: ast.Call) -> None:
+        """A loop over range(...)."""
+        arguments = [self.expression(argument) for argument in call.args]
+        if not 1 <= len(arguments) <= 3 or call.keywords:
+            raise KernelError("range takes one to three whole numbers.")
+        first, last = (Constant(0), arguments[0]) if len(arguments) == 1 else (arguments[0], arguments[1])
+        step = arguments[2] if len(arguments) == 3 else Constant(1)
+        if not (isinstance(step, Constant) and kind_of(step) == "int" and step.value != 0):
+            raise KernelError("the step of range is a number in the source, not zero.")
+        for item in (first, last):
+            if kind_of(item) not in ("int", "bool"):
+                raise KernelError(f"range takes whole numbers, got {in_words(item)}.")
+        writer = self.writer
+        counter, stop = writer.slot("i64"), convert(writer, last, "int")
+        writer.do(f"store i64 {convert(writer, first, 'int')}, ptr {counter}, align 8")
+        head, inside, again, end = (writer.label() for _ in range(4))
+        before = self.enter_loop([*statement.body, statement])
+        writer.begin(head)
+        i = writer.value(f"load i64, ptr {counter}, align 8")
+        writer.branch(writer.value(f"icmp {'slt' if step.value > 0 else 'sgt'} i64 {i}, {stop}"), inside, end)
+        writer.begin(inside)
+        self.scope.depth += 1
+        self.assign_scalar(name, Scalar("int", i))
+        self.scope.depth -= 1
+        loop = Loop(again, end)
+        self.turn(statement.body, loop)
+        writer.begin(again)
+        following = writer.value(f"add nsw i64 {writer.value(f'load i64, ptr {counter}, align 8')}, {step.value}")
+        writer.do(f"store i64 {following}, ptr {counter}, align 8")
+        writer.jump(head)
+        self.leave(loop, [before])
+
+    def enter_loop(self, body: list[ast.stmt]) -> Names:
+        """Names before a loop: those of arrays that change in it must get their value anew in every turn."""
+        changed = syntax.stored_names(body)
+        for name in changed:
+            binding = self.scope.names.get(name)
+            if binding is not None and not isinstance(binding, Slot):
+                if kind_of(binding) is not None:  # type: ignore[arg-type]
+                    self.assign_scalar(name, binding)  # type: ignore[arg-type]
+                else:
+                    reason = "stands for different arrays in different turns of a loop: take another name in it"
+                    self.scope.names[name] = Missing(reason)
+        return dict(self.scope.names)
+
+    def turn(self, body: list[ast.stmt], loop: Loop) -> None:
+        """Write the body of a loop."""
+        self.scope.depth += 1
+        self.scope.loops.append(loop)
+        self.statements(body)
+        self.scope.loops.pop()
+        self.scope.depth -= 1
+
+    def leave(self, loop: Loop, ways: list[Names]) -> None:
+        """Go on behind a loop; `ways` are the names where it ends by itself."""
+        ends = [*ways, *loop.at_break]
+        if not ends:  # nobody gets here
+            self.writer.ended = True
+            return
+        self.writer.begin(loop.end)
+        self.scope.names = joined(ends)
+
+    def do_Break(self, statement: ast.Break) -> None:
+        loop = self.scope.loops[-1]
+        loop.at_break.append(dict(self.scope.names))
+        self.writer.jump(loop.end)
+
+    def do_Continue(self, statement: ast.Continue) -> None:
+        loop = self.scope.loops[-1]
+        loop.at_continue.append(dict(self.scope.names))
+        self.writer.jump(loop.again)

@@ -1,0 +1,127 @@
+"""Text of LLVM IR: a module with its functions, constants and declarations, and one function while it is written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from stickslip.jit.values import ELEMENTS, View, literal
+
+
+class Module:
+    """Text of one LLVM module: its functions in the order in which they were finished, callees first."""
+
+    def __init__(self) -> None:
+        self.functions: list[str] = []
+        self.declarations: dict[str, str] = {}  # name -> declaration
+        self._constants: dict[str, str] = {}  # definition -> name
+        self.external: set[str] = set()  # names of C functions that the text calls
+
+    def text(self) -> str:
+        """The whole module."""
+        constants = [f"{name} = private unnamed_addr constant {body}" for body, name in self._constants.items()]
+        return "\n".join([*constants, *sorted(self.declarations.values()), *self.functions]) + "\n"
+
+    def declare(self, name: str, result: str, arguments: Sequence[str], *, external: bool = False) -> str:
+        """Declare an intrinsic or a C function; return its name."""
+        self.declarations[name] = f"declare {result} @{name}({', '.join(arguments)})"
+        if external:
+            self.external.add(name)
+        return name
+
+    def constant(self, values: np.ndarray) -> View:
+        """A table of numbers that nobody may write."""
+        element = ELEMENTS[values.dtype]
+        kind = element.kind
+        cells = [
+            f"{element.type} {int(x) if element.type == 'i8' else literal(kind, x)}" for x in values.ravel().tolist()
+        ] or [f"{element.type} zeroinitializer"]
+        body = f"[{len(cells)} x {element.type}] [{', '.join(cells)}], align 8"
+        name = self._constants.setdefault(body, f"@table.{hashlib.sha256(body.encode()).hexdigest()[:16]}")
+        strides = tuple(int(np.prod(values.shape[k + 1 :], dtype=int)) * values.itemsize for k in range(values.ndim))
+        return View(values.dtype, name, values.shape, strides, read_only=True)
+
+
+class Writer:
+    """Text of one LLVM function: instructions in blocks, and slots on the stack."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.lines: list[str] = []
+        self.slots: list[str] = []
+        self.ended = False  # the block has ended: what follows is never reached, and left out
+        self.reorder_sums = False  # sums may be reordered, so that loops over them use vector registers
+        self._count = 0
+
+    def name(self) -> str:
+        """A register that is not used yet."""
+        self._count += 1
+        return f"%v{self._count}"
+
+    def label(self) -> str:
+        """A label that is not used yet."""
+        self._count += 1
+        return f"L{self._count}"
+
+    def do(self, instruction: str) -> None:
+        """Write an instruction without a result."""
+        if not self.ended:
+            self.lines.append(f"  {instruction}")
+
+    def value(self, instruction: str) -> str:
+        """Write an instruction; return the register of its result."""
+        name = self.name()
+        self.do(f"{name} = {instruction}")
+        return name
+
+    def jump(self, label: str) -> None:
+        """End the block: go on at the label."""
+        self.do(f"br label %{label}")
+        self.ended = True
+
+    def branch(self, condition: str, yes: str, no: str) -> None:
+        """End the block: go on at one of two labels."""
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+        self.ended = True
+
+    def begin(self, label: str) -> None:
+        """Begin a block; what stands before it falls through."""
+        if not self.ended:
+            self.jump(label)
+        self.lines.append(f"{label}:")
+        self.ended = False
+
+    def slot(self, type_: str, count: int | None = None) -> str:
+        """Room on the stack for one value or `count` of them; return its address."""
+        name = self.name()
+        room = type_ if count is None else f"[{count} x {type_}]"
+        self.slots.append(f"  {name} = alloca {room}, align 8")
+        return name
+
+    @contextmanager
+    def aside(self) -> Iterator[list[str]]:
+        """Collect what is written inside in a list of its own, to be put in place later."""
+        before, self.lines = self.lines, []
+        part = self.lines
+        try:
+            yield part
+        finally:
+            self.lines = before
+
+    def call(
+        self, result: str, name: str, arguments: Sequence[tuple[str, str]], declare: dict[str, Any] | None = None
+    ) -> str:
+        """Call a function of the module, or one that `declare` (see `Module.declare`) brings in."""
+        if declare is not None:
+            self.module.declare(name, result, [type_ for type_, _ in arguments], **declare)
+        given = ", ".join(f"{type_} {text}" for type_, text in arguments)
+        return self.value(f"call {result} @{name}({given})")
+
+    def define(self, head: str) -> None:
+        """Finish the function and put it into the module; `head` has linkage, result, name and parameters."""
+        body = [*self.slots, "  br label %begin", "begin:", *self.lines]
+        self.module.functions.append(f"define {head} nounwind {{\nentry:\n" + "\n".join(body) + "\n}\n")

@@ -1,0 +1,393 @@
+"""Every construct of the kernel language: plain Python and machine code give the same bits."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from stickslip.jit import kernel
+
+TABLE = np.array([[1.0, 2.0], [3.0, 4.0]])
+SIZES = (3, 5, 8)
+RECORD = np.dtype([("mass", float), ("kind", np.int64), ("pose", float, (3,)), ("alive", np.bool_)], align=True)
+
+
+class Motion(NamedTuple):
+    q: np.ndarray
+    u: np.ndarray
+    n: int
+
+
+def agrees(function, *args):
+    """Run a kernel both ways on copies of its arguments; return its result where both agree to the last bit."""
+
+    def copies(value):
+        if isinstance(value, np.ndarray):
+            return value.copy()
+        if isinstance(value, tuple):
+            return type(value)(*map(copies, value)) if hasattr(value, "_fields") else tuple(map(copies, value))
+        return value
+
+    plain, fast = tuple(map(copies, args)), tuple(map(copies, args))
+    with np.errstate(all="ignore"):
+        expected = function(*plain)
+    found = function.compiled(*fast)
+    same(found, expected)
+    same(fast, plain)
+    return found
+
+
+def same(found, expected):
+    if isinstance(expected, tuple):
+        assert isinstance(found, tuple) and len(found) == len(expected)
+        for a, b in zip(found, expected, strict=True):
+            same(a, b)
+    elif isinstance(expected, np.ndarray) and expected.dtype.names:
+        for name in expected.dtype.names:  # not the bytes between fields
+            same(np.ascontiguousarray(found[name]), np.ascontiguousarray(expected[name]))
+    elif isinstance(expected, np.ndarray):
+        np.testing.assert_array_equal(found.view(np.uint8), expected.view(np.uint8))
+    elif isinstance(expected, (bool, np.bool_, int, np.integer)) or expected is None:
+        assert found == expected, (found, expected)
+    else:
+        assert np.float64(found).tobytes() == np.float64(expected).tobytes() or (
+            found != found and expected != expected
+        )
+
+
+@kernel(inline=True)
+def dot(a, b):
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel
+def product(A, x, y):
+    for i in range(A.shape[0]):
+        y[i] = dot(A[i], x)
+
+
+@kernel
+def uses_others(A, x, y):
+    product(A, x, y)
+    return dot(x, y), A.shape[0], len(x)
+
+
+def test_kernels_call_one_another() -> None:
+    rng = np.random.default_rng(1)
+    agrees(uses_others, rng.normal(size=(4, 4)), rng.normal(size=4), np.zeros(4))
+
+
+@kernel
+def whole_numbers(a, b):
+    return a + b, a - b, a * b, a // b, a % b, a & b, a | b, a ^ b, -a, +a, ~a, abs(a), max(a, b), min(a, b)
+
+
+@pytest.mark.parametrize("a", [-7, -1, 0, 3, 2**40])
+@pytest.mark.parametrize("b", [-5, -1, 2, 7])
+def test_whole_numbers_divide_downwards(a: int, b: int) -> None:
+    agrees(whole_numbers, a, b)
+
+
+def test_whole_numbers_divided_by_zero_are_zero_and_wrap_around() -> None:
+    assert whole_numbers.compiled(7, 0)[3:5] == (0, 0)
+    assert whole_numbers.compiled(-(2**63), -1)[3:5] == (-(2**63), 0)
+    assert whole_numbers.compiled(2**62, 2**62)[0] == -(2**63)
+
+
+@kernel
+def shifts(a, b):
+    return a << b, a >> b
+
+
+@pytest.mark.parametrize("a", [-9, 5])
+@pytest.mark.parametrize("b", [0, 1, 30])
+def test_shifts(a: int, b: int) -> None:
+    agrees(shifts, a, b)
+
+
+def test_shifts_beyond_the_width() -> None:
+    assert shifts.compiled(5, 64) == (0, 0) and shifts.compiled(-5, 200) == (0, -1)
+
+
+@kernel
+def floats(a, b):
+    return a + b, a - b, a * b, a / b, a // b, a % b, -a, abs(a), max(a, b), min(a, b)
+
+
+SPECIAL = [0.0, -0.0, 1.5, -2.25, 1e300, -1e-300, math.inf, -math.inf, math.nan, 5e-324, 0.1]
+
+
+@pytest.mark.parametrize("a", SPECIAL)
+@pytest.mark.parametrize("b", SPECIAL)
+def test_floats_with_infinities_and_not_a_number(a: float, b: float) -> None:
+    agrees(floats, np.float64(a), np.float64(b))
+
+
+@kernel
+def comparisons(a, b):
+    return a == b, a != b, a < b, a <= b, a > b, a >= b, 0.0 < a < b, not a < b, a < b and b < 2.0, a < b or b < 2.0
+
+
+@pytest.mark.parametrize("a", SPECIAL)
+@pytest.mark.parametrize("b", SPECIAL)
+def test_comparisons(a: float, b: float) -> None:
+    agrees(comparisons, a, b)
+
+
+@kernel
+def mathematics(x):
+    return (
+        math.sqrt(x), math.sin(x), math.cos(x), math.tan(x), math.atan(x), math.exp(x), math.log(x), math.sinh(x),
+        math.cosh(x), math.tanh(x), math.atan2(x, 2.0), math.hypot(x, 3.0), math.copysign(x, -1.0), math.erf(x),
+        math.expm1(x), math.log1p(x), math.fmod(x, 0.3), math.floor(x), math.ceil(x), math.trunc(x), round(x), int(x),
+        math.isnan(x), math.isinf(x), math.isfinite(x), math.fabs(x), math.pi * x,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("x", [1e-3, 0.5, 1.0, 1.5, 2.5, 7.75, 1e3, 123456.789])
+def test_functions_of_math_are_those_of_python(x: float) -> None:
+    if x < 700.0:
+        agrees(mathematics, x)
+    else:
+        assert mathematics.compiled(x)[1] == math.sin(x) and mathematics.compiled(x)[17] == math.floor(x)
+
+
+@kernel
+def truncated(x):
+    return int(x), round(x), math.floor(x)
+
+
+def test_what_does_not_fit_is_the_nearest_that_does() -> None:
+    assert truncated.compiled(math.nan) == (0, 0, 0)
+    assert truncated.compiled(1e300) == (2**63 - 1,) * 3 and truncated.compiled(-math.inf) == (-(2**63),) * 3
+    for x in (-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, -7.0, 3.999):
+        agrees(truncated, x)
+
+
+@kernel
+def powers(x):
+    return x**0, x**1, x**2, x**3, x**7, x**-2, x**0.5
+
+
+@pytest.mark.parametrize("x", [0.3, 1.7, 12.5])
+def test_powers_are_products_within_rounding(x: float) -> None:
+    np.testing.assert_allclose(powers.compiled(x), powers(x), rtol=4e-16)
+
+
+@kernel
+def loops(n, out):
+    count = 0
+    for i in range(n):
+        if i == 7:
+            continue
+        if i > 12:
+            break
+        for j in range(i, 0, -2):
+            out[i] += j
+        count += 1
+    k = 0
+    while k < n:
+        k += 3
+    last = 0
+    while True:
+        last += 1
+        if last * last > n:
+            break
+    for i in range(n, n - 4, -1):
+        count += i
+    return count, k, last
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 20])
+def test_loops(n: int) -> None:
+    agrees(loops, n, np.zeros(30, np.int64))
+
+
+@kernel
+def of_tuples(pair, x):
+    a, b = pair
+    a, b = b, a
+    total = 0.0
+    for scale, row in ((1.0, a), (2.0, b)):
+        total += scale * row[0]
+    for size in SIZES:
+        if size == 5:
+            continue
+        total += size
+    k = int(x)
+    return total, SIZES[k], SIZES[1], TABLE[k, 1], len(SIZES), (a[1] if x > 1.0 else b[1])
+
+
+@pytest.mark.parametrize("x", [0.5, 1.5])
+def test_tuples_and_tables(x: float) -> None:
+    agrees(of_tuples, (np.array([1.0, 2.0]), np.array([3.0, 4.0])), x)
+
+
+@kernel
+def of_names(motion, dt):
+    for i in range(motion.n):
+        motion.q[i] += dt * motion.u[i]
+    again = Motion(motion.u, motion.q, motion.n + 1)
+    again.q[0] = 9.0
+    return again.n
+
+
+def test_named_tuples() -> None:
+    agrees(of_names, Motion(np.zeros(3), np.ones(3), 3), 0.1)
+
+
+@kernel
+def of_records(bodies, k):
+    body = bodies[k]
+    body.mass = 2.0 * body.mass
+    body.pose[1] = bodies.pose[k, 0] + 1.0
+    bodies.kind[k] += 3
+    bodies[0].alive = body.mass > 1.0
+    total = 0.0
+    for i in range(bodies.shape[0]):
+        if bodies.alive[i]:
+            total += bodies.mass[i]
+    return total, bodies[k].kind
+
+
+def test_records() -> None:
+    bodies = np.zeros(4, RECORD).view(np.recarray)
+    bodies.mass, bodies.kind, bodies.alive = 1.5, 2, True
+    bodies.pose[:] = np.arange(12.0).reshape(4, 3)
+    agrees(of_records, bodies, 2)
+
+
+@kernel
+def of_parts(A, n):
+    column = A[:, 1]
+    block = A[1:3, :n]
+    block[0, 0] = column[2]
+    A[0] = A[1]
+    A[2, 1:3] = 7.0
+    rest = A[n:]
+    row = rest[0]
+    flat = A.reshape((A.shape[0] * A.shape[1],))
+    flat[0] += 1.0
+    return row[0], rest.shape[0], block.shape[1], A.size, A.ndim
+
+
+def test_parts_of_arrays() -> None:
+    agrees(of_parts, np.arange(20.0).reshape(4, 5), 2)
+
+
+def test_arrays_with_gaps() -> None:
+    A = np.arange(80.0).reshape(8, 10)
+    expected = A.copy()
+    with np.errstate(all="ignore"):
+        uses_others(expected[::2, ::3], expected[1, :4], expected[3, ::3])
+    uses_others.compiled(A[::2, ::3], A[1, :4], A[3, ::3])
+    np.testing.assert_array_equal(A, expected)
+
+
+@kernel
+def of_new_arrays(n):
+    small = np.zeros(4)
+    counts = np.full(3, 7)
+    large = np.empty((n, 2))
+    flags = np.zeros(n, dtype=np.bool_)
+    ones = np.ones((2, 2))
+    for i in range(n):
+        large[i, 0], large[i, 1] = i, 0.5 * i
+        flags[i] = i % 2 == 0
+    twin = large.copy()
+    twin[0, 0] = 5.0
+    like = np.zeros_like(small)
+    total = small[3] + counts[2] + ones[1, 1] + twin[0, 0] + large[0, 0] + like[0]
+    for i in range(n):
+        if flags[i]:
+            total += large[i, 1]
+    return total
+
+
+@pytest.mark.parametrize("n", [1, 6, 5000])
+def test_new_arrays(n: int) -> None:
+    agrees(of_new_arrays, n)
+
+
+@kernel
+def of_small_types(a, b, c, d):
+    a[0] = 300 % 256 - 50
+    b[0] = 200
+    c[0] = -70000
+    d[0] = a[1] < b[1]
+    return a[1] + b[1] + c[1], d[1]
+
+
+def test_small_types() -> None:
+    arrays = (
+        np.array([0, -7], np.int8),
+        np.array([0, 250], np.uint8),
+        np.array([0, 9], np.int32),
+        np.array([False, True]),
+    )
+    agrees(of_small_types, *arrays)
+
+
+@kernel
+def several_results(x):
+    if x > 1.0:
+        return 1.0, 2
+    if x > 0.0:
+        return x, 3
+    return 0.0, 4
+
+
+@pytest.mark.parametrize("x", [-1.0, 0.5, 2.0])
+def test_several_results(x: float) -> None:
+    agrees(several_results, x)
+
+
+@kernel
+def with_default(x, scale=2.0, joints=None):
+    if joints is not None:
+        return x * joints[0]
+    return x * scale
+
+
+@kernel
+def calls_with_names(x, joints):
+    return with_default(x), with_default(x, joints=joints), with_default(x, scale=3.0), with_default(*(x, 5.0))
+
+
+def test_defaults_names_and_none() -> None:
+    agrees(calls_with_names, 1.5, np.array([10.0]))
+
+
+@kernel
+def names_in_branches(x):
+    if x > 0.0:
+        a = 1.0
+        b = 2
+    else:
+        a = -1.0
+        b = 3
+    found = 0
+    for i in range(3):
+        found = i
+    return a, b, found
+
+
+@pytest.mark.parametrize("x", [-1.0, 1.0])
+def test_names_of_all_branches_have_a_value(x: float) -> None:
+    agrees(names_in_branches, x)
+
+
+def test_a_kernel_is_still_a_function() -> None:
+    assert product.__name__ == "product" and dot(np.ones(2), np.ones(2)) == 2.0
+
+
+def test_threads_share_one_version() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda k: loops.compiled(k % 9, np.zeros(30, np.int64)), range(200)))
+    assert found == [loops(k % 9, np.zeros(30, np.int64)) for k in range(200)]

@@ -1,0 +1,233 @@
+"""What is outside the kernel language is refused with file, line, source and what helps."""
+
+import math
+
+import numpy as np
+import pytest
+
+from stickslip.jit import KernelError, kernel
+
+CONSTANT = np.array([1.0, 2.0])
+
+
+@kernel
+def changes_kind(x):
+    n = 0
+    n = n + x
+    return n
+
+
+@kernel
+def misses_a_value(x):
+    if x > 0.0:
+        y = 1.0
+    return y
+
+
+@kernel
+def misses_a_value_after_a_loop(n):
+    for i in range(n):
+        last = i
+    return last
+
+
+@kernel
+def array_by_branch(a, b, x):
+    if x > 0.0:
+        row = a
+    else:
+        row = b
+    return row[0]
+
+
+@kernel
+def swaps_arrays(a, b, n):
+    for _ in range(n):
+        a, b = b, a
+    return a[0]
+
+
+@kernel
+def has_a_list(x):
+    return [x, x][0]
+
+
+@kernel
+def asserts(x):
+    assert x > 0.0
+    return x
+
+
+@kernel
+def comprehends(x):
+    return sum(x for _ in range(3))
+
+
+@kernel
+def raises(x):
+    if x < 0.0:
+        raise ValueError
+    return x
+
+
+@kernel
+def unknown_function(x):
+    return math.gamma(x)
+
+
+@kernel
+def unknown_name(x):
+    return x + nowhere  # noqa: F821
+
+
+@kernel
+def whole_array(a):
+    return a + 1.0
+
+
+@kernel
+def sums(a):
+    return a.sum()
+
+
+@kernel
+def writes_a_constant(x):
+    CONSTANT[0] = x
+    return x
+
+
+@kernel
+def counts_from_the_end(a):
+    return a[-1]
+
+
+@kernel
+def float_into_whole(k):
+    k[0] = 0.5
+    return 0
+
+
+@kernel
+def calls_itself(n):
+    if n > 0:
+        return calls_itself(n - 1)
+    return 0
+
+
+@kernel
+def sometimes_returns(x):
+    if x > 0.0:
+        return 1.0
+
+
+@kernel
+def steps(n, step):
+    total = 0
+    for i in range(0, n, step):
+        total += i
+    return total
+
+
+@kernel
+def else_of_a_loop(n):
+    for _ in range(n):
+        pass
+    else:
+        n = 0
+    return n
+
+
+@kernel
+def large_in_a_branch(n):
+    total = 0.0
+    if n > 3:
+        room = np.zeros(n)
+        total = room[0]
+    return total
+
+
+@kernel
+def returns_new(n):
+    room = np.zeros(n)
+    return room
+
+
+@kernel
+def wrong_index(x):
+    return CONSTANT[5]
+
+
+@kernel
+def tuple_by_number(pair, k):
+    return pair[k]
+
+
+@kernel
+def bits_of_floats(x):
+    return x & 1
+
+
+@kernel
+def keywords(*x):
+    return x
+
+
+@kernel
+def matrix(a, b):
+    return a @ b
+
+
+a = np.ones(3)
+
+
+@pytest.mark.parametrize(
+    "function, args, words",
+    [
+        (changes_kind, (0.5,), "begin with 0.0"),
+        (misses_a_value, (0.5,), "y may have no value here"),
+        (misses_a_value_after_a_loop, (3,), "last may have no value here"),
+        (array_by_branch, (a, a, 0.5), "row stands for different values"),
+        (swaps_arrays, (a, a, 3), "different arrays in different turns"),
+        (has_a_list, (0.5,), "list"),
+        (asserts, (0.5,), "assert"),
+        (comprehends, (0.5,), "generator"),
+        (raises, (0.5,), "raise"),
+        (unknown_function, (0.5,), "gamma is not in the language"),
+        (unknown_name, (0.5,), "nowhere is not known"),
+        (whole_array, (a,), "write a loop"),
+        (sums, (a,), ".sum() of an array"),
+        (writes_a_constant, (0.5,), "constant of its module"),
+        (counts_from_the_end, (a,), "do not count from the end"),
+        (float_into_whole, (np.zeros(1, np.int64),), "write int(...)"),
+        (calls_itself, (3,), "calls itself"),
+        (sometimes_returns, (0.5,), "without `return`"),
+        (steps, (3, 1), "step of range"),
+        (else_of_a_loop, (3,), "`else` of a loop"),
+        (large_in_a_branch, (5,), "outside of branches and loops"),
+        (returns_new, (5,), "a new array cannot be returned"),
+        (wrong_index, (0.5,), "outside an axis of length 2"),
+        (tuple_by_number, ((1.0, 2.0), 1), "indexed by a number that the translator knows"),
+        (bits_of_floats, (0.5,), "bits of floats"),
+        (keywords, (0.5,), "plain parameters"),
+        (matrix, (a, a), "@"),
+    ],
+)
+def test_refused_with_place_and_help(function, args, words: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(KernelError) as caught:
+        function.compiled(*args)
+    text = str(caught.value)
+    assert words in text, text
+    assert "test_refusals.py:" in text and "`" in text and "\n" not in text
+
+
+def test_arguments_are_numbers_arrays_and_tuples() -> None:
+    for wrong in ("text", [1.0], np.zeros(2, complex), np.zeros(2, np.float32), {}):
+        with pytest.raises(KernelError):
+            sums.compiled(wrong)
+
+
+def test_read_only_arrays_stay_as_they_are() -> None:
+    frozen = np.zeros(1, np.int64)
+    frozen.flags.writeable = False
+    with pytest.raises(KernelError, match="read-only"):
+        float_into_whole.compiled(frozen)
