@@ -442,13 +442,17 @@ class Expressions:
     def allocate(self, shape: Value, dtype: np.dtype[Any]) -> View:
         view, room = memory.new_array(self.writer, shape, dtype)
         if room is not None:
-            if self.scope.depth or self.scope.source.returns > 1:
-                raise KernelError(
-                    "an array of unknown or great length is made in the body of a kernel with one `return`, outside of "
-                    "branches and loops: make it there, or pass it in."
-                )
-            self.scope.heap.append(room)
+            self.own([room])
         return view
+
+    def own(self, rooms: list[str]) -> None:
+        """Free room on the heap where this kernel ends."""
+        if self.scope.depth or self.scope.source.returns > 1:
+            raise KernelError(
+                "an array of unknown or great length is made in the body of a kernel with one `return`, outside of "
+                "branches and loops: make it there, or pass it in."
+            )
+        self.scope.heap += rooms
 
     def reshaped(self, view: View, arguments: tuple[Value, ...]) -> View:
         """Another shape for an array without gaps."""

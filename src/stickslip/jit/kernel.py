@@ -8,15 +8,15 @@ import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 
-from stickslip.jit import cpu, memory
+from stickslip.jit import cpu, memory, native
 from stickslip.jit.arithmetic import convert
 from stickslip.jit.errors import KernelError
-from stickslip.jit.translate import Body, Program
-from stickslip.jit.values import ELEMENTS, REGISTER, Bundle, Constant, Kind, Scalar, Value, View, items_of, kind_of
+from stickslip.jit.translate import Body, Program, result_kinds
+from stickslip.jit.values import ELEMENTS, REGISTER, Bundle, Constant, Kind, Scalar, Value, View, items_of
 from stickslip.jit.writer import Writer
 
 ENTRY = "entry"
@@ -39,6 +39,7 @@ class Kernel:
         functools.update_wrapper(self, python)
         self.python, self.inline, self.reorder_sums = python, inline, reorder_sums
         self._versions: dict[Any, Version] = {}
+        self._last: Callable[..., Any] = _none_yet
         self._lock = threading.Lock()
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -49,22 +50,33 @@ class Kernel:
 
     def compiled(self, *args: Any) -> Any:
         """Run the machine code for arguments of these types; make it first where it is not there yet."""
+        found = self._last(*args)
+        if found is not NotImplemented:
+            return found
+        plain = tuple(map(_plain, args))
+        return self.version(*plain)(*plain)
+
+    def version(self, *args: Any) -> Callable[..., Any]:
+        """The function of machine code for arguments of these types; it returns NotImplemented for other types."""
         signature = tuple(map(_signature, args))
-        version = self._versions.get(signature)
-        if version is None:
+        made = self._versions.get(signature)
+        if made is None:
             with self._lock:
-                version = self._versions.get(signature) or self._versions.setdefault(signature, self._make(args))
-        return version(args)
+                made = self._versions.get(signature)
+                if made is None:
+                    made = self._versions[signature] = self._make(args)
+        self._last = made.call
+        return made.call
 
     def text(self, *args: Any) -> str:
         """LLVM IR for arguments of these types."""
-        return self._translated(args)[0]
+        return self.translated(args).text
 
     def _make(self, args: tuple[Any, ...]) -> Version:
-        text, layout, results = self._translated(args)
-        return Version(cpu.load(cpu.build(text), ENTRY), "".join(layout), results)
+        return NativeVersion(self, args) if native.usable() else SlotVersion(self, args)
 
-    def _translated(self, args: tuple[Any, ...]) -> tuple[str, list[str], Results]:
+    def translated(self, args: tuple[Any, ...]) -> Translated:
+        """Text for arguments that lie in one block of memory: for `SlotVersion`, and to be read."""
         program = Program()
         writer = Writer(program.module)
         slots = _Slots(writer)
@@ -73,7 +85,11 @@ class Kernel:
         results = slots.give(result, self.python.__name__)
         writer.do("ret void")
         writer.define(f"void @{ENTRY}(ptr %slots)")
-        return program.module.text(), slots.layout, results
+        return Translated(program.module.text(), slots.layout, results)
+
+
+def _none_yet(*args: Any) -> Any:
+    return NotImplemented
 
 
 @overload
@@ -103,33 +119,106 @@ class Results:
     is_tuple: bool
 
 
-class Version:
-    """Machine code of a kernel for one combination of argument types.
+@dataclass(frozen=True)
+class Translated:
+    """Text of a kernel whose arguments lie in one block of memory: see `SlotVersion`."""
 
-    Arguments and results lie in one block of memory, eight bytes each: an array is its address, its lengths and, where
-    it has gaps, its strides.
+    text: str
+    layout: list[str]
+    results: Results
+
+
+class Version(Protocol):
+    """Machine code of a kernel for one combination of argument types."""
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """Runs the code; returns NotImplemented for arguments of other types."""
+
+
+class NativeVersion:
+    """Machine code that Python calls as a C function of its own: see `native`."""
+
+    def __init__(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
+        program = Program()
+        name = kernel.python.__name__
+        writer = Writer(program.module)
+        other = writer.label()
+        reader = native.Reader(writer, other)
+        reader.require(writer.value(f"icmp eq i64 %count, {len(args)}"))
+        values = tuple(reader.argument(reader.field("%arguments", 8 * k), sample) for k, sample in enumerate(args))
+        thread = reader.call("PyEval_SaveThread")
+        result = Body(program, writer).inline(kernel, values)
+        reader.call("PyEval_RestoreThread", thread)
+        kinds, is_tuple = result_kinds(result, name)
+        parts = items_of(result) or (result,)
+        numbers = [(kind, convert(writer, item, kind)) for kind, item in zip(kinds, parts, strict=False)]
+        writer.do(f"ret ptr {reader.result(numbers, is_tuple)}")
+        writer.ended = True
+        writer.begin(other)
+        reader.call("Py_IncRef", reader.address(NotImplemented))
+        writer.do(f"ret ptr {reader.address(NotImplemented)}")
+        writer.define(f"ptr @{ENTRY}(ptr %self, ptr %arguments, i64 %count)")
+        native.make_known()
+        address = cpu.load(cpu.build(program.module.text()), ENTRY)
+        self.call, definition = native.function_at(address, name)
+        self._kept = (reader.kept, definition)
+
+
+class SlotVersion:
+    """Machine code with arguments and results in one block of memory, eight bytes each, called by ctypes.
+
+    An array is its address, its lengths and, where it has gaps, its strides.
     """
 
-    def __init__(self, address: int, layout: str, results: Results) -> None:
-        self._call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
-        self._pack = struct.Struct("=" + layout)
+    def __init__(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
+        translated = kernel.translated(args)
+        results = translated.results
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(cpu.load(cpu.build(translated.text), ENTRY))
+        self._pack = struct.Struct("=" + "".join(translated.layout))
         self._unpack = struct.Struct("=" + "".join("d" if kind == "float" else "q" for kind in results.kinds))
         self._results = results
-        self._size = self._pack.size + self._unpack.size
+        self._signature = tuple(map(_signature, args))
 
-    def __call__(self, args: tuple[Any, ...]) -> Any:
-        room = ctypes.create_string_buffer(max(8, self._size))
+    def call(self, *args: Any) -> Any:
+        args = tuple(map(_plain, args))
+        if tuple(map(_signature, args)) != self._signature:
+            return NotImplemented
+        room = ctypes.create_string_buffer(max(8, self._pack.size + self._unpack.size))
         values: list[Any] = []
         for argument in args:
             _flatten(argument, values)
         self._pack.pack_into(room, 0, *values)
-        self._call(room)
+        self._run(room)
         found = self._unpack.unpack_from(room, self._pack.size)
         kinds = self._results.kinds
         numbers = tuple(bool(x) if kind == "bool" else x for x, kind in zip(found, kinds, strict=True))
         if self._results.is_tuple:
             return numbers
         return numbers[0] if numbers else None
+
+
+_TYPES: dict[np.dtype[Any], np.dtype[Any]] = {}
+"""One object for each type of records: machine code tells types by their addresses."""
+
+
+def _plain(argument: Any) -> Any:
+    """An argument as one of the types that machine code knows: subclasses and narrow numbers become plain ones."""
+    if isinstance(argument, np.ndarray):
+        known = _TYPES.setdefault(argument.dtype, argument.dtype)
+        return argument.view(np.ndarray) if known is argument.dtype else argument.view(known, np.ndarray)
+    if isinstance(argument, (bool, np.bool_)):
+        return bool(argument)
+    if isinstance(argument, (int, np.integer)):
+        if not -(2**63) <= argument < 2**63:
+            raise KernelError(f"whole numbers have 64 bits, got {argument}.")
+        return int(argument)
+    if isinstance(argument, (float, np.floating)):
+        return float(argument)
+    if isinstance(argument, tuple):
+        items = map(_plain, argument)
+        return type(argument)(*items) if hasattr(argument, "_fields") else tuple(items)
+    return argument
 
 
 def _signature(argument: Any) -> Any:
@@ -203,22 +292,12 @@ class _Slots:
 
     def give(self, result: Value, name: str) -> Results:
         """Write the results behind the arguments."""
-        if isinstance(result, Constant) and result.value is None:
-            return Results((), False)
-        items = items_of(result)
-        parts = (result,) if items is None else items
-        kinds: list[Kind] = []
+        kinds, is_tuple = result_kinds(result, name)
         base = len(self.layout)
-        for k, item in enumerate(parts):
-            kind = kind_of(item)
-            if kind is None:
-                raise KernelError(f"{name} returns numbers or a tuple of numbers to Python.")
-            number = convert(self.writer, item, kind)
-            place = memory.offset(self.writer, "%slots", 8 * (base + k))
+        for k, (kind, item) in enumerate(zip(kinds, items_of(result) or (result,), strict=False)):
+            number, type_ = convert(self.writer, item, kind), REGISTER[kind]
             if kind == "bool":
-                number, kind_type = self.writer.value(f"zext i1 {number} to i64"), "i64"
-            else:
-                kind_type = REGISTER[kind]
-            self.writer.do(f"store {kind_type} {number}, ptr {place}, align 8")
-            kinds.append(kind)
-        return Results(tuple(kinds), items is not None)
+                number, type_ = self.writer.value(f"zext i1 {number} to i64"), "i64"
+            place = memory.offset(self.writer, "%slots", 8 * (base + k))
+            self.writer.do(f"store {type_} {number}, ptr {place}, align 8")
+        return Results(kinds, is_tuple)

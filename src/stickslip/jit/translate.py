@@ -60,7 +60,7 @@ class Program:
             parameters: list[str] = []
             inner = tuple(_parameter(writer, argument, parameters) for argument in arguments)
             result = Body(self, writer).inline(callee, inner)
-            made.kinds, made.is_tuple = _result_kinds(result, callee.python.__name__)
+            made.kinds, made.is_tuple = result_kinds(result, callee.python.__name__)
             type_ = _return(writer, result, made.kinds)
             writer.define(f"internal {type_} @{made.name}({', '.join(parameters)})")
         elif made.kinds is None:
@@ -118,7 +118,8 @@ def _given(value: Value) -> list[tuple[str, str]]:
     return [given for item in value.items for given in _given(item)]
 
 
-def _result_kinds(result: Value, name: str) -> tuple[tuple[Kind, ...], bool]:
+def result_kinds(result: Value, name: str) -> tuple[tuple[Kind, ...], bool]:
+    """Kinds of the numbers that a kernel returns, and whether they are a tuple."""
     if isinstance(result, Constant) and result.value is None:
         return (), False
     items = items_of(result)
@@ -169,12 +170,17 @@ class Body(Statements):
         if scope.result_slots is not None:
             loaded = tuple(self.load(slot) for slot in scope.result_slots)
             result = Bundle(loaded) if scope.result_is_tuple else loaded[0]
-        for room in scope.heap:
-            writer.module.declare("free", "void", ["ptr"], external=True)
-            writer.do(f"call void @free(ptr {room})")
-        if scope.heap and result is not None and _has_memory(result):
-            raise KernelError("a new array cannot be returned: pass it in and write to it.", source.place(source.tree))
         self.scope, writer.reorder_sums = outer, sums
+        if scope.heap and result is not None and _has_memory(result):
+            if outer is None:
+                raise KernelError(
+                    "a new array cannot be returned: pass it in and write to it.", source.place(source.tree)
+                )
+            self.own(scope.heap)
+        else:
+            for room in scope.heap:
+                writer.module.declare("free", "void", ["ptr"], external=True)
+                writer.do(f"call void @free(ptr {room})")
         return Constant(None) if result is None else result
 
     def call(self, callee: Callee, arguments: tuple[Value, ...]) -> Value:
