@@ -313,6 +313,43 @@ def test_new_arrays(n: int) -> None:
     agrees(of_new_arrays, n)
 
 
+@kernel(inline=True)
+def workspace(n):
+    floats = np.zeros(2 * n)
+    return floats[:n], floats[n:].reshape((n, 1))
+
+
+@kernel
+def arrays_in_branches_and_loops(n):
+    total = 0.0
+    if n > 3:
+        room = np.ones(n)
+        total += room[n - 1]
+        if n > 100:
+            return -1.0
+    for i in range(n):
+        row, column = workspace(n)
+        row[i] += i
+        column[0, 0] = 2.0
+        total += row[i] + column[0, 0] + row[0]
+    return total
+
+
+@pytest.mark.parametrize("n", [0, 2, 5, 50, 200])
+def test_new_arrays_in_branches_and_loops(n: int) -> None:
+    agrees(arrays_in_branches_and_loops, n)
+
+
+def test_new_arrays_are_given_back() -> None:
+    import resource
+
+    arrays_in_branches_and_loops.compiled(90)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(2000):
+        arrays_in_branches_and_loops.compiled(90)  # 130 kB in each turn, 23 GB in all
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10_000
+
+
 @kernel
 def of_small_types(a, b, c, d):
     a[0] = 300 % 256 - 50

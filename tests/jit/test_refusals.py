@@ -138,15 +138,6 @@ def else_of_a_loop(n):
 
 
 @kernel
-def large_in_a_branch(n):
-    total = 0.0
-    if n > 3:
-        room = np.zeros(n)
-        total = room[0]
-    return total
-
-
-@kernel
 def returns_new(n):
     room = np.zeros(n)
     return room
@@ -203,7 +194,6 @@ a = np.ones(3)
         (sometimes_returns, (0.5,), "without `return`"),
         (steps, (3, 1), "step of range"),
         (else_of_a_loop, (3,), "`else` of a loop"),
-        (large_in_a_branch, (5,), "outside of branches and loops"),
         (returns_new, (5,), "a new array cannot be returned"),
         (wrong_index, (0.5,), "outside an axis of length 2"),
         (tuple_by_number, ((1.0, 2.0), 1), "indexed by a number that the translator knows"),

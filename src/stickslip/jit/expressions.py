@@ -440,19 +440,10 @@ class Expressions:
         return view
 
     def allocate(self, shape: Value, dtype: np.dtype[Any]) -> View:
-        view, room = memory.new_array(self.writer, shape, dtype)
-        if room is not None:
-            self.own([room])
+        view, slot = memory.new_array(self.writer, shape, dtype)
+        if slot is not None:
+            self.scope.heap.append(slot)
         return view
-
-    def own(self, rooms: list[str]) -> None:
-        """Free room on the heap where this kernel ends."""
-        if self.scope.depth or self.scope.source.returns > 1:
-            raise KernelError(
-                "an array of unknown or great length is made in the body of a kernel with one `return`, outside of "
-                "branches and loops: make it there, or pass it in."
-            )
-        self.scope.heap += rooms
 
     def reshaped(self, view: View, arguments: tuple[Value, ...]) -> View:
         """Another shape for an array without gaps."""

@@ -184,7 +184,8 @@ def require_writable(value: View | Record) -> None:
 def new_array(writer: Writer, shape: Value, dtype: np.dtype[Any]) -> tuple[View, str | None]:
     """An array without values: on the stack where it is small and of known size.
 
-    Returns the array and, where it lies on the heap, the address that has to be freed.
+    Returns the array and, where it lies on the heap, the slot of the address that has to be freed; the slot is null
+    before the array is made.  An array that is made in every turn of a loop takes the place of the one before.
     """
     dims = _shape(writer, shape)
     element_of(dtype)
@@ -195,9 +196,21 @@ def new_array(writer: Writer, shape: Value, dtype: np.dtype[Any]) -> tuple[View,
     if isinstance(count, int) and count * dtype.itemsize <= STACK_BYTES:
         words = max(1, math.ceil(count * dtype.itemsize / 8))
         return View(dtype, writer.slot("i64", words), dims, strides), None
+    slot = writer.slot("ptr")
+    writer.slots.append(f"  store ptr null, ptr {slot}, align 8")
+    free(writer, slot)
     total = product(writer, count, dtype.itemsize)
     room = writer.call("ptr", "malloc", [("i64", str(total))], {"external": True})
-    return View(dtype, room, dims, strides), room
+    writer.do(f"store ptr {room}, ptr {slot}, align 8")
+    return View(dtype, room, dims, strides), slot
+
+
+def free(writer: Writer, slot: str) -> None:
+    """Give an array on the heap back, where there is one."""
+    room = writer.value(f"load ptr, ptr {slot}, align 8")
+    writer.module.declare("free", "void", ["ptr"], external=True)
+    writer.do(f"call void @free(ptr {room})")
+    writer.do(f"store ptr null, ptr {slot}, align 8")
 
 
 def _shape(writer: Writer, shape: Value) -> tuple[Size, ...]:

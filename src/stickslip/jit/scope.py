@@ -60,7 +60,7 @@ class Scope:
     result: Value | None = None  # of the only `return`, at the end
     result_slots: list[Slot] | None = None
     result_is_tuple: bool = False
-    heap: list[str] = field(default_factory=list)
+    heap: list[str] = field(default_factory=list)  # slots of arrays that are freed where the kernel ends
 
 
 def joined(reached: list[Names]) -> Names:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from stickslip.jit import syntax
+from stickslip.jit import memory, syntax
 from stickslip.jit.arithmetic import convert
 from stickslip.jit.errors import KernelError
 from stickslip.jit.scope import Callee, Scope
@@ -176,11 +176,10 @@ class Body(Statements):
                 raise KernelError(
                     "a new array cannot be returned: pass it in and write to it.", source.place(source.tree)
                 )
-            self.own(scope.heap)
+            outer.heap += scope.heap
         else:
-            for room in scope.heap:
-                writer.module.declare("free", "void", ["ptr"], external=True)
-                writer.do(f"call void @free(ptr {room})")
+            for slot in scope.heap:
+                memory.free(writer, slot)
         return Constant(None) if result is None else result
 
     def call(self, callee: Callee, arguments: tuple[Value, ...]) -> Value:
