@@ -28,6 +28,8 @@ from numba.core.targetconfig import ConfigStack, TargetConfig
 from numba.core.types.functions import BaseFunction
 from numba.extending import intrinsic
 
+from stickslip.jit import functions
+
 ENVIRONMENT_VARIABLE = "STICKSLIP_CACHE"
 PACKAGE = Path(__file__).parent
 COMPILED_SOURCES = ("compiled.py", "sets.py", "complementarity", "laws", "kernels")
@@ -356,6 +358,9 @@ def borrowed(typing_context: Any, array: Any) -> Any:
         return view._getvalue()
 
     return array(array), generate
+
+
+functions.add(borrowed, lambda writer, arguments: arguments[0])  # kernels count no references
 
 
 @intrinsic

@@ -26,7 +26,7 @@ ITERATION_LIMIT = 6
 STALLED = 7
 
 
-@compiled
+@compiled(inline=True)
 def workspace(n: int) -> tuple:
     """Arrays that one solve of size n needs; give the same ones to many solves."""
     return (

@@ -8,6 +8,6 @@ operations, `writer` writes the text, `cpu` builds it.
 """
 
 from stickslip.jit.errors import KernelError
-from stickslip.jit.kernel import Kernel, kernel
+from stickslip.jit.kernel import Entry, Kernel, kernel
 
-__all__ = ["Kernel", "KernelError", "kernel"]
+__all__ = ["Entry", "Kernel", "KernelError", "kernel"]

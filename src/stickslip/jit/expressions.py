@@ -13,7 +13,7 @@ import numpy as np
 from stickslip.jit import functions, memory, syntax
 from stickslip.jit.arithmetic import binary, compare, convert, truth, unary
 from stickslip.jit.errors import KernelError
-from stickslip.jit.scope import Callee, Missing, Scope, Slot
+from stickslip.jit.scope import Callee, Missing, Scope, Slot, as_callee
 from stickslip.jit.values import (
     REGISTER,
     Bundle,
@@ -373,8 +373,9 @@ class Expressions:
         return self.of_function(function.value, tuple(arguments), named)
 
     def of_function(self, function: Any, arguments: tuple[Value, ...], named: dict[str | None, Value]) -> Value:
-        if hasattr(function, "python") and hasattr(function, "inline"):
-            return self.call(function, self.ordered(function, arguments, named))
+        callee = as_callee(function)
+        if callee is not None:
+            return self.call(callee, self.ordered(callee, arguments, named))
         if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
             fields: tuple[str, ...] = function._fields
             given = (*arguments, *(named[name] for name in fields[len(arguments) :] if name in named))

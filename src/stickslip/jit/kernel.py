@@ -45,6 +45,11 @@ class Kernel:
     def __call__(self, *args: Any, **named: Any) -> Any:
         return self.python(*args, **named)
 
+    @property
+    def py_func(self) -> Callable[..., Any]:
+        """The function itself, by the name that it has in Numba."""
+        return self.python
+
     def __reduce__(self) -> str:
         return self.python.__qualname__
 
@@ -90,6 +95,13 @@ class Kernel:
 
 def _none_yet(*args: Any) -> Any:
     return NotImplemented
+
+
+class Entry(Kernel):
+    """A kernel that Python calls as machine code: `entry(...)` is `entry.compiled(...)`."""
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.compiled(*args, **named)
 
 
 @overload

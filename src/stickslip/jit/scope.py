@@ -19,6 +19,26 @@ class Callee(Protocol):
 
 
 @dataclass(frozen=True)
+class Adopted:
+    """A function that was marked for Numba: its source is taken as a kernel."""
+
+    python: Callable[..., Any]
+    inline: bool
+    reorder_sums: bool
+
+
+def as_callee(function: Any) -> Callee | None:
+    """A function as a kernel; None where it is none."""
+    if hasattr(function, "python") and hasattr(function, "inline"):
+        callee: Callee = function
+        return callee
+    if hasattr(function, "py_func") and hasattr(function, "targetoptions"):
+        options = function.targetoptions
+        return Adopted(function.py_func, bool(options.get("forceinline")), bool(options.get("fastmath")))
+    return None
+
+
+@dataclass(frozen=True)
 class Slot:
     """Where the value of a scalar name lies."""
 

@@ -1,4 +1,4 @@
-"""What a generated module imports on the CPU: decorators, and small arrays on the stack."""
+"""What a generated module imports on the CPU: marks of the kernel language, and small arrays on the stack."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import float64, int64, njit, types
-from numba.core import cgutils
-from numba.core.extending import intrinsic
 
-from stickslip.compiled import cached
+from stickslip.jit import Entry, Kernel
 
 __all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "rare", "sincos"]
 
-
-def dev(function: Callable[..., Any]) -> Any:
-    """A function that only other compiled functions call, inlined there: its small arrays can live in registers."""
-    return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)(function)
+float64, int64 = np.float64, np.int64
 
 
-def rare(function: Callable[..., Any]) -> Any:
-    """As `dev`, but a call: what is seldom needed must not crowd the registers of the loop around it."""
-    return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+def dev(function: Callable[..., Any]) -> Kernel:
+    """A function that only other kernels call, written in place of its calls: its small arrays can live in registers."""
+    return Kernel(function, inline=True)
+
+
+def rare(function: Callable[..., Any]) -> Kernel:
+    """A function that only other kernels call, by a call: what is seldom needed must not crowd the loop around it."""
+    return Kernel(function)
+
+
+def entry(function: Callable[..., Any]) -> Entry:
+    """A function that Python calls as machine code."""
+    return Entry(function)
 
 
 @dev
@@ -32,43 +36,10 @@ def sincos(angle: float) -> tuple[float, float]:
     return math.sin(angle), math.cos(angle)
 
 
-def entry(function: Callable[..., Any]) -> Any:
-    """A function that Python calls, cached on disk: a generated module is named by its content."""
-    return cached(njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function))
-
-
-@intrinsic(prefer_literal=True)
-def local_array(typing_context: Any, shape: Any, dtype: Any) -> Any:
-    """Array on the caller's stack; `shape` an int or a tuple of ints known when compiling, as cuda.local.array."""
-    lengths = (shape,) if isinstance(shape, types.Integer) else tuple(shape)
-    if not all(isinstance(length, types.IntegerLiteral) for length in lengths):
-        return None
-    dims = tuple(length.literal_value for length in lengths)
-    array_type = types.Array(dtype.dtype, len(dims), "C")
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def constant(value: int) -> Any:
-            return context.get_constant(types.intp, value)
-
-        element = context.get_data_type(array_type.dtype)
-        item_size = context.get_abi_sizeof(element)
-        data = cgutils.alloca_once(builder, element, size=constant(max(1, int(np.prod(dims)))))
-        strides = [item_size * int(np.prod(dims[i + 1 :])) for i in range(len(dims))]
-        array = context.make_array(array_type)(context, builder)
-        context.populate_array(
-            array,
-            data=data,
-            shape=[constant(d) for d in dims],
-            strides=[constant(s) for s in strides],
-            itemsize=constant(item_size),
-            meminfo=None,  # not counted: it lives as long as the caller's frame
-        )
-        return array._getvalue()
-
-    return array_type(shape, dtype), codegen
-
-
-@njit(error_model="numpy")
-def heap_array(shape: Any, dtype: Any) -> Any:
-    """Stands in for `local_array` where the arrays of a large system would not fit on the stack."""
+@dev
+def local_array(shape: Any, dtype: Any) -> np.ndarray:
+    """Array on the stack; `shape` is known to the translator, as for cuda.local.array."""
     return np.empty(shape, dtype)
+
+
+heap_array = local_array

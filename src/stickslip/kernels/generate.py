@@ -94,6 +94,8 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
     if system.n_contacts > STACK_LIMIT:
         head = head.replace("local_array", "heap_array as local_array")
         head = head.replace("import dev\n", "import rare as dev\n")  # inlined, its loops would unroll for minutes
+    if system.inject:  # functions that a user wrote may be outside the kernel language
+        head = head.replace("from stickslip.kernels.cpu import", "from stickslip.kernels.by_numba import")
     options = options or {}
     model = constants(system, solver, options) + "\n\n" + system.source()
     if options.get("JACOBIAN"):
