@@ -98,10 +98,12 @@ def _one_line(error: Exception) -> bytes:
 
 
 def _warm_up() -> None:
-    """Import what the first run would: a small one without machine code."""
+    """Import what the first run would, and begin with machine code, which takes 40 MB once."""
     from stickslip import library
     from stickslip.page.payload import payload
+    from stickslip.sets import project_interval
 
+    project_interval(0.0, 0.0, 1.0)
     ball = library.get("bouncing_ball")
     payload(ball.simulate(dt=0.01, t_end=0.02, engine="reference"), ball)
 

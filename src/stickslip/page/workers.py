@@ -1,8 +1,9 @@
 """The processes that compute runs for the page: some ready, more where many run at once, replaced where they grow.
 
 A run that does not end in its time, or whose client left, costs its process: whatever a kernel does, the next run
-finds another one.  A process that has grown (machine code of many systems) goes on with the kind of run that it did
-last, so that sliders stay quick, and is replaced when something else is asked for.
+finds another one.  Processes grow, by machine code of system after system.  Where they have grown by too much together,
+the one that has most goes on with the kind of run that it did last, so that sliders stay quick, and is replaced when
+something else is asked for, or when it has been idle for a while.
 """
 
 from __future__ import annotations
@@ -34,9 +35,11 @@ from stickslip.page.worker import (
 
 KEPT = 2
 """Processes that stay when there is nothing to do."""
+IDLE_SECONDS = 30.0  # after which one that is too many, or too large, is ended
 MOST = 6
 """Processes at a time; further runs wait."""
-MOST_GROWTH = 20_000_000  # bytes beyond the memory at the first request; then another kind of run gets a new process
+MOST_GROWTH = 50_000_000
+"""Bytes by which all processes together may grow after their start."""
 GRACE = 2.0  # seconds after the end of its time in which a run may come to the end of a piece
 MOST_PREPARING = 30.0  # seconds before and after a simulation: the model, the payload
 MOST_STARTING, MOST_COMPILING = 120.0, 300.0  # seconds
@@ -50,6 +53,10 @@ _BROKEN = b""
 
 class TooLong(ValueError):
     """A run that was ended inside a piece: there is nothing of it to show."""
+
+
+class Abandoned(ClientGone):
+    """Nobody waits for this run, but its kernels are being compiled: they are wanted by the next one."""
 
 
 class Failed(RuntimeError):
@@ -71,6 +78,7 @@ class Process:
         )
         self.pid = self._process.pid
         self.kind: Any = None  # of the run that it did last
+        self.since = time.monotonic()  # when it became idle
         self.memory = self.first_memory = 0
         self.ready = False
         self._number = 0
@@ -86,8 +94,8 @@ class Process:
         self._send(settings)
 
     @property
-    def grown(self) -> bool:
-        return self.memory - self.first_memory > MOST_GROWTH
+    def growth(self) -> int:
+        return max(0, self.memory - self.first_memory)
 
     def answer(self, path: str, request: Any, gone: Callable[[], bool]) -> bytes:
         """Compute an answer here; where the process does not end the run in its time, or nobody waits, it is killed."""
@@ -116,7 +124,10 @@ class Process:
             elif letter is not None:
                 return self._ended(letter, content)
             if gone():
-                self._stop()
+                self._send({"stop": self._number})
+                if phase == COMPILES:
+                    raise Abandoned("the client left")
+                self.wind_up(_STOPPING)
                 raise ClientGone("the client left")
             if spent[phase] > limits[phase]:
                 self.end()
@@ -142,16 +153,17 @@ class Process:
             self._note(content)
             letter, content = self._next(0.0)
 
-    def _stop(self) -> None:
-        """End a run that nobody waits for: at the end of its piece, or with its process."""
-        self._send({"stop": self._number})
-        end = time.monotonic() + _STOPPING
+    def wind_up(self, seconds: float) -> None:
+        """Wait for the end of a run that was told to stop; where it does not come, end the process."""
+        phase, end = COMPILES, time.monotonic() + seconds
         while time.monotonic() < end:
             letter, content = self._next(_LOOK)
             if letter == READY:
                 self._note(content)
             elif letter in _ENDS or letter == _BROKEN:
                 return
+            elif letter is not None and letter != COMPILES and phase == COMPILES:
+                phase, end = letter, min(end, time.monotonic() + _STOPPING)
         self.end()
 
     def _ended(self, letter: bytes, content: bytes) -> bytes:
@@ -204,8 +216,10 @@ class Workers:
         self._service = service
         self._idle: list[Process] = []
         self._busy: list[Process] = []
+        self._compiling: list[Process] = []  # of the busy ones, those that nobody waits for
         self._closed = False
-        self._changed = threading.Condition()
+        self._keeper: threading.Thread | None = None
+        self._changed = threading.Condition(threading.RLock())
 
     def start(self) -> None:
         """Have some processes ready."""
@@ -218,12 +232,17 @@ class Workers:
 
     def answer(self, path: str, request: Any, gone: Callable[[], bool]) -> bytes:
         """What a process sends back for a request; ValueError where the request is wrong or takes too long."""
-        kind = _kind(request)
-        process = self._take(kind, gone)
+        process = self._take(_kind(request), gone)
         try:
-            return process.answer(path, request, gone)
-        finally:
-            self._give_back(process, kind)
+            answer = process.answer(path, request, gone)
+        except Abandoned:
+            threading.Thread(target=self._let_compile, args=(process,), daemon=True).start()
+            raise
+        except BaseException:
+            self._give_back(process)
+            raise
+        self._give_back(process)
+        return answer
 
     def close(self) -> None:
         """End all processes."""
@@ -239,47 +258,82 @@ class Workers:
             while True:
                 if self._closed or gone():
                     raise ClientGone("the page is closed")
-                process = self._choose(kind)
-                if process is not None:
-                    self._busy.append(process)
-                    return process
+                if not any(process.kind == kind for process in self._compiling):
+                    process = self._choose(kind)
+                    if process is not None:
+                        process.kind = kind
+                        self._busy.append(process)
+                        self._fill()
+                        return process
                 self._changed.wait(_LOOK)
 
     def _choose(self, kind: Any) -> Process | None:
-        """An idle process that did this kind of run before; else one that has not grown; else a new one."""
+        """An idle process that did this kind of run last; else another one that is not too large; else a new one."""
         for process in [process for process in self._idle if not process.alive()]:
             self._idle.remove(process)
             process.end()
-        for process in self._idle:
-            process.settle()  # tells whether it has grown
-        fits = [process for process in self._idle if process.kind == kind]
-        fits += sorted((process for process in self._idle if not process.grown), key=lambda process: not process.ready)
+        same = [process for process in self._idle if process.kind == kind]
+        large = self._too_large()
+        fits = [*same, *sorted((p for p in self._idle if p is not large), key=lambda process: not process.ready)]
+        if large is not None and not same:
+            self._idle.remove(large)
+            large.end()
         if not fits:
-            while self._idle and len(self._idle) + len(self._busy) >= KEPT:
-                self._idle.pop(0).end()
-            if len(self._busy) >= MOST:
-                return None
-            return Process(self._service)
+            return Process(self._service) if len(self._busy) < MOST else None
         self._idle.remove(fits[0])
         return fits[0]
 
-    def _give_back(self, process: Process, kind: Any) -> None:
+    def _too_large(self) -> Process | None:
+        """The idle process that has grown most, where all together have grown by too much."""
+        for process in self._idle:
+            process.settle()
+        growth = sum(process.growth for process in (*self._idle, *self._busy))
+        if growth <= MOST_GROWTH or not self._idle:
+            return None
+        return max(self._idle, key=lambda process: process.growth)
+
+    def _let_compile(self, process: Process) -> None:
+        """Let a process that nobody waits for end its compilation; who asks for the same meanwhile waits for it."""
+        with self._changed:
+            self._compiling.append(process)
+        process.wind_up(MOST_COMPILING)
+        with self._changed:
+            self._compiling.remove(process)
+            self._give_back(process)
+
+    def _give_back(self, process: Process) -> None:
         with self._changed:
             self._busy.remove(process)
             if self._closed or not process.alive():
                 process.end()
             else:
-                process.kind = kind
+                process.since = time.monotonic()
                 self._idle.append(process)
-            while len(self._idle) > KEPT:
-                self._idle.pop(0).end()
-            if not self._closed:
-                self._fill()
+            self._fill()
             self._changed.notify_all()
 
+    def _look_after(self) -> None:
+        """End processes that are too many or too large, once nobody has needed them for a while."""
+        with self._changed:
+            while not self._closed:
+                old = [process for process in self._idle if time.monotonic() - process.since > IDLE_SECONDS]
+                large = self._too_large()
+                ended = [large] if large is not None and large in old else old[: max(0, len(self._idle) - KEPT)]
+                for process in ended:
+                    self._idle.remove(process)
+                    process.end()
+                self._fill()
+                self._changed.wait(1.0)
+
     def _fill(self) -> None:
-        while len(self._idle) + len(self._busy) < KEPT:
+        """Start processes where too few are left; one is kept ready for the next run where all are at work."""
+        while not self._closed and (
+            len(self._idle) + len(self._busy) < KEPT or (not self._idle and len(self._busy) < MOST)
+        ):
             self._idle.append(Process(self._service))
+        if self._keeper is None and self._idle and not self._closed:
+            self._keeper = threading.Thread(target=self._look_after, daemon=True)
+            self._keeper.start()
 
 
 def _kind(request: Any) -> Any:
