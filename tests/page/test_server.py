@@ -119,7 +119,7 @@ def test_wrong_requests_get_one_clear_line(ask, request_, message):
         ("POST", "/api/run", {}, b"[" * 60_000, 400),
         ("POST", "/api/run", {}, b"\xff\xfe", 400),
         ("POST", "/api/run", {}, b" " * (MOST_BODY + 1), 413),
-        ("POST", "/api/run", {"Content-Length": "x"}, b"", 411),
+        ("POST", "/api/run", {"Content-Length": "x"}, b"", 400),
         ("POST", "/nowhere", {}, b"{}", 404),
         ("PUT", "/", {}, b"", 501),
         ("DELETE", "/api/run", {}, None, 501),

@@ -12,7 +12,7 @@ from typing import Any, Protocol, overload
 
 import numpy as np
 
-from stickslip.jit import cpu, memory, native
+from stickslip.jit import cpu, memory, native, objects
 from stickslip.jit.arithmetic import convert
 from stickslip.jit.errors import KernelError
 from stickslip.jit.translate import Body, Program, result_kinds
@@ -172,9 +172,10 @@ class NativeVersion:
         writer.do(f"ret ptr {reader.address(NotImplemented)}")
         writer.define(f"ptr @{ENTRY}(ptr %self, ptr %arguments, i64 %count)")
         native.make_known()
-        address = cpu.load(cpu.build(program.module.text()), ENTRY)
-        self.call, definition = native.function_at(address, name)
-        self._kept = (reader.kept, definition)
+        code = objects.built(program.module.text())
+        native.make_objects_known(reader.objects)
+        self.call, definition = native.function_at(cpu.load(code, ENTRY), name)
+        self._kept = (reader.objects, definition)  # as long as the code that holds their addresses
 
 
 class SlotVersion:
@@ -186,7 +187,7 @@ class SlotVersion:
     def __init__(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
         translated = kernel.translated(args)
         results = translated.results
-        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(cpu.load(cpu.build(translated.text), ENTRY))
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(cpu.load(objects.built(translated.text), ENTRY))
         self._pack = struct.Struct("=" + "".join(translated.layout))
         self._unpack = struct.Struct("=" + "".join("d" if kind == "float" else "q" for kind in results.kinds))
         self._results = results

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import sys
 import sysconfig
+from collections.abc import Mapping
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -74,17 +76,36 @@ def make_known() -> None:
         llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
 
 
+def _name_of(thing: Any) -> str:
+    """Name of a Python object in the text of a module."""
+    if isinstance(thing, np.dtype):
+        text = f"dtype {thing.descr!r} {thing.itemsize} {thing.isalignedstruct}"
+    elif isinstance(thing, type):
+        text = f"type {thing.__module__} {thing.__qualname__}"
+    else:
+        text = repr(thing)  # None, True, NotImplemented
+    return f"stickslip.object.{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
+
+def make_objects_known(objects: Mapping[str, Any]) -> None:
+    """Tell LLVM where the Python objects are that a module names."""
+    for name, thing in objects.items():
+        llvm.add_symbol(name, id(thing))
+
+
 class Reader:
     """Reads the arguments of a call into values; jumps to `other` where one is of another type."""
 
     def __init__(self, writer: Writer, other: str) -> None:
         self.writer, self.other = writer, other
-        self.kept: list[Any] = []  # objects whose addresses are in the text
+        self.objects: dict[str, Any] = {}  # by the names of their addresses in the text
 
     def address(self, thing: Any) -> str:
-        """Address of a Python object, which stays alive as long as the code does."""
-        self.kept.append(thing)
-        return f"inttoptr (i64 {id(thing)} to ptr)"
+        """Address of a Python object by a name, so that the text is one for all processes."""
+        name = _name_of(thing)
+        self.objects[name] = thing
+        self.writer.module.external_data(name)
+        return f"@{name}"
 
     def call(self, name: str, *arguments: str) -> str:
         result, types = FUNCTIONS[name]

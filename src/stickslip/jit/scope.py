@@ -13,9 +13,17 @@ from stickslip.jit.values import Kind, Value
 class Callee(Protocol):
     """A function of the language."""
 
-    python: Callable[..., Any]
-    inline: bool
-    reorder_sums: bool
+    @property
+    def python(self) -> Callable[..., Any]:
+        """The function itself."""
+
+    @property
+    def inline(self) -> bool:
+        """Its text is written in place of its calls."""
+
+    @property
+    def reorder_sums(self) -> bool:
+        """Sums in it may be reordered."""
 
 
 @dataclass(frozen=True)

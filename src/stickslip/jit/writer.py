@@ -33,6 +33,10 @@ class Module:
             self.external.add(name)
         return name
 
+    def external_data(self, name: str) -> None:
+        """Declare something that lies outside the module."""
+        self.declarations[name] = f"@{name} = external global i8"
+
     def constant(self, values: np.ndarray) -> View:
         """A table of numbers that nobody may write."""
         element = ELEMENTS[values.dtype]

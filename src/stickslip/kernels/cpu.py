@@ -16,7 +16,7 @@ float64, int64 = np.float64, np.int64
 
 
 def dev(function: Callable[..., Any]) -> Kernel:
-    """A function that only other kernels call, written in place of its calls: its small arrays can live in registers."""
+    """A function that only other kernels call, written in place of its calls: small arrays can live in registers."""
     return Kernel(function, inline=True)
 
 

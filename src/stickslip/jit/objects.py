@@ -1,0 +1,54 @@
+"""Machine code on disk, so that a kernel is built once per machine.
+
+A file is named by the hash of the LLVM IR, the processor and the version of LLVM, and ends with a seal that only this
+user can make (`vault`).  What others could have written, and what a damaged disk holds, is built again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from stickslip.jit import cpu
+from stickslip.vault import SEAL_LENGTH, Untrusted, leave, vault
+
+FOLDER = "objects"
+
+
+def name_of(text: str) -> str:
+    """Name of the file that holds the machine code of a module."""
+    target = cpu.host()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    parts = (text, target.triple, target.cpu, target.features, version, llvmlite.__version__, str(cpu.OPTIMISATION))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32] + ".o"
+
+
+def built(text: str) -> bytes:
+    """Machine code of a module, from disk where it is there."""
+    name = name_of(text)
+    found = _read(name)
+    if found is not None:
+        return found
+    code = cpu.build(text)
+    with contextlib.suppress(OSError):  # a full disk costs the next process a second, not this one its run
+        place = vault()
+        place.write(code + place.seal(name, code).encode(), FOLDER, name)
+    return code
+
+
+def _read(name: str) -> bytes | None:
+    try:
+        place = vault()
+        try:
+            content = place.read(FOLDER, name)
+        except Untrusted as reason:
+            leave(place.path, str(reason))
+            vault()  # tells it
+            return None
+    except OSError:
+        return None
+    code, seal = content[:-SEAL_LENGTH], content[-SEAL_LENGTH:]
+    return code if place.seal(name, code).encode() == seal else None

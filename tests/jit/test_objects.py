@@ -1,0 +1,67 @@
+"""Machine code on disk: found again, never taken where it is not what this user has built."""
+
+from pathlib import Path
+
+import pytest
+
+from stickslip.jit import cpu, kernel, objects
+
+
+@kernel
+def tripled(x):
+    return 3.0 * x
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / objects.FOLDER
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    made: list[str] = []
+    build = cpu.build
+    monkeypatch.setattr(cpu, "build", lambda text: made.append(text) or build(text))
+    return made
+
+
+def test_built_once(folder: Path, builds: list[str]) -> None:
+    text = tripled.text(1.0)
+    code = objects.built(text)
+    assert objects.built(text) == code and len(builds) == 1
+    (file,) = folder.iterdir()
+    assert file.name == objects.name_of(text) and file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "swap"])
+def test_damaged_files_are_built_again(folder: Path, builds: list[str], damage: str) -> None:
+    text, other = tripled.text(1.0), tripled.text(1)
+    code, others = objects.built(text), objects.built(other)
+    file, second = folder / objects.name_of(text), folder / objects.name_of(other)
+    content = bytearray(file.read_bytes())
+    if damage == "flip":
+        content[100] ^= 1
+    elif damage == "cut":
+        del content[-1]
+    elif damage == "empty":
+        content.clear()
+    else:
+        content = bytearray(second.read_bytes())
+    file.write_bytes(content)
+    assert objects.built(text) == code != others and len(builds) == 3
+
+
+def test_text_is_one_for_all_processes(folder: Path) -> None:
+    import subprocess
+    import sys
+
+    program = (
+        "import numpy as np; from tests.jit.test_calls import total, Pair; from stickslip.jit import objects;"
+        "print(total.compiled(Pair(np.ones(5), 3)))"
+    )
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert done.stdout == "(3.0, True)\n"
+    assert len(list(folder.iterdir())) == 1
