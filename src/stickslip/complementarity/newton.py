@@ -193,6 +193,7 @@ def semismooth_newton(
     for i in range(n):
         z[i] = x[i] / (C[i] * size)
     merit = fischer_burmeister(n, D, r, free, z, w, Phi)
+    iteration = 0
     for iteration in range(max_iterations + 1):
         if merit < 1e-6:
             residual = from_support(A, b, free, z, w, x, y, work)
@@ -204,7 +205,7 @@ def semismooth_newton(
         slope = direction(n, J, Phi, F, pivot, step, gradient, merit)
         if not (slope < 0.0):
             break
-        length = 1.0
+        length, new_merit = 1.0, merit
         accepted = False
         while length > 1e-12:
             for i in range(n):
