@@ -48,7 +48,7 @@ def killed_after(monkeypatch):
 
         with monkeypatch.context() as patch:
             patch.setattr(records.Store, "checkpoint_now_and_then", checkpoint)
-            patch.setattr(records.Store, "rescue", lambda self, wall: self.writer.release())
+            patch.setattr(records.Store, "rescue", lambda self, wall, problem: self.writer.release())
             with pytest.raises(Killed):
                 run()
 

@@ -345,7 +345,7 @@ class AdaptiveEngine:
     ) -> None:
         """Take over the end of a step and what its runs wrote into their books."""
         last, book = trials[-1].memory, memory.book
-        memory.q, memory.u = q.copy(), u.copy()
+        memory.q[:], memory.u[:] = q, u
         memory.impulse_sum += impulse
         memory.last_loaded[:], memory.impulse_before[:] = last.last_loaded, last.impulse_before
         memory.carried[:, 2] = last.carried[:, 2]

@@ -216,15 +216,14 @@ class SceneEngine:
     def _call(self, memory: Memory, n: int, every: int, block: Block, records: RecordRows, resume: bool) -> int:
         k = block.records
         self.book.counts[0] = 0
-        code, done, written = step.march(
+        code, _, written = step.march(
             self.bodies, self.geoms, self.materials, self.shapes, self.joints, self.springs,
             self.options, self.narrow, self.ignore, self.candidates, self.contacts[0], self.pairs[0],
             self.contacts[1], self.pairs[1], self.active, self.order, self.rows, self.begins, self.row_begins,
             self.parent, self.label, self.wrench, self.residuals, self.effort, self.counts, self.channel, self.channels,
-            self.book, memory.t0, memory.step, n, every, self._driven(memory, n), resume, block.q[k:], block.u[k:],
+            self.book, memory.t0, n, every, self._driven(memory, n), resume, block.q[k:], block.u[k:],
             block.impulse[k:], block.state[k:], records.gap[k:], records.energy[k:],
         )  # fmt: skip
-        memory.step += done
         block.records += written
         events = int(self.book.counts[0])
         if events:

@@ -16,6 +16,7 @@ import numpy as np
 
 from stickslip._version import __version__
 from stickslip.compiled import sources_hash
+from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.kernels.scene import step
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT
 from stickslip.laws.friction import FrictionCurve
@@ -70,12 +71,11 @@ class SceneRun:
 
     def state(self) -> dict[str, np.ndarray]:
         """What a checkpoint has to hold beside the records."""
-        return {"step": np.array(self.memory.step), **self.engine.snapshot()}
+        return self.engine.snapshot()
 
     def go_back(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned."""
         self.engine.restore(state)
-        self.memory.step = int(state["step"])
 
     def identity(self) -> dict[str, Any]:
         """All that decides the motion: a run goes on from a checkpoint only where it is the same."""
@@ -149,19 +149,21 @@ def simulate_scene(
         run = prepare_run(
             scene, dt, t_end, stepper, rule, cone, tol, every, t0, threads, overlap, penetration_tol, on_failure
         )
-        store = SceneStore(run, None if out is None else Path(out), overwrite, resume)  # type: ignore[arg-type]
-    try:
+    with uninterrupted():
         with announced(scene.name, show):
-            _warm_up(run, store)
-        store.start_clock()
-        with progress_bar(progress, scene.name, run.steps, run.memory.step) as advance:
-            status, complete = _march(run, store, advance)
-        run.memory.q, run.memory.u = run.engine.state()
-        run.memory.impulse_sum = run.engine.book.impulse.copy()
-        return store.finish(status, complete, time.perf_counter() - store.begin)
-    except BaseException:
-        store.rescue(time.perf_counter() - store.begin)
-        raise
+            store = SceneStore(run, None if out is None else Path(out), overwrite, resume)  # type: ignore[arg-type]
+        try:
+            with opened(), announced(scene.name, show):
+                _warm_up(run, store)
+            store.start_clock()
+            with progress_bar(progress, scene.name, run.steps, run.memory.step) as advance:
+                status, complete = _march(run, store, advance)
+            run.memory.q[:], run.memory.u[:] = run.engine.state()
+            run.memory.impulse_sum[:] = run.engine.book.impulse
+            return store.finish(status, complete, time.perf_counter() - store.begin)
+        except BaseException as problem:
+            store.rescue(time.perf_counter() - store.begin, problem)
+            raise
 
 
 def _warm_up(run: SceneRun, store: SceneStore) -> None:
@@ -206,7 +208,7 @@ def prepare_run(
     allow_joints(engine, start)
     c = len(engine.channels)
     memory = Memory.start(q, u, scene.gravity[: scene.dim], start, c)
-    memory.book = engine.book.numbers
+    memory.book = engine.book.numbers  # the clock among them
     return SceneRun(
         _system(scene, c), _Named(label), _Named("auto", tolerance), engine, memory, float(dt), steps, int(every),
         q.copy(), u.copy(), overlap, depth, _fingerprint(engine),
@@ -290,6 +292,17 @@ def _appearances(run: SceneRun) -> dict[int, np.ndarray]:
     return {k: np.array(numbers) for k, numbers in found.items()}
 
 
+class _CannotAppear(Exception):
+    """Bodies overlap others where they appear."""
+
+
+def _let_appear(run: SceneRun, fresh: np.ndarray) -> None:
+    try:
+        check_appearing(run.engine, _midpoint(run, run.memory.step), fresh, run.overlap, run.penetration_tol)
+    except ValueError as problem:
+        raise _CannotAppear(str(problem)) from None
+
+
 def _midpoint(run: SceneRun, k: int) -> float:
     """Time at which the kernel asks which bodies are there in step k [s]."""
     return run.memory.t0 + k * run.dt + 0.5 * run.dt
@@ -312,32 +325,32 @@ def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: Comp
     piece, appearances = 1, _appearances(run)
     try:
         while memory.step < run.steps:
-            if memory.step in appearances:
-                try:
-                    t, fresh = _midpoint(run, memory.step), appearances[memory.step]
-                    check_appearing(run.engine, t, fresh, run.overlap, run.penetration_tol)
-                except ValueError as problem:
-                    return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: {problem}", False
             until = min((k for k in appearances if k > memory.step), default=run.steps)
             n = min(run.steps - memory.step, until - memory.step, piece, most)
-            block = store.block(n)
-            assert store.rows is not None
             begin, before, compiled = time.perf_counter(), memory.step, clock.seconds
-            try:
-                code = run.engine.march(memory, run.dt, n, run.every, block, store.rows)
-            finally:  # what was done before an interruption is kept
+            with store.piece():
+                if memory.step in appearances:
+                    _let_appear(run, appearances[memory.step])
+                block = store.block(n)
+                assert store.rows is not None
+                with opened():
+                    code = run.engine.march(memory, run.dt, n, run.every, block, store.rows)
                 store.take(block, memory)
-                compiled = clock.seconds - compiled
-                store.begin += compiled
+            compiled = clock.seconds - compiled
+            store.begin += compiled
             if code != step.DONE:
                 return _reason(run, code), False
-            advance(memory.step)
+            with opened():
+                advance(memory.step)
             store.checkpoint_now_and_then()
+            poll()
             elapsed = time.perf_counter() - begin - compiled
             wanted = (memory.step - before) * _PIECE_SECONDS / max(elapsed, 1e-6)
             piece = max(1, int(min(max(piece / 4, wanted), piece * 8, 10_000_000)))
     except KeyboardInterrupt:
         return f"interrupted at t = {memory.t0 + memory.step * run.dt:.9g} s", False
+    except _CannotAppear as problem:
+        return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: {problem}", False
     except MemoryError as problem:
         return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: {problem or 'the memory is full'}", False
     return "finished", True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -9,7 +10,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 from stickslip._version import __version__
 from stickslip.compiled import sources_hash
 from stickslip.complementarity.planar import PlanarSolver, solver_from
+from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.model.system import Array, System, real_number, require_system
@@ -134,20 +135,21 @@ def simulate(
         on_energy_gain,
         law,
     )
-    store = Store(run, out, overwrite, resume)
-    begin = time.perf_counter()
-    try:
-        _warm_up(run, store, sys.stderr.isatty() if progress is None else progress is True)
-        _tell_time(run, store)
-        begin = store.start_clock()
-        with progress_bar(progress, run.system.name, run.steps, run.memory.step) as advance:
-            status, complete = _march(run, store, advance)
-        trajectory = store.finish(status, complete, time.perf_counter() - begin)
-        if isinstance(run.engine, (EventEngine, AdaptiveEngine)):
-            trajectory = trajectory.with_attributes(**run.engine.notes())
-    except BaseException:
-        store.rescue(time.perf_counter() - begin)
-        raise
+    with uninterrupted():
+        store = Store(run, out, overwrite, resume)
+        try:
+            with opened():
+                _warm_up(run, store, sys.stderr.isatty() if progress is None else progress is True)
+                _tell_time(run, store)
+            store.start_clock()
+            with progress_bar(progress, run.system.name, run.steps, run.memory.step) as advance:
+                status, complete = _march(run, store, advance)
+            trajectory = store.finish(status, complete, time.perf_counter() - store.begin)
+        except BaseException as problem:
+            store.rescue(time.perf_counter() - store.begin, problem)
+            raise
+    if isinstance(run.engine, (EventEngine, AdaptiveEngine)):
+        trajectory = trajectory.with_attributes(**run.engine.notes())
     if on_energy_gain != "ignore":
         _report_gain(run, trajectory, on_energy_gain)
     return trajectory
@@ -403,23 +405,23 @@ def _engine(
 def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
     """March to the end in pieces of about a tenth of a second; return (status, complete)."""
     memory, total = run.memory, run.steps
-    piece = 5_000 if isinstance(run.engine, Compiled) else 200
+    piece = 5_000 if isinstance(run.engine, Compiled) else 1
     try:
         while memory.step < total:
             n = min(total - memory.step, piece, _MAX_RECORDS_PER_PIECE * run.every)
-            block = store.block(n)
             begin = time.perf_counter()
             before = memory.step
-            code = run.engine.march(memory, run.dt, n, run.every, block)
-            store.take(block, memory)
+            code = _march_piece(run, store, run.engine, n)
             if code == UNSOLVED and isinstance(run.engine, Compiled):
                 code = _rescue(run, store)
             if code not in (DONE, EVENTS_FULL):
                 memory.book[codes.FAILED_STEPS] += 1
                 return _reason(run, code), False
             elapsed = time.perf_counter() - begin
-            advance(memory.step)
+            with opened():
+                advance(memory.step)
             store.checkpoint_now_and_then()
+            poll()
             done = max(1, memory.step - before)
             wanted = done * _PIECE_SECONDS / max(elapsed, 1e-6)
             piece = max(1, int(min(max(piece / 4, wanted), piece * 4, 50_000_000)))
@@ -428,6 +430,21 @@ def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
     except MemoryError:
         return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: the memory is full; record less often", False
     return "finished", True
+
+
+def _march_piece(run: Run, store: Store, engine: Engine, n: int) -> int:
+    """March n steps and keep what they leave, both or neither; return the status code.
+
+    A kernel is soon done, and Ctrl-C waits for it.  Elsewhere it comes at once, and the piece is dropped.
+    """
+    with store.piece():
+        block = store.block(n)
+        with contextlib.nullcontext() if isinstance(engine, Compiled) else opened():
+            code = engine.march(run.memory, run.dt, n, run.every, block)
+        if engine is not run.engine and code == DONE:
+            run.memory.book[codes.FALLBACKS] += 1
+        store.take(block, run.memory)
+    return code
 
 
 def _tell_time(run: Run, store: Store) -> None:
@@ -444,13 +461,7 @@ def _tell_time(run: Run, store: Store) -> None:
 def _rescue(run: Run, store: Store) -> int:
     """One step by the reference engine: its solvers polish what the kernel's lean versions leave inaccurate."""
     assert isinstance(run.stepper, Stepper)
-    helper = Reference(run.system, run.stepper, run.solver, run.go_on)
-    block = store.block(1)
-    code = helper.march(run.memory, run.dt, 1, run.every, block)
-    if code == DONE:
-        run.memory.book[codes.FALLBACKS] += 1
-    store.take(block, run.memory)
-    return code
+    return _march_piece(run, store, Reference(run.system, run.stepper, run.solver, run.go_on), 1)
 
 
 def _reason(run: Run, code: int) -> str:
@@ -505,7 +516,7 @@ def _warm_up(run: Run, store: Store, show: bool) -> None:
         run.engine.warm_up(run.memory, run.dt, store.block(0))
 
 
-@contextmanager
+@contextlib.contextmanager
 def progress_bar(
     wanted: bool | Callable[[int], None] | None, name: str, steps: int, first: int = 0
 ) -> Iterator[Callable[[int], None]]:
