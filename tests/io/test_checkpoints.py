@@ -144,6 +144,7 @@ def test_methods_that_choose_their_steps_go_on(case, tmp_path, killed_after, mon
     name, options = CHOOSING[case]
     engine = {"engine": "reference"} if isinstance(options["stepper"], ss.Adaptive) else {}
     monkeypatch.setattr(simulate, "_PIECE_SECONDS", 0.0)  # a piece of 200 records, then ever smaller ones
+    monkeypatch.setattr(simulate, "_FIRST_PIECE", 200)
 
     def run(path=None, **more):
         return getattr(ss.library, name)().simulate(out=path, **{**options, **engine, **more})

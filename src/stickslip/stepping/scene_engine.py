@@ -158,8 +158,8 @@ class SceneEngine:
 
     # -- room ----------------------------------------------------------------------------------------------------------
 
-    def _grow(self, n: int) -> None:
-        """Make room for n contact points and pairs, keeping those of the last step."""
+    def _grow(self, n: int, keep: bool = True) -> None:
+        """Make room for n contact points and pairs; `keep`: with those of the last step."""
         require_memory(
             n * _POINT_BYTES,
             f"room for {n:.3g} contact points of {len(self.bodies.kind) - 1} bodies",
@@ -171,7 +171,7 @@ class SceneEngine:
         self.contacts_room = n
         contacts = [layout.records(layout.CONTACT, n) for _ in range(2)]
         pairs = [tables.pair_room(n) for _ in range(2)]
-        if old is not None:
+        if old is not None and keep:
             for k in range(2):
                 contacts[k][: len(old[k])] = old[k]
                 pairs[k].entry[: len(old_pairs[k].entry)] = old_pairs[k].entry
@@ -193,24 +193,22 @@ class SceneEngine:
         """Do up to n_steps steps, filling `block` and `records` from their beginning; returns the status code."""
         code, target = step.DONE, memory.step + n_steps
         block.records, block.n_events = 0, 0
-        try:
-            while True:
-                left = target - memory.step if not self.called else min(1, target - memory.step)
-                self._apply_functions(memory)
-                code = self._call(memory, left, every, block, records, False)
+        while True:
+            left = target - memory.step if not self.called else min(1, target - memory.step)
+            self._apply_functions(memory)
+            code = self._call(memory, left, every, block, records, False)
+            if code == step.UNSOLVED:
+                code = self._rescue(memory, every, block, records)
                 if code == step.UNSOLVED:
-                    code = self._rescue(memory, every, block, records)
-                    if code == step.UNSOLVED:
-                        self._note_failure()
-                if code == step.NO_ROOM:
-                    self._grow(2 * self.contacts_room)
-                elif code == step.DONE and memory.step < target:
-                    continue
-                elif code != step.DONE or memory.step >= target:
-                    break
-        finally:  # also where the user interrupts: the steps that are done are records
-            block.state[block.records] = self.book.state
-            self.fresh = (records.gap[: block.records], records.energy[: block.records])
+                    self._note_failure()
+            if code == step.NO_ROOM:
+                self._grow(2 * self.contacts_room)
+            elif code == step.DONE and memory.step < target:
+                continue
+            elif code != step.DONE or memory.step >= target:
+                break
+        block.state[block.records] = self.book.state
+        self.fresh = (records.gap[: block.records], records.energy[: block.records])
         return code
 
     def _call(self, memory: Memory, n: int, every: int, block: Block, records: RecordRows, resume: bool) -> int:
@@ -562,7 +560,8 @@ class SceneEngine:
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go back to what `snapshot` returned."""
         if self.contacts_room != int(arrays["room"]):
-            self._grow(int(arrays["room"]))
+            self._grow(int(arrays["room"]), keep=False)
+        self.fresh = (np.zeros((0, 0)), np.zeros((0, 2)))
         for name, array in self._changing():
             if arrays[name].nbytes != array.nbytes:
                 raise ValueError(f"the checkpoint's {name} has {arrays[name].nbytes} bytes, not {array.nbytes}.")

@@ -39,7 +39,8 @@ OVERLAP = ("raise", "resolve", "keep")
 CONTRADICTION = 1e-6  # of the velocities that joints ask for: what rounding does not explain
 NAMED = 3  # bodies of an island that an error names
 LARGEST_ADVISED = 1e-3  # residual up to which a larger tol is worth a thought
-_PIECE_SECONDS = 0.1
+_PIECE_SECONDS, _MOST_PIECE_SECONDS = 0.1, 1.0
+_COPIES = 50.0  # a piece takes at least so many times as long as the copy of the state that it begins with
 _PIECE_BYTES = 2**25
 
 
@@ -318,7 +319,7 @@ def _march(run: SceneRun, store: SceneStore, advance: Any) -> tuple[str, bool]:
 
 
 def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: CompileClock) -> tuple[str, bool]:
-    """Pieces take about a tenth of a second each."""
+    """Pieces take about a tenth of a second each; those of large scenes longer, so that copies of the state cost little."""
     memory = run.memory
     width = 8 * (len(run.q0) + len(run.u0) + 4 * run.system.n_contacts)
     most = max(1, _PIECE_BYTES // max(1, width)) * run.every
@@ -329,6 +330,7 @@ def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: Comp
             n = min(run.steps - memory.step, until - memory.step, piece, most)
             begin, before, compiled = time.perf_counter(), memory.step, clock.seconds
             with store.piece():
+                copied = time.perf_counter() - begin
                 if memory.step in appearances:
                     _let_appear(run, appearances[memory.step])
                 block = store.block(n)
@@ -345,7 +347,8 @@ def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: Comp
             store.checkpoint_now_and_then()
             poll()
             elapsed = time.perf_counter() - begin - compiled
-            wanted = (memory.step - before) * _PIECE_SECONDS / max(elapsed, 1e-6)
+            seconds = min(max(_PIECE_SECONDS, _COPIES * copied), _MOST_PIECE_SECONDS)
+            wanted = (memory.step - before) * seconds / max(elapsed, 1e-6)
             piece = max(1, int(min(max(piece / 4, wanted), piece * 8, 10_000_000)))
     except KeyboardInterrupt:
         return f"interrupted at t = {memory.t0 + memory.step * run.dt:.9g} s", False

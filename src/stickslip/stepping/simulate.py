@@ -51,6 +51,7 @@ ENGINES = ("auto", "compiled", "reference")
 ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
 _PIECE_SECONDS = 0.1
+_FIRST_PIECE, _FIRST_PIECE_OF_KERNELS = 1, 5_000  # steps
 _MAX_RECORDS_PER_PIECE = 50_000
 _MANY_STEPS = 10_000_000
 _START = "q0 (`start` of a coordinate in a model file)"
@@ -405,7 +406,7 @@ def _engine(
 def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
     """March to the end in pieces of about a tenth of a second; return (status, complete)."""
     memory, total = run.memory, run.steps
-    piece = 5_000 if isinstance(run.engine, Compiled) else 1
+    piece = _FIRST_PIECE_OF_KERNELS if isinstance(run.engine, Compiled) else _FIRST_PIECE
     try:
         while memory.step < total:
             n = min(total - memory.step, piece, _MAX_RECORDS_PER_PIECE * run.every)
