@@ -51,6 +51,7 @@ class Store:
     events_dropped: bool = False
     unfinished: Array = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
     writer: Any = None
+    taken: tuple[Array, ...] = ()  # times, q, u and energies of the records of the last block
     ending: bool = False  # rows were written that a run which goes on does not have
 
     def __post_init__(self) -> None:
@@ -224,6 +225,7 @@ class Store:
     def take(self, block: Block, memory: Memory) -> None:
         """Keep the records and events of a block."""
         m = block.records
+        self.taken = ()
         if m:
             last = memory.step // self.run.every
             index = np.arange(last - m + 1, last + 1) * self.run.every
@@ -237,6 +239,21 @@ class Store:
             )
         self._take_impacts(events)
         self.last_state = block.state[m].copy()
+
+    def states(self) -> tuple[Array, Array, Array, Array]:
+        """Times, q, u and energies (n, 2) of the last block's records and of the present state."""
+        run, memory = self.run, self.run.memory
+        if self.taken and memory.step % run.every == 0:
+            return self.taken[0], self.taken[1], self.taken[2], self.taken[3]
+        now, q_now, u_now = np.array([memory.t0 + memory.step * run.dt]), memory.q[None], memory.u[None]
+        _, energy_now = run.engine.measure(q_now, u_now, now, memory.p, run.system.n_contacts)
+        present = (now, q_now, u_now, energy_now)
+        t, q, u, energy = (np.concatenate(pair) for pair in zip(self.taken or present, present, strict=True))
+        return t, q, u, energy
+
+    def deepest_so_far(self) -> float:
+        """Deepest penetration at the midpoints and in the records [m]."""
+        return max(float(self.run.memory.book[codes.MAX_PENETRATION]), self.deepest)
 
     def _take_impacts(self, events: Array) -> None:
         if not len(events):
@@ -267,6 +284,7 @@ class Store:
                 kinetic=energy[:, 0],
                 potential=energy[:, 1],
             )
+        self.taken = (t, q, u, energy)
         self._keep(t, q, u, impulse, state, gap, energy)
         self._fit()
 
@@ -353,7 +371,7 @@ class Store:
         return Certificate(
             failed_steps=int(book[codes.FAILED_STEPS]),
             max_residual=float(book[codes.MAX_RESIDUAL]),
-            max_penetration=max(float(book[codes.MAX_PENETRATION]), self.deepest),
+            max_penetration=self.deepest_so_far(),
             max_energy_gain=float(book[codes.MAX_ENERGY_GAIN]),
             max_lcp_size=int(book[codes.MAX_LCP_SIZE]),
             fallbacks=int(book[codes.FALLBACKS]),

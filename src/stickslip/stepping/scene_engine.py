@@ -586,10 +586,10 @@ class SceneEngine:
         self.fresh = (np.zeros((0, n)), np.zeros((0, 2)))
         if len(gap) == len(q) and len(q):
             return gap, energy
-        energy = np.array([self._energies(*state) for state in zip(q, u, t, strict=True)]).reshape(-1, 2)
+        energy = np.array([self.energies(*state) for state in zip(q, u, t, strict=True)]).reshape(-1, 2)
         return np.tile(self.book.gap, (len(q), 1)), energy
 
-    def _energies(self, q: np.ndarray, u: np.ndarray, t: float) -> tuple[float, float]:
+    def energies(self, q: np.ndarray, u: np.ndarray, t: float) -> tuple[float, float]:
         """Kinetic and potential energy of a recorded state [J]."""
         bodies, i = self.bodies.copy(), self.channels
         if self.scene.dim == 2:

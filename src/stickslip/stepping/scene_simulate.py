@@ -17,6 +17,7 @@ import numpy as np
 from stickslip._version import __version__
 from stickslip.compiled import sources_hash
 from stickslip.interrupts import opened, poll, uninterrupted
+from stickslip.kernels import codes
 from stickslip.kernels.scene import step
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT
 from stickslip.laws.friction import FrictionCurve
@@ -28,6 +29,7 @@ from stickslip.stepping.engines import Memory
 from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
+from stickslip.stepping.scene_bounds import SceneBounds
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, arrays_in, room_for
 from stickslip.stepping.scene_friction import engine_class
 from stickslip.stepping.scene_start import allow_joints, check_appearing, check_start, hold_at_first_contact
@@ -319,11 +321,12 @@ def _march(run: SceneRun, store: SceneStore, advance: Any) -> tuple[str, bool]:
 
 
 def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: CompileClock) -> tuple[str, bool]:
-    """Pieces take about a tenth of a second each; those of large scenes longer, so that copies of the state cost little."""
+    """Pieces take about a tenth of a second each; in large scenes longer: copies of the state cost little."""
     memory = run.memory
     width = 8 * (len(run.q0) + len(run.u0) + 4 * run.system.n_contacts)
     most = max(1, _PIECE_BYTES // max(1, width)) * run.every
     piece, appearances = 1, _appearances(run)
+    bounds = SceneBounds(run.engine, memory.t0, run.engine.energies(run.q0, run.u0, memory.t0)[1])
     try:
         while memory.step < run.steps:
             until = min((k for k in appearances if k > memory.step), default=run.steps)
@@ -342,6 +345,10 @@ def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: Comp
             store.begin += compiled
             if code != step.DONE:
                 return _reason(run, code), False
+            excess = _excess(run, store, bounds)
+            if excess is not None:
+                memory.book[codes.FAILED_STEPS] += 1
+                return excess, False
             with opened():
                 advance(memory.step)
             store.checkpoint_now_and_then()
@@ -357,6 +364,17 @@ def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: Comp
     except MemoryError as problem:
         return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: {problem or 'the memory is full'}", False
     return "finished", True
+
+
+def _excess(run: SceneRun, store: SceneStore, bounds: SceneBounds) -> str | None:
+    """Why a motion whose steps were all solved must end: it has left all bounds.  None where it has not."""
+    engine, memory = run.engine, run.memory
+    now, book = memory.t0 + memory.step * run.dt, memory.book
+    present = np.array([step.energies(engine.bodies, engine.springs, engine.options.gravity)])
+    energy = np.concatenate([store.taken[3], present]) if store.taken else present
+    excess = bounds.excess(now, energy, float(book[codes.CONTACT_WORK]), store.deepest_so_far())
+    cure = "try a smaller dt or, for stiff springs, MoreauJean(theta=1)"
+    return excess and f"failed at t = {now:.9g} s: the motion has left all bounds, with {excess}; {cure}"
 
 
 def _contradiction(run: SceneRun, island: int) -> str:

@@ -25,6 +25,7 @@ from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.model.system import Array, System, real_number, require_system
 from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
+from stickslip.stepping.bounds import Bounds
 from stickslip.stepping.compiling import FIRST_TIME, compile_clock
 from stickslip.stepping.contact_problem import active_contacts
 from stickslip.stepping.cost import tell_time
@@ -406,6 +407,7 @@ def _engine(
 def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
     """March to the end in pieces of about a tenth of a second; return (status, complete)."""
     memory, total = run.memory, run.steps
+    bounds = Bounds(run.system, run.q0, run.u0, memory.p, memory.t0, memory.t0 + total * run.dt)
     piece = _FIRST_PIECE_OF_KERNELS if isinstance(run.engine, Compiled) else _FIRST_PIECE
     try:
         while memory.step < total:
@@ -418,6 +420,10 @@ def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
             if code not in (DONE, EVENTS_FULL):
                 memory.book[codes.FAILED_STEPS] += 1
                 return _reason(run, code), False
+            excess = _excess(run, store, bounds)
+            if excess is not None:
+                memory.book[codes.FAILED_STEPS] += 1
+                return excess, False
             elapsed = time.perf_counter() - begin
             with opened():
                 advance(memory.step)
@@ -493,10 +499,32 @@ def _reason(run: Run, code: int) -> str:
             f"failed at t = {t:.9g} s: the iteration matrix M - theta dt dh/du - (theta dt)^2 dh/dq is not positive "
             "definite, forces grow faster than this step can follow; try a smaller dt"
         )
-    hint = "try a smaller dt"
-    if run.stepper.name != MoreauJean.name:
-        hint += " or, for stiff forces, the implicit stepper MoreauJean(theta=1)"
-    return f"failed at t = {t:.9g} s: the motion grows beyond all bounds in the next step; {hint}"
+    return f"failed at t = {t:.9g} s: the motion grows beyond all bounds in the next step; {_finer(run)}"
+
+
+def _finer(run: Run) -> str:
+    """What helps against an unstable motion."""
+    if isinstance(run.engine, AdaptiveEngine):
+        return "try a smaller smallest_step, or a smaller rtol"
+    stiff = " or, for stiff forces, the implicit stepper MoreauJean(theta=1)"
+    return f"try a smaller dt{'' if run.stepper.name == MoreauJean.name else stiff}"
+
+
+def _excess(run: Run, store: Store, bounds: Bounds) -> str | None:
+    """Why a motion whose steps were all solved must end: it has left all bounds.  None where it has not.
+
+    An event-driven motion is known to its tolerance, so that its energy is what it is.
+    """
+    if isinstance(run.engine, EventEngine):
+        return None
+    memory = run.memory
+    now, book = memory.t0 + memory.step * run.dt, memory.book
+    dt = run.engine.plain_step(memory) if isinstance(run.engine, AdaptiveEngine) else run.dt
+    t, q, u, energy = store.states()
+    work = float(book[codes.CONTACT_WORK])
+    excess = bounds.excess(t, q, u, energy[:, 0], energy[:, 1], work, dt)
+    excess = excess or bounds.too_deep(store.deepest_so_far(), now, memory.q)
+    return excess and f"failed at t = {now:.9g} s: the motion has left all bounds, with {excess}; {_finer(run)}"
 
 
 def _closed(run: Run, t: float) -> int:
