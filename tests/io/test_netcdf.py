@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from stickslip.interrupts import uninterrupted
 from stickslip.io import disk
 from stickslip.io.netcdf import StreamWriter, is_trajectory, load, save, to_dataset
 from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Energies, ImpactTable, Trajectory
@@ -567,7 +568,7 @@ def test_a_thread_can_save(tmp_path):
 
 
 def test_interrupts_are_held_back():
-    with pytest.raises(KeyboardInterrupt), disk.uninterrupted():
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
         signal.raise_signal(signal.SIGINT)
         reached = True
     assert reached and signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -12,9 +12,7 @@ import errno
 import hashlib
 import os
 import secrets
-import signal
 import struct
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,10 +44,14 @@ def lies_elsewhere(group: Any, name: str) -> bool:
     return not isinstance(group.get(name, getlink=True), h5py.HardLink) or bool(found.external) or found.is_virtual
 
 
+DRAFT = ".stickslip-"
+"""How the names of files begin that are not finished yet."""
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A draft beside `path` that takes its place when the block ends well, and vanishes when it does not."""
-    draft = path.with_name(f".stickslip-{secrets.token_hex(8)}{path.suffix}")
+    draft = path.with_name(f"{DRAFT}{secrets.token_hex(8)}{path.suffix}")
     try:
         yield draft
         os.replace(draft, path)
@@ -264,20 +266,3 @@ class Disk:
 
     def flush(self) -> None:
         pass
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back until the block is done: an exception in the middle of HDF5 would leave it in pieces."""
-    previous = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(previous):
-        yield
-        return
-    received: list[tuple[int, Any]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
-        if received:
-            previous(*received[0])

@@ -32,7 +32,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip._version import __version__
-from stickslip.io.disk import Disk, file_path, journal_of, lies_elsewhere, lock, recover, sync_folder, uninterrupted
+from stickslip.interrupts import poll, uninterrupted
+from stickslip.io.disk import Disk, file_path, journal_of, lies_elsewhere, lock, recover, sync_folder
 from stickslip.model.system import KIND_NAMES
 from stickslip.trajectory import IMPACT_COLUMNS, OTHER, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
 
@@ -212,14 +213,20 @@ def save(trajectory: Trajectory, path: str | Path, overwrite: bool = False) -> P
     overwrite : bool
         Replace a trajectory that was saved there. A file that is anything else is never replaced.
     """
-    writer = StreamWriter(path, trajectory, overwrite=overwrite, _whole=True)
-    try:
-        writer._append("time", _records(trajectory))
-        writer.append_impacts(trajectory.impact_table.columns)
-        return writer._finish(trajectory)
-    except BaseException:
-        writer.discard()
-        raise
+    with uninterrupted():  # an open file has an owner at every moment
+        writer = StreamWriter(path, trajectory, overwrite=overwrite, _whole=True)
+        try:
+            for write in (
+                lambda: writer._append("time", _records(trajectory)),
+                lambda: writer.append_impacts(trajectory.impact_table.columns),
+            ):
+                poll()
+                write()
+            poll()
+            return writer._finish(trajectory)
+        except BaseException:
+            writer.discard()
+            raise
 
 
 class StreamWriter:
@@ -249,9 +256,13 @@ class StreamWriter:
     """
 
     def __init__(self, path: str | Path, header: Trajectory, *, overwrite: bool = False, _whole: bool = False) -> None:
-        self._start(path, header, overwrite, _whole)
+        with uninterrupted():
+            self._begin(path, header, overwrite, _whole)
+
+    def _begin(self, path: str | Path, header: Trajectory, overwrite: bool, whole: bool) -> None:
+        self._start(path, header, overwrite, whole)
         _require_free(self.path, self._target, overwrite)
-        if not _whole:
+        if not whole:
             _drop_unfinished(self.path, self._part, overwrite)
         # Named without the target's name, which may already be as long as a name can be.
         self._draft = self._target.with_name(f".stickslip-{secrets.token_hex(8)}.tmp")
@@ -261,12 +272,10 @@ class StreamWriter:
             raise _write_error(self.path, error) from error
         self._disk = Disk(descriptor)
         try:
-            with uninterrupted():
-                self._create()
+            self._create()
             self._check()
-            if not _whole:
-                with uninterrupted():
-                    self._settle()  # a file that opens, from its first moment
+            if not whole:
+                self._settle()  # a file that opens, from its first moment
                 self._claim_name(descriptor)
         except BaseException:
             self.discard()
@@ -303,6 +312,11 @@ class StreamWriter:
 
         Returns the writer, its rows cut to those of the checkpoint, and what `checkpoint` was given.
         """
+        with uninterrupted():
+            return cls._resumed(path, header)
+
+    @classmethod
+    def _resumed(cls, path: str | Path, header: Trajectory) -> tuple[StreamWriter, dict[str, np.ndarray]] | None:
         writer = cls.__new__(cls)
         writer._start(path, header, True, False)
         source = writer._part if writer._part.exists() else writer._target
@@ -354,8 +368,7 @@ class StreamWriter:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise ValueError(f"{self._draft} is damaged, so no run can go on from it ({reason}).") from error
         self._measure(sizes)
-        with uninterrupted():
-            self._trim()
+        self._trim()
         self._last_time = float(self._file["time"][self.records - 1]) if self.records else math.nan
         return state
 
@@ -405,6 +418,14 @@ class StreamWriter:
     def closed(self) -> bool:
         """Whether nothing can be written any more: it was finished, or an error ended it."""
         return self._file is None
+
+    def mark(self) -> tuple[int, int, float]:
+        """How far the rows go, for `return_to`."""
+        return self.records, self.impacts, self._last_time
+
+    def return_to(self, mark: tuple[int, int, float]) -> None:
+        """Forget the rows that came after a mark: the next ones take their place."""
+        self.records, self.impacts, self._last_time = mark
 
     def _keep_state(self, state: Mapping[str, ArrayLike]) -> None:
         content = _packed(state)

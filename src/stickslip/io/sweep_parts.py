@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.ensembles.store import Chunk, Values, chunks_of
-from stickslip.io.disk import replacing
+from stickslip.io.disk import DRAFT, replacing
 
 _HEADER = "sweep.json"
 
@@ -101,6 +101,16 @@ def read_header(folder: Path) -> dict[str, Any]:
 
 def discard_folder(folder: Path) -> None:
     """Remove the chunks of a sweep; a folder that is not one of ours stays, and is an error."""
-    if folder.exists():
+    if begun(folder):
         read_header(folder)
+    for part in sorted(folder.glob("*"), key=lambda part: part.name == _HEADER):  # it says whose they are to the last
+        part.unlink(missing_ok=True)
+    if folder.exists():
         shutil.rmtree(folder)
+
+
+def begun(folder: Path) -> bool:
+    """Whether a folder holds a sweep, or anything else: not where its writer was killed before the first file."""
+    if not folder.is_dir():
+        return folder.exists()
+    return any(not part.name.startswith(DRAFT) for part in folder.iterdir())

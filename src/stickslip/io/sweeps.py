@@ -22,7 +22,8 @@ from stickslip.ensembles.observables import STATUS_NAMES, Variable, dimensions_o
 from stickslip.ensembles.request import Request
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import Store
-from stickslip.io.disk import file_path, replacing, sync_folder, uninterrupted
+from stickslip.interrupts import uninterrupted
+from stickslip.io.disk import file_path, replacing, sync_folder
 from stickslip.io.netcdf import _create_labels, _text, _write_attribute
 from stickslip.trajectory import STATE_NAMES
 

@@ -153,6 +153,7 @@ class EventEngine:
 
     def take(self, arrays: Mapping[str, np.ndarray], memory: Memory) -> None:
         """Go back to what `arrays` returned: the arc that was the present one is computed again."""
+        self.motion = None  # an exception may have ended its walk
         if not arrays:
             return
         self._start(memory).go_back(Kept.from_arrays(arrays))
@@ -192,16 +193,17 @@ class EventEngine:
 
     def _record(self, memory: Memory, y: Array, number: int, every: int, block: Block, arc: Arc) -> None:
         f, n = self.system.n_dof, self.system.n_contacts
-        memory.q, memory.u = y[:f].copy(), y[f : 2 * f].copy()
+        memory.q[:], memory.u[:] = y[:f], y[f : 2 * f]
         totals = y[2 * f : 2 * f + 2 * n].reshape(2, n).T
-        memory.impulse_sum = totals - self.totals
+        memory.impulse_sum[:] = totals - self.totals
         i = block.records
         block.state[i] = np.where(self.struck, IMPACT, arc.mode.states())
         self.struck[:] = False
         if number % every == 0:
             block.state[i + 1] = block.state[i]
             block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
-            self.totals, memory.impulse_sum = totals.copy(), np.zeros((n, 2))
+            self.totals = totals.copy()
+            memory.impulse_sum[:] = 0.0
             block.records += 1
 
     def _keep_books(self, memory: Memory, dt: float, block: Block, motion: Motion) -> None:

@@ -24,6 +24,7 @@ from stickslip.kernels.codes import (
     MAX_LCP_SIZE,
     MAX_PENETRATION,
     MAX_RESIDUAL,
+    STEPS,
 )
 from stickslip.kernels.scene.broad_phase import candidate_pairs, stir
 from stickslip.kernels.scene.island import GRAINS, end_velocities, island_residual, solve_dense, solve_island
@@ -432,10 +433,10 @@ def march(
     first_pairs: Pairs, second: Contacts, second_pairs: Pairs, active: Active, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray, parent: np.ndarray, label: np.ndarray, wrench: np.ndarray,
     residuals: np.ndarray, effort: np.ndarray, counts: np.ndarray, channel: np.ndarray, channels: np.ndarray,
-    book: Book, t0: float, step: int, n_steps: int, every: int, driven: Any, resume: bool, q: np.ndarray,
+    book: Book, t0: float, n_steps: int, every: int, driven: Any, resume: bool, q: np.ndarray,
     u: np.ndarray, impulse: np.ndarray, state: np.ndarray, gap: np.ndarray, energy: np.ndarray,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Do up to n_steps steps from number `step`; returns (status, steps done, records written).
+    """Do up to n_steps steps from where the clock of the book stands; returns (status, steps done, records written).
 
     A step that the impulses of the last one do not solve is left where it is (UNSOLVED) for the host, which solves its
     islands and comes back with `resume`: then the first step is only checked and finished.  (One kernel for
@@ -443,6 +444,7 @@ def march(
     """
     done: Any = np.int64(0)  # a plain 0 would compile `prepare` twice
     records: Any = np.int64(0)
+    step: Any = np.int64(book.numbers[STEPS])
     while done < n_steps:
         t = t0 + (step + done) * options.dt
         new, new_pairs, old, old_pairs = first, first_pairs, second, second_pairs
@@ -512,6 +514,7 @@ def march(
             bodies, new, new_pairs, active, joints, rows, options, channel, counts, book, t + options.dt, step + done
         )
         done += 1
+        book.numbers[STEPS] = step + done
         if not finite:
             if worst <= options.tol:
                 book.numbers[FAILED_STEPS] += 1

@@ -28,6 +28,7 @@ from stickslip.kernels.codes import (
     NO_SECTION,
     OPEN,
     PAOLI,
+    STEPS,
     STEWART,
     THETA,
     UNSOLVED,
@@ -90,7 +91,6 @@ def march(
     p_,
     t0,
     dt,
-    first_step,
     n_steps,
     every,
     sweeps,
@@ -108,12 +108,14 @@ def march(
     n_events,
     book,
 ):
-    """Do steps first_step .. first_step + n_steps - 1; return (status, steps done, events, records).
+    """Do the next n_steps steps; return (status, steps done, events, records).
 
     State (q_, u_), the memory of the contacts (impulse_before, impulse_sum, last_loaded_, carried_, reach_) and the
-    book are updated in place, so that a call with the remaining steps goes on as if there had been none in between.
+    book with its clock book[STEPS] are updated in place, so that a call with the remaining steps goes on as if there
+    had been none in between.
     The third column of carried_, which friction laws read, has 1 where a contact sticks.
     """
+    first_step = int64(book[STEPS])
     q = local_array(N_DOF, float64)
     u = local_array(N_DOF, float64)
     p = local_array(N_PARAMETERS, float64)
@@ -482,6 +484,7 @@ def march(
             status = EVENTS_FULL
             break
 
+    book[STEPS] = float64(first_step + done)
     book[MAX_RESIDUAL] = worst_residual
     book[MAX_PENETRATION] = deepest
     book[MAX_ENERGY_GAIN] = largest_gain
