@@ -192,6 +192,8 @@ class Store:
         "stride",
         "seen",
         "deepest",
+        "most_kinetic",
+        "potential",
         "events_dropped",
         "unfinished",
         "dropped",
