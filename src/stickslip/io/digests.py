@@ -103,19 +103,19 @@ class TableDigests:
         self.full.clear()
 
 
-def attribute_parts(owner: Any) -> Iterator[bytes]:
+def attribute_parts(attributes: Mapping[str, Any]) -> Iterator[bytes]:
     """The attributes of an HDF5 object as bytes, in the order of their names; those of netCDF itself apart."""
-    for key in sorted(owner.attrs):
+    for key in sorted(attributes):
         if not key.startswith("_"):
-            value = np.asarray(owner.attrs[key])
+            value = np.asarray(attributes[key])
             yield f"{key}\0{value.dtype.str}\0{value.shape}".encode("utf-8", "surrogatepass")
             yield value.tobytes() if value.dtype != object else repr(value.tolist()).encode("utf-8", "surrogatepass")
 
 
-def dataset_parts(file: Any, names: Iterable[str]) -> Iterator[bytes]:
+def dataset_parts(datasets: Mapping[str, Any]) -> Iterator[bytes]:
     """Small datasets as bytes, with their names and shapes."""
-    for name in names:
-        values = np.asarray(file[name][...])
+    for name, dataset in datasets.items():
+        values = np.asarray(dataset[...])
         yield f"{name}\0{values.dtype.str}\0{values.shape}".encode()
         yield values.tobytes()
 
@@ -157,7 +157,7 @@ def seal(file: Any) -> None:
     group = file.create_group(GROUP)
     blocks, names = _all_blocks(file)
     group["blocks"] = blocks
-    write_header(group, digest([*attribute_parts(file), *names]))
+    write_header(group, digest([*attribute_parts(dict(file.attrs)), *names]))
 
 
 def verify(file: Any) -> bool:
@@ -166,7 +166,7 @@ def verify(file: Any) -> bool:
     if group is None:
         return False
     blocks, names = _all_blocks(file)
-    check_header(group, digest([*attribute_parts(file), *names]))
+    check_header(group, digest([*attribute_parts(dict(file.attrs)), *names]))
     check_blocks("the file", blocks, np.asarray(member(group, "blocks")[...]))
     return True
 

@@ -91,10 +91,10 @@ def member(group: Any, name: str) -> Any:
     """
     import h5py
 
-    link = group.get(name, getlink=True)
-    if link is None:
+    links, key = group.id.links, name.encode()  # what h5py's own `in` and `get` ask opens the target of a link
+    if not links.exists(key):
         return None
-    if not isinstance(link, h5py.HardLink):
+    if links.get_info(key).type != h5py.h5l.TYPE_HARD:
         raise ValueError(f"{name} is a link, and not a dataset of the file itself")
     found = group[name]
     if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):

@@ -50,7 +50,7 @@ class _Group:
         self.group, self.name = group, str(group.name).lstrip("/")
 
     def __contains__(self, name: str) -> bool:
-        return self.group.get(name, getlink=True) is not None
+        return bool(self.group.id.links.exists(name.encode()))
 
     def __getitem__(self, name: str) -> _Group:
         found = self._own(name)

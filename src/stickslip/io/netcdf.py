@@ -359,8 +359,7 @@ class StreamWriter:
             packet = _checkpoint(self._file)
             if packet is None:
                 return None
-            _require_own_datasets(self._file)
-            if not _verify(self._file):
+            if not _verify(self._file, _own_datasets(self._file), dict(self._file.attrs)):
                 raise ValueError("it carries no digests: an earlier version wrote it")
             self._hold_variables()
             state = _unpacked(np.asarray(packet[...]))
@@ -402,7 +401,7 @@ class StreamWriter:
         rows = self._digest_rows(table)
         count = self._count(table)
         blocks = count // rows
-        found = _table_digests(self._file, table, rows, blocks)
+        found = _table_digests(self._variables, table, rows, blocks)
         found.append({name: np.asarray(self._variables[name][blocks * rows : count]) for name in found.names})
         return found
 
@@ -425,7 +424,10 @@ class StreamWriter:
         """Write the digests of all that the file holds now."""
         for table in _TABLES:
             self._write_digests(table)
-        digests.write_header(self._file[digests.GROUP], _header_digest(self._file))
+        datasets = {**self._variables, **{name: self._file[name] for name in _LABELS}}
+        rows = {table: self._digest_rows(table) for table in _TABLES}
+        value = _header_digest(datasets, dict(self._file.attrs), rows, _checkpoint(self._file))
+        digests.write_header(self._file[digests.GROUP], value)
 
     def _settle(self) -> None:
         """Close the file, make its content safe, and open it again."""
@@ -548,7 +550,7 @@ class StreamWriter:
         group = self._file.create_group(digests.GROUP)
         self._digests = {}
         for table in _TABLES:
-            self._digests[table] = found = _table_digests(self._file, table, self._chunk_rows[table], 0)
+            self._digests[table] = found = _table_digests(self._variables, table, self._chunk_rows[table], 0)
             shape = (len(found.names), digests.SIZE)
             dataset = group.create_dataset(
                 table, (0, *shape), "u1", maxshape=(None, *shape), chunks=(_DIGEST_BLOCKS, *shape), fletcher32=True
@@ -947,13 +949,13 @@ def _check_format(path: Path, file: Any) -> None:
         )
 
 
-def _names_of(file: Any, table: str) -> list[str]:
-    """The variables of a table, in the order of the layout."""
-    return [name for name in _TABLES[table] if name != _SECOND or _has_second(file)]
-
-
-def _has_second(file: Any) -> bool:
-    return file.get(_SECOND, getlink=True) is not None
+def _own_datasets(file: Any) -> dict[str, Any]:
+    """The variables of a file; ValueError where one is missing or lies in another file."""
+    found = {name: member(file, name) for name in _LAYOUT}
+    for name, dataset in found.items():
+        if dataset is None and name != _SECOND:
+            raise ValueError(f"variable {name} is missing")
+    return {name: dataset for name, dataset in found.items() if dataset is not None}
 
 
 def _checkpoint(file: Any) -> Any:
@@ -962,32 +964,31 @@ def _checkpoint(file: Any) -> Any:
     return None if group is None else member(group, _CHECKPOINT_NAME)
 
 
-def _require_own_datasets(file: Any) -> None:
-    """ValueError where a variable is missing or lies in another file."""
-    for name in _LAYOUT:
-        if member(file, name) is None and name != _SECOND:
-            raise ValueError(f"variable {name} is missing")
-
-
-def _table_digests(file: Any, table: str, rows: int, blocks: int) -> digests.TableDigests:
+def _table_digests(datasets: Mapping[str, Any], table: str, rows: int, blocks: int) -> digests.TableDigests:
     """Digests of the rows of a table, after `blocks` blocks of `rows` rows."""
-    names = _names_of(file, table)
-    return digests.TableDigests({name: (_LAYOUT[name].dtype, file[name].shape[1:]) for name in names}, rows, blocks)
+    names = [name for name in _TABLES[table] if name in datasets]
+    return digests.TableDigests({name: (_LAYOUT[name].dtype, datasets[name].shape[1:]) for name in names}, rows, blocks)
 
 
-def _header_digest(file: Any) -> bytes:
+def _header_digest(
+    datasets: Mapping[str, Any], attributes: Mapping[str, Any], rows: Mapping[str, int], packet: Any
+) -> bytes:
     """Digest of what a file holds besides the rows of its tables: attributes, names, numbers of rows, checkpoint."""
-    parts = [*digests.attribute_parts(file), *digests.dataset_parts(file, _LABELS)]
-    for table in _TABLES:
-        rows = member(member(file, digests.GROUP), table).attrs["rows"]
-        parts.append(f"{table}\0{int(_number(rows))}\0{[file[name].shape for name in _names_of(file, table)]}".encode())
-    packet = _checkpoint(file)
+    parts = [*digests.attribute_parts(attributes), *digests.dataset_parts({name: datasets[name] for name in _LABELS})]
+    for table, variables in _TABLES.items():
+        shapes = {name: datasets[name].shape for name in variables if name in datasets}
+        parts.append(f"{table}\0{rows[table]}\0{shapes}".encode())
     if packet is not None:
-        parts += [*digests.attribute_parts(packet), np.asarray(packet[...]).tobytes()]
+        parts += [*digests.attribute_parts(dict(packet.attrs)), np.asarray(packet[...]).tobytes()]
     return digests.digest(parts)
 
 
-def _verify(file: Any, values: Mapping[str, np.ndarray] | None = None) -> bool:
+def _verify(
+    file: Any,
+    datasets: Mapping[str, Any],
+    attributes: Mapping[str, Any],
+    values: Mapping[str, np.ndarray] | None = None,
+) -> bool:
     """DigestError unless a file holds what was written; False where it carries no digests.
 
     `values` are the rows as they were read; without them they are read piece by piece.
@@ -995,29 +996,26 @@ def _verify(file: Any, values: Mapping[str, np.ndarray] | None = None) -> bool:
     group = member(file, digests.GROUP)
     if group is None:
         return False
-    digests.check_header(group, _header_digest(file))
+    written = {table: member(group, table) for table in _TABLES}
+    rows = {table: int(_number(dataset.attrs["rows"])) for table, dataset in written.items()}
+    digests.check_header(group, _header_digest(datasets, attributes, rows, _checkpoint(file)))
+    source = datasets if values is None else values
     for table in _TABLES:
-        written = member(group, table)
-        rows = int(_number(written.attrs["rows"]))
-        found = _table_digests(file, table, rows, 0)
-        source = file if values is None else values
+        found = _table_digests(datasets, table, rows[table], 0)
         length = len(source[found.names[0]])
-        width = sum(math.prod(file[name].shape[1:]) * 8 for name in found.names)
-        step = length if values is not None else max(1, _PIECE // max(1, width))
-        for begin in range(0, length, max(1, step)):
+        width = sum(math.prod(datasets[name].shape[1:]) * 8 for name in found.names)
+        step = max(1, length if values is not None else _PIECE // max(1, width))
+        for begin in range(0, length, step):
             found.append({name: np.asarray(source[name][begin : begin + step]) for name in found.names})
-        digests.check_blocks(f"the table along {table}", found.rows(), np.asarray(written[...]))
+        digests.check_blocks(f"the table along {table}", found.rows(), np.asarray(written[table][...]))
     return True
 
 
 def _read_trajectory(file: Any) -> tuple[Trajectory, bool]:
     """The trajectory of a file, and whether digests vouch for it."""
     sizes: dict[str, int] = {}
-    values = {
-        name: _read_variable(file, name, variable, sizes)
-        for name, variable in _LAYOUT.items()
-        if name != _SECOND or _has_second(file)
-    }
+    datasets = _own_datasets(file)
+    values = {name: _read_variable(dataset, name, sizes) for name, dataset in datasets.items()}
     attributes = {key: file.attrs[key] for key in file.attrs if not key.startswith("_")}
     labels = {name: tuple(values[name].tolist()) for name in _LABELS}
     _require_range("contact_state", values["contact_state"], len(STATE_NAMES))
@@ -1061,14 +1059,12 @@ def _read_trajectory(file: Any) -> tuple[Trajectory, bool]:
         version=_text(attributes["stickslip_version"]),
         attributes=_mapping(attributes["notes"]),
     )
-    return trajectory, _verify(file, values)
+    return trajectory, _verify(file, datasets, attributes, values)
 
 
-def _read_variable(file: Any, name: str, variable: _Variable, sizes: dict[str, int]) -> np.ndarray:
+def _read_variable(dataset: Any, name: str, sizes: dict[str, int]) -> np.ndarray:
     """Read one variable; `sizes` collects the dimensions and holds later variables to them."""
-    dataset = member(file, name)
-    if dataset is None:
-        raise ValueError(f"variable {name} is missing")
+    variable = _LAYOUT[name]
     characters = name in _LABELS and dataset.dtype == "S1"  # else a text of variable length, as xarray writes them
     if len(dataset.shape) != len(variable.dimensions) + characters:
         raise ValueError(f"variable {name} should have the dimensions {', '.join(variable.dimensions)}")
