@@ -15,7 +15,7 @@ import pytest
 import xarray as xr
 
 from stickslip.interrupts import uninterrupted
-from stickslip.io import disk
+from stickslip.io import digests, disk
 from stickslip.io.netcdf import StreamWriter, is_trajectory, load, save, to_dataset
 from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Energies, ImpactTable, Trajectory
 
@@ -154,7 +154,7 @@ def test_a_streamed_file_is_the_saved_one(case, block, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["saved.nc", "streamed.nc"]
     with h5py.File(tmp_path / "saved.nc") as saved, h5py.File(tmp_path / "streamed.nc") as streamed:
         assert list(saved) == list(streamed) and list(saved.attrs) == list(streamed.attrs)
-        for name in saved:
+        for name in set(saved) - {digests.GROUP}:
             assert saved[name].shape == streamed[name].shape and saved[name].dtype == streamed[name].dtype
             assert list(saved[name].attrs) == list(streamed[name].attrs)
 
