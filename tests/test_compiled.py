@@ -1,7 +1,6 @@
 """Where compiled kernels are kept."""
 
 import gc
-import hashlib
 import os
 import pickle
 import subprocess
@@ -9,20 +8,25 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba import types
 from numba.core.compiler import Flags
 from numba.core.targetconfig import ConfigStack
 
+import stickslip as ss
+from stickslip.cache import cache_files, other_versions, remove_old_versions
 from stickslip.compiled import (
+    COMPILED_SOURCES,
     PACKAGE,
+    PackageLocator,
     _HashedFiles,
-    _PackageLocator,
     _remembering,
-    cache_folder,
     compiled,
-    private_folder,
+    present_stamps,
     source_group,
     sources_hash,
 )
+from stickslip.kernels.generate import compiled_module
+from stickslip.vault import cache_folder, vault
 
 
 def test_environment_variable_names_the_folder(monkeypatch, tmp_path):
@@ -162,10 +166,14 @@ def test_functions_that_stand_apart_are_found_again_in_the_cache(tmp_path):
 # -- what lies in the cache ------------------------------------------------------------------------------------------
 
 
+def in_files(folder, stamp="stamp"):
+    return _HashedFiles(folder, (), "module.function-1.py311", stamp)
+
+
 @pytest.fixture
 def files(tmp_path):
     """Index and data files as the cache writes them."""
-    return _HashedFiles(str(tmp_path), "module.function-1.py311", "stamp")
+    return in_files(tmp_path)
 
 
 def test_cache_files_are_named_by_their_content(files, tmp_path):
@@ -174,9 +182,11 @@ def test_cache_files_are_named_by_their_content(files, tmp_path):
     assert files.load("key") == ("some", "machine code") and files.load("other") == b"more"
     assert files.load("unknown") is None
     data = sorted(tmp_path.glob("*.nbc"))
-    assert len(data) == 2 and len(list(tmp_path.iterdir())) == 3
+    assert len(data) == 2 and {path.name for path in tmp_path.iterdir()} == {
+        *(path.name for path in data), "module.function-1.py311.nbi", "key"
+    }  # fmt: skip
     for path in data:
-        assert path.name.split(".")[-2] == hashlib.sha256(path.read_bytes()).hexdigest()[:40]
+        assert path.name.split(".")[-2] == vault(tmp_path).seal("module.function-1.py311", path.read_bytes())
 
 
 @pytest.mark.parametrize("suffix", ["nbc", "nbi"])
@@ -200,14 +210,14 @@ EVIL = pickle.dumps(Evil())
 
 def test_a_cache_of_another_version_is_not_read(files, tmp_path):
     files.save("key", "machine code")
-    assert _HashedFiles(str(tmp_path), "module.function-1.py311", "another stamp").load("key") is None
+    assert in_files(tmp_path, "another stamp").load("key") is None
     files._version = "0.0"
     assert files.load("key") is None
 
 
 def test_two_processes_at_once_never_exchange_their_code(tmp_path):
     """Both found the same index and add to it: one entry may be lost, none is wrong."""
-    one, two = (_HashedFiles(str(tmp_path), "module.function-1.py311", "stamp") for _ in range(2))
+    one, two = in_files(tmp_path), in_files(tmp_path)
     before = one._load_index()
     one.save("first", "code 1")
     two._load_index = lambda: before
@@ -223,20 +233,46 @@ def test_a_full_disk_costs_no_run(tmp_path, monkeypatch):
     def twice(x):
         return x + x
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_HashedFiles, "_open_for_write", refuse)
+    monkeypatch.setattr("os.replace", refuse)
     assert twice(2.0) == 4.0
-
-
-def test_the_cache_is_the_users_alone(tmp_path, monkeypatch):
-    monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "cache"))
-    private_folder("numba")
-    assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
 
 
 def test_what_cannot_be_cached_is_a_warning_and_no_crash():
     """Numba names the file of such a function by `_py_file` of the locator."""
-    locator = _PackageLocator.from_function(private_folder, str(PACKAGE / "compiled.py"))
-    assert locator._py_file == private_folder.__code__.co_filename
+    locator = PackageLocator.from_function(vault, str(PACKAGE / "compiled.py"))
+    assert locator._py_file == vault.__code__.co_filename
+
+
+# -- versions --------------------------------------------------------------------------------------------------------
+
+
+def test_every_source_file_is_kept_under_a_present_stamp():
+    files = [file for name in COMPILED_SOURCES for file in (PACKAGE / name).rglob("*.py")]
+    groups = {source_group(str(file)) for file in files}
+    assert {"", "complementarity/friction", "kernels/scene", "kernels/templates"} <= groups
+    assert present_stamps() == {sources_hash(group) for group in groups}
+
+
+def test_kernels_of_all_groups_are_of_this_version(tmp_path, monkeypatch):
+    """A small function of each group is compiled into an empty cache: none is of another version, however old."""
+    from stickslip.complementarity.friction.cones import squares
+    from stickslip.kernels.scene.rotation import determinant
+    from stickslip.kernels.templates.mass import factor_mass
+    from stickslip.sets import project_interval
+
+    monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "cache"))
+    x, A = types.float64[::1], types.float64[:, ::1]
+    whole, number = types.int64, types.float64
+    calls = {squares: (x, whole, whole), determinant: (A,), factor_mass: (A,), project_interval: (number,) * 3}
+    for function, arguments in calls.items():
+        compiled(function.py_func).compile(arguments)
+    system = ss.LagrangianSystem(mass=[[1.0]], force=lambda q, u, t, p: (-1.0,), name="falling alone")
+    text = compiled_module(system, "local", "auto").__file__
+    assert {path.parts[-3] for path in cache_files() if path.suffix == ".nbi"} == present_stamps()
+    for path in cache_files():
+        os.utime(path, (0.0, 0.0))
+    assert list(other_versions()) == [] and remove_old_versions() == (0, 0)
+    assert len([path for path in cache_files() if path.suffix == ".nbc"]) == 4 and Path(text) in cache_files()

@@ -1,8 +1,9 @@
 """What lies in the kernel cache, and how it is emptied: by hand, or by age when the package has changed.
 
 The folder holds `numba/<hash of the sources>/`, machine code of the package's own functions and of generated modules,
-and `modules/`, the text of one generated module per system and method.  A version is a hash of the sources: nothing of
-another one is ever loaded again.
+and `modules/`, the text of one generated module per system and method.  The present sources have several hashes, one
+for each group of them (`present_stamps`).  Nothing under another hash is loaded again.  Files are counted and removed
+in the folder that is used (`vault`), never in one that is left alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from stickslip.compiled import cache_folder, sources_hash
+from stickslip.compiled import present_stamps, sources_hash
+from stickslip.vault import vault
 
 KEPT_SECONDS = 30 * 86400.0
 """How long machine code of other versions stays [s]: someone may go back and forth between two of them."""
@@ -26,9 +28,19 @@ class Removed(NamedTuple):
     bytes: int
 
 
+def used_folder() -> Path | None:
+    """The folder of the cache; None where there is none that is safe."""
+    try:
+        return vault().path
+    except OSError:
+        return None
+
+
 def cache_files() -> Iterator[Path]:
     """Every file that we put into the cache folder, and no other: the folder's name is the user's choice."""
-    folder = cache_folder()
+    folder = used_folder()
+    if folder is None:
+        return
     for version in folder.glob("numba/*"):
         if len(version.name) == len(sources_hash()):
             yield from (path for path in version.rglob("*") if path.is_file())
@@ -38,7 +50,10 @@ def cache_files() -> Iterator[Path]:
 
 def other_versions(older_than: float = 0.0) -> Iterator[Path]:
     """Files of other versions of the package's sources that are older than this [s]."""
-    folder, now = cache_folder(), time.time()
+    folder, now = used_folder(), time.time()
+    if folder is None:
+        return
+    present = present_stamps()
 
     def old(path: Path) -> bool:
         try:
@@ -47,22 +62,23 @@ def other_versions(older_than: float = 0.0) -> Iterator[Path]:
             return False
 
     for version in folder.glob("numba/*"):
-        if version.name != sources_hash():
+        if version.name not in present:
             yield from (path for path in version.rglob("*") if path.is_file() and old(path))
     modules = folder / "modules"
     for module in modules.glob("stickslip_generated_*.py"):
-        if old(module) and not _is_current(module):
+        if old(module) and not _is_of(present, module):
             yield module
             yield from modules.glob(f"__pycache__/{module.stem}.*")
 
 
-def _is_current(module: Path) -> bool:
-    """Whether a generated module was made by these sources: its first line says so."""
+def _is_of(present: set[str], module: Path) -> bool:
+    """Whether a generated module was made by sources of these hashes: its first line says so."""
     try:
         with module.open(encoding="utf-8") as file:
-            return sources_hash() in file.readline()
+            line = file.readline()
     except (OSError, UnicodeDecodeError):
         return True  # not ours to judge
+    return any(stamp in line for stamp in present)
 
 
 def remove(paths: Iterable[Path]) -> Removed:
@@ -73,7 +89,8 @@ def remove(paths: Iterable[Path]) -> Removed:
             length = path.stat().st_size
             path.unlink()
             files, size = files + 1, size + length
-    for folder in sorted(cache_folder().glob("numba/**/"), key=lambda path: -len(path.parts)):
+    top = used_folder()
+    for folder in [] if top is None else sorted(top.glob("numba/**/"), key=lambda path: -len(path.parts)):
         with contextlib.suppress(OSError):
             folder.rmdir()  # only where it is empty
     return Removed(files, size)

@@ -12,10 +12,7 @@ import functools
 import gc
 import hashlib
 import importlib
-import os
 import pickle
-import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +25,8 @@ from numba.core.targetconfig import ConfigStack, TargetConfig
 from numba.core.types.functions import BaseFunction
 from numba.extending import intrinsic
 
-ENVIRONMENT_VARIABLE = "STICKSLIP_CACHE"
+from stickslip.vault import SEAL_LENGTH, Untrusted, cache_folder, leave, vault
+
 PACKAGE = Path(__file__).parent
 COMPILED_SOURCES = ("compiled.py", "sets.py", "complementarity", "laws", "kernels")
 GROUPS_CALLED = {"kernels/scene": ("complementarity/friction",)}  # groups whose functions a group calls
@@ -121,44 +119,6 @@ def compile_quickly() -> None:
 compile_quickly()
 
 
-def cache_folder() -> Path:
-    """Return the folder of compiled and generated code; it need not exist yet.
-
-    `$STICKSLIP_CACHE` where it is set, else `stickslip` in the user's cache folder of the platform. The
-    folder holds code that is imported, so whoever creates it gives it mode 0700 (`private_folder`).
-    """
-    named = os.environ.get(ENVIRONMENT_VARIABLE)
-    if named:
-        return Path(named).expanduser().absolute()
-    return _user_cache_folder() / "stickslip"
-
-
-def _user_cache_folder() -> Path:
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return Path(local) if local else Path.home() / "AppData" / "Local"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    # The XDG specification tells programs to ignore a relative path here.
-    return Path(xdg) if xdg and os.path.isabs(xdg) else Path.home() / ".cache"
-
-
-def private_folder(*parts: str) -> Path:
-    """Create `cache_folder()/parts...`, readable by the user alone; OSError where that cannot be had."""
-    root = cache_folder()
-    root.mkdir(parents=True, exist_ok=True)
-    if os.name == "posix":
-        if root.stat().st_uid != os.geteuid():
-            raise PermissionError(
-                f"{root} belongs to another user; set {ENVIRONMENT_VARIABLE} to a folder of your own."
-            )
-        root.chmod(0o700)
-    folder = root.joinpath(*parts)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 @functools.cache
 def sources_hash(group: str = "") -> str:
     """Hash of everything that machine code in the cache was made from.
@@ -184,14 +144,25 @@ def source_group(file: str) -> str:
     return relative.as_posix() if len(relative.parts) > 1 and relative.parts[0] in COMPILED_SOURCES else ""
 
 
-class _PackageLocator(_CacheLocator):
+def present_stamps() -> set[str]:
+    """The hashes under which functions of the present sources are kept: one for each group."""
+    folders = {file.parent for name in COMPILED_SOURCES for file in (PACKAGE / name).rglob("*.py")}
+    return {sources_hash(), *(sources_hash(source_group(str(folder / "any.py"))) for folder in folders)}
+
+
+class PackageLocator(_CacheLocator):
     """Puts the machine code of a function into the user's cache folder, under the hash of the sources."""
 
-    def __init__(self, function: Callable[..., Any], folder: Path, stamp: str) -> None:
+    def __init__(self, function: Callable[..., Any], folder: Path, parts: tuple[str, ...], stamp: str) -> None:
         self._py_file = function.__code__.co_filename  # Numba names it where it warns that it cannot cache
         self._line = function.__code__.co_firstlineno
+        self.asked_for = cache_folder()
+        self.parts = parts
         self._folder = folder
         self._stamp = stamp
+
+    def ensure_cache_path(self) -> None:
+        """The folder is made where a file is written."""
 
     def get_cache_path(self) -> str:
         return str(self._folder)
@@ -203,16 +174,14 @@ class _PackageLocator(_CacheLocator):
         return str(self._line)
 
     @classmethod
-    def from_function(cls, function: Callable[..., Any], file: str) -> _PackageLocator | None:
+    def from_function(cls, function: Callable[..., Any], file: str) -> PackageLocator | None:
+        stamp = sources_hash(source_group(file))
+        parts = ("numba", stamp, Path(file).resolve().parent.name)
         try:
-            module = Path(file).resolve().parent.name
-            stamp = sources_hash(source_group(file))
-            folder = private_folder("numba", stamp, module)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
+            folder = vault().path.joinpath(*parts)
         except OSError:
             return None  # read-only home and the like: compile anew in every process
-        return cls(function, folder, stamp)
+        return cls(function, folder, parts, stamp)
 
 
 _apart: dict[str, tuple[str, str, Any]] = {}
@@ -222,7 +191,7 @@ _apart: dict[str, tuple[str, str, Any]] = {}
 class _PackageCacheImpl(CompileResultCacheImpl):
     """Keeps with each function the list of those that it calls and that stand apart: they have to be loaded first."""
 
-    _locator_classes = [_PackageLocator]  # noqa: RUF012  (Numba's own attribute)
+    _locator_classes = [PackageLocator]  # noqa: RUF012  (Numba's own attribute)
 
     def reduce(self, cres: Any) -> Any:
         called = {f.name for f in cres.library._final_module.functions if f.is_declaration}
@@ -238,79 +207,84 @@ class _PackageCacheImpl(CompileResultCacheImpl):
 
 
 class _HashedFiles(IndexDataCacheFile):
-    """Machine code in files named by the hash of their content, found through an index that ends with its own hash.
+    """Machine code in files named by the seal of their content, found through an index that ends with its own seal.
 
-    Whatever is not what its hash says (a damaged disk, a process that was killed, another program) is taken for
-    missing before a byte of it is unpickled.  Numba's own files are numbered: two processes that compile at the same
-    time can give one number to two functions.
+    Whatever is not what its seal says (a damaged disk, a process that was killed, another user) is taken for missing
+    before a byte of it is unpickled.  Numba's own files are numbered: two processes that compile at the same time can
+    give one number to two functions.
     """
 
+    def __init__(self, asked_for: Path, parts: tuple[str, ...], base: str, stamp: str) -> None:
+        super().__init__(str(asked_for.joinpath(*parts)), base, stamp)
+        self._asked_for, self._parts, self._base = asked_for, parts, base
+
     def save(self, key: Any, data: Any) -> None:
-        content = self._dump(data)
-        name = f"{self._index_name.removesuffix('.nbi')}.{_content_hash(content)}.nbc"
-        with self._open_for_write(self._data_path(name)) as file:
-            file.write(content)
+        content, place = self._dump(data), vault(self._asked_for)
+        name = f"{self._base}.{place.seal(self._base, content)}.nbc"
+        place.write(content, *self._parts, name)
         self._save_index({**self._load_index(), key: name})  # of two at once one is lost, and compiled again
 
     def load(self, key: Any) -> Any:
         name = self._load_index().get(key)
-        if name is None:
-            return None
-        content = self._read(self._data_path(name))
-        if content is None or name.split(".")[-2] != _content_hash(content):
+        content = None if name is None else self._read(name)
+        if name is None or content is None or name.split(".")[-2] != vault(self._asked_for).seal(self._base, content):
             return None
         return pickle.loads(content)
 
     def _load_index(self) -> dict[Any, str]:
-        content = self._read(self._index_path)
-        if content is None or len(content) < _HASH_LENGTH:
+        content = self._read(self._index_name)
+        if content is None or len(content) < SEAL_LENGTH:
             return {}
-        body, digest = content[:-_HASH_LENGTH], content[-_HASH_LENGTH:]
-        if _content_hash(body).encode() != digest:
+        body, seal = content[:-SEAL_LENGTH], content[-SEAL_LENGTH:]
+        if vault(self._asked_for).seal(self._index_name, body).encode() != seal:
             return {}
         version, stamp, overloads = pickle.loads(body)
         return dict(overloads) if (version, stamp) == (self._version, self._source_stamp) else {}
 
     def _save_index(self, overloads: dict[Any, str]) -> None:
-        body = self._dump((self._version, self._source_stamp, overloads))
-        with self._open_for_write(self._index_path) as file:
-            file.write(body + _content_hash(body).encode())
+        body, place = self._dump((self._version, self._source_stamp, overloads)), vault(self._asked_for)
+        place.write(body + place.seal(self._index_name, body).encode(), *self._parts, self._index_name)
 
-    def _read(self, path: str) -> bytes | None:
+    def _read(self, name: str) -> bytes | None:
+        """What a file holds, or None; a file that others can or could write is the last of its folder we look at."""
         try:
-            with open(path, "rb") as file:
-                return file.read()
+            place = vault(self._asked_for)
+            try:
+                return place.read(*self._parts, name)
+            except Untrusted as reason:
+                leave(place.path, str(reason))
+                vault(self._asked_for)  # tells it
+                return None
         except OSError:
             return None
 
 
-def _content_hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:_HASH_LENGTH]
-
-
-_HASH_LENGTH = 40
-
-
-class _PackageCache(FunctionCache):
-    _impl_class = _PackageCacheImpl
+class SealedCache:
+    """Makes a cache of Numba's, for the CPU or a card, read and write sealed files of the user alone."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
+        super().__init__(function)  # type: ignore[call-arg]
+        locator = self._impl.locator  # type: ignore[attr-defined]
         self._cache_file = _HashedFiles(
-            cache_path=self._cache_path,
-            filename_base=self._impl.filename_base,
-            source_stamp=self._impl.locator.get_source_stamp(),
+            locator.asked_for,
+            locator.parts,
+            self._impl.filename_base,  # type: ignore[attr-defined]
+            locator.get_source_stamp(),
         )
 
     def save_overload(self, signature: Any, data: Any) -> None:
         with contextlib.suppress(OSError):  # a full disk costs the next process some seconds, not this one its run
-            super().save_overload(signature, data)
+            super().save_overload(signature, data)  # type: ignore[misc]
 
 
-def cached(dispatcher: Any) -> Any:
+class _PackageCache(SealedCache, FunctionCache):
+    _impl_class = _PackageCacheImpl
+
+
+def cached(dispatcher: Any, kind: type = _PackageCache) -> Any:
     """Give a compiled function the disk cache of the package; none where there is no folder to write to."""
     with contextlib.suppress(RuntimeError):
-        dispatcher._cache = _PackageCache(dispatcher.py_func)
+        dispatcher._cache = kind(dispatcher.py_func)
     return dispatcher
 
 

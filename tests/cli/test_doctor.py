@@ -64,10 +64,10 @@ def test_cache_folder_that_does_not_exist_yet(cache):
         "path": None,
         "exists": False,
         "mode": None,
-        "private": None,
         "files": 0,
         "bytes": 0,
         "writable": True,
+        "left_alone": None,
     }
     assert not cache.exists()
 
@@ -77,14 +77,18 @@ def test_cache_folder_is_measured(cache):
     (cache / "a" / "kernel.py").write_bytes(b"12345")
     cache.chmod(0o700)
     report = doctor._examine_cache()
-    assert (report["mode"], report["private"], report["files"], report["bytes"]) == ("0700", True, 1, 5)
+    assert (report["mode"], report["files"], report["bytes"]) == ("0700", 2, 5 + 32)  # and the key
 
 
 def test_cache_folder_open_to_others_is_told(capsys, cache):
     cache.mkdir()
-    cache.chmod(0o755)
+    cache.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="is left alone"):
+        report = doctor._examine_cache()
+    assert report["path"] == f"{cache}-private" and report["mode"] == "0700"
+    assert report["left_alone"] == {"path": str(cache), "reason": f"others can write {cache} (mode 0777)"}
     cli.main(["doctor"])
-    assert "0755: others can reach it" in capsys.readouterr().out
+    assert f"{cache}: others can write {cache} (mode 0777); delete it" in capsys.readouterr().out
 
 
 def test_gpu_without_numba_cuda_says_what_to_install(monkeypatch):
@@ -117,6 +121,8 @@ def versions(cache, monkeypatch):
     other, modules = "0" * 16, cache / "modules"
     return {
         "mine": write(cache / "numba" / sources_hash() / "sets" / "a.nbc", 99),
+        "my scenes": write(cache / "numba" / sources_hash("kernels/scene") / "scene" / "a.nbc", 99),
+        "my friction": write(cache / "numba" / sources_hash("complementarity/friction") / "friction" / "a.nbc", 99),
         "old": write(cache / "numba" / other / "sets" / "a.nbc", 31),
         "new": write(cache / "numba" / other / "sets" / "b.nbc", 29),
         "my module": write(modules / "stickslip_generated_a.py", 99, f"# numba 1, sources {sources_hash()}\n"),
@@ -134,14 +140,14 @@ def test_machine_code_of_other_versions_leaves_after_a_month(versions):
     from stickslip.cache import remove_old_versions
 
     assert remove_old_versions().files == 3
-    assert left(versions) == {"mine", "new", "my module", "foreign"}
+    assert left(versions) == {"mine", "my scenes", "my friction", "new", "my module", "foreign"}
     assert remove_old_versions() == (0, 0)
 
 
 def test_clean_cache_removes_what_is_ours_and_nothing_else(versions, capsys):
     assert cli.main(["doctor"]) == 0
-    assert "of other versions 4 files" in capsys.readouterr().out and len(left(versions)) == 7
+    assert "of other versions 4 files" in capsys.readouterr().out and len(left(versions)) == 9
     assert cli.main(["doctor", "--clean-cache", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["cache"]["removed"]["files"] == 6
+    assert report["cache"]["removed"]["files"] == 8
     assert left(versions) == {"foreign"}

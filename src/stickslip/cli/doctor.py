@@ -194,26 +194,30 @@ def _device_name(device: Any) -> str:
 
 
 def _examine_cache() -> Report:
-    from stickslip.cache import other_versions
-    from stickslip.compiled import cache_folder
+    """What lies in the folder that is used, and which one was asked for where that is another one."""
+    from stickslip.cache import other_versions, used_folder
+    from stickslip.vault import cache_folder, reason_left
 
-    folder = cache_folder()
+    asked_for = cache_folder()
+    used = used_folder() if os.path.lexists(asked_for) else asked_for
+    folder = used or asked_for
     report: Report = {
         "path": str(folder),
         "exists": folder.is_dir(),
         "mode": None,
-        "private": None,
         "files": 0,
         "bytes": 0,
-        "writable": _writable(folder),
+        "writable": used is not None and _writable(folder),
+        "left_alone": None,
     }
-    if folder.is_dir():
-        mode = stat.S_IMODE(folder.stat().st_mode)
-        sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+    reason = reason_left(asked_for)
+    if reason is not None:
+        report["left_alone"] = {"path": str(asked_for), "reason": reason}
+    if used is not None and used.is_dir():
+        sizes = [path.stat().st_size for path in used.rglob("*") if path.is_file()]
         others = [path.stat().st_size for path in other_versions()]
         report |= {
-            "mode": f"{mode:04o}",
-            "private": mode & 0o077 == 0,
+            "mode": f"{stat.S_IMODE(used.stat().st_mode):04o}",
             "files": len(sizes),
             "bytes": sum(sizes),
             "other_versions": {"files": len(others), "bytes": sum(others)},
@@ -289,20 +293,16 @@ def _show(report: Report) -> None:
 
     section("Kernel cache")
     row("folder", cache["path"] if cache["exists"] else f"{cache['path']}  (not created yet)")
-    if cache["exists"]:
+    if cache["mode"] is not None:
         if "removed" in cache:
             row("removed", f"{cache['removed']['files']} files, {cache['removed']['bytes'] / 1e6:.1f} MB")
         old = cache["other_versions"]
         kept = f", of other versions {old['files']} files, {old['bytes'] / 1e6:.1f} MB" if old["files"] else ""
         row("content", f"{cache['files']} files, {cache['bytes'] / 1e6:.1f} MB{kept} (--clean-cache empties it)")
-        if cache["private"]:
-            row("mode", cache["mode"])
-        else:
-            row(
-                "mode",
-                f"{cache['mode']}: others can reach it; run 'chmod 700' on it, it holds code we import",
-                "red",
-            )
+        row("mode", cache["mode"])
+    if cache["left_alone"] is not None:
+        left = cache["left_alone"]
+        row("left alone", f"{left['path']}: {left['reason']}; delete it, a new one will be made", "red")
     if not cache["writable"]:
         row("writable", "no: name a folder of your own in STICKSLIP_CACHE", "red")
 

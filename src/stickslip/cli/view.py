@@ -34,6 +34,7 @@ def view(
         server = Server(Service(name, files), port)
     except OSError as error:
         raise ValueError(f"--port {port} on {HOST} cannot be used: {error.strerror}.") from None
+    server.workers.start()
     print(f"stickslip: the page is at {server.url}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
     if browser:
         _open(server.url)

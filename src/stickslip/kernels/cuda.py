@@ -21,6 +21,8 @@ from numba import cuda, float64, int64  # noqa: E402
 from numba.core import config  # noqa: E402
 from numba.cuda import libdevice  # noqa: E402
 
+from stickslip.compiled import PackageLocator, SealedCache, cached  # noqa: E402
+
 __all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare", "sincos"]
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
@@ -58,11 +60,25 @@ def sincos(angle: float) -> tuple[float, float]:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """A function that the host launches; kept in Numba's cache beside the generated module."""
+    """A function that the host launches; kept in the package's cache."""
     if config.ENABLE_CUDASIM:
         return cuda.jit(function)
     # handed over at once: without a function, cuda.jit forgets `lto`, and link-time optimisation fuses after all
-    return cuda.jit(function, cache=True, lto=False, max_registers=MAX_REGISTERS)
+    return cached(cuda.jit(function, lto=False, max_registers=MAX_REGISTERS), _card_cache())
+
+
+@functools.cache
+def _card_cache() -> type:
+    """numba-cuda's cache of kernels, in the package's folder and files; the simulator has none."""
+    from numba.cuda.dispatcher import CUDACache, CUDACacheImpl
+
+    class CardCacheImpl(CUDACacheImpl):
+        _locator_classes = [PackageLocator]  # noqa: RUF012  (Numba's own attribute)
+
+    class CardCache(SealedCache, CUDACache):
+        _impl_class = CardCacheImpl
+
+    return CardCache
 
 
 @contextlib.contextmanager

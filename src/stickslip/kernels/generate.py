@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-import os
 import re
 import sys
 import tempfile
@@ -23,9 +22,10 @@ import numba
 from numba import njit
 
 from stickslip.cache import remove_old_versions
-from stickslip.compiled import private_folder, sources_hash
+from stickslip.compiled import sources_hash
 from stickslip.kernels import codes
 from stickslip.model.system import System
+from stickslip.vault import Untrusted, leave, vault
 
 SOLVER_CODES = {
     "gauss-seidel": codes.GAUSS_SEIDEL,
@@ -177,18 +177,21 @@ def import_generated(system: System, source: str, kind: str) -> ModuleType:
 
 def _write_once(name: str, source: str) -> Path:
     """Put the source into the user's cache folder unless the same text is there; a private copy if none can be had."""
+    file, text = f"{name}.py", source.encode()
     try:
-        folder = private_folder("modules")
-        path = folder / f"{name}.py"
-        if path.exists() and path.read_text(encoding="utf-8") == source:
-            return path
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+        place = vault()
+        try:
+            if place.read("modules", file) == text:
+                return place.path / "modules" / file
+        except FileNotFoundError:
+            pass
+        except Untrusted as reason:
+            leave(place.path, str(reason))
+            place = vault()
+        path = place.write(text, "modules", file)
     except OSError:
-        path = Path(tempfile.mkdtemp(prefix="stickslip-")) / f"{name}.py"
-        path.write_text(source, encoding="utf-8")
+        path = Path(tempfile.mkdtemp(prefix="stickslip-")) / file
+        path.write_bytes(text)
         return path
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(source)
-    os.replace(temporary, path)
     remove_old_versions()  # where the cache grows, what nobody needs any more makes room
     return path

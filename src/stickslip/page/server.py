@@ -7,15 +7,18 @@
     POST /api/export    the same run as a page of its own
 
 A request must come to this server's own name (no other site can be made to point here), and one with an `Origin` from
-its own page (no other site can ask).  Bodies are small, answers are bounded by `Service`.
+its own page (no other site can ask).  Where a request ends must be beyond doubt.  Bodies are small, answers are bounded
+by `Service`, and runs are computed by other processes (`Workers`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import http.server
 import io
 import json
+import re
 import select
 import socket
 import threading
@@ -26,12 +29,15 @@ from http import HTTPStatus
 from typing import Any
 
 from stickslip.page.document import page
-from stickslip.page.service import Service
+from stickslip.page.service import Service, as_json
+from stickslip.page.workers import Workers
 
 HOST = "127.0.0.1"
 MOST_BODY = 65_536  # bytes of a request
 MOST_CONNECTIONS = 32
 TIMEOUT = 20.0  # seconds that a silent client may keep a connection
+_MAKING_ROOM = 0.5  # seconds in which a connection that is given up for a new one ends
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # in the value of a header, line breaks of folded ones among them
 
 
 class Refused(Exception):
@@ -51,8 +57,14 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self, service: Service, port: int = 0) -> None:
         self.service = service
+        self.workers = Workers(service)
         self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._waiting: dict[socket.socket, float] = {}  # connections whose request is not there yet, and since when
         super().__init__((HOST, port), Handler)
+
+    def server_close(self) -> None:
+        super().server_close()
+        self.workers.close()
 
     @property
     def port(self) -> int:
@@ -68,16 +80,36 @@ class Server(http.server.ThreadingHTTPServer):
         return (*(f"{host}:{self.port}" for host in hosts), *(hosts if self.port == http.client.HTTP_PORT else ()))
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._places.acquire(blocking=False):
-            self.shutdown_request(request)  # too many at once; a browser tries again
+        if not self._places.acquire(blocking=False) and not self._make_room():
+            self.shutdown_request(request)  # too many at work; a browser tries again
             return
+        self.waits(request)
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.works(request)
             self._places.release()
+
+    def waits(self, connection: socket.socket) -> None:
+        """A connection is silent, or sends its request."""
+        self._waiting[connection] = time.monotonic()
+
+    def works(self, connection: socket.socket) -> None:
+        """The request of a connection is there."""
+        self._waiting.pop(connection, None)
+
+    def _make_room(self) -> bool:
+        """Give up the connection that has kept us waiting longest, for a new one: who sends at once is served."""
+        waiting = sorted(list(self._waiting.items()), key=lambda item: item[1])
+        for connection, _ in waiting[:1]:
+            self.works(connection)
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            return self._places.acquire(timeout=_MAKING_ROOM)
+        return False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that vanished is nobody's concern; other errors were answered by the handler."""
@@ -121,6 +153,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def handle_one_request(self) -> None:
         self._wire.begin()
+        self.server.waits(self.connection)
         super().handle_one_request()
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -148,15 +181,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         raise Refused(HTTPStatus.NOT_FOUND, "there is no such page here.")
 
     def _post(self) -> tuple[bytes, str]:
-        actions: dict[str, Callable[[Any], tuple[bytes, str]]] = {
-            "/api/run": lambda request: _json(self.server.service.run(request, self._gone)),
-            "/api/export": lambda request: (
-                self.server.service.export(request, self._gone),
-                "text/html; charset=utf-8",
-            ),
-        }
+        kinds = {"/api/run": "application/json", "/api/export": "text/html; charset=utf-8"}
         body = self._body()
-        if self.path not in actions:
+        if self.path not in kinds:
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such page here.")
         if self.headers.get_content_type() != "application/json":
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a request must be application/json.")
@@ -164,18 +191,34 @@ class Handler(http.server.BaseHTTPRequestHandler):
             request = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
         except (ValueError, RecursionError):
             raise Refused(HTTPStatus.BAD_REQUEST, "the request is not JSON.") from None
-        return actions[self.path](request)
+        self.server.works(self.connection)
+        return self.server.workers.answer(self.path, request, self._gone), kinds[self.path]
+
+    def _require_frame(self) -> None:
+        """Refuse a request whose end two readers could see in different places; what follows it is not read."""
+        self.close_connection, kept = True, self.close_connection
+        values = [value for _, value in self.headers.raw_items()]
+        if self.headers.defects or self.headers.get_payload() or any(_CONTROL.search(value) for value in values):
+            raise Refused(HTTPStatus.BAD_REQUEST, "a header must be one line, NAME: VALUE.")
+        lengths = self.headers.get_all("Content-Length", [])
+        if len(lengths) > 1 or (lengths and "Transfer-Encoding" in self.headers):
+            raise Refused(HTTPStatus.BAD_REQUEST, "a request must say once how long it is.")
+        if lengths and not (lengths[0].isascii() and lengths[0].isdigit()):
+            raise Refused(HTTPStatus.BAD_REQUEST, "Content-Length must be a whole number.")
+        if self.command == "POST" and not lengths:
+            raise Refused(HTTPStatus.LENGTH_REQUIRED, "a request must say how long it is.")
+        if self.command != "POST" and ("Transfer-Encoding" in self.headers or lengths not in ([], ["0"])):
+            raise Refused(HTTPStatus.BAD_REQUEST, "only a POST may have a body.")
+        if lengths and (len(lengths[0]) > 9 or int(lengths[0]) > MOST_BODY):
+            raise Refused(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request may have {MOST_BODY} bytes, got {lengths[0]:.20}."
+            )
+        self.close_connection = kept
 
     def _body(self) -> bytes:
-        text = self.headers.get("Content-Length", "")
-        if "Transfer-Encoding" in self.headers or not (text.isascii() and text.isdigit()):
-            self.close_connection = True
-            raise Refused(HTTPStatus.LENGTH_REQUIRED, "a request must say how long it is.")
-        if len(text) > 9 or int(text) > MOST_BODY:
-            self.close_connection = True
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request may have {MOST_BODY} bytes, got {text:.20}.")
-        body = self.rfile.read(int(text))
-        if len(body) < int(text):
+        length = int(self.headers["Content-Length"])
+        body = self.rfile.read(length)
+        if len(body) < length:
             self.close_connection = True
             raise Refused(HTTPStatus.BAD_REQUEST, "the request ended early.")
         return body
@@ -192,6 +235,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, find: Callable[[], tuple[bytes, str]]) -> None:
         try:
+            self._require_frame()
             self._check_names()
             content, kind = find()
             self._send(HTTPStatus.OK, content, kind)
@@ -225,6 +269,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
+            if self.close_connection:
+                self.send_header("Connection", "close")
             for name, value in _SAFETY.items():
                 self.send_header(name, value)
             if kind.startswith("text/html"):
@@ -251,7 +297,7 @@ def _frame_policy() -> str:
 
 
 def _json(value: Any) -> tuple[bytes, str]:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), "application/json"
+    return as_json(value), "application/json"
 
 
 def _no_constant(text: str) -> Any:

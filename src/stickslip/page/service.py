@@ -1,17 +1,20 @@
-"""Requests in, payloads out: what the page may ask for, within bounds, one run at a time.
+"""Requests in, payloads out: what the page may ask for, within bounds.
 
-A request is stateless: it holds every value of its tab, so that two tabs do not disturb each other.
+A request is stateless: it holds every value of its tab, so that two tabs do not disturb each other.  The server lets
+each run be computed by a process of its own (`workers`), which asks the `Service` there.
 """
 
 from __future__ import annotations
 
+import json
 import math
-import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from numba.core import event
 
 from stickslip import library
 from stickslip.io.netcdf import load
@@ -26,7 +29,6 @@ MOST_STEPS = 200_000
 MOST_RECORDS = 20_000
 MOST_SECONDS = 15.0
 """Of a simulation, its compilation aside; what was computed until then is shown."""
-_LONGEST_PIECE = 2.0  # seconds; a run goes in pieces of a tenth
 _FIELDS = ("system", "set", "start", "dt", "t_end", "stepper")
 LIBRARY, MODEL, SAVED = "library", "model", "saved"
 """Kinds of what can be chosen."""
@@ -36,23 +38,59 @@ class ClientGone(ConnectionError):
     """Nobody waits for this run any more."""
 
 
+class Compiling(event.Listener):
+    """Tells the seconds in which Numba compiled from those in which something was computed."""
+
+    def __init__(self) -> None:
+        self._depth, self._since, self._total = 0, 0.0, 0.0
+        self.tell: Callable[[bool], None] = lambda begins: None
+        event.register("numba:compile", self)
+
+    def on_start(self, event: event.Event) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._since = time.perf_counter()
+            self.tell(True)
+
+    def on_end(self, event: event.Event) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._total += time.perf_counter() - self._since
+            self.tell(False)
+
+    def seconds(self) -> float:
+        """Compiled for so long in this process."""
+        return self._total + (time.perf_counter() - self._since if self._depth else 0.0)
+
+
+compiling = Compiling()
+
+
 def _present() -> bool:
     return False
+
+
+def as_json(value: Any) -> bytes:
+    """The text of an answer."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
 class Service:
     """Answers of the page's server.
 
     first is what is shown at the beginning; files are the saved runs and model files (.toml) that may be shown, by
-    the names given to them.
+    the names given to them.  `tell` is called when a simulation begins (True) and ends (False).
     """
 
-    def __init__(self, first: str | None = None, files: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, first: str | None = None, files: Sequence[Path] = (), *, tell: Callable[[bool], None] | None = None
+    ) -> None:
+        self.paths = tuple(files)
+        self._tell = tell or (lambda begins: None)
         named = {_label(i, path, files): path for i, path in enumerate(files)}
         self.models = {name: ModelEntry(path) for name, path in named.items() if path.suffix == ".toml"}
         self.files = {name: path for name, path in named.items() if name not in self.models}
         self.first = first or next(iter(named), None) or library.names()[0]
-        self._running = threading.Lock()
 
     def catalogue(self) -> dict[str, Any]:
         """What can be chosen: model files, saved runs, library entries."""
@@ -73,6 +111,10 @@ class Service:
             "steppers": entry.steppers,
             "stepper": entry.stepper,
         }
+
+    def answer(self, path: str, request: Any, gone: Callable[[], bool] = _present) -> bytes:
+        """What is sent back for a request to `/api/run` or `/api/export`."""
+        return self.export(request, gone) if path == "/api/export" else as_json(self.run(request, gone))
 
     def run(self, request: Any, gone: Callable[[], bool] = _present) -> dict[str, Any]:
         """Simulate what the request asks for, or open a saved run, and return its payload.
@@ -114,9 +156,11 @@ class Service:
         method = entry.options(_stepper(entry, options))
         scenario = scenario_for(entry, options)
         dt, t_end = _times(scenario, options)
-        with self._running, warnings.catch_warnings(record=True) as notes:
+        with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always", RuntimeWarning)
+            self._tell(True)
             trajectory = _simulated(scenario, dt, t_end, method, gone)
+            self._tell(False)
         words = [str(note.message) for note in notes if issubclass(note.category, RuntimeWarning)]
         if trajectory.status.startswith("interrupted"):
             end = f"at t = {trajectory.t[-1]:.3g} s of {t_end:g} s"
@@ -183,14 +227,12 @@ def _simulated(
 ) -> Trajectory:
     """The run, or as much of it as `MOST_SECONDS` allow."""
     every = max(1, math.ceil(t_end / dt / MOST_RECORDS))
-    last, spent, left = time.perf_counter(), 0.0, False
+    begin, left = time.perf_counter() - compiling.seconds(), False
 
     def watch(step: int) -> None:
-        nonlocal last, spent, left
-        now = time.perf_counter()
-        spent += min(now - last, _LONGEST_PIECE)  # what takes longer is a kernel that is compiled on its first use
-        last, left = now, gone()
-        if left or spent > MOST_SECONDS:
+        nonlocal left
+        left = gone()
+        if left or time.perf_counter() - compiling.seconds() - begin > MOST_SECONDS:
             raise KeyboardInterrupt
 
     trajectory: Trajectory = scenario.simulate(dt=dt, t_end=t_end, every=every, progress=watch, **method)

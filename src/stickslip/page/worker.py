@@ -1,0 +1,131 @@
+"""A process that computes runs for the page, one at a time; `workers` starts it and may end it at any moment.
+
+Requests come in as lines of JSON: first what the server serves, then `{"number", "path", "request"}`, and
+`{"stop": number}` where nobody waits for a run any more.  Frames go out: a letter, a length, so many bytes.  When the
+input ends, whoever asked is gone, and so is this process, wherever its computation stands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import queue
+import struct
+import sys
+import threading
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+ANSWER, WRONG, FAILED, STOPPED = b"A", b"W", b"F", b"S"
+"""Letters of frames that end a request: its answer, or a line that says what is wrong with it or went wrong."""
+PREPARES, RUNS, COMPILES = b"P", b"R", b"C"
+"""Letters of frames that say what is being done from now on."""
+READY = b"M"
+"""Letter of the frame that asks for the next request; it holds the memory of this process in bytes."""
+HEADER = struct.Struct("<cI")
+
+
+class Worker:
+    """The loop of the process."""
+
+    def __init__(self, lines: BinaryIO, frames: BinaryIO) -> None:
+        self._lines, self._frames = lines, frames
+        self._requests: queue.Queue[Mapping[str, Any]] = queue.Queue()
+        self._stopped = -1  # number of the request that nobody waits for
+        self._phase = PREPARES
+
+    def send(self, letter: bytes, content: bytes = b"") -> None:
+        with contextlib.suppress(BrokenPipeError):  # the end of the input ends this process
+            self._frames.write(HEADER.pack(letter, len(content)) + content)
+            self._frames.flush()
+
+    def listen(self) -> None:
+        """Take requests from the input until it ends, beside the computation."""
+        try:
+            for line in self._lines:
+                message = json.loads(line)
+                if "stop" in message:
+                    self._stopped = message["stop"]
+                else:
+                    self._requests.put(message)
+        finally:
+            os._exit(0)
+
+    def work(self) -> None:
+        """Answer requests for good."""
+        threading.Thread(target=self.listen, daemon=True).start()
+        settings = self._requests.get()
+        from stickslip.page import service as services  # after the listener: the import takes a second
+
+        services.MOST_SECONDS, services.MOST_STEPS = settings["seconds"], settings["steps"]
+        services.compiling.tell = self._compiles
+        service = services.Service(settings["first"], [Path(path) for path in settings["files"]], tell=self._runs)
+        _warm_up()
+        while True:
+            self.send(READY, str(_memory()).encode())
+            message = self._requests.get()
+            self._enter(PREPARES)
+            try:
+                gone = functools.partial(self._is_stopped, message["number"])
+                self.send(ANSWER, service.answer(message["path"], message["request"], gone))
+            except services.ClientGone:
+                self.send(STOPPED)
+            except ValueError as error:
+                self.send(WRONG, _one_line(error))
+            except Exception as error:
+                self.send(FAILED, f"{type(error).__name__}: ".encode() + _one_line(error))
+
+    def _is_stopped(self, number: int) -> bool:
+        return self._stopped == number
+
+    def _enter(self, phase: bytes) -> None:
+        self._phase = phase
+        self.send(phase)
+
+    def _runs(self, begins: bool) -> None:
+        self._enter(RUNS if begins else PREPARES)
+
+    def _compiles(self, begins: bool) -> None:
+        self.send(COMPILES if begins else self._phase)
+
+
+def _one_line(error: Exception) -> bytes:
+    return " ".join(str(error).split()).encode()
+
+
+def _warm_up() -> None:
+    """Import what the first run would, and begin with machine code, which takes 40 MB once."""
+    from stickslip import library
+    from stickslip.page.payload import payload
+    from stickslip.sets import project_interval
+
+    project_interval(0.0, 0.0, 1.0)
+    ball = library.get("bouncing_ball")
+    payload(ball.simulate(dt=0.01, t_end=0.02, engine="reference"), ball)
+
+
+def _memory() -> int:
+    """Memory of this process in bytes, where Linux tells; else its largest, else 0."""
+    with contextlib.suppress(OSError):
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def main() -> None:
+    """Work with this process's own input and output; nothing else may write to that output."""
+    frames = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    warnings.simplefilter("ignore")  # those of a run are caught and sent with it
+    Worker(sys.stdin.buffer, frames).work()
+
+
+if __name__ == "__main__":
+    main()
