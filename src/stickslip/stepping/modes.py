@@ -54,14 +54,21 @@ class Mode:
 
 
 def mode_of(
-    system: System, closed: np.ndarray, sense: Array, problem: AccelerationProblem, solution: Accelerations
+    system: System,
+    closed: np.ndarray,
+    sense: Array,
+    problem: AccelerationProblem,
+    solution: Accelerations,
+    carries: np.ndarray | None = None,
 ) -> Mode:
     """The mode that a solution of the acceleration problem leads into.
 
     A contact without force that accelerates away opens; a candidate with |lambda_T| below its bound, or no tangential
-    acceleration, sticks; else it slips the way it accelerates.
+    acceleration, sticks; else it slips the way it accelerates.  Contacts in `carries` (n,) bool are about to take a
+    load over, which is a round-off of either sign yet.
     """
     n = system.n_contacts
+    taking = np.zeros(n, bool) if carries is None else carries
     closed, sense = closed.copy(), sense.copy()
     normal, stick, slip = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
     size = problem.scale(solution)
@@ -70,7 +77,7 @@ def mode_of(
     holding: list[int] = []
     for i, k in enumerate(problem.index):
         if problem.normal[i]:
-            loaded = solution.lambda_N[i] * problem.alpha[i] > ROUND_OFF * ROUND_OFF * size[i, 0]
+            loaded = taking[k] or solution.lambda_N[i] * problem.alpha[i] > ROUND_OFF * ROUND_OFF * size[i, 0]
             if not loaded and solution.rise[i] > tiny[i, 0]:
                 closed[k], sense[k] = False, 0.0
                 continue
@@ -79,7 +86,7 @@ def mode_of(
             sense[k] = np.sign(solution.slide[i])
         elif problem.candidate[i] and bound[i] > 0.0:
             holding.append(i)
-        if sense[k] != 0.0 and bound[i] > 0.0:
+        if sense[k] != 0.0 and (bound[i] > 0.0 or (taking[k] and problem.mu[i] > 0.0)):
             slip[k] = sense[k]
     chosen = _independent(problem, [(int(i), 0) for i in np.flatnonzero(normal[problem.index])], [])
     for i, k in enumerate(problem.index):

@@ -36,6 +36,7 @@ _FORCE_TOLERANCE = 1e-9  # of the forces that the free accelerations ask for
 _RESOLUTION = 1e-8  # of the contact forces over the run: the step size follows them that well
 _GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
 _WINDOW = 1e-3  # share of the run in which events are counted
+_AHEAD = 1e-4  # of the last step: where a load that changes sides is looked at
 _NO_PROGRESS = 60  # mode changes at one instant that end a run
 
 
@@ -252,7 +253,7 @@ class Motion:
         for k, part in event.slots:
             if part == 0 and mode.normal[k] == 0 and kinds[k] == CLUTCH:
                 closed[k] = True
-            elif part == 0 and mode.normal[k] != 0 and abs(forces[k, 0]) <= 1e-3 * self.force_scale[k, 0]:
+            elif part == 0 and mode.normal[k] != 0 and abs(forces[k, 0]) <= 1e-3 * self._load_scale(k):
                 opened.append(k)
             elif part == 1 and mode.stick[k] != 0:
                 if not self._others_hold(k):
@@ -277,6 +278,14 @@ class Motion:
         """Contact forces lambda_N, lambda_T in the mode that ends, (n, 2)."""
         n = self.system.n_contacts
         return self._rates(event.t, event.y)[2 * self.f : 2 * self.f + 2 * n].reshape(2, n).T
+
+    def _load_scale(self, k: int) -> float:
+        """The size of contact k's load [N].
+
+        A contact that takes over a load that is just changing sides is entered without any: there the largest forces
+        of the run say what zero is.
+        """
+        return max(float(self.force_scale[k, 0]), _FORCE_TOLERANCE * self.book.force)
 
     def _others_hold(self, k: int) -> bool:
         """Whether contacts at rest beside k can share the load anew, so that k, whose friction is at its bound, stays.
@@ -444,15 +453,8 @@ class Motion:
         self.u, Lambda = onto_velocities(self.system, self.t, self.q, self.u, self.p, closed, sense)
         gamma_E, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
         self._book_impulses(Lambda, gamma_A, gamma_E)
-        opened = opened or []
-        closed[opened] = False
+        kept = self._hand_over(closed, sense, opened, stopped) if opened else np.zeros(len(closed), bool)
         problem, solution = self._accelerations(closed, sense, stopped)
-        if opened and solution is not None:
-            rise = self.system.geometry(self.q, self.t, self.p)[0] @ solution.du + self._zeta()[:, 0]
-            pressed = [k for k in opened if rise[k] < -1e-6 * self.acceleration_scale[k, 0]]
-            if pressed:
-                closed[pressed] = True
-                problem, solution = self._accelerations(closed, sense, stopped)
         sense[~closed] = 0.0
         if solution is None:
             if not self._jam(closed, sense):
@@ -460,7 +462,40 @@ class Motion:
                     self.t, f"no accelerations exist with {int(closed.sum())} closed contacts, nor an impact"
                 )
             return
-        self._enter(mode_of(self.system, closed, sense, problem, solution), problem, solution)
+        self._enter(mode_of(self.system, closed, sense, problem, solution, kept), problem, solution)
+
+    def _hand_over(self, closed: np.ndarray, sense: Array, opened: list[int], stopped: np.ndarray | None) -> np.ndarray:
+        """Where contacts have lost their load: which close, which stay closed (changes `closed`), which carry, (n,).
+
+        Right here the load is zero, up to a round-off of either sign.  The acceleration problem a little later says
+        where it goes: contacts of no gap and no velocity, such as the other wall of a slot, may take it over.
+        """
+        gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        gap = self.system.gap(self.q, self.t, self.p)
+        touch = (
+            (self.kinds == CONTACT) & ~closed & (gap <= self.gap_tol) & (np.abs(gamma[:, 0]) <= ROUND_OFF * size[:, 0])
+        )
+        slides = np.abs(gamma[:, 1]) > ROUND_OFF * size[:, 1]
+        sense[touch] = np.where(slides, np.sign(gamma[:, 1]), 0.0)[touch]
+        closed[touch], closed[opened] = True, False
+        ahead = min(_AHEAD * (self.last_step or self.span), self.t_end - self.t)
+        here, du = (self.t, self.q, self.u), self.du_now()
+        self.t, self.q, self.u = self.t + ahead, self.q + ahead * self.u, self.u + ahead * du
+        try:
+            problem, solution = self._accelerations(closed, sense.copy(), stopped)
+            if solution is not None:
+                rise = self.system.geometry(self.q, self.t, self.p)[0] @ solution.du + self._zeta()[:, 0]
+                pressed = [k for k in opened if rise[k] < -1e-6 * self.acceleration_scale[k, 0]]
+                if pressed:
+                    closed[pressed] = True
+                    problem, solution = self._accelerations(closed, sense.copy(), stopped)
+        finally:
+            self.t, self.q, self.u = here
+        carries = np.zeros(len(closed), bool)
+        if solution is not None:
+            carries[problem.index] = solution.lambda_N * problem.alpha > ROUND_OFF * problem.scale(solution)[:, 0]
+        closed &= carries | ~touch
+        return carries
 
     def _enter(self, mode: Mode, problem: AccelerationProblem, solution: Accelerations) -> None:
         self.mode = mode
@@ -474,6 +509,7 @@ class Motion:
         forces = np.stack([solution.lambda_N, np.maximum(np.abs(solution.lambda_T), bound)], axis=-1)
         self.force_scale[problem.index] = problem.size / np.stack([alpha, beta], axis=-1) + forces
         self.acceleration_scale[problem.index] = problem.scale(solution)
+        self.book.force = max(self.book.force, float(self.force_scale.max(initial=0.0)))
         self.du = self.du_now()
         error = float(np.abs(self.du - solution.du).max(initial=0.0))
         if not error <= 1e-6 * (

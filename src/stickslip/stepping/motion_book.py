@@ -24,9 +24,10 @@ class MotionError(ArithmeticError):
 
 @dataclass
 class Book:
-    """What the certificate is made of, and how often what happened."""
+    """What the certificate is made of, and how often what happened; `force`, the largest contact force [N]."""
 
     residual: float = 0.0
+    force: float = 0.0
     gain: float = 0.0
     gain_time: float = 0.0
     work: float = 0.0
