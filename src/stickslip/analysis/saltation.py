@@ -137,7 +137,9 @@ class FollowedMotion(Motion):
                 self.Phi = switch.matrix @ self.Phi
             passed = len(self.switches)
             if self.tangent and self.book.counts["grazes"]:
-                raise Undefined(f"a contact grazes before t = {arc.t_E:.9g} s: the motion has no derivative there")
+                time, k = self.grazed
+                name = self.system.contact_names[k]
+                raise Undefined(f"contact {name!r} grazes at t = {time:.9g} s: the motion has no derivative there")
             self.passed.append(arc)
             yield arc
             if self.tangent:

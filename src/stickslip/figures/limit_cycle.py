@@ -40,8 +40,9 @@ def draw(cycle: LimitCycle) -> Figure:
         style.caption(
             figure,
             f"period {cycle.period:.9g} s{moves}; {cycle.returns} passage{'s' if cycle.returns > 1 else ''} of the "
-            f"section ({cycle.section}) per cycle; {'stable' if cycle.stable else 'unstable'}; {how}, "
-            f"closure {style.number(float(f'{cycle.certificate.closure:.1e}'))}",
+            f"section ({cycle.section}) per cycle; {cycle.stability}; {how}, "
+            f"closure {style.number(float(f'{cycle.certificate.closure:.1e}'))}, estimated error "
+            f"{style.number(float(f'{cycle.certificate.error:.1e}'))} of the ranges",
         )
     return figure
 

@@ -82,6 +82,7 @@ class Motion:
         self.watch: Watch | None = None
         self.stand: Stand | None = None  # where `arcs` goes on, in place of a start
         self.grazes_before = 0  # grazes counted before the present mode
+        self.grazed = (self.t, 0)  # time [s] and contact of the last graze
         self.kept: Kept | None = None  # what the present arc began with
 
     # -- the walk --------------------------------------------------------------------------------------------
@@ -124,6 +125,7 @@ class Motion:
                 self.last_step = arc.t_E - arc.t_A
             self.book.counts["steps"] += 1
             self.book.counts["grazes"] = self.grazes_before + watch.grazes
+            self.grazed = watch.grazed or self.grazed
             self.book.work = float(arc.vector(arc.t_E)[-1])
             yield arc
 
@@ -328,6 +330,7 @@ class Motion:
         if not (speed <= 0.0 or (rise > 0.0 and speed * speed <= 2.0 * rise * self.gap_tol)):
             return False
         self.book.counts["grazes"] += 1
+        self.grazed = self.t, k
         self.disarmed.add((k, 0))
         return True
 
