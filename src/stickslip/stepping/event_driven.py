@@ -19,7 +19,7 @@ from stickslip.stepping.engines import DONE, UNSOLVED, Block, Memory
 from stickslip.stepping.modes import onto_contacts
 from stickslip.stepping.motion import Motion
 from stickslip.stepping.motion_book import Kept, MotionError
-from stickslip.trajectory import IMPACT
+from stickslip.trajectory import IMPACT, EventTable
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,8 @@ class EventEngine:
         """What changes during a run beside `Memory`, for a checkpoint; nothing before the first arc."""
         if self.motion is None or self.motion.kept is None:
             return {}
-        return {**self.motion.kept.arrays(), "totals": self.totals, "struck": self.struck}
+        happened = np.array(self.motion.happened[: self.motion.kept.happened]).reshape(-1, 3)
+        return {**self.motion.kept.arrays(), "totals": self.totals, "struck": self.struck, "happened": happened}
 
     def take(self, arrays: Mapping[str, np.ndarray], memory: Memory) -> None:
         """Go back to what `arrays` returned: the arc that was the present one is computed again."""
@@ -157,6 +158,8 @@ class EventEngine:
             return
         self._start(memory).go_back(Kept.from_arrays(arrays))
         self.totals, self.struck = arrays["totals"].copy(), arrays["struck"].astype(bool)
+        assert self.motion is not None
+        self.motion.happened = [(t, int(kind), int(k)) for t, kind, k in arrays["happened"].tolist()]
 
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
         """Fill `block` with the records of n_steps spacings; UNSOLVED, with what there is, where the motion ends."""
@@ -227,5 +230,12 @@ class EventEngine:
 
     def notes(self) -> dict[str, str]:
         """How often what happened, for the trajectory's attributes."""
-        counts = {} if self.motion is None else self.motion.book.counts
-        return {key: str(count) for key, count in counts.items() if count}
+        if self.motion is None:
+            return {}
+        book = self.motion.book
+        error = {"accumulation_error": f"{book.accumulation_error:.3g} s"} if book.accumulation_error else {}
+        return {key: str(count) for key, count in book.counts.items() if count} | error
+
+    def events(self) -> EventTable:
+        """What happened, and when."""
+        return EventTable.of([] if self.motion is None else self.motion.happened, self.system.contact_names, True)

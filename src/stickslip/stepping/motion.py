@@ -18,6 +18,7 @@ from stickslip.kernels.sliding import CONSTANT, DEPENDS
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import CLUTCH, CONTACT, SPRING, Array, System
 from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
+from stickslip.stepping.accumulation import MEMORY, Blow, accumulation
 from stickslip.stepping.arcs import Arc, Event, Stand, Watch, smooth_arcs
 from stickslip.stepping.impact import Impact, impact_at
 from stickslip.stepping.modes import (
@@ -31,6 +32,18 @@ from stickslip.stepping.modes import (
     touching,
 )
 from stickslip.stepping.motion_book import Book, Kept, MotionError
+from stickslip.trajectory import (
+    ACCUMULATES,
+    CLOSES,
+    GRAZES,
+    OPEN,
+    OPENS,
+    REVERSES,
+    SLIPS,
+    STICK,
+    STICKS,
+    STRIKES,
+)
 
 _FORCE_TOLERANCE = 1e-9  # of the forces that the free accelerations ask for
 _RESOLUTION = 1e-8  # of the contact forces over the run: the step size follows them that well
@@ -83,6 +96,8 @@ class Motion:
         self.stand: Stand | None = None  # where `arcs` goes on, in place of a start
         self.grazes_before = 0  # grazes counted before the present mode
         self.grazed = (self.t, 0)  # time [s] and contact of the last graze
+        self.blows: deque[Blow] = deque(maxlen=MEMORY)  # collisions of late
+        self.happened: list[tuple[float, int, int]] = []  # time [s], kind and contact of events, as in `EventTable`
         self.kept: Kept | None = None  # what the present arc began with
 
     # -- the walk --------------------------------------------------------------------------------------------
@@ -92,6 +107,7 @@ class Motion:
         stand = self.stand
         if stand is None:
             self._begin()
+            self._note(self.t, self.mode, 0)
         while self.t < self.t_end:
             if stand is None:
                 self.watch, t, y, first_step = self._watch(), self.t, self._vector(), self._first_step()
@@ -107,7 +123,9 @@ class Motion:
             if event is None:
                 return
             self._count(event)
+            before, impacts = self.mode, len(self.impacts)
             self._act(event)
+            self._note(event.t, before, impacts)
 
     def _followed(self, arcs: Any, watch: Watch) -> Any:
         """Pass the arcs on, count what they graze, and remember the length of the last whole step."""
@@ -119,13 +137,15 @@ class Motion:
                 return end.value
             self.kept = Kept(
                 arc.stand, arc.mode, watch.tol, self.force_scale, self.acceleration_scale, tuple(self.recent),
-                last_step, book, self.grazes_before,
+                last_step, book, self.grazes_before, tuple(self.blows), len(self.happened),
             )  # fmt: skip
             if arc.t_E > arc.t_A:
                 self.last_step = arc.t_E - arc.t_A
             self.book.counts["steps"] += 1
             self.book.counts["grazes"] = self.grazes_before + watch.grazes
-            self.grazed = watch.grazed or self.grazed
+            if watch.grazed is not None:
+                self.grazed, watch.grazed = watch.grazed, None
+                self.happened.append((self.grazed[0], GRAZES, self.grazed[1]))
             self.book.work = float(arc.vector(arc.t_E)[-1])
             yield arc
 
@@ -138,9 +158,26 @@ class Motion:
         self.mode, self.last_step, self.book, self.kept = kept.mode, kept.last_step, kept.book.copy(), kept
         self.force_scale, self.acceleration_scale = kept.force_scale, kept.acceleration_scale
         self.recent = deque(kept.recent)
+        self.blows = deque(kept.blows, maxlen=MEMORY)
         self.watch = self._watcher(kept.tolerances, stand.armed.copy())
         self.watch.grazes = stand.grazes
         self.stand, self.grazes_before = stand, kept.grazes_before
+
+    def _note(self, t: float, before: Mode, impacts: int) -> None:
+        """Write down what happened at an event: impacts since then, and how each contact's state has changed."""
+        self.happened += [(row[0], STRIKES, int(row[1])) for row in self.impacts[impacts:]]
+        old, new = before.states(), self.mode.states()
+        for k in np.flatnonzero(old != new):
+            turn = before.sense[k] * self.mode.sense[k]
+            if OPEN in (old[k], new[k]):
+                kind = CLOSES if old[k] == OPEN else OPENS
+            elif new[k] == STICK:
+                kind = STICKS
+            elif turn > 0.0:
+                continue  # it slides on, with a load or without
+            else:
+                kind = REVERSES if turn < 0.0 else SLIPS
+            self.happened.append((t, kind, int(k)))
 
     # -- equations of the mode -------------------------------------------------------------------------------
 
@@ -331,6 +368,7 @@ class Motion:
             return False
         self.book.counts["grazes"] += 1
         self.grazed = self.t, k
+        self.happened.append((self.t, GRAZES, k))
         self.disarmed.add((k, 0))
         return True
 
@@ -388,7 +426,12 @@ class Motion:
         _, size = relative_velocities(self.system, self.t, self.q, before, self.p)
         moved = np.abs(gamma_A[:, 1]) > ROUND_OFF * size[:, 1]
         self.stopped = moved & (np.array(self.system.sliding_codes, dtype=int) == DEPENDS)
-        return self._accumulated(closed, sense, Lambda[:, 0] > 0.0)
+        hits = np.flatnonzero(
+            (self.kinds == CONTACT) & (Lambda[:, 0] > 0.0) & (gamma_A[:, 0] < -ROUND_OFF * size[:, 0])
+        )
+        if len(hits):
+            self.blows.append(Blow(self.t, tuple(hits.tolist()), float(-gamma_A[hits, 0].min())))
+        return self._accumulated_together(*self._accumulated(closed, sense, Lambda[:, 0] > 0.0))
 
     def _book_impulses(self, Lambda: Array, gamma_A: Array, gamma_E: Array) -> float:
         """Add impulses to those of the run; return their work [J]."""
@@ -417,7 +460,41 @@ class Motion:
                 closed[i] = True
                 sense[i] = np.sign(gamma[i, 1]) if abs(gamma[i, 1]) > ROUND_OFF * size[i, 1] else 0.0
                 self.book.counts["accumulations"] += 1
+                rest = 2.0 * gamma[i, 0] / max(-rise * (1.0 - self.eps_N[i]), 1e-300)
+                self.happened.append((self.t + rest, ACCUMULATES, int(i)))
         return closed, sense
+
+    def _accumulated_together(self, closed: np.ndarray, sense: Array) -> tuple[np.ndarray, Array]:
+        """Close contacts that strike in turns, ever more often, where what is left of that cannot be told from rest.
+
+        It cannot where gaps stay below gap_tol, or all is over within zeno * span; and it is rest only if the forces
+        then press all of the contacts together.  Their mean velocity over a cycle is zero already, so that closing them
+        here moves nothing; the time at which the blows end is kept in the list of events.
+        """
+        found = accumulation(tuple(self.blows))
+        if found is None or not (found.height < self.gap_tol or found.rest < self.zeno * self.span):
+            return closed, sense
+        index = np.array(found.contacts)
+        gamma, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        both, slides = closed.copy(), sense.copy()
+        both[index] = True
+        slips = np.abs(gamma[:, 1]) > self.system.laws(self.p)[0] * np.abs(gamma[:, 0])
+        new = both & ~closed
+        slides[new] = np.where(slips, np.sign(gamma[:, 1]), 0.0)[new]
+        if np.any(self.system.gap(self.q, self.t, self.p)[index] > self.gap_tol):
+            return closed, sense
+        problem, solution = self._accelerations(both, slides.copy())
+        if solution is None:
+            return closed, sense
+        rise = np.zeros(len(both))
+        rise[problem.index] = solution.rise - ROUND_OFF * problem.scale(solution)[:, 0]
+        if np.any(rise[index] > 0.0):
+            return closed, sense
+        self.blows.clear()
+        self.book.counts["accumulations"] += 1
+        self.book.accumulation_error = max(self.book.accumulation_error, found.error)
+        self.happened += [(self.t + found.rest, ACCUMULATES, int(k)) for k in index]
+        return both, slides
 
     # -- the next mode ---------------------------------------------------------------------------------------
 

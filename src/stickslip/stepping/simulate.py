@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +145,8 @@ def simulate(
         trajectory = store.finish(status, complete, time.perf_counter() - begin)
         if isinstance(run.engine, (EventEngine, AdaptiveEngine)):
             trajectory = trajectory.with_attributes(**run.engine.notes())
+        if isinstance(run.engine, EventEngine):
+            trajectory = replace(trajectory, event_table=run.engine.events())
     except BaseException:
         store.rescue(time.perf_counter() - begin)
         raise
