@@ -2,18 +2,21 @@
 
 After a cycle of blows velocities and times are those of the cycle before times a ratio r < 1, ever more exactly as the
 motion gets small.  The cycles still to come last D r + D r^2 + ... = D r / (1 - r), D the length of the last one.
+Several blows of one contact in a row, which may be an accumulation of its own, count as their first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 MEMORY = 64  # blows that are remembered
 _LONGEST = 8  # blows of a cycle
 _STEADY = 0.02  # share of 1 - r by which the ratios of two cycles may differ
+_ROUND_OFF_BLOWS = 5  # within round-off, that end an accumulation
 _WINDOW = 8  # blows that are compared where no order is seen in them
 _LOOSE = 0.2  # the same share there
 
@@ -41,8 +44,18 @@ class Accumulation:
     height: float
 
 
-def accumulation(blows: Sequence[Blow]) -> Accumulation | None:
-    """The accumulation that the last blows of at least two contacts are part of; None where they do not get smaller."""
+def accumulation(blows: Sequence[Blow], noise: float) -> Accumulation | None:
+    """The accumulation that the last blows of at least two contacts are part of; None where they do not get smaller.
+
+    Hops that are no higher than `noise`, the round-off of gaps [m], have come to their end in any case.
+    """
+    last = blows[-_ROUND_OFF_BLOWS:]
+    if len(last) == _ROUND_OFF_BLOWS:
+        whole = last[-1].t - last[0].t
+        height = 0.25 * max(b.speed * (b.t - a.t) for a, b in pairwise(last))
+        contacts = tuple(sorted({k for blow in last for k in blow.contacts}))
+        if height < noise and len(contacts) > 1:
+            return Accumulation(contacts, whole, whole, height)
     for length in range(2, min(_LONGEST, (len(blows) - 1) // 3) + 1):
         last = blows[-3 * length :]
         if all(last[i].contacts == last[i - length].contacts for i in range(length, len(last))):

@@ -48,6 +48,7 @@ from stickslip.trajectory import (
 _FORCE_TOLERANCE = 1e-9  # of the forces that the free accelerations ask for
 _RESOLUTION = 1e-8  # of the contact forces over the run: the step size follows them that well
 _GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
+_HOPS = 100.0  # times the round-off of gaps: hops that get no smaller any more
 _WINDOW = 1e-3  # share of the run in which events are counted
 _AHEAD = 1e-4  # of the last step: where a load that changes sides is looked at
 _NO_PROGRESS = 60  # mode changes at one instant that end a run
@@ -429,9 +430,12 @@ class Motion:
         hits = np.flatnonzero(
             (self.kinds == CONTACT) & (Lambda[:, 0] > 0.0) & (gamma_A[:, 0] < -ROUND_OFF * size[:, 0])
         )
-        if len(hits):
+        first = not self.blows or self.blows[-1].contacts != tuple(hits.tolist())
+        closed, sense = self._accumulated(closed, sense, Lambda[:, 0] > 0.0)
+        if len(hits) and first:
             self.blows.append(Blow(self.t, tuple(hits.tolist()), float(-gamma_A[hits, 0].min())))
-        return self._accumulated_together(*self._accumulated(closed, sense, Lambda[:, 0] > 0.0))
+            return self._accumulated_together(closed, sense)
+        return closed, sense
 
     def _book_impulses(self, Lambda: Array, gamma_A: Array, gamma_E: Array) -> float:
         """Add impulses to those of the run; return their work [J]."""
@@ -471,7 +475,7 @@ class Motion:
         then press all of the contacts together.  Their mean velocity over a cycle is zero already, so that closing them
         here moves nothing; the time at which the blows end is kept in the list of events.
         """
-        found = accumulation(tuple(self.blows))
+        found = accumulation(tuple(self.blows), _HOPS * float(self._gap_noise().max()))
         if found is None or not (found.height < self.gap_tol or found.rest < self.zeno * self.span):
             return closed, sense
         index = np.array(found.contacts)
