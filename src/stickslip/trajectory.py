@@ -226,7 +226,7 @@ class EventTable:
         return cls(
             np.array([row[0] for row in ordered], dtype=float),
             np.array([EVENT_KINDS[row[1]] for row in ordered], dtype=str),
-            np.array([names[row[2]] for row in ordered], dtype=str),
+            np.array([(*names, "")[row[2]] for row in ordered], dtype=str),  # -1: none, a kink of the forces
             exact,
         )
 

@@ -28,7 +28,7 @@ from stickslip.analysis.return_map import EventMap, NoReturn, Return, Setting
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.step_map import MeanReturn, Settled, StepMap, settle
 from stickslip.library.scenario import Scenario
-from stickslip.model.system import Array, real_number
+from stickslip.model.system import Array, System, real_number
 from stickslip.stepping.arcs import SAMPLES
 from stickslip.stepping.event_driven import EventDriven
 from stickslip.stepping.modes import Mode
@@ -552,7 +552,7 @@ def as_cycle(
         {
             "t": switch.t - back.t_A,
             "kind": switch.kind,
-            "contacts": [system.contact_names[k] for k, _ in switch.slots],
+            "contacts": _contacts(system, switch.slots),
             "speed": _plain(switch.speed),
         }
         for switch in back.switches
@@ -563,6 +563,13 @@ def as_cycle(
         extrema_of(back, f), back.slowest_impact, float(back.grazes.min(initial=math.inf)), certificate,
         system.coordinate_names, system.velocity_names, _parameters(setting), dict(system.units),
     )  # fmt: skip
+
+
+def _contacts(system: System, slots: tuple[tuple[int, int], ...]) -> list[str]:
+    """Names of the contacts that an event belongs to; slots beyond the contacts are kinks."""
+    n = system.n_contacts
+    numbers = [j for k, _ in slots for j in ((k,) if k < n else system.branched.kink_contacts[k - n])]
+    return [system.contact_names[k] for k in dict.fromkeys(numbers)]
 
 
 def _shift(setting: Setting, change: Array) -> dict[str, float]:

@@ -27,6 +27,7 @@ from stickslip.analysis.saltation import FollowedMotion, Switch, differences
 from stickslip.library.scenario import Scenario
 from stickslip.model.system import CONTACT, SPRING, Array
 from stickslip.stepping.arcs import SAMPLES, Arc
+from stickslip.stepping.event_driven import measured
 from stickslip.stepping.modes import Mode
 
 
@@ -251,9 +252,9 @@ def orbit(motion: FollowedMotion, t: float) -> tuple[Array, Array]:
 def lowest_gaps(motion: FollowedMotion, times: Array, states: Array) -> Array:
     """The lowest minimum of each contact's gap while it is open, (n,) [m]; inf where there is none inside the cycle."""
     n, f = motion.system.n_contacts, motion.f
-    gaps, energies = np.empty((len(times), n)), np.empty((len(times), 2))
     q, u = np.ascontiguousarray(states[:, :f]), np.ascontiguousarray(states[:, f:])
-    motion.kernel.measure(q, u, times, motion.p, gaps, energies)
+    p = motion.p[: len(motion.plain.parameter_names)]
+    gaps, _ = measured(motion.plain, motion.kernel, q, u, times, p)
     lowest = np.full(n, np.inf)
     for k in np.flatnonzero(motion.kinds == CONTACT):
         keep = np.append(True, np.diff(times) > 0.0)

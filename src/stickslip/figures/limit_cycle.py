@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from stickslip.analysis.limit_cycle import LimitCycle
 from stickslip.figures import style
 
-_EVENTS = {"impact": "o", "lift-off": "^", "stick ends": "s", "slip ends": "D"}
+_EVENTS = {"impact": "o", "lift-off": "^", "stick ends": "s", "slip ends": "D", "kink": "v"}
 
 
 def draw(cycle: LimitCycle) -> Figure:

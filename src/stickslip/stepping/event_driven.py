@@ -84,7 +84,7 @@ class EventDriven:
         kernel: Any = None,
     ) -> Motion:
         """The walk from event to event of a checked state."""
-        kernel = compiled_module(system, "smooth", "auto") if kernel is None else kernel
+        kernel = compiled_module(system.branched, "smooth", "auto") if kernel is None else kernel
         atol = 1e-3 * self.rtol if self.atol is None else float(self.atol)
         return Motion(
             system, kernel, p, law, solver, t0, q.copy(), u.copy(), t_end,
@@ -110,6 +110,17 @@ class EventDriven:
         return self.motion(system, q, u, p, t0, t_end, law or Newton(), solver_from("auto")).arcs()
 
 
+def measured(system: System, kernel: Any, q: Array, u: Array, t: Array, p: Array) -> tuple[Array, Array]:
+    """Gaps (k, n) and energies (k, 2) of states; `kernel` is that of the system with its branches held."""
+    gaps, energies = np.empty((len(t), system.n_contacts)), np.empty((len(t), 2))
+    if system.branched is system:
+        kernel.measure(q, u, t, p, gaps, energies)
+        return gaps, energies
+    for i in range(len(t)):  # each state has branches of its own
+        gaps[i], energies[i] = system.gap(q[i], t[i], p), system.energy(q[i], u[i], t[i], p)
+    return gaps, energies
+
+
 @dataclass
 class EventEngine:
     """Marches a `Motion` over the records of a run, as `Compiled` and `Reference` march their steps."""
@@ -124,7 +135,7 @@ class EventEngine:
     motion: Motion | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        self.kernel = compiled_module(self.system, "smooth", "auto")
+        self.kernel = compiled_module(self.system.branched, "smooth", "auto")
 
     def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
         """Compile the rates and indicators of the system, or load them from the disk cache."""
@@ -224,9 +235,7 @@ class EventEngine:
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """Gaps (n, contacts) and energies (n, 2) of records."""
-        gaps, energies = np.empty((len(t), contacts)), np.empty((len(t), 2))
-        self.kernel.measure(q, u, t, p, gaps, energies)
-        return gaps, energies
+        return measured(self.system, self.kernel, q, u, t, p)
 
     def notes(self) -> dict[str, str]:
         """How often what happened, for the trajectory's attributes."""

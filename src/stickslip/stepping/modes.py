@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class Mode:
     normal, stick, slip : what the equations of motion keep to, see `kernels.smooth`.  A closed contact whose constraint
         others imply, such as a third foot on a floor, has none of its own; where its friction is at the static bound
         stick is -1 (`HELD`)
+    branches : of the system's kinks, +-1, see `model.kinks`
     """
 
     closed: np.ndarray
@@ -34,6 +35,7 @@ class Mode:
     normal: np.ndarray
     stick: np.ndarray
     slip: Array
+    branches: Array = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def free(cls, contacts: int) -> Mode:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from stickslip.trajectory import (
     ACCUMULATES,
     CLOSES,
     GRAZES,
+    KINK,
     OPEN,
     OPENS,
     REVERSES,
@@ -80,7 +81,11 @@ class Motion:
     book: Book = field(default_factory=Book)
 
     def __post_init__(self) -> None:
+        self.plain = self.system  # with the kinks that it has
+        self.system = self.plain.branched
+        self.p = np.concatenate([self.p, np.ones(len(self.system.kink_contacts))])
         system, n = self.system, self.system.n_contacts
+        self._choose_branches()
         _, eps_N, eps_T, _ = system.laws(self.p)
         self.eps_N, _ = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         self.kinds = np.array(system.contact_kinds, dtype=int)
@@ -100,6 +105,47 @@ class Motion:
         self.blows: deque[Blow] = deque(maxlen=MEMORY)  # collisions of late
         self.happened: list[tuple[float, int, int]] = []  # time [s], kind and contact of events, as in `EventTable`
         self.kept: Kept | None = None  # what the present arc began with
+
+    # -- kinks ---------------------------------------------------------------------------------------------
+
+    def in_mode(self, mode: Mode) -> Array:
+        """The parameters in a mode: those of the system, and the branches of its kinks."""
+        if not len(mode.branches):
+            return self.p
+        return np.concatenate([self.p[: -len(mode.branches)], mode.branches])
+
+    @property
+    def _branches(self) -> Array:
+        return self.p[len(self.plain.parameter_names) :]
+
+    def _kink_noise(self) -> float:
+        """What a level of a kink may have of either sign right at the kink."""
+        return 100.0 * _GAP_NOISE * max(1.0, float(np.abs(self.q).max(initial=0.0)))
+
+    def _choose_branches(self) -> None:
+        """Take the branches of the present state; right at a kink those of the side that it moves to."""
+        for _ in self.system.kink_contacts:  # levels of some kinks depend on other branches
+            levels, noise = self.system.kinks(self.q, self.t, self.p), self._kink_noise()
+            ahead = self.system.kinks(self.q + 1e-6 * self.u, self.t + 1e-6, self.p)
+            sides = np.where(np.abs(levels) > noise, levels, np.where(np.abs(ahead) > noise, ahead, 1.0))
+            if np.array_equal(np.sign(sides), self._branches):
+                break
+            self._branches[:] = np.sign(sides)
+
+    def _turn(self, kinks: list[int]) -> tuple[np.ndarray, Array, bool]:
+        """Pass kinks: the directions of contacts jump, and with them their velocities.
+
+        Contacts that touch and now approach collide; those that part open; the others stay.  Returns closed contacts
+        and their sense of slip, and whether there was an impact.
+        """
+        self._branches[kinks] *= -1.0
+        touched = {k for j in kinks for k in self.system.kink_contacts[j]}
+        self.happened += [(self.t, KINK, k) for k in touched or {-1}]
+        gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        near = (self.kinds == CONTACT) & (self.system.gap(self.q, self.t, self.p) <= self.gap_tol)
+        if np.any(near & (gamma[:, 0] < -ROUND_OFF * size[:, 0])):
+            return *self._impact(), True
+        return *touching(self.system, self.t, self.q, self.u, self.u, self.p, self.gap_tol, self.mode), False
 
     # -- the walk --------------------------------------------------------------------------------------------
 
@@ -157,6 +203,7 @@ class Motion:
         stand = kept.stand
         self._take(Event(stand.t, stand.y))
         self.mode, self.last_step, self.book, self.kept = kept.mode, kept.last_step, kept.book.copy(), kept
+        self._branches[:] = kept.mode.branches
         self.force_scale, self.acceleration_scale = kept.force_scale, kept.acceleration_scale
         self.recent = deque(kept.recent)
         self.blows = deque(kept.blows, maxlen=MEMORY)
@@ -195,9 +242,15 @@ class Motion:
         return out
 
     def _indicators(self, t: Array, y: Array) -> Array:
-        out = np.empty((len(t), self.system.n_contacts, 3))
+        n, kinks = self.system.n_contacts, len(self.system.kink_contacts)
+        out = np.empty((len(t), n, 3))
         self.kernel.indicators(t, y, self.p, *self.mode.constraints, out)
-        return out
+        if not kinks:
+            return out
+        levels = np.full((len(t), kinks, 3), np.inf)  # after the contacts
+        for i in range(len(t)):
+            levels[i, :, 0] = self._branches * self.system.kinks(y[i, : self.f], float(t[i]), self.p)
+        return np.concatenate([out, levels], axis=1)
 
     def _atol(self) -> Array:
         n = self.system.n_contacts
@@ -216,6 +269,7 @@ class Motion:
         gap = np.where(mode.closed, self.gap_tol, self._gap_noise())  # what others hold closed stays so up to gap_tol
         tol[:, 0] = np.where(mode.normal != 0, force[:, 0], np.where(self.kinds == CONTACT, gap, speed[:, 0]))
         tol[:, 1] = np.where(mode.stick != 0, force[:, 1], np.where(self.kinds == SPRING, self.gap_tol, speed[:, 1]))
+        tol = np.concatenate([tol, np.full((len(self.system.kink_contacts), 2), self._kink_noise())])
         values = self._indicators(np.array([self.t]), self._vector()[None])[0, :, :2]
         armed = values > tol
         for slot in self.disarmed:
@@ -225,6 +279,7 @@ class Motion:
 
     def _watcher(self, tol: Array, armed: np.ndarray) -> Watch:
         gaps = (self.kinds == CONTACT) & (self.mode.normal == 0)
+        gaps = np.append(gaps, np.zeros(len(self.system.kink_contacts), bool))
         return Watch(self._indicators, tol, gaps, armed, self.gap_tol)
 
     def _gap_noise(self) -> Array:
@@ -258,12 +313,27 @@ class Motion:
         if len(self.recent) > self.max_events:
             raise MotionError(
                 event.t,
-                f"more than {self.max_events} events within {_WINDOW * self.span:.3g} s: contacts open and close or "
-                "slip and stick without end; raise max_events, or use a time stepper, which needs no events",
+                f"more than {self.max_events} events within {_WINDOW * self.span:.3g} s: "
+                + (
+                    self._stays_on_a_kink(event)
+                    or "contacts open and close or slip and stick without end; raise max_events, or use a time "
+                    "stepper, which needs no events"
+                ),
             )
         same = [time for time in list(self.recent)[-_NO_PROGRESS:] if time >= event.t - 1e-13 * self.span]
         if len(same) >= _NO_PROGRESS:
             raise MotionError(event.t, f"the mode changed {_NO_PROGRESS} times at this instant; no mode is consistent")
+
+    def _stays_on_a_kink(self, event: Event) -> str:
+        """What to say where a contact does not get off a corner of its gap."""
+        last = [row for row in self.happened[-20:] if row[1] == KINK and row[2] >= 0]
+        if len(last) < 5:
+            return ""
+        name = self.system.contact_names[last[-1][2]]
+        return (
+            f"gap {name!r} has a corner that the motion stays in, between two faces; write each face as a contact "
+            "of its own, min(a, b) as the two gaps a and b"
+        )
 
     # -- events ----------------------------------------------------------------------------------------------
 
@@ -287,6 +357,12 @@ class Motion:
         forces = self._forces(event)
         self._take(event)
         closed, sense = mode.closed.copy(), mode.sense.copy()
+        n = self.system.n_contacts
+        kinks = [k - n for k, _ in event.slots if k >= n]
+        if kinks:  # what else happens at this instant is found after it
+            closed, sense, collided = self._turn(kinks)
+            self._settle(closed, sense, stopped=self.stopped if collided else None)
+            return
         closing = [k for k, part in event.slots if part == 0 and mode.normal[k] == 0 and kinds[k] == CONTACT]
         opened: list[int] = []
         stopped = np.zeros(self.system.n_contacts, bool)
@@ -582,7 +658,7 @@ class Motion:
         return carries
 
     def _enter(self, mode: Mode, problem: AccelerationProblem, solution: Accelerations) -> None:
-        self.mode = mode
+        self.mode = replace(mode, branches=self._branches.copy())
         self.book.residual = max(self.book.residual, problem.residual(solution))
         self.book.lcp_size = max(self.book.lcp_size, problem.rows)
         self.book.counts["indeterminate"] += int(problem.indeterminate)

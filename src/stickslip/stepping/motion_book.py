@@ -88,6 +88,7 @@ class Kept:
             "closed": mode.closed,
             "sense": mode.sense,
             "constraints": np.array(mode.constraints),
+            "branches": mode.branches,
             "tolerances": self.tolerances,
             "force_scale": self.force_scale,
             "acceleration_scale": self.acceleration_scale,
@@ -105,7 +106,14 @@ class Kept:
         normal, stick, slip = found["constraints"]
         return cls(
             Stand(t, found["y"], found["rate"], length, found["armed"].astype(bool), int(seen)),
-            Mode(found["closed"].astype(bool), found["sense"], normal.astype(np.int64), stick.astype(np.int64), slip),
+            Mode(
+                found["closed"].astype(bool),
+                found["sense"],
+                normal.astype(np.int64),
+                stick.astype(np.int64),
+                slip,
+                found["branches"],
+            ),
             found["tolerances"],
             found["force_scale"],
             found["acceleration_scale"],
