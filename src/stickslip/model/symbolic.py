@@ -352,7 +352,9 @@ def drift_source(equations: Equations) -> str:
 
     def rate(row: sp.ImmutableMatrix, w_hat: Expr) -> Expr:
         gamma = sum((w * v for w, v in zip(row, eq.u, strict=True)), w_hat)
-        return sum((derivative(gamma, x) * v for x, v in zip(eq.q, eq.u, strict=True)), derivative(gamma, eq.t))
+        zeta = sum((derivative(gamma, x) * v for x, v in zip(eq.q, eq.u, strict=True)), derivative(gamma, eq.t))
+        # gaps and slips are continuous: their second derivative at a kink is that of either branch
+        return sp.sympify(zeta).replace(sp.DiracDelta, lambda *_: sp.S.Zero)
 
     contacts = range(len(eq.kind))
     zeta = [(f"zeta[{k}, 0]", rate(eq.W_N[k, :], eq.w_hat_N[k])) for k in contacts]

@@ -180,6 +180,23 @@ class System:
         return _DRIFT_BY_DIFFERENCES
 
     @property
+    def branched(self) -> System:
+        """The system with the branches of its kinks held, see `model.kinks`; the system itself where it has none.
+
+        Its parameters are those of the system, then one per kink, +1 or -1.
+        """
+        return self
+
+    kink_contacts: tuple[tuple[int, ...], ...] = ()
+    """Of a system whose branches are held: the contacts that each kink is part of."""
+
+    def kinks(self, q: ArrayLike, t: float, p: Array) -> Array:
+        """Levels of the kinks, (number of kinks,): a branch is +1 where its level is positive."""
+        k = np.empty(len(self.kink_contacts))
+        self._evaluate("kinks", (q, t, p), (k,))
+        return k
+
+    @property
     def fingerprint(self) -> str:
         """Content hash of the model functions, the injected ones included."""
         return hashlib.sha256(self._source.encode()).hexdigest()[:16]
