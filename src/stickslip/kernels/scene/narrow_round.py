@@ -261,12 +261,44 @@ def spatial_axes(
     return end_to_end(room, p, a, r, s, b, R, f, margin)
 
 
+@compiled(inside=True, apart=True)
+def ends_beside(
+    room: Room, count: int, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, g: float,
+    margin: float,
+) -> int:  # fmt: skip
+    """The ends of both axes that come near the inside of the other axis; f, g: fractions at the nearest points.
+
+    Capsules that are nearly parallel touch in one point, but that point runs along them as fast as they turn.  Alone it
+    would leave an end to sink in before it is seen.
+    """
+    if room.gaps[0] <= -0.5 * (r + R):  # the axes have all but passed one another: ends may lie on the wrong side
+        return count
+    for k in range(4):
+        own, e = k < 2, float(k % 2)
+        if e == (f if own else g):
+            continue  # the point that is known
+        x, y, z = (
+            (p[0] + e * a[0], p[1] + e * a[1], p[2] + e * a[2])
+            if own
+            else (s[0] + e * b[0], s[1] + e * b[1], s[2] + e * b[2])
+        )
+        q, d = (s, b) if own else (p, a)
+        h = along_segment(x, y, z, q[0], q[1], q[2], q[0] + d[0], q[1] + d[1], q[2] + d[2])
+        if 0.0 < h < 1.0:
+            X, Y, Z = q[0] + h * d[0], q[1] + h * d[1], q[2] + h * d[2]
+            if own:
+                count = balls(room, count, x, y, z, r, X, Y, Z, R, margin)
+            else:
+                count = balls(room, count, X, Y, Z, r, x, y, z, R, margin)
+    return count
+
+
 @compiled(inside=True)
 def capsules(
     room: Room, pose: np.ndarray, half: float, r: float, other: np.ndarray, other_half: float, R: float, planar: bool,
     margin: float,
 ) -> int:  # fmt: skip
-    """Two capsules: one point, or two at the ends of the common part where they are parallel."""
+    """Two capsules: the nearest points and ends beside them; both ends of the common part where they are parallel."""
     p0, p1, p2, q0, q1, q2 = ends(pose, half)
     s0, s1, s2, t0, t1, t2 = ends(other, other_half)
     a0, a1, a2 = q0 - p0, q1 - p1, q2 - p2
@@ -286,8 +318,10 @@ def capsules(
             return capsules_along(room, p, a, r, s, b, R, low, high, margin)
     f, g = nearest_of_segments(p0, p1, p2, p0 + a0, p1 + a1, p2 + a2, s0, s1, s2, s0 + b0, s1 + b1, s2 + b2)
     if planar and not parallel:
-        return planar_axes(room, p, a, r, s, b, R, f, g, margin)
-    return spatial_axes(room, p, a, r, s, b, R, f, g, margin)
+        count = planar_axes(room, p, a, r, s, b, R, f, g, margin)
+    else:
+        count = spatial_axes(room, p, a, r, s, b, R, f, g, margin)
+    return ends_beside(room, count, p, a, r, s, b, R, f, g, margin) if count > 0 else count
 
 
 @compiled(inside=True)
