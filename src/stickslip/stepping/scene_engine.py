@@ -47,6 +47,7 @@ from stickslip.stepping.scene_joints import (
 from stickslip.stepping.scene_pile import Pile
 
 SWEEPS = 300
+SINK = 1e-3  # of the smaller body's radius: contacts that are deeper are pushed apart
 NEWTON_CONTACTS, NEWTON_CONTACTS_LOOSE, LOOSE = 80, 8, 1e-7  # loose tolerances are cheaper by sweeps
 EXACT_BELOW = (
     1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
@@ -137,6 +138,7 @@ class SceneEngine:
             SWEEPS,
             edges,
             go_on,
+            SINK if predictive else 0.0,
         )
         n = len(scene.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)

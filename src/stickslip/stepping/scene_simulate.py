@@ -203,6 +203,8 @@ def prepare_run(
         scene, float(dt), theta, implicit, rule == "predictive", tolerance, _edges(scene, cone),
         on_failure == "continue", int(threads),
     )  # fmt: skip
+    if overlap == "keep":  # what the user lets be is not pushed apart
+        engine.options = engine.options._replace(sink=0.0)
     engine.t0 = start
     depth = real_number(penetration_tol, "penetration_tol")
     check_start(engine, start, overlap, depth)
