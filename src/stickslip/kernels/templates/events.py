@@ -1,6 +1,6 @@
 """Template: contact states, impacts and records of a step that is solved."""
 
-from stickslip.kernels.codes import CLOSED, CLUTCH, CONTACT, IMPACT, OPEN, REACH, SLIP_MINUS, SLIP_PLUS, SPRING, STICK
+from stickslip.kernels.codes import CLOSED, CLUTCH, CONTACT, IMPACT, LEAVES, OPEN, SLIP_MINUS, SLIP_PLUS, SPRING, STICK
 from stickslip.kernels.cpu import dev, int64, rare
 from stickslip.kernels.templates.contacts import measure_sizes
 from stickslip.kernels.templates.model import IMPACT_STEPS, N_CONTACTS, N_DOF
@@ -97,12 +97,20 @@ def copy_memory(of, into):
 
 
 @dev
+def reach_of(dt, new, gamma_N_A, gamma_N_E, held):
+    """The reach of a contact whose impulse has changed gamma_N by `held`; `new`: it had no load in the step before."""
+    rebounds = new and gamma_N_A < 0.0 and gamma_N_E > LEAVES * held
+    return dt * held * (LEAVES if rebounds else 1.0)
+
+
+@dev
 def close_step(step, dt, diagonal, local, memory):
     """Remember the impulses of a step with closed contacts; return (work of the contacts, rows of the LCP).
 
     A contact that carries load gets a `reach`: the gap by which it may seem open at the next step and still take part.
-    Rounding errors open a gap of zero by less, and a resting body would fall for one step; a true opening is far more.
-    It does not shrink while the load lasts: shorter steps that follow have the same rounding errors.
+    Without it, the forces that its impulse holds would close it by that much within a step.  Rounding errors and
+    directions that turn open it by less, and dropped it would fall for one step and strike.  In the problem it carries
+    load only if its gap would close (`prepare_contacts`).  A contact that was struck and rebounds is let go.
     """
     active, kinds, _, _, gamma_A, gamma_E, Lambda = local
     last_loaded, N_before, total, reach = memory
@@ -122,8 +130,8 @@ def close_step(step, dt, diagonal, local, memory):
         total[k, 0] += N
         total[k, 1] += T
         if N > 0.0:
+            reach[k] = reach_of(dt, last_loaded[k] < step - 1, gamma_A[k, 0], gamma_E[k, 0], diagonal[k, 0] * N)
             last_loaded[k] = step
-            reach[k] = max(reach[k], REACH * dt * diagonal[k, 0] * N)
         else:
             reach[k] = 0.0
     return work, rows
