@@ -89,8 +89,9 @@ def gaps(system: System, q: Array, t: float, p: Array) -> Array:
 
 
 def roundings(system: System, q: Array, t: float, p: Array) -> Array:
-    """Rounding errors of the gaps at (q, t), shape (n,): a gap below is zero."""
-    return codes.ROUNDING * system.gap_sizes(q, t, p)
+    """Rounding errors of the gaps at (q, t), shape (n,): a gap below is zero.  0 where they are not known."""
+    sizes = system.gap_sizes(q, t, p)
+    return np.where(sizes < codes.LARGEST, codes.GAP_ROUNDING * sizes, 0.0)
 
 
 def reach_at_start(system: System, q: Array, u: Array, t: float, dt: float, p: Array) -> Array:

@@ -316,7 +316,10 @@ class Reference:
         before, after = problem.gamma_A, problem.velocities(memory.u)
         unloaded = memory.step - 1 - memory.last_loaded - 1  # the step just done has number memory.step - 1
         kick = np.abs(problem.W_N @ (problem.u_free - problem.u_A))
-        strikes = [bool(events.closes.py_func(unloaded[k], before[0][i], kick[i])) for i, k in enumerate(problem.index)]
+        strikes = [
+            bool(events.closes.py_func(unloaded[k], before[0][i], local.size_N[i], kick[i]))
+            for i, k in enumerate(problem.index)
+        ]
         struck = any(
             report.Lambda_N[i] > 0.0 and self.system.contact_kinds[k] == CONTACT and strikes[i]
             for i, k in enumerate(problem.index)

@@ -2,7 +2,7 @@
 
 import math
 
-from stickslip.kernels.codes import CONTACT, GRAIN, NEAR, ROUNDING
+from stickslip.kernels.codes import CONTACT, GAP_ROUNDING, GRAIN, LARGEST, NEAR
 from stickslip.kernels.cpu import dev, float64, int64, local_array, rare
 from stickslip.kernels.templates.mass import factor_mass, solve_mass
 from stickslip.kernels.templates.model import (
@@ -111,8 +111,10 @@ def take_sizes(q, t, p, near, rounding):
     """The rounding errors of the gaps at (q, t), and below which of them a gap may be a matter of rounding."""
     sizes(q, t, p, rounding)
     for k in range(N_CONTACTS):
+        if not rounding[k] < LARGEST:  # a slope that is infinite here says nothing
+            rounding[k] = 0.0
         near[k] = NEAR * rounding[k]
-        rounding[k] *= ROUNDING
+        rounding[k] *= GAP_ROUNDING
 
 
 @dev
@@ -170,7 +172,8 @@ def find_active(g, rounding, reach, kinds, active):
     closed = int64(0)
     for k in range(N_CONTACTS):
         active[k] = 0
-        if kinds[k] != CONTACT or g[k] <= max(rounding[k], reach[k]) or (LASTING and reach[k] > 0.0):
+        near = g[k] <= 0.0 or g[k] <= rounding[k] or g[k] <= reach[k]
+        if kinds[k] != CONTACT or near or (LASTING and reach[k] > 0.0):
             active[k] = 1
             closed += 1
         elif not g[k] > 0.0:
