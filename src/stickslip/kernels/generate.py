@@ -95,7 +95,7 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
         head = head.replace("local_array", "heap_array as local_array")
         head = head.replace("import dev\n", "import rare as dev\n")  # inlined, its loops would unroll for minutes
     options = options or {}
-    model = constants(system, solver, options) + "\n\n" + system.source()
+    model = constants(system, solver, options) + "\n\n" + system.source() + "\n\n" + system.sizes_source()
     if options.get("JACOBIAN"):
         model += "\n\n" + system.jacobian_source()
     if template in NEED_DRIFT:

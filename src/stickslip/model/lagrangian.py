@@ -27,6 +27,7 @@ from stickslip.model.symbolic import (
     lagrange,
     model_source,
     shorten,
+    sizes_source,
 )
 from stickslip.model.system import (
     CONTACT,
@@ -128,6 +129,7 @@ class LagrangianSystem(System):
         self._equations: Equations | None = None
         self._given: Given | None = None
         self._contacts = contacts
+        self._function_sizes = model.sizes
 
     @classmethod
     def from_energies(
@@ -280,6 +282,12 @@ class LagrangianSystem(System):
             plain = len(moved) == 1 and row[moved[0]] in (1, -1)
             units.append(self.units.get(self.coordinate_names[moved[0]], "m") if plain else "m")
         return tuple(units)
+
+    def sizes_source(self) -> str:
+        """Source of `sizes`, see `System`: from the expressions of the gaps, or from their values and gradients."""
+        if self._equations is None:
+            return self._function_sizes
+        return sizes_source(self._equations)
 
     def jacobian_source(self) -> str:
         """Exact derivatives of derived forces; differences where the forces were given as functions."""

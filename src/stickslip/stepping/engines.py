@@ -19,6 +19,7 @@ from stickslip.kernels.generate import SOLVER_CODES, compiled_module
 from stickslip.kernels.templates import events
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import CONTACT, SPRING, Array, System
+from stickslip.stepping.contact_problem import reach_at_start
 from stickslip.stepping.moreau_jean import IterationMatrixError
 from stickslip.stepping.stepper import State, Stepper, StepReport
 
@@ -217,6 +218,8 @@ class Reference:
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
         """As `Compiled.march`; with `go_on` a step that is not solved is done all the same, and counted."""
         block.records = block.n_events = 0
+        if memory.step == 0 and self.stepper.level == "velocity" and not getattr(self.stepper, "lasting", False):
+            memory.reach[:] = reach_at_start(self.system, memory.q, memory.u, memory.t0, dt, memory.p)
         for _ in range(n_steps):
             now = memory.copy()  # what a step reports may refer to it
             impulses, sticks = now.carried[:, :2], now.carried[:, 2]
@@ -288,7 +291,6 @@ class Reference:
         idle = np.ones(self.system.n_contacts, dtype=bool)
         idle[problem.index] = False
         memory.impulse_before[idle] = 0.0
-        reach_before = memory.reach.copy()
         memory.reach[:] = 0.0
         memory.carried[:] = 0.0
         if report.sliding is not None and report.sliding.active:
@@ -307,7 +309,10 @@ class Reference:
         before, after = problem.gamma_A, problem.velocities(memory.u)
         unloaded = memory.step - 1 - memory.last_loaded - 1  # the step just done has number memory.step - 1
         kick = np.abs(problem.W_N @ (problem.u_free - problem.u_A))
-        strikes = [bool(events.closes.py_func(unloaded[k], before[0][i], kick[i])) for i, k in enumerate(problem.index)]
+        strikes = [
+            bool(events.closes.py_func(unloaded[k], before[0][i], local.size_N[i], kick[i]))
+            for i, k in enumerate(problem.index)
+        ]
         struck = any(
             report.Lambda_N[i] > 0.0 and self.system.contact_kinds[k] == CONTACT and strikes[i]
             for i, k in enumerate(problem.index)
@@ -342,8 +347,9 @@ class Reference:
             memory.impulse_before[k] = N
             memory.impulse_sum[k] += (N, T)
             if N > 0.0:
+                held = local.G_NN[i, i] * N
+                memory.reach[k] = events.reach_of.py_func(dt, unloaded[k] > 0, gamma_N[0], gamma_N[1], held)
                 memory.last_loaded[k] = memory.step - 1
-                memory.reach[k] = max(reach_before[k], codes.REACH * dt * local.G_NN[i, i] * N)
         if self.stepper.impact_steps == 2 and ((state == codes.IMPACT) & (state_before != codes.IMPACT)).any():
             memory.carried[problem.index, :2] = np.column_stack([report.Lambda_N, report.Lambda_T])
         work = gain

@@ -27,7 +27,7 @@ from stickslip.model.system import Array, System, real_number, require_system
 from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
 from stickslip.stepping.bounds import Bounds
 from stickslip.stepping.compiling import FIRST_TIME, compile_clock
-from stickslip.stepping.contact_problem import active_contacts
+from stickslip.stepping.contact_problem import active_contacts, roundings
 from stickslip.stepping.cost import tell_time
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
 from stickslip.stepping.event_driven import EventDriven, EventEngine
@@ -532,8 +532,8 @@ def _excess(run: Run, store: Store, bounds: Bounds) -> str | None:
 def _closed(run: Run, t: float) -> int:
     """Contacts in the problem of the step that begins at t, where the stepper evaluates its gaps."""
     memory, part = run.memory, 1.0 if getattr(run.stepper, "at_end", False) else 0.5
-    g = run.system.gap(memory.q + part * run.dt * memory.u, t + part * run.dt, memory.p)
-    return len(active_contacts(run.system, g, run.dt, memory.reach))
+    where = memory.q + part * run.dt * memory.u, t + part * run.dt, memory.p
+    return len(active_contacts(run.system, run.system.gap(*where), roundings(run.system, *where), run.dt, memory.reach))
 
 
 def _warm_up(run: Run, store: Store, show: bool) -> None:

@@ -28,6 +28,7 @@ from stickslip.kernels.codes import (
     NO_SECTION,
     OPEN,
     PAOLI,
+    SIZES_LAST,
     STEPS,
     STEWART,
     THETA,
@@ -48,6 +49,7 @@ from stickslip.kernels.templates.model import (
     IMPACT_STEPS,
     IMPLICIT,
     KINDS,
+    LASTING,
     MASS_CONSTANT,
     N_CONTACTS,
     N_DOF,
@@ -78,7 +80,10 @@ from stickslip.kernels.templates.schemes import (
     correction_of,
     find_active,
     find_closing,
+    judge_gaps,
+    reach_at_start,
     settled,
+    take_sizes,
 )
 from stickslip.kernels.templates.slip import begin_friction, next_friction, remember_slip
 from stickslip.kernels.templates.watch import note_impacts, read_extremes, watch_step, write_extremes
@@ -156,6 +161,8 @@ def march(
     N_before = local_array(N_CONTACTS, float64)
     total = local_array((N_CONTACTS, 2), float64)
     reach = local_array(N_CONTACTS, float64)
+    near = local_array(N_CONTACTS, float64)
+    rounding = local_array(N_CONTACTS, float64)
     g_before = local_array(N_CONTACTS, float64)
     carried = local_array((N_CONTACTS, 2), float64)
     if SCHEME != MIDPOINT:
@@ -256,11 +263,20 @@ def march(
     if PROJECTION > 0.0:
         energy_A = total_energy(q, u, t0 + first_step * dt, p, projecting[2])
     step = first_step
+    if first_step == 0 and not LASTING and SCHEME != PAOLI:
+        reach_at_start(q, u, p, t0, dt, reach)
+    sizes_until = first_step
     while step <= last_step:
+        if SCHEME != PAOLI:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+            if step >= sizes_until:
+                for j in range(N_DOF):
+                    q_C[j] = q[j] + 0.5 * dt * u[j]
+                take_sizes(q_C, t0 + (step + 0.5) * dt, p, near, rounding)
+                sizes_until = step + SIZES_LAST
         if FLIES:  # noqa: SIM102 (Numba prunes conditions that stand alone)
             if not in_contact and countdown > 1:
                 most = min(min(last_step + 1 - step, countdown - 1), FLIGHT)
-                flown = fly(q, u, p, inverse, t0, dt, step, most, watch, book)
+                flown = fly(q, u, p, inverse, t0, dt, step, most, near, watch, book)
                 step += flown
                 done += flown
                 countdown -= flown
@@ -280,6 +296,10 @@ def march(
         if IMPLICIT:
             for j in range(N_DOF):
                 weight[j] = inertia[j, j]
+        if SCHEME == STEWART:
+            judge_gaps(q_E, t_E, p, g, reach, near, rounding)
+        elif SCHEME != PAOLI:
+            judge_gaps(q_C, t_M, p, g, reach, near, rounding)
         closed = int64(0)
         newcomers = False
         correction = math.inf
@@ -314,7 +334,7 @@ def march(
             if SCHEME == PAOLI:
                 closed, newcomers = find_closing(count == 0, g, g_before, eps_N, carried, kinds, active)
             else:
-                closed = find_active(g, reach, kinds, active)
+                closed = find_active(g, rounding, reach, kinds, active)
             if closed < 0:
                 status = GAP_NOT_A_NUMBER
                 book[CULPRIT] = -1 - closed
@@ -324,7 +344,22 @@ def march(
                     geometry(q_C, t_M if CENTRED else t_A, p, W_N, W_T, w_hat)  # step 3 (c)
                 ahead = v_last if SCHEME == PAOLI else u
                 deepest = prepare_contacts(
-                    M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach
+                    M,
+                    directions,
+                    law,
+                    local,
+                    dt,
+                    u,
+                    dv,
+                    v,
+                    v_free,
+                    change,
+                    g,
+                    deepest,
+                    ahead,
+                    g_before,
+                    reach,
+                    rounding,
                 )
                 if FRICTION_LAWS:
                     begin_friction(p, mu, local, sticks, sliding)
