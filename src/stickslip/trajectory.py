@@ -27,6 +27,12 @@ IMPACT_COLUMNS = (
     "tangential_velocity_before",
     "tangential_velocity_after",
 )
+EVENT_KINDS = (
+    "impact", "closes", "opens", "sticks", "slips", "slip reverses", "accumulation ends", "grazes", "kink",
+)  # fmt: skip
+"""What can happen to a contact: an impact, a change of its state, the end of infinitely many impacts, a gap that turns
+right at zero, and a kink of its gap or slip that is passed."""
+STRIKES, CLOSES, OPENS, STICKS, SLIPS, REVERSES, ACCUMULATES, GRAZES, KINK = range(len(EVENT_KINDS))
 OTHER = "other"  # the column that the impacts of a scene have besides
 
 
@@ -313,6 +319,95 @@ def empty_impacts(names: tuple[str, ...]) -> ImpactTable:
 
 
 @dataclass(frozen=True, eq=False)
+class EventTable:
+    """What happened to the contacts of a run, one row per event and contact, in the order of time.
+
+    Attributes
+    ----------
+    time : (n,) [s]
+    kind : (n,) words of `EVENT_KINDS`
+    contact : (n,) names
+    exact : whether times are those of the events (event-driven); else changes of state have the times of the records
+        that show them, and what is between two records is not seen
+    """
+
+    time: np.ndarray
+    kind: np.ndarray
+    contact: np.ndarray
+    exact: bool
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[float, int, int]], names: tuple[str, ...], exact: bool) -> EventTable:
+        """From rows of time, number of the kind, and number of the contact."""
+        ordered = sorted(rows, key=lambda row: row[0])
+        return cls(
+            np.array([row[0] for row in ordered], dtype=float),
+            np.array([EVENT_KINDS[row[1]] for row in ordered], dtype=str),
+            np.array([(*names, "")[row[2]] for row in ordered], dtype=str),  # -1: none, a kink of the forces
+            exact,
+        )
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        if key not in ("time", "kind", "contact"):
+            raise KeyError(f"no column {key!r}; the columns are time, kind, contact")
+        column: np.ndarray = getattr(self, key)
+        return column
+
+    def of_kind(self, kind: str) -> EventTable:
+        """The events of one kind."""
+        if kind not in EVENT_KINDS:
+            raise ValueError(unknown_name("kind of event", kind, EVENT_KINDS))
+        return self._where(self.kind == kind)
+
+    def of_contact(self, contact: str) -> EventTable:
+        """The events of one contact."""
+        return self._where(self.contact == contact)
+
+    def _where(self, mask: np.ndarray) -> EventTable:
+        return EventTable(self.time[mask], self.kind[mask], self.contact[mask], self.exact)
+
+    def counts(self) -> dict[str, int]:
+        """How many events there are of each kind that occurs."""
+        return {kind: int((self.kind == kind).sum()) for kind in EVENT_KINDS if np.any(self.kind == kind)}
+
+    def to_pandas(self) -> Any:
+        """As a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame({"time": self.time, "kind": self.kind, "contact": self.contact})
+
+    def __str__(self) -> str:
+        shown = min(len(self), 40)
+        width = max((len(kind) for kind in self.kind[:shown]), default=4)
+        rows = [f"{'time [s]':>18}  {'kind':<{width}}  contact"]
+        rows += [f"{self.time[i]:>18.12g}  {self.kind[i]:<{width}}  {self.contact[i]}" for i in range(shown)]
+        if shown < len(self):
+            rows.append(
+                f"... {len(self) - shown} more: {', '.join(f'{n} {kind}' for kind, n in self.counts().items())}"
+            )
+        return "\n".join(rows)
+
+
+def _seen_events(t: np.ndarray, states: np.ndarray, impacts: ImpactTable) -> list[tuple[float, int, int]]:
+    """The events that records (n,) and (n, c) and the table of impacts show; the first record has no step before it."""
+    rows = [(float(time), STRIKES, int(k)) for time, k in zip(impacts["time"], impacts["contact"], strict=True)]
+    for k in range(states.shape[1]):
+        told = np.flatnonzero(states[1:, k] != IMPACT) + 1
+        seen = states[told, k]
+        for i in np.flatnonzero(seen[1:] != seen[:-1]):
+            last, state = seen[i], seen[i + 1]
+            if OPEN in (state, last):
+                kind = CLOSES if last == OPEN else OPENS
+            else:
+                kind = STICKS if state == STICK else (SLIPS if last == STICK else REVERSES)
+            rows.append((float(t[told[i + 1]]), kind, k))
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
 class Trajectory:
     """A computed motion with n records of f coordinates and c contacts.
 
@@ -358,6 +453,7 @@ class Trajectory:
     wall_s: float = 0.0
     version: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
+    event_table: EventTable | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -388,6 +484,17 @@ class Trajectory:
     def impacts(self) -> ImpactTable:
         """Every impact of the run, also those between records."""
         return self.impact_table
+
+    def events(self) -> EventTable:
+        """What happened, and when: impacts, contacts that close, open, stick, slip, reverse.
+
+        Exact times come from a run with `EventDriven`; from other runs and from files the changes of state that the
+        records show, with the times of those records (`exact` is False).
+        """
+        if self.event_table is not None:
+            return self.event_table
+        rows = _seen_events(self.t, self.contact_state, self.impact_table)
+        return EventTable.of(rows, self.contact_names, False)
 
     def energy_book(self) -> EnergyBook:
         """Energy at the start and at the end, and what took it from one to the other."""

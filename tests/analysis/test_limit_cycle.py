@@ -2,9 +2,12 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import sympy as sp
+from scipy.integrate import quad
 
 import stickslip as ss
 from stickslip.analysis.limit_cycle import NoCycle
@@ -124,6 +127,84 @@ def test_driven_blocks_stick_and_slip():
     assert np.abs(cycle.nontrivial[2:]).max() < 1e-9  # each block sticks once: two dimensions are lost
     assert cycle.certificate.jacobian_error < 1e-6 and cycle.stable
     assert {event["kind"] for event in cycle.events} == {"stick ends", "slip ends"}
+
+
+def test_a_cycle_tells_its_error_where_a_multiplier_is_near_one():
+    """Den Hartog's oscillator at half its frequency, F_f = 0.3: the stop ends at x = 1 + F_f, with a multiplier 1.
+
+    The return map is quadratic there: a closure of 1e-9 leaves 3e-5 of the way, and stability is not to be told.
+    """
+    x, v, t, F_f, b = sp.symbols("x v t F_f b")
+    system = ss.LagrangianSystem.from_energies(
+        [x],
+        velocities=[v],
+        kinetic=v**2 / 2,
+        potential=x**2 / 2,
+        forces=[sp.cos(b * t)],
+        contacts=[ss.DryFriction("rub", x, F_f)],
+        parameters={F_f: 0.3, b: 0.5},
+        name="den Hartog",
+    )
+    T = 4 * math.pi
+    start = ss.Scenario(system, np.array([1.0]), np.zeros(1), dt=T / 2000, t_end=60 * T, title="", source="")
+    cycle = ss.limit_cycle(start, section=ss.PhaseSection(T), settle_returns=0)
+    off = abs(cycle.extrema[1, 0] - 1.3)
+    assert cycle.certificate.closure < 1e-9 and off > 1e-5
+    assert 0.3 < cycle.error[0] / off < 3.0
+    assert cycle.stability == "undecided" and not cycle.stable
+    assert "undecided" in repr(cycle) and len(repr(cycle)) < 300
+    # b = 0.7, F_f = 0.4 has no stops: x0 = sqrt(V^2 - (F_f U)^2) = 1.8251665659, Den Hartog 1931
+    plain = ss.limit_cycle(
+        replace(start.starting({"x": 1.8}), params={"F_f": 0.4, "b": 0.7}),
+        section=ss.PhaseSection(2 * math.pi / 0.7),
+        settle_returns=0,
+    )
+    V, U = 1 / (1 - 0.49), math.sin(math.pi / 0.7) / (0.7 * (1 + math.cos(math.pi / 0.7)))
+    assert plain.extrema[1, 0] == pytest.approx(math.sqrt(V**2 - (0.4 * U) ** 2), abs=1e-9)
+    assert plain.stability == "stable" and plain.error.max() < 1e-8
+
+
+@pytest.mark.slow
+def test_a_rimless_wheel_turns_by_one_turn_per_cycle():
+    """Six spokes on a slope: omega+ = eta omega- at every spoke, so the multiplier of a turn is eta^(2 * 6)."""
+    N, slope, inertia = 6, math.radians(15.0), 0.3
+    half = math.pi / N
+    x, y, phi, v, w, omega = sp.symbols("x y phi v w omega")
+    tips = [phi + 2 * sp.pi * k / N for k in range(N)]
+    wheel = ss.LagrangianSystem.from_energies(
+        [x, y, phi],
+        velocities=[v, w, omega],
+        kinetic=(v**2 + w**2 + inertia * omega**2) / 2,
+        potential=G * (math.cos(slope) * y - math.sin(slope) * x),
+        contacts=[
+            ss.Contact(f"spoke{k}", gap=y - sp.cos(tip), slip=x - sp.sin(tip), friction=10.0)
+            for k, tip in enumerate(tips)
+        ],
+        name="rimless wheel",
+    )
+    eta = (inertia + math.cos(2 * half)) / (inertia + 1)
+    after = eta * math.sqrt(4 * G * math.sin(half) * math.sin(slope) / (inertia + 1) / (1 - eta**2))
+
+    def slowness(angle):
+        return 1 / math.sqrt(after**2 + 2 * G / (inertia + 1) * (math.cos(slope - half) - math.cos(angle)))
+
+    period = N * quad(slowness, slope - half, slope + half, epsabs=1e-13)[0]
+    spin = 1.02 * after
+    start = ss.Scenario(
+        wheel,
+        np.array([0.0, math.cos(half), -half]),
+        spin * np.array([math.cos(half), math.sin(half), 1.0]),
+        dt=1e-3,
+        t_end=15.0,
+        title="",
+        source="",
+    )
+    cycle = ss.limit_cycle(start, section=ss.ClosingSection("spoke1"), settle_returns=0)
+    assert cycle.period == pytest.approx(period, rel=1e-8)
+    assert cycle.shift["phi"] == pytest.approx(2 * math.pi)
+    assert cycle.shift["x"] == pytest.approx(2 * N * math.sin(half), abs=1e-9)
+    assert cycle.nontrivial[0] == pytest.approx(eta ** (2 * N), abs=1e-6) and cycle.stable
+    assert cycle.certificate.error < 1e-7
 
 
 @pytest.mark.slow

@@ -48,7 +48,7 @@ def killed_after(monkeypatch):
 
         with monkeypatch.context() as patch:
             patch.setattr(records.Store, "checkpoint_now_and_then", checkpoint)
-            patch.setattr(records.Store, "rescue", lambda self, wall: self.writer.release())
+            patch.setattr(records.Store, "rescue", lambda self, wall, problem: self.writer.release())
             with pytest.raises(Killed):
                 run()
 
@@ -144,6 +144,7 @@ def test_methods_that_choose_their_steps_go_on(case, tmp_path, killed_after, mon
     name, options = CHOOSING[case]
     engine = {"engine": "reference"} if isinstance(options["stepper"], ss.Adaptive) else {}
     monkeypatch.setattr(simulate, "_PIECE_SECONDS", 0.0)  # a piece of 200 records, then ever smaller ones
+    monkeypatch.setattr(simulate, "_FIRST_PIECE", 200)
 
     def run(path=None, **more):
         return getattr(ss.library, name)().simulate(out=path, **{**options, **engine, **more})

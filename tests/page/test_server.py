@@ -1,9 +1,16 @@
 """The page's server over plain HTTP: what it answers, what it refuses, and that nothing ends it."""
 
+import contextlib
+import http.client
 import json
+import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +20,7 @@ from hypothesis import strategies as st
 from stickslip import library
 from stickslip.io.models.file import model_text
 from stickslip.page import service as service_module
+from stickslip.page import workers as workers_module
 from stickslip.page.entries import PAGE_STEPPERS
 from stickslip.page.server import HOST, MOST_BODY, MOST_CONNECTIONS, Handler, Server
 from stickslip.page.service import MOST_STEPS, ClientGone, Service
@@ -136,6 +144,64 @@ def test_own_names_are_accepted(ask, server):
         assert ask("GET", "/api/library", headers={"Host": name, "Origin": f"http://{name}"})[0] == 200
 
 
+def exchanged(server, text):
+    """What the server sends back for these bytes until it closes the connection, or is silent for a while."""
+    with socket.create_connection((HOST, server.port), timeout=2) as client:
+        client.sendall(text)
+        answer = b""
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            while part := client.recv(65536):
+                answer += part
+            return answer, True
+        return answer, False
+
+
+SMUGGLED = "GET /api/library HTTP/1.1\r\nHost: {host}\r\n\r\n"
+FRAMES = {
+    "two lengths": ("POST /api/run", "Content-Length: 2\r\nContent-Length: 60", 400),
+    "two equal lengths": ("POST /api/run", "Content-Length: 2\r\nContent-Length: 2", 400),
+    "a list of lengths": ("POST /api/run", "Content-Length: 2, 2", 400),
+    "length and chunks": ("POST /api/run", "Content-Length: 2\r\nTransfer-Encoding: chunked", 400),
+    "chunks": ("POST /api/run", "Transfer-Encoding: chunked", 411),
+    "no length": ("POST /api/run", "X: y", 411),
+    "negative": ("POST /api/run", "Content-Length: -2", 400),
+    "signed": ("POST /api/run", "Content-Length: +2", 400),
+    "hexadecimal": ("POST /api/run", "Content-Length: 0x2", 400),
+    "other digits": ("POST /api/run", "Content-Length: ²", 400),
+    "huge": ("POST /api/run", "Content-Length: 99999999999999999999", 413),
+    "folded": ("POST /api/run", "X: y\r\n z\r\nContent-Length: 2", 400),
+    "folded length": ("POST /api/run", "Content-Length:\r\n 2", 400),
+    "blank before the colon": ("POST /api/run", "Content-Length : 2", 400),
+    "no colon": ("POST /api/run", "Content-Length: 2\r\nnonsense", 400),
+    "zero byte": ("POST /api/run", "X: a\0b\r\nContent-Length: 2", 400),
+    "bare return": ("POST /api/run", "X: a\rContent-Length: 9\r\nContent-Length: 2", 400),
+    "body of a GET": ("GET /api/library", "Content-Length: 2", 400),
+    "chunks of a GET": ("GET /api/library", "Transfer-Encoding: chunked", 400),
+    "body of a HEAD": ("HEAD /", "Content-Length: 2", 400),
+    "body of a PUT": ("PUT /", "Content-Length: 2", 501),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_where_a_request_ends_is_beyond_doubt(server, name):
+    """One answer, and the connection is closed: what follows is never taken for a request."""
+    line, headers, status = FRAMES[name]
+    host = f"{HOST}:{server.port}"
+    text = f"{line} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n{headers}\r\n\r\n{{}}"
+    answer, closed = exchanged(server, (text + SMUGGLED.format(host=host)).encode())
+    assert closed and answer.startswith(f"HTTP/1.1 {status} ".encode()), answer[:200]
+    assert answer.count(b"HTTP/1.1 ") == 1 and b"Connection: close" in answer
+
+
+def test_requests_in_a_row_are_answered_one_by_one(server):
+    host = f"{HOST}:{server.port}"
+    empty = f"GET /api/library HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\n\r\n"
+    wrong = f"POST /api/run HTTP/1.1\r\nHost: {host}\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{{}}"
+    last = f"GET /api/library HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    answer, closed = exchanged(server, (empty + wrong + last).encode())
+    assert closed and [part[:3] for part in answer.split(b"HTTP/1.1 ")[1:]] == [b"200", b"415", b"200"]
+
+
 def test_only_the_loopback_interface_listens(server):
     assert server.server_address[0] == "127.0.0.1"
 
@@ -163,6 +229,24 @@ def test_silent_connections_do_not_block_others_forever(ask, server):
     assert ask("GET", "/api/library")[0] == 200
     for client in idle:
         client.close()
+
+
+@pytest.mark.parametrize("connections", [200, pytest.param(3000, marks=pytest.mark.slow)])
+def test_who_sends_at_once_is_served_whatever_others_hold_open(ask, server, connections):
+    """Many connections that are silent or send half a header: the longest silent ones give way."""
+    held = []
+    try:
+        for i in range(connections):
+            client = socket.create_connection((HOST, server.port), timeout=5)
+            with contextlib.suppress(OSError):
+                client.sendall(b"GET / HTTP/1.1\r\nX-Slow: " if i % 2 else b"")
+            held.append(client)
+            if i % 100 == 99:
+                assert ask("GET", "/api/library")[0] == 200
+        assert len([thread for thread in threading.enumerate() if "process_request" in thread.name]) <= MOST_CONNECTIONS
+    finally:
+        for client in held:
+            client.close()
 
 
 def test_a_request_that_drips_is_given_up(monkeypatch):
@@ -209,6 +293,155 @@ def test_a_run_that_takes_too_long_is_shown_as_far_as_it_came(monkeypatch):
     assert not run["complete"] and run["status"].startswith("interrupted at t = ")
     assert 0 < run["method"]["steps"] < 6000
     assert "stickslip run bouncing_ball --out run.nc" in run["notes"][0]
+
+
+LONG_PIECE = {
+    "system": "bouncing_ball",
+    "stepper": "event-driven",
+    "set": {"restitution": 1.0},
+    "dt": 1e3,
+    "t_end": 1e7,
+}
+"""A ball that never rests: its first piece, 200 steps of a thousand seconds, takes minutes."""
+
+
+def ends(pid):
+    """Whether a process ends within some seconds; who has ended and is nobody's child any more counts, too."""
+    for _ in range(200):
+        with contextlib.suppress(OSError):
+            stat = Path(f"/proc/{pid}/stat")
+            if not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        time.sleep(0.05)
+    return False
+
+
+def post(server, request, seconds=120.0):
+    connection = http.client.HTTPConnection(HOST, server.port, timeout=seconds)
+    connection.request("POST", "/api/run", json.dumps(request), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+def test_a_run_that_cannot_be_stopped_holds_up_nobody(monkeypatch):
+    """It ends in the middle of a piece, with its time or with its client, while other tabs go on."""
+    monkeypatch.setattr(service_module, "MOST_SECONDS", 1.5)
+    monkeypatch.setattr(workers_module, "GRACE", 0.5)
+    with serving() as server:
+        assert post(server, RUN)[0] == 200
+        found = []
+        tab = threading.Thread(target=lambda: found.append(post(server, LONG_PIECE)))
+        tab.start()
+        others = 0
+        while tab.is_alive():
+            others += post(server, RUN)[1]["complete"]
+        (status, answer), before = found[0], server.workers.pids()
+        assert others > 0 and status == 400
+        assert "the page ends a run after 1.5 s, and this one was inside a step then" in answer["error"]
+        client = http.client.HTTPConnection(HOST, server.port, timeout=60)
+        client.request("POST", "/api/run", json.dumps(LONG_PIECE), {"Content-Type": "application/json"})
+        until = time.monotonic() + 60
+        while not server.workers._busy and time.monotonic() < until:
+            time.sleep(0.01)
+        (busy,) = [process.pid for process in server.workers._busy]
+        client.close()  # the tab goes
+        assert ends(busy) and busy in before
+        assert post(server, RUN)[1]["complete"]
+        left = server.workers.pids()
+    assert len(left) >= workers_module.KEPT and all(ends(pid) for pid in left)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+def test_processes_end_with_their_server(how):
+    command = [sys.executable, "-c", "import stickslip.cli as c; c.main(['view', '--no-browser'])"]
+    options = {"process_group": 0, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **options) as server:
+        server.stderr.readline()  # its address
+        children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+        server.send_signal(how)
+        server.wait(20)
+    assert len(children) == workers_module.KEPT and all(ends(pid) for pid in children)
+
+
+class Fake:
+    """A process that computes nothing."""
+
+    made = 0
+
+    def __init__(self, service):
+        Fake.made += 1
+        self.pid, self.kinds, self.growth, self.since, self.ready, self.lives = Fake.made, set(), 0, 0.0, True, True
+
+    def alive(self):
+        return self.lives
+
+    def settle(self):
+        pass
+
+    def end(self):
+        self.lives = False
+
+    def answer(self, path, request, gone):
+        self.growth += request["growth"]
+        return str(self.pid).encode()
+
+
+def test_processes_that_have_grown_are_replaced(monkeypatch):
+    """By a new one, for something new; what they have done before they go on with."""
+    monkeypatch.setattr(workers_module, "Process", Fake)
+    monkeypatch.setattr(workers_module, "IDLE_SECONDS", 1e9)
+    workers = workers_module.Workers(None)
+    megabytes = 1_000_000
+
+    def ask(system, growth=0):
+        return workers.answer("/api/run", {"system": system, "growth": growth * megabytes}, lambda: False)
+
+    first = ask("a", 30)
+    assert ask("a", 30) == first  # too large by now
+    assert [ask("a") for _ in range(3)] == [first] * 3
+    second = ask("b")
+    assert second != first and int(first) not in workers.pids() and len(workers.pids()) == workers_module.KEPT
+    assert ask("b") == second
+    workers.close()
+    with pytest.raises(ClientGone):
+        ask("b")
+
+
+KINDS = [
+    *[("POST", "/api/run", {**RUN, "set": {"mass": mass}}, 200) for mass in (1.0, 2.0)],
+    ("POST", "/api/export", RUN, 200),
+    ("POST", "/api/run", {"system": "woodpeker"}, 400),
+    ("POST", "/api/run", {**RUN, "set": {"mass": -1.0}}, 400),
+    ("POST", "/api/run", {**RUN, "dt": 0.0}, 400),
+    ("GET", "/", None, 200),
+    ("GET", "/api/library", None, 200),
+    ("GET", "/api/system?woodpecker", None, 200),
+    ("GET", "/nothing", None, 404),
+]
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads memory in /proc")
+@pytest.mark.parametrize("times", [30, pytest.param(1000, marks=pytest.mark.slow)])
+def test_memory_stays_whatever_is_asked(ask, server, times):
+    """Requests of all kinds, ten at a time: server and processes together do not grow."""
+
+    def memory():
+        pids = [os.getpid(), *server.workers.pids()]
+        return sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids) * 4096
+
+    def all_kinds():
+        for method, path, body, status in KINDS:
+            assert ask(method, path, body)[0] == status
+
+    all_kinds()
+    before = memory()
+    for _ in range(times):
+        all_kinds()
+    grown = memory() - before
+    print(f"\n{times * len(KINDS)} requests: {before / 1e6:.0f} MB before, {grown / 1e6:+.0f} MB")
+    assert grown < 50e6
 
 
 def test_times_beyond_all_bounds_are_answered(ask):

@@ -207,8 +207,8 @@ def test_two_free_bodies_keep_linear_and_angular_momentum_in_a_rough_impact():
     assert len(trajectory.impacts()) == 1
 
 
-def test_angular_momentum_is_kept_in_flight_and_to_first_order_when_a_spinning_box_is_struck():
-    for dt in (1e-3, 2.5e-4):
+def test_angular_momentum_is_kept_in_flight_and_when_a_spinning_box_is_struck():
+    for dt in (4e-3, 1e-3, 2.5e-4):
         scene = ss.Scene(dim=3, gravity=0.0)
         q = np.array([0.9, 0.1, 0.3, 0.2])
         box = scene.add_body(
@@ -217,16 +217,12 @@ def test_angular_momentum_is_kept_in_flight_and_to_first_order_when_a_spinning_b
         )  # fmt: skip
         ball = scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0.2, 0.03, 0.05), velocity=(-1, 0, 0))
         run = scene.simulate(dt=dt, t_end=0.2)
+        assert len(run.impacts()) == 1
         total = sum(
             moments(body, run, body.inertia) + body.mass * np.cross(body.path(run), body.velocities(run))
             for body in (box, ball)
         )
-        change = np.diff(total, axis=0)
-        k = np.abs(change).max(axis=1).argmax()
-        assert np.abs(np.delete(change, k, axis=0)).max() < 1e-14
-        R, blow = rotation_matrix(box.turning(run)[k]), np.diff(box.spin(run), axis=0)[k]
-        expected = 0.5 * dt * np.cross(blow, R @ box.inertia @ R.T @ blow)
-        assert np.linalg.norm(change[k] - expected) < 60.0 * dt * np.linalg.norm(expected)
+        assert np.abs(total - total[0]).max() < 1e-14
 
 
 def test_elliptic_friction_dissipates_most():

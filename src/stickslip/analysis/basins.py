@@ -278,7 +278,7 @@ def judge(scenario: Scenario, attractor: Attractor, section: Section | None = No
     if error >= 0.05:
         attractor.verdict = f"the judge finds another cycle, period {cycle.period:.6g} s"
         return None
-    attractor.verdict = f"{'stable' if cycle.stable else 'unstable'} by the judge, periods differ by {error:.1e}"
+    attractor.verdict = f"{cycle.stability} by the judge, periods differ by {error:.1e}"
     return found
 
 

@@ -223,7 +223,7 @@ class _Walk:
         return Branch(self.name, values, tuple(point.cycle for point in points), tuple(self.specials), status)
 
     def _point(self, x: Array, a: float, mode: Mode | None, back: Return) -> _Point:
-        return _Point(x, a, mode, back, as_cycle(self.map.at(self.name, a), x, back, self.scale, 0, math.nan))
+        return _Point(x, a, mode, back, as_cycle(self.map.at(self.name, a), x, mode, back, self.scale, 0, math.nan))
 
     # -- predictor and corrector -----------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ cycle is stable if all lie inside the unit circle, but for those that are 1 in a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Callable
@@ -18,14 +19,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eig
+from scipy.optimize import brentq
 
 from stickslip._version import __version__
-from stickslip.analysis.poincare import PhaseSection, Section
+from stickslip.analysis.poincare import TURN, PhaseSection, Section
 from stickslip.analysis.return_map import EventMap, NoReturn, Return, Setting
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.step_map import MeanReturn, Settled, StepMap, settle
 from stickslip.library.scenario import Scenario
-from stickslip.model.system import Array, real_number
+from stickslip.model.system import Array, System, real_number
+from stickslip.stepping.arcs import SAMPLES
 from stickslip.stepping.event_driven import EventDriven
 from stickslip.stepping.modes import Mode
 from stickslip.stepping.motion_book import MotionError
@@ -39,6 +43,7 @@ _NOTHING = 1e-3  # entries of DP below this are as good as zero: the cycle forge
 _Formula = tuple[tuple[float, float], ...]  # places and weights of differences
 _CENTRAL: _Formula = ((1.0, 0.5),)
 _FOURTH_ORDER: _Formula = ((1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
+_NEAR_ONE = 0.05  # multipliers closer to 1 are looked at once more, where the cycle may be
 _COARSE_STRETCH = 1e-2  # of differences of a mean map with much noise; their own error is of that order squared
 _FINE_STRETCH = 3.5e-3  # of fourth-order differences of a mean map with little
 _FINE_STEP, _COARSE_STEP = 5e-4, 1e-2  # of the scenario's: default dt where members are even, and where they are not
@@ -56,6 +61,9 @@ class CycleCertificate:
     Attributes
     ----------
     closure : |P(x) - x| relative to the ranges of coordinates and velocities, worst component
+    error : estimated distance to the cycle, relative to the ranges, worst component: (I - DP)^-1 (P(x) - x), which is
+        closure / |1 - lambda| along the direction of each multiplier lambda, and the same of the integrator's error
+    multiplier_error : estimated error of the multiplier that is nearest to the unit circle; nan where not asked for
     iterations : Newton steps
     trivial_defect : by how much the multipliers that must be 1 differ from 1; nan where they are not computed
     jacobian_error : largest difference between DP from saltation matrices and from differences, relative to the
@@ -68,6 +76,8 @@ class CycleCertificate:
     """
 
     closure: float
+    error: float
+    multiplier_error: float
     iterations: int
     trivial_defect: float
     jacobian_error: float
@@ -85,11 +95,16 @@ class LimitCycle:
     ----------
     period : [s];  returns : passages of the section per cycle;  section : in words
     q, u : state on the section, (f,)
-    shift : change per cycle of the coordinates that stand in no equation, by name (minus the woodpecker's drop)
+    error : how far (q, u) may be off the cycle, an estimate, (2 f,); see `CycleCertificate.error`
+    shift : change per cycle of the coordinates that stand in no equation, by name (minus the woodpecker's drop), and
+        whole turns of angles
     multipliers : (2 f,) complex, largest first;  kinds : "flow" or "translation" for those that are 1 in any case,
         else ""
-    events : what happens on the way: time [s], kind, contacts, closing velocity [m/s] (event-driven only)
+    events : what happens on the way, dicts with keys "t" (time since the section [s]), "kind", "contacts" (names) and
+        "speed" (closing velocity of an impact [m/s], else None); event-driven only
     orbit : times (k,) and states (k, 2 f) along the cycle
+    extrema : lowest and highest value of each coordinate along the cycle, (2, f); to the accuracy of the integrator
+        event by event, of the records by a time stepper
     slowest_impact, lowest_gap : smallest closing velocity [m/s] and smallest gap of an open contact [m], inf where
         there is none: both are zero at a graze
     """
@@ -102,11 +117,13 @@ class LimitCycle:
     returns: int
     q: Array
     u: Array
+    error: Array
     shift: dict[str, float]
     multipliers: Array
     kinds: tuple[str, ...]
     events: tuple[dict[str, Any], ...]
     orbit: tuple[Array, Array]
+    extrema: Array
     slowest_impact: float
     lowest_gap: float
     certificate: CycleCertificate
@@ -121,9 +138,26 @@ class LimitCycle:
         return self.multipliers[[kind == "" for kind in self.kinds]]
 
     @property
+    def stability(self) -> str:
+        """ "stable", "unstable", or "undecided" where a multiplier is within its own error of the unit circle."""
+        size, error = np.abs(self.nontrivial), self.certificate.multiplier_error
+        error = 0.0 if math.isnan(error) else error
+        if np.any(size - error > 1.0):
+            return "unstable"
+        return "stable" if np.all(size + error < 1.0) else "undecided"
+
+    @property
     def stable(self) -> bool:
-        """Whether all of those lie inside the unit circle."""
-        return bool(np.all(np.abs(self.nontrivial) < 1.0))
+        """Whether all of those lie inside the unit circle, by more than their error; see `stability`."""
+        return self.stability == "stable"
+
+    def __repr__(self) -> str:
+        off = float(self.certificate.error)
+        return (
+            f"<LimitCycle of {self.system!r}: period {self.period:.12g} s, {self.stability}, largest multiplier "
+            f"{float(np.abs(self.nontrivial).max(initial=0.0)):.6g}, closure {self.certificate.closure:.1e}, "
+            f"estimated error {off:.1e} of the ranges; {self.method}>"
+        )
 
     @property
     def x(self) -> Array:
@@ -141,12 +175,15 @@ class LimitCycle:
             "period": self.period,
             "returns": self.returns,
             "state": dict(zip(names, self.x.tolist(), strict=True)),
+            "error": {name: _plain(value) for name, value in zip(names, self.error.tolist(), strict=True)},
+            "extrema": dict(zip(self.coordinate_names, self.extrema.T.tolist(), strict=True)),
             "shift": self.shift,
             "multipliers": [
                 {"real": float(m.real), "imag": float(m.imag), "modulus": float(abs(m)), "trivial": kind or None}
                 for m, kind in zip(self.multipliers, self.kinds, strict=True)
             ],
             "stable": self.stable,
+            "stability": self.stability,
             "events": list(self.events),
             "slowest_impact": _plain(self.slowest_impact),
             "lowest_gap": _plain(self.lowest_gap),
@@ -273,22 +310,23 @@ class Guess:
     @classmethod
     def _from_settled(cls, setting: Setting, settled: Settled, returns: int) -> Guess:
         x = settled.points.x[-1].copy()
-        x[list(setting.travel)] = 0.0
         period = float(settled.points.t[-1] - settled.points.t[-1 - returns])
-        return cls(x, settled.mode, settled.scale, returns, _HORIZON * period)
+        return cls(
+            without_travel(setting, x), settled.mode, one_turn(setting, settled.scale), returns, _HORIZON * period
+        )
 
     @classmethod
     def _from_start(cls, setting: Setting, returns: int, rtol: float) -> Guess:
         scenario = setting.scenario
         x = np.concatenate([scenario.q0, scenario.u0])
         first = EventMap(setting, 1, rtol, scenario.t_end)(x, None, tangent=False)
-        scale = ranges(first.orbit[1])
+        scale = one_turn(setting, ranges(first.orbit[1]))
         if isinstance(setting.section, PhaseSection):
             return cls(x, None, scale, returns, 0.0)
         second = EventMap(setting, returns, rtol, scenario.t_end)(first.x, first.mode, tangent=False)
-        x = first.x.copy()
-        x[list(setting.travel)] = 0.0
-        return cls(x, first.mode, scale, returns, min(scenario.t_end, _HORIZON * second.period))
+        return cls(
+            without_travel(setting, first.x), first.mode, scale, returns, min(scenario.t_end, _HORIZON * second.period)
+        )
 
 
 def _doubled(
@@ -319,7 +357,7 @@ def shoot(
     """Newton's method on the return map, with its derivative from saltation matrices."""
     x, mode, back, iterations = newton(event_map, *on_contacts(event_map, guess), guess.scale, tol, tell)
     error = jacobian_error(event_map, x, mode, back, guess.scale) if check else math.nan
-    return as_cycle(event_map, x, back, guess.scale, iterations, error)
+    return as_cycle(event_map, x, mode, back, guess.scale, iterations, error)
 
 
 def on_contacts(event_map: EventMap, guess: Guess) -> tuple[Array, Mode | None]:
@@ -350,7 +388,7 @@ def newton(
             trial = x + 0.5**halving * step
             try:
                 there = _followed(event_map, trial, mode)
-            except NoCycle:
+            except (NoCycle, Undefined):
                 continue
             better = float(np.abs(setting.difference(there.x, trial) / scale).max())
             if better < size or better <= tol:
@@ -387,10 +425,19 @@ def ranges(states: Array) -> Array:
 
 
 def without_travel(setting: Setting, x: Array) -> Array:
-    """A state with the coordinates at zero that cycles may shift."""
+    """A state with the coordinates at zero that cycles may shift, and angles without whole turns."""
     x = x.copy()
     x[list(setting.travel)] = 0.0
+    for i in setting.turning:
+        x[i] = math.remainder(x[i], TURN)
     return x
+
+
+def one_turn(setting: Setting, scale: Array) -> Array:
+    """Ranges of a motion in which an angle that goes on turning has the range of one turn."""
+    scale = scale.copy()
+    scale[list(setting.turning)] = np.minimum(scale[list(setting.turning)], TURN)
+    return scale
 
 
 def jacobian_error(event_map: EventMap, x: Array, mode: Mode | None, back: Return, scale: Array) -> float:
@@ -428,13 +475,71 @@ def multipliers_of(setting: Setting, back: Return, scale: Array) -> tuple[Array,
     return every[order], tuple(marks[i] for i in order), defect
 
 
-def as_cycle(event_map: EventMap, x: Array, back: Return, scale: Array, iterations: int, error: float) -> LimitCycle:
-    """The result of a converged shooting."""
+def state_error(
+    event_map: EventMap, x: Array, mode: Mode | None, back: Return, scale: Array, derivative_error: float
+) -> tuple[Array, float]:
+    """How far x may be off the cycle, (2 f,), and the error of the multiplier that is nearest to the unit circle.
+
+    A closure r of the return map moves its fixed point by (I - DP)^-1 r = sum_i v_i (l_i . r) / (1 - lambda_i), with
+    the right and left eigenvectors v_i, l_i.  So does the error of P itself, seen in a run with ten times the
+    tolerance.  Where a multiplier is near 1 the fixed point may be a double one: there 1 - lambda changes over the
+    distance to it as much as it has, and the estimate would be half of the truth.
+    """
+    assert back.DP is not None
+    setting = event_map.setting
+    B = setting.basis(x, mode or back.mode, scale)
+    if not B.shape[1]:
+        return np.abs(setting.difference(back.x, x)), 0.0
+    inverse = np.linalg.pinv(B)
+    A = inverse @ back.DP @ B
+    r = inverse @ setting.difference(back.x, x)
+    values, left, right = eig(A, left=True, right=True)
+    weak = int(np.argmin(np.abs(1.0 - np.abs(values))))
+    step, noise, drift = np.linalg.pinv(np.eye(len(A)) - A) @ r, np.full(len(A), event_map.rtol), 0.0
+    checked = math.isfinite(derivative_error)
+    if checked:
+        coarse = replace(event_map, rtol=min(10.0 * event_map.rtol, 1e-3))(x, mode, tangent=False)
+        noise = np.abs(inverse @ setting.difference(coarse.x, back.x))
+    spread = np.abs(np.linalg.pinv(np.eye(len(A)) - A)) @ noise
+    aligned = float(np.abs(left[:, weak].conj() @ right[:, weak]))
+    own = derivative_error * max(float(np.abs(A).max()), _NOTHING) / max(aligned, 1e-300) if checked else math.nan
+    if checked and abs(1.0 - values[weak]) < _NEAR_ONE:
+        with contextlib.suppress(NoCycle, Undefined):
+            there = _followed(event_map, x + B @ (step + np.sign(step) * spread), mode)
+            assert there.DP is not None
+            others = np.linalg.eigvals(inverse @ there.DP @ B)
+            drift = float(np.abs(others - values[weak]).min())
+    gain = 1.0 / max(1.0 - drift / max(abs(1.0 - values[weak]), 1e-300), 1e-3)
+    error = gain * (np.abs(B @ step) + np.abs(B) @ spread)
+    return np.asarray(error), own + 3.0 * drift
+
+
+def extrema_of(back: Return, f: int) -> Array:
+    """Lowest and highest value of each coordinate on the way, (2, f): where its velocity passes zero, or a sample."""
+    low, high = back.orbit[1][:, :f].min(axis=0), back.orbit[1][:, :f].max(axis=0)
+    for arc in back.arcs:
+        end = min(arc.t_E, back.t)
+        t = np.linspace(arc.t_A, end, SAMPLES + 1)
+        u = arc.state(t)[1]
+        for j, i in np.argwhere(u[:-1] * u[1:] < 0.0):
+            turn = brentq(lambda s: float(arc.state(s)[1][i]), t[j], t[j + 1], xtol=1e-15)  # noqa: B023
+            value = float(arc.state(turn)[0][i])
+            low[i], high[i] = min(low[i], value), max(high[i], value)
+    return np.stack([low, high])
+
+
+def as_cycle(
+    event_map: EventMap, x: Array, mode: Mode | None, back: Return, scale: Array, iterations: int, error: float
+) -> LimitCycle:
+    """The result of a converged shooting; `error` is that of its derivative, nan where it was not checked."""
     setting, system = event_map.setting, event_map.setting.scenario.system
     multipliers, kinds, defect = multipliers_of(setting, back, scale)
+    off, multiplier_error = state_error(event_map, x, mode, back, scale, error)
     f = system.n_dof
     certificate = CycleCertificate(
         float(np.abs(setting.difference(back.x, x) / scale).max()),
+        float((off / scale).max()),
+        multiplier_error,
         iterations,
         defect if any(kinds) else math.nan,
         error,
@@ -447,21 +552,30 @@ def as_cycle(event_map: EventMap, x: Array, back: Return, scale: Array, iteratio
         {
             "t": switch.t - back.t_A,
             "kind": switch.kind,
-            "contacts": [system.contact_names[k] for k, _ in switch.slots],
+            "contacts": _contacts(system, switch.slots),
             "speed": _plain(switch.speed),
         }
         for switch in back.switches
     )
     return LimitCycle(
         system.name, EventDriven.name, event_map.rtol, str(setting.section), back.period, event_map.returns,
-        x[:f].copy(), x[f:].copy(), _shift(setting, back.x - x), multipliers, kinds, events, back.orbit,
-        back.slowest_impact, float(back.grazes.min(initial=math.inf)), certificate, system.coordinate_names,
-        system.velocity_names, _parameters(setting), dict(system.units),
+        x[:f].copy(), x[f:].copy(), off, _shift(setting, back.x - x), multipliers, kinds, events, back.orbit,
+        extrema_of(back, f), back.slowest_impact, float(back.grazes.min(initial=math.inf)), certificate,
+        system.coordinate_names, system.velocity_names, _parameters(setting), dict(system.units),
     )  # fmt: skip
 
 
+def _contacts(system: System, slots: tuple[tuple[int, int], ...]) -> list[str]:
+    """Names of the contacts that an event belongs to; slots beyond the contacts are kinks."""
+    n = system.n_contacts
+    numbers = [j for k, _ in slots for j in ((k,) if k < n else system.branched.kink_contacts[k - n])]
+    return [system.contact_names[k] for k in dict.fromkeys(numbers)]
+
+
 def _shift(setting: Setting, change: Array) -> dict[str, float]:
-    return {setting.scenario.system.coordinate_names[i]: float(change[i]) for i in setting.travel}
+    names = setting.scenario.system.coordinate_names
+    turns = {names[i]: TURN * round(float(change[i]) / TURN) for i in setting.turning}
+    return {names[i]: float(change[i]) for i in setting.travel} | {name: turn for name, turn in turns.items() if turn}
 
 
 def _parameters(setting: Setting) -> dict[str, float]:
@@ -534,8 +648,15 @@ def _as_stepped_cycle(
     every = np.concatenate([values, np.zeros(dropped), np.ones(len(kinds))])
     marks = [""] * (len(values) + dropped) + kinds
     order = np.argsort(-np.abs(every), kind="stable")
+    assert guess.mode is not None
+    B = setting.basis(x, guess.mode, guess.scale)
+    gap = setting.difference(back.x, x)
+    away = np.abs(np.linalg.pinv(B)) @ (np.abs(gap) + back.noise)
+    off = np.abs(B) @ (np.abs(np.linalg.pinv(np.eye(len(A)) - A)) @ away)
     certificate = CycleCertificate(
-        float(np.abs(setting.difference(back.x, x) / guess.scale).max()),
+        float(np.abs(gap / guess.scale).max()),
+        float((off / guess.scale).max()),
+        A_error,
         iterations,
         math.nan,
         A_error,
@@ -548,7 +669,8 @@ def _as_stepped_cycle(
     orbit = run.t - run.t[0], np.concatenate([run.q, run.u], axis=1)
     return LimitCycle(
         system.name, run.stepper, step_map.dt, str(setting.section), back.period, step_map.returns, x[:f].copy(),
-        x[f:].copy(), _shift(setting, back.x - x), every[order], tuple(marks[i] for i in order), (), orbit,
-        math.inf, math.inf, certificate, system.coordinate_names, system.velocity_names, _parameters(setting),
+        x[f:].copy(), off, _shift(setting, back.x - x), every[order], tuple(marks[i] for i in order), (), orbit,
+        np.stack([run.q.min(axis=0), run.q.max(axis=0)]), math.inf, math.inf, certificate, system.coordinate_names,
+        system.velocity_names, _parameters(setting),
         dict(system.units),
     )  # fmt: skip

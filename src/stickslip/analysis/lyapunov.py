@@ -31,6 +31,13 @@ class Lyapunov:
     def largest(self) -> float:
         return float(self.exponents[0])
 
+    def __repr__(self) -> str:
+        values = ", ".join(f"{value:.6g}" for value in self.exponents)
+        return (
+            f"<Lyapunov exponents {values} 1/s; the largest changed by {self.error:.2g} over the last half of "
+            f"{self.t[-1]:.6g} s, {len(self.t)} arcs>"
+        )
+
 
 def lyapunov(
     scenario: Scenario,

@@ -26,6 +26,7 @@ from stickslip.stepping.event_driven import EventDriven
 from stickslip.stepping.motion import Motion
 from stickslip.trajectory import Trajectory
 
+TURN = 2.0 * math.pi  # [rad]
 _AT_THE_START = 1e-9  # share of a run within which a motion that starts on its section is still there
 
 
@@ -163,6 +164,11 @@ def is_driven(scenario: Scenario) -> bool:
 
 def translations(scenario: Scenario) -> tuple[int, ...]:
     """Coordinates that stand in none of the equations: shifted by any amount the motion is the same."""
+    return symmetries(scenario)[0]
+
+
+def symmetries(scenario: Scenario) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Coordinates that stand in none of the equations, and others that do, up to whole turns: angles."""
     system, p = scenario.system, scenario.system.parameter_vector(scenario.params)
     rng = np.random.default_rng(0)
     size = np.maximum(0.1, np.abs(scenario.q0))
@@ -173,16 +179,17 @@ def translations(scenario: Scenario) -> tuple[int, ...]:
         parts = (system.mass(q, 0.0, p), system.force(q, u, 0.0, p), system.gap(q, 0.0, p), *system.geometry(q, 0.0, p))
         return np.concatenate([np.ravel(part) for part in parts])
 
-    def stands_nowhere(i: int) -> bool:
+    def unchanged(i: int, shift: float, rounding: float) -> bool:
         for q in places:
             moved = q.copy()
-            moved[i] += 0.7 * size[i]
+            moved[i] += shift
             a, b = values(q), values(moved)
-            if np.any(np.abs(a - b) > 1e-13 * (np.abs(a) + np.abs(b))):
+            if np.any(np.abs(a - b) > 1e-13 * (np.abs(a) + np.abs(b)) + rounding * np.abs(a).max(initial=0.0)):
                 return False
         return True
 
-    return tuple(i for i in range(system.n_dof) if stands_nowhere(i))
+    free = tuple(i for i in range(system.n_dof) if unchanged(i, 0.7 * size[i], 0.0))
+    return free, tuple(i for i in range(system.n_dof) if i not in free and unchanged(i, TURN, 1e-12))
 
 
 def poincare(

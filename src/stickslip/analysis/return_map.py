@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stickslip.analysis.poincare import (
+    TURN,
     ClosingSection,
     LevelSection,
     PhaseSection,
@@ -20,12 +21,13 @@ from stickslip.analysis.poincare import (
     is_driven,
     passages,
     section_of,
-    translations,
+    symmetries,
 )
 from stickslip.analysis.saltation import FollowedMotion, Switch, differences
 from stickslip.library.scenario import Scenario
 from stickslip.model.system import CONTACT, SPRING, Array
 from stickslip.stepping.arcs import SAMPLES, Arc
+from stickslip.stepping.event_driven import measured
 from stickslip.stepping.modes import Mode
 
 
@@ -44,6 +46,7 @@ class Return:
     Phi : derivative at the fixed time t;  DP : derivative on the section; both (2 f, 2 f), None if not asked for
     switches : the events on the way;  grazes : gaps at their minima, lowest per contact [m], inf where there is none
     orbit : times (k,) and states (k, 2 f) along the way, doubled where they jump
+    arcs : the arcs on the way, the last one longer than that
     residual, counts : worst residual of impacts and mode changes, and how often what happened
     """
 
@@ -58,6 +61,7 @@ class Return:
     switches: tuple[Switch, ...]
     grazes: Array
     orbit: tuple[Array, Array]
+    arcs: tuple[Arc, ...]
     residual: float
     counts: dict[str, int]
 
@@ -85,6 +89,7 @@ class Setting:
     given : the section as it was given, None for the system's own
     p : parameter vector;  driven : whether time stands in the equations
     travel : coordinates that stand in no equation: a cycle may shift them
+    turning : angles, coordinates that the equations know up to whole turns: a cycle may turn them on
     """
 
     scenario: Scenario
@@ -93,6 +98,7 @@ class Setting:
     p: Array
     driven: bool
     travel: tuple[int, ...]
+    turning: tuple[int, ...]
 
     @classmethod
     def of(cls, scenario: Scenario, section: Section | None = None) -> Setting:
@@ -109,7 +115,7 @@ class Setting:
                 f"ClosingSection, got a PhaseSection of {chosen.period:g} s."
             )
         p = scenario.system.parameter_vector(scenario.params)
-        return cls(scenario, section, chosen, p, driven, translations(scenario))
+        return cls(scenario, section, chosen, p, driven, *symmetries(scenario))
 
     def with_parameter(self, name: str, value: float) -> Setting:
         """The same at another value of a parameter; a section that was given stays where it is."""
@@ -122,9 +128,10 @@ class Setting:
         return self.section.offset if isinstance(self.section, PhaseSection) else 0.0
 
     def difference(self, x: Array, y: Array) -> Array:
-        """x - y without what cycles may shift, (2 f,)."""
-        gap = x - y
+        """x - y without what cycles may shift, and without whole turns, (2 f,)."""
+        gap, turning = x - y, list(self.turning)
         gap[..., list(self.travel)] = 0.0
+        gap[..., turning] -= TURN * np.round(gap[..., turning] / TURN)
         return gap
 
     def constraints(self, x: Array, mode: Mode) -> Array:
@@ -208,7 +215,7 @@ class EventMap:
         return Return(
             y[:n].copy(), t_A, t, arc.mode, motion.field(t_A, start, first.mode), flow, Phi, DP,
             tuple(motion.switches), lowest_gaps(motion, times, states), (times, states),
-            motion.book.residual, dict(motion.book.counts),
+            tuple(motion.passed), motion.book.residual, dict(motion.book.counts),
         )  # fmt: skip
 
     def _delay(self, motion: FollowedMotion, Phi: Array, flow: Array) -> Array:
@@ -245,9 +252,9 @@ def orbit(motion: FollowedMotion, t: float) -> tuple[Array, Array]:
 def lowest_gaps(motion: FollowedMotion, times: Array, states: Array) -> Array:
     """The lowest minimum of each contact's gap while it is open, (n,) [m]; inf where there is none inside the cycle."""
     n, f = motion.system.n_contacts, motion.f
-    gaps, energies = np.empty((len(times), n)), np.empty((len(times), 2))
     q, u = np.ascontiguousarray(states[:, :f]), np.ascontiguousarray(states[:, f:])
-    motion.kernel.measure(q, u, times, motion.p, gaps, energies)
+    p = motion.p[: len(motion.plain.parameter_names)]
+    gaps, _ = measured(motion.plain, motion.kernel, q, u, times, p)
     lowest = np.full(n, np.inf)
     for k in np.flatnonzero(motion.kinds == CONTACT):
         keep = np.append(True, np.diff(times) > 0.0)

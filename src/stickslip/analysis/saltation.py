@@ -118,9 +118,9 @@ class FollowedMotion(Motion):
         """The motion from x = (q, u) at t, with the usual options of `EventDriven`."""
         judge, f = EventDriven(rtol=rtol), system.n_dof
         return cls(
-            system, compiled_module(system, "smooth", "auto"), p, Newton(), solver_from("auto"), t, x[:f].copy(),
-            x[f:].copy(), t_end, judge.rtol, 1e-3 * judge.rtol, judge.gap_tol, judge.zeno, judge.max_events,
-            start=start, tangent=tangent,
+            system, compiled_module(system.branched, "smooth", "auto"), p, Newton(), solver_from("auto"), t,
+            x[:f].copy(), x[f:].copy(), t_end, judge.rtol, 1e-3 * judge.rtol, judge.gap_tol, judge.zeno,
+            judge.max_events, start=start, tangent=tangent,
         )  # fmt: skip
 
     def run(self) -> tuple[Array, Array]:
@@ -137,7 +137,9 @@ class FollowedMotion(Motion):
                 self.Phi = switch.matrix @ self.Phi
             passed = len(self.switches)
             if self.tangent and self.book.counts["grazes"]:
-                raise Undefined(f"a contact grazes before t = {arc.t_E:.9g} s: the motion has no derivative there")
+                time, k = self.grazed
+                name = self.system.contact_names[k]
+                raise Undefined(f"contact {name!r} grazes at t = {time:.9g} s: the motion has no derivative there")
             self.passed.append(arc)
             yield arc
             if self.tangent:
@@ -172,20 +174,20 @@ class FollowedMotion(Motion):
     def field(self, t: float, y: Array, mode: Mode) -> Array:
         """(q', u') in a mode at y, (2 f,)."""
         out = np.empty(len(y))
-        self.kernel.rates(t, y, self.p, *mode.constraints, out)
+        self.kernel.rates(t, y, self.in_mode(mode), *mode.constraints, out)
         return out[: 2 * self.f]
 
     def gradient(self, t: float, y: Array, mode: Mode) -> Array:
         """df/dx in a mode by central differences, (2 f, 2 f); the inner loop of `transport`, hence without copies."""
-        n, point = 2 * self.f, y.copy()
+        n, point, p = 2 * self.f, y.copy(), self.in_mode(mode)
         ahead, behind, A = np.empty(len(y)), np.empty(len(y)), np.empty((n, n))
         for j in range(n):
             value = point[j]
             step = _STEP * max(1.0, abs(value))
             point[j] = value + step
-            self.kernel.rates(t, point, self.p, *mode.constraints, ahead)
+            self.kernel.rates(t, point, p, *mode.constraints, ahead)
             point[j] = value - step
-            self.kernel.rates(t, point, self.p, *mode.constraints, behind)
+            self.kernel.rates(t, point, p, *mode.constraints, behind)
             point[j] = value
             A[:, j] = (ahead[:n] - behind[:n]) / (2.0 * step)
         return A
@@ -213,7 +215,11 @@ class FollowedMotion(Motion):
         slots = tuple(event.slots)
         if self.hit is not None:
             return self._impact_switch(event, before, f_A, f_E)
-        kind = "lift-off" if slots[0][1] == 0 else ("stick ends" if before.stick[slots[0][0]] else "slip ends")
+        contact, part = slots[0]
+        if contact >= self.system.n_contacts:
+            kind = "kink"
+        else:
+            kind = "lift-off" if part == 0 else ("stick ends" if before.stick[contact] else "slip ends")
         n = 2 * self.f
         if np.abs(f_E - f_A).max() <= _SAME_FIELD * (np.abs(f_A[self.f :]).max() + np.abs(f_E[self.f :]).max()):
             return Switch(event.t, slots, kind, np.eye(n), np.zeros(n))
@@ -223,9 +229,10 @@ class FollowedMotion(Motion):
 
     def _impact_switch(self, event: Event, before: Mode, f_A: Array, f_E: Array) -> Switch:
         assert self.hit is not None
-        closing = [slot for slot in event.slots if slot[1] == 0 and before.normal[slot[0]] == 0]
+        n = self.system.n_contacts
+        closing = [slot for slot in event.slots if slot[1] == 0 and (slot[0] >= n or before.normal[slot[0]] == 0)]
         rows = [self._earlier(event, before, slot, f_A) for slot in closing]
-        speed = max(-float(self.hit.normal_velocity_before[k]) for k, _ in closing)
+        speed = max(-float(self.hit.normal_velocity_before[k]) for k in self.struck(closing))
         branch = Branch.of(self)
         x = event.y[: 2 * self.f]
         D_x = differences(lambda x: branch.jump(x, event.t), x)
@@ -235,24 +242,38 @@ class FollowedMotion(Motion):
         one_sided = branch.at_the_bound or len(closing) < len(event.slots) or _disagree(rows)
         return Switch(event.t, tuple(event.slots), kind, S, rows[0], speed, one_sided)
 
+    def struck(self, closing: list[tuple[int, int]]) -> list[int]:
+        """Contacts that collided: those that close, or all where a kink turned them against each other."""
+        n = self.system.n_contacts
+        kinked = any(k >= n for k, _ in closing)
+        return list(range(n)) if kinked else [k for k, _ in closing]
+
     def _earlier(self, event: Event, mode: Mode, slot: tuple[int, int], f_A: Array) -> Array:
         """grad h / (grad h^T f- + h_t) of an indicator, (2 f,); raises `Undefined` where it is met tangentially."""
-        f, (k, part) = self.f, slot
+        f, (k, part), p, n = self.f, slot, self.in_mode(mode), self.system.n_contacts
         q, u = event.y[:f], event.y[f : 2 * f]
-        W_N, W_T, w_hat = self.system.geometry(q, event.t, self.p)
-        if part == 0 and mode.normal[k] == 0 and self.kinds[k] == CONTACT:
+        W_N, W_T, w_hat = self.system.geometry(q, event.t, p)
+        if k >= n:
+
+            def level(x: Array, t: float = event.t) -> Array:
+                return self.system.kinks(x[:f], t, p)[k - n : k - n + 1]
+
+            gradient = differences(level, event.y[: 2 * f])[0]
+            h_t = time_difference(lambda t: level(event.y[: 2 * f], t), event.t, min(_TIME_STEP, 1e-3 * self.span))
+            slope, size = float(gradient @ f_A + h_t[0]), float(np.abs(gradient) @ np.abs(f_A) + abs(h_t[0]))
+        elif part == 0 and mode.normal[k] == 0 and self.kinds[k] == CONTACT:
             slope, size = float(W_N[k] @ u + w_hat[k, 0]), float(np.abs(W_N[k]) @ np.abs(u) + abs(w_hat[k, 0]))
             gradient = np.concatenate([W_N[k], np.zeros(f)])
         else:
 
             def indicator(x: Array, t: float = event.t) -> Array:
                 y, out = np.concatenate([x, event.y[2 * f :]]), np.empty((1, self.system.n_contacts, 3))
-                self.kernel.indicators(np.array([t]), y[None], self.p, *mode.constraints, out)
+                self.kernel.indicators(np.array([t]), y[None], p, *mode.constraints, out)
                 return out[0, k, part : part + 1]
 
             gradient = differences(indicator, event.y[: 2 * f])[0]
             if part == 1 and mode.stick[k] == 0 and self.kinds[k] != SPRING:  # h = s gamma_T
-                zeta = self.system.drift(q, u, event.t, self.p)
+                zeta = self.system.drift(q, u, event.t, p)
                 slope = float(mode.slip[k] * (W_T[k] @ f_A[f:] + zeta[k, 1]))
             else:
                 step = min(_TIME_STEP, 1e-3 * self.span)
@@ -260,7 +281,7 @@ class FollowedMotion(Motion):
                 slope = float(gradient @ f_A + h_t[0])
             size = float(np.abs(gradient) @ np.abs(f_A))
         if not abs(slope) > _GRAZING * size:
-            name = self.system.contact_names[k]
+            name = self.system.contact_names[k] if k < n else "of a kink"
             raise Undefined(f"contact {name!r} meets its event at t = {event.t:.9g} s tangentially: it grazes")
         return gradient / slope
 

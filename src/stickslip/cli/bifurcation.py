@@ -167,7 +167,7 @@ def _show_branch(branch: "Branch") -> None:
     line(f"{branch.cycles[0].system}: {len(branch.cycles)} cycles over {branch.name}, {branch.status}", "bold")
     for value, cycle in zip(branch.values, branch.cycles, strict=True):
         largest = multiplier_text(cycle.nontrivial[0], 6) if cycle.nontrivial.size else "none"
-        word = "stable" if cycle.stable else "unstable"
+        word = cycle.stability
         line(f"  {branch.name} = {value:<14.8g}period {cycle.period:.9g} s, largest multiplier {largest}, {word}")
     for special in branch.specials:
         what = f" of {special.contact}" if special.contact else ""

@@ -94,10 +94,12 @@ def _show(cycle: "LimitCycle", files: list[Path]) -> None:
         row("shift", f"{name} {value:+.10g} {units.get(name, '')} per cycle")
     state = zip((*cycle.coordinate_names, *cycle.velocity_names), cycle.x, strict=True)
     row("state", ", ".join(f"{name} = {value:.9g} {units.get(name, '')}".rstrip() for name, value in state))
+    row("error", f"about {certificate.error:.1e} of the ranges of the motion, an estimate")
     for multiplier, kind in zip(cycle.multipliers, cycle.kinds, strict=True):
         note = f"  1 in any case: {kind}" if kind else ""
         row("multiplier", f"{multiplier_text(multiplier, 9)}  |.| = {abs(multiplier):.9f}{note}")
-    row("stability", "stable" if cycle.stable else "unstable", "green" if cycle.stable else "red")
+    near = ": a multiplier is within its error of the unit circle" if cycle.stability == "undecided" else ""
+    row("stability", cycle.stability + near, "green" if cycle.stable else "red")
     for event in cycle.events:
         speed = f" at {event['speed']:.6g} m/s" if event["speed"] is not None else ""
         row("event", f"{event['t']:.9f} s  {event['kind']}, {', '.join(event['contacts'])}{speed}")
@@ -111,6 +113,8 @@ def _certificate(certificate: Any) -> str:
     import math
 
     parts = [f"closure {certificate.closure:.1e} after {certificate.iterations} Newton steps"]
+    if math.isfinite(certificate.multiplier_error):
+        parts.append(f"largest multiplier good to {certificate.multiplier_error:.1e}")
     if math.isfinite(certificate.trivial_defect):
         parts.append(f"trivial multipliers off by {certificate.trivial_defect:.1e}")
     if math.isfinite(certificate.jacobian_error):

@@ -366,6 +366,7 @@ def report(
             "u": [_plain(x) for x in trajectory.u[-1]],
         },
         "impacts": {"total": len(impacts), "by_contact": impacts.counts()},
+        "events": {"exact": trajectory.events().exact, **trajectory.events().counts()},
         "counts": {key: int(count) for key, count in trajectory.attributes.items() if count.isdigit()},
         "energy": {"first": _plain(total[0]), "last": _plain(total[-1])},
         "energy_book": {key: _plain(value) for key, value in trajectory.energy_book().to_dict().items()},

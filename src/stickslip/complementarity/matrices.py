@@ -99,7 +99,7 @@ class _MinorSigns:
         scale = np.abs(S).max(axis=1)
         if np.any(scale == 0.0):
             return 0
-        if np.all(np.isfinite(1.0 / scale)):
+        if np.all(scale >= np.finfo(float).tiny):
             S = S / scale[:, None]
             sign, logdet = np.linalg.slogdet(S)
             # rows of size 1: Hadamard bounds the determinant by k^(k/2); round-off is far below 1e-10 of that

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.arrays import refuse_masked
+
 
 class LCPSolution(NamedTuple):
     """Answer to  y = A x + b,  0 <= y perp x >= 0  (for a mixed problem y = 0 where x is free).
@@ -91,6 +93,7 @@ def checked_start(x0: Any, n: int) -> np.ndarray:
 
 
 def checked_mask(free: Any, n: int) -> np.ndarray:
+    refuse_masked(free, "free")
     mask = np.asarray(free)
     if mask.dtype != bool or mask.shape != (n,):
         raise ValueError(
@@ -101,6 +104,7 @@ def checked_mask(free: Any, n: int) -> np.ndarray:
 
 
 def _floats(value: Any, name: str) -> np.ndarray:
+    refuse_masked(value, name)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "bifu":

@@ -14,7 +14,7 @@ from stickslip.complementarity import gauss_seidel, matrices, newton
 from stickslip.complementarity import lemke as lemke_method
 from stickslip.complementarity.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.complementarity.enumeration import enumerate_first, enumerate_points
-from stickslip.complementarity.infeasibility import find_proof
+from stickslip.complementarity.infeasibility import find_proof, proves_no_solution
 from stickslip.complementarity.linear import all_finite
 from stickslip.complementarity.problems import (
     LCPSolution,
@@ -26,6 +26,7 @@ from stickslip.complementarity.problems import (
     checked_tolerance,
 )
 from stickslip.complementarity.residuals import make_complementary, mlcp_residual
+from stickslip.complementarity.scaling import ScaledProblem, is_far_out, scaled
 
 METHODS = ("auto", "lemke", "enumerate", "pgs", "newton")
 MIXED_METHODS = ("auto", "lemke", "newton")
@@ -46,6 +47,7 @@ _SENTENCES = {
     newton.STALLED: "Newton's method stalled at residual {residual:.1e} after {iterations} steps; try method='lemke'",
     NO_SUPPORT: "no solution found: none of the {iterations} complementary supports gives one within the tolerance",
 }
+_PROVED = "no solution exists (proof returned); "
 _UNITS = {"lemke": "pivots", "pgs": "sweeps", "newton": "Newton steps", "enumerate": "supports"}
 _ndarray, _float64, _empty = np.ndarray, np.dtype(np.float64), np.empty
 _new: Any = tuple.__new__
@@ -126,24 +128,51 @@ def solve_lcp(
     start = np.maximum(0.0, checked_start(x0, n))
     if n == 0:
         return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, method)
+    if not is_far_out(M, v):
+        return _by_method(method, M, v, tolerance, limit, start)
+    problem = scaled(M, v)
+    answer = _by_method(method, problem.A, problem.b, tolerance, limit, problem.start(start))
+    return _in_given_units(M, v, np.zeros(n, dtype=bool), problem, answer, tolerance)
+
+
+def _by_method(method: str, A: np.ndarray, b: np.ndarray, tol: float, limit: int, start: np.ndarray) -> LCPSolution:
+    n = len(b)
     if method == "auto":
-        return _by_auto(M, v, tolerance, limit)
+        return _by_auto(A, b, tol, limit)
     if method == "lemke":
-        return _by_lemke(M, v, tolerance, limit)
+        return _by_lemke(A, b, tol, limit)
     if method == "enumerate":
-        return _by_enumeration(M, v, tolerance)
+        return _by_enumeration(A, b, tol)
     if method == "pgs":
         x, y = start, np.empty(n)
-        code, count, residual = gauss_seidel.projected_gauss_seidel(
-            M, v, x, y, lemke_method.workspace(n), limit, tolerance
-        )
+        code, count, residual = gauss_seidel.projected_gauss_seidel(A, b, x, y, lemke_method.workspace(n), limit, tol)
         return _solution("pgs", x, y, code, count, residual)
-    first = _by_newton(M, v, tolerance, limit, start)
+    first = _by_newton(A, b, tol, limit, start)
     if first.solved:
         return first
-    second = _by_lemke(M, v, tolerance, 50 * n + 200)
+    second = _by_lemke(A, b, tol, 50 * n + 200)
     note = f"Newton's method stalled at residual {first.residual:.1e}; {second.status}"
     return second._replace(status=note) if second.solved or second.proof is not None else first
+
+
+def _in_given_units(
+    A: np.ndarray, b: np.ndarray, free: np.ndarray, problem: ScaledProblem, answer: LCPSolution, tol: float
+) -> LCPSolution:
+    """The answer to a scaled problem as one to the given problem, and judged there: x or y may not exist in it."""
+    x, y = problem.unknowns(answer.x), np.empty(len(b))
+    residual = mlcp_residual(A, b, free, x, y)
+    solved = bool(answer.solved and residual <= tol)
+    status = answer.status
+    if solved:
+        make_complementary(x, y)
+        y[free] = 0.0
+    elif answer.solved:
+        status = f"no solution in floating-point numbers: x or y overflows or vanishes; of the scaled problem: {status}"
+    proof = None if answer.proof is None else problem.multipliers(answer.proof)
+    if proof is not None and not proves_no_solution(A, b, proof):
+        proof, status = None, status.replace(_PROVED, "")
+    ray = None if answer.ray is None else problem.direction(answer.ray)
+    return answer._replace(x=x, y=y, solved=solved, status=status, residual=float(residual), ray=ray, proof=proof)
 
 
 def enumerate_lcp(A: Any, b: Any, *, tol: float = 1e-10) -> list[LCPSolution]:
@@ -157,13 +186,17 @@ def enumerate_lcp(A: Any, b: Any, *, tol: float = 1e-10) -> list[LCPSolution]:
     _check_enumerable(n)
     if n == 0:
         return [LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, "enumerate")]
+    problem = scaled(M, v) if is_far_out(M, v) else None
+    points = enumerate_points(M, v, tolerance) if problem is None else enumerate_points(*problem[:2], tolerance)
     answers = []
-    for point in enumerate_points(M, v, tolerance):
-        y = np.empty(n)
-        residual = mlcp_residual(M, v, np.zeros(n, dtype=bool), point.x, y)
-        make_complementary(point.x, y)
+    for point in points:
+        x, y = point.x if problem is None else problem.unknowns(point.x), np.empty(n)
+        residual = mlcp_residual(M, v, np.zeros(n, dtype=bool), x, y)
+        if residual > tolerance:  # of a scaled problem, and not to be had in floating-point numbers of the given one
+            continue
+        make_complementary(x, y)
         status = "isolated solution" if point.isolated else "representative of a continuum of solutions"
-        answers.append(LCPSolution(point.x, y, True, status, residual, 1 << n, "enumerate", isolated=point.isolated))
+        answers.append(LCPSolution(x, y, True, status, residual, 1 << n, "enumerate", isolated=point.isolated))
     return answers
 
 
@@ -184,14 +217,24 @@ def solve_mlcp(
     tolerance = checked_tolerance(tol)
     if n == 0:
         return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, method)
+    pivots = checked_count(max_iterations, "max_iterations", 100 * n + 200)
+    steps = checked_count(max_iterations, "max_iterations", 100)
+    if not is_far_out(M, v):
+        return _mixed_by_method(method, M, v, mask, tolerance, pivots, steps)
+    problem = scaled(M, v)
+    answer = _mixed_by_method(method, problem.A, problem.b, mask, tolerance, pivots, steps)
+    return _in_given_units(M, v, mask, problem, answer, tolerance)
+
+
+def _mixed_by_method(
+    method: str, A: np.ndarray, b: np.ndarray, free: np.ndarray, tol: float, pivots: int, steps: int
+) -> LCPSolution:
     solution: LCPSolution | None = None
     if method in ("auto", "lemke"):
-        limit = checked_count(max_iterations, "max_iterations", 100 * n + 200)
-        solution = _mixed_by_lemke(M, v, mask, tolerance, limit)
+        solution = _mixed_by_lemke(A, b, free, tol, pivots)
         if solution.solved or method == "lemke":
             return solution
-    limit = checked_count(max_iterations, "max_iterations", 100)
-    other = _by_newton(M, v, tolerance, limit, np.zeros(n), mask)
+    other = _by_newton(A, b, tol, steps, np.zeros(len(b)), free)
     return other if solution is None or other.solved else solution
 
 
@@ -264,7 +307,7 @@ def _explained(A: np.ndarray, b: np.ndarray, solution: LCPSolution) -> LCPSoluti
     """Why there is no solution, as far as can be told."""
     proof = find_proof(A, b, solution.ray)
     if proof is not None:
-        return solution._replace(status=f"no solution exists (proof returned); {solution.status}", proof=proof)
+        return solution._replace(status=_PROVED + solution.status, proof=proof)
     if solution.ray is not None and solution.method == "lemke":
         return solution._replace(status=solution.status + _advice(A))
     return solution
@@ -344,7 +387,7 @@ def _mixed_by_lemke(A: np.ndarray, b: np.ndarray, free: np.ndarray, tol: float, 
         x = z[:n].copy()
         x[free] -= z[n:]
         residual = _mixed_polish(A, b, free, x, y)
-    if code == lemke_method.SOLVED and residual > tol:
+    if code == lemke_method.SOLVED and not residual <= tol:
         code = lemke_method.INACCURATE
     return _mixed_solution("lemke", x, y, free, code, count, residual)
 
@@ -478,7 +521,8 @@ def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: i
     rays = np.zeros((k, n))
     proofs = np.full((k, n), np.nan)
     for i in np.flatnonzero(codes):
-        if method in ("auto", "newton"):  # the few that the fast path left: all that single problems get
+        # The few that the fast path left get all that single problems get.
+        if method in ("auto", "newton") or is_far_out(A[i], b[i]):
             single = solve_lcp(A[i], b[i], method, tol=tol)
             X[i], Y[i], counts[i], residuals[i] = single.x, single.y, single.iterations, single.residual
             codes[i] = 0 if single.solved else codes[i]

@@ -111,19 +111,15 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
     p = p[: len(system.parameter_names)]
     book = row[layout.BOOK_OF_MEMBER :]
     step = int(row[layout.STEPS_DONE])
-    memory = Memory(
-        row[: layout.U_OF_MEMBER].copy(),
-        row[layout.U_OF_MEMBER : layout.IMPULSE_BEFORE].copy(),
-        p,
-        0.0,
-        step,
-        row[layout.IMPULSE_BEFORE : layout.IMPULSE_SUM].copy(),
-        row[layout.IMPULSE_SUM : layout.LAST_LOADED].reshape(c, 2).copy(),
-        row[layout.LAST_LOADED : layout.CARRIED].astype(np.int64),
-        row[layout.CARRIED : layout.REACH_OF_MEMBER].reshape(c, 3).copy(),
-        row[layout.REACH_OF_MEMBER : layout.STATUS].copy(),
-        book[: codes.BOOK_SIZE].copy(),
+    memory = Memory.start(
+        row[: layout.U_OF_MEMBER], row[layout.U_OF_MEMBER : layout.IMPULSE_BEFORE], p, 0.0, system.n_contacts
     )
+    memory.impulse_before[:] = row[layout.IMPULSE_BEFORE : layout.IMPULSE_SUM]
+    memory.impulse_sum[:] = row[layout.IMPULSE_SUM : layout.LAST_LOADED].reshape(c, 2)
+    memory.last_loaded[:] = row[layout.LAST_LOADED : layout.CARRIED]
+    memory.carried[:] = row[layout.CARRIED : layout.REACH_OF_MEMBER].reshape(c, 3)
+    memory.reach[:] = row[layout.REACH_OF_MEMBER : layout.STATUS]
+    memory.book[:] = book[: codes.BOOK_SIZE]
     q_A, u_A = memory.q.copy(), memory.u.copy()
     block = Block.room(1, c, system.n_dof, c)
     code = Reference(system, request.stepper, request.solver).march(memory, request.dt, 1, step + 3, block)
@@ -138,7 +134,7 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
     row[layout.CARRIED : layout.REACH_OF_MEMBER] = memory.carried.ravel()
     row[layout.REACH_OF_MEMBER : layout.STATUS] = memory.reach
     book[: codes.BOOK_SIZE] = memory.book
-    row[layout.STATUS], row[layout.STEPS_DONE] = codes.DONE, step + 1
+    row[layout.STATUS] = codes.DONE
     states = block.state[0].astype(np.int64)
     layout.watch_rescued(row, p, 0.0, request.dt, step, q_A, u_A, states, block.events, block.n_events)
     return True

@@ -19,6 +19,7 @@ from stickslip.ensembles.gpu import Card, check_solver, unavailable
 from stickslip.ensembles.request import Request, prepare
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import InMemory, Store
+from stickslip.interrupts import opened, uninterrupted
 from stickslip.library.scenario import Scenario
 from stickslip.stepping.penetration import PENETRATION_TOLERANCE
 from stickslip.stepping.records import memory_budget
@@ -114,9 +115,10 @@ def ensemble(
     _check_size(request, target)
     if target is not None and resume and _is_there(target, fingerprint):
         return _load(target)
-    store = _store(request, where, target, chunk, fingerprint, resume, overwrite)
-    wall, steps = _compute(request, where, store, progress)
-    dataset = _publish(request, store, target, fingerprint)
+    with uninterrupted():
+        store = _store(request, where, target, chunk, fingerprint, resume, overwrite)
+        wall, steps = _compute(request, where, store, progress)
+        dataset = _publish(request, store, target, fingerprint)
     return Ensemble(dataset, where.name, wall, steps)
 
 
@@ -192,14 +194,14 @@ def _store(
         if resume:
             raise ValueError("resume goes on with a file; give --out (out=).")
         return InMemory(size, members)
-    from stickslip.io.sweep_parts import InFolder, parts_folder
+    from stickslip.io.sweep_parts import InFolder, begun, parts_folder
     from stickslip.io.sweeps import require_free
 
     folder = parts_folder(out)
-    if resume and folder.exists():
+    if resume and begun(folder):
         return InFolder.resume(folder, size, fingerprint)
     require_free(out, overwrite)
-    if folder.exists() and not overwrite:
+    if begun(folder) and not overwrite:
         raise ValueError(
             f"{folder} holds an unfinished sweep; --resume (resume=True) goes on with it, --overwrite begins anew."
         )
@@ -215,17 +217,21 @@ def _compute(request: Request, where: Device, store: Store, progress: bool | Non
     show = sys.stderr.isatty() if progress is None else progress
     if isinstance(where, Cluster):
         begin = time.perf_counter()
-        with _progress(show, request, total) as report:
+        with _progress(show, request, total) as report, opened():
             for chunk, values in where.run(request, missing, report):
-                store.put(chunk, values)
+                with uninterrupted():
+                    store.put(chunk, values)
         return time.perf_counter() - begin, total
-    _warm_up(request, where, show)
+    with opened():
+        _warm_up(request, where, show)
     begin = time.perf_counter()
     with _progress(show, request, total) as report:
         for first, last in missing:
-            rows, P = request.rows(first, last)
-            where.advance(request, rows, P, report)
-            store.put((first, last), request.read(rows))
+            with opened():
+                rows, P = request.rows(first, last)
+                where.advance(request, rows, P, report)
+                values = request.read(rows)
+            store.put((first, last), values)
     return time.perf_counter() - begin, total
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from stickslip.analysis.limit_cycle import LimitCycle
 from stickslip.figures import style
 
-_EVENTS = {"impact": "o", "lift-off": "^", "stick ends": "s", "slip ends": "D"}
+_EVENTS = {"impact": "o", "lift-off": "^", "stick ends": "s", "slip ends": "D", "kink": "v"}
 
 
 def draw(cycle: LimitCycle) -> Figure:
@@ -40,8 +40,9 @@ def draw(cycle: LimitCycle) -> Figure:
         style.caption(
             figure,
             f"period {cycle.period:.9g} s{moves}; {cycle.returns} passage{'s' if cycle.returns > 1 else ''} of the "
-            f"section ({cycle.section}) per cycle; {'stable' if cycle.stable else 'unstable'}; {how}, "
-            f"closure {style.number(float(f'{cycle.certificate.closure:.1e}'))}",
+            f"section ({cycle.section}) per cycle; {cycle.stability}; {how}, "
+            f"closure {style.number(float(f'{cycle.certificate.closure:.1e}'))}, estimated error "
+            f"{style.number(float(f'{cycle.certificate.error:.1e}'))} of the ranges",
         )
     return figure
 

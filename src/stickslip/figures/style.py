@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
 
 from stickslip._version import __version__
-from stickslip.io.disk import replacing
+from stickslip.io.disk import NotRegular, open_binary, replacing
 from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK
 
 SIGNATURE = f"Drawn by stickslip {__version__}"
@@ -105,7 +105,11 @@ def save(figure: Figure, path: str | Path, *, title: str = "", dpi: int = 200) -
 
 def is_ours(path: str | Path) -> bool:
     """Whether a picture or film was written by this package, in whatever version."""
-    return b"Drawn by stickslip" in Path(path).read_bytes()
+    try:
+        with open_binary(path) as file:
+            return b"Drawn by stickslip" in file.read()
+    except NotRegular:
+        return False
 
 
 _SPELT = {"phi": r"\varphi", "th": r"\theta"}

@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import io
 import os
 import secrets
-import signal
+import stat
 import struct
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,18 +38,76 @@ def file_path(value: Any, name: str) -> Path:
     return Path(value)
 
 
-def lies_elsewhere(group: Any, name: str) -> bool:
-    """Whether a dataset of an HDF5 group is in truth that of another file: by a link, or by storage outside."""
+class NotRegular(ValueError):
+    """One line about a name that leads to a folder, a pipe, a socket or a device."""
+
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def open_regular(path: str | Path, flags: int = os.O_RDONLY) -> int:
+    """The descriptor of a regular file; at once `NotRegular` for anything else, OSError where it cannot be opened."""
+    _require_regular(path, os.stat(path).st_mode)  # to open a pipe or a device would be noticed on its other side
+    flags |= os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+    descriptor = os.open(path, flags)
+    try:
+        _require_regular(path, os.fstat(descriptor).st_mode)  # the name may lead elsewhere by now
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _require_regular(path: str | Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = next((words for test, words in _KINDS if test(mode)), "no regular file")
+        raise NotRegular(f"{path} is {kind}; give the name of a regular file.")
+
+
+def open_binary(path: str | Path) -> io.BufferedReader:
+    """`open(path, "rb")` for regular files alone."""
+    return os.fdopen(open_regular(path), "rb")
+
+
+def read_regular(path: str | Path, most: int) -> bytes:
+    """The content of a regular file, or its first `most` + 1 bytes where it has more than `most`."""
+    with open_binary(path) as file:
+        return file.read(most + 1)
+
+
+def member(group: Any, name: str) -> Any:
+    """What lies in an HDF5 group under a name; None where nothing does.
+
+    A link that leads elsewhere is a ValueError before its target is looked for, and so is a dataset whose values are
+    kept in other files, before they are.
+    """
     import h5py
 
+    links, key = group.id.links, name.encode()  # what h5py's own `in` and `get` ask opens the target of a link
+    if not links.exists(key):
+        return None
+    if links.get_info(key).type != h5py.h5l.TYPE_HARD:
+        raise ValueError(f"{name} is a link, and not a dataset of the file itself")
     found = group[name]
-    return not isinstance(group.get(name, getlink=True), h5py.HardLink) or bool(found.external) or found.is_virtual
+    if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):
+        raise ValueError(f"{name} is not a dataset of the file itself: its values are kept in another file")
+    return found
+
+
+DRAFT = ".stickslip-"
+"""How the names of files begin that are not finished yet."""
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A draft beside `path` that takes its place when the block ends well, and vanishes when it does not."""
-    draft = path.with_name(f".stickslip-{secrets.token_hex(8)}{path.suffix}")
+    draft = path.with_name(f"{DRAFT}{secrets.token_hex(8)}{path.suffix}")
     try:
         yield draft
         os.replace(draft, path)
@@ -71,10 +129,10 @@ def recover(path: Path) -> None:
     """Finish a commit that was cut short, so that the file is whole again; nothing to do for most files."""
     journal = journal_of(path)
     begin = time.monotonic()
-    while journal.exists():
+    while journal.is_file():
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
+            descriptor = open_regular(path, os.O_RDWR)
+        except (OSError, NotRegular):
             return  # not ours to mend: the reader says what is wrong
         try:
             if not lock(descriptor):  # its writer is alive and will be done in a moment
@@ -114,7 +172,8 @@ def lock(descriptor: int) -> bool:
 
 def _read_journal(journal: Path) -> list[tuple[int, bytes]]:
     """The pages of a journal; none if it is not whole, in which case the file has not been touched yet."""
-    content = journal.read_bytes()
+    with open_binary(journal) as file:
+        content = file.read()
     body, digest = content[: -hashlib.sha256().digest_size], content[-hashlib.sha256().digest_size :]
     if not body.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
         return []
@@ -264,20 +323,3 @@ class Disk:
 
     def flush(self) -> None:
         pass
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back until the block is done: an exception in the middle of HDF5 would leave it in pieces."""
-    previous = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(previous):
-        yield
-        return
-    received: list[tuple[int, Any]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
-        if received:
-            previous(*received[0])

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from stickslip.complementarity.friction.delassus import Delassus
 from stickslip.complementarity.friction.problem import FrictionProblem
-from stickslip.io.disk import lies_elsewhere, replacing
+from stickslip.io.disk import member, open_binary, replacing
 
 _COLUMNS, _ROWS = -1, -2  # values of nz: compressed columns, compressed rows
 LARGEST_INDEX = 2**40
@@ -28,10 +28,11 @@ def read_fclib(path: str | Path) -> FrictionProblem:
 
     path = Path(path)
     try:
-        with h5py.File(path, "r") as file:
+        with open_binary(path) as content, h5py.File(content, "r") as file:
             for name, read in (("fclib_local", _read_local), ("fclib_global", _read_global)):
-                if isinstance(file.get(name), h5py.Group):
-                    return read(_Group(file[name]))
+                found = member(file, name)
+                if isinstance(found, h5py.Group):
+                    return read(_Group(found))
     except FileNotFoundError:
         raise
     except (OSError, RuntimeError) as problem:
@@ -49,21 +50,26 @@ class _Group:
         self.group, self.name = group, str(group.name).lstrip("/")
 
     def __contains__(self, name: str) -> bool:
-        return name in self.group
+        return bool(self.group.id.links.exists(name.encode()))
 
     def __getitem__(self, name: str) -> _Group:
-        found = self.group.get(name)
+        found = self._own(name)
         if not hasattr(found, "keys"):
             raise ValueError(f"{self.name}/{name} must be a group, got {_kind(found)}.")
         return _Group(found)
 
+    def _own(self, name: str) -> Any:
+        """What lies under the name in the file itself; None where nothing does."""
+        try:
+            return member(self.group, name)
+        except ValueError:
+            raise ValueError(f"{self.name}/{name} must lie in the file itself.") from None
+
     def numbers(self, name: str) -> np.ndarray:
         """A vector of finite numbers."""
-        found = self.group.get(name)
+        found = self._own(name)
         if not hasattr(found, "dtype") or found.dtype.kind not in "iuf" or getattr(found, "shape", None) is None:
             raise ValueError(f"{self.name}/{name} must be a vector of numbers, got {_kind(found)}.")
-        if lies_elsewhere(self.group, name):
-            raise ValueError(f"{self.name}/{name} must lie in the file itself.")
         if found.compression is None and found.nbytes > max(64, found.id.get_storage_size()):
             raise ValueError(f"{self.name}/{name} has less data than its size says.")
         values = np.asarray(found[()]).ravel()

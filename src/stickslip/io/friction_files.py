@@ -18,10 +18,10 @@ def read_friction_problem(path: str | Path) -> FrictionProblem:
     Raises ValueError, one line, for a file that is missing or cannot be read.
     """
     path = _checked_path(path)
-    if not path.is_file():
-        raise ValueError(f"there is no file {str(path)!r}.")
     try:
         return read_dat(path) if path.suffix == ".dat" else read_fclib(path)
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {str(path)!r}.") from None
     except OSError as problem:
         raise ValueError(f"{path.name} cannot be read: {problem.strerror or problem}.") from problem
     except (ArithmeticError, LookupError, TypeError, MemoryError) as problem:  # what a damaged file makes NumPy raise

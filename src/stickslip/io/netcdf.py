@@ -3,9 +3,10 @@
 `_LAYOUT` is the only description of the files. `to_dataset`, the writer and the reader all follow it, so a saved run, a
 streamed run and `Trajectory.to_xarray()` look the same.
 
-The files use the HDF5 1.10 format with checksummed metadata and data blocks: a damaged file is an error, not a slightly
-different motion. Texts have a fixed length, because HDF5 keeps those of variable length without a checksum, and takes
-a damaged length for the truth. Nothing in the files is executed, and nothing is pickled.
+The files use the HDF5 1.10 format with checksummed metadata and data blocks, and carry digests of our own of all that
+is read (`stickslip.io.digests`): a damaged file is an error, not a slightly different motion. Texts have a fixed
+length, because HDF5 keeps those of variable length without a checksum, and takes a damaged length for the truth.
+Nothing in the files is executed, and nothing is pickled.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import json
 import math
 import os
 import secrets
-import stat
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
@@ -32,7 +32,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip._version import __version__
-from stickslip.io.disk import Disk, file_path, journal_of, lies_elsewhere, lock, recover, sync_folder, uninterrupted
+from stickslip.interrupts import poll, uninterrupted
+from stickslip.io import digests
+from stickslip.io.disk import (
+    Disk,
+    NotRegular,
+    file_path,
+    journal_of,
+    lock,
+    member,
+    open_binary,
+    open_regular,
+    recover,
+    sync_folder,
+)
 from stickslip.model.system import KIND_NAMES
 from stickslip.trajectory import IMPACT_COLUMNS, OTHER, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
 
@@ -99,6 +112,7 @@ _IMPACTS = {
 }
 _SECOND = "impact_other"  # of scenes only
 _IMPACTS[_SECOND] = _variable("impact", "<i8", "number of the second body, as impact_contact; -1: a static one")
+_TABLES = {"time": _RECORDS, "impact": _IMPACTS}  # which rows are appended to, by their dimension
 # Names last: once h5netcdf has the names of a dimension without entries, it adds no further variable along it.
 _LAYOUT = {**_RECORDS, **_IMPACTS, **_LABELS}
 
@@ -196,6 +210,8 @@ def to_dataset(trajectory: Trajectory) -> xr.Dataset:
 
 _CHUNK_ROWS = 1024
 _CHUNK_BYTES = 2**18  # of the widest variable; HDF5 reads and checks whole chunks
+_DIGEST_BLOCKS = 32  # whose digests make a chunk
+_DIGESTS_HELD = 4096  # blocks whose digests wait in memory
 _SLACK = 2**20  # room for names, attributes and chunk indices, many times what they take
 
 
@@ -212,14 +228,29 @@ def save(trajectory: Trajectory, path: str | Path, overwrite: bool = False) -> P
     overwrite : bool
         Replace a trajectory that was saved there. A file that is anything else is never replaced.
     """
-    writer = StreamWriter(path, trajectory, overwrite=overwrite, _whole=True)
-    try:
-        writer._append("time", _records(trajectory))
-        writer.append_impacts(trajectory.impact_table.columns)
-        return writer._finish(trajectory)
-    except BaseException:
-        writer.discard()
-        raise
+    with uninterrupted():  # an open file has an owner at every moment
+        writer = StreamWriter(path, trajectory, overwrite=overwrite, _whole=True)
+        try:
+            for write in (
+                lambda: writer._append("time", _records(trajectory)),
+                lambda: writer.append_impacts(trajectory.impact_table.columns),
+            ):
+                poll()
+                write()
+            poll()
+            return writer._finish(trajectory)
+        except BaseException:
+            writer.discard()
+            raise
+
+
+class Mark(NamedTuple):
+    """How far the rows of a file that is being written go, and the digests of what they hold."""
+
+    records: int
+    impacts: int
+    last_time: float
+    digests: dict[str, digests.TableDigests]
 
 
 class StreamWriter:
@@ -249,9 +280,13 @@ class StreamWriter:
     """
 
     def __init__(self, path: str | Path, header: Trajectory, *, overwrite: bool = False, _whole: bool = False) -> None:
-        self._start(path, header, overwrite, _whole)
+        with uninterrupted():
+            self._begin(path, header, overwrite, _whole)
+
+    def _begin(self, path: str | Path, header: Trajectory, overwrite: bool, whole: bool) -> None:
+        self._start(path, header, overwrite, whole)
         _require_free(self.path, self._target, overwrite)
-        if not _whole:
+        if not whole:
             _drop_unfinished(self.path, self._part, overwrite)
         # Named without the target's name, which may already be as long as a name can be.
         self._draft = self._target.with_name(f".stickslip-{secrets.token_hex(8)}.tmp")
@@ -261,12 +296,10 @@ class StreamWriter:
             raise _write_error(self.path, error) from error
         self._disk = Disk(descriptor)
         try:
-            with uninterrupted():
-                self._create()
+            self._create()
             self._check()
-            if not _whole:
-                with uninterrupted():
-                    self._settle()  # a file that opens, from its first moment
+            if not whole:
+                self._settle()  # a file that opens, from its first moment
                 self._claim_name(descriptor)
         except BaseException:
             self.discard()
@@ -303,6 +336,11 @@ class StreamWriter:
 
         Returns the writer, its rows cut to those of the checkpoint, and what `checkpoint` was given.
         """
+        with uninterrupted():
+            return cls._resumed(path, header)
+
+    @classmethod
+    def _resumed(cls, path: str | Path, header: Trajectory) -> tuple[StreamWriter, dict[str, np.ndarray]] | None:
         writer = cls.__new__(cls)
         writer._start(path, header, True, False)
         source = writer._part if writer._part.exists() else writer._target
@@ -312,7 +350,7 @@ class StreamWriter:
             return None
         recover(source)
         try:
-            descriptor = os.open(source, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = open_regular(source, os.O_RDWR)
         except OSError as error:
             raise _write_error(writer.path, error) from error
         writer._draft = source
@@ -338,24 +376,26 @@ class StreamWriter:
     def _reopen(self) -> dict[str, np.ndarray] | None:
         """Open the file at its last checkpoint and cut off what came after."""
         try:
-            self._open("r+")
+            self._file = self._opened("r+")
             _check_format(self._draft, self._file)
-            group = self._file.get(_CHECKPOINT)
-            if group is None:
+            packet = _checkpoint(self._file)
+            if packet is None:
                 return None
-            state = _unpacked(np.asarray(group[...]))
-            self.records, self.impacts = (int(group.attrs[name][0]) for name in ("records", "impacts"))
+            if not _verify(self._file, _own_datasets(self._file), dict(self._file.attrs)):
+                raise ValueError("it carries no digests: an earlier version wrote it")
+            self._hold_variables()
+            state = _unpacked(np.asarray(packet[...]))
+            self.records, self.impacts = (int(packet.attrs[name][0]) for name in ("records", "impacts"))
             sizes = {name: self._file[name].shape[0] for name in ("coordinate", "velocity", "contact")}
             if min(len(self._file["time"]) - self.records, len(self._file["impact_time"]) - self.impacts) < 0:
                 raise ValueError("it has fewer rows than its checkpoint says")
         except _NotLoadable as error:
             raise ValueError(str(error)) from None
         except Exception as error:  # whatever a damaged file makes HDF5 or NumPy raise
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise ValueError(f"{self._draft} is damaged, so no run can go on from it ({reason}).") from error
+            raise ValueError(f"{self._draft} is damaged, so no run can go on from it ({_reason(error)}).") from error
         self._measure(sizes)
-        with uninterrupted():
-            self._trim()
+        self._trim()
+        self._digests = {table: self._digests_so_far(table) for table in _TABLES}
         self._last_time = float(self._file["time"][self.records - 1]) if self.records else math.nan
         return state
 
@@ -377,8 +417,42 @@ class StreamWriter:
             )
             self._settle()
 
+    def _digests_so_far(self, table: str) -> digests.TableDigests:
+        """The digests of a table that goes on after its last full block."""
+        rows = self._digest_rows(table)
+        count = self._count(table)
+        blocks = count // rows
+        found = _table_digests(self._variables, table, rows, blocks)
+        found.append({name: np.asarray(self._variables[name][blocks * rows : count]) for name in found.names})
+        return found
+
+    def _digest_rows(self, table: str) -> int:
+        return int(self._file[digests.GROUP][table].attrs["rows"][0])
+
+    def _count(self, table: str) -> int:
+        return self.records if table == "time" else self.impacts
+
+    def _write_digests(self, table: str) -> None:
+        """Bring the digests of a table's blocks in the file up to date."""
+        new, dataset = self._digests[table], self._file[digests.GROUP][table]
+        rows = new.rows()
+        dataset.resize(new.blocks + len(rows), axis=0)
+        if len(rows):
+            dataset[new.blocks :] = rows
+        new.taken()
+
+    def _seal(self) -> None:
+        """Write the digests of all that the file holds now."""
+        for table in _TABLES:
+            self._write_digests(table)
+        datasets = {**self._variables, **{name: self._file[name] for name in _LABELS}}
+        rows = {table: self._digest_rows(table) for table in _TABLES}
+        value = _header_digest(datasets, dict(self._file.attrs), rows, _checkpoint(self._file))
+        digests.write_header(self._file[digests.GROUP], value)
+
     def _settle(self) -> None:
         """Close the file, make its content safe, and open it again."""
+        self._seal()
         self._variables.clear()
         self._file.close()
         try:
@@ -387,7 +461,7 @@ class StreamWriter:
         except OSError:
             self._file = None
             raise
-        self._open("r+")
+        self._open()
 
     def _commit(self) -> None:
         try:
@@ -406,10 +480,20 @@ class StreamWriter:
         """Whether nothing can be written any more: it was finished, or an error ended it."""
         return self._file is None
 
+    def mark(self) -> Mark:
+        """How far the rows go, for `return_to`."""
+        kept = {table: found.copy() for table, found in self._digests.items()}
+        return Mark(self.records, self.impacts, self._last_time, kept)
+
+    def return_to(self, mark: Mark) -> None:
+        """Forget the rows that came after a mark: the next ones take their place."""
+        self.records, self.impacts, self._last_time = mark.records, mark.impacts, mark.last_time
+        self._digests = {table: found.copy() for table, found in mark.digests.items()}
+
     def _keep_state(self, state: Mapping[str, ArrayLike]) -> None:
         content = _packed(state)
         self._reserve(self._room("time", self.records) + 2 * len(content))
-        if _CHECKPOINT not in self._file:
+        if _checkpoint(self._file) is None:
             self._file.create_dataset(
                 _CHECKPOINT, shape=(0,), maxshape=(None,), dtype="u1", chunks=(_PACKET,), fletcher32=True
             )
@@ -438,16 +522,19 @@ class StreamWriter:
             width = math.prod(max(1, sizes[dimension]) for dimension in others)
             self._row_bytes[table] += np.dtype(_LAYOUT[name].dtype).itemsize * width
 
-    def _open(self, mode: str) -> None:
-        self._file = h5py.File(
+    def _opened(self, mode: str) -> Any:
+        return h5py.File(
             self._disk,
             mode,
             libver=("v110", "v110"),  # the first with checksums on all metadata, read by every HDF5 since 2016
             track_order=True if mode == "w" else None,  # netCDF asks for it
             rdcc_nbytes=2 * _CHUNK_BYTES,
         )
-        if mode != "w":
-            self._hold_variables()
+
+    def _open(self) -> None:
+        """Open the file again that this process has closed."""
+        self._file = self._opened("r+")
+        self._hold_variables()
 
     def _hold_variables(self) -> None:
         """Held open, so that a chunk filled by several small blocks is written once."""
@@ -470,7 +557,7 @@ class StreamWriter:
             self._chunk_rows = {table: max(1, min(rows, n)) for table, n in known.items()}
         self._row_bytes = {"time": 0, "impact": 0}
         self._reserve(_SLACK)
-        self._open("w")
+        self._file = self._opened("w")
         # h5netcdf lays out dimensions and variables as netCDF wants them; from then on plain HDF5 appends the rows.
         with contextlib.closing(h5netcdf.File(self._file, "w")) as netcdf:
             netcdf.dimensions = {**sizes, "time": None, "impact": None}
@@ -491,6 +578,15 @@ class StreamWriter:
                     _write_attribute(self._file[name], "coordinates", variable.labels)
         self._write_attributes(self._header)  # what cannot be written shows now, not after the run
         self._hold_variables()
+        group = self._file.create_group(digests.GROUP)
+        self._digests = {}
+        for table in _TABLES:
+            self._digests[table] = found = _table_digests(self._variables, table, self._chunk_rows[table], 0)
+            shape = (len(found.names), digests.SIZE)
+            dataset = group.create_dataset(
+                table, (0, *shape), "u1", maxshape=(None, *shape), chunks=(_DIGEST_BLOCKS, *shape), fletcher32=True
+            )
+            dataset.attrs["rows"] = np.array([self._chunk_rows[table]])
 
     def append(
         self,
@@ -606,6 +702,9 @@ class StreamWriter:
             else:
                 self._variables["impact"].resize(begin + n, axis=0)
                 self.impacts += n
+            self._digests[table].append(arrays)
+            if len(self._digests[table].full) >= _DIGESTS_HELD:
+                self._write_digests(table)
 
     def _write_attributes(self, run: Trajectory) -> None:
         for key, value in _attributes(run).items():
@@ -638,6 +737,7 @@ class StreamWriter:
             try:
                 self._trim()
                 self._write_attributes(run)
+                self._seal()
                 self._variables.clear()
                 self._file.close()
                 self._check()
@@ -686,7 +786,7 @@ def part_of(target: Path) -> Path:
 def _drop_unfinished(path: Path, part: Path, overwrite: bool) -> None:
     """Make room for a run where another one was killed; never where one is still under way."""
     try:
-        descriptor = os.open(part, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = open_regular(part, os.O_RDWR)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -711,8 +811,10 @@ def _taken(path: Path, part: Path) -> ValueError:
     return ValueError(f"{path} is being written by another process (see {part}); wait for it, or give another name.")
 
 
-_CHECKPOINT = "checkpoint/state"
+_CHECKPOINT_GROUP, _CHECKPOINT_NAME = "checkpoint", "state"
+_CHECKPOINT = f"{_CHECKPOINT_GROUP}/{_CHECKPOINT_NAME}"
 _PACKET = 4096
+_PIECE = 2**24  # bytes of rows read at a time
 
 
 def _packed(state: Mapping[str, ArrayLike]) -> np.ndarray:
@@ -784,16 +886,26 @@ def _write_error(path: Path, cause: BaseException, kept: str = "nothing was repl
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
 class _NotLoadable(ValueError):
     """Carries a complete message."""
+
+
+def damaged(path: Path, error: Exception) -> ValueError:
+    """One line about a file that HDF5, NumPy or a digest found fault with."""
+    return ValueError(f"{path} is damaged and cannot be loaded ({_reason(error)}); use a copy, or run again.")
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def is_trajectory(path: str | Path) -> bool:
     """Whether `path` is a file that holds a trajectory, of whatever format version; False if it cannot be read."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for ever
-            return False
-        with h5py.File(path, "r") as file:
+        with open_binary(path) as content, h5py.File(content, "r") as file:
             return _text(file.attrs["stickslip_format"]) == FORMAT
     except Exception:
         return False
@@ -832,27 +944,26 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 def _load(path: Path) -> Trajectory:
     recover(path)
     try:
-        mode = os.stat(path).st_mode
-        if stat.S_ISDIR(mode):
-            raise _NotLoadable(f"{path} is a folder; give the name of a trajectory file in it.")
-        if not stat.S_ISREG(mode) or not h5py.is_hdf5(path):
-            with open(path, "rb"):  # says so if the file may not be read
-                pass
-            raise _NotLoadable(
-                f"{path} is not a stickslip trajectory, nor any netCDF-4 file; load reads what Trajectory.save wrote."
-            )
-        with h5py.File(path, "r") as file:
-            _check_format(path, file)
-            return _read_trajectory(file)
-    except _NotLoadable as error:
+        with open_binary(path) as content:
+            if content.read(len(_HDF5)) != _HDF5:
+                raise _NotLoadable(
+                    f"{path} is not a stickslip trajectory, nor any netCDF-4 file; load reads what Trajectory.save "
+                    "wrote."
+                )
+            with h5py.File(content, "r") as file:
+                _check_format(path, file)
+                trajectory, digested = _read_trajectory(file)
+    except (_NotLoadable, NotRegular) as error:
         raise ValueError(str(error)) from None
     except FileNotFoundError:
         raise ValueError(f"{path} does not exist; check the name and the folder.") from None
     except PermissionError:
         raise ValueError(f"{path} may not be read by you; ask for the permission to read it.") from None
     except Exception as error:  # whatever a damaged file makes HDF5 or NumPy raise
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise ValueError(f"{path} is damaged and cannot be loaded ({reason}); use a copy, or run again.") from error
+        raise damaged(path, error) from error
+    if not digested:
+        digests.warn_of_none(path)
+    return trajectory
 
 
 def _check_format(path: Path, file: Any) -> None:
@@ -869,13 +980,73 @@ def _check_format(path: Path, file: Any) -> None:
         )
 
 
-def _read_trajectory(file: Any) -> Trajectory:
+def _own_datasets(file: Any) -> dict[str, Any]:
+    """The variables of a file; ValueError where one is missing or lies in another file."""
+    found = {name: member(file, name) for name in _LAYOUT}
+    for name, dataset in found.items():
+        if dataset is None and name != _SECOND:
+            raise ValueError(f"variable {name} is missing")
+    return {name: dataset for name, dataset in found.items() if dataset is not None}
+
+
+def _checkpoint(file: Any) -> Any:
+    """The dataset of the last checkpoint; None where there is none."""
+    group = member(file, _CHECKPOINT_GROUP)
+    return None if group is None else member(group, _CHECKPOINT_NAME)
+
+
+def _table_digests(datasets: Mapping[str, Any], table: str, rows: int, blocks: int) -> digests.TableDigests:
+    """Digests of the rows of a table, after `blocks` blocks of `rows` rows."""
+    names = [name for name in _TABLES[table] if name in datasets]
+    return digests.TableDigests({name: (_LAYOUT[name].dtype, datasets[name].shape[1:]) for name in names}, rows, blocks)
+
+
+def _header_digest(
+    datasets: Mapping[str, Any], attributes: Mapping[str, Any], rows: Mapping[str, int], packet: Any
+) -> bytes:
+    """Digest of what a file holds besides the rows of its tables: attributes, names, numbers of rows, checkpoint."""
+    parts = [*digests.attribute_parts(attributes), *digests.dataset_parts({name: datasets[name] for name in _LABELS})]
+    for table, variables in _TABLES.items():
+        shapes = {name: datasets[name].shape for name in variables if name in datasets}
+        parts.append(f"{table}\0{rows[table]}\0{shapes}".encode())
+    if packet is not None:
+        parts += [*digests.attribute_parts(dict(packet.attrs)), np.asarray(packet[...]).tobytes()]
+    return digests.digest(parts)
+
+
+def _verify(
+    file: Any,
+    datasets: Mapping[str, Any],
+    attributes: Mapping[str, Any],
+    values: Mapping[str, np.ndarray] | None = None,
+) -> bool:
+    """DigestError unless a file holds what was written; False where it carries no digests.
+
+    `values` are the rows as they were read; without them they are read piece by piece.
+    """
+    group = member(file, digests.GROUP)
+    if group is None:
+        return False
+    written = {table: member(group, table) for table in _TABLES}
+    rows = {table: int(_number(dataset.attrs["rows"])) for table, dataset in written.items()}
+    digests.check_header(group, _header_digest(datasets, attributes, rows, _checkpoint(file)))
+    source = datasets if values is None else values
+    for table in _TABLES:
+        found = _table_digests(datasets, table, rows[table], 0)
+        length = len(source[found.names[0]])
+        width = sum(math.prod(datasets[name].shape[1:]) * 8 for name in found.names)
+        step = max(1, length if values is not None else _PIECE // max(1, width))
+        for begin in range(0, length, step):
+            found.append({name: np.asarray(source[name][begin : begin + step]) for name in found.names})
+        digests.check_blocks(f"the table along {table}", found.rows(), np.asarray(written[table][...]))
+    return True
+
+
+def _read_trajectory(file: Any) -> tuple[Trajectory, bool]:
+    """The trajectory of a file, and whether digests vouch for it."""
     sizes: dict[str, int] = {}
-    values = {
-        name: _read_variable(file, name, variable, sizes)
-        for name, variable in _LAYOUT.items()
-        if name != _SECOND or _SECOND in file
-    }
+    datasets = _own_datasets(file)
+    values = {name: _read_variable(dataset, name, sizes) for name, dataset in datasets.items()}
     attributes = {key: file.attrs[key] for key in file.attrs if not key.startswith("_")}
     labels = {name: tuple(values[name].tolist()) for name in _LABELS}
     _require_range("contact_state", values["contact_state"], len(STATE_NAMES))
@@ -887,7 +1058,7 @@ def _read_trajectory(file: Any) -> Trajectory:
         for field in fields(Certificate)
         if f"certificate_{field.name}" in attributes  # a field that came later keeps its default
     }
-    return Trajectory(
+    trajectory = Trajectory(
         t=values["time"],
         q=values["q"],
         u=values["u"],
@@ -919,13 +1090,12 @@ def _read_trajectory(file: Any) -> Trajectory:
         version=_text(attributes["stickslip_version"]),
         attributes=_mapping(attributes["notes"]),
     )
+    return trajectory, _verify(file, datasets, attributes, values)
 
 
-def _read_variable(file: Any, name: str, variable: _Variable, sizes: dict[str, int]) -> np.ndarray:
+def _read_variable(dataset: Any, name: str, sizes: dict[str, int]) -> np.ndarray:
     """Read one variable; `sizes` collects the dimensions and holds later variables to them."""
-    dataset = file[name]
-    if lies_elsewhere(file, name):
-        raise ValueError(f"variable {name} is not a dataset of the file itself")
+    variable = _LAYOUT[name]
     characters = name in _LABELS and dataset.dtype == "S1"  # else a text of variable length, as xarray writes them
     if len(dataset.shape) != len(variable.dimensions) + characters:
         raise ValueError(f"variable {name} should have the dimensions {', '.join(variable.dimensions)}")

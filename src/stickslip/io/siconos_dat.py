@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from stickslip.complementarity.friction.blocks import block_arrays
 from stickslip.complementarity.friction.problem import FrictionProblem
-from stickslip.io.disk import replacing
+from stickslip.io.disk import open_binary, replacing
 
 _DENSE, _BLOCKS, _SPARSE = 0, 1, 2
 _DUMP_LINE = re.compile(r"^(?:CSparse|.*\d+-by-\d+|\s*col\b|\s*\d+(?:\s+\d+)?\s*:)")
@@ -85,7 +85,8 @@ def read_dat(path: str | Path) -> FrictionProblem:
     """The problem of a `.dat` file; ValueError with one line where it cannot be read."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="ascii")
+        with open_binary(path) as file:
+            text = file.read().decode("ascii")
     except UnicodeDecodeError as problem:
         raise ValueError(f"{path.name} is not a text file; FCLIB files end in .hdf5.") from problem
     tokens = _Tokens(text, path.name)

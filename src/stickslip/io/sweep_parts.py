@@ -1,11 +1,13 @@
 """An unfinished sweep: a folder beside the file to be, with a file for every chunk that is computed.
 
-Each chunk appears whole or not at all.  Which chunks are there says all about where a sweep stands: after `kill -9` the
-others are computed, and the result is what it would have been.
+Each chunk appears whole or not at all, and its file ends with a digest of its content, its place and its sweep.
+Which chunks are there says all about where a sweep stands: after `kill -9` the others are computed, and the result is
+what it would have been.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import zipfile
@@ -17,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from stickslip.ensembles.store import Chunk, Values, chunks_of
-from stickslip.io.disk import replacing
+from stickslip.io import digests
+from stickslip.io.disk import DRAFT, open_binary, read_regular, replacing
 
 _HEADER = "sweep.json"
 
@@ -38,7 +41,7 @@ class InFolder:
         folder.mkdir()
         header = {"fingerprint": fingerprint, "size": size, "chunk": chunk}
         with replacing(folder / _HEADER) as draft:
-            draft.write_text(json.dumps(header), encoding="utf-8")
+            draft.write_text(json.dumps({**header, "digest": _header_digest(header)}), encoding="utf-8")
         return cls(folder, size, chunk, header)
 
     @classmethod
@@ -56,19 +59,20 @@ class InFolder:
         return [chunk for chunk in chunks_of(self.size, self.chunk) if self._read(chunk) is None]
 
     def put(self, chunk: Chunk, values: Values) -> None:
+        buffer = io.BytesIO()
+        np.savez(buffer, **values)  # type: ignore[arg-type]
+        content = buffer.getbuffer()
         with replacing(self._path(chunk)) as draft, open(draft, "wb") as file:
-            np.savez(file, **values)  # type: ignore[arg-type]
+            file.write(content)
+            file.write(self._digest(chunk, content))
 
     def column(self, name: str) -> Iterator[tuple[Chunk, np.ndarray]]:
         """One array of all chunks, in order, read one after the other."""
         for chunk in chunks_of(self.size, self.chunk):
-            try:
-                with np.load(self._path(chunk), allow_pickle=False) as file:
-                    yield chunk, file[name]
-            except (OSError, ValueError, KeyError, zipfile.BadZipFile):
-                raise OSError(
-                    f"{self._path(chunk)} was there and is not any more; repeat the sweep with --resume."
-                ) from None
+            values = self._read(chunk, name)
+            if values is None or name not in values:
+                raise OSError(f"{self._path(chunk)} was there and is not any more; repeat the sweep with --resume.")
+            yield chunk, values[name]
 
     def discard(self) -> None:
         discard_folder(self.folder)
@@ -76,13 +80,21 @@ class InFolder:
     def _path(self, chunk: Chunk) -> Path:
         return self.folder / f"{chunk[0]:012d}-{chunk[1]:012d}.npz"
 
-    def _read(self, chunk: Chunk) -> Values | None:
-        """A chunk that is there, whole; its checksums are verified."""
+    def _read(self, chunk: Chunk, only: str | None = None) -> Values | None:
+        """A chunk that is there as it was written, or one array of it; None for any other."""
         try:
-            with np.load(self._path(chunk), allow_pickle=False) as file:
-                return {name: file[name] for name in file.files}
+            with open_binary(self._path(chunk)) as file:
+                data = memoryview(file.read())
+            content, written = data[: -digests.SIZE], data[-digests.SIZE :]
+            if self._digest(chunk, content) != written:
+                return None
+            with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+                return {name: archive[name] for name in archive.files if only in (None, name)}
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):
             return None
+
+    def _digest(self, chunk: Chunk, content: memoryview) -> bytes:
+        return digests.digest([f"{self.header['fingerprint']} {chunk[0]} {chunk[1]}".encode(), content])
 
 
 def parts_folder(out: Path) -> Path:
@@ -90,17 +102,34 @@ def parts_folder(out: Path) -> Path:
     return out.with_name(out.name + ".parts")
 
 
+def _header_digest(header: dict[str, Any]) -> str:
+    return digests.digest([json.dumps(header).encode()]).hex()
+
+
 def read_header(folder: Path) -> dict[str, Any]:
     """What an unfinished sweep wrote first, or ValueError."""
     try:
-        header = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
-        return {"fingerprint": str(header["fingerprint"]), "size": int(header["size"]), "chunk": int(header["chunk"])}
-    except (OSError, ValueError, KeyError, TypeError):
+        written = json.loads(read_regular(folder / _HEADER, 2**16))
+        header = {"fingerprint": written["fingerprint"], "size": written["size"], "chunk": written["chunk"]}
+        if written["digest"] != _header_digest(header):
+            raise ValueError("the digest differs")
+        return header
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise ValueError(f"{folder} is no unfinished sweep of ours; remove it, or give another --out.") from None
 
 
 def discard_folder(folder: Path) -> None:
     """Remove the chunks of a sweep; a folder that is not one of ours stays, and is an error."""
-    if folder.exists():
+    if begun(folder):
         read_header(folder)
+    for part in sorted(folder.glob("*"), key=lambda part: part.name == _HEADER):  # it says whose they are to the last
+        part.unlink(missing_ok=True)
+    if folder.exists():
         shutil.rmtree(folder)
+
+
+def begun(folder: Path) -> bool:
+    """Whether a folder holds a sweep, or anything else: not where its writer was killed before the first file."""
+    if not folder.is_dir():
+        return folder.exists()
+    return any(not part.name.startswith(DRAFT) for part in folder.iterdir())

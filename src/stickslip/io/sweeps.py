@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +21,10 @@ from stickslip.ensembles.observables import STATUS_NAMES, Variable, dimensions_o
 from stickslip.ensembles.request import Request
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import Store
-from stickslip.io.disk import file_path, replacing, sync_folder, uninterrupted
-from stickslip.io.netcdf import _create_labels, _text, _write_attribute
+from stickslip.interrupts import uninterrupted
+from stickslip.io import digests
+from stickslip.io.disk import NotRegular, file_path, open_binary, replacing, sync_folder
+from stickslip.io.netcdf import _create_labels, _NotLoadable, _text, _write_attribute, damaged
 from stickslip.trajectory import STATE_NAMES
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ def _new_file(path: Path, sizes: Mapping[str, int], notes: Mapping[str, Any]) ->
                     yield netcdf, file
                 for key, value in notes.items():
                     _write_attribute(file, key, value)
+                digests.seal(file)
             with open(draft, "rb") as written:
                 os.fsync(written.fileno())
         sync_folder(target.parent)
@@ -236,9 +238,7 @@ def rectangles(shape: tuple[int, ...], first: int, last: int) -> Iterator[tuple[
 def fingerprint_of(path: Path) -> str | None:
     """Which sweep a file holds; None where it holds none."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return None
-        with h5py.File(path, "r") as file:
+        with open_binary(path) as content, h5py.File(content, "r") as file:
             if _text(file.attrs["stickslip_format"]) != FORMAT:
                 return None
             return _text(file.attrs["fingerprint"])
@@ -262,12 +262,29 @@ def require_free(path: Path, overwrite: bool) -> None:
 
 
 def load_ensemble(path: str | Path) -> Ensemble:
-    """Read a sweep that was saved; arrays are read from the file when they are looked at."""
+    """Read a sweep that was saved; arrays are read from the file when they are looked at.
+
+    The digests of all arrays are checked first, for which the file is read once.
+    """
     import xarray as xr
 
     target = file_path(path, "path")
     if not target.exists():
         raise ValueError(f"{target} does not exist; check the name and the folder.")
-    if fingerprint_of(target) is None:
-        raise ValueError(f"{target} is not a sweep of ours; load_ensemble reads what `stickslip sweep` wrote.")
-    return Ensemble(xr.open_dataset(target, engine="h5netcdf"))
+    try:
+        with open_binary(target) as content:  # says so if there is no regular file, or it may not be read
+            pass
+        if fingerprint_of(target) is None:
+            raise _NotLoadable(f"{target} is not a sweep of ours; load_ensemble reads what `stickslip sweep` wrote.")
+        with open_binary(target) as content, h5py.File(content, "r") as file:
+            digested = digests.verify(file)
+        result = Ensemble(xr.open_dataset(target, engine="h5netcdf"))
+    except (_NotLoadable, NotRegular) as error:
+        raise ValueError(str(error)) from None
+    except PermissionError:
+        raise ValueError(f"{target} may not be read by you; ask for the permission to read it.") from None
+    except Exception as error:  # whatever a damaged file makes HDF5, NumPy or xarray raise
+        raise damaged(target, error) from error
+    if not digested:
+        digests.warn_of_none(target)
+    return result

@@ -15,7 +15,8 @@ CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
 FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 1, 2, 3, 4
 ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP = 5, 6, 7, 8
 CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, INTEGRATION_ENERGY = 9, 10, 11, 12, 13
-FRICTION_ROUNDS, FRICTION_CONTRACTION, BOOK_SIZE = 14, 15, 16
+FRICTION_ROUNDS, FRICTION_CONTRACTION = 14, 15
+STEPS, BOOK_SIZE = 16, 17  # STEPS: how many are done, the clock of the run
 
 # What ensembles watch, behind the book in the same array: the request, then what was seen.
 NO_SECTION, FALLS, RISES, STRIKES, PHASE = 0, 1, 2, 3, 4
@@ -24,7 +25,11 @@ TIME_FIRST, TIME_LAST, TRAVEL_FIRST, TRAVEL_LAST, SHORTEST, LONGEST = range(BOOK
 IMPACTS = BOOK_SIZE + 13  # of each contact; behind them what `templates.watch` has room for
 
 CANCELLED = 1e-14  # a velocity this small against the terms that it is the sum of is zero
-REACH = 1e-10  # of dt times the velocities: how far a loaded contact may seem open before it is
+ANYWHERE = 1e300  # reach of a contact that takes part in the next step whatever its gap
+LEAVES = 1e-10  # of the velocity that a contact's impulse changes: a contact that leaves faster after a blow has left
+GAP_ROUNDING = 16 * 2.0**-52  # of the sizes of a gap's terms: no gap is known better, and a smaller one is closed
+NEAR = 1e-9  # of the sizes: gaps below are compared with their rounding errors, those above are open for sure
+SIZES_LAST = 256  # steps for which the sizes that NEAR is a part of are kept
 LARGEST = 1e20  # a velocity beyond, in whatever units, is the end of an unstable run
 ITERATION_LIMIT = 50
 GRAIN = 2e-15  # of the positions: what rounding errors of gaps and forces may move them by in a step

@@ -97,7 +97,7 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
     if system.inject:  # functions that a user wrote may be outside the kernel language
         head = head.replace("from stickslip.kernels.cpu import", "from stickslip.kernels.by_numba import")
     options = options or {}
-    model = constants(system, solver, options) + "\n\n" + system.source()
+    model = constants(system, solver, options) + "\n\n" + system.source() + "\n\n" + system.sizes_source()
     if options.get("JACOBIAN"):
         model += "\n\n" + system.jacobian_source()
     if template in NEED_DRIFT:

@@ -62,6 +62,9 @@ class FunctionModel:
                 preload = Printer(energy_lines).factor(laws[k]["threshold"])
                 energy_lines.append(f"E[1] += {preload} * math.fabs({self._gap(k, contact)})")
 
+        size_lines = [line for k, contact in enumerate(contacts) for line in self._size(k, contact)]
+        self.sizes = _function("sizes", "q, t, p, s", size_lines)
+
         # The fingerprints make the text, and every cache that is keyed by it, change with the functions.
         notes = [f"# {key}: {function_fingerprint(self.functions[key])}" for key in sorted(self.functions)]
         self.source = "\n\n".join(
@@ -105,6 +108,19 @@ class FunctionModel:
         if contact.kind not in (CONTACT, SPRING):
             return "0.0"
         return self._call(f"gap_{k}", f"gap of contact {contact.name!r}", contact.gap)
+
+    def _size(self, k: int, contact: Contact) -> list[str]:
+        """Lines that estimate how large the terms of gap k are: the gap itself, and dg/dq_j q_j for each coordinate."""
+        if contact.kind != CONTACT:
+            return [f"s[{k}] = 0.0"]
+        lines = []
+        if callable(contact.normal):
+            lines.append(f"normal_{k} = user_normal_{k}(q, t, p)")
+            entries = [f"normal_{k}[{j}]" for j in range(self.n_dof)]
+        else:
+            entries = [repr(float(x)) for x in np.asarray(contact.normal, dtype=float)]
+        terms = [f"math.fabs({entry} * q[{j}])" for j, entry in enumerate(entries) if entry != "0.0"]
+        return [*lines, f"s[{k}] = " + " + ".join([f"math.fabs({self._gap(k, contact)})", *terms])]
 
     def _rows(self, k: int, contact: Contact) -> list[str]:
         if contact.has_normal and contact.normal is None:

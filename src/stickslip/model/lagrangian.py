@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike
 from stickslip.model.elements import LAWS, Contact, Element, SlidingRow, curve_functions, sliding_row
 from stickslip.model.functions import Function, FunctionModel
 from stickslip.model.jumps import find_jump
+from stickslip.model.kinks import branched, kink_contacts, kink_source
 from stickslip.model.notation import Notation
 from stickslip.model.symbolic import (
     Equations,
@@ -25,6 +27,7 @@ from stickslip.model.symbolic import (
     lagrange,
     model_source,
     shorten,
+    sizes_source,
 )
 from stickslip.model.system import (
     CONTACT,
@@ -126,6 +129,7 @@ class LagrangianSystem(System):
         self._equations: Equations | None = None
         self._given: Given | None = None
         self._contacts = contacts
+        self._function_sizes = model.sizes
 
     @classmethod
     def from_energies(
@@ -279,11 +283,49 @@ class LagrangianSystem(System):
             units.append(self.units.get(self.coordinate_names[moved[0]], "m") if plain else "m")
         return tuple(units)
 
+    def sizes_source(self) -> str:
+        """Source of `sizes`, see `System`: from the expressions of the gaps, or from their values and gradients."""
+        if self._equations is None:
+            return self._function_sizes
+        return sizes_source(self._equations)
+
     def jacobian_source(self) -> str:
         """Exact derivatives of derived forces; differences where the forces were given as functions."""
         if self._equations is None:
             return super().jacobian_source()
         return jacobian_source(self._equations)
+
+    @cached_property
+    def branched(self) -> System:
+        """The system with the branches of its kinks held, see `System.branched`."""
+        if self._equations is None:
+            return self
+        found = branched(self._equations, [contact.normal is None for contact in self._contacts])
+        if found is None:
+            return self
+        equations, branches = found
+        system = LagrangianSystem.__new__(LagrangianSystem)
+        names = [f"branch {j + 1}" for j in range(len(branches.names))]
+        System.__init__(
+            system,
+            name=self.name,
+            coordinate_names=self.coordinate_names,
+            velocity_names=self.velocity_names,
+            contact_names=self.contact_names,
+            contact_kinds=self.contact_kinds,
+            parameters={
+                **dict(zip(self.parameter_names, self.parameter_values, strict=True)),
+                **dict.fromkeys(names, 1.0),
+            },
+            source=f"{model_source(equations)}\n\n{kink_source(branches)}",
+            inject=self.inject,
+            injected_into=self.injected_into,
+            friction_laws=self.friction_laws,
+        )
+        system._equations, system._given, system._contacts = equations, None, self._contacts
+        system.__dict__["branched"] = system
+        system.kink_contacts = kink_contacts(equations, branches)
+        return system
 
     def drift_source(self) -> str:
         """Source of `drift`, see `System`: differentiated symbolically where the equations are known."""
@@ -508,6 +550,7 @@ def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr]
             terms = [(read(factor, "slip factor"), read(slip, "slip")) for factor, slip in pairs]
         row["w_T"] = [shorten(sum(a * derivative(slip, x) for a, slip in terms)) for x in q]
         row["w_hat_T"] = sum(a * derivative(slip, t) for a, slip in terms)
+    _require_no_jump(row, contact)
     if contact.has_tangent:
         _require_direction(row["w_T"], contact, "slip" if contact.tangent is None else "tangent")
     return row
@@ -533,6 +576,17 @@ def _require_continuous(notation: Notation, gap: Expr, contact: Contact) -> None
             f"gap of contact {contact.name!r} jumps at {jump!s:.80}: gaps must be continuous in coordinates and "
             "time; use abs, max, min, or a piecewise whose pieces meet."
         )
+
+
+def _require_no_jump(row: Mapping[str, Any], contact: Contact) -> None:
+    """Raise where a slip, or a gap that looked continuous, has the derivative of a jump."""
+    for what, entries in (("gap", (*row["w_N"], row["w_hat_N"])), ("slip", (*row["w_T"], row["w_hat_T"]))):
+        jumps = sorted(set().union(*(sp.sympify(x).atoms(sp.DiracDelta) for x in entries)), key=sp.default_sort_key)
+        if jumps:
+            raise ValueError(
+                f"{what} of contact {contact.name!r} jumps where {jumps[0].args[0]} = 0: it must be continuous in "
+                "coordinates and time; use abs, max, min, or a piecewise whose pieces meet."
+            )
 
 
 def _require_direction(w: Sequence[Expr], contact: Contact, what: str) -> None:

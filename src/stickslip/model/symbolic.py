@@ -352,12 +352,67 @@ def drift_source(equations: Equations) -> str:
 
     def rate(row: sp.ImmutableMatrix, w_hat: Expr) -> Expr:
         gamma = sum((w * v for w, v in zip(row, eq.u, strict=True)), w_hat)
-        return sum((derivative(gamma, x) * v for x, v in zip(eq.q, eq.u, strict=True)), derivative(gamma, eq.t))
+        zeta = sum((derivative(gamma, x) * v for x, v in zip(eq.q, eq.u, strict=True)), derivative(gamma, eq.t))
+        # gaps and slips are continuous: their second derivative at a kink is that of either branch
+        return sp.sympify(zeta).replace(sp.DiracDelta, lambda *_: sp.S.Zero)
 
     contacts = range(len(eq.kind))
     zeta = [(f"zeta[{k}, 0]", rate(eq.W_N[k, :], eq.w_hat_N[k])) for k in contacts]
     zeta += [(f"zeta[{k}, 1]", rate(eq.W_T[k, :], eq.w_hat_T[k])) for k in contacts]
     return function_source("drift", "q, u, t, p, zeta", zeta)
+
+
+def sizes_source(equations: Equations) -> str:
+    """Return the source of `sizes`, as `system.System` asks for it: how large the terms of each gap are."""
+    eq = equations.replaced(source_symbols(equations.q, equations.u, equations.t, equations.parameters))
+    gaps = [(k, g) for k, g in enumerate(eq.g_N)]
+    return function_source(
+        "sizes", "q, t, p, s", [(f"s[{k}]", size_of(g) if eq.kind[k] == CONTACT else sp.S.Zero) for k, g in gaps]
+    )
+
+
+def size_of(expression: Expr) -> Expr:
+    """The size of the terms of an expression: times the machine precision it bounds the rounding error, but for a
+    factor of the order of the number of operations.
+
+    Running error analysis (Higham, Accuracy and Stability, 3.3): a sum has the sizes of its summands, a product the
+    product of sizes, f(x) has |f| + |f'(x)| size(x).  Symbols and numbers count with their values.
+    """
+    sizes: dict[Expr, Expr] = {}
+    for x in sp.postorder_traversal(expression):
+        if x not in sizes and isinstance(x, sp.Expr):
+            sizes[x] = _size_of_node(x, sizes)
+    return sizes[expression]
+
+
+def _size_of_node(x: Expr, sizes: Mapping[Expr, Expr]) -> Expr:
+    """The size of an expression, from those of its arguments."""
+    if not x.args:
+        return sp.Abs(x)
+    if isinstance(x, sp.Piecewise):
+        return sp.Piecewise(*((sizes[value], condition) for value, condition in x.args))
+    parts = [sizes[part] for part in x.args]
+    if x.is_Add:
+        return sp.Add(*parts)
+    if x.is_Mul:
+        return sp.Mul(*parts)
+    if isinstance(x, (sp.Max, sp.Min)):
+        return sp.Max(*parts)
+    if isinstance(x, (sp.Abs, sp.Mod)):
+        return parts[0]
+    if isinstance(x, (sp.sign, sp.Heaviside, sp.floor, sp.ceiling)):
+        return sp.Abs(x)
+    if x.is_Pow and x.exp.is_Integer and x.exp > 0:
+        return parts[0] ** x.exp
+    if x.is_Pow and x.exp.is_number:
+        return sp.Abs(x) * (1 + sp.Abs(x.exp) * (parts[0] / sp.Abs(x.base)))  # no size where the base has none: 0 / 0
+    total = sp.Abs(x)
+    for i, part in enumerate(parts):
+        places = [sp.Dummy(real=True) for _ in parts]
+        slope = sp.diff(x.func(*places), places[i])
+        if not slope.has(sp.Derivative, sp.DiracDelta):
+            total += sp.Abs(slope.xreplace(dict(zip(places, x.args, strict=True)))) * part
+    return total
 
 
 def laws_source(mu: Sequence[Expr], eps_N: Sequence[Expr], eps_T: Sequence[Expr], threshold: Sequence[Expr]) -> str:

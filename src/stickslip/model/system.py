@@ -52,6 +52,11 @@ class System:
                                                 speed (n,) [m/s]; mu of `laws` are the static ones
         law_values(p, c)                        only with `friction_laws`: the laws' parameters, one after the other
 
+    `sizes_source` text that defines
+
+        sizes(q, t, p, s)                       s (n,): the sizes of the terms of the gaps of CONTACTs, by which their
+                                                rounding errors are judged; here |g| and the coordinates
+
     and `jacobian_source` text that defines
 
         jacobian(q, u, t, p, K, C, work)        K = dh/dq, C = dh/du (f, f); work (2, f) is room for forces
@@ -171,6 +176,10 @@ class System:
         """Text of the model functions; equal text means equal functions, injected ones included."""
         return self._source
 
+    def sizes_source(self) -> str:
+        """Text of `sizes`; here for gaps of which nothing is known."""
+        return _SIZES_OF_COORDINATES
+
     def jacobian_source(self) -> str:
         """Text of `jacobian`; made on request, since only implicit steppers need it."""
         return _DIFFERENCES.replace("N_COORDINATES", str(self.n_dof))
@@ -178,6 +187,23 @@ class System:
     def drift_source(self) -> str:
         """Text of `drift`; here by differences along the motion, for systems whose directions are functions."""
         return _DRIFT_BY_DIFFERENCES
+
+    @property
+    def branched(self) -> System:
+        """The system with the branches of its kinks held, see `model.kinks`; the system itself where it has none.
+
+        Its parameters are those of the system, then one per kink, +1 or -1.
+        """
+        return self
+
+    kink_contacts: tuple[tuple[int, ...], ...] = ()
+    """Of a system whose branches are held: the contacts that each kink is part of."""
+
+    def kinks(self, q: ArrayLike, t: float, p: Array) -> Array:
+        """Levels of the kinks, (number of kinks,): a branch is +1 where its level is positive."""
+        k = np.empty(len(self.kink_contacts))
+        self._evaluate("kinks", (q, t, p), (k,))
+        return k
 
     @property
     def fingerprint(self) -> str:
@@ -294,6 +320,12 @@ class System:
         self._evaluate("gap", (q, t, self._parameters(p)), (g,))
         return g
 
+    def gap_sizes(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """Sizes of the terms that gaps are the sums of, shape (n,): their rounding errors are a few 1e-16 of these."""
+        s = np.empty(self.n_contacts)
+        self._evaluate("sizes", (q, t, self._parameters(p)), (s,))
+        return s
+
     def geometry(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> tuple[Array, Array, Array]:
         """Force directions as rows: W_N (n, f), W_T (n, f), and w_hat (n, 2) with columns normal, tangential."""
         W_N = np.empty((self.n_contacts, self.n_dof))
@@ -344,8 +376,9 @@ class System:
 
     def _function(self, name: str, tolerant: bool) -> Callable[..., Any]:
         namespace = self._namespace(tolerant)
-        if name not in namespace and name in ("jacobian", "drift"):  # made when first asked for: few runs need them
-            text = self.jacobian_source() if name == "jacobian" else self.drift_source()
+        if name not in namespace:  # made when first asked for: not every run needs them
+            makers = {"jacobian": self.jacobian_source, "drift": self.drift_source, "sizes": self.sizes_source}
+            text = makers[name]()
             exec(compile(text, f"<{name} of {self.name}>", "exec"), namespace)
         function: Callable[..., Any] = namespace[name]
         return function
@@ -421,6 +454,16 @@ class System:
         _require_finite(state, [f"{label} of {name!r}" for name in names], where)
         return state
 
+
+_SIZES_OF_COORDINATES = """@dev
+def sizes(q, t, p, s):
+    gap(q, t, p, s)
+    total = 0.0
+    for j in range(len(q)):
+        total += abs(q[j])
+    for k in range(len(s)):
+        s[k] = abs(s[k]) + total
+"""
 
 _DIFFERENCES = """@dev
 def jacobian(q, u, t, p, K, C, work):

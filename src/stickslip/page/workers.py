@@ -2,8 +2,8 @@
 
 A run that does not end in its time, or whose client left, costs its process: whatever a kernel does, the next run
 finds another one.  Processes grow, by machine code of system after system.  Where they have grown by too much together,
-the one that has most goes on with the kind of run that it did last, so that sliders stay quick, and is replaced when
-something else is asked for, or when it has been idle for a while.
+the one that has most goes on with kinds of runs that it has done, so that sliders stay quick, and is replaced when
+something new is asked for, or when it has been idle for a while.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Process:
             **options,
         )
         self.pid = self._process.pid
-        self.kind: Any = None  # of the run that it did last
+        self.kinds: set[Any] = set()  # of runs that it has done: their machine code is there
         self.since = time.monotonic()  # when it became idle
         self.memory = self.first_memory = 0
         self.ready = False
@@ -258,21 +258,21 @@ class Workers:
             while True:
                 if self._closed or gone():
                     raise ClientGone("the page is closed")
-                if not any(process.kind == kind for process in self._compiling):
+                if not any(kind in process.kinds for process in self._compiling):
                     process = self._choose(kind)
                     if process is not None:
-                        process.kind = kind
+                        process.kinds.add(kind)
                         self._busy.append(process)
                         self._fill()
                         return process
                 self._changed.wait(_LOOK)
 
     def _choose(self, kind: Any) -> Process | None:
-        """An idle process that did this kind of run last; else another one that is not too large; else a new one."""
+        """An idle process that has done this kind of run; else another one that is not too large; else a new one."""
         for process in [process for process in self._idle if not process.alive()]:
             self._idle.remove(process)
             process.end()
-        same = [process for process in self._idle if process.kind == kind]
+        same = [process for process in self._idle if kind in process.kinds]
         large = self._too_large()
         fits = [*same, *sorted((p for p in self._idle if p is not large), key=lambda process: not process.ready)]
         if large is not None and not same:

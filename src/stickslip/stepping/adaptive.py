@@ -162,10 +162,10 @@ class AdaptiveEngine:
         """
         self.spacing = dt
         shortest = min(dt * every, self.stepper.largest_step or math.inf)
-        if self._smallest(memory) > shortest:
+        if self.plain_step(memory) > shortest:
             raise ValueError(
                 f"smallest_step must not exceed the spacing of the records or largest_step, {shortest:g} s, "
-                f"got {self._smallest(memory):g}."
+                f"got {self.plain_step(memory):g}."
             )
         block.records = block.n_events = 0
         goal = memory.step + n_steps
@@ -192,7 +192,7 @@ class AdaptiveEngine:
 
     def _reach(self, memory: Memory, t: float, t_record: float, state: np.ndarray, events: list[Array]) -> None:
         """Step from t to t_record, updating memory and the contact states."""
-        smallest = self._smallest(memory)
+        smallest = self.plain_step(memory)
         largest = self.stepper.largest_step or math.inf
         self.H = self.H or max(
             smallest, 1e-3 * (self.t_end - memory.t0)
@@ -208,8 +208,8 @@ class AdaptiveEngine:
                 self._plain_step(memory, t, H, state, events)
                 t += H
 
-    def _smallest(self, memory: Memory) -> float:
-        """Length to which switching times are bisected [s]."""
+    def plain_step(self, memory: Memory) -> float:
+        """Length to which switching times are bisected, and of the steps across them [s]."""
         return self.stepper.smallest_step or 0.1 * self.stepper.rtol * (self.t_end - memory.t0)
 
     def _smooth_step(self, memory: Memory, t: float, H: float, state: np.ndarray) -> bool:
@@ -269,7 +269,7 @@ class AdaptiveEngine:
         A contact that leaves with gamma_N and is pulled back with a returns after 2 gamma_N / a.  Where that is a few
         smallest steps, the errors of which may have made the whole hop, the accumulation of impacts is over.
         """
-        system, smallest = self.system, self._smallest(memory)
+        system, smallest = self.system, self.plain_step(memory)
         q, p = memory.q, memory.p
         W_N, _, w_hat = system.geometry(q, t, p)
         pull = W_N @ np.linalg.solve(system.mass(q, t, p), system.force(q, memory.u, t, p))
@@ -337,7 +337,7 @@ class AdaptiveEngine:
             return math.sqrt(max(0.0, float(v @ M @ v)))
 
         self.velocity = max(self.velocity, size(u), size(memory.u), size(u - memory.u))
-        worst = max(size(du), size(dq) / (self._smallest(memory) / self.stepper.rtol))
+        worst = max(size(du), size(dq) / (self.plain_step(memory) / self.stepper.rtol))
         return worst / self.velocity if worst > 0.0 else 0.0
 
     def _accept(
@@ -345,7 +345,7 @@ class AdaptiveEngine:
     ) -> None:
         """Take over the end of a step and what its runs wrote into their books."""
         last, book = trials[-1].memory, memory.book
-        memory.q, memory.u = q.copy(), u.copy()
+        memory.q[:], memory.u[:] = q, u
         memory.impulse_sum += impulse
         memory.last_loaded[:], memory.impulse_before[:] = last.last_loaded, last.impulse_before
         memory.carried[:, 2] = last.carried[:, 2]

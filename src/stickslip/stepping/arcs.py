@@ -93,6 +93,7 @@ class Watch:
     armed: np.ndarray
     gap_tol: float
     grazes: int = 0
+    grazed: tuple[float, int] | None = None  # time [s] and contact of the last graze
 
     def event(self, t: Array, dense: Callable[[Any], Array], span: float) -> tuple[float, list[tuple[int, int]]] | None:
         """The first event among the samples t (k,), None if there is none."""
@@ -149,7 +150,8 @@ class Watch:
         lowest = float(brentq(lambda x: self._value(x, dense, k, 2), a, b, xtol=1e-16, rtol=1e-15))
         depth = self._value(lowest, dense, k, 0)
         if depth >= -self.gap_tol:
-            self.grazes += int(depth <= self.gap_tol)
+            if depth <= self.gap_tol:
+                self.grazes, self.grazed = self.grazes + 1, (lowest, k)
             return None
         return float(brentq(lambda x: self._value(x, dense, k, 0), a, lowest, xtol=1e-16, rtol=1e-15))
 

@@ -31,6 +31,7 @@ class StepProblem:
     V_N: np.ndarray  # M^-1 W^T, one column per active contact
     V_T: np.ndarray
     local: PlanarProblem
+    closing: Array | None = None  # velocities by which open contacts may close until the next step, see `step_problem`
 
     @property
     def gamma_A(self) -> tuple[Array, Array]:
@@ -87,13 +88,33 @@ def gaps(system: System, q: Array, t: float, p: Array) -> Array:
     return g
 
 
-def active_contacts(system: System, g: Array, dt: float, reach: Array | None) -> np.ndarray:
+def roundings(system: System, q: Array, t: float, p: Array) -> Array:
+    """Rounding errors of the gaps at (q, t), shape (n,): a gap below is zero.  0 where they are not known."""
+    sizes = system.gap_sizes(q, t, p)
+    return np.where(sizes < codes.LARGEST, codes.GAP_ROUNDING * sizes, 0.0)
+
+
+def reach_at_start(system: System, q: Array, u: Array, t: float, dt: float, p: Array) -> Array:
+    """How far contacts may be open at the start of a run and yet take part in the first step, as the kernels have it.
+
+    Forces change u by dv = dt M^-1 h and gamma_N by no more than sqrt(w_N M^-1 w_N) |dv| in the norm of the kinetic
+    energy (Cauchy and Schwarz).  A fall that is over within the step is none: such a contact rests.
+    """
+    M, h, W_N = system.mass(q, t, p), system.force(q, u, t, p), system.geometry(q, t, p)[0]
+    alpha = np.sum(W_N * np.linalg.solve(M, W_N.T).T, axis=1)
+    return np.asarray(dt * dt * np.sqrt(alpha * float(h @ np.linalg.solve(M, h))))
+
+
+def active_contacts(system: System, g: Array, rounding: Array, dt: float, reach: Array | None) -> np.ndarray:
     """Numbers of the contacts that take part in a step on velocity level, [GS05] 5, step 3 (b).
 
-    A contact that carried load in the step before stays within its reach, see `stepper.State`.
+    A gap below its rounding error is closed.  A contact that carried load in the step before stays within its reach,
+    see `stepper.State`.
     """
     kinds = np.array(system.contact_kinds, dtype=int)
-    active = (kinds != CONTACT) | (g <= (0.0 if reach is None else reach))
+    active = (kinds != CONTACT) | (g <= 0.0) | (g <= rounding)
+    if reach is not None:
+        active |= g <= reach
     if dt == 0.0:
         active &= kinds != SPRING
     return np.flatnonzero(active)
@@ -116,11 +137,23 @@ def contact_problem(
     M = mass_matrix(system, q, t, p)
     g = gaps(system, q, t, p)
     u_free = u_A + dt * np.linalg.solve(M, system.force(q, u_A, t, p))
-    index = active_contacts(system, g, dt, reach)
+    rounding = roundings(system, q, t, p)
+    index = active_contacts(system, g, rounding, dt, reach)
     lasting = reach > 0.0 if keep_lasting and reach is not None else None
     if lasting is not None:
         index = np.union1d(index, np.flatnonzero(lasting))
-    return step_problem(system, index, g, M, u_A, u_free, system.geometry(q, t, p), dt, p, lasting=lasting)
+    closing = None if keep_lasting or dt == 0.0 else closing_velocities(g, rounding, dt)
+    directions = system.geometry(q, t, p)
+    return step_problem(system, index, g, M, u_A, u_free, directions, dt, p, lasting=lasting, closing=closing)
+
+
+def closing_velocities(g: Array, rounding: Array, dt: float, gamma_N: Array | None = None) -> Array:
+    """Velocities that close gaps until a scheme looks again, those below their rounding errors not.
+
+    From midpoint to midpoint; or, with the velocities `gamma_N` at the begin of the step, from end to end.
+    """
+    closing = (g - rounding) / dt - (0.0 if gamma_N is None else gamma_N)
+    return np.where(g > rounding, np.maximum(0.0, closing), 0.0)
 
 
 def step_problem(
@@ -136,6 +169,7 @@ def step_problem(
     u_ahead: Array | None = None,
     g_before: Array | None = None,
     lasting: np.ndarray | None = None,
+    closing: Array | None = None,
 ) -> StepProblem:
     """The problem of the contacts in `index`, with u_E = u_free + M^-1 W Lambda.
 
@@ -143,6 +177,7 @@ def step_problem(
     midpoint, g + dt gamma_E; or, where `g` holds the gaps at q_A + dt u_ahead and the end of the step, at that end:
     g + dt w_T (u_E - u_ahead).  With `g_before`, the gaps one step before q_A, contacts are on position level:
     dt xi_N = g + dt w_N (u_E - u_ahead) + eps_N g_before.  Contacts marked as `lasting` have no restitution.
+    A contact that takes part though it is open, because it carried load before, may close with the velocity `closing`.
     """
     W_N, W_T, w_hat = (rows[index] for rows in directions)
     mu, eps_N, eps_T, threshold = (law[index] for law in system.laws(p))
@@ -155,6 +190,9 @@ def step_problem(
     gamma_N = W_N @ u_A + w_hat[:, 0]
     gamma_T = W_T @ u_A + w_hat[:, 1]
     offset_N = w_hat[:, 0] + eps_N * gamma_N  # [GS05] eqs. (20), (21)
+    if closing is not None:
+        closing = np.where(kinds == CONTACT, closing[index], 0.0)
+        offset_N = offset_N + closing
     offset_T = w_hat[:, 1] + eps_T * gamma_T
     spring = kinds == SPRING
     if spring.any():
@@ -180,4 +218,4 @@ def step_problem(
         size_N=size_N,
         size_T=size_T,
     )
-    return StepProblem(index, g, M, u_A, u_free, W_N, W_T, w_hat, V_N, V_T, local)
+    return StepProblem(index, g, M, u_A, u_free, W_N, W_T, w_hat, V_N, V_T, local, closing)

@@ -6,10 +6,9 @@ over from the other at any step.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numba.core.errors import NumbaError
@@ -20,6 +19,7 @@ from stickslip.kernels.generate import SOLVER_CODES, compiled_module
 from stickslip.kernels.templates import events
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import CONTACT, SPRING, Array, System
+from stickslip.stepping.contact_problem import reach_at_start
 from stickslip.stepping.moreau_jean import IterationMatrixError
 from stickslip.stepping.stepper import State, Stepper, StepReport
 
@@ -30,68 +30,63 @@ TEMPLATE = "stepper"
 
 @dataclass
 class Memory:
-    """State of a run between calls: motion, contact memory, and the book from which the certificate is made."""
+    """State of a run between calls: its clock, the motion, the contact memory, and the book of its certificate.
 
-    q: Array
-    u: Array
+    All of it lies in one array, `row`; the fields below are views of it.  So the state is copied, and taken back, by
+    one assignment that nothing can cut in two, and no part of it can be of another time than the clock.
+
+    Attributes: q, u; impulse_before, (n,) Lambda_N of the step before; impulse_sum, (n, 2) impulses since the last
+    record; last_loaded, (n,) int64, number of the last step with a normal impulse; carried, (n, 3) impulses of the step
+    before where it was the first half of an impact, and 1 where a contact sticks; reach, (n,) [m], how far a contact
+    that carried load in the step before may seem open; book, whose entry STEPS is the clock.
+    """
+
+    row: Array
     p: Array
     t0: float
-    step: int
-    impulse_before: Array  # (n,) Lambda_N of the step before
-    impulse_sum: Array  # (n, 2) impulses since the last record
-    last_loaded: np.ndarray  # (n,) int64, number of the last step with a normal impulse
-    carried: Array  # (n, 3) impulses of the step before where it was the first half of an impact; 1 where it sticks
-    reach: Array  # (n,) [m], how far a contact that carried load in the step before may seem open
-    book: Array
+    sizes: tuple[int, int, int]  # of q and u, number of contacts
     problem_text: str = ""
+
+    def __post_init__(self) -> None:
+        n_q, n_u, n = self.sizes
+        parts = np.split(self.row, np.cumsum([n_q, n_u, n, 2 * n, n, 3 * n, n]))
+        self.q, self.u, self.impulse_before, impulse_sum, last_loaded, carried, self.reach, self.book = parts
+        self.impulse_sum, self.carried = impulse_sum.reshape(n, 2), carried.reshape(n, 3)
+        self.last_loaded = last_loaded.view(np.int64)
 
     @classmethod
     def start(cls, q: Array, u: Array, p: Array, t0: float, contacts: int) -> Memory:
-        return cls(
-            q.copy(),
-            u.copy(),
-            p,
-            t0,
-            0,
-            np.zeros(contacts),
-            np.zeros((contacts, 2)),
-            np.full(contacts, -10, np.int64),
-            np.zeros((contacts, 3)),
-            np.zeros(contacts),
-            np.zeros(codes.BOOK_SIZE),
-        )
+        size = len(q) + len(u) + 8 * contacts + codes.BOOK_SIZE
+        memory = cls(np.zeros(size), p, t0, (len(q), len(u), contacts))
+        memory.q[:], memory.u[:], memory.last_loaded[:] = q, u, -10
+        return memory
+
+    @property
+    def step(self) -> int:
+        """Number of steps done."""
+        return int(self.book[codes.STEPS])
+
+    @step.setter
+    def step(self, number: int) -> None:
+        self.book[codes.STEPS] = number
 
     def copy(self) -> Memory:
         """A copy to come back to with `return_to`."""
-        return copy.deepcopy(self)
-
-    _STATE: ClassVar[tuple[str, ...]] = (
-        "q",
-        "u",
-        "impulse_before",
-        "impulse_sum",
-        "last_loaded",
-        "carried",
-        "reach",
-        "book",
-    )
+        return Memory(self.row.copy(), self.p, self.t0, self.sizes, self.problem_text)
 
     def return_to(self, earlier: Memory) -> None:
-        """Take over the state of an earlier copy, in the same arrays."""
-        for name in self._STATE:
-            getattr(self, name)[:] = getattr(earlier, name)
+        """Take over the state of an earlier copy, in the same array."""
+        self.row[:] = earlier.row
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All that changes during a run, for a checkpoint."""
-        return {"step": np.array(self.step), **{name: np.array(getattr(self, name)) for name in self._STATE}}
+        return {"row": self.row.copy()}
 
     def take(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go back to what `arrays` returned."""
-        for name in self._STATE:
-            if arrays[name].shape != getattr(self, name).shape:
-                raise ValueError(f"the checkpoint's {name} has shape {arrays[name].shape}.")
-            getattr(self, name)[:] = arrays[name]
-        self.step = int(arrays["step"])
+        if arrays["row"].shape != self.row.shape:
+            raise ValueError(f"the checkpoint's state has shape {arrays['row'].shape}, not {self.row.shape}.")
+        self.row[:] = arrays["row"]
 
 
 @dataclass
@@ -158,7 +153,6 @@ class Compiled:
             memory.return_to(before)
             self._call(memory, dt, done, every, block)
             memory.book[codes.CULPRIT] = culprit
-        memory.step += done
         return int(status)
 
     def _call(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> tuple[int, int]:
@@ -180,7 +174,6 @@ class Compiled:
             memory.p,
             memory.t0,
             dt,
-            memory.step,
             n_steps,
             every,
             self.sweeps,
@@ -225,9 +218,12 @@ class Reference:
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
         """As `Compiled.march`; with `go_on` a step that is not solved is done all the same, and counted."""
         block.records = block.n_events = 0
+        if memory.step == 0 and self.stepper.level == "velocity" and not getattr(self.stepper, "lasting", False):
+            memory.reach[:] = reach_at_start(self.system, memory.q, memory.u, memory.t0, dt, memory.p)
         for _ in range(n_steps):
-            impulses, sticks = memory.carried[:, :2], memory.carried[:, 2]
-            state = State(memory.t0 + memory.step * dt, memory.q, memory.u, memory.reach, impulses, sticks)
+            now = memory.copy()  # what a step reports may refer to it
+            impulses, sticks = now.carried[:, :2], now.carried[:, 2]
+            state = State(now.t0 + now.step * dt, now.q, now.u, now.reach, impulses, sticks)
             try:
                 with np.errstate(all="ignore"):  # what overflows is told below
                     after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
@@ -249,7 +245,7 @@ class Reference:
                     return codes.UNSOLVED
                 memory.book[codes.FAILED_STEPS] += 1
             energy_A = self._energy(memory, dt) if self.stepper.projection > 0.0 else 0.0
-            memory.q, memory.u = after.q, after.u
+            memory.q[:], memory.u[:] = after.q, after.u
             memory.step += 1
             work = self._keep_books(memory, dt, report, block)
             if self.stepper.projection > 0.0:
@@ -277,7 +273,7 @@ class Reference:
             change = sum(self.system.energy(q, memory.u, t, p)) - sum(self.system.energy(memory.q, memory.u, t, p))
             memory.book[codes.PROJECTION_ENERGY] += change
             memory.book[codes.PROJECTIONS] += 1
-            memory.q = q
+            memory.q[:] = q
         self._measure_penetration(memory, dt)
 
     def _measure_penetration(self, memory: Memory, dt: float) -> None:
@@ -295,9 +291,8 @@ class Reference:
         idle = np.ones(self.system.n_contacts, dtype=bool)
         idle[problem.index] = False
         memory.impulse_before[idle] = 0.0
-        reach_before = memory.reach.copy()
         memory.reach[:] = 0.0
-        memory.carried = np.zeros_like(memory.carried)
+        memory.carried[:] = 0.0
         if report.sliding is not None and report.sliding.active:
             memory.carried[:, 2] = report.sliding.rests
             for item, value in (
@@ -314,7 +309,10 @@ class Reference:
         before, after = problem.gamma_A, problem.velocities(memory.u)
         unloaded = memory.step - 1 - memory.last_loaded - 1  # the step just done has number memory.step - 1
         kick = np.abs(problem.W_N @ (problem.u_free - problem.u_A))
-        strikes = [bool(events.closes.py_func(unloaded[k], before[0][i], kick[i])) for i, k in enumerate(problem.index)]
+        strikes = [
+            bool(events.closes.py_func(unloaded[k], before[0][i], local.size_N[i], kick[i]))
+            for i, k in enumerate(problem.index)
+        ]
         struck = any(
             report.Lambda_N[i] > 0.0 and self.system.contact_kinds[k] == CONTACT and strikes[i]
             for i, k in enumerate(problem.index)
@@ -349,8 +347,9 @@ class Reference:
             memory.impulse_before[k] = N
             memory.impulse_sum[k] += (N, T)
             if N > 0.0:
+                held = local.G_NN[i, i] * N
+                memory.reach[k] = events.reach_of.py_func(dt, unloaded[k] > 0, gamma_N[0], gamma_N[1], held)
                 memory.last_loaded[k] = memory.step - 1
-                memory.reach[k] = max(reach_before[k], codes.REACH * dt * local.G_NN[i, i] * N)
         if self.stepper.impact_steps == 2 and ((state == codes.IMPACT) & (state_before != codes.IMPACT)).any():
             memory.carried[problem.index, :2] = np.column_stack([report.Lambda_N, report.Lambda_T])
         work = gain

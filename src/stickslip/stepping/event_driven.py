@@ -19,7 +19,7 @@ from stickslip.stepping.engines import DONE, UNSOLVED, Block, Memory
 from stickslip.stepping.modes import onto_contacts
 from stickslip.stepping.motion import Motion
 from stickslip.stepping.motion_book import Kept, MotionError
-from stickslip.trajectory import IMPACT
+from stickslip.trajectory import IMPACT, EventTable
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class EventDriven:
         kernel: Any = None,
     ) -> Motion:
         """The walk from event to event of a checked state."""
-        kernel = compiled_module(system, "smooth", "auto") if kernel is None else kernel
+        kernel = compiled_module(system.branched, "smooth", "auto") if kernel is None else kernel
         atol = 1e-3 * self.rtol if self.atol is None else float(self.atol)
         return Motion(
             system, kernel, p, law, solver, t0, q.copy(), u.copy(), t_end,
@@ -110,6 +110,17 @@ class EventDriven:
         return self.motion(system, q, u, p, t0, t_end, law or Newton(), solver_from("auto")).arcs()
 
 
+def measured(system: System, kernel: Any, q: Array, u: Array, t: Array, p: Array) -> tuple[Array, Array]:
+    """Gaps (k, n) and energies (k, 2) of states; `kernel` is that of the system with its branches held."""
+    gaps, energies = np.empty((len(t), system.n_contacts)), np.empty((len(t), 2))
+    if system.branched is system:
+        kernel.measure(q, u, t, p, gaps, energies)
+        return gaps, energies
+    for i in range(len(t)):  # each state has branches of its own
+        gaps[i], energies[i] = system.gap(q[i], t[i], p), system.energy(q[i], u[i], t[i], p)
+    return gaps, energies
+
+
 @dataclass
 class EventEngine:
     """Marches a `Motion` over the records of a run, as `Compiled` and `Reference` march their steps."""
@@ -124,7 +135,7 @@ class EventEngine:
     motion: Motion | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        self.kernel = compiled_module(self.system, "smooth", "auto")
+        self.kernel = compiled_module(self.system.branched, "smooth", "auto")
 
     def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
         """Compile the rates and indicators of the system, or load them from the disk cache."""
@@ -149,14 +160,18 @@ class EventEngine:
         """What changes during a run beside `Memory`, for a checkpoint; nothing before the first arc."""
         if self.motion is None or self.motion.kept is None:
             return {}
-        return {**self.motion.kept.arrays(), "totals": self.totals, "struck": self.struck}
+        happened = np.array(self.motion.happened[: self.motion.kept.happened]).reshape(-1, 3)
+        return {**self.motion.kept.arrays(), "totals": self.totals, "struck": self.struck, "happened": happened}
 
     def take(self, arrays: Mapping[str, np.ndarray], memory: Memory) -> None:
         """Go back to what `arrays` returned: the arc that was the present one is computed again."""
+        self.motion = None  # an exception may have ended its walk
         if not arrays:
             return
         self._start(memory).go_back(Kept.from_arrays(arrays))
         self.totals, self.struck = arrays["totals"].copy(), arrays["struck"].astype(bool)
+        assert self.motion is not None
+        self.motion.happened = [(t, int(kind), int(k)) for t, kind, k in arrays["happened"].tolist()]
 
     def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
         """Fill `block` with the records of n_steps spacings; UNSOLVED, with what there is, where the motion ends."""
@@ -192,16 +207,17 @@ class EventEngine:
 
     def _record(self, memory: Memory, y: Array, number: int, every: int, block: Block, arc: Arc) -> None:
         f, n = self.system.n_dof, self.system.n_contacts
-        memory.q, memory.u = y[:f].copy(), y[f : 2 * f].copy()
+        memory.q[:], memory.u[:] = y[:f], y[f : 2 * f]
         totals = y[2 * f : 2 * f + 2 * n].reshape(2, n).T
-        memory.impulse_sum = totals - self.totals
+        memory.impulse_sum[:] = totals - self.totals
         i = block.records
         block.state[i] = np.where(self.struck, IMPACT, arc.mode.states())
         self.struck[:] = False
         if number % every == 0:
             block.state[i + 1] = block.state[i]
             block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
-            self.totals, memory.impulse_sum = totals.copy(), np.zeros((n, 2))
+            self.totals = totals.copy()
+            memory.impulse_sum[:] = 0.0
             block.records += 1
 
     def _keep_books(self, memory: Memory, dt: float, block: Block, motion: Motion) -> None:
@@ -221,11 +237,16 @@ class EventEngine:
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """Gaps (n, contacts) and energies (n, 2) of records."""
-        gaps, energies = np.empty((len(t), contacts)), np.empty((len(t), 2))
-        self.kernel.measure(q, u, t, p, gaps, energies)
-        return gaps, energies
+        return measured(self.system, self.kernel, q, u, t, p)
 
     def notes(self) -> dict[str, str]:
         """How often what happened, for the trajectory's attributes."""
-        counts = {} if self.motion is None else self.motion.book.counts
-        return {key: str(count) for key, count in counts.items() if count}
+        if self.motion is None:
+            return {}
+        book = self.motion.book
+        error = {"accumulation_error": f"{book.accumulation_error:.3g} s"} if book.accumulation_error else {}
+        return {key: str(count) for key, count in book.counts.items() if count} | error
+
+    def events(self) -> EventTable:
+        """What happened, and when."""
+        return EventTable.of([] if self.motion is None else self.motion.happened, self.system.contact_names, True)

@@ -375,6 +375,8 @@ def solve_step(
         coefficients = law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
     eps_N, eps_T = (values[step.index] for values in coefficients)
     c_N, c_T = step.velocities(step.u_free)
+    if step.closing is not None:
+        c_N = c_N + step.closing
     spring = np.array(system.contact_kinds, dtype=int)[step.index] == SPRING
     free = replace(step.local, c_N=c_N, c_T=np.where(spring, step.local.c_T, c_T))
     gamma_N, gamma_T = step.gamma_A

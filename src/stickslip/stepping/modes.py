@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class Mode:
     normal, stick, slip : what the equations of motion keep to, see `kernels.smooth`.  A closed contact whose constraint
         others imply, such as a third foot on a floor, has none of its own; where its friction is at the static bound
         stick is -1 (`HELD`)
+    branches : of the system's kinks, +-1, see `model.kinks`
     """
 
     closed: np.ndarray
@@ -34,6 +35,7 @@ class Mode:
     normal: np.ndarray
     stick: np.ndarray
     slip: Array
+    branches: Array = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def free(cls, contacts: int) -> Mode:
@@ -54,14 +56,21 @@ class Mode:
 
 
 def mode_of(
-    system: System, closed: np.ndarray, sense: Array, problem: AccelerationProblem, solution: Accelerations
+    system: System,
+    closed: np.ndarray,
+    sense: Array,
+    problem: AccelerationProblem,
+    solution: Accelerations,
+    carries: np.ndarray | None = None,
 ) -> Mode:
     """The mode that a solution of the acceleration problem leads into.
 
     A contact without force that accelerates away opens; a candidate with |lambda_T| below its bound, or no tangential
-    acceleration, sticks; else it slips the way it accelerates.
+    acceleration, sticks; else it slips the way it accelerates.  Contacts in `carries` (n,) bool are about to take a
+    load over, which is a round-off of either sign yet.
     """
     n = system.n_contacts
+    taking = np.zeros(n, bool) if carries is None else carries
     closed, sense = closed.copy(), sense.copy()
     normal, stick, slip = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
     size = problem.scale(solution)
@@ -70,7 +79,7 @@ def mode_of(
     holding: list[int] = []
     for i, k in enumerate(problem.index):
         if problem.normal[i]:
-            loaded = solution.lambda_N[i] * problem.alpha[i] > ROUND_OFF * ROUND_OFF * size[i, 0]
+            loaded = taking[k] or solution.lambda_N[i] * problem.alpha[i] > ROUND_OFF * ROUND_OFF * size[i, 0]
             if not loaded and solution.rise[i] > tiny[i, 0]:
                 closed[k], sense[k] = False, 0.0
                 continue
@@ -79,7 +88,7 @@ def mode_of(
             sense[k] = np.sign(solution.slide[i])
         elif problem.candidate[i] and bound[i] > 0.0:
             holding.append(i)
-        if sense[k] != 0.0 and bound[i] > 0.0:
+        if sense[k] != 0.0 and (bound[i] > 0.0 or (taking[k] and problem.mu[i] > 0.0)):
             slip[k] = sense[k]
     chosen = _independent(problem, [(int(i), 0) for i in np.flatnonzero(normal[problem.index])], [])
     for i, k in enumerate(problem.index):

@@ -11,7 +11,14 @@ from stickslip.complementarity.planar import PlanarSolver
 from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import Array, System
-from stickslip.stepping.contact_problem import active_contacts, gaps, mass_matrix, step_problem
+from stickslip.stepping.contact_problem import (
+    active_contacts,
+    closing_velocities,
+    gaps,
+    mass_matrix,
+    roundings,
+    step_problem,
+)
 from stickslip.stepping.sliding import Sliding
 from stickslip.stepping.stepper import Iteration, State, Stepper, StepReport, check_projection, report
 
@@ -73,7 +80,9 @@ class MoreauJean(Stepper):
         theta, q_A, u_A, t_E = self.theta, state.q, state.u, state.t + dt
         q_M, t_M = q_A + 0.5 * dt * u_A, state.t + 0.5 * dt
         M, g = mass_matrix(system, q_M, t_M, p), gaps(system, q_M, t_M, p)
-        index = active_contacts(system, g, dt, state.reach)
+        rounding = roundings(system, q_M, t_M, p)
+        index = active_contacts(system, g, rounding, dt, state.reach)
+        closing = closing_velocities(g, rounding, (theta + 0.5) * dt)  # from midpoint to midpoint
         directions = system.geometry(q_M, t_M, p)
         h_A = system.force(q_A, u_A, state.t, p)
         newton = Iteration(np.diag(M), u_A, q_A, dt, "Newton's method for the end velocity")
@@ -86,7 +95,9 @@ class MoreauJean(Stepper):
             A = M - theta * dt * C - (theta * dt) ** 2 * K
             _require_definite(A)
             u_free = u_E - np.linalg.solve(A, M @ (u_E - u_A) - dt * h)
-            problem = sliding.applied(step_problem(system, index, g, A, u_A, u_free, directions, dt, p))
+            problem = sliding.applied(
+                step_problem(system, index, g, A, u_A, u_free, directions, dt, p, closing=closing)
+            )
             solution = solver.solve(problem.local)
             u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
             if not np.all(np.isfinite(u_E)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from stickslip.kernels.sliding import CONSTANT, DEPENDS
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import CLUTCH, CONTACT, SPRING, Array, System
 from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
+from stickslip.stepping.accumulation import MEMORY, Blow, accumulation
 from stickslip.stepping.arcs import Arc, Event, Stand, Watch, smooth_arcs
 from stickslip.stepping.impact import Impact, impact_at
 from stickslip.stepping.modes import (
@@ -31,11 +32,26 @@ from stickslip.stepping.modes import (
     touching,
 )
 from stickslip.stepping.motion_book import Book, Kept, MotionError
+from stickslip.trajectory import (
+    ACCUMULATES,
+    CLOSES,
+    GRAZES,
+    KINK,
+    OPEN,
+    OPENS,
+    REVERSES,
+    SLIPS,
+    STICK,
+    STICKS,
+    STRIKES,
+)
 
 _FORCE_TOLERANCE = 1e-9  # of the forces that the free accelerations ask for
 _RESOLUTION = 1e-8  # of the contact forces over the run: the step size follows them that well
 _GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
+_HOPS = 100.0  # times the round-off of gaps: hops that get no smaller any more
 _WINDOW = 1e-3  # share of the run in which events are counted
+_AHEAD = 1e-4  # of the last step: where a load that changes sides is looked at
 _NO_PROGRESS = 60  # mode changes at one instant that end a run
 
 
@@ -65,7 +81,11 @@ class Motion:
     book: Book = field(default_factory=Book)
 
     def __post_init__(self) -> None:
+        self.plain = self.system  # with the kinks that it has
+        self.system = self.plain.branched
+        self.p = np.concatenate([self.p, np.ones(len(self.system.kink_contacts))])
         system, n = self.system, self.system.n_contacts
+        self._choose_branches()
         _, eps_N, eps_T, _ = system.laws(self.p)
         self.eps_N, _ = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         self.kinds = np.array(system.contact_kinds, dtype=int)
@@ -81,7 +101,51 @@ class Motion:
         self.watch: Watch | None = None
         self.stand: Stand | None = None  # where `arcs` goes on, in place of a start
         self.grazes_before = 0  # grazes counted before the present mode
+        self.grazed = (self.t, 0)  # time [s] and contact of the last graze
+        self.blows: deque[Blow] = deque(maxlen=MEMORY)  # collisions of late
+        self.happened: list[tuple[float, int, int]] = []  # time [s], kind and contact of events, as in `EventTable`
         self.kept: Kept | None = None  # what the present arc began with
+
+    # -- kinks ---------------------------------------------------------------------------------------------
+
+    def in_mode(self, mode: Mode) -> Array:
+        """The parameters in a mode: those of the system, and the branches of its kinks."""
+        if not len(mode.branches):
+            return self.p
+        return np.concatenate([self.p[: -len(mode.branches)], mode.branches])
+
+    @property
+    def _branches(self) -> Array:
+        return self.p[len(self.plain.parameter_names) :]
+
+    def _kink_noise(self) -> float:
+        """What a level of a kink may have of either sign right at the kink."""
+        return 100.0 * _GAP_NOISE * max(1.0, float(np.abs(self.q).max(initial=0.0)))
+
+    def _choose_branches(self) -> None:
+        """Take the branches of the present state; right at a kink those of the side that it moves to."""
+        for _ in self.system.kink_contacts:  # levels of some kinks depend on other branches
+            levels, noise = self.system.kinks(self.q, self.t, self.p), self._kink_noise()
+            ahead = self.system.kinks(self.q + 1e-6 * self.u, self.t + 1e-6, self.p)
+            sides = np.where(np.abs(levels) > noise, levels, np.where(np.abs(ahead) > noise, ahead, 1.0))
+            if np.array_equal(np.sign(sides), self._branches):
+                break
+            self._branches[:] = np.sign(sides)
+
+    def _turn(self, kinks: list[int]) -> tuple[np.ndarray, Array, bool]:
+        """Pass kinks: the directions of contacts jump, and with them their velocities.
+
+        Contacts that touch and now approach collide; those that part open; the others stay.  Returns closed contacts
+        and their sense of slip, and whether there was an impact.
+        """
+        self._branches[kinks] *= -1.0
+        touched = {k for j in kinks for k in self.system.kink_contacts[j]}
+        self.happened += [(self.t, KINK, k) for k in touched or {-1}]
+        gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        near = (self.kinds == CONTACT) & (self.system.gap(self.q, self.t, self.p) <= self.gap_tol)
+        if np.any(near & (gamma[:, 0] < -ROUND_OFF * size[:, 0])):
+            return *self._impact(), True
+        return *touching(self.system, self.t, self.q, self.u, self.u, self.p, self.gap_tol, self.mode), False
 
     # -- the walk --------------------------------------------------------------------------------------------
 
@@ -90,6 +154,7 @@ class Motion:
         stand = self.stand
         if stand is None:
             self._begin()
+            self._note(self.t, self.mode, 0)
         while self.t < self.t_end:
             if stand is None:
                 self.watch, t, y, first_step = self._watch(), self.t, self._vector(), self._first_step()
@@ -105,7 +170,9 @@ class Motion:
             if event is None:
                 return
             self._count(event)
+            before, impacts = self.mode, len(self.impacts)
             self._act(event)
+            self._note(event.t, before, impacts)
 
     def _followed(self, arcs: Any, watch: Watch) -> Any:
         """Pass the arcs on, count what they graze, and remember the length of the last whole step."""
@@ -117,12 +184,15 @@ class Motion:
                 return end.value
             self.kept = Kept(
                 arc.stand, arc.mode, watch.tol, self.force_scale, self.acceleration_scale, tuple(self.recent),
-                last_step, book, self.grazes_before,
+                last_step, book, self.grazes_before, tuple(self.blows), len(self.happened),
             )  # fmt: skip
             if arc.t_E > arc.t_A:
                 self.last_step = arc.t_E - arc.t_A
             self.book.counts["steps"] += 1
             self.book.counts["grazes"] = self.grazes_before + watch.grazes
+            if watch.grazed is not None:
+                self.grazed, watch.grazed = watch.grazed, None
+                self.happened.append((self.grazed[0], GRAZES, self.grazed[1]))
             self.book.work = float(arc.vector(arc.t_E)[-1])
             yield arc
 
@@ -133,11 +203,29 @@ class Motion:
         stand = kept.stand
         self._take(Event(stand.t, stand.y))
         self.mode, self.last_step, self.book, self.kept = kept.mode, kept.last_step, kept.book.copy(), kept
+        self._branches[:] = kept.mode.branches
         self.force_scale, self.acceleration_scale = kept.force_scale, kept.acceleration_scale
         self.recent = deque(kept.recent)
+        self.blows = deque(kept.blows, maxlen=MEMORY)
         self.watch = self._watcher(kept.tolerances, stand.armed.copy())
         self.watch.grazes = stand.grazes
         self.stand, self.grazes_before = stand, kept.grazes_before
+
+    def _note(self, t: float, before: Mode, impacts: int) -> None:
+        """Write down what happened at an event: impacts since then, and how each contact's state has changed."""
+        self.happened += [(row[0], STRIKES, int(row[1])) for row in self.impacts[impacts:]]
+        old, new = before.states(), self.mode.states()
+        for k in np.flatnonzero(old != new):
+            turn = before.sense[k] * self.mode.sense[k]
+            if OPEN in (old[k], new[k]):
+                kind = CLOSES if old[k] == OPEN else OPENS
+            elif new[k] == STICK:
+                kind = STICKS
+            elif turn > 0.0:
+                continue  # it slides on, with a load or without
+            else:
+                kind = REVERSES if turn < 0.0 else SLIPS
+            self.happened.append((t, kind, int(k)))
 
     # -- equations of the mode -------------------------------------------------------------------------------
 
@@ -154,9 +242,15 @@ class Motion:
         return out
 
     def _indicators(self, t: Array, y: Array) -> Array:
-        out = np.empty((len(t), self.system.n_contacts, 3))
+        n, kinks = self.system.n_contacts, len(self.system.kink_contacts)
+        out = np.empty((len(t), n, 3))
         self.kernel.indicators(t, y, self.p, *self.mode.constraints, out)
-        return out
+        if not kinks:
+            return out
+        levels = np.full((len(t), kinks, 3), np.inf)  # after the contacts
+        for i in range(len(t)):
+            levels[i, :, 0] = self._branches * self.system.kinks(y[i, : self.f], float(t[i]), self.p)
+        return np.concatenate([out, levels], axis=1)
 
     def _atol(self) -> Array:
         n = self.system.n_contacts
@@ -175,6 +269,7 @@ class Motion:
         gap = np.where(mode.closed, self.gap_tol, self._gap_noise())  # what others hold closed stays so up to gap_tol
         tol[:, 0] = np.where(mode.normal != 0, force[:, 0], np.where(self.kinds == CONTACT, gap, speed[:, 0]))
         tol[:, 1] = np.where(mode.stick != 0, force[:, 1], np.where(self.kinds == SPRING, self.gap_tol, speed[:, 1]))
+        tol = np.concatenate([tol, np.full((len(self.system.kink_contacts), 2), self._kink_noise())])
         values = self._indicators(np.array([self.t]), self._vector()[None])[0, :, :2]
         armed = values > tol
         for slot in self.disarmed:
@@ -184,6 +279,7 @@ class Motion:
 
     def _watcher(self, tol: Array, armed: np.ndarray) -> Watch:
         gaps = (self.kinds == CONTACT) & (self.mode.normal == 0)
+        gaps = np.append(gaps, np.zeros(len(self.system.kink_contacts), bool))
         return Watch(self._indicators, tol, gaps, armed, self.gap_tol)
 
     def _gap_noise(self) -> Array:
@@ -217,12 +313,27 @@ class Motion:
         if len(self.recent) > self.max_events:
             raise MotionError(
                 event.t,
-                f"more than {self.max_events} events within {_WINDOW * self.span:.3g} s: contacts open and close or "
-                "slip and stick without end; raise max_events, or use a time stepper, which needs no events",
+                f"more than {self.max_events} events within {_WINDOW * self.span:.3g} s: "
+                + (
+                    self._stays_on_a_kink(event)
+                    or "contacts open and close or slip and stick without end; raise max_events, or use a time "
+                    "stepper, which needs no events"
+                ),
             )
         same = [time for time in list(self.recent)[-_NO_PROGRESS:] if time >= event.t - 1e-13 * self.span]
         if len(same) >= _NO_PROGRESS:
             raise MotionError(event.t, f"the mode changed {_NO_PROGRESS} times at this instant; no mode is consistent")
+
+    def _stays_on_a_kink(self, event: Event) -> str:
+        """What to say where a contact does not get off a corner of its gap."""
+        last = [row for row in self.happened[-20:] if row[1] == KINK and row[2] >= 0]
+        if len(last) < 5:
+            return ""
+        name = self.system.contact_names[last[-1][2]]
+        return (
+            f"gap {name!r} has a corner that the motion stays in, between two faces; write each face as a contact "
+            "of its own, min(a, b) as the two gaps a and b"
+        )
 
     # -- events ----------------------------------------------------------------------------------------------
 
@@ -246,13 +357,19 @@ class Motion:
         forces = self._forces(event)
         self._take(event)
         closed, sense = mode.closed.copy(), mode.sense.copy()
+        n = self.system.n_contacts
+        kinks = [k - n for k, _ in event.slots if k >= n]
+        if kinks:  # what else happens at this instant is found after it
+            closed, sense, collided = self._turn(kinks)
+            self._settle(closed, sense, stopped=self.stopped if collided else None)
+            return
         closing = [k for k, part in event.slots if part == 0 and mode.normal[k] == 0 and kinds[k] == CONTACT]
         opened: list[int] = []
         stopped = np.zeros(self.system.n_contacts, bool)
         for k, part in event.slots:
             if part == 0 and mode.normal[k] == 0 and kinds[k] == CLUTCH:
                 closed[k] = True
-            elif part == 0 and mode.normal[k] != 0 and abs(forces[k, 0]) <= 1e-3 * self.force_scale[k, 0]:
+            elif part == 0 and mode.normal[k] != 0 and abs(forces[k, 0]) <= 1e-3 * self._load_scale(k):
                 opened.append(k)
             elif part == 1 and mode.stick[k] != 0:
                 if not self._others_hold(k):
@@ -277,6 +394,14 @@ class Motion:
         """Contact forces lambda_N, lambda_T in the mode that ends, (n, 2)."""
         n = self.system.n_contacts
         return self._rates(event.t, event.y)[2 * self.f : 2 * self.f + 2 * n].reshape(2, n).T
+
+    def _load_scale(self, k: int) -> float:
+        """The size of contact k's load [N].
+
+        A contact that takes over a load that is just changing sides is entered without any: there the largest forces
+        of the run say what zero is.
+        """
+        return max(float(self.force_scale[k, 0]), _FORCE_TOLERANCE * self.book.force)
 
     def _others_hold(self, k: int) -> bool:
         """Whether contacts at rest beside k can share the load anew, so that k, whose friction is at its bound, stays.
@@ -319,6 +444,8 @@ class Motion:
         if not (speed <= 0.0 or (rise > 0.0 and speed * speed <= 2.0 * rise * self.gap_tol)):
             return False
         self.book.counts["grazes"] += 1
+        self.grazed = self.t, k
+        self.happened.append((self.t, GRAZES, k))
         self.disarmed.add((k, 0))
         return True
 
@@ -376,7 +503,15 @@ class Motion:
         _, size = relative_velocities(self.system, self.t, self.q, before, self.p)
         moved = np.abs(gamma_A[:, 1]) > ROUND_OFF * size[:, 1]
         self.stopped = moved & (np.array(self.system.sliding_codes, dtype=int) == DEPENDS)
-        return self._accumulated(closed, sense, Lambda[:, 0] > 0.0)
+        hits = np.flatnonzero(
+            (self.kinds == CONTACT) & (Lambda[:, 0] > 0.0) & (gamma_A[:, 0] < -ROUND_OFF * size[:, 0])
+        )
+        first = not self.blows or self.blows[-1].contacts != tuple(hits.tolist())
+        closed, sense = self._accumulated(closed, sense, Lambda[:, 0] > 0.0)
+        if len(hits) and first:
+            self.blows.append(Blow(self.t, tuple(hits.tolist()), float(-gamma_A[hits, 0].min())))
+            return self._accumulated_together(closed, sense)
+        return closed, sense
 
     def _book_impulses(self, Lambda: Array, gamma_A: Array, gamma_E: Array) -> float:
         """Add impulses to those of the run; return their work [J]."""
@@ -405,7 +540,41 @@ class Motion:
                 closed[i] = True
                 sense[i] = np.sign(gamma[i, 1]) if abs(gamma[i, 1]) > ROUND_OFF * size[i, 1] else 0.0
                 self.book.counts["accumulations"] += 1
+                rest = 2.0 * gamma[i, 0] / max(-rise * (1.0 - self.eps_N[i]), 1e-300)
+                self.happened.append((self.t + rest, ACCUMULATES, int(i)))
         return closed, sense
+
+    def _accumulated_together(self, closed: np.ndarray, sense: Array) -> tuple[np.ndarray, Array]:
+        """Close contacts that strike in turns, ever more often, where what is left of that cannot be told from rest.
+
+        It cannot where gaps stay below gap_tol, or all is over within zeno * span; and it is rest only if the forces
+        then press all of the contacts together.  Their mean velocity over a cycle is zero already, so that closing them
+        here moves nothing; the time at which the blows end is kept in the list of events.
+        """
+        found = accumulation(tuple(self.blows), _HOPS * float(self._gap_noise().max()))
+        if found is None or not (found.height < self.gap_tol or found.rest < self.zeno * self.span):
+            return closed, sense
+        index = np.array(found.contacts)
+        gamma, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        both, slides = closed.copy(), sense.copy()
+        both[index] = True
+        slips = np.abs(gamma[:, 1]) > self.system.laws(self.p)[0] * np.abs(gamma[:, 0])
+        new = both & ~closed
+        slides[new] = np.where(slips, np.sign(gamma[:, 1]), 0.0)[new]
+        if np.any(self.system.gap(self.q, self.t, self.p)[index] > self.gap_tol):
+            return closed, sense
+        problem, solution = self._accelerations(both, slides.copy())
+        if solution is None:
+            return closed, sense
+        rise = np.zeros(len(both))
+        rise[problem.index] = solution.rise - ROUND_OFF * problem.scale(solution)[:, 0]
+        if np.any(rise[index] > 0.0):
+            return closed, sense
+        self.blows.clear()
+        self.book.counts["accumulations"] += 1
+        self.book.accumulation_error = max(self.book.accumulation_error, found.error)
+        self.happened += [(self.t + found.rest, ACCUMULATES, int(k)) for k in index]
+        return both, slides
 
     # -- the next mode ---------------------------------------------------------------------------------------
 
@@ -444,15 +613,8 @@ class Motion:
         self.u, Lambda = onto_velocities(self.system, self.t, self.q, self.u, self.p, closed, sense)
         gamma_E, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
         self._book_impulses(Lambda, gamma_A, gamma_E)
-        opened = opened or []
-        closed[opened] = False
+        kept = self._hand_over(closed, sense, opened, stopped) if opened else np.zeros(len(closed), bool)
         problem, solution = self._accelerations(closed, sense, stopped)
-        if opened and solution is not None:
-            rise = self.system.geometry(self.q, self.t, self.p)[0] @ solution.du + self._zeta()[:, 0]
-            pressed = [k for k in opened if rise[k] < -1e-6 * self.acceleration_scale[k, 0]]
-            if pressed:
-                closed[pressed] = True
-                problem, solution = self._accelerations(closed, sense, stopped)
         sense[~closed] = 0.0
         if solution is None:
             if not self._jam(closed, sense):
@@ -460,10 +622,43 @@ class Motion:
                     self.t, f"no accelerations exist with {int(closed.sum())} closed contacts, nor an impact"
                 )
             return
-        self._enter(mode_of(self.system, closed, sense, problem, solution), problem, solution)
+        self._enter(mode_of(self.system, closed, sense, problem, solution, kept), problem, solution)
+
+    def _hand_over(self, closed: np.ndarray, sense: Array, opened: list[int], stopped: np.ndarray | None) -> np.ndarray:
+        """Where contacts have lost their load: which close, which stay closed (changes `closed`), which carry, (n,).
+
+        Right here the load is zero, up to a round-off of either sign.  The acceleration problem a little later says
+        where it goes: contacts of no gap and no velocity, such as the other wall of a slot, may take it over.
+        """
+        gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        gap = self.system.gap(self.q, self.t, self.p)
+        touch = (
+            (self.kinds == CONTACT) & ~closed & (gap <= self.gap_tol) & (np.abs(gamma[:, 0]) <= ROUND_OFF * size[:, 0])
+        )
+        slides = np.abs(gamma[:, 1]) > ROUND_OFF * size[:, 1]
+        sense[touch] = np.where(slides, np.sign(gamma[:, 1]), 0.0)[touch]
+        closed[touch], closed[opened] = True, False
+        ahead = min(_AHEAD * (self.last_step or self.span), self.t_end - self.t)
+        here, du = (self.t, self.q, self.u), self.du_now()
+        self.t, self.q, self.u = self.t + ahead, self.q + ahead * self.u, self.u + ahead * du
+        try:
+            problem, solution = self._accelerations(closed, sense.copy(), stopped)
+            if solution is not None:
+                rise = self.system.geometry(self.q, self.t, self.p)[0] @ solution.du + self._zeta()[:, 0]
+                pressed = [k for k in opened if rise[k] < -1e-6 * self.acceleration_scale[k, 0]]
+                if pressed:
+                    closed[pressed] = True
+                    problem, solution = self._accelerations(closed, sense.copy(), stopped)
+        finally:
+            self.t, self.q, self.u = here
+        carries = np.zeros(len(closed), bool)
+        if solution is not None:
+            carries[problem.index] = solution.lambda_N * problem.alpha > ROUND_OFF * problem.scale(solution)[:, 0]
+        closed &= carries | ~touch
+        return carries
 
     def _enter(self, mode: Mode, problem: AccelerationProblem, solution: Accelerations) -> None:
-        self.mode = mode
+        self.mode = replace(mode, branches=self._branches.copy())
         self.book.residual = max(self.book.residual, problem.residual(solution))
         self.book.lcp_size = max(self.book.lcp_size, problem.rows)
         self.book.counts["indeterminate"] += int(problem.indeterminate)
@@ -474,6 +669,7 @@ class Motion:
         forces = np.stack([solution.lambda_N, np.maximum(np.abs(solution.lambda_T), bound)], axis=-1)
         self.force_scale[problem.index] = problem.size / np.stack([alpha, beta], axis=-1) + forces
         self.acceleration_scale[problem.index] = problem.scale(solution)
+        self.book.force = max(self.book.force, float(self.force_scale.max(initial=0.0)))
         self.du = self.du_now()
         error = float(np.abs(self.du - solution.du).max(initial=0.0))
         if not error <= 1e-6 * (

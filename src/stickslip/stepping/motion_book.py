@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stickslip.model.system import Array
+from stickslip.stepping.accumulation import Blow
 from stickslip.stepping.arcs import Stand
 from stickslip.stepping.modes import Mode
 
@@ -24,9 +25,15 @@ class MotionError(ArithmeticError):
 
 @dataclass
 class Book:
-    """What the certificate is made of, and how often what happened."""
+    """What the certificate is made of, and how often what happened.
+
+    `force` is the largest contact force [N], `accumulation_error` the largest error of a time at which impacts of
+    several contacts end [s].
+    """
 
     residual: float = 0.0
+    force: float = 0.0
+    accumulation_error: float = 0.0
     gain: float = 0.0
     gain_time: float = 0.0
     work: float = 0.0
@@ -53,7 +60,8 @@ class Kept:
     """What an arc began with: from here the motion goes on, bit for bit, whatever came after.
 
     Attributes: stand, of the integrator; mode; tolerances, of its indicators; force_scale, acceleration_scale, of its
-    contacts; recent, times of the last events; last_step [s]; book; grazes_before, those counted before the mode.
+    contacts; recent, times of the last events; last_step [s]; book; grazes_before, those counted before the mode;
+    blows, the last collisions; happened, how many events there were.
     """
 
     stand: Stand
@@ -65,6 +73,8 @@ class Kept:
     last_step: float | None
     book: Book
     grazes_before: int
+    blows: tuple[Blow, ...]
+    happened: int
 
     def arrays(self) -> dict[str, np.ndarray]:
         """As arrays, for a checkpoint."""
@@ -78,11 +88,15 @@ class Kept:
             "closed": mode.closed,
             "sense": mode.sense,
             "constraints": np.array(mode.constraints),
+            "branches": mode.branches,
             "tolerances": self.tolerances,
             "force_scale": self.force_scale,
             "acceleration_scale": self.acceleration_scale,
             "recent": np.array(self.recent),
             "book": self.book.array(),
+            "blows": np.frombuffer(
+                json.dumps([(blow.t, blow.contacts, blow.speed) for blow in self.blows]).encode(), np.uint8
+            ),
         }
 
     @classmethod
@@ -92,7 +106,14 @@ class Kept:
         normal, stick, slip = found["constraints"]
         return cls(
             Stand(t, found["y"], found["rate"], length, found["armed"].astype(bool), int(seen)),
-            Mode(found["closed"].astype(bool), found["sense"], normal.astype(np.int64), stick.astype(np.int64), slip),
+            Mode(
+                found["closed"].astype(bool),
+                found["sense"],
+                normal.astype(np.int64),
+                stick.astype(np.int64),
+                slip,
+                found["branches"],
+            ),
             found["tolerances"],
             found["force_scale"],
             found["acceleration_scale"],
@@ -100,4 +121,6 @@ class Kept:
             None if last < 0.0 else last,
             Book.from_array(found["book"]),
             int(grazes),
+            tuple(Blow(t, tuple(contacts), speed) for t, contacts, speed in json.loads(found["blows"].tobytes())),
+            len(found["happened"]),
         )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from stickslip._version import __version__
+from stickslip.interrupts import poll
 from stickslip.kernels import codes
 from stickslip.model.system import CONTACT, Array
 from stickslip.stepping.cost import available_memory, in_bytes, require_disk
@@ -50,6 +53,8 @@ class Store:
     events_dropped: bool = False
     unfinished: Array = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
     writer: Any = None
+    taken: tuple[Array, ...] = ()  # times, q, u and energies of the records of the last block
+    ending: bool = False  # rows were written that a run which goes on does not have
 
     def __post_init__(self) -> None:
         run = self.run
@@ -77,16 +82,22 @@ class Store:
             from stickslip.io.netcdf import StreamWriter
 
             self.writer = StreamWriter(self.out, self._blank(), overwrite=self.overwrite or self.resume)
-        first = (
-            np.array([run.memory.t0]),
-            run.q0[None],
-            run.u0[None],
-            np.zeros((1, n, 2)),
-            np.zeros((1, n), np.int8),
-        )
-        self._append(first)
-        self._take_impacts(run.first_impacts)
-        self.checkpoint()
+        try:
+            self._append(
+                (
+                    np.array([run.memory.t0]),
+                    run.q0[None],
+                    run.u0[None],
+                    np.zeros((1, n, 2)),
+                    np.zeros((1, n), np.int8),
+                )
+            )
+            self._take_impacts(run.first_impacts)
+            self.checkpoint()
+        except BaseException:
+            if self.writer is not None:
+                self.writer.discard()
+            raise
 
     def start_clock(self) -> float:
         """Let the march begin now [s]: what went before, compilation and the reading of files, is none of its time."""
@@ -165,6 +176,7 @@ class Store:
             energy = np.stack([rows["kinetic_energy"], rows["potential_energy"]], axis=-1)
             self._keep(rows["time"], rows["q"], rows["u"], impulse, rows["contact_state"], rows["gap"], energy)
             self._fit()
+            poll()
         columns = self.writer.impact_rows()
         events = np.column_stack([column.astype(float) for column in columns.values()])
         if len(events):
@@ -172,6 +184,39 @@ class Store:
             self.events_dropped = len(events) > _MAX_EVENTS_IN_MEMORY
 
     # -- records -------------------------------------------------------------------------------------------------------
+
+    _CHANGING: ClassVar[tuple[str, ...]] = (
+        "parts",
+        "events",
+        "last_state",
+        "stride",
+        "seen",
+        "deepest",
+        "most_kinetic",
+        "potential",
+        "events_dropped",
+        "unfinished",
+        "dropped",
+        "last",
+    )
+
+    @contextlib.contextmanager
+    def piece(self) -> Iterator[None]:
+        """A march and the taking of its block: state, clock, records and impacts change together or not at all.
+
+        Whatever ends the block early, Ctrl-C among it, leaves the run where it stood before.
+        """
+        state, mark = self.run.state(), None if self.writer is None else self.writer.mark()
+        # Lists grow in place; arrays and numbers are only ever replaced.
+        kept = {name: copy.copy(value) for name, value in vars(self).items() if name in self._CHANGING}
+        try:
+            yield
+        except BaseException:
+            self.run.go_back(state)
+            vars(self).update(kept)
+            if mark is not None:
+                self.writer.return_to(mark)
+            raise
 
     def block(self, steps: int) -> Block:
         run = self.run
@@ -184,6 +229,7 @@ class Store:
     def take(self, block: Block, memory: Memory) -> None:
         """Keep the records and events of a block."""
         m = block.records
+        self.taken = ()
         if m:
             last = memory.step // self.run.every
             index = np.arange(last - m + 1, last + 1) * self.run.every
@@ -197,6 +243,21 @@ class Store:
             )
         self._take_impacts(events)
         self.last_state = block.state[m].copy()
+
+    def states(self) -> tuple[Array, Array, Array, Array]:
+        """Times, q, u and energies (n, 2) of the last block's records and of the present state."""
+        run, memory = self.run, self.run.memory
+        if self.taken and memory.step % run.every == 0:
+            return self.taken[0], self.taken[1], self.taken[2], self.taken[3]
+        now, q_now, u_now = np.array([memory.t0 + memory.step * run.dt]), memory.q[None], memory.u[None]
+        _, energy_now = run.engine.measure(q_now, u_now, now, memory.p, run.system.n_contacts)
+        present = (now, q_now, u_now, energy_now)
+        t, q, u, energy = (np.concatenate(pair) for pair in zip(self.taken or present, present, strict=True))
+        return t, q, u, energy
+
+    def deepest_so_far(self) -> float:
+        """Deepest penetration at the midpoints and in the records [m]."""
+        return max(float(self.run.memory.book[codes.MAX_PENETRATION]), self.deepest)
 
     def _take_impacts(self, events: Array) -> None:
         if not len(events):
@@ -227,6 +288,7 @@ class Store:
                 kinetic=energy[:, 0],
                 potential=energy[:, 1],
             )
+        self.taken = (t, q, u, energy)
         self._keep(t, q, u, impulse, state, gap, energy)
         self._fit()
 
@@ -275,6 +337,7 @@ class Store:
         run, memory = self.run, self.run.memory
         wall += self.wall_before
         self.checkpoint()  # before the rows that only an end has
+        self.ending = True
         self._take_impacts(self.unfinished)
         if memory.step % run.every:
             now = memory.t0 + memory.step * run.dt
@@ -299,15 +362,20 @@ class Store:
             self.writer = None
         return trajectory.with_attributes(resumed=self.resumed) if self.resume else trajectory
 
-    def rescue(self, wall: float) -> None:
-        """Leave a readable file behind when an error ends the run; an error of that file is the caller's to tell."""
+    def rescue(self, wall: float, problem: BaseException) -> None:
+        """Leave a readable file behind when `problem` ends the run; an error of that file is the caller's to tell."""
         if self.writer is not None and not self.writer.closed:
             memory = self.run.memory
             t = memory.t0 + memory.step * self.run.dt
-            with contextlib.suppress(OSError):
-                self.writer.abort(
-                    self._certificate(), f"ended by an error at t = {t:.9g} s", memory.step, wall + self.wall_before
-                )
+            ended = "interrupted" if isinstance(problem, KeyboardInterrupt) else "ended by an error"
+            if not self.ending:
+                with contextlib.suppress(OSError):
+                    self.checkpoint()
+            if not self.writer.closed:
+                with contextlib.suppress(OSError):
+                    self.writer.abort(
+                        self._certificate(), f"{ended} at t = {t:.9g} s", memory.step, wall + self.wall_before
+                    )
 
     def _energy_in_play(self) -> float:
         """Largest of kinetic energy, range of the potential and work of the contacts so far [J]; nan where unknown."""
@@ -323,7 +391,7 @@ class Store:
             forced=int(self.run.system.forced),
             failed_steps=int(book[codes.FAILED_STEPS]),
             max_residual=float(book[codes.MAX_RESIDUAL]),
-            max_penetration=max(float(book[codes.MAX_PENETRATION]), self.deepest),
+            max_penetration=self.deepest_so_far(),
             max_energy_gain=float(book[codes.MAX_ENERGY_GAIN]),
             max_lcp_size=int(book[codes.MAX_LCP_SIZE]),
             fallbacks=int(book[codes.FALLBACKS]),

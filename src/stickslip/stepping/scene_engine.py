@@ -47,6 +47,7 @@ from stickslip.stepping.scene_joints import (
 from stickslip.stepping.scene_pile import Pile
 
 SWEEPS = 300
+SINK = 1e-3  # of the smaller body's radius: contacts that are deeper are pushed apart
 NEWTON_CONTACTS, NEWTON_CONTACTS_LOOSE, LOOSE = 80, 8, 1e-7  # loose tolerances are cheaper by sweeps
 EXACT_BELOW = (
     1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
@@ -137,6 +138,7 @@ class SceneEngine:
             SWEEPS,
             edges,
             go_on,
+            SINK if predictive else 0.0,
         )
         n = len(scene.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
@@ -159,8 +161,8 @@ class SceneEngine:
 
     # -- room ----------------------------------------------------------------------------------------------------------
 
-    def _grow(self, n: int) -> None:
-        """Make room for n contact points and pairs, keeping those of the last step."""
+    def _grow(self, n: int, keep: bool = True) -> None:
+        """Make room for n contact points and pairs; `keep`: with those of the last step."""
         require_memory(
             n * _POINT_BYTES,
             f"room for {n:.3g} contact points of {len(self.bodies.kind) - 1} bodies",
@@ -172,7 +174,7 @@ class SceneEngine:
         self.contacts_room = n
         contacts = [layout.records(layout.CONTACT, n) for _ in range(2)]
         pairs = [tables.pair_room(n) for _ in range(2)]
-        if old is not None:
+        if old is not None and keep:
             for k in range(2):
                 contacts[k][: len(old[k])] = old[k]
                 pairs[k].entry[: len(old_pairs[k].entry)] = old_pairs[k].entry
@@ -194,38 +196,35 @@ class SceneEngine:
         """Do up to n_steps steps, filling `block` and `records` from their beginning; returns the status code."""
         code, target = step.DONE, memory.step + n_steps
         block.records, block.n_events = 0, 0
-        try:
-            while True:
-                left = target - memory.step if not self.called else min(1, target - memory.step)
-                self._apply_functions(memory)
-                code = self._call(memory, left, every, block, records, False)
+        while True:
+            left = target - memory.step if not self.called else min(1, target - memory.step)
+            self._apply_functions(memory)
+            code = self._call(memory, left, every, block, records, False)
+            if code == step.UNSOLVED:
+                code = self._rescue(memory, every, block, records)
                 if code == step.UNSOLVED:
-                    code = self._rescue(memory, every, block, records)
-                    if code == step.UNSOLVED:
-                        self._note_failure()
-                if code == step.NO_ROOM:
-                    self._grow(2 * self.contacts_room)
-                elif code == step.DONE and memory.step < target:
-                    continue
-                elif code != step.DONE or memory.step >= target:
-                    break
-        finally:  # also where the user interrupts: the steps that are done are records
-            block.state[block.records] = self.book.state
-            self.fresh = (records.gap[: block.records], records.energy[: block.records])
+                    self._note_failure()
+            if code == step.NO_ROOM:
+                self._grow(2 * self.contacts_room)
+            elif code == step.DONE and memory.step < target:
+                continue
+            elif code != step.DONE or memory.step >= target:
+                break
+        block.state[block.records] = self.book.state
+        self.fresh = (records.gap[: block.records], records.energy[: block.records])
         return code
 
     def _call(self, memory: Memory, n: int, every: int, block: Block, records: RecordRows, resume: bool) -> int:
         k = block.records
         self.book.counts[0] = 0
-        code, done, written = step.march(
+        code, _, written = step.march(
             self.bodies, self.geoms, self.materials, self.shapes, self.joints, self.springs,
             self.options, self.narrow, self.ignore, self.candidates, self.contacts[0], self.pairs[0],
             self.contacts[1], self.pairs[1], self.active, self.order, self.rows, self.begins, self.row_begins,
             self.parent, self.label, self.wrench, self.residuals, self.effort, self.counts, self.channel, self.channels,
-            self.book, memory.t0, memory.step, n, every, self._driven(memory, n), resume, block.q[k:], block.u[k:],
+            self.book, memory.t0, n, every, self._driven(memory, n), resume, block.q[k:], block.u[k:],
             block.impulse[k:], block.state[k:], records.gap[k:], records.energy[k:],
         )  # fmt: skip
-        memory.step += done
         block.records += written
         events = int(self.book.counts[0])
         if events:
@@ -564,7 +563,8 @@ class SceneEngine:
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go back to what `snapshot` returned."""
         if self.contacts_room != int(arrays["room"]):
-            self._grow(int(arrays["room"]))
+            self._grow(int(arrays["room"]), keep=False)
+        self.fresh = (np.zeros((0, 0)), np.zeros((0, 2)))
         for name, array in self._changing():
             if arrays[name].nbytes != array.nbytes:
                 raise ValueError(f"the checkpoint's {name} has {arrays[name].nbytes} bytes, not {array.nbytes}.")
@@ -589,10 +589,10 @@ class SceneEngine:
         self.fresh = (np.zeros((0, n)), np.zeros((0, 2)))
         if len(gap) == len(q) and len(q):
             return gap, energy
-        energy = np.array([self._energies(*state) for state in zip(q, u, t, strict=True)]).reshape(-1, 2)
+        energy = np.array([self.energies(*state) for state in zip(q, u, t, strict=True)]).reshape(-1, 2)
         return np.tile(self.book.gap, (len(q), 1)), energy
 
-    def _energies(self, q: np.ndarray, u: np.ndarray, t: float) -> tuple[float, float]:
+    def energies(self, q: np.ndarray, u: np.ndarray, t: float) -> tuple[float, float]:
         """Kinetic and potential energy of a recorded state [J]."""
         bodies, i = self.bodies.copy(), self.channels
         if self.scene.dim == 2:

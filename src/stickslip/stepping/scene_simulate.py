@@ -16,6 +16,8 @@ import numpy as np
 
 from stickslip._version import __version__
 from stickslip.compiled import sources_hash
+from stickslip.interrupts import opened, poll, uninterrupted
+from stickslip.kernels import codes
 from stickslip.kernels.scene import step
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT
 from stickslip.laws.friction import FrictionCurve
@@ -27,6 +29,7 @@ from stickslip.stepping.engines import Memory
 from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
 from stickslip.stepping.records import Store
+from stickslip.stepping.scene_bounds import SceneBounds
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, arrays_in, room_for
 from stickslip.stepping.scene_friction import engine_class
 from stickslip.stepping.scene_start import allow_joints, check_appearing, check_start, hold_at_first_contact
@@ -38,7 +41,8 @@ OVERLAP = ("raise", "resolve", "keep")
 CONTRADICTION = 1e-6  # of the velocities that joints ask for: what rounding does not explain
 NAMED = 3  # bodies of an island that an error names
 LARGEST_ADVISED = 1e-3  # residual up to which a larger tol is worth a thought
-_PIECE_SECONDS = 0.1
+_PIECE_SECONDS, _MOST_PIECE_SECONDS = 0.1, 1.0
+_COPIES = 50.0  # a piece takes at least so many times as long as the copy of the state that it begins with
 _PIECE_BYTES = 2**25
 
 
@@ -70,12 +74,11 @@ class SceneRun:
 
     def state(self) -> dict[str, np.ndarray]:
         """What a checkpoint has to hold beside the records."""
-        return {"step": np.array(self.memory.step), **self.engine.snapshot()}
+        return self.engine.snapshot()
 
     def go_back(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned."""
         self.engine.restore(state)
-        self.memory.step = int(state["step"])
 
     def identity(self) -> dict[str, Any]:
         """All that decides the motion: a run goes on from a checkpoint only where it is the same."""
@@ -149,19 +152,21 @@ def simulate_scene(
         run = prepare_run(
             scene, dt, t_end, stepper, rule, cone, tol, every, t0, threads, overlap, penetration_tol, on_failure
         )
-        store = SceneStore(run, None if out is None else Path(out), overwrite, resume)  # type: ignore[arg-type]
-    try:
+    with uninterrupted():
         with announced(scene.name, show):
-            _warm_up(run, store)
-        store.start_clock()
-        with progress_bar(progress, scene.name, run.steps, run.memory.step) as advance:
-            status, complete = _march(run, store, advance)
-        run.memory.q, run.memory.u = run.engine.state()
-        run.memory.impulse_sum = run.engine.book.impulse.copy()
-        return store.finish(status, complete, time.perf_counter() - store.begin)
-    except BaseException:
-        store.rescue(time.perf_counter() - store.begin)
-        raise
+            store = SceneStore(run, None if out is None else Path(out), overwrite, resume)  # type: ignore[arg-type]
+        try:
+            with opened(), announced(scene.name, show):
+                _warm_up(run, store)
+            store.start_clock()
+            with progress_bar(progress, scene.name, run.steps, run.memory.step) as advance:
+                status, complete = _march(run, store, advance)
+            run.memory.q[:], run.memory.u[:] = run.engine.state()
+            run.memory.impulse_sum[:] = run.engine.book.impulse
+            return store.finish(status, complete, time.perf_counter() - store.begin)
+        except BaseException as problem:
+            store.rescue(time.perf_counter() - store.begin, problem)
+            raise
 
 
 def _warm_up(run: SceneRun, store: SceneStore) -> None:
@@ -198,6 +203,8 @@ def prepare_run(
         scene, float(dt), theta, implicit, rule == "predictive", tolerance, _edges(scene, cone),
         on_failure == "continue", int(threads),
     )  # fmt: skip
+    if overlap == "keep":  # what the user lets be is not pushed apart
+        engine.options = engine.options._replace(sink=0.0)
     engine.t0 = start
     depth = real_number(penetration_tol, "penetration_tol")
     check_start(engine, start, overlap, depth)
@@ -206,7 +213,7 @@ def prepare_run(
     allow_joints(engine, start)
     c = len(engine.channels)
     memory = Memory.start(q, u, scene.gravity[: scene.dim], start, c)
-    memory.book = engine.book.numbers
+    memory.book = engine.book.numbers  # the clock among them
     return SceneRun(
         _system(scene, c), _Named(label), _Named("auto", tolerance), engine, memory, float(dt), steps, int(every),
         q.copy(), u.copy(), overlap, depth, _fingerprint(engine),
@@ -301,6 +308,17 @@ def _appearances(run: SceneRun) -> dict[int, np.ndarray]:
     return {k: np.array(numbers) for k, numbers in found.items()}
 
 
+class _CannotAppear(Exception):
+    """Bodies overlap others where they appear."""
+
+
+def _let_appear(run: SceneRun, fresh: np.ndarray) -> None:
+    try:
+        check_appearing(run.engine, _midpoint(run, run.memory.step), fresh, run.overlap, run.penetration_tol)
+    except ValueError as problem:
+        raise _CannotAppear(str(problem)) from None
+
+
 def _midpoint(run: SceneRun, k: int) -> float:
     """Time at which the kernel asks which bodies are there in step k [s]."""
     return run.memory.t0 + k * run.dt + 0.5 * run.dt
@@ -316,42 +334,60 @@ def _march(run: SceneRun, store: SceneStore, advance: Any) -> tuple[str, bool]:
 
 
 def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: CompileClock) -> tuple[str, bool]:
-    """Pieces take about a tenth of a second each."""
+    """Pieces take about a tenth of a second each; in large scenes longer: copies of the state cost little."""
     memory = run.memory
     width = 8 * (len(run.q0) + len(run.u0) + 4 * run.system.n_contacts)
     most = max(1, _PIECE_BYTES // max(1, width)) * run.every
     piece, appearances = 1, _appearances(run)
+    bounds = SceneBounds(run.engine, memory.t0, run.engine.energies(run.q0, run.u0, memory.t0)[1])
     try:
         while memory.step < run.steps:
-            if memory.step in appearances:
-                try:
-                    t, fresh = _midpoint(run, memory.step), appearances[memory.step]
-                    check_appearing(run.engine, t, fresh, run.overlap, run.penetration_tol)
-                except ValueError as problem:
-                    return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: {problem}", False
             until = min((k for k in appearances if k > memory.step), default=run.steps)
             n = min(run.steps - memory.step, until - memory.step, piece, most)
-            block = store.block(n)
-            assert store.rows is not None
             begin, before, compiled = time.perf_counter(), memory.step, clock.seconds
-            try:
-                code = run.engine.march(memory, run.dt, n, run.every, block, store.rows)
-            finally:  # what was done before an interruption is kept
+            with store.piece():
+                copied = time.perf_counter() - begin
+                if memory.step in appearances:
+                    _let_appear(run, appearances[memory.step])
+                block = store.block(n)
+                assert store.rows is not None
+                with opened():
+                    code = run.engine.march(memory, run.dt, n, run.every, block, store.rows)
                 store.take(block, memory)
-                compiled = clock.seconds - compiled
-                store.begin += compiled
+            compiled = clock.seconds - compiled
+            store.begin += compiled
             if code != step.DONE:
                 return _reason(run, code), False
-            advance(memory.step)
+            excess = _excess(run, store, bounds)
+            if excess is not None:
+                memory.book[codes.FAILED_STEPS] += 1
+                return excess, False
+            with opened():
+                advance(memory.step)
             store.checkpoint_now_and_then()
+            poll()
             elapsed = time.perf_counter() - begin - compiled
-            wanted = (memory.step - before) * _PIECE_SECONDS / max(elapsed, 1e-6)
+            seconds = min(max(_PIECE_SECONDS, _COPIES * copied), _MOST_PIECE_SECONDS)
+            wanted = (memory.step - before) * seconds / max(elapsed, 1e-6)
             piece = max(1, int(min(max(piece / 4, wanted), piece * 8, 10_000_000)))
     except KeyboardInterrupt:
         return f"interrupted at t = {memory.t0 + memory.step * run.dt:.9g} s", False
+    except _CannotAppear as problem:
+        return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: {problem}", False
     except MemoryError as problem:
         return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: {problem or 'the memory is full'}", False
     return "finished", True
+
+
+def _excess(run: SceneRun, store: SceneStore, bounds: SceneBounds) -> str | None:
+    """Why a motion whose steps were all solved must end: it has left all bounds.  None where it has not."""
+    engine, memory = run.engine, run.memory
+    now, book = memory.t0 + memory.step * run.dt, memory.book
+    present = np.array([step.energies(engine.bodies, engine.springs, engine.options.gravity)])
+    energy = np.concatenate([store.taken[3], present]) if store.taken else present
+    excess = bounds.excess(now, energy, float(book[codes.CONTACT_WORK]), store.deepest_so_far())
+    cure = "try a smaller dt or, for stiff springs, MoreauJean(theta=1)"
+    return excess and f"failed at t = {now:.9g} s: the motion has left all bounds, with {excess}; {cure}"
 
 
 def _contradiction(run: SceneRun, island: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -9,8 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,14 @@ import numpy as np
 from stickslip._version import __version__
 from stickslip.compiled import sources_hash
 from stickslip.complementarity.planar import PlanarSolver, solver_from
+from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.model.system import Array, System, real_number, require_system
 from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
+from stickslip.stepping.bounds import Bounds
 from stickslip.stepping.compiling import FIRST_TIME, compile_clock
-from stickslip.stepping.contact_problem import active_contacts
+from stickslip.stepping.contact_problem import active_contacts, roundings
 from stickslip.stepping.cost import tell_time
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
 from stickslip.stepping.event_driven import EventDriven, EventEngine
@@ -50,6 +52,7 @@ ENGINES = ("auto", "compiled", "reference")
 ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
 _PIECE_SECONDS = 0.1
+_FIRST_PIECE, _FIRST_PIECE_OF_KERNELS = 1, 5_000  # steps
 _MAX_RECORDS_PER_PIECE = 50_000
 _MANY_STEPS = 10_000_000
 _START = "q0 (`start` of a coordinate in a model file)"
@@ -134,20 +137,23 @@ def simulate(
         on_energy_gain,
         law,
     )
-    store = Store(run, out, overwrite, resume)
-    begin = time.perf_counter()
-    try:
-        _warm_up(run, store, sys.stderr.isatty() if progress is None else progress is True)
-        _tell_time(run, store)
-        begin = store.start_clock()
-        with progress_bar(progress, run.system.name, run.steps, run.memory.step) as advance:
-            status, complete = _march(run, store, advance)
-        trajectory = store.finish(status, complete, time.perf_counter() - begin)
-        if isinstance(run.engine, (EventEngine, AdaptiveEngine)):
-            trajectory = trajectory.with_attributes(**run.engine.notes())
-    except BaseException:
-        store.rescue(time.perf_counter() - begin)
-        raise
+    with uninterrupted():
+        store = Store(run, out, overwrite, resume)
+        try:
+            with opened():
+                _warm_up(run, store, sys.stderr.isatty() if progress is None else progress is True)
+                _tell_time(run, store)
+            store.start_clock()
+            with progress_bar(progress, run.system.name, run.steps, run.memory.step) as advance:
+                status, complete = _march(run, store, advance)
+            trajectory = store.finish(status, complete, time.perf_counter() - store.begin)
+        except BaseException as problem:
+            store.rescue(time.perf_counter() - store.begin, problem)
+            raise
+    if isinstance(run.engine, (EventEngine, AdaptiveEngine)):
+        trajectory = trajectory.with_attributes(**run.engine.notes())
+    if isinstance(run.engine, EventEngine):
+        trajectory = replace(trajectory, event_table=run.engine.events())
     if on_energy_gain != "ignore":
         _report_gain(run, trajectory, on_energy_gain)
     return trajectory
@@ -403,23 +409,28 @@ def _engine(
 def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
     """March to the end in pieces of about a tenth of a second; return (status, complete)."""
     memory, total = run.memory, run.steps
-    piece = 5_000 if isinstance(run.engine, Compiled) else 200
+    bounds = Bounds(run.system, run.q0, run.u0, memory.p, memory.t0, memory.t0 + total * run.dt)
+    piece = _FIRST_PIECE_OF_KERNELS if isinstance(run.engine, Compiled) else _FIRST_PIECE
     try:
         while memory.step < total:
             n = min(total - memory.step, piece, _MAX_RECORDS_PER_PIECE * run.every)
-            block = store.block(n)
             begin = time.perf_counter()
             before = memory.step
-            code = run.engine.march(memory, run.dt, n, run.every, block)
-            store.take(block, memory)
+            code = _march_piece(run, store, run.engine, n)
             if code == UNSOLVED and isinstance(run.engine, Compiled):
                 code = _rescue(run, store)
             if code not in (DONE, EVENTS_FULL):
                 memory.book[codes.FAILED_STEPS] += 1
                 return _reason(run, code), False
+            excess = _excess(run, store, bounds)
+            if excess is not None:
+                memory.book[codes.FAILED_STEPS] += 1
+                return excess, False
             elapsed = time.perf_counter() - begin
-            advance(memory.step)
+            with opened():
+                advance(memory.step)
             store.checkpoint_now_and_then()
+            poll()
             done = max(1, memory.step - before)
             wanted = done * _PIECE_SECONDS / max(elapsed, 1e-6)
             piece = max(1, int(min(max(piece / 4, wanted), piece * 4, 50_000_000)))
@@ -428,6 +439,21 @@ def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
     except MemoryError:
         return f"stopped at t = {memory.t0 + memory.step * run.dt:.9g} s: the memory is full; record less often", False
     return "finished", True
+
+
+def _march_piece(run: Run, store: Store, engine: Engine, n: int) -> int:
+    """March n steps and keep what they leave, both or neither; return the status code.
+
+    A kernel is soon done, and Ctrl-C waits for it.  Elsewhere it comes at once, and the piece is dropped.
+    """
+    with store.piece():
+        block = store.block(n)
+        with contextlib.nullcontext() if isinstance(engine, Compiled) else opened():
+            code = engine.march(run.memory, run.dt, n, run.every, block)
+        if engine is not run.engine and code == DONE:
+            run.memory.book[codes.FALLBACKS] += 1
+        store.take(block, run.memory)
+    return code
 
 
 def _tell_time(run: Run, store: Store) -> None:
@@ -444,13 +470,7 @@ def _tell_time(run: Run, store: Store) -> None:
 def _rescue(run: Run, store: Store) -> int:
     """One step by the reference engine: its solvers polish what the kernel's lean versions leave inaccurate."""
     assert isinstance(run.stepper, Stepper)
-    helper = Reference(run.system, run.stepper, run.solver, run.go_on)
-    block = store.block(1)
-    code = helper.march(run.memory, run.dt, 1, run.every, block)
-    if code == DONE:
-        run.memory.book[codes.FALLBACKS] += 1
-    store.take(block, run.memory)
-    return code
+    return _march_piece(run, store, Reference(run.system, run.stepper, run.solver, run.go_on), 1)
 
 
 def _reason(run: Run, code: int) -> str:
@@ -481,17 +501,39 @@ def _reason(run: Run, code: int) -> str:
             f"failed at t = {t:.9g} s: the iteration matrix M - theta dt dh/du - (theta dt)^2 dh/dq is not positive "
             "definite, forces grow faster than this step can follow; try a smaller dt"
         )
-    hint = "try a smaller dt"
-    if run.stepper.name != MoreauJean.name:
-        hint += " or, for stiff forces, the implicit stepper MoreauJean(theta=1)"
-    return f"failed at t = {t:.9g} s: the motion grows beyond all bounds in the next step; {hint}"
+    return f"failed at t = {t:.9g} s: the motion grows beyond all bounds in the next step; {_finer(run)}"
+
+
+def _finer(run: Run) -> str:
+    """What helps against an unstable motion."""
+    if isinstance(run.engine, AdaptiveEngine):
+        return "try a smaller smallest_step, or a smaller rtol"
+    stiff = " or, for stiff forces, the implicit stepper MoreauJean(theta=1)"
+    return f"try a smaller dt{'' if run.stepper.name == MoreauJean.name else stiff}"
+
+
+def _excess(run: Run, store: Store, bounds: Bounds) -> str | None:
+    """Why a motion whose steps were all solved must end: it has left all bounds.  None where it has not.
+
+    An event-driven motion is known to its tolerance, so that its energy is what it is.
+    """
+    if isinstance(run.engine, EventEngine):
+        return None
+    memory = run.memory
+    now, book = memory.t0 + memory.step * run.dt, memory.book
+    dt = run.engine.plain_step(memory) if isinstance(run.engine, AdaptiveEngine) else run.dt
+    t, q, u, energy = store.states()
+    work = float(book[codes.CONTACT_WORK])
+    excess = bounds.excess(t, q, u, energy[:, 0], energy[:, 1], work, dt)
+    excess = excess or bounds.too_deep(store.deepest_so_far(), now, memory.q)
+    return excess and f"failed at t = {now:.9g} s: the motion has left all bounds, with {excess}; {_finer(run)}"
 
 
 def _closed(run: Run, t: float) -> int:
     """Contacts in the problem of the step that begins at t, where the stepper evaluates its gaps."""
     memory, part = run.memory, 1.0 if getattr(run.stepper, "at_end", False) else 0.5
-    g = run.system.gap(memory.q + part * run.dt * memory.u, t + part * run.dt, memory.p)
-    return len(active_contacts(run.system, g, run.dt, memory.reach))
+    where = memory.q + part * run.dt * memory.u, t + part * run.dt, memory.p
+    return len(active_contacts(run.system, run.system.gap(*where), roundings(run.system, *where), run.dt, memory.reach))
 
 
 def _warm_up(run: Run, store: Store, show: bool) -> None:
@@ -505,7 +547,7 @@ def _warm_up(run: Run, store: Store, show: bool) -> None:
         run.engine.warm_up(run.memory, run.dt, store.block(0))
 
 
-@contextmanager
+@contextlib.contextmanager
 def progress_bar(
     wanted: bool | Callable[[int], None] | None, name: str, steps: int, first: int = 0
 ) -> Iterator[Callable[[int], None]]:

@@ -23,10 +23,10 @@ from stickslip.stepping.sliding import Sliding
 class State:
     """Time [s], coordinates and velocities between two steps.
 
-    `reach` (n,) [m] is how far a contact that carried load in the step before may seem open and still take part: what
-    rounding errors do to a gap of zero.  `carried` (n, 2) [N s] are the impulses Lambda_N, Lambda_T of the step before
-    where that was the first half of an impact.  `sticks` (n,) is 1 where a contact stuck at the end of the step before,
-    which friction laws with a memory ask for.  None stands for zeros.
+    `reach` (n,) [m] is how far a contact that carried load in the step before may seem open and still take part; at the
+    start, what forces can close within a step.  `carried` (n, 2) [N s] are the impulses Lambda_N, Lambda_T of
+    the step before where that was the first half of an impact.  `sticks` (n,) is 1 where a contact stuck at the end of
+    the step before, which friction laws with a memory ask for.  None stands for zeros.
     """
 
     t: float

@@ -10,7 +10,14 @@ from stickslip.complementarity.planar import PlanarSolver
 from stickslip.kernels import codes
 from stickslip.laws import ImpactLaw
 from stickslip.model.system import Array, System
-from stickslip.stepping.contact_problem import active_contacts, gaps, mass_matrix, step_problem
+from stickslip.stepping.contact_problem import (
+    active_contacts,
+    closing_velocities,
+    gaps,
+    mass_matrix,
+    roundings,
+    step_problem,
+)
 from stickslip.stepping.sliding import Sliding
 from stickslip.stepping.stepper import Iteration, State, Stepper, StepReport, check_projection, report
 
@@ -57,8 +64,10 @@ class StewartTrinkle(Stepper):
         q_A, u_A, t_E = state.q, state.u, state.t + dt
         q_E = q_A + dt * u_A
         g = gaps(system, q_E, t_E, p)
-        index = active_contacts(system, g, dt, state.reach)
+        rounding = roundings(system, q_E, t_E, p)
+        index = active_contacts(system, g, rounding, dt, state.reach)
         directions = system.geometry(q_A, state.t, p)
+        closing = closing_velocities(g, rounding, dt, directions[0] @ u_A + directions[2][:, 0])
         h = system.force(q_A, u_A, state.t, p)
         M = mass_matrix(system, q_E, t_E, p)
         fixed_point = Iteration(np.diag(M), u_A, q_A, dt, "the fixed-point iteration on M(q_E)")
@@ -66,7 +75,8 @@ class StewartTrinkle(Stepper):
         u_E = u_A
         for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
             u_free = u_A + dt * np.linalg.solve(M, h)
-            problem = sliding.applied(step_problem(system, index, g, M, u_A, u_free, directions, dt, p, u_ahead=u_A))
+            problem = step_problem(system, index, g, M, u_A, u_free, directions, dt, p, u_ahead=u_A, closing=closing)
+            problem = sliding.applied(problem)
             solution = solver.solve(problem.local)
             u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
             q_E = q_A + dt * u_E  # [S00] (2.12)

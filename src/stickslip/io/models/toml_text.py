@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stickslip.io.disk import file_path
+from stickslip.io.disk import NotRegular, file_path, read_regular
 
 KeyPath = tuple[str | int, ...]
 LARGEST_FILE = 8_000_000
@@ -28,12 +28,14 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
     """The content and the text of a TOML file, or `ModelError`."""
     path = file_path(path, "path")
     try:
-        if not path.is_file():
-            what = "is a folder" if path.is_dir() else "does not exist" if not path.exists() else "is no plain file"
-            raise ModelError(f"{path} {what}; give the name of a model file, or of a library system.")
-        if path.stat().st_size > LARGEST_FILE:
+        content = read_regular(path, LARGEST_FILE)
+        if len(content) > LARGEST_FILE:
             raise ModelError(f"{path} has {path.stat().st_size} bytes, a model file at most {LARGEST_FILE}.")
-        text = path.read_bytes().decode("utf-8")
+        text = content.decode("utf-8")
+    except NotRegular as problem:
+        raise ModelError(str(problem).replace("a regular file", "a model file, or of a library system")) from None
+    except FileNotFoundError:
+        raise ModelError(f"{path} does not exist; give the name of a model file, or of a library system.") from None
     except UnicodeDecodeError as problem:
         raise ModelError(f"{path} is not a text file in UTF-8 (byte {problem.start}).") from None
     except OSError as problem:

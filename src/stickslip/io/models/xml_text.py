@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
+from stickslip.io.disk import NotRegular, read_regular
 from stickslip.io.models.toml_text import LARGEST_FILE, ModelError
 
 _DEEPEST = 200
@@ -61,11 +62,11 @@ def read_xml(path: str | Path) -> Element:
     """The root of an XML file, or `ModelError` with the line."""
     path = Path(path)
     try:
-        if not path.is_file():
-            raise ModelError(f"{path} is no file; give the name of a MuJoCo (MJCF) or URDF file.")
-        if path.stat().st_size > LARGEST_FILE:
+        content = read_regular(path, LARGEST_FILE)
+        if len(content) > LARGEST_FILE:
             raise ModelError(f"{path} has {path.stat().st_size} bytes, at most {LARGEST_FILE} are read.")
-        content = path.read_bytes()
+    except (FileNotFoundError, NotRegular):
+        raise ModelError(f"{path} is no file; give the name of a MuJoCo (MJCF) or URDF file.") from None
     except OSError as problem:
         raise ModelError(f"{path} cannot be read: {problem.strerror or problem}.") from None
     return parse_xml(content, str(path))

@@ -42,6 +42,7 @@ BODY = np.dtype(
             float,
             (9,),
         ),  # (n, 9) d omega_E / d (angular impulse), world axes; not symmetric for a spinning body
+        ("struck", np.bool_),  # (n,) bool: in this step free, end and inv_inertia hold the rotation at the midpoint
         ("radius", float),  # (n,) of the sphere around the centre of mass that holds the shapes
         ("reach", float),  # (n,) how far a point of the body can come in one step
         ("stir", float),  # (n,) the same of the fastest body that may hit it in this step
@@ -244,6 +245,7 @@ class Options(NamedTuple):
     sweeps: int  # accelerated sweeps before the step is handed to the host
     edges: int  # of the pyramid that stands for the friction cone in space; 0: the circular cone
     go_on: bool  # carry on with a step that is not solved
+    sink: float  # of a body's radius: contacts deeper than that are pushed apart; 0: none are
 
 
 class Shapes(NamedTuple):

@@ -23,17 +23,16 @@ from stickslip.kernels.scene.layout import (
     Shapes,
 )
 from stickslip.kernels.scene.narrow_capsule import ball_hull, ball_polygon, capsule_hull, capsule_polygon
+from stickslip.kernels.scene.narrow_field import ball_field, capsule_on_field, hull_on_field
 from stickslip.kernels.scene.narrow_flat import hull_pair, polygon_pair, shape_plane
 from stickslip.kernels.scene.narrow_round import (
     ball_capsule,
-    ball_field,
     ball_plane,
     balls,
     capsule_plane,
     capsules,
-    ends,
 )
-from stickslip.kernels.scene.rotation import to_world
+from stickslip.kernels.scene.rotation import to_body
 
 KINDS = 6
 
@@ -113,37 +112,27 @@ def polygon_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, marg
 
 @compiled
 def sphere_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    p, heights = room.pose[0], shapes.heights
+    p, field = room.pose[0], room.pose[1]
+    centre = to_body(field, p[0], p[1], p[2])
     return ball_field(
-        room, ZERO, p[0], p[1], p[2], geoms.extent[i, 0], room.pose[1], heights, geoms.table[j], geoms.extent[j], margin
+        room, ZERO, ZERO, centre, geoms.extent[i, 0], field, shapes.heights, geoms.table[j], geoms.extent[j], margin
     )
 
 
 @compiled
 def capsule_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    """The ends of a capsule on a height field."""
-    q, heights, table, size, r = (
-        room.pose[1],
-        shapes.heights,
-        geoms.table[j],
-        geoms.extent[j],
-        geoms.extent[i, 0],
+    own = geoms.extent[i]
+    return capsule_on_field(
+        room, room.pose[0], own[1], own[0], room.pose[1], shapes.heights, geoms.table[j], geoms.extent[j], margin
     )
-    a, b, c, d, e, f = ends(room.pose[0], geoms.extent[i, 1])
-    count = ball_field(room, ZERO, a, b, c, r, q, heights, table, size, margin)
-    return ball_field(room, count, d, e, f, r, q, heights, table, size, margin)
 
 
 @compiled
 def hull_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    """The corners of a hull on a height field."""
-    p, q, heights, table, size = room.pose[0], room.pose[1], shapes.heights, geoms.table[j], geoms.extent[j]
-    count = ZERO
-    for k in range(geoms.table[i, 1]):
-        v = shapes.hulls.vertices[geoms.table[i, 0] + k]
-        x, y, z = to_world(p, v[0], v[1], v[2])
-        count = ball_field(room, count, x, y, z, 0.0, q, heights, table, size, margin)
-    return count
+    return hull_on_field(
+        shapes.hulls, room, geoms.table[i], room.pose[0], room.pose[1], shapes.heights, geoms.table[j],
+        geoms.extent[j], geoms.bound[i], margin,
+    )  # fmt: skip
 
 
 PAIRS = {

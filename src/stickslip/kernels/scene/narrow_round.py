@@ -1,4 +1,4 @@
-"""Narrow phase of spheres (circles), capsules, half-spaces and height fields.
+"""Narrow phase of spheres (circles), capsules and half-spaces.
 
 Every function writes contact points into `Room` from number `count` on and returns the new number: the point midway
 between the surfaces, the normal from the first shape to the second, and the gap.  Points farther than `margin` are left
@@ -13,7 +13,7 @@ import numpy as np
 
 from stickslip.compiled import compiled
 from stickslip.kernels.scene.layout import ZERO, Room
-from stickslip.kernels.scene.rotation import rotate, to_body, to_world
+from stickslip.kernels.scene.rotation import rotate
 
 PARALLEL = 1e-6  # sine of the angle below which two capsules touch along a line
 MEETING = 1e-10  # of the lengths: axes nearer than that have no direction from one to the other
@@ -261,12 +261,44 @@ def spatial_axes(
     return end_to_end(room, p, a, r, s, b, R, f, margin)
 
 
+@compiled(inside=True, apart=True)
+def ends_beside(
+    room: Room, count: int, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, g: float,
+    margin: float,
+) -> int:  # fmt: skip
+    """The ends of both axes that come near the inside of the other axis; f, g: fractions at the nearest points.
+
+    Capsules that are nearly parallel touch in one point, but that point runs along them as fast as they turn.  Alone it
+    would leave an end to sink in before it is seen.
+    """
+    if room.gaps[0] <= -0.5 * (r + R):  # the axes have all but passed one another: ends may lie on the wrong side
+        return count
+    for k in range(4):
+        own, e = k < 2, float(k % 2)
+        if e == (f if own else g):
+            continue  # the point that is known
+        x, y, z = (
+            (p[0] + e * a[0], p[1] + e * a[1], p[2] + e * a[2])
+            if own
+            else (s[0] + e * b[0], s[1] + e * b[1], s[2] + e * b[2])
+        )
+        q, d = (s, b) if own else (p, a)
+        h = along_segment(x, y, z, q[0], q[1], q[2], q[0] + d[0], q[1] + d[1], q[2] + d[2])
+        if 0.0 < h < 1.0:
+            X, Y, Z = q[0] + h * d[0], q[1] + h * d[1], q[2] + h * d[2]
+            if own:
+                count = balls(room, count, x, y, z, r, X, Y, Z, R, margin)
+            else:
+                count = balls(room, count, X, Y, Z, r, x, y, z, R, margin)
+    return count
+
+
 @compiled(inside=True)
 def capsules(
     room: Room, pose: np.ndarray, half: float, r: float, other: np.ndarray, other_half: float, R: float, planar: bool,
     margin: float,
 ) -> int:  # fmt: skip
-    """Two capsules: one point, or two at the ends of the common part where they are parallel."""
+    """Two capsules: the nearest points and ends beside them; both ends of the common part where they are parallel."""
     p0, p1, p2, q0, q1, q2 = ends(pose, half)
     s0, s1, s2, t0, t1, t2 = ends(other, other_half)
     a0, a1, a2 = q0 - p0, q1 - p1, q2 - p2
@@ -286,8 +318,10 @@ def capsules(
             return capsules_along(room, p, a, r, s, b, R, low, high, margin)
     f, g = nearest_of_segments(p0, p1, p2, p0 + a0, p1 + a1, p2 + a2, s0, s1, s2, s0 + b0, s1 + b1, s2 + b2)
     if planar and not parallel:
-        return planar_axes(room, p, a, r, s, b, R, f, g, margin)
-    return spatial_axes(room, p, a, r, s, b, R, f, g, margin)
+        count = planar_axes(room, p, a, r, s, b, R, f, g, margin)
+    else:
+        count = spatial_axes(room, p, a, r, s, b, R, f, g, margin)
+    return ends_beside(room, count, p, a, r, s, b, R, f, g, margin) if count > 0 else count
 
 
 @compiled(inside=True)
@@ -296,114 +330,3 @@ def capsule_plane(room: Room, pose: np.ndarray, half: float, r: float, plane: np
     p0, p1, p2, q0, q1, q2 = ends(pose, half)
     count = ball_plane(room, ZERO, p0, p1, p2, r, plane, margin)
     return ball_plane(room, count, q0, q1, q2, r, plane, margin)
-
-
-@compiled(inside=True)
-def nearest_on_triangle(
-    x: float, y: float, z: float, A: np.ndarray, B: np.ndarray, C: np.ndarray
-) -> tuple[float, float, float]:
-    """The point of a triangle nearest to (x, y, z): inside by barycentric coordinates, else on the nearest side."""
-    u0, u1, u2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
-    v0, v1, v2 = C[0] - A[0], C[1] - A[1], C[2] - A[2]
-    w0, w1, w2 = x - A[0], y - A[1], z - A[2]
-    uu = u0 * u0 + u1 * u1 + u2 * u2
-    vv = v0 * v0 + v1 * v1 + v2 * v2
-    uv = u0 * v0 + u1 * v1 + u2 * v2
-    uw = u0 * w0 + u1 * w1 + u2 * w2
-    vw = v0 * w0 + v1 * w1 + v2 * w2
-    d = uu * vv - uv * uv
-    s = (vv * uw - uv * vw) / d
-    t = (uu * vw - uv * uw) / d
-    if s >= 0.0 and t >= 0.0 and s + t <= 1.0:
-        return A[0] + s * u0 + t * v0, A[1] + s * u1 + t * v1, A[2] + s * u2 + t * v2
-    best = np.inf
-    r0, r1, r2 = 0.0, 0.0, 0.0
-    for k in range(3):
-        P, Q = A, B
-        if k == 1:
-            P, Q = B, C
-        elif k == 2:
-            P, Q = C, A
-        f = along_segment(x, y, z, P[0], P[1], P[2], Q[0], Q[1], Q[2])
-        a, b, c = P[0] + f * (Q[0] - P[0]), P[1] + f * (Q[1] - P[1]), P[2] + f * (Q[2] - P[2])
-        square = (x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2
-        if square < best:
-            best, r0, r1, r2 = square, a, b, c
-    return r0, r1, r2
-
-
-@compiled(inside=True)
-def field_corner(heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int, out: np.ndarray) -> None:
-    """Grid point (i, j) of a height field in its own frame; the origin is the middle of the rectangle."""
-    rows, columns = table[1], table[2]
-    out[0] = (i - 0.5 * (rows - 1)) * size[0]
-    out[1] = (j - 0.5 * (columns - 1)) * size[1]
-    out[2] = heights[table[0] + i * columns + j]
-
-
-@compiled(inside=True, apart=True)
-def ball_field(
-    room: Room,
-    count: int,
-    x: float,
-    y: float,
-    z: float,
-    r: float,
-    field: np.ndarray,
-    heights: np.ndarray,
-    table: np.ndarray,
-    size: np.ndarray,
-    margin: float,
-) -> int:
-    """A ball above a height field: the nearest point of every triangle in reach, each point of the ground once.
-
-    A centre below the surface of the triangle under it is pushed out along the triangle's normal.
-    """
-    x, y, z = to_body(field, x, y, z)
-    rows, columns = table[1], table[2]
-    reach = r + max(margin, 0.0)
-    i0 = max(0, int(math.floor((x - reach) / size[0] + 0.5 * (rows - 1))))
-    i1 = min(rows - 2, int(math.floor((x + reach) / size[0] + 0.5 * (rows - 1))))
-    j0 = max(0, int(math.floor((y - reach) / size[1] + 0.5 * (columns - 1))))
-    j1 = min(columns - 2, int(math.floor((y + reach) / size[1] + 0.5 * (columns - 1))))
-    corners = room.outline
-    begin = count
-    for i in range(i0, i1 + 1):
-        for j in range(j0, j1 + 1):
-            for half in range(2):
-                field_corner(heights, table, size, i + half, j + half, corners[0])
-                field_corner(heights, table, size, i + 1, j, corners[1])
-                field_corner(heights, table, size, i, j + 1, corners[2])
-                A, B, C = corners[0], corners[1], corners[2]
-                u0, u1, u2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
-                v0, v1, v2 = C[0] - A[0], C[1] - A[1], C[2] - A[2]
-                n0, n1, n2 = u1 * v2 - u2 * v1, u2 * v0 - u0 * v2, u0 * v1 - u1 * v0
-                scale = math.copysign(1.0 / math.sqrt(n0 * n0 + n1 * n1 + n2 * n2), n2)
-                n0, n1, n2 = scale * n0, scale * n1, scale * n2
-                height = n0 * (x - A[0]) + n1 * (y - A[1]) + n2 * (z - A[2])
-                if height - r > margin:
-                    continue
-                p0, p1, p2 = nearest_on_triangle(x, y, z, A, B, C)
-                a, b, c = x - p0, y - p1, z - p2
-                distance = math.sqrt(a * a + b * b + c * c)
-                if height <= 0.0:
-                    if distance > -height + 1e-9 * size[0]:
-                        continue  # below the plane of the triangle, but beside it
-                    a, b, c, distance = n0, n1, n2, height
-                elif distance - r > margin:
-                    continue
-                else:
-                    a, b, c = a / distance, b / distance, c / distance
-                gap = distance - r
-                w0, w1, w2 = to_world(field, p0 + 0.5 * gap * a, p1 + 0.5 * gap * b, p2 + 0.5 * gap * c)
-                a, b, c = rotate(field, a, b, c)
-                known = False
-                for k in range(begin, count):
-                    square = 0.0
-                    square += (room.points[k, 0] - w0) ** 2
-                    square += (room.points[k, 1] - w1) ** 2
-                    square += (room.points[k, 2] - w2) ** 2
-                    known = known or square <= 1e-12 * size[0] * size[0]
-                if not known and count < room.gaps.shape[0]:
-                    count = add_point(room, count, w0, w1, w2, -a, -b, -c, gap)
-    return count

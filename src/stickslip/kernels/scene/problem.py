@@ -160,9 +160,10 @@ def widest_gap(contacts: Contacts, c: int, count: int) -> float:
 
 @compiled(inside=True, apart=True)
 def activate(
-    contacts: Contacts, count: int, bodies: Bodies, geoms: Geoms, materials: Materials, options: Options, active: Active
-) -> int:
-    """Write the active contacts in the order of their points; returns their number."""
+    contacts: Contacts, count: int, bodies: Bodies, vel: np.ndarray, geoms: Geoms, materials: Materials,
+    options: Options, active: Active,
+) -> int:  # fmt: skip
+    """Write the active contacts in the order of their points; returns their number.  vel: velocities before."""
     dt, dim, n = options.dt, options.dim, ZERO
     widest = 0.0
     for c in range(count):
@@ -195,11 +196,11 @@ def activate(
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
         if options.predictive and gap > slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
             continue
-        u0, u1, u2 = contact_velocity(active, n, bodies, bodies.vel, a, b)
+        u0, u1, u2 = contact_velocity(active, n, bodies, vel, a, b)
         mu, grain = materials.mu[k, m], materials.grain[k, m]
         if grain > 0 and dim == 3 and mu > 0.0:
             mu = grained(bodies.mid[a if grain == 1 else b], mu, materials.aspect[k, m], frame)
-            u0, u1, u2 = contact_velocity(active, n, bodies, bodies.vel, a, b)
+            u0, u1, u2 = contact_velocity(active, n, bodies, vel, a, b)
         before = active.before[n]
         before[0], before[1], before[2] = u0, u1, u2
         bias = active.bias[n]

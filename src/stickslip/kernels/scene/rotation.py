@@ -11,6 +11,9 @@ keeps the momentum of a free body exactly, is of order two for theta = 1/2, and 
     K = E (J - theta dt [J omega] T(phi)),   T(phi) = 1 - (1 - cos p)/p^2 [phi] + (p - sin p)/p^3 [phi]^2,  p = |phi|,
 
 is what an impulse meets: d omega_E = K^-1 d(angular impulse).
+
+That is linear in impulses that are small.  A body that is struck changes omega at once, at the midpoint, where it has
+the inertia J: there omega = J^-1 L is linear in the impulses, however large, and omega_E follows from L by the balance.
 """
 
 from __future__ import annotations
@@ -194,31 +197,19 @@ def momentum_gap(
 
 
 @compiled(inside=True, apart=True)
-def free_rotation(
-    J: np.ndarray,
-    before: np.ndarray,
-    torque: np.ndarray,
-    dt: float,
-    theta: float,
-    omega: np.ndarray,
-    inverse: np.ndarray,
-    phi: np.ndarray,
-    K: np.ndarray,
-) -> float:
-    """Write omega_E of a body without contacts, and K^-1 there.  `before` is omega_A; J, torque in world axes.
+def rotation_with(
+    J: np.ndarray, L: np.ndarray, before: np.ndarray, short: float, omega: np.ndarray, inverse: np.ndarray,
+    phi: np.ndarray, K: np.ndarray,
+) -> float:  # fmt: skip
+    """Write omega with E(short omega) J omega = L, and K^-1 there.
 
-    Newton from omega_A, damped, on the branch of solutions that begins at slow rotation: det K > 0.  Returns 0, or
-    where none is found there (from about 2 rad per step) the part of the momentum that is missing; omega_E is then
+    Newton from `before`, damped, on the branch of solutions that begins at slow rotation: det K > 0.  Returns 0, or
+    where none is found there (from about 2 rad per step) the part of the momentum that is missing; omega is then
     explicit, with the right length of the momentum and K = J.
     """
-    L, gap, trial, short = np.empty(3), np.empty(3), np.empty(3), theta * dt
-    x, y, z = times(J, before[0], before[1], before[2])
+    gap, trial = np.empty(3), np.empty(3)
     for k in range(3):
-        phi[k] = -(1.0 - theta) * dt * before[k]
         omega[k] = before[k]
-    L[0], L[1], L[2] = turned(phi, x, y, z)
-    for k in range(3):
-        L[k] += dt * torque[k]
     size = math.sqrt(L[0] ** 2 + L[1] ** 2 + L[2] ** 2)
     error = momentum_gap(J, omega, short, L, phi, gap)
     for _ in range(ROUNDS):
@@ -250,3 +241,42 @@ def free_rotation(
     invert(J, inverse)
     omega[0], omega[1], omega[2] = times(inverse, x, y, z)
     return momentum_gap(J, omega, short, L, phi, gap) / size
+
+
+@compiled(inside=True)
+def momentum_at_midpoint(J: np.ndarray, before: np.ndarray, time: float, phi: np.ndarray, L: np.ndarray) -> None:
+    """L = E(-time omega) J omega of the angular velocity `before` at the beginning of the step."""
+    x, y, z = times(J, before[0], before[1], before[2])
+    for k in range(3):
+        phi[k] = -time * before[k]
+    L[0], L[1], L[2] = turned(phi, x, y, z)
+
+
+@compiled(inside=True, apart=True)
+def free_rotation(
+    J: np.ndarray, before: np.ndarray, torque: np.ndarray, dt: float, theta: float, omega: np.ndarray,
+    inverse: np.ndarray, phi: np.ndarray, K: np.ndarray,
+) -> float:  # fmt: skip
+    """Write omega_E of a body without contacts, and K^-1 there.  `before` is omega_A; J, torque in world axes.
+
+    Returns what `rotation_with` returns.
+    """
+    L = np.empty(3)
+    momentum_at_midpoint(J, before, (1.0 - theta) * dt, phi, L)
+    for k in range(3):
+        L[k] += dt * torque[k]
+    return rotation_with(J, L, before, theta * dt, omega, inverse, phi, K)
+
+
+@compiled(inside=True)
+def rotations_at_midpoint(
+    J: np.ndarray, before: np.ndarray, free: np.ndarray, dt: float, theta: float, old: np.ndarray, new: np.ndarray,
+    inverse: np.ndarray,
+) -> None:  # fmt: skip
+    """Angular velocities J^-1 L at the midpoint, with the momenta of the beginning and of the free end; and J^-1."""
+    L, phi = np.empty(3), np.empty(3)
+    invert(J, inverse)
+    momentum_at_midpoint(J, before, (1.0 - theta) * dt, phi, L)
+    old[0], old[1], old[2] = times(inverse, L[0], L[1], L[2])
+    momentum_at_midpoint(J, free, -theta * dt, phi, L)
+    new[0], new[1], new[2] = times(inverse, L[0], L[1], L[2])

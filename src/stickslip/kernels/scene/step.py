@@ -24,6 +24,9 @@ from stickslip.kernels.codes import (
     MAX_LCP_SIZE,
     MAX_PENETRATION,
     MAX_RESIDUAL,
+    PROJECTION_ENERGY,
+    PROJECTIONS,
+    STEPS,
 )
 from stickslip.kernels.scene.broad_phase import candidate_pairs, stir
 from stickslip.kernels.scene.island import GRAINS, end_velocities, island_residual, solve_dense, solve_island
@@ -45,7 +48,9 @@ from stickslip.kernels.scene.layout import (
 )
 from stickslip.kernels.scene.narrow_phase import contact_points, store_pairs
 from stickslip.kernels.scene.problem import activate, contact_velocity, islands, world_impulse
+from stickslip.kernels.scene.push_apart import parting_shifts, take_shifts
 from stickslip.kernels.scene.rotation import advance, compose, free_rotation, rotate, times, to_world, world_matrix
+from stickslip.kernels.scene.struck import at_midpoint, strike, to_end
 
 DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE, APART = range(6)
 MAX_CONTACTS, LAST_SPEED = BOOK_SIZE, BOOK_SIZE + 1  # numbers that a Lagrangian system does not write down
@@ -99,6 +104,7 @@ def free_motion(
     d = 0
     for i in range(n):
         bodies.alive[i] = bodies.life[i, 0] <= t + 0.5 * dt < bodies.life[i, 1]
+        bodies.struck[i] = False
         if bodies.kind[i] == DRIVEN:
             if driven is not None:
                 for k in range(6):
@@ -230,7 +236,9 @@ def prepare(
     )  # fmt: skip
     if points < 0:
         return False
-    n = activate(new, points, bodies, geoms, materials, options, active)
+    n = activate(new, points, bodies, bodies.vel, geoms, materials, options, active)
+    if strike(bodies, new, active, n, options):
+        n = activate(new, points, bodies, at_midpoint(bodies, options), geoms, materials, options, active)
     n_rows = 0
     if joints is not None:
         n_rows = joint_rows(joints, bodies, options.dim == 2, options.dt, options.theta)
@@ -324,8 +332,9 @@ def note_contacts(
 
 @compiled(inside=True, apart=True)
 def finish(
-    bodies: Bodies, contacts: Contacts, pairs: Pairs, active: Active, joints: Any, rows: np.ndarray, options: Options,
-    channel: np.ndarray, counts: np.ndarray, book: Book, t_end: float, step: int,
+    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, contacts: Contacts, pairs: Pairs,
+    active: Active, joints: Any, springs: Any, rows: np.ndarray, options: Options, channel: np.ndarray,
+    counts: np.ndarray, book: Book, t_end: float, step: int,
 ) -> bool:  # fmt: skip
     """Take the end velocities: book-keeping, new poses; False where a number is not finite."""
     work = note_contacts(bodies, contacts, active, counts, options, channel, book, t_end)
@@ -340,6 +349,10 @@ def finish(
     if work > book.numbers[MAX_ENERGY_GAIN]:
         book.numbers[MAX_ENERGY_GAIN] = work
         book.numbers[GAIN_STEP] = step + 1
+    missing = to_end(bodies, options)
+    if not missing <= options.tol:
+        book.numbers[FAILED_STEPS] += 1
+    book.numbers[MAX_RESIDUAL] = max(book.numbers[MAX_RESIDUAL], missing)
     total = 0.0
     for i in range(bodies.kind.shape[0]):
         if bodies.kind[i] > 0 and bodies.alive[i]:
@@ -361,6 +374,17 @@ def finish(
                 advance(bodies.mid[i], v, options.theta * options.dt, bodies.pose[i])
     if counts[POINTS] > 0 or counts[PAIRS_OLD] > 0:
         store_pairs(pairs, counts[COUNTS])
+    if options.sink > 0.0 and total == 0.0 and counts[POINTS] > 0:
+        shift = np.zeros((bodies.kind.shape[0], 6))
+        if parting_shifts(
+            bodies, geoms, shapes, room, candidates, counts[CANDIDATES], contacts, pairs, counts[COUNTS], active,
+            counts[ACTIVE], joints, options, shift,
+        ):  # fmt: skip
+            kinetic, potential = energies(bodies, springs, options.gravity)
+            take_shifts(bodies, shift, options.dim)
+            kinetic_now, potential_now = energies(bodies, springs, options.gravity)
+            book.numbers[PROJECTION_ENERGY] += kinetic_now + potential_now - kinetic - potential
+            book.numbers[PROJECTIONS] += 1
     counts[PAIRS_OLD] = counts[COUNTS]
     counts[SIDE] = 1 - counts[SIDE]
     return total == 0.0
@@ -432,10 +456,10 @@ def march(
     first_pairs: Pairs, second: Contacts, second_pairs: Pairs, active: Active, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray, parent: np.ndarray, label: np.ndarray, wrench: np.ndarray,
     residuals: np.ndarray, effort: np.ndarray, counts: np.ndarray, channel: np.ndarray, channels: np.ndarray,
-    book: Book, t0: float, step: int, n_steps: int, every: int, driven: Any, resume: bool, q: np.ndarray,
+    book: Book, t0: float, n_steps: int, every: int, driven: Any, resume: bool, q: np.ndarray,
     u: np.ndarray, impulse: np.ndarray, state: np.ndarray, gap: np.ndarray, energy: np.ndarray,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Do up to n_steps steps from number `step`; returns (status, steps done, records written).
+    """Do up to n_steps steps from where the clock of the book stands; returns (status, steps done, records written).
 
     A step that the impulses of the last one do not solve is left where it is (UNSOLVED) for the host, which solves its
     islands and comes back with `resume`: then the first step is only checked and finished.  (One kernel for
@@ -443,6 +467,7 @@ def march(
     """
     done: Any = np.int64(0)  # a plain 0 would compile `prepare` twice
     records: Any = np.int64(0)
+    step: Any = np.int64(book.numbers[STEPS])
     while done < n_steps:
         t = t0 + (step + done) * options.dt
         new, new_pairs, old, old_pairs = first, first_pairs, second, second_pairs
@@ -509,9 +534,11 @@ def march(
         book.numbers[MAX_LCP_SIZE] = max(book.numbers[MAX_LCP_SIZE], float(largest))
         book.numbers[MAX_CONTACTS] = max(book.numbers[MAX_CONTACTS], float(counts[ACTIVE]))
         finite = finish(
-            bodies, new, new_pairs, active, joints, rows, options, channel, counts, book, t + options.dt, step + done
-        )
+            bodies, geoms, shapes, room, candidates, new, new_pairs, active, joints, springs, rows, options, channel,
+            counts, book, t + options.dt, step + done,
+        )  # fmt: skip
         done += 1
+        book.numbers[STEPS] = step + done
         if not finite:
             if worst <= options.tol:
                 book.numbers[FAILED_STEPS] += 1

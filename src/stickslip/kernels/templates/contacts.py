@@ -27,6 +27,7 @@ from stickslip.kernels.templates.model import (
     SCHEME,
     SOLVER,
     SPRINGS,
+    THETA_VALUE,
 )
 
 AUTO_SWEEPS = 10
@@ -35,10 +36,25 @@ SETTLED = 1e-14  # a sweep that changes no velocity by more than this, relativel
 
 
 @dev
-def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach):
+def closing_velocity(gap, gamma_N, dt):
+    """The velocity that closes a gap until the scheme looks again; `gap` where it has looked, gamma_N at the begin.
+
+    Between two midpoints q moves by dt [(theta + 1/2) u_E + (1/2 - theta) u_A], and between two ends by dt u_E.
+    """
+    if CENTRED:
+        return gap / ((THETA_VALUE + 0.5) * dt)
+    return max(0.0, gap / dt - gamma_N)
+
+
+@dev
+def prepare_contacts(
+    M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach, rounding
+):
     """Set up the local problem of the active contacts, [GS05] eqs. (20), (21); return the deepest penetration.
 
     Where g holds the gaps at q_A + dt `ahead`, the end of the step, springs and contacts on position level go by it.
+    A contact that is open by more than its rounding error, and takes part because it carried load before, may close its
+    gap until the next step decides, but no more.
     """
     W_N, W_T, w_hat, _, _, _ = directions
     _, eps_N, eps_T, _ = law
@@ -63,6 +79,9 @@ def prepare_contacts(M, directions, law, local, dt, u, dv, v, v_free, change, g,
         offset[k, 0] = w_hat[k, 0]
         if not LASTING or reach[k] == 0.0:  # only a contact that carried load in the step before has a reach
             offset[k, 0] += eps_N[k] * gamma_N
+        if not LASTING and SCHEME != PAOLI:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+            if kinds[k] == CONTACT and g[k] > rounding[k]:
+                offset[k, 0] += closing_velocity(g[k] - rounding[k], gamma_N, dt)
         offset[k, 1] = w_hat[k, 1] + eps_T[k] * gamma_T
         if SPRINGS:  # noqa: SIM102 (Numba prunes conditions that stand alone)
             if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E, or at the end

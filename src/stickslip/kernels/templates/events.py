@@ -1,19 +1,33 @@
 """Template: contact states, impacts and records of a step that is solved."""
 
-from stickslip.kernels.codes import CLOSED, CLUTCH, CONTACT, IMPACT, OPEN, REACH, SLIP_MINUS, SLIP_PLUS, SPRING, STICK
+from stickslip.kernels.codes import (
+    ANYWHERE,
+    CANCELLED,
+    CLOSED,
+    CLUTCH,
+    CONTACT,
+    IMPACT,
+    LEAVES,
+    OPEN,
+    SLIP_MINUS,
+    SLIP_PLUS,
+    SPRING,
+    STICK,
+)
 from stickslip.kernels.cpu import dev, int64, rare
 from stickslip.kernels.templates.contacts import measure_sizes
 from stickslip.kernels.templates.model import IMPACT_STEPS, N_CONTACTS, N_DOF
 
 
 @dev
-def closes(unloaded, gamma_N_A, kick):
+def closes(unloaded, gamma_N_A, size_N, kick):
     """Whether a contact that carried no load for `unloaded` steps, and now does, has struck.
 
+    It must come closer, by more than the rounding error of the terms of gamma_N (`size_N`).
     After one or two steps without load it has only if it closes faster than ten steps of the forces explain (`kick`,
     what they do to gamma_N in one step): a lasting contact on curved ground may lose its load for a step.
     """
-    return gamma_N_A < 0.0 and (unloaded > 2 or (unloaded > 0 and -gamma_N_A > 10.0 * kick))
+    return -gamma_N_A > CANCELLED * size_N and (unloaded > 2 or (unloaded > 0 and -gamma_N_A > 10.0 * kick))
 
 
 @dev
@@ -54,7 +68,7 @@ def label_contacts(step, time, directions, mu, a, local, change, dv, last_loaded
     begins = False
     for k in range(N_CONTACTS):
         if active[k] != 0 and Lambda[k, 0] > 0.0 and kinds[k] == CONTACT:
-            struck = struck or closes(step - last_loaded[k] - 1, gamma_A[k, 0], size[k, 2])
+            struck = struck or closes(step - last_loaded[k] - 1, gamma_A[k, 0], size[k, 0], size[k, 2])
     for k in range(N_CONTACTS):
         if active[k] == 0:
             states[k] = OPEN
@@ -62,7 +76,7 @@ def label_contacts(step, time, directions, mu, a, local, change, dv, last_loaded
         N = Lambda[k, 0]
         T = Lambda[k, 1]
         bound = mu[k] * N + a[k]
-        strikes = closes(step - last_loaded[k] - 1, gamma_A[k, 0], size[k, 2])
+        strikes = closes(step - last_loaded[k] - 1, gamma_A[k, 0], size[k, 0], size[k, 2])
         tangential = diagonal[k, 1] > 0.0
         size_T = size[k, 1] + diagonal[k, 1] * abs(T) + abs(diagonal[k, 2]) * N  # with what its own impulses do
         state = contact_state(kinds[k], strikes, struck, gamma_E[k, 1], size_T, tangential, bound, N, T, N_before[k])
@@ -97,12 +111,20 @@ def copy_memory(of, into):
 
 
 @dev
+def reach_of(dt, new, gamma_N_A, gamma_N_E, held):
+    """The reach of a contact whose impulse has changed gamma_N by `held`; `new`: it had no load in the step before."""
+    rebounds = new and gamma_N_A < 0.0 and gamma_N_E > LEAVES * held
+    return LEAVES * dt * held if rebounds else ANYWHERE
+
+
+@dev
 def close_step(step, dt, diagonal, local, memory):
     """Remember the impulses of a step with closed contacts; return (work of the contacts, rows of the LCP).
 
     A contact that carries load gets a `reach`: the gap by which it may seem open at the next step and still take part.
-    Rounding errors open a gap of zero by less, and a resting body would fall for one step; a true opening is far more.
-    It does not shrink while the load lasts: shorter steps that follow have the same rounding errors.
+    Rounding errors and directions that turn open it, and dropped it would fall for one step and strike.  Taking part
+    does no harm, whatever the gap: it carries load only if the gap would close (`prepare_contacts`).  A contact that
+    was struck and rebounds is let go.
     """
     active, kinds, _, _, gamma_A, gamma_E, Lambda = local
     last_loaded, N_before, total, reach = memory
@@ -122,8 +144,8 @@ def close_step(step, dt, diagonal, local, memory):
         total[k, 0] += N
         total[k, 1] += T
         if N > 0.0:
+            reach[k] = reach_of(dt, last_loaded[k] < step - 1, gamma_A[k, 0], gamma_E[k, 0], diagonal[k, 0] * N)
             last_loaded[k] = step
-            reach[k] = max(reach[k], REACH * dt * diagonal[k, 0] * N)
         else:
             reach[k] = 0.0
     return work, rows

@@ -15,8 +15,11 @@ FLIGHT = 16  # steps at a time: as many as one step with two contacts costs
 
 
 @dev
-def fly(q, u, p, inverse, t0, dt, first_step, most, watch, book):
-    """Do up to `most` steps in place, as long as no contact closes and the section is not passed; return how many."""
+def fly(q, u, p, inverse, t0, dt, first_step, most, near, watch, book):
+    """Do up to `most` steps in place, as long as no contact closes and the section is not passed; return how many.
+
+    `near`: gaps that are not larger may be closed (`take_sizes`).
+    """
     q_M = local_array(N_DOF, float64)
     q_E = local_array(N_DOF, float64)
     v = local_array(N_DOF, float64)
@@ -41,7 +44,7 @@ def fly(q, u, p, inverse, t0, dt, first_step, most, watch, book):
         if not bounded(v):
             return flown
         for k in range(N_CONTACTS):
-            if not g[k] > 0.0:
+            if not g[k] > near[k]:
                 return flown
         for j in range(N_DOF):
             q_E[j] = q_M[j] + 0.5 * dt * v[j]  # step 5

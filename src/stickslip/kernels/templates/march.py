@@ -28,6 +28,8 @@ from stickslip.kernels.codes import (
     NO_SECTION,
     OPEN,
     PAOLI,
+    SIZES_LAST,
+    STEPS,
     STEWART,
     THETA,
     UNSOLVED,
@@ -47,6 +49,7 @@ from stickslip.kernels.templates.model import (
     IMPACT_STEPS,
     IMPLICIT,
     KINDS,
+    LASTING,
     MASS_CONSTANT,
     N_CONTACTS,
     N_DOF,
@@ -77,7 +80,10 @@ from stickslip.kernels.templates.schemes import (
     correction_of,
     find_active,
     find_closing,
+    judge_gaps,
+    reach_at_start,
     settled,
+    take_sizes,
 )
 from stickslip.kernels.templates.slip import begin_friction, next_friction, remember_slip
 from stickslip.kernels.templates.watch import note_impacts, read_extremes, watch_step, write_extremes
@@ -90,7 +96,6 @@ def march(
     p_,
     t0,
     dt,
-    first_step,
     n_steps,
     every,
     sweeps,
@@ -108,12 +113,14 @@ def march(
     n_events,
     book,
 ):
-    """Do steps first_step .. first_step + n_steps - 1; return (status, steps done, events, records).
+    """Do the next n_steps steps; return (status, steps done, events, records).
 
     State (q_, u_), the memory of the contacts (impulse_before, impulse_sum, last_loaded_, carried_, reach_) and the
-    book are updated in place, so that a call with the remaining steps goes on as if there had been none in between.
+    book with its clock book[STEPS] are updated in place, so that a call with the remaining steps goes on as if there
+    had been none in between.
     The third column of carried_, which friction laws read, has 1 where a contact sticks.
     """
+    first_step = int64(book[STEPS])
     q = local_array(N_DOF, float64)
     u = local_array(N_DOF, float64)
     p = local_array(N_PARAMETERS, float64)
@@ -154,6 +161,8 @@ def march(
     N_before = local_array(N_CONTACTS, float64)
     total = local_array((N_CONTACTS, 2), float64)
     reach = local_array(N_CONTACTS, float64)
+    near = local_array(N_CONTACTS, float64)
+    rounding = local_array(N_CONTACTS, float64)
     g_before = local_array(N_CONTACTS, float64)
     carried = local_array((N_CONTACTS, 2), float64)
     if SCHEME != MIDPOINT:
@@ -254,11 +263,20 @@ def march(
     if PROJECTION > 0.0:
         energy_A = total_energy(q, u, t0 + first_step * dt, p, projecting[2])
     step = first_step
+    if first_step == 0 and not LASTING and SCHEME != PAOLI:
+        reach_at_start(q, u, p, t0, dt, reach)
+    sizes_until = first_step
     while step <= last_step:
+        if SCHEME != PAOLI:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+            if step >= sizes_until:
+                for j in range(N_DOF):
+                    q_C[j] = q[j] + 0.5 * dt * u[j]
+                take_sizes(q_C, t0 + (step + 0.5) * dt, p, near, rounding)
+                sizes_until = step + SIZES_LAST
         if FLIES:  # noqa: SIM102 (Numba prunes conditions that stand alone)
             if not in_contact and countdown > 1:
                 most = min(min(last_step + 1 - step, countdown - 1), FLIGHT)
-                flown = fly(q, u, p, inverse, t0, dt, step, most, watch, book)
+                flown = fly(q, u, p, inverse, t0, dt, step, most, near, watch, book)
                 step += flown
                 done += flown
                 countdown -= flown
@@ -278,6 +296,10 @@ def march(
         if IMPLICIT:
             for j in range(N_DOF):
                 weight[j] = inertia[j, j]
+        if SCHEME == STEWART:
+            judge_gaps(q_E, t_E, p, g, reach, near, rounding)
+        elif SCHEME != PAOLI:
+            judge_gaps(q_C, t_M, p, g, reach, near, rounding)
         closed = int64(0)
         newcomers = False
         correction = math.inf
@@ -312,7 +334,7 @@ def march(
             if SCHEME == PAOLI:
                 closed, newcomers = find_closing(count == 0, g, g_before, eps_N, carried, kinds, active)
             else:
-                closed = find_active(g, reach, kinds, active)
+                closed = find_active(g, rounding, reach, kinds, active)
             if closed < 0:
                 status = GAP_NOT_A_NUMBER
                 book[CULPRIT] = -1 - closed
@@ -322,7 +344,22 @@ def march(
                     geometry(q_C, t_M if CENTRED else t_A, p, W_N, W_T, w_hat)  # step 3 (c)
                 ahead = v_last if SCHEME == PAOLI else u
                 deepest = prepare_contacts(
-                    M, directions, law, local, dt, u, dv, v, v_free, change, g, deepest, ahead, g_before, reach
+                    M,
+                    directions,
+                    law,
+                    local,
+                    dt,
+                    u,
+                    dv,
+                    v,
+                    v_free,
+                    change,
+                    g,
+                    deepest,
+                    ahead,
+                    g_before,
+                    reach,
+                    rounding,
                 )
                 if FRICTION_LAWS:
                     begin_friction(p, mu, local, sticks, sliding)
@@ -482,6 +519,7 @@ def march(
             status = EVENTS_FULL
             break
 
+    book[STEPS] = float64(first_step + done)
     book[MAX_RESIDUAL] = worst_residual
     book[MAX_PENETRATION] = deepest
     book[MAX_ENERGY_GAIN] = largest_gain

@@ -15,6 +15,7 @@ from stickslip.kernels.codes import (
     MAX_PENETRATION,
     PENETRATES,
     START_NOT_FINITE,
+    STEPS,
 )
 from stickslip.kernels.cpu import dev, entry, float64, int64, local_array
 from stickslip.kernels.templates.march import march
@@ -29,8 +30,9 @@ LAST_LOADED = IMPULSE_SUM + 2 * N_CONTACTS
 CARRIED = LAST_LOADED + N_CONTACTS
 REACH_OF_MEMBER = CARRIED + 3 * N_CONTACTS
 STATUS = REACH_OF_MEMBER + N_CONTACTS
-STEPS_DONE, ENERGY_START, ENERGY_END = STATUS + 1, STATUS + 2, STATUS + 4
-BOOK_OF_MEMBER = STATUS + 6
+ENERGY_START, ENERGY_END = STATUS + 1, STATUS + 3
+BOOK_OF_MEMBER = STATUS + 5
+STEPS_DONE = BOOK_OF_MEMBER + STEPS
 ROW_SIZE = BOOK_OF_MEMBER + FIRST_POINT  # and the points of the section behind it
 N_EVENTS = N_CONTACTS + 1
 
@@ -98,7 +100,6 @@ def advance(row, p, t0, dt, n_steps, sweeps, tol, depth):
         p,
         t0,
         dt,
-        first_step,
         n_steps,
         first_step + n_steps + 2,  # the next record lies behind the end: there is none
         sweeps,
@@ -123,7 +124,6 @@ def advance(row, p, t0, dt, n_steps, sweeps, tol, depth):
         for i in range(2):
             row[IMPULSE_SUM + 2 * k + i] = impulse_sum[k, i]
     row[STATUS] = status
-    row[STEPS_DONE] = first_step + done
     close_member(row, p, t0 + (first_step + done) * dt, g, E)
 
 

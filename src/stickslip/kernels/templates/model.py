@@ -56,6 +56,11 @@ def gap(q, t, p, g):
 
 
 @dev
+def sizes(q, t, p, s):
+    s[0] = abs(q[0])
+
+
+@dev
 def dynamics(q, u, t, p, M, h, g):
     h[0] = -p[0]
     g[0] = q[0]

@@ -2,10 +2,20 @@
 
 import math
 
-from stickslip.kernels.codes import CONTACT, GRAIN
-from stickslip.kernels.cpu import dev, int64
+from stickslip.kernels.codes import CONTACT, GAP_ROUNDING, GRAIN, LARGEST, NEAR
+from stickslip.kernels.cpu import dev, float64, int64, local_array, rare
 from stickslip.kernels.templates.mass import factor_mass, solve_mass
-from stickslip.kernels.templates.model import LASTING, N_CONTACTS, N_DOF, THETA_VALUE, force, jacobian
+from stickslip.kernels.templates.model import (
+    LASTING,
+    N_CONTACTS,
+    N_DOF,
+    THETA_VALUE,
+    force,
+    geometry,
+    jacobian,
+    mass,
+    sizes,
+)
 
 
 @dev
@@ -96,16 +106,74 @@ def find_closing(first, g, g_before, eps_N, carried, kinds, active):
     return closed, newcomers
 
 
+@rare
+def take_sizes(q, t, p, near, rounding):
+    """The rounding errors of the gaps at (q, t), and below which of them a gap may be a matter of rounding."""
+    sizes(q, t, p, rounding)
+    for k in range(N_CONTACTS):
+        if not rounding[k] < LARGEST:  # a slope that is infinite here says nothing
+            rounding[k] = 0.0
+        near[k] = NEAR * rounding[k]
+        rounding[k] *= GAP_ROUNDING
+
+
 @dev
-def find_active(g, reach, kinds, active):
+def judge_gaps(q, t, p, g, reach, near, rounding):
+    """Rounding errors of the gaps g at (q, t), where a decision may hang on them; 0 for gaps that are open for sure."""
+    close = False
+    for k in range(N_CONTACTS):
+        rounding[k] = 0.0
+        close = close or (g[k] > 0.0 and (g[k] <= near[k] or g[k] <= reach[k]))
+    if close:
+        take_sizes(q, t, p, near, rounding)
+
+
+@rare
+def reach_at_start(q, u, p, t, dt, reach):
+    """How far a contact may be open at the start of a run and yet take part in the first step: what forces move it by.
+
+    They change u by dv = dt M^-1 h and gamma_N by no more than sqrt(w_N M^-1 w_N) |dv| in the norm of the kinetic
+    energy (Cauchy and Schwarz).  A fall that is over within the step is none: such a contact rests.
+    """
+    M = local_array((N_DOF, N_DOF), float64)
+    h = local_array(N_DOF, float64)
+    dv = local_array(N_DOF, float64)
+    W_N = local_array((N_CONTACTS, N_DOF), float64)
+    W_T = local_array((N_CONTACTS, N_DOF), float64)
+    w_hat = local_array((N_CONTACTS, 2), float64)
+    mass(q, t, p, M)
+    force(q, u, t, p, h)
+    if not factor_mass(M):
+        return
+    for j in range(N_DOF):
+        dv[j] = h[j]
+    solve_mass(M, dv)
+    power = 0.0
+    for j in range(N_DOF):
+        power += dv[j] * h[j]
+    geometry(q, t, p, W_N, W_T, w_hat)
+    for k in range(N_CONTACTS):
+        for j in range(N_DOF):
+            dv[j] = W_N[k, j]
+        solve_mass(M, dv)
+        alpha = 0.0
+        for j in range(N_DOF):
+            alpha += dv[j] * W_N[k, j]
+        reach[k] = dt * dt * math.sqrt(alpha * power)
+
+
+@dev
+def find_active(g, rounding, reach, kinds, active):
     """Mark the contacts that take part in the step and count them; -1 - k where the gap of contact k is no number.
 
-    `reach` is zero but for contacts that carried load in the step before, see `close_step`.
+    A gap that is below its rounding error is closed.  `reach` is zero but for contacts that carried load in the step
+    before, see `close_step`, and at the start.
     """
     closed = int64(0)
     for k in range(N_CONTACTS):
         active[k] = 0
-        if kinds[k] != CONTACT or g[k] <= reach[k] or (LASTING and reach[k] > 0.0):
+        near = g[k] <= 0.0 or g[k] <= rounding[k] or g[k] <= reach[k]
+        if kinds[k] != CONTACT or near or (LASTING and reach[k] > 0.0):
             active[k] = 1
             closed += 1
         elif not g[k] > 0.0:

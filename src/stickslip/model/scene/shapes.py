@@ -426,7 +426,8 @@ def _as_tuple(part: Any) -> tuple[Any, ...]:
 class HeightField(Unbounded):
     """Ground of given heights z [m] over a rectangular grid in x and y with `spacing` [m], its middle at the origin.
 
-    Each cell is two triangles.  Spheres meet the triangles, capsules with their ends, hulls with their corners.
+    Each cell is two triangles, with the diagonal from grid point (i + 1, j) to (i, j + 1).  The ground is solid below
+    them and ends at the rim in vertical walls: a body that hangs over the rim tips and falls past the wall.
     """
 
     heights: Any

@@ -1,0 +1,151 @@
+"""When Ctrl-C and other signals take effect: at the moments a run can bear them, and at no other.
+
+Python runs the handler of a signal between any two of its instructions, and a handler may raise: KeyboardInterrupt for
+Ctrl-C, whatever they like in those of a user.  Within `uninterrupted` no handler runs: what arrives is noted.  It takes
+effect when the block ends, at a `poll`, or in an `opened` part of it, where handlers run at once, as they always do,
+up to the first that raises: then what follows is noted again.  So an exception can come where its consequences are
+undone, and a second one cannot come while they are.
+
+Only the main thread of a process runs handlers; in the others nothing of this has an effect, and none is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+Handler = Callable[[int, FrameType | None], Any]
+
+
+class _Hold:
+    """The handlers of the process while they are held back, and what arrived meanwhile."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[int, Handler] = {}  # of the user, by number of the signal
+        self.waiting: list[int] = []  # signals that arrived, in their order, one of each
+        self.raised: set[int] = set()  # signals that ended something already, by an exception
+        self.open = False
+        self.process = os.getpid()
+
+    def install(self) -> None:
+        """Put `receive` in the place of every handler that is a function."""
+        for number in sorted(signal.valid_signals()):
+            handler = signal.getsignal(number)
+            if callable(handler):
+                self.handlers[number] = handler
+                signal.signal(number, self.receive)
+
+    def remove(self) -> None:
+        """Put the user's handlers back; again, where one of them raises meanwhile."""
+        try:
+            for number, handler in self.handlers.items():
+                if signal.getsignal(number) == self.receive:  # else somebody has put another one there
+                    signal.signal(number, handler)
+        except BaseException:
+            self.remove()
+            raise
+
+    def receive(self, number: int, frame: FrameType | None) -> None:
+        if os.getpid() != self.process:  # a child that was forked meanwhile has nothing to protect
+            self.handlers[number](number, frame)
+        elif not self.open:
+            if number not in self.waiting:
+                self.waiting.append(number)
+        else:
+            self.open = False  # for good, if the handler raises: the next signal waits
+            self.answer(number, frame)
+            self.open = True
+
+    def answer(self, number: int, frame: FrameType | None) -> None:
+        try:
+            self.handlers[number](number, frame)
+        except BaseException:
+            self.raised.add(number)
+            raise
+
+    def poll(self) -> None:
+        was_open = self.open
+        while self.waiting:
+            self.open = False  # for good, if a handler raises
+            self.answer(self.waiting.pop(0), sys._getframe())
+        self.open = was_open
+
+    def late(self) -> list[int]:
+        """Signals that still wait; not those of a kind that had its effect: a second Ctrl-C asks for nothing new."""
+        return [number for number in self.waiting if number not in self.raised]
+
+    def deliver(self, numbers: list[int]) -> None:
+        if numbers:
+            try:
+                self.handlers[numbers[0]](numbers[0], sys._getframe())
+            finally:
+                self.deliver(numbers[1:])
+
+
+_hold: _Hold | None = None
+
+
+def _present() -> _Hold | None:
+    """The hold that is in force in this thread."""
+    if _hold is None or threading.current_thread() is not threading.main_thread():
+        return None
+    return _hold if _hold.process == os.getpid() else None
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold signals back until the block is done: no handler of theirs runs in it, and so none raises in it."""
+    global _hold
+    outer = _present()
+    if outer is not None:
+        was_open, outer.open = outer.open, False
+        try:
+            yield
+        finally:
+            outer.open = was_open
+        if was_open:
+            outer.poll()
+        return
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    hold = _Hold()
+    try:
+        hold.install()
+        _hold = hold
+        yield
+    finally:
+        _hold = None
+        hold.open = False
+        try:
+            hold.remove()
+        finally:
+            hold.deliver(hold.late())
+
+
+class opened:
+    """A part of an `uninterrupted` block in which signals take effect at once; the first that raises ends it."""
+
+    def __enter__(self) -> None:
+        hold = _present()
+        if hold is not None:
+            hold.open = True
+            hold.poll()
+
+    def __exit__(self, *problem: object) -> None:
+        hold = _present()
+        if hold is not None:
+            hold.open = False
+
+
+def poll() -> None:
+    """Let signals that wait take effect now; their handlers may raise."""
+    hold = _present()
+    if hold is not None:
+        hold.poll()

@@ -1,0 +1,170 @@
+"""Saved files with random damages: each must load as what was written, or be a ValueError of one line.
+
+`python -m tests.io.damage COUNT SEED` tries COUNT damages in a process of its own, which may crash without its caller,
+and prints how many were tried, refused and harmless.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import xarray as xr
+from tests.io.test_netcdf import assert_same, records, trajectory
+
+from stickslip.io import netcdf, sweeps
+from stickslip.io.netcdf import StreamWriter, load, save
+
+SECONDS = 5.0  # of the processor, for one file of some 50 kB
+ROWS = 8  # of a block, so that a small file has several
+
+
+class Seed:
+    """A file as it was written, with a reader that tells whether what it reads is that."""
+
+    def __init__(self, path: Path, check: Any) -> None:
+        self.content, self.check = path.read_bytes(), check
+        self.content = self.content[: int.from_bytes(self.content[28:36], "little")]  # what is used, without reserve
+        self.blocks: dict[int, list[int]] = collections.defaultdict(list)  # places of the HDF5 chunks, by their length
+        with h5py.File(path, "r") as file:
+            file.visititems(self._note)
+
+    def _note(self, name: str, dataset: Any) -> None:
+        if isinstance(dataset, h5py.Dataset) and dataset.chunks:
+            for i in range(dataset.id.get_num_chunks()):
+                found = dataset.id.get_chunk_info(i)
+                self.blocks[found.size].append(found.byte_offset)
+
+
+def damaged(seed: Seed, random_: random.Random) -> tuple[str, bytes]:
+    """The content of a file with one damage, and its kind."""
+    data = bytearray(seed.content)
+    place = random_.randrange(len(data))
+    kind = random_.choice(("bits", "bytes", "zeros", "ones", "words", "blocks", "move", "cut", "longer"))
+    if kind == "bits":
+        for _ in range(random_.choice((1, 1, 2, 8))):
+            data[random_.randrange(len(data))] ^= 1 << random_.randrange(8)
+    elif kind == "bytes":
+        for _ in range(random_.choice((1, 1, 2, 20))):
+            data[random_.randrange(len(data))] = random_.randrange(256)
+    elif kind in ("zeros", "ones"):
+        length = random_.choice((1, 2, 4, 8, 16, 64, 512, 4096))
+        data[place : place + length] = (b"\0" if kind == "zeros" else b"\xff") * len(data[place : place + length])
+    elif kind == "words":  # what Fletcher-32 cannot see: 0x0000 for 0xffff and back, inside the blocks of data
+        size = random_.choice([size for size in seed.blocks if size > 12])
+        begin = random_.choice(seed.blocks[size])
+        words = [i for i in range(begin, begin + size - 5, 2) if data[i : i + 2] in (b"\0\0", b"\xff\xff")]
+        for i in random_.sample(words, min(len(words), random_.choice((1, 4, 8)))):
+            data[i : i + 2] = b"\xff\xff" if data[i] == 0 else b"\0\0"
+    elif kind == "blocks":
+        size = random_.choice([size for size, places in seed.blocks.items() if len(places) > 1])
+        a, b = random_.sample(seed.blocks[size], 2)
+        data[a : a + size], data[b : b + size] = data[b : b + size], data[a : a + size]
+    elif kind == "move":
+        length = random_.choice((8, 64, 512, 4096))
+        other = random_.randrange(len(data))
+        piece = data[other : other + length]
+        data[place : place + len(piece)] = piece
+    elif kind == "cut":
+        del data[place:]
+    else:
+        data += random_.randbytes(random_.choice((1, 512, 5000)))
+    return kind, bytes(data)
+
+
+def seeds(folder: Path) -> list[Seed]:
+    """A saved run, a run that was killed and can go on, and a sweep."""
+    netcdf._CHUNK_ROWS, sweeps._CHUNK_BYTES = ROWS, 8 * ROWS
+    run = trajectory(n=30, impacts=11)
+    run.u[3:20] = 0.0  # as velocities and impulses often are
+    run.normal_impulse[5:] = 0.0
+    save(run, folder / "saved.nc")
+    saved = load(folder / "saved.nc")
+    writer = StreamWriter(folder / "going.nc", run)
+    writer.append(**records(run, slice(0, 20)))
+    writer.append_impacts(run.impact_table.columns)
+    state = {"q": np.zeros(3), "step": np.array(20)}
+    writer.checkpoint(state, run.certificate, "running", 60, 1.0)
+    writer.release()
+    part = load(folder / "going.nc.part")
+
+    def goes_on(path: Path) -> None:
+        target = folder / "any.nc"
+        found = StreamWriter.resumed(target, run)
+        assert found is not None
+        again, was = found
+        try:
+            assert was.keys() == state.keys() and all(np.array_equal(was[name], state[name]) for name in state)
+            assert again.records == 20 and again.impacts == 11
+            rows = next(iter(again.rows()))
+            assert rows["u"].tobytes() == run.u[:20].tobytes() and rows["gap"].tobytes() == run.gap[:20].tobytes()
+        finally:
+            again.release()
+
+    grid = xr.Dataset(
+        {
+            "drop": (("mass", "speed"), np.arange(30.0).reshape(6, 5) // 7),
+            "status": (("mass", "speed"), np.ones((6, 5), np.int8)),
+        },
+        {"mass": np.linspace(1.0, 2.0, 6), "speed": np.zeros(5), "contact": ["left", "right"]},
+        {"stickslip_format": "sweep", "fingerprint": "abc", "varied": "mass,speed", "system": "ball"},
+    )
+    sweeps.save_dataset(grid, folder / "sweep.nc")
+
+    def same_sweep(path: Path) -> None:
+        with sweeps.load_ensemble(path).dataset as found:
+            assert found.load().identical(whole)
+
+    with sweeps.load_ensemble(folder / "sweep.nc").dataset as found:
+        whole = found.load()
+    return [
+        Seed(folder / "saved.nc", lambda path: assert_same(load(path), saved)),
+        Seed(folder / "going.nc.part", lambda path: assert_same(load(path), part)),
+        Seed(folder / "going.nc.part", goes_on),
+        Seed(folder / "sweep.nc", same_sweep),
+    ]
+
+
+def attack(count: int, seed: int, folder: Path) -> dict[str, int]:
+    """Try `count` damages; AssertionError, or whatever a reader raised, at the first that passes for data."""
+    warnings.simplefilter("error", UserWarning)  # a file that has lost its digests
+    random_ = random.Random(seed)
+    files = seeds(folder)
+    done: dict[str, int] = collections.Counter()
+    path = folder / "any.nc.part"
+    for _ in range(count):
+        chosen = random_.choices(files, (4, 2, 1, 1))[0]
+        kind, content = damaged(chosen, random_)
+        path.write_bytes(content)
+        begin = time.process_time()
+        try:
+            chosen.check(path)
+            done["harmless"] += 1
+        except ValueError as error:
+            assert str(error) and "\n" not in str(error), repr(error)
+            done["refused"] += 1
+        except BaseException:
+            Path(tempfile.gettempdir(), f"stickslip-damage-{seed}.nc").write_bytes(content)
+            raise
+        assert time.process_time() - begin < SECONDS
+        done[kind] += 1
+    return dict(done)
+
+
+if __name__ == "__main__":
+    memory = Path("/dev/shm")
+    where = Path(tempfile.mkdtemp(prefix="stickslip-damage", dir=memory if os.access(memory, os.W_OK) else None))
+    try:
+        print(attack(int(sys.argv[1]), int(sys.argv[2]), where))
+    finally:
+        shutil.rmtree(where, ignore_errors=True)
