@@ -169,6 +169,22 @@ def test_what_does_not_fit_is_the_nearest_that_does() -> None:
 
 
 @kernel
+def exponents(x, e):
+    mantissa, exponent = math.frexp(x)
+    return mantissa, exponent, math.ldexp(x, e)
+
+
+@pytest.mark.parametrize("x", SPECIAL)
+@pytest.mark.parametrize("e", [-1100, -3, 0, 5, 1])
+def test_exponents(x: float, e: int) -> None:
+    agrees(exponents, x, e)
+
+
+def test_exponents_beyond_all_bounds() -> None:
+    assert exponents.compiled(1.0, 2**62)[2] == math.inf and exponents.compiled(1.0, -(2**62))[2] == 0.0
+
+
+@kernel
 def powers(x):
     return x**0, x**1, x**2, x**3, x**7, x**-2, x**0.5
 

@@ -72,7 +72,7 @@ def make_known() -> None:
     """Tell LLVM where the functions of the C library are that kernels call."""
     from stickslip.jit.functions import LIBRARY
 
-    names = (*LIBRARY, "malloc", "free", "memset", "memcpy")
+    names = (*LIBRARY, "frexp", "ldexp", "malloc", "free", "memset", "memcpy")
     if sys.platform == "win32":
         libraries = [ctypes.CDLL("ucrtbase")]
     else:

@@ -13,7 +13,7 @@ import numpy as np
 from stickslip.jit import memory
 from stickslip.jit.arithmetic import binary, common_kind, compare, convert, truth
 from stickslip.jit.errors import KernelError
-from stickslip.jit.values import REGISTER, Constant, Scalar, Value, View, in_words, kind_of, literal
+from stickslip.jit.values import REGISTER, Bundle, Constant, Scalar, Value, View, in_words, kind_of, literal
 from stickslip.jit.writer import Writer
 
 Builtin = Callable[[Writer, tuple[Value, ...]], Value]
@@ -188,16 +188,47 @@ def _len(writer: Writer, arguments: tuple[Value, ...]) -> Value:
 
 
 def _divmod(writer: Writer, arguments: tuple[Value, ...]) -> Value:
-    from stickslip.jit.values import Bundle
-
     _expect("divmod", arguments, 2)
     a, b = arguments
     return Bundle((binary(writer, ast.FloorDiv(), a, b), binary(writer, ast.Mod(), a, b)))
 
 
+def _frexp(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    """Mantissa and exponent of x = m 2^e; e = 0 where x is infinite or not a number."""
+    _expect("frexp", arguments, 1)
+    (x,) = arguments
+    if isinstance(x, Constant):
+        return Constant(math.frexp(x.value))
+    number, slot = convert(writer, x, "float"), writer.slot("i32")
+    mantissa = writer.call("double", "frexp", [("double", number), ("ptr", slot)], {"external": True})
+    exponent = writer.value(f"sext i32 {writer.value(f'load i32, ptr {slot}')} to i64")
+    size = writer.call("double", "llvm.fabs.f64", [("double", number)], {})
+    finite = writer.value(f"fcmp olt double {size}, {literal('float', math.inf)}")
+    return Bundle(
+        (Scalar("float", mantissa), Scalar("int", writer.value(f"select i1 {finite}, i64 {exponent}, i64 0")))
+    )
+
+
+def _ldexp(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    """m 2^e, rounded where it is denormal; infinite where it does not fit."""
+    _expect("ldexp", arguments, 2)
+    mantissa, exponent = arguments
+    if kind_of(exponent) not in ("int", "bool"):
+        raise KernelError(f"the exponent of ldexp is a whole number, got {in_words(exponent)}.")
+    number = convert(writer, exponent, "int")
+    for bound, wrong in ((-4400, "slt"), (4400, "sgt")):  # beyond, every number is 0 or infinite
+        beyond = writer.value(f"icmp {wrong} i64 {number}, {bound}")
+        number = writer.value(f"select i1 {beyond}, i64 {bound}, i64 {number}")
+    narrow = writer.value(f"trunc i64 {number} to i32")
+    given = [("double", convert(writer, mantissa, "float")), ("i32", narrow)]
+    return Scalar("float", writer.call("double", "ldexp", given, {"external": True}))
+
+
 _TABLE: dict[Any, Builtin] = {
     **{getattr(math, name): _of_math(name) for name in (*INTRINSIC, *LIBRARY)},
     **{getattr(math, name): _of_rounding(name) for name in ROUNDING},
+    math.frexp: _frexp,
+    math.ldexp: _ldexp,
     math.isnan: _is("isnan", "uno"),
     math.isinf: _is("isinf", "oeq"),
     math.isfinite: _is("isfinite", "olt"),
