@@ -86,6 +86,12 @@ def test_types_may_change_from_call_to_call() -> None:
         scaled.compiled(a)
 
 
+def test_arrays_that_are_not_aligned_are_refused() -> None:
+    odd = np.frombuffer(bytearray(25), dtype=np.uint8)[1:].view(np.float64)
+    with pytest.raises(KernelError, match="give a copy"):
+        scaled.compiled(odd, 2.0)
+
+
 def test_records_by_any_object_of_their_type() -> None:
     for _ in range(3):
         bodies = np.ones(4, np.dtype(RECORD))

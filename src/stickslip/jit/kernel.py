@@ -73,6 +73,11 @@ class Kernel:
         self._last = made.call
         return made.call
 
+    @property
+    def signatures(self) -> list[Any]:
+        """Combinations of argument types that there is machine code for."""
+        return list(self._versions)
+
     def text(self, *args: Any) -> str:
         """LLVM IR for arguments of these types."""
         return self.translated(args).text
@@ -218,6 +223,8 @@ _TYPES: dict[np.dtype[Any], np.dtype[Any]] = {}
 def _plain(argument: Any) -> Any:
     """An argument as one of the types that machine code knows: subclasses and narrow numbers become plain ones."""
     if isinstance(argument, np.ndarray):
+        if not argument.flags.aligned:
+            raise KernelError("an array must lie at addresses that are multiples of its numbers' size: give a copy.")
         known = _TYPES.setdefault(argument.dtype, argument.dtype)
         return argument.view(np.ndarray) if known is argument.dtype else argument.view(known, np.ndarray)
     if isinstance(argument, (bool, np.bool_)):

@@ -26,7 +26,7 @@ from stickslip.jit.writer import Writer
 
 TYPE, DATA, AXES, LENGTHS, STRIDES, DTYPE, FLAGS = 8, 16, 24, 32, 40, 56, 64
 """Offsets of the fields of a NumPy array [bytes]."""
-CONTIGUOUS, WRITEABLE = 0x1, 0x400
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 FASTCALL = 0x80
 """Flag of a C function that takes an array of arguments."""
 FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -179,7 +179,7 @@ class Reader:
 
     def array(self, thing: str, sample: np.ndarray) -> View:
         writer = self.writer
-        flags, wanted = CONTIGUOUS | WRITEABLE, 0
+        flags, wanted = CONTIGUOUS | ALIGNED | WRITEABLE, ALIGNED
         wanted |= CONTIGUOUS if sample.flags.c_contiguous else 0
         wanted |= WRITEABLE if sample.flags.writeable else 0
         self.require_type(thing, np.ndarray, np.recarray)
