@@ -274,10 +274,13 @@ class Workers:
             process.end()
         same = [process for process in self._idle if kind in process.kinds]
         large = self._too_large()
-        fits = [*same, *sorted((p for p in self._idle if p is not large), key=lambda process: not process.ready)]
-        if large is not None and not same:
+        others = sorted((p for p in self._idle if p is not large), key=lambda process: not process.ready)
+        if large is not None and not same and others and others[0].ready:  # nobody waits for its successor
             self._idle.remove(large)
             large.end()
+        elif large is not None:
+            others.insert(0, large)
+        fits = [*same, *others]
         if not fits:
             return Process(self._service) if len(self._busy) < MOST else None
         self._idle.remove(fits[0])
