@@ -367,7 +367,7 @@ def report(
             "u": [_plain(x) for x in trajectory.u[-1]],
         },
         "impacts": {"total": len(impacts), "by_contact": impacts.counts()},
-        "events": {"exact": trajectory.events().exact, **trajectory.events().counts()},
+        "events": None if trajectory.event_table is None else trajectory.event_table.counts(),  # event-driven only
         "counts": {key: int(count) for key, count in trajectory.attributes.items() if count.isdigit()},
         "energy": {"first": _plain(total[0]), "last": _plain(total[-1])},
         "energy_book": {key: _plain(value) for key, value in trajectory.energy_book().to_dict().items()},
@@ -420,6 +420,9 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
     if trajectory.contact_names:
         counts = _some([f"{name} {count}" for name, count in found["by_contact"].items() if count])
         row("impacts", f"{found['total']}: {counts}" if found["total"] else "none")
+    if trajectory.event_table is not None:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in trajectory.event_table.counts().items())
+        row("events", kinds or "none")
     book = trajectory.energy_book()
     if math.isfinite(book.end):
         steps = ("steps and applied forces", book.integration)
