@@ -246,6 +246,18 @@ def test_what_cannot_be_cached_is_a_warning_and_no_crash():
     assert locator._py_file == vault.__code__.co_filename
 
 
+def test_kernels_of_a_card_are_kept_in_the_same_files():
+    """numba-cuda's own cache would read what lies beside the generated module, unchecked."""
+    pytest.importorskip("numba.cuda.dispatcher", exc_type=ImportError)
+    from stickslip.kernels import cuda
+
+    if cuda.SIMULATED:
+        pytest.skip("the simulator compiles nothing")
+    cache = cuda._card_cache()(test_kernels_of_a_card_are_kept_in_the_same_files)
+    assert isinstance(cache._cache_file, _HashedFiles)
+    assert cache.cache_path.startswith(str(vault().path))
+
+
 # -- versions --------------------------------------------------------------------------------------------------------
 
 

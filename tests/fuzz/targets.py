@@ -138,6 +138,41 @@ def _drawn(scenario: Any) -> None:
         scenario.drawing(scenario.q0, 0.0, parameters_of(scenario))
 
 
+def hostile_model(data: bytes) -> None:
+    """A valid model file with one large or deep piece, chosen and sized by the bytes."""
+    choice, size = data[0] if data else 0, 1 + int.from_bytes(data[1:3], "big")
+    base = model_texts()[choice // 16 % 3]
+    key = ".".join(["a"] * (size % 2000 + 1))
+    pieces = [
+        f"{key} = 1",
+        f"[{key}]",
+        "\n".join(f"k{i} = {i}" for i in range(size)),
+        "\n".join(f"a.b.c.d.k{i} = {i}" for i in range(size)),
+        "x = " + "[" * size + "]" * size,
+        "x = " + "{a=" * size + "1" + "}" * size,
+        "x = [" + "1.5," * size + "]",
+        "x = [" + '"",' * size + "]",
+        "x = " + "9" * size,
+        'x = "' + "\\n" * size + '"',
+        'x = """' + 'a""' * size,
+        "#\n" * size,
+        "[[contacts]]\n" * (size % 5000),
+    ]
+    places = [  # products, sums, towers and nests of functions in the place of an energy
+        "*".join(f"erf(y*{i} + 1)" for i in range(size % 80 + 1)),
+        "*".join(f"max(y - {i}, {i}*y, 0)" for i in range(size % 40 + 1)),
+        "+".join(f"sin(v*{i})*y" for i in range(size % 60 + 1)),
+        "v**2*" + "exp(" * (size % 31) + "y" + ")" * (size % 31),
+        "v**2*(2 + sin(exp(1e200*y)))**" + str(size % 70),
+    ]
+    kind = choice % (len(pieces) + len(places))
+    if kind < len(pieces):
+        text = f"{base}\n{pieces[kind]}\n"
+    else:
+        text = model_texts()[0].replace('kinetic = "', f'kinetic = "{places[kind - len(pieces)]} + ')
+    read_model_text(text)
+
+
 def read_model_bytes(data: bytes) -> None:
     read_model_text(data.decode("utf-8", "replace"))
 
@@ -292,6 +327,7 @@ TARGETS = {
             *(b"\n", b"\x00", "é".encode()),
         ],
     ),
+    "hostile": Target(hostile_model, lambda: [bytes([choice, 40, choice]) for choice in range(54)], []),
     "lines": Target(
         lambda data: read_lines(data.decode("utf-8", "replace")),
         lambda: [text.encode() for text in model_texts()],

@@ -156,6 +156,7 @@ def test_methods_that_choose_their_steps_go_on(case, tmp_path, killed_after, mon
     monkeypatch.undo()
     found = run(path, resume=True)
     assert_same(found, expected)
+    assert str(found.events()) == str(expected.events())
     resumed = found.attributes["resumed"]
     assert found.attributes == {**expected.attributes, "resumed": resumed} and resumed.startswith("from t = ")
     with pytest.raises(ValueError, match="its t_end was another one"):

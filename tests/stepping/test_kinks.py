@@ -88,6 +88,25 @@ def test_a_cycle_over_a_kink_has_the_right_derivative():
     assert abs(np.prod(cycle.nontrivial[:2])) == pytest.approx(loss, abs=1e-6)
 
 
+@pytest.mark.slow
+def test_exponents_and_a_branch_over_a_kink():
+    T, params = math.pi, {"roof": 1.0, "drive": 20.0, "damping": 0.3}
+    start = ss.Scenario(
+        track(), np.array([0.5, 0.1]), np.zeros(2), dt=T / 50, t_end=30 * T, title="", source="", params=params
+    )
+    exponents = ss.lyapunov(start, t_end=60 * T)
+    assert len(repr(exponents)) < 200
+    # One exponent 0 is that of a perturbation off the contact; two are those of the motion along it, see above.
+    s = 0.2
+    loss = 4 * math.log((1 - s**2) / (1 + s**2)) / T - 0.3 / (1 + s**2)
+    assert exponents.exponents[0] == pytest.approx(0.0, abs=1e-4)
+    assert exponents.exponents[1:3].sum() == pytest.approx(loss, abs=1e-3)
+    settled = ss.simulate(track(), [0.5, 0.1], [0, 0], params=params, dt=T / 50, t_end=20 * T, stepper="event-driven")
+    start = ss.Scenario(track(), settled.q[-1], settled.u[-1], dt=T / 50, t_end=T, title="", source="", params=params)
+    branch = ss.continue_cycle(start, "drive", 20.0, 20.1, section=ss.PhaseSection(T), settle_returns=0)
+    assert branch.values[-1] == pytest.approx(20.1) and branch.stable.all()
+
+
 def test_the_door_latch_of_the_documentation_closes():
     run = ss.read_model(EXAMPLES / "door_latch.toml").scenario.simulate(dt=1e-3, stepper="event-driven")
     assert run.complete and run["door"][-1] == pytest.approx(0.02, abs=1e-9)

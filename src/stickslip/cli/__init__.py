@@ -42,6 +42,7 @@ from stickslip.cli import (
     sweep,
     view,
 )
+from stickslip.io.printable import printable
 
 _REQUEST_WRONG = 2
 _COMPUTATION_FAILED = 1
@@ -137,7 +138,7 @@ def _plain_warnings() -> Iterator[None]:
     """Warnings as one line on stderr; those of NumPy about single operations not at all: results are checked."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        print(f"stickslip: warning: {' '.join(str(message).split())}", file=sys.stderr)
+        print(f"stickslip: warning: {printable(' '.join(str(message).split()))}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* encountered", category=RuntimeWarning)
@@ -169,6 +170,6 @@ def _where_to_read(error: typer.TyperException) -> str:
 def _complain(error: BaseException, message: str, code: int) -> int:
     if _debugging():
         traceback.print_exception(error)
-    one_line = " ".join(message.split())
+    one_line = printable(" ".join(message.split()))
     print(f"stickslip: error: {one_line}", file=sys.stderr)
     return code

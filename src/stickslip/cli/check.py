@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stickslip.io.printable import printable
+
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
     from stickslip.library.scenario import Scenario
@@ -41,12 +43,13 @@ def check(
         print(json.dumps({"files": found}, indent=2))
     for entry in [] if as_json else found:
         sizes = ", ".join(f"{count} {what}" for what, count in entry["sizes"].items())
-        print(f"{entry['file']}: {entry['title']}: {sizes}; dt = {entry['dt']:g} s, t_end = {entry['t_end']:g} s")
+        head = printable(f"{entry['file']}: {entry['title']}")
+        print(f"{head}: {sizes}; dt = {entry['dt']:g} s, t_end = {entry['t_end']:g} s")
         for line in entry["notes"]:
-            print(f"  {line}")
+            print(f"  {printable(line)}")
     problems = [f"{entry['file']}: {entry['problem']}" for entry in found if entry["problem"]]
     for text in problems:
-        print(f"stickslip: error: {text}", file=sys.stderr)
+        print(f"stickslip: error: {printable(text)}", file=sys.stderr)
     if problems:
         raise typer.Exit(1)
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from stickslip.io.printable import printable
+
 
 def import_model(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A MuJoCo (MJCF) or URDF file.")],
@@ -20,5 +22,5 @@ def import_model(
 
     found = import_robot(path)
     for note in found.notes:
-        print(f"stickslip: left out: {note}", file=sys.stderr)
+        print(f"stickslip: left out: {printable(note)}", file=sys.stderr)
     write_text(found.text, out)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stickslip.cli.files import refuse_foreign, require_figure, require_page, require_writable
+from stickslip.io.printable import printable
 
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
@@ -144,7 +145,7 @@ def run(
     elif not quiet:
         _show(trajectory, scenario, files)
     if problem is not None:
-        print(f"stickslip: error: {' '.join(str(problem).split())}", file=sys.stderr)
+        print(f"stickslip: error: {printable(' '.join(str(problem).split()))}", file=sys.stderr)
     _judge(trajectory)
     if problem is not None:
         raise typer.Exit(_FAILED)
@@ -366,7 +367,7 @@ def report(
             "u": [_plain(x) for x in trajectory.u[-1]],
         },
         "impacts": {"total": len(impacts), "by_contact": impacts.counts()},
-        "events": {"exact": trajectory.events().exact, **trajectory.events().counts()},
+        "events": None if trajectory.event_table is None else trajectory.event_table.counts(),  # event-driven only
         "counts": {key: int(count) for key, count in trajectory.attributes.items() if count.isdigit()},
         "energy": {"first": _plain(total[0]), "last": _plain(total[-1])},
         "energy_book": {key: _plain(value) for key, value in trajectory.energy_book().to_dict().items()},
@@ -394,14 +395,15 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
     console = Console()
 
     def row(name: str, value: str, style: str = "") -> None:
-        console.print(Text(f"  {name:<12}{value}", style=style), soft_wrap=True)
+        console.print(Text(printable(f"  {name:<12}{value}"), style=style), soft_wrap=True)
 
     units, last = trajectory.units, trajectory
     state = [*zip(last.coordinate_names, last.q[-1], strict=True), *zip(last.velocity_names, last.u[-1], strict=True)]
     found = report(trajectory, scenario, float(trajectory.t[-1]))["impacts"]
     certificate = trajectory.certificate
 
-    console.print(Text(f"{trajectory.system_name}: {scenario.title}, {scenario.source}", style="bold"), soft_wrap=True)
+    head = printable(f"{trajectory.system_name}: {scenario.title}, {scenario.source}")
+    console.print(Text(head, style="bold"), soft_wrap=True)
     thinned = "" if trajectory.every == 1 else f", every {trajectory.every}th recorded"
     times = f"t = {trajectory.t[0]:g} .. {trajectory.t[-1]:g} s"
     if trajectory.stepper == "event-driven":  # it has no steps; dt is the spacing of its records
@@ -418,6 +420,9 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
     if trajectory.contact_names:
         counts = _some([f"{name} {count}" for name, count in found["by_contact"].items() if count])
         row("impacts", f"{found['total']}: {counts}" if found["total"] else "none")
+    if trajectory.event_table is not None:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in trajectory.event_table.counts().items())
+        row("events", kinds or "none")
     book = trajectory.energy_book()
     if math.isfinite(book.end):
         steps = ("steps and applied forces", book.integration)
@@ -484,7 +489,7 @@ def _judge(trajectory: "Trajectory") -> None:
     if not trajectory.complete and trajectory.status.startswith("interrupted"):
         raise Interrupted(f"{trajectory.system_name} {trajectory.status}")
     if not trajectory.complete:
-        print(f"stickslip: error: {trajectory.system_name} {trajectory.status}", file=sys.stderr)
+        print(f"stickslip: error: {printable(f'{trajectory.system_name} {trajectory.status}')}", file=sys.stderr)
         raise typer.Exit(_FAILED)
     failed = trajectory.certificate.failed_steps
     if failed:

@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
+from stickslip.io.printable import printable
+
 
 def show(
     name: Annotated[
@@ -26,12 +28,12 @@ def show(
     if latex:
         print(scenario.system.equations().latex(), end="")
         return
-    print(f"{scenario.title}, {scenario.source}\n")
+    print(printable(f"{scenario.title}, {scenario.source}") + "\n")
     print(scenario.text() if scene else scenario.system.equations().text())
     settings = _settings(name, scenario)
     if not settings:
         return
-    print(f"settings, for 'stickslip run {name} --set NAME=VALUE'")
+    print(f"settings, for 'stickslip run {printable(name)} --set NAME=VALUE'")
     units = {} if scene else scenario.system.units
     width = max(len(key) for key in settings)
     for key, value in settings.items():

@@ -134,9 +134,10 @@ def solve_lcp(
         return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, method)
     if not is_far_out(M, v):
         return _by_method(method, M, v, tolerance, limit, start)
-    problem = scaled(M, v)
-    answer = _by_method(method, problem.A, problem.b, tolerance, limit, problem.start(start))
-    return _in_given_units(M, v, np.zeros(n, dtype=bool), problem, answer, tolerance)
+    with np.errstate(all="ignore"):  # the answer is judged, whatever overflowed on the way
+        problem = scaled(M, v)
+        answer = _by_method(method, problem.A, problem.b, tolerance, limit, problem.start(start))
+        return _in_given_units(M, v, np.zeros(n, dtype=bool), problem, answer, tolerance)
 
 
 def _by_method(method: str, A: np.ndarray, b: np.ndarray, tol: float, limit: int, start: np.ndarray) -> LCPSolution:
@@ -191,7 +192,8 @@ def enumerate_lcp(A: Any, b: Any, *, tol: float = 1e-10) -> list[LCPSolution]:
     if n == 0:
         return [LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, "enumerate")]
     problem = scaled(M, v) if is_far_out(M, v) else None
-    points = enumerate_points(M, v, tolerance) if problem is None else enumerate_points(*problem[:2], tolerance)
+    with np.errstate(all="ignore" if problem is not None else None):
+        points = enumerate_points(*(problem[:2] if problem is not None else (M, v)), tolerance)
     answers = []
     for point in points:
         x, y = point.x if problem is None else problem.unknowns(point.x), np.empty(n)
@@ -225,9 +227,10 @@ def solve_mlcp(
     steps = checked_count(max_iterations, "max_iterations", 100)
     if not is_far_out(M, v):
         return _mixed_by_method(method, M, v, mask, tolerance, pivots, steps)
-    problem = scaled(M, v)
-    answer = _mixed_by_method(method, problem.A, problem.b, mask, tolerance, pivots, steps)
-    return _in_given_units(M, v, mask, problem, answer, tolerance)
+    with np.errstate(all="ignore"):
+        problem = scaled(M, v)
+        answer = _mixed_by_method(method, problem.A, problem.b, mask, tolerance, pivots, steps)
+        return _in_given_units(M, v, mask, problem, answer, tolerance)
 
 
 def _mixed_by_method(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from stickslip.arrays import refuse_masked
+
 if TYPE_CHECKING:  # laws and complementarity are neighbours: problems and solvers are handed in, never imported
     from stickslip.complementarity.planar import PlanarProblem, PlanarSolution, PlanarSolver
 
@@ -147,6 +149,7 @@ class ImpactLaw(ABC):
         value = getattr(self, name)
         if value is None:
             return None
+        refuse_masked(value, name)
         try:
             numbers = np.asarray(value, dtype=float)
         except (TypeError, ValueError):

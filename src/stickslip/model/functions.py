@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike
 
+from stickslip.arrays import refuse_masked
 from stickslip.model.elements import LAWS, Contact, SlidingRow, curve_functions, sliding_row
 from stickslip.model.symbolic import Expr, Printer, friction_sources, laws_source
 from stickslip.model.system import CONTACT, SPRING, function_fingerprint, unknown_name
@@ -99,6 +100,7 @@ class FunctionModel:
         if callable(mass):
             call = [f"mass_value = {self._call('mass', 'mass', mass)}"]
             return call, [[f"mass_value[{i}][{j}]" for j in range(f)] for i in range(f)]
+        refuse_masked(mass, "mass")
         matrix = np.atleast_2d(np.asarray(mass, dtype=float))
         if matrix.shape != (f, f):
             raise ValueError(f"mass must have shape ({f}, {f}), one row per coordinate, got {matrix.shape}.")
@@ -149,6 +151,7 @@ class FunctionModel:
             lines.append(f"{role}_{k} = {self._call(f'{role}_{k}', origin, value)}")
             entries = [f"{role}_{k}[{i}]" for i in range(self.n_dof)]
         else:
+            refuse_masked(value, origin)
             vector = np.asarray(value, dtype=float)
             if vector.shape != (self.n_dof,):
                 raise ValueError(f"{origin} must have shape ({self.n_dof},), got {vector.shape}.")

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from itertools import count
@@ -156,7 +159,7 @@ def derivative(expression: Expr, x: Expr) -> Expr:
     """Differentiate almost everywhere: floor, ceiling and Mod count as smooth between their jumps."""
     if x not in expression.free_symbols:
         return sp.S.Zero
-    _require_differentiable(expression)
+    _require_differentiable(expression, x)
     steps = sorted(expression.atoms(sp.floor, sp.ceiling, sp.Mod), key=sp.default_sort_key)
     if not steps:
         return sp.diff(expression, x)
@@ -181,8 +184,43 @@ LARGEST_EXPANSION = 3_000
 _SIMPLIFIED = 300  # operations up to which SymPy is asked to simplify
 
 
-def _require_differentiable(expression: Expr) -> None:
+_allowance: ContextVar[list[int] | None] = ContextVar("allowance", default=None)
+
+
+@contextmanager
+def limited_derivatives(most: int) -> Iterator[None]:
+    """Refuse derivatives once all of those taken inside have more than `most` symbols, numbers and operations."""
+    token = _allowance.set([most])
+    try:
+        yield
+    finally:
+        _allowance.reset(token)
+
+
+def _require_allowed(expression: Expr, x: Expr) -> None:
+    """Take the size of a derivative by x from what `limited_derivatives` allows, or raise where it is too much."""
+    left = _allowance.get()
+    if left is None:
+        return
+    size: dict[Expr, int] = {}
+    slope: dict[Expr, int] = {}  # size of the derivative by x
+    for node in sp.postorder_traversal(expression):
+        if node not in size:
+            weight = 9 if isinstance(node, (sp.Max, sp.Min)) else 1  # SymPy compares their arguments in pairs
+            size[node] = 1 + weight * sum(size[part] for part in node.args)
+            moving = [slope[part] for part in node.args if slope[part]]
+            slope[node] = sum(moving) + (0 if node.is_Add else size[node] * len(moving)) if node.args else node == x
+    left[0] -= slope[expression]
+    if left[0] < 0:
+        raise ValueError(
+            f"the derivatives would be too long; {str(expression)[:60]}... has too many factors that depend on {x}: "
+            "write it shorter."
+        )
+
+
+def _require_differentiable(expression: Expr, x: Expr) -> None:
     """Raise where a derivative would be a matter of minutes: a product of n factors makes n terms of n factors."""
+    _require_allowed(expression, x)
     size: dict[Expr, int] = {}
     slope: dict[Expr, int] = {}  # size of the derivative
     for node in sp.postorder_traversal(expression):
@@ -256,12 +294,26 @@ def _require_quadratic(M: sp.Matrix, u: Sequence[Expr]) -> None:
     for entry in M:
         if entry.free_symbols.isdisjoint(u):
             continue
-        if entry.count_ops() > _SIMPLIFIED or not sp.simplify(entry).free_symbols.isdisjoint(u):
+        most = _SIMPLIFIED if _allowance.get() is None else _SIMPLIFIED // 10
+        if entry.count_ops() > most or not sp.simplify(entry).free_symbols.isdisjoint(u):
             shown = str(entry)
             raise ValueError(
                 "the kinetic energy must be quadratic in the velocities, but its second derivative is "
                 f"{shown if len(shown) < 300 else shown[:300] + '...'}."
             )
+
+
+def _within_range(M: sp.Matrix, point: Mapping[Expr, Expr]) -> bool:
+    """Whether no part of M is beyond double precision at a point; exp(exp(1e9 x)) would take SymPy for ever."""
+    values: dict[Expr, Expr] = {symbol: sp.Float(number) for symbol, number in point.items()}
+    for node in (node for entry in M for node in sp.postorder_traversal(entry)):
+        if node in values:
+            continue
+        value = node.func(*[values[part] for part in node.args]) if node.args else node
+        values[node] = value.evalf(15) if node.args and isinstance(value, sp.Expr) else value
+        if isinstance(value, sp.Expr) and value.is_number and not abs(values[node]) < sys.float_info.max:
+            return False
+    return True
 
 
 def _require_regular(M: sp.Matrix, q: Sequence[Expr]) -> None:
@@ -276,6 +328,8 @@ def _require_regular(M: sp.Matrix, q: Sequence[Expr]) -> None:
     generator = random.Random(0)
     symbols = sorted(M.free_symbols, key=sp.default_sort_key)
     point = {s: sp.Rational(generator.randint(500, 1500), 1009) for s in symbols}
+    if not _within_range(M, point):
+        return
     value = M.xreplace(point).evalf(30)
     if not all(entry.is_real and entry.is_finite for entry in value):
         return
@@ -581,7 +635,10 @@ class Printer:
     def _number(self, x: Expr) -> str:
         if not (x.is_real and x.is_finite):
             raise ValueError(f"{x} is not a finite real number; an expression divides by zero or is complex.")
-        return repr(float(x))
+        value = float(x)
+        if not math.isfinite(value):
+            raise ValueError(f"a constant of the equations, {str(x)[:40]}, is beyond double precision.")
+        return repr(value)
 
     def _product(self, x: Expr) -> str:
         coefficient, _ = x.as_coeff_Mul()

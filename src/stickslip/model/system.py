@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.arrays import refuse_masked
 from stickslip.laws.friction import FrictionLaw
 
 CONTACT = 0
@@ -598,7 +599,8 @@ def require_unique(what: str, names: Sequence[str]) -> None:
 
 
 def real_array(values: Any, message: str) -> Array:
-    """A fresh array of real numbers, or ValueError with the message."""
+    """A fresh array of real numbers, or ValueError with the message, whose first word names it."""
+    refuse_masked(values, message.split()[0])
     try:
         if np.iscomplexobj(values):  # NumPy would drop the imaginary parts with a warning
             raise TypeError

@@ -274,10 +274,13 @@ class Workers:
             process.end()
         same = [process for process in self._idle if kind in process.kinds]
         large = self._too_large()
-        fits = [*same, *sorted((p for p in self._idle if p is not large), key=lambda process: not process.ready)]
-        if large is not None and not same:
+        others = sorted((p for p in self._idle if p is not large), key=lambda process: not process.ready)
+        if large is not None and not same and others and others[0].ready:  # nobody waits for its successor
             self._idle.remove(large)
             large.end()
+        elif large is not None:
+            others.insert(0, large)
+        fits = [*same, *others]
         if not fits:
             return Process(self._service) if len(self._busy) < MOST else None
         self._idle.remove(fits[0])
@@ -326,10 +329,10 @@ class Workers:
                 self._changed.wait(1.0)
 
     def _fill(self) -> None:
-        """Start processes where too few are left; one is kept ready for the next run where all are at work."""
-        while not self._closed and (
-            len(self._idle) + len(self._busy) < KEPT or (not self._idle and len(self._busy) < MOST)
-        ):
+        """Start a process where too few are left, or none is ready for the next run; one after the other."""
+        known = (*self._idle, *self._busy)
+        few = len(known) < KEPT or (not self._idle and len(known) < MOST)
+        if few and not self._closed and all(process.ready for process in known):
             self._idle.append(Process(self._service))
         if self._keeper is None and self._idle and not self._closed:
             self._keeper = threading.Thread(target=self._look_after, daemon=True)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.arrays import refuse_masked
 from stickslip.model.system import Array, real_array, real_number
 from stickslip.stepping.simulate import _steps, progress_bar
 
@@ -217,7 +218,9 @@ def _proof(moving: MovingSet, t: Array, path: Array) -> tuple[float, float]:
 
 def _value(what: Any, t: float, name: str) -> Array:
     """A constant or the value of a function at t, as finite numbers."""
-    value = np.asarray(what(t) if callable(what) else what, dtype=float)
+    given = what(t) if callable(what) else what
+    refuse_masked(given, name)
+    value = np.asarray(given, dtype=float)
     if not np.all(np.isfinite(value)):
         raise ValueError(f"{name} must be finite, got {value.tolist()} at t = {t:g}.")
     return value

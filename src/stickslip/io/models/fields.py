@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stickslip.io.models.toml_text import KeyPath, ModelError
+from stickslip.io.printable import first_unprintable
 from stickslip.model.system import unknown_name
 
 
@@ -31,7 +32,7 @@ class Place:
         text = ""
         for part in self.path:
             text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-        return text
+        return text if len(text) <= 200 else f"{text[:197]}..."
 
     def error(self, message: str) -> ModelError:
         """The complaint about this place, with the line of the nearest key that has one."""
@@ -106,6 +107,8 @@ class Text(Kind):
             )
         if not value and not self.choices:
             raise place.error("a text that is not empty is expected")
+        if (found := first_unprintable(value, "\t\n\r" if self.expression else "")) is not None:
+            raise place.error(f"a text of visible characters is expected, got the control character {found}")
         if self.choices and value not in self.choices:
             raise place.error(unknown_name("value", value, self.choices))
         return value

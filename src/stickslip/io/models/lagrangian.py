@@ -17,12 +17,15 @@ from stickslip.laws.friction import FrictionLaw, Stribeck, TwoCoefficient
 from stickslip.library.scenario import Scenario
 from stickslip.model.elements import Contact, DryFriction, Element, PrestressedSpring, SpragClutch, Stop
 from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.model.symbolic import limited_derivatives
 from stickslip.model.system import CLUTCH, CONTACT, FRICTION, SPRING, System, unknown_name
 
 Expr = Any
 LARGEST_MODEL = 6_000
 """Numbers, names and operations of all expressions of a file together."""
-MOST_COORDINATES, MOST_CONTACTS = 60, 200
+MOST_COORDINATES, MOST_CONTACTS, MOST_NAMES = 60, 200, 1_000
+MOST_DERIVED = 10_000
+"""Numbers, names and operations that all derivatives of a file have by the product and chain rules."""
 _DIRECTIONS = ("tangent", "normal")
 _ALONE = (
     "gap",
@@ -96,6 +99,9 @@ def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
     _require_one_form(content, place)
     if len(content["coordinates"]) > MOST_COORDINATES or len(content["contacts"]) > MOST_CONTACTS:
         raise place.error(f"a file may have {MOST_COORDINATES} coordinates and {MOST_CONTACTS} contacts")
+    for table in ("parameters", "definitions"):
+        if len(content[table]) > MOST_NAMES:
+            raise place.at(table).error(f"a file may have {MOST_NAMES} {table}, got {len(content[table])}")
     reader = Reader(content, place)
     q = [reader.names[name] for name in content["coordinates"]]
     u = [reader.names[name] for name in reader.velocities]
@@ -116,7 +122,8 @@ def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
         "positive": positive,
     }
     try:
-        system = _build(reader, content, q, shared, place)
+        with limited_derivatives(MOST_DERIVED):
+            system = _build(reader, content, q, shared, place)
     except _WRONG as problem:
         raise _complaint(problem, _origin(str(problem), content, place)) from problem
     start = content["coordinates"].values()

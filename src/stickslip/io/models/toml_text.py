@@ -8,20 +8,34 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from stickslip.io.disk import NotRegular, file_path, read_regular
+from stickslip.io.printable import printable
 
 KeyPath = tuple[str | int, ...]
-LARGEST_FILE = 8_000_000
+LARGEST_FILE = 2_000_000
 """Bytes of a model file."""
+MOST_KEYS, MOST_VALUES, MOST_PARTS, DEEPEST, LONGEST_WORD, MOST_ESCAPES = 60_000, 100_000, 16, 64, 400, 20_000
+"""Keys and entries of lists of a file, parts of a dotted key, nesting, characters of a key or number, escapes."""
+_INSIDE = {
+    '"': re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL),
+    "'": re.compile(r"[^']*+"),
+    '"""': re.compile(r'(?:[^"\\]|\\.|"(?!""))*+', re.DOTALL),
+    "'''": re.compile(r"(?:[^']|'(?!''))*+"),
+}
+_SCALAR = re.compile(r"[^,\]}#\r\n]*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
 class ModelError(ValueError):
     """One line about a model file: file, line, key, what was expected, what came."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message if len(message) <= 1200 else f"{message[:900]} ... {message[-200:]}"))
 
 
 def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
@@ -45,6 +59,7 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
     """The content of TOML text, or `ModelError`; `name` is what messages call it."""
+    _require_readable(text, name)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -59,12 +74,76 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
         raise ModelError(f"{name} is no TOML: {' '.join(str(problem).split())[:200]}.") from None
 
 
+_LEXEME = re.compile(
+    r"""(?P<blank>(?:[ \t\r\n]++|\#[^\n]*+)++)
+    |(?P<text>\"{3}(?:[^"\\]|\\.|"(?!""))*+"{3,5}|'{3}(?:[^']|'(?!''))*+'{3,5}|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')
+    |(?P<word>[^\s\#"'=,\[\]{}]++)
+    |(?P<mark>[\s\S])""",
+    re.VERBOSE,
+)
+
+
+def _require_readable(text: str, name: str) -> None:
+    """Refuse what `tomllib` would take long to read: it needs the square of the parts of a dotted key, for one.
+
+    One pass over keys, texts and brackets, given up where a limit is passed; whether the text is TOML is not asked.
+    """
+    keys = values = depth = dots = escapes = 0
+
+    def refuse(rule: str) -> ModelError:
+        return ModelError(f"{name}, line {text.count(chr(10), 0, match.start()) + 1}: {rule}.")
+
+    for match in _LEXEME.finditer(text):
+        kind = match.lastgroup
+        if kind == "blank":
+            dots = 0 if "\n" in match[0] else dots
+        elif kind == "text":
+            escapes += match[0].count("\\") if match[0][0] == '"' else 0
+            if escapes > MOST_ESCAPES:
+                raise refuse(f"the texts of a file may have {MOST_ESCAPES} escapes with \\ together")
+        elif kind == "word":
+            if len(match[0]) > LONGEST_WORD and match[0].count(".") <= MOST_PARTS:
+                raise refuse(f"a key or a number may have {LONGEST_WORD} characters, got {len(match[0])}")
+            dots += (new := match[0].count("."))
+            keys += new if dots > 1 else 0  # one is that of a number
+            if dots >= MOST_PARTS:
+                raise refuse(f"a key may have {MOST_PARTS} parts with dots between them")
+        else:
+            mark = match[0]
+            depth = max(0, depth + (mark in "[{") - (mark in "]}"))
+            keys += mark in "=["
+            values += mark == ","
+            dots = 0
+            if depth > DEEPEST:
+                raise refuse(f"lists and tables may be {DEEPEST} deep")
+            if keys > MOST_KEYS or values > MOST_VALUES:
+                raise refuse(f"a file may have {MOST_KEYS} keys and lists, and {MOST_VALUES} entries of lists")
+
+
 # -- where keys stand --------------------------------------------------------------------------------------------------
 
 
-def key_lines(text: str) -> dict[KeyPath, int]:
-    """Line numbers, from 1, of the keys and list entries of valid TOML text."""
-    return _Scanner(text).lines
+def key_lines(text: str) -> Mapping[KeyPath, int]:
+    """Line numbers, from 1, of the keys and list entries of valid TOML text; looked for when one is asked for."""
+    return _Lines(text)
+
+
+class _Lines(Mapping[KeyPath, int]):
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _found(self) -> dict[KeyPath, int]:
+        return _Scanner(self._text).lines
+
+    def __getitem__(self, path: KeyPath) -> int:
+        return self._found[path]
+
+    def __iter__(self) -> Iterator[KeyPath]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 class _Scanner:
@@ -174,8 +253,7 @@ class _Scanner:
                 self.pair(path)
             self.advance()
         else:
-            while self.peek and self.peek not in ",]}#\r\n":
-                self.advance()
+            self.position = _SCALAR.match(self.text, self.position).end()  # type: ignore[union-attr]
 
     def quoted(self) -> str:
         """Pass a string of any kind; returns what stands between its quotes."""
@@ -183,8 +261,8 @@ class _Scanner:
         quotes = mark * 3 if self.text.startswith(mark * 3, self.position) else mark
         self.advance(len(quotes))
         begin = self.position
-        while self.peek and not self.text.startswith(quotes, self.position):
-            self.advance(2 if mark == '"' and self.peek == "\\" else 1)
+        inside = _INSIDE[mark if len(quotes) == 1 else quotes]
+        self.advance(inside.match(self.text, begin).end() - begin)  # type: ignore[union-attr]
         end = self.position
         self.advance(len(quotes))
         while len(quotes) == 3 and self.peek == mark:  # up to two quotes may stand before the closing three

@@ -9,6 +9,7 @@ from xml.parsers import expat
 
 from stickslip.io.disk import NotRegular, read_regular
 from stickslip.io.models.toml_text import LARGEST_FILE, ModelError
+from stickslip.io.printable import first_unprintable, printable
 
 _DEEPEST = 200
 
@@ -80,6 +81,9 @@ def parse_xml(content: bytes, name: str) -> Element:
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, parser.CurrentLineNumber, name)
+        for key, value in (*attributes.items(), ("", tag)):
+            if (found := first_unprintable(key + value)) is not None:
+                raise element.error(f"{printable(key) or 'its name'} has the control character {found}")
         if len(stack) >= _DEEPEST:
             raise element.error(f"tags may be {_DEEPEST} deep")
         (stack[-1].children if stack else roots).append(element)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.arrays import refuse_masked
+
 LEAST_LENGTH, MOST_LENGTH = 1e-50, 1e50  # [m]
 _ROUNDING = 5e-16  # a length that is off by this is 1: what was made unit once stays as it is, bit for bit
 
@@ -40,6 +42,7 @@ def length(value: Any, name: str) -> float:
 
 def vector(value: Any, name: str, size: int) -> np.ndarray:
     """A vector of finite numbers."""
+    refuse_masked(value, name)
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -96,6 +99,7 @@ def motion_at(motion: Callable[[float], Any], t: float, body: str, dim: int) -> 
 
 def points(value: Any, name: str, size: int, least: int) -> np.ndarray:
     """At least `least` points of `size` finite coordinates."""
+    refuse_masked(value, name)
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):

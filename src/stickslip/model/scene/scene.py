@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.arrays import refuse_masked
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
 from stickslip.model.scene.bodies import COORDINATES, VELOCITIES, Body, Material
 from stickslip.model.scene.checks import number, require_function, turning, unit, vector
@@ -550,6 +551,7 @@ def _friction_of(friction: Any, dim: int, whose: str) -> Any:
 def _inertia(value: Any, dim: int) -> np.ndarray:
     if dim == 2:
         return np.diag([0.0, 0.0, number(value, "inertia", positive=True)])
+    refuse_masked(value, "inertia")
     array = np.array(value, dtype=float)
     if array.shape == (3,):
         array = np.diag(array)

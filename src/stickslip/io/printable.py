@@ -1,0 +1,21 @@
+"""Texts from files on their way to a terminal: what would move its cursor, colour it or turn text round is escaped."""
+
+from __future__ import annotations
+
+import re
+
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Controls (C0, C1), line and paragraph separators, marks and overrides of the direction of text, lone surrogates."""
+
+
+def printable(text: str) -> str:
+    """The text with backslash escapes for what is no visible character."""
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+
+
+def first_unprintable(text: str, allowed: str = "") -> str | None:
+    """The first character that is not visible, escaped; None where all are, or are `allowed`."""
+    for found in _UNPRINTABLE.finditer(text):
+        if found[0] not in allowed:
+            return printable(found[0])
+    return None
