@@ -47,7 +47,7 @@ from stickslip.kernels.scene.layout import (
 )
 from stickslip.kernels.scene.narrow_phase import contact_points, store_pairs
 from stickslip.kernels.scene.problem import activate, contact_velocity, islands, world_impulse
-from stickslip.kernels.scene.push_apart import parting_shifts, take_shifts
+from stickslip.kernels.scene.push_apart import any_fast, parting_shifts, take_shifts
 from stickslip.kernels.scene.rotation import advance, compose, free_rotation, rotate, times, to_world, world_matrix
 from stickslip.kernels.scene.struck import at_midpoint, strike, to_end
 
@@ -331,9 +331,9 @@ def note_contacts(
 
 @compiled(inside=True, apart=True)
 def finish(
-    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, contacts: Contacts, pairs: Pairs,
-    active: Active, joints: Any, springs: Any, rows: np.ndarray, options: Options, channel: np.ndarray,
-    counts: np.ndarray, book: Book, t_end: float, step: int,
+    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, ignore: np.ndarray, candidates: np.ndarray,
+    contacts: Contacts, pairs: Pairs, active: Active, joints: Any, springs: Any, rows: np.ndarray, options: Options,
+    channel: np.ndarray, counts: np.ndarray, book: Book, t_end: float, step: int,
 ) -> bool:  # fmt: skip
     """Take the end velocities: book-keeping, new poses; False where a number is not finite."""
     work = note_contacts(bodies, contacts, active, counts, options, channel, book, t_end)
@@ -352,6 +352,8 @@ def finish(
     if not missing <= options.tol:
         book.numbers[FAILED_STEPS] += 1
     book.numbers[MAX_RESIDUAL] = max(book.numbers[MAX_RESIDUAL], missing)
+    part, astray = options.sink > 0.0 and counts[POINTS] > 0, np.zeros(bodies.kind.shape[0])
+    hasty = part and any_fast(bodies, options.dt, options.sink, astray)
     total = 0.0
     for i in range(bodies.kind.shape[0]):
         if bodies.kind[i] > 0 and bodies.alive[i]:
@@ -373,11 +375,11 @@ def finish(
                 advance(bodies.mid[i], v, options.theta * options.dt, bodies.pose[i])
     if counts[POINTS] > 0 or counts[PAIRS_OLD] > 0:
         store_pairs(pairs, counts[COUNTS])
-    if options.sink > 0.0 and total == 0.0 and counts[POINTS] > 0:
+    if part and total == 0.0:
         shift = np.zeros((bodies.kind.shape[0], 6))
         if parting_shifts(
-            bodies, geoms, shapes, room, candidates, counts[CANDIDATES], contacts, pairs, counts[COUNTS], active,
-            counts[ACTIVE], joints, options, shift,
+            bodies, geoms, shapes, room, ignore, candidates, counts[CANDIDATES], contacts, pairs, counts[COUNTS],
+            active, counts[ACTIVE], joints, options, hasty, astray, shift,
         ):  # fmt: skip
             kinetic, potential = energies(bodies, springs, options.gravity)
             take_shifts(bodies, shift, options.dim)
@@ -532,8 +534,8 @@ def march(
         book.numbers[MAX_LCP_SIZE] = max(book.numbers[MAX_LCP_SIZE], float(largest))
         book.numbers[MAX_CONTACTS] = max(book.numbers[MAX_CONTACTS], float(counts[ACTIVE]))
         finite = finish(
-            bodies, geoms, shapes, room, candidates, new, new_pairs, active, joints, springs, rows, options, channel,
-            counts, book, t + options.dt, step + done,
+            bodies, geoms, shapes, room, ignore, candidates, new, new_pairs, active, joints, springs, rows, options,
+            channel, counts, book, t + options.dt, step + done,
         )  # fmt: skip
         done += 1
         if not finite:
