@@ -76,17 +76,18 @@ def is_fast(bodies: Bodies, a: int, b: int, dt: float, depth: float) -> bool:
 
 
 @compiled(inside=True)
-def any_fast(bodies: Bodies, dt: float, sink: float, astray: np.ndarray) -> bool:
+def any_fast(bodies: Bodies, dt: float, sink: float) -> bool:
     """Whether a body is so fast that a pair may be, or goes elsewhere than could be foreseen.
 
-    Written to `astray` (bodies,): how far a body's points go beyond where its velocities before, and without impulses,
-    would take them [m].  Contacts were looked for with those.
+    Written to `stir`, which nobody needs any more in this step: how far a body's points go beyond where its velocities
+    before, and without impulses, would take them [m].  Contacts were looked for with those.
     """
     smallest, fastest, farthest = np.inf, 0.0, 0.0
     for i in range(bodies.kind.shape[0]):
         if bodies.kind[i] == MOVING and bodies.alive[i]:
             smallest = min(smallest, bodies.radius[i])
     for i in range(bodies.kind.shape[0]):
+        bodies.stir[i] = 0.0
         if bodies.kind[i] > 0 and bodies.alive[i]:
             v, linear, angular = bodies.end[i], 0.0, 0.0
             turning = (v[3] ** 2 + v[4] ** 2 + v[5] ** 2) * bodies.radius[i]
@@ -95,8 +96,8 @@ def any_fast(bodies: Bodies, dt: float, sink: float, astray: np.ndarray) -> bool
                 p, q, r, s = bodies.vel[i, k], bodies.free[i, k], bodies.vel[i, 3 + k], bodies.free[i, 3 + k]
                 linear += max(0.0, v[k] - max(p, q), min(p, q) - v[k]) ** 2
                 angular += max(0.0, v[3 + k] - max(r, s), min(r, s) - v[3 + k]) ** 2
-            astray[i] = dt * (math.sqrt(linear) + math.sqrt(angular) * bodies.radius[i])
-            farthest = max(farthest, astray[i])
+            bodies.stir[i] = dt * (math.sqrt(linear) + math.sqrt(angular) * bodies.radius[i])
+            farthest = max(farthest, bodies.stir[i])
     return 2.0 * dt * dt * fastest > FAST * sink * smallest or 2.0 * farthest > sink * smallest
 
 
@@ -106,6 +107,18 @@ def next_gap(bodies: Bodies, contacts: Contacts, active: Active, i: int, dt: flo
     c = active.contact[i]
     u, _, _ = contact_velocity(active, i, bodies, bodies.end, contacts.a[c], contacts.b[c])
     return active.gap[i] + dt * u
+
+
+@compiled(inside=True)
+def any_sunk(bodies: Bodies, contacts: Contacts, active: Active, n: int, options: Options) -> bool:
+    """Whether an active contact is too deep, and will be at the next midpoint."""
+    for i in range(n):
+        if active.gap[i] < 0.0:
+            c = active.contact[i]
+            depth = allowed_depth(bodies, contacts.a[c], contacts.b[c], options.sink)
+            if active.gap[i] < -depth and next_gap(bodies, contacts, active, i, options.dt) < -depth:
+                return True
+    return False
 
 
 @compiled(inside=True)
@@ -240,11 +253,11 @@ def ask_contact(
 def parting_shifts(
     bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, ignore: np.ndarray, candidates: np.ndarray,
     n_candidates: int, contacts: Contacts, pairs: Pairs, n_pairs: int, active: Active, n: int, joints: Any,
-    options: Options, hasty: bool, astray: np.ndarray, shift: np.ndarray,
+    options: Options, hasty: bool, shift: np.ndarray,
 ) -> bool:  # fmt: skip
     """Write the shifts that part the points which are too deep; False where there are none.
 
-    Velocities and poses are those of the end of the step; `hasty` and `astray` come from `any_fast`.
+    Velocities and poses are those of the end of the step; `hasty`: what `any_fast` says.
     """
     dt, geometries = options.dt, np.int64(geoms.kind.shape[0])
     fast, looked_at = ZERO, np.zeros(n_pairs, np.bool_)
@@ -258,7 +271,7 @@ def parting_shifts(
         i, j = candidates[c, 0], candidates[c, 1]
         a, b = geoms.body[i], geoms.body[j]
         depth = allowed_depth(bodies, a, b, options.sink)
-        quick, sent = is_fast(bodies, a, b, dt, depth), astray[a] + astray[b] > depth
+        quick, sent = is_fast(bodies, a, b, dt, depth), bodies.stir[a] + bodies.stir[b] > depth
         if quick or sent:
             k = find_pair(pairs, i * geometries + j)
             if k >= 0:
@@ -266,13 +279,7 @@ def parting_shifts(
             else:
                 unseen[c] = True
             fast += 1
-    needed = False
-    for i in range(n):
-        if active.gap[i] < 0.0 and not needed:
-            c = active.contact[i]
-            depth = allowed_depth(bodies, contacts.a[c], contacts.b[c], options.sink)
-            needed = active.gap[i] < -depth and next_gap(bodies, contacts, active, i, dt) < -depth
-    if fast == 0 and not needed:
+    if fast == 0 and not any_sunk(bodies, contacts, active, n, options):
         return False
     most = n + POINTS_EACH * (fast + min(n_candidates, MOST_UNSEEN))
     points = Points(np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 2, 3)), np.empty(most))
