@@ -19,7 +19,7 @@ from stickslip.complementarity.friction.blocks import diagonal_blocks
 from stickslip.complementarity.friction.gauss_seidel import accelerated_sweeps, anderson_state
 from stickslip.kernels.scene.joint_rows import apply_row, row_velocity
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
-from stickslip.kernels.scene.newton import newton_island
+from stickslip.kernels.scene.newton import quiet_newton
 from stickslip.kernels.scene.problem import apply_contact, contact_velocity, side_product
 from stickslip.kernels.scene.pyramid import polygon_support, project_polygon, project_pyramid
 from stickslip.kernels.scene.rotation import times
@@ -393,7 +393,7 @@ def solve_dense(
     if n == 0 and low.max() == -np.inf and high.min() == np.inf:
         # linear: from zero, impulses that redundant rows set up against one another do not grow from step to step
         z[:] = 0.0
-    newton_island(W, q, mu, low, high, grain, dim, z, SHARPER * options.tol, 100)
+    quiet_newton(W, q, mu, low, high, grain, dim, S, z, SHARPER * options.tol, 100)
     take_dense(active, order, first, last, joints, rows, row_first, row_last, dim, S, z)
 
 
