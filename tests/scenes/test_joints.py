@@ -151,13 +151,12 @@ def arm_on_a_box(dim, friction, speed, effort):
 
 
 def test_motor_on_a_box_that_stands_on_the_ground():
-    # one corner sticks, the other slips, the motor is at its bound: Newton alone goes round between modes
+    # one corner sticks, the other slips, the motor is at its bound: Newton may go round between modes
     scene, base, arm = arm_on_a_box(2, friction=1.0, speed=0.5, effort=5.0)
     trajectory = scene.simulate(dt=1e-3, t_end=0.08)
     assert trajectory.complete, trajectory.status
     certificate = trajectory.certificate
     assert certificate.failed_steps == 0 and certificate.max_residual <= 1e-10
-    assert certificate.fallbacks >= 1
     assert (arm.spin(trajectory) - base.spin(trajectory))[-1] == pytest.approx(0.5, abs=1e-9)  # as the motor wants it
 
 

@@ -32,6 +32,7 @@ NOTHING = 1e-100  # velocities [m/s] that are none: their squares leave the rang
 GRAINS = 1e10  # the grain of a joint row as a scale: a tolerance of 1e-10 is one grain
 LOAD_ROUNDING = 1e-14  # of the velocities that impulses make: some 50 roundings of them
 MOST_ROUNDING = 1e-8  # of the velocities in an island: impulses that grow without bound are no solution
+MOST_JOINT_ROUNDING = 1e-7  # the same of joint rows: a hinge on a near point mass turns it by the rounding of its pull
 SPEED_ROUNDING = 4e-15  # of the velocities of the bodies, whose difference the velocity at a contact is
 ROUNDED = 1e-10  # the residual that violations of the size of rounding count for
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
@@ -145,7 +146,7 @@ def island_residual(
     on light) counts for at most ROUNDED.  grains: GRAINS where the island has been solved, 0 where that is to be
     decided.
     """
-    worst, scale, loads, speed = 0.0, 0.0, 0.0, 0.0
+    worst, scale, loads, pulls, speed = 0.0, 0.0, 0.0, 0.0, 0.0
     for m in range(first, last):
         i = order[m]
         c = active.contact[i]
@@ -174,11 +175,13 @@ def island_residual(
             scale = max(
                 scale, grains * joints.row.grain[s]
             )  # and of the positions in g / dt: redundant rows differ by it
+            pulls = max(pulls, d * abs(x))
             defect = d * abs(x - min(joints.row.high[s], max(joints.row.low[s], x - w / d))) if d > 0.0 else 0.0
             if not defect <= worst:
                 worst = defect
     residual = worst / scale if scale > NOTHING else worst
     rounding = max(min(LOAD_ROUNDING * loads, MOST_ROUNDING * scale), SPEED_ROUNDING * speed)
+    rounding = max(rounding, min(LOAD_ROUNDING * pulls, MOST_JOINT_ROUNDING * scale))
     return min(residual, ROUNDED * worst / rounding) if worst <= rounding and rounding > 0.0 else residual
 
 

@@ -33,10 +33,11 @@ from stickslip.complementarity.linear import lu_factor, lu_solve
 
 FLOOR = 1e-11  # least alpha, relative to the unit diagonal
 QUIET = 1e-7  # alpha of contacts alone: rounding of 1e-15 moves redundant impulses by 1e-8 of the others
-QUIET_JOINTS = 1e-4  # of contacts and joints: robots that lie on the ground are solved with 1e-4, less often with 1e-6
+QUIET_JOINTS = 1e-6  # of contacts and joints, whose rows have more rounding
 STEADY, LOUD = 1e-5, 1e-2  # with joints, in whose rows positions are rounded: alpha for such a move, and the largest
 NOISES = 1.0  # times the rounding of joint rows: smaller errors are no reason for a smaller alpha
-REFINEMENTS, REFINED = 4, 1e-13  # at most; part of the right side that does not ask for more
+REFINEMENTS, WORTH = 10, 0.5  # at most, and the factor that makes the next one worth while
+REFINED = 1e-13  # part of the right side that does not ask for more
 LESS = 1e-2  # of alpha, where it is what holds up
 SLOW, BLAMED = 0.1, 0.3  # an error above SLOW of the last one, of which alpha explains BLAMED: it holds up
 SOFTER = (0.1, 1e-3, 1e-6)  # a of the problems that lead to impulses of least norm
@@ -168,7 +169,7 @@ def newton_step(
             if not abs(b[k]) < np.inf:
                 return -1.0
         rest = left_over(C, active, held, dim, alpha, part, b)
-        if rest <= REFINED**2 * first or rest > SLOW**2 * before:
+        if rest <= REFINED**2 * first or rest > WORTH**2 * before:
             break
         before = rest
     return math.sqrt(rest)
@@ -227,8 +228,7 @@ def newton_island(
     alpha, stalled, t, before, rest = least, 0, 0.0, np.inf, 0.0
     for k in range(max_iterations):
         multiply(W, z, q, u)
-        # Beside contacts, the rounding of positions in joint rows must not move the loads: it is no error at all.
-        if quiet or k >= EXACT_STEPS:
+        if k >= EXACT_STEPS:
             drop_grains(u, grain)
         error = island_error(u, q, z, mu, low, high, dim)
         if error < best_error:
