@@ -436,4 +436,6 @@ def _reason(run: SceneRun, code: int) -> str:
         )
     if code == step.APART:
         return f"failed at t = {t:.9g} s: {_apart(run)}"
-    return f"failed at t = {t:.9g} s: the state is no longer finite; try a smaller dt"
+    bodies = run.engine.bodies
+    lost = np.flatnonzero(~np.all(np.isfinite(np.hstack([bodies.pose, bodies.vel])), axis=1)).tolist()
+    return f"failed at t = {t:.9g} s: the state of {_names(run, lost)} is no longer finite; try a smaller dt"
