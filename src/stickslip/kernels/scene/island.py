@@ -175,7 +175,8 @@ def island_residual(
             scale = max(
                 scale, grains * joints.row.grain[s]
             )  # and of the positions in g / dt: redundant rows differ by it
-            pulls = max(pulls, d * abs(x))
+            if joints.row.low[s] == -np.inf and joints.row.high[s] == np.inf:
+                pulls = max(pulls, d * abs(x))
             defect = d * abs(x - min(joints.row.high[s], max(joints.row.low[s], x - w / d))) if d > 0.0 else 0.0
             if not defect <= worst:
                 worst = defect
