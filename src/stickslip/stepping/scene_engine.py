@@ -378,7 +378,7 @@ class SceneEngine:
     def _rescue(self, memory: Memory, every: int, block: Block, records: RecordRows) -> int:
         """Solve the step the kernel stands in, with every method there is, and finish it."""
         contacts = self.contacts[int(self.counts[step.SIDE])]
-        if self.not_finite():
+        if not math.isfinite(self.residuals[: int(self.counts[step.ISLANDS])].sum()) and self.not_finite():
             return step.UNSOLVED
         try:
             if not self._solve(contacts) <= self.options.tol and self.options.edges == 0:
