@@ -53,7 +53,7 @@ from stickslip.kernels.scene.rotation import advance, compose, free_rotation, ro
 from stickslip.kernels.scene.struck import any_struck, at_midpoint, strike, to_end
 
 DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE, APART = range(6)
-MAX_CONTACTS, LAST_SPEED = BOOK_SIZE, BOOK_SIZE + 1  # numbers that a Lagrangian system does not write down
+MAX_CONTACTS, LAST_SPEED, RULE_GAIN = range(BOOK_SIZE, BOOK_SIZE + 3)  # that a Lagrangian system does not write down
 OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
 PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, COUNTS = range(10)
 """Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
@@ -338,13 +338,17 @@ def finish(
 ) -> bool:  # fmt: skip
     """Take the end velocities: book-keeping, new poses; False where a number is not finite."""
     work = note_contacts(bodies, contacts, active, counts, options, channel, book, t_end)
+    gained = 0.0
     if joints is not None:
         for m in range(counts[ROWS]):
             s = rows[m]
             a, b = joints.link.a[s // ROWS_PER_JOINT], joints.link.b[s // ROWS_PER_JOINT]
             w = row_velocity(joints, s, bodies.end, a, b) + row_velocity(joints, s, bodies.vel, a, b)
-            if joints.row.soft[s] == 0.0:  # a spring keeps what it takes, in the potential energy
+            if joints.row.low[s] > -np.inf or joints.row.high[s] < np.inf:  # motors, limits, friction
                 work += 0.5 * joints.row.impulse[s] * w
+            elif joints.row.soft[s] == 0.0:  # a spring keeps what it takes, in the potential energy
+                gained += 0.5 * joints.row.impulse[s] * w  # a joint does no work: that is the rule's error
+    book.numbers[RULE_GAIN] = max(book.numbers[RULE_GAIN], gained)
     book.numbers[CONTACT_WORK] += work
     if work > book.numbers[MAX_ENERGY_GAIN]:
         book.numbers[MAX_ENERGY_GAIN] = work
