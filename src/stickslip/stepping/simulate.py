@@ -524,7 +524,7 @@ def _excess(run: Run, store: Store, bounds: Bounds) -> str | None:
     work = float(book[codes.CONTACT_WORK])
     excess = bounds.excess(t, q, u, energy[:, 0], energy[:, 1], work, dt)
     excess = excess or bounds.too_deep(store.deepest_so_far(), now, memory.q)
-    return excess and f"failed at t = {now:.9g} s: the motion has left all bounds, with {excess}; {_finer(run)}"
+    return excess and f"failed at t = {now:.9g} s: the motion grows beyond all bounds, with {excess}; {_finer(run)}"
 
 
 def _closed(run: Run, t: float) -> int:
