@@ -212,9 +212,9 @@ class Run:
     first_impacts: Array  # rows of `IMPACT_COLUMNS`, of the impact at t0
 
     def state(self) -> dict[str, np.ndarray]:
-        """What a checkpoint has to hold beside the records."""
+        """What a checkpoint has to hold beside the records; copies, which stay as they are while the run goes on."""
         engine = self.engine.arrays() if isinstance(self.engine, (EventEngine, AdaptiveEngine)) else {}
-        return {**self.memory.arrays(), **{f"engine {name}": value for name, value in engine.items()}}
+        return {**self.memory.arrays(), **{f"engine {name}": np.array(value) for name, value in engine.items()}}
 
     def go_back(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned."""
