@@ -401,7 +401,7 @@ def _excess(run: SceneRun, store: SceneStore, bounds: SceneBounds) -> str | None
     energy = np.concatenate([store.taken[3], present]) if store.taken else present
     excess = bounds.excess(now, energy, float(book[codes.CONTACT_WORK]), store.deepest_so_far())
     cure = "try a smaller dt or, for stiff springs, MoreauJean(theta=1)"
-    return excess and f"failed at t = {now:.9g} s: the motion has left all bounds, with {excess}; {cure}"
+    return excess and f"failed at t = {now:.9g} s: the motion grows beyond all bounds, with {excess}; {cure}"
 
 
 def _contradiction(run: SceneRun, island: int) -> str:
