@@ -59,8 +59,8 @@ class Certificate:
         a scene what its motors do in a step is part of it.
     max_lcp_size : largest LCP solved or implied, three rows per closed frictional contact.
     fallbacks : steps in which the cheap solver was not enough and a later stage of `auto` solved the step.
-    contact_work : energy that the contacts, and the joints of a scene with their motors, put in over the whole run,
-        negative where they dissipate [J].
+    contact_work : energy that the contacts, and the motors, limits and friction of a scene's joints, put in over the
+        whole run, negative where they dissipate [J].
     projection_energy : energy that position projection added (removed where negative) [J]; 0 without projection.
     projections : steps in which positions were projected.
     integration_energy : energy that the steps themselves added besides contacts and projection [J]: discretisation of
@@ -79,6 +79,8 @@ class Certificate:
         bodies.
     restitution_left_out : how often an island of a scene was solved without the restitution of some of its contacts,
         because with it Newton's law and friction, or neighbours, contradict one another.
+    max_integration_gain : largest energy that the joints of a scene, which do no work, put in during one step [J]: an
+        error of the time-stepping rule, that a smaller dt makes smaller.
     """
 
     failed_steps: int = 0
@@ -98,6 +100,7 @@ class Certificate:
     friction_contraction: float = 0.0
     max_joint_error: float = 0.0
     restitution_left_out: int = 0
+    max_integration_gain: float = 0.0
 
     @classmethod
     def worst(cls, certificates: Sequence[Certificate]) -> Certificate:

@@ -17,6 +17,7 @@ from stickslip.cli import main
 from stickslip.ensembles import gpu, run
 from stickslip.ensembles.plan import plan_of
 from stickslip.ensembles.store import InMemory
+from stickslip.io import sweep_parts
 from stickslip.io.sweep_parts import parts_folder
 from stickslip.io.sweeps import rectangles
 from tests.ensembles.cases import BALL
@@ -330,3 +331,20 @@ def test_a_cluster_loses_a_worker_and_nothing_else(tmp_path):
             )  # fmt: skip
         assert pids[0] not in client.run(os.getpid).values()
     assert len(written) == 50 and together.dataset.identical(alone.dataset)
+
+
+def test_a_sweep_that_was_killed_before_its_first_file_begins_anew(tmp_path):
+    """Nothing but a folder, perhaps with a draft: it holds no sweep, and is none of somebody else."""
+    folder = sweep_parts.parts_folder(tmp_path / "sweep.nc")
+    assert not sweep_parts.begun(folder)
+    folder.mkdir()
+    (folder / ".stickslip-0123456789abcdef.json").write_text("{")
+    assert not sweep_parts.begun(folder)
+    store = sweep_parts.InFolder.begin(folder, 4, 2, "mine")
+    assert sweep_parts.begun(folder) and [part.name for part in folder.iterdir()] == ["sweep.json"]
+    store.discard()
+    assert not folder.exists()
+    folder.write_text("a file of somebody else")
+    assert sweep_parts.begun(folder)
+    with pytest.raises(ValueError, match="is no unfinished sweep of ours"):
+        sweep_parts.discard_folder(folder)

@@ -88,7 +88,7 @@ def test_printed_and_assembled_mechanism_move_alike(record_property):
     separated = float(one.t[far[0]]) if len(far) else math.inf
     record_property("separated_s", separated)
     print(f"1e-10 apart after {separated:.4g} s, {one['theta_1'][far[0] if len(far) else -1] / (2 * np.pi):.4g} turns")
-    assert apart[one.t <= 1.0].max() < 1e-11
+    assert apart[one.t <= 1.0].max() < 5e-11
     assert separated > 2.0
 
 
@@ -205,9 +205,9 @@ def test_play_tends_to_none():
 # -- a play of 1e-5 m: the numbers of docs/slider-crank.md -----------------------------------------------------------
 
 TIGHT = {  # (dt, projection): penetration [m]; contacts, projection, integration in parts of the initial energy
-    (1e-4, 0.0): (3.6e-4, -1.435e-2, 0.0, -5.832e-2),
-    (1e-4, 5e-10): (2.5e-10, -1.363e-2, 1.457e-3, -5.845e-2),
-    (1e-5, 0.0): (3.2e-5, -1.2418e-2, 0.0, -6.054e-3),
+    (1e-4, 0.0): (3.2e-4, -1.437e-2, 0.0, -5.832e-2),
+    (1e-4, 5e-10): (2.5e-10, -1.354e-2, 1.416e-3, -5.846e-2),
+    (1e-5, 0.0): (3.1e-5, -1.2410e-2, 0.0, -6.054e-3),
     (1e-5, 5e-10): (5.0e-10, -1.2389e-2, 1.678e-4, -6.056e-3),
     (1e-6, 0.0): (3.2e-6, -1.2244e-2, 0.0, -6.077e-4),
     (1e-6, 5e-10): (5.0e-10, -1.2240e-2, 1.370e-5, -6.077e-4),

@@ -6,6 +6,7 @@ import pytest
 import stickslip as ss
 from stickslip.kernels.scene.rotation import free_rotation, turned
 from stickslip.library import scenes
+from stickslip.stepping.scene_engine import SceneEngine
 
 
 def test_energy_of_a_thrown_cube_goes_into_friction():
@@ -104,3 +105,30 @@ def test_fast_rod_keeps_momentum_and_energy_or_the_run_fails(speed):
     assert run.complete == (run.certificate.failed_steps == 0)
     if not run.complete:
         assert "turns too far" in run.status and run.certificate.max_residual > 1e-3
+
+
+def test_method_that_breaks_down_is_a_failed_step(monkeypatch):
+    """No error of a solver ends a run that has begun: it returns what was computed and says what failed."""
+
+    def broken(self, contacts):
+        raise ValueError("A must be finite")
+
+    monkeypatch.setattr("stickslip.stepping.scene_engine.SceneEngine._solve", broken)
+    scene = scenes.thrown_cube(speed=6.0, friction=0.5)
+    run = scene.simulate(dt=1e-3, t_end=0.5)
+    assert not run.complete and run.certificate.failed_steps == 1 and len(run.t) >= 1
+    assert run.status.startswith("failed at t = 0 s") and "'cube'" in run.status
+
+
+def test_contact_point_that_is_no_number_is_a_failed_step_that_names_the_body(monkeypatch):
+    march = SceneEngine.march
+
+    def spoiled(self, memory, dt, n_steps, every, block, records):
+        if memory.step > 0:
+            self.bodies.wrench[2, 0] = np.nan
+        return march(self, memory, dt, n_steps, every, block, records)
+
+    monkeypatch.setattr(SceneEngine, "march", spoiled)
+    run = scenes.thrown_cube(speed=6.0, friction=0.5).simulate(dt=1e-3, t_end=0.5)
+    assert not run.complete and run.certificate.failed_steps == 1 and len(run.t) > 1
+    assert "'cube' is no longer finite" in run.status and np.all(np.isfinite(run.u))

@@ -62,6 +62,7 @@ def paired(**laws):
         ),
         (lambda: paired(friction=-1.0), "friction of 'floor' and 'sphere2' must be at least 0, got -1"),
         (lambda: scene().add_body(ss.Sphere(1), mass=1.0, inertia=(1, 1, 3)), "I_1 \\+ I_2 >= I_3"),
+        (lambda: scene().add_body(ss.Sphere(1), mass=1.0, inertia=(1, 1, 1e-13)), "positive definite beyond rounding"),
         (lambda: scene().simulate(dt=1e-3, t_end=1.0), "must have a body that moves"),
         (lambda: ss.Compound([]), "parts of Compound must not be empty"),
         (lambda: hinged(limits=5), "limits must be two numbers, got 5"),

@@ -105,3 +105,43 @@ def test_an_overlapping_start_of_jointed_bodies_names_collide(jointed, hint):
         scene.add_revolute(one, two, at=(0.05, 0), collide=True)
     with pytest.raises(ValueError, match=f"'one' and 'two' overlap by 0.1 m at the start{hint}, more than"):
         scene.simulate(dt=1e-3, t_end=1e-2)
+
+
+def test_start_velocity_that_contradicts_a_hinge_is_an_impact():
+    """Angular momentum about the hinge is kept: (I + m l^2) w = m l v_y; the impulse is what the bob loses."""
+    scene = ss.Scene(dim=2)
+    bob = scene.add_body(ss.Circle(0.1), mass=2.0, inertia=0.1, position=(1, 0), velocity=(3, 2))
+    scene.add_revolute(None, bob, at=(0, 0))
+    run = scene.simulate(dt=1e-3, t_end=0.01)
+    w = 2.0 * 1.0 * 2.0 / (0.1 + 2.0)
+    assert run.u[0] == pytest.approx([0.0, w, w], abs=1e-12)
+    assert bob.spin(run)[1] == pytest.approx(w, abs=0.02)
+    impacts = run.impacts()
+    assert impacts["time"].tolist() == [0.0] and impacts["contact"].tolist() == [0]
+    assert impacts["normal_velocity_before"] == pytest.approx([-math.hypot(3.0, 2.0)])
+    assert impacts["normal_impulse"] == pytest.approx([2.0 * math.hypot(3.0, 2.0 - w)])
+    assert run.certificate.failed_steps == 0 and run.certificate.max_joint_error < 1e-5
+
+
+def test_start_velocities_that_agree_with_joints_stay():
+    spin = np.array([0.3, -0.2, 0.5])
+    scene = ss.Scene(dim=3, gravity=0.0)
+    arm = np.array([0.5, 0.1, -0.2])
+    ball = scene.add_body(
+        ss.Sphere(0.1), mass=1.0, inertia=(1, 2, 2.5), position=arm, velocity=np.cross(spin, arm), angular_velocity=spin
+    )
+    scene.add_spherical(None, ball, at=(0, 0, 0))
+    run = scene.simulate(dt=1e-3, t_end=0.002)
+    assert len(run.impacts()) == 0 and run.u[0].tolist() == [*np.cross(spin, arm), *spin]
+
+
+def test_bodies_on_a_moving_driven_one_start_with_it():
+    scene = ss.Scene(dim=3, gravity=0.0)
+    hand = scene.add_driven(ss.Sphere(0.1), position=(0, 0, 0), velocity=(0, 0, 1), angular_velocity=(0, 0, 2))
+    load = scene.add_body(ss.Sphere(0.1), mass=1.0, position=(1, 0, 0))
+    scene.add_fixed(hand, load)
+    run = scene.simulate(dt=1e-3, t_end=0.1)
+    assert load.velocities(run)[0] == pytest.approx([0.0, 2.0, 1.0], abs=1e-12)
+    assert (
+        load.path(run)[-1] == pytest.approx([math.cos(0.2), math.sin(0.2), 0.1], abs=1e-5) and len(run.impacts()) == 1
+    )

@@ -16,16 +16,16 @@ NAMES = [mechanism.name for mechanism in moved.MECHANISMS]
 
 
 def check(name: str, distance: float, beta: float, **options) -> None:
-    """A moved mechanism moves as its closed form says, within the scheme's error and rounding; no contact lets go."""
+    """A moved mechanism moves as it does at home but for rounding, and no contact lets go, not for a single step."""
     mechanism = moved.BY_NAME[name]
+    _, home = moved.run(mechanism, 0.0, 0.0, **options)
     trajectory, q = moved.run(mechanism, distance, beta, **options)
     assert trajectory.complete and trajectory.certificate.failed_steps == 0
-    first_order = {"stewart-trinkle": 10e-3, "paoli-schatzman": 10e-3}.get(options["stepper"], 0.0)
-    moving = 0.0 if mechanism.exact(np.array([1.0]))[0].tolist() == list(mechanism.q0) else first_order
-    # a step rounds to the last digit of the coordinates; the errors of a thousand steps add up like a random walk
-    rounding = 2.0**-52 * max(1.0, distance) * 10 * math.sqrt(trajectory.steps)
-    error = np.abs(q - mechanism.exact(trajectory.t)).max()
-    assert error <= mechanism.error + moving + rounding
+    # a step rounds to the last digit of the coordinates, a few times; closing velocities carry errors on
+    rounding = 2.0**-52 * max(1.0, distance) * (10 + trajectory.steps)
+    assert np.abs(q - home).max() <= rounding
+    if options["stepper"] in STEPPERS[:2]:  # of second order, and exact for constant forces
+        assert np.abs(q - mechanism.exact(trajectory.t)).max() <= mechanism.error + rounding
     assert moved.single_openings(trajectory) == []
     assert len(trajectory.impacts()) == 0
     assert (trajectory.normal_impulse[1:] > 0.0).any(axis=1).all()
@@ -34,15 +34,22 @@ def check(name: str, distance: float, beta: float, **options) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("distance", "beta"), [(1.0, 0.3), (1e5, 1.234)])
 def test_moved_and_turned(name, distance, beta):
-    check(name, distance, beta, stepper="moreau-midpoint", engine="reference", t_end=0.05)
+    check(name, distance, beta, stepper="moreau-midpoint", engine="reference", t_end=0.03)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_moved_and_turned_everywhere(name):
+    for distance, beta in moved.PLACES:
+        check(name, distance, beta, stepper="moreau-midpoint", engine="compiled")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stepper", [*STEPPERS, "paoli-schatzman"])
 @pytest.mark.parametrize("name", NAMES)
-def test_moved_and_turned_everywhere(name, stepper):
+def test_moved_and_turned_by_every_stepper(name, stepper):
     for distance, beta in moved.PLACES:
-        check(name, distance, beta, stepper=stepper)
+        check(name, distance, beta, stepper=stepper, engine="reference", t_end=0.1)
 
 
 # -- the brick -------------------------------------------------------------------------------------------------

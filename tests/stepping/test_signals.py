@@ -15,7 +15,7 @@ import pytest
 import stickslip as ss
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.io import disk, netcdf, sweep_parts
-from stickslip.stepping import adaptive, event_driven, records, simulate
+from stickslip.stepping import adaptive, engines, event_driven, records, simulate
 from tests.stepping.signalled import CASES, differences
 
 SCRIPT = Path(__file__).with_name("signalled.py")
@@ -146,7 +146,11 @@ def too_late(number, frame):
     raise TimeoutError
 
 
-STEPPERS = ["moreau-midpoint", pytest.param("adaptive", marks=pytest.mark.slow)]
+STEPPERS = [
+    "moreau-midpoint",
+    pytest.param("adaptive", marks=pytest.mark.slow),
+    pytest.param("event-driven", marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize("stepper", STEPPERS)
@@ -155,7 +159,7 @@ STEPPERS = ["moreau-midpoint", pytest.param("adaptive", marks=pytest.mark.slow)]
 def test_signals_at_the_lines_that_keep_a_run(ball, restored, kind, share, stepper):
     """Ctrl-C, and a handler of the user that raises, at lines of the code that opens, marches, writes and closes."""
     signal.signal(signal.SIGALRM, too_late)
-    options = {"stepper": stepper}
+    options = {"stepper": stepper, "engine": "auto" if stepper == "event-driven" else "reference"}
     moments = chosen_lines(ball, share, **options)
     expected = ss.load(ball.file)
     outcomes = set()
@@ -196,6 +200,27 @@ def test_without_a_file_the_last_record_belongs_to_its_time(ball, restored):
             assert differences(part, ball(out=None, t_end=part.steps * 2e-2)) == []
             seen.add(part.steps % 3 > 0)
     assert True in seen
+
+
+@pytest.mark.parametrize("stepper", ["event-driven", "adaptive"])
+def test_the_state_that_a_piece_returns_to_is_a_copy(stepper):
+    """Flags of impacts since the last record, armed indicators, modes: nothing in it changes while the run goes on."""
+    toy = ss.library.woodpecker()
+    chosen = (1e-3, 0.4, stepper, "auto", None, 7, 0.0, "auto" if stepper == "event-driven" else "reference")
+    run = simulate.Run.prepare(toy.system, toy.q0, toy.u0, *chosen, False, 1e-5, "stop", "warn", None)
+    for steps in (20, 21, 22):
+        state = run.state()
+        before = {name: value.tobytes() for name, value in state.items()}
+        block = engines.Block.room(steps, 100, run.system.n_dof, run.system.n_contacts)
+        assert run.engine.march(run.memory, run.dt, steps, run.every, block) == engines.DONE
+        assert {name: value.tobytes() for name, value in state.items()} == before
+    again = engines.Block.room(steps, 100, run.system.n_dof, run.system.n_contacts)
+    run.go_back(state)
+    assert run.engine.march(run.memory, run.dt, steps, run.every, again) == engines.DONE
+    m = again.records
+    assert m == block.records > 0 and again.n_events == block.n_events
+    for name in ("q", "u", "impulse"):
+        assert np.array_equal(getattr(again, name)[:m], getattr(block, name)[:m])
 
 
 # -- what holds signals back -------------------------------------------------------------------------------------------

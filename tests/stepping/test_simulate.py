@@ -116,7 +116,7 @@ def test_table_i_may_start_inside():
     [
         ("hollow", "the mass matrix is not positive definite at q = [1.", 0.79),  # x reaches 1, a bit early
         ("deep", "of the step; check roots, logarithms and quotients in the gap", 1.0),  # sqrt of 1 - t
-        ("wild", "the motion grows beyond all bounds in the next step; try a smaller dt or, for stiff", None),
+        ("wild", "the motion grows beyond all bounds", None),
     ],
 )
 def test_what_was_computed_is_kept(engine, every, parameter, words, when):
@@ -197,7 +197,7 @@ def test_ctrl_c_keeps_what_was_computed(monkeypatch, tmp_path, to_file):
     assert trajectory.status == f"interrupted at t = {trajectory.t[-1]:.9g} s"
     assert 5_000 < trajectory.steps < 1_000_000
     assert trajectory.t[-1] == pytest.approx(trajectory.steps * 1e-3)
-    assert len(trajectory) == trajectory.steps // 10 + 1
+    assert len(trajectory) == trajectory.steps // 10 + 1 + (trajectory.steps % 10 > 0)
     monkeypatch.undo()
     whole = drop(t_end=trajectory.t[-1], every=10)
     np.testing.assert_array_equal(trajectory.q, whole.q)

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from stickslip.ensembles.request import Request
+from stickslip.interrupts import poll
 from stickslip.kernels import codes
 from stickslip.model.system import Array
 from stickslip.stepping.engines import Block, Memory, Reference
 
 STEPS_PER_PIECE = 1_000_000  # some tenths of a second: Ctrl-C and the progress bar wait no longer
+LONGEST_WAIT = 0.1  # [s] after which Ctrl-C is looked for
 Report = Callable[[int], None]
 """Told how many more steps are done."""
 
@@ -62,7 +64,8 @@ class Cores:
                         running.add(pool.submit(_run_group, request, rows, P, first, last))
                     if not running:
                         return
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    done, running = wait(running, LONGEST_WAIT, return_when=FIRST_COMPLETED)
+                    poll()
                     for future in done:
                         report(future.result())
             except BaseException:

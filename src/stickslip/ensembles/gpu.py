@@ -12,6 +12,7 @@ from typing import Any
 
 from stickslip.ensembles.cpu import Report, finish
 from stickslip.ensembles.request import Request
+from stickslip.interrupts import poll
 from stickslip.kernels.generate import SOLVER_CODES
 from stickslip.model.system import Array
 
@@ -78,6 +79,7 @@ class Card:
             self._cuda.synchronize()
             left -= steps
             report(len(rows) * steps)
+            poll()
             elapsed = max(time.perf_counter() - begin, 1e-4)
             self.busy_s += elapsed
             steps = int(max(1, min(left, 8 * steps, steps * LAUNCH_SECONDS / elapsed)))

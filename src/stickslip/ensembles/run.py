@@ -19,7 +19,7 @@ from stickslip.ensembles.gpu import Card, check_solver, unavailable
 from stickslip.ensembles.request import Request, prepare
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import InMemory, Store
-from stickslip.interrupts import opened, uninterrupted
+from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.library.scenario import Scenario
 from stickslip.stepping.penetration import PENETRATION_TOLERANCE
 from stickslip.stepping.records import memory_budget
@@ -227,11 +227,10 @@ def _compute(request: Request, where: Device, store: Store, progress: bool | Non
     begin = time.perf_counter()
     with _progress(show, request, total) as report:
         for first, last in missing:
-            with opened():
-                rows, P = request.rows(first, last)
-                where.advance(request, rows, P, report)
-                values = request.read(rows)
-            store.put((first, last), values)
+            rows, P = request.rows(first, last)
+            where.advance(request, rows, P, report)
+            store.put((first, last), request.read(rows))
+            poll()
     return time.perf_counter() - begin, total
 
 

@@ -24,13 +24,14 @@ import numpy as np
 from stickslip.model.system import CONTACT, Array, System
 
 FACTOR = 1e3
+ROUNDING = 1e-6  # of the potential energy, far above what rounding errors make of it
 UNRESOLVED = 0.1  # of the velocities, by which the end of a free step and that of its two halves differ
 _DIFFERENCE = 1e-6
 _TIMES = 64  # at which forces of the start are looked at
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)  # spreads them, out of step with any period
 
 
-@dataclass(frozen=True)
+@dataclass
 class Bounds:
     """What the motion of a system from (q, u) at t0 can reach until t_end."""
 
@@ -40,6 +41,7 @@ class Bounds:
     p: Array
     t0: float
     t_end: float
+    fall: float = 0.0  # of the potential so far, the largest [J]
 
     @cached_property
     def energies(self) -> tuple[float, float]:
@@ -48,7 +50,7 @@ class Bounds:
         return float(kinetic), float(potential) if math.isfinite(potential) else 0.0
 
     @cached_property
-    def reach(self) -> tuple[float, float, Array]:
+    def reach(self) -> tuple[float, Array, Array]:
         """sqrt(f . M^-1 f / 2) [J^1/2 / s]; the largest acceleration M^-1 h (f,); velocities of walls (n,) [m/s]."""
         strength, acceleration = 0.0, np.zeros(self.system.n_dof)
         walls = np.zeros(self.system.n_contacts)
@@ -60,7 +62,8 @@ class Bounds:
                 at_rest = self.system.force(self.q, 0.0 * self.u, t, self.p)
                 wall = self.system.geometry(self.q, t, self.p)[2][:, 0]
                 for f in (at_rest + self._slope(t), h - at_rest):
-                    strength = np.fmax(strength, 2.0 * f @ np.linalg.solve(M, f))  # |a + b|^2 <= 2 |a|^2 + 2 |b|^2
+                    # |a + b|^2 <= 2 |a|^2 + 2 |b|^2
+                    strength = float(np.fmax(strength, 2.0 * f @ np.linalg.solve(M, f)))
                 acceleration = np.fmax(acceleration, np.abs(np.linalg.solve(M, h)))
             walls = np.fmax(walls, np.abs(wall))
         return math.sqrt(0.5 * strength) if math.isfinite(strength) else math.inf, acceleration, walls
@@ -83,9 +86,11 @@ class Bounds:
         dt : length of the steps that led there [s].
         """
         T_0, V_0 = self.energies
-        rise = np.where(np.isfinite(potential), potential - V_0, 0.0)
+        level = np.where(np.isfinite(potential), potential, V_0)
+        rise = level - V_0
         gained = kinetic + np.maximum(rise, 0.0)
-        known = np.maximum(max(T_0, abs(work)), -rise)
+        self.fall = max(self.fall, float(np.max(-rise)))
+        known = np.maximum(max(T_0, abs(work), self.fall), ROUNDING * (abs(V_0) + np.abs(level)))
         if not np.any(gained > FACTOR * known):
             return None
         known = np.maximum(known, (math.sqrt(T_0) + self.reach[0] * (t - self.t0)) ** 2)

@@ -23,15 +23,15 @@ class MoreauMidpoint(Stepper):
 
     Order: 2 in smooth motion and across stick-slip transitions where h does not depend on u (h is taken at u_A) and the
     directions of closed contacts are constant, otherwise 1; 1 across impacts.  Contacts are closed when the gap at the
-    midpoint is not positive.  Restitution: Newton's law in inequality form, normal and tangential [GS05] eqs. (11),
-    (12).  Reference: Moreau 1988; [GS05] 5.
+    midpoint is not positive, but for its rounding error.  A contact that carried load in the step before takes part
+    again; where it is open, it may close its gap until the next midpoint, but no more.  Restitution: Newton's law in
+    inequality form, normal and tangential [GS05] eqs. (11), (12).  Reference: Moreau 1988; [GS05] 5.
 
     projection : depth [m] beyond which penetrations are removed at the end of a step by moving q along M^-1 w_N
         ([FLG10] 6.4); 0: none.  Velocities are left alone; the energy this adds or removes is booked in the
         certificate (`projection_energy`), and the penetration is then measured at the ends of the steps.
     lasting : a contact that carried load in the step before takes part until it loses it, without restitution, whatever
-        its gap at the midpoint.  False is [GS05]: there a lasting contact whose directions turn hops in the size of a
-        step.
+        its gap at the midpoint, and keeps that gap: the error of the rule can then be extrapolated.
     """
 
     projection: float = 0.0

@@ -16,19 +16,20 @@ import numpy as np
 
 from stickslip.kernels.scene import layout, step
 from stickslip.stepping import scene_tables as tables
-from stickslip.stepping.bounds import FACTOR
+from stickslip.stepping.bounds import FACTOR, ROUNDING
 from stickslip.stepping.scene_engine import SceneEngine
 
 RESOLVED = 0.5  # of the time scales of a spring and of a damper: the longest step that follows them
 
 
-@dataclass(frozen=True)
+@dataclass
 class SceneBounds:
     """What the motion of a scene can reach from its start at t0 with the potential energy `potential` [J]."""
 
     engine: SceneEngine
     t0: float
     potential: float
+    fall: float = 0.0  # of the potential so far, the largest [J]
 
     @cached_property
     def moving(self) -> np.ndarray:
@@ -82,7 +83,9 @@ class SceneBounds:
             rise = energy[:, 1] - self.potential
             gained = energy[:, 0] + np.maximum(rise, 0.0)
             pushed = (math.sqrt(brought) + strength * (t - self.t0)) ** 2
-            known = np.maximum(max(brought, abs(work), pushed), -rise)
+            rounding = ROUNDING * (abs(self.potential) + np.abs(energy[:, 1]))
+            self.fall = max(self.fall, float(np.max(-rise)))
+            known = np.maximum(max(brought, abs(work), pushed, self.fall), rounding)
             worst = int(np.argmax(gained - FACTOR * known))
             if gained[worst] > FACTOR * known[worst]:
                 return (

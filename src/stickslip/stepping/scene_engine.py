@@ -378,13 +378,36 @@ class SceneEngine:
     def _rescue(self, memory: Memory, every: int, block: Block, records: RecordRows) -> int:
         """Solve the step the kernel stands in, with every method there is, and finish it."""
         contacts = self.contacts[int(self.counts[step.SIDE])]
-        if not self._solve(contacts) <= self.options.tol and self.options.edges == 0:
+        if not math.isfinite(self.residuals[: int(self.counts[step.ISLANDS])].sum()) and self.not_finite():
+            return step.UNSOLVED
+        try:
+            if not self._solve(contacts) <= self.options.tol and self.options.edges == 0:
+                for k in range(int(self.counts[step.ISLANDS])):
+                    if not self._solved(k) and self.begins[k + 1] - self.begins[k] <= HARD_CONTACTS:
+                        self._solve_hard(contacts, k)
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            # A method that cannot work on this problem: the step has failed, and what was computed before is kept.
             for k in range(int(self.counts[step.ISLANDS])):
-                if not self._solved(k) and self.begins[k + 1] - self.begins[k] <= HARD_CONTACTS:
-                    self._solve_hard(contacts, k)
+                self._measure_island(contacts, k)
         if not self.worst() <= self.options.tol and not self.go_on:
             return step.UNSOLVED
         return self._call(memory, 1, every, block, records, True)
+
+    def not_finite(self) -> list[int]:
+        """Numbers of the bodies that move and whose contact points, joints or forces are not finite in this step."""
+        contacts, n = self.contacts[int(self.counts[step.SIDE])], int(self.counts[step.ACTIVE])
+        bad = ~np.all(np.isfinite(self.bodies.free), axis=1) | ~np.all(np.isfinite(self.bodies.mid), axis=1)
+        active = self.active[:n]
+        numbers = (active.frame, active.arm_a, active.arm_b, active.bias, active.mobility[:, None])
+        wrong = ~np.all([np.all(np.isfinite(array), axis=1) for array in numbers], axis=0)
+        for side in (contacts.a, contacts.b):
+            bad[side[active.contact[wrong]]] = True
+        if self.joints is not None:
+            link, row = self.joints.link, self.joints.row
+            wrong = row.used & ~(np.isfinite(row.target) & np.all(np.isfinite(row.direction), axis=1))
+            for side in (link.a, link.b):
+                bad[side[np.flatnonzero(wrong) // layout.ROWS_PER_JOINT]] = True
+        return np.flatnonzero(bad & (self.bodies.kind == layout.MOVING)).tolist()
 
     def worst(self) -> float:
         """Worst residual of the step: of its islands, and of the free rotations."""
@@ -408,23 +431,30 @@ class SceneEngine:
     def joint_contradiction(self, k: int) -> float:
         """How far the joint rows of island k are from having a common solution, relative to what they ask for.
 
-        min over v of |J v - w|, J the rows but those of limits that carry nothing, v the velocities of the bodies that
-        move, and w the velocities asked for, less what driven bodies give the rows.
+        min over v of |J v - w|, J the rows without bounds and the limits that carry something, v the velocities of the
+        bodies that move, and w the velocities asked for, less what driven bodies give the rows.  Motors and dry
+        friction are not among them: they give way beyond their largest effort, and contradict nothing.
         """
         assert self.joints is not None
-        link, row = self.joints
+        row = self.joints.row
         rows = self.rows[self.row_begins[k] : self.row_begins[k + 1]]
-        rows = rows[(row.low[rows] != 0.0) | (row.impulse[rows] > 0.0)]
-        number = np.arange(len(rows))
-        J = np.zeros((len(rows), len(self.bodies.kind), 6))
-        d = row.direction[rows]
-        for sign, side, arm in ((-1.0, link.a, d[:, 3:6]), (1.0, link.b, d[:, 6:9])):
-            J[number, side[rows // layout.ROWS_PER_JOINT]] += sign * np.hstack([d[:, :3], arm])
+        unbounded = np.isinf(row.low[rows]) & np.isinf(row.high[rows])
+        rows = rows[unbounded | ((row.low[rows] == 0.0) & (row.impulse[rows] > 0.0))]
+        J = self.joint_matrix(rows)
         moving = self.bodies.kind == layout.MOVING
         w = row.target[rows] - np.einsum("rbk,bk->r", J[:, ~moving], self.bodies.free[~moving])
         J_moving = J[:, moving].reshape(len(rows), -1)
         v = np.linalg.lstsq(J_moving, w, rcond=1e-10)[0]
         return float(np.abs(J_moving @ v - w).max(initial=0.0) / max(np.abs(w).max(initial=0.0), 1e-300))
+
+    def joint_matrix(self, rows: np.ndarray) -> np.ndarray:
+        """Velocities of joint rows from those of all bodies, (rows, bodies, 6)."""
+        assert self.joints is not None
+        link, d = self.joints.link, self.joints.row.direction[rows]
+        J, number = np.zeros((len(rows), len(self.bodies.kind), 6)), np.arange(len(rows))
+        for sign, side, arm in ((-1.0, link.a, d[:, 3:6]), (1.0, link.b, d[:, 6:9])):
+            J[number, side[rows // layout.ROWS_PER_JOINT]] += sign * np.hstack([d[:, :3], arm])
+        return J
 
     def _note_failure(self) -> None:
         """The step at which a run stops is in the book, with its residual."""

@@ -32,7 +32,13 @@ from stickslip.stepping.records import Store
 from stickslip.stepping.scene_bounds import SceneBounds
 from stickslip.stepping.scene_engine import RecordRows, SceneEngine, SceneSystem, arrays_in, room_for
 from stickslip.stepping.scene_friction import engine_class
-from stickslip.stepping.scene_start import allow_joints, check_appearing, check_start, hold_at_first_contact
+from stickslip.stepping.scene_start import (
+    allow_joints,
+    check_appearing,
+    check_start,
+    consistent_velocities,
+    hold_at_first_contact,
+)
 from stickslip.stepping.simulate import ON_FAILURE, _stepper, _steps, progress_bar
 from stickslip.trajectory import FORCES, IMPACT_COLUMNS, MOTORS, Certificate, Trajectory
 
@@ -70,7 +76,9 @@ class SceneRun:
     overlap: str = "raise"
     penetration_tol: float = 0.0
     fingerprint: str = ""  # of the bodies, shapes, materials, joints and springs at the start
-    first_impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS) + 1)))
+    first_impacts: np.ndarray = field(
+        default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS) + 1))
+    )  # of joints, at t0
 
     def state(self) -> dict[str, np.ndarray]:
         """What a checkpoint has to hold beside the records."""
@@ -118,7 +126,12 @@ class SceneStore(Store):
         engine = self.run.engine
         assert isinstance(engine, SceneEngine)
         left_out = int(engine.counts[step.PLASTIC])
-        return replace(super()._certificate(), max_joint_error=engine.joint_error(), restitution_left_out=left_out)
+        return replace(
+            super()._certificate(),
+            max_joint_error=engine.joint_error(),
+            restitution_left_out=left_out,
+            max_integration_gain=float(engine.book.numbers[step.RULE_GAIN]),
+        )
 
 
 def simulate_scene(
@@ -208,6 +221,7 @@ def prepare_run(
     engine.t0 = start
     depth = real_number(penetration_tol, "penetration_tol")
     check_start(engine, start, overlap, depth)
+    first_impacts = consistent_velocities(engine, start)
     q, u = engine.state()
     hold_at_first_contact(engine, start)
     allow_joints(engine, start)
@@ -216,7 +230,7 @@ def prepare_run(
     memory.book = engine.book.numbers  # the clock among them
     return SceneRun(
         _system(scene, c), _Named(label), _Named("auto", tolerance), engine, memory, float(dt), steps, int(every),
-        q.copy(), u.copy(), overlap, depth, _fingerprint(engine),
+        q.copy(), u.copy(), overlap, depth, _fingerprint(engine), first_impacts,
     )  # fmt: skip
 
 
@@ -387,7 +401,7 @@ def _excess(run: SceneRun, store: SceneStore, bounds: SceneBounds) -> str | None
     energy = np.concatenate([store.taken[3], present]) if store.taken else present
     excess = bounds.excess(now, energy, float(book[codes.CONTACT_WORK]), store.deepest_so_far())
     cure = "try a smaller dt or, for stiff springs, MoreauJean(theta=1)"
-    return excess and f"failed at t = {now:.9g} s: the motion has left all bounds, with {excess}; {cure}"
+    return excess and f"failed at t = {now:.9g} s: the motion grows beyond all bounds, with {excess}; {cure}"
 
 
 def _contradiction(run: SceneRun, island: int) -> str:
@@ -423,7 +437,12 @@ def _apart(run: SceneRun) -> str:
 
 def _bodies_in_words(run: SceneRun, island: int) -> str:
     """The bodies of an island that can move, by name, the first few of them."""
-    names = [repr(run.engine.scene.bodies[i].name) for i in run.engine.island_bodies(island)]
+    return _names(run, run.engine.island_bodies(island))
+
+
+def _names(run: SceneRun, numbers: list[int]) -> str:
+    """Names of bodies, the first few of them."""
+    names = [repr(run.engine.scene.bodies[i].name) for i in numbers]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
 
@@ -443,6 +462,12 @@ def _reason(run: SceneRun, code: int) -> str:
     t = run.memory.t0 + run.memory.step * run.dt
     if code == step.UNSOLVED:
         engine = run.engine
+        lost = engine.not_finite()
+        if lost:
+            return (
+                f"failed at t = {t:.9g} s: a contact point, a joint or a force of {_names(run, lost)} is not finite; "
+                "try a smaller dt, and look at its shape and at the forces on it"
+            )
         count = int(engine.counts[step.ISLANDS])
         if not engine.residuals[-1] <= max(engine.residuals[:count].max(initial=0.0), engine.options.tol):
             return f"failed at t = {t:.9g} s: a body turns too far in one step; try a smaller dt"
@@ -458,4 +483,6 @@ def _reason(run: SceneRun, code: int) -> str:
         )
     if code == step.APART:
         return f"failed at t = {t:.9g} s: {_apart(run)}"
-    return f"failed at t = {t:.9g} s: the state is no longer finite; try a smaller dt"
+    bodies = run.engine.bodies
+    lost = np.flatnonzero(~np.all(np.isfinite(np.hstack([bodies.pose, bodies.vel])), axis=1)).tolist()
+    return f"failed at t = {t:.9g} s: the state of {_names(run, lost)} is no longer finite; try a smaller dt"

@@ -8,10 +8,13 @@ import numpy as np
 
 from stickslip.kernels.scene import layout, step
 from stickslip.kernels.scene.rotation import advance
+from stickslip.model.scene.checks import motion_at
 from stickslip.stepping.scene_engine import SceneEngine
+from stickslip.trajectory import IMPACT_COLUMNS
 
 ROUNDS = 2000
 APART = 0.1  # of the reach of the larger body: a joint with a larger position error does not hold any more
+AGREES = 1e-9  # of the velocities whose difference a joint row is: what rounding and printed digits explain
 SAMPLES = 64  # of the way to the first midpoint: the shortest pieces in which bodies are moved there
 
 
@@ -103,6 +106,52 @@ def hold_at_first_contact(engine: SceneEngine, t0: float) -> None:
     if np.any(held):
         _place(bodies, start, velocity, np.where(held, time - whole, 0.0))
         bodies.angle += np.where(held, time - whole, 0.0) * velocity[:, 5]
+
+
+def consistent_velocities(engine: SceneEngine, t0: float) -> np.ndarray:
+    """Make the start velocities agree with the joints; returns what the joints had to do, as rows of the impact list.
+
+    The plastic impulse of the joints, a projection that is orthogonal in the mass matrix,
+
+        u+ = u - M^-1 J^T (J M^-1 J^T)^+ J u,
+
+    J the rows of the joints without bounds.  Velocities that agree up to rounding stay as they are.  One row for each
+    joint that contradicted the velocities: minus the speed at which its point came apart, the impulse there [N s].
+    """
+    none = np.zeros((0, len(IMPACT_COLUMNS) + 1))
+    if engine.joints is None:
+        return none
+    bodies, row, link = engine.bodies, engine.joints.row, engine.joints.link
+    points_at_rest(engine, t0)
+    rows = np.flatnonzero(row.used & np.isinf(row.low) & np.isinf(row.high) & (row.soft == 0.0))
+    J, moving = engine.joint_matrix(rows), bodies.kind == layout.MOVING
+    vel = bodies.vel.copy()
+    for body in engine.driven:
+        if body.motion is not None:
+            v, w = motion_at(body.motion, t0, body.name, body.dim)
+            vel[body.number, : body.dim], vel[body.number, 3 if body.dim == 3 else 5 :] = v, w
+    apart = np.einsum("rbk,bk->r", J, vel)
+    parts = np.einsum("rbk,bk->r", np.abs(J), np.abs(vel))
+    if not np.any(np.abs(apart) > AGREES * parts):
+        return none
+    inverse = np.zeros((len(vel), 6, 6))
+    inverse[:, :3, :3] = bodies.inv_mass[:, None, None] * np.eye(3)
+    inverse[:, 3:, 3:] = bodies.inv_inertia.reshape(-1, 3, 3)
+    response = np.einsum("bij,rbj->rbi", inverse, np.where(moving[:, None], J, 0.0))
+    W = np.einsum("rbi,sbi->rs", J, response)
+    scale = 1.0 / np.sqrt(np.diag(W))
+    impulse = -scale * np.linalg.lstsq(scale[:, None] * W * scale, scale * apart, rcond=1e-12)[0]
+    bodies.vel += np.einsum("r,rbi->bi", impulse, response)
+    found = []
+    for j in np.unique(rows[np.abs(apart) > AGREES * parts] // layout.ROWS_PER_JOINT):
+        own = rows // layout.ROWS_PER_JOINT == j
+        along = row.direction[rows[own], :3]
+        at_point = np.any(along != 0.0, axis=1)
+        speed, push = np.linalg.norm(apart[own][at_point]), np.linalg.norm(impulse[own] @ along)
+        a, b = int(engine.channel[link.a[j]]), int(engine.channel[link.b[j]])
+        first, second = (a, b) if a >= 0 else (b, -1)
+        found.append([t0, first, -speed, 0.0, push, 0.0, 0.0, 0.0, second])
+    return np.array(found)
 
 
 def allow_joints(engine: SceneEngine, t0: float) -> None:

@@ -314,7 +314,7 @@ def pair_room(n: int) -> layout.Pairs:
 def book_room(channels: int, points: int, events: int) -> layout.Book:
     """An empty book."""
     return layout.Book(
-        np.zeros(BOOK_SIZE + 2), np.zeros((channels, 2)), np.zeros(channels, np.int8), np.full(channels, np.inf),
+        np.zeros(BOOK_SIZE + 3), np.zeros((channels, 2)), np.zeros(channels, np.int8), np.full(channels, np.inf),
         np.zeros(points, np.bool_), np.zeros((events, EVENT_COLUMNS + 1)), np.zeros(1, np.int64),
     )  # fmt: skip
 

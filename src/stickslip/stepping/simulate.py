@@ -214,9 +214,9 @@ class Run:
     first_impacts: Array  # rows of `IMPACT_COLUMNS`, of the impact at t0
 
     def state(self) -> dict[str, np.ndarray]:
-        """What a checkpoint has to hold beside the records."""
+        """What a checkpoint has to hold beside the records; copies, which stay as they are while the run goes on."""
         engine = self.engine.arrays() if isinstance(self.engine, (EventEngine, AdaptiveEngine)) else {}
-        return {**self.memory.arrays(), **{f"engine {name}": value for name, value in engine.items()}}
+        return {**self.memory.arrays(), **{f"engine {name}": np.array(value) for name, value in engine.items()}}
 
     def go_back(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned."""
@@ -526,7 +526,7 @@ def _excess(run: Run, store: Store, bounds: Bounds) -> str | None:
     work = float(book[codes.CONTACT_WORK])
     excess = bounds.excess(t, q, u, energy[:, 0], energy[:, 1], work, dt)
     excess = excess or bounds.too_deep(store.deepest_so_far(), now, memory.q)
-    return excess and f"failed at t = {now:.9g} s: the motion has left all bounds, with {excess}; {_finer(run)}"
+    return excess and f"failed at t = {now:.9g} s: the motion grows beyond all bounds, with {excess}; {_finer(run)}"
 
 
 def _closed(run: Run, t: float) -> int:

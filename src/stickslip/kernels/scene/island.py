@@ -19,7 +19,7 @@ from stickslip.complementarity.friction.blocks import diagonal_blocks
 from stickslip.complementarity.friction.gauss_seidel import accelerated_sweeps, anderson_state
 from stickslip.kernels.scene.joint_rows import apply_row, row_velocity
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
-from stickslip.kernels.scene.newton import newton_island
+from stickslip.kernels.scene.newton import quiet_newton
 from stickslip.kernels.scene.problem import apply_contact, contact_velocity, side_product
 from stickslip.kernels.scene.pyramid import polygon_support, project_polygon, project_pyramid
 from stickslip.kernels.scene.rotation import times
@@ -32,6 +32,7 @@ NOTHING = 1e-100  # velocities [m/s] that are none: their squares leave the rang
 GRAINS = 1e10  # the grain of a joint row as a scale: a tolerance of 1e-10 is one grain
 LOAD_ROUNDING = 1e-14  # of the velocities that impulses make: some 50 roundings of them
 MOST_ROUNDING = 1e-8  # of the velocities in an island: impulses that grow without bound are no solution
+MOST_JOINT_ROUNDING = 1e-7  # the same of joint rows: a hinge on a near point mass turns it by the rounding of its pull
 SPEED_ROUNDING = 4e-15  # of the velocities of the bodies, whose difference the velocity at a contact is
 ROUNDED = 1e-10  # the residual that violations of the size of rounding count for
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
@@ -145,7 +146,7 @@ def island_residual(
     on light) counts for at most ROUNDED.  grains: GRAINS where the island has been solved, 0 where that is to be
     decided.
     """
-    worst, scale, loads, speed = 0.0, 0.0, 0.0, 0.0
+    worst, scale, loads, pulls, speed = 0.0, 0.0, 0.0, 0.0, 0.0
     for m in range(first, last):
         i = order[m]
         c = active.contact[i]
@@ -174,11 +175,14 @@ def island_residual(
             scale = max(
                 scale, grains * joints.row.grain[s]
             )  # and of the positions in g / dt: redundant rows differ by it
+            if joints.row.low[s] == -np.inf and joints.row.high[s] == np.inf:
+                pulls = max(pulls, d * abs(x))
             defect = d * abs(x - min(joints.row.high[s], max(joints.row.low[s], x - w / d))) if d > 0.0 else 0.0
             if not defect <= worst:
                 worst = defect
     residual = worst / scale if scale > NOTHING else worst
     rounding = max(min(LOAD_ROUNDING * loads, MOST_ROUNDING * scale), SPEED_ROUNDING * speed)
+    rounding = max(rounding, min(LOAD_ROUNDING * pulls, MOST_JOINT_ROUNDING * scale))
     return min(residual, ROUNDED * worst / rounding) if worst <= rounding and rounding > 0.0 else residual
 
 
@@ -393,7 +397,7 @@ def solve_dense(
     if n == 0 and low.max() == -np.inf and high.min() == np.inf:
         # linear: from zero, impulses that redundant rows set up against one another do not grow from step to step
         z[:] = 0.0
-    newton_island(W, q, mu, low, high, grain, dim, z, SHARPER * options.tol, 100)
+    quiet_newton(W, q, mu, low, high, grain, dim, S, z, SHARPER * options.tol, 100)
     take_dense(active, order, first, last, joints, rows, row_first, row_last, dim, S, z)
 
 

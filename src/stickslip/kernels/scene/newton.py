@@ -6,6 +6,18 @@
 The matrix is C (W + alpha 1) + E; rows at a bound are l = bound.  alpha regularises redundant contacts and joints,
 and what it leaves over is taken out by the next iteration.  Unknowns are scaled to unit diagonal blocks, so that
 impulses and velocities have the same units: the root of an energy.
+
+Redundant impulses
+------------------
+Where W d = 0 the laws leave the part of the impulses along d open, and a Newton step moves it by d . u / alpha:
+rounding in u, divided by alpha.  With alpha = 1e-11 some per cent of the load of a grasp went from corner to corner in
+each step, until the corners that were left could not hold the box; "it turns" is a solution then as well.  So alpha is
+QUIET where there are contacts, and comes down only where the next iteration shows that alpha holds up: heavy loads on
+light bodies, whose W has small eigenvalues.  Without contacts the motion is unique, whatever the redundant impulses,
+and alpha is FLOOR: chains need it.  From the impulses of the last step Newton then ends at a solution near to them.
+
+`soften` is for contacts that carry nothing yet: the solutions of (W + a D, q), a from 0.1 to 1e-6, lead to the impulses
+of least norm, which are as symmetric as the bodies.
 """
 
 from __future__ import annotations
@@ -20,6 +32,16 @@ from stickslip.complementarity.friction.newton import alart_curnier_slopes, alar
 from stickslip.complementarity.linear import lu_factor, lu_solve
 
 FLOOR = 1e-11  # least alpha, relative to the unit diagonal
+QUIET = 1e-7  # alpha of contacts alone: rounding of 1e-15 moves redundant impulses by 1e-8 of the others
+QUIET_JOINTS = 1e-6  # of contacts and joints, whose rows have more rounding
+STEADY, LOUD = 1e-5, 1e-2  # with joints, in whose rows positions are rounded: alpha for such a move, and the largest
+NOISES = 1.0  # times the rounding of joint rows: smaller errors are no reason for a smaller alpha
+REFINEMENTS, WORTH = 10, 0.5  # at most, and the factor that makes the next one worth while
+REFINED = 1e-13  # part of the right side that does not ask for more
+LESS = 1e-2  # of alpha, where it is what holds up
+SLOW, BLAMED = 0.1, 0.3  # an error above SLOW of the last one, of which alpha explains BLAMED: it holds up
+SOFTER = (0.1, 1e-3, 1e-6)  # a of the problems that lead to impulses of least norm
+SOFT_TOL = 1e-9  # error of those problems that does
 WINDOW = 8
 EXACT = 1e-15
 EXACT_STEPS = 3  # iterations in which the rounding of joint rows is not thought of: those do where no row is redundant
@@ -71,16 +93,41 @@ def merit(
     return total
 
 
+@compiled(inside=True)
+def left_over(
+    C: np.ndarray, active: np.ndarray, held: np.ndarray, dim: int, alpha: float, dz: np.ndarray, b: np.ndarray
+) -> float:
+    """b = alpha C dz, what a step dz with the regularised matrix leaves of the right side; returns |b|^2."""
+    n, total = active.shape[0], 0.0
+    for i in range(n):
+        for a in range(dim):
+            value = 0.0
+            if active[i]:
+                for e in range(dim):
+                    value += C[i, a, e] * dz[dim * i + e]
+            b[dim * i + a] = alpha * value
+            total += (alpha * value) ** 2
+    for k in range(held.shape[0]):
+        row = dim * n + k
+        b[row] = 0.0 if held[k] else alpha * dz[row]
+        total += b[row] ** 2
+    return total
+
+
 @compiled(inside=True, apart=True)
 def newton_step(
     W: np.ndarray, u: np.ndarray, z: np.ndarray, mu: np.ndarray, rho: np.ndarray, low: np.ndarray, high: np.ndarray,
     dim: int, alpha: float, F: np.ndarray, dz: np.ndarray,
-) -> bool:  # fmt: skip
-    """Write the Newton step; False where the matrix is singular."""
+) -> float:  # fmt: skip
+    """Write the Newton step, refined; returns what alpha leaves of its right side, -1 where the matrix is singular.
+
+    Refinement solves for alpha C dz with the factors at hand.  That costs next to nothing, and takes a factor
+    alpha / (alpha + lambda) off the error along each eigenvalue lambda of W.
+    """
     n, count = mu.shape[0], z.shape[0]
     m = dim * n
     C, E, active = np.empty((n, dim, dim)), np.empty((n, dim, dim)), np.empty(n, np.bool_)
-    b = np.empty(count)
+    b, part, held = np.empty(count), np.empty(count), np.empty(low.shape[0], np.bool_)
     alart_curnier_slopes(u, z, mu, rho, dim, C, E, active)
     scale_rows(F, rho, active, dim, b)
     A = np.zeros((count, count))
@@ -101,21 +148,31 @@ def newton_step(
         row = m + k
         x = z[row] - u[row]
         b[row] = -F[row]
-        if low[k] < x < high[k]:
+        held[k] = not low[k] < x < high[k]
+        if held[k]:
+            A[row, row] = 1.0
+        else:
             for j in range(count):
                 A[row, j] = W[row, j]
             A[row, row] += alpha
-        else:
-            A[row, row] = 1.0
     pivot = np.empty(count, np.int64)
     if not lu_factor(count, A, pivot) > 0.0:
-        return False
-    lu_solve(count, A, pivot, b)
+        return -1.0
+    first, before = squares(b, 0, count), np.inf
     for k in range(count):
-        dz[k] = b[k]
-        if not abs(b[k]) < np.inf:
-            return False
-    return True
+        dz[k] = 0.0
+    for _ in range(1 + REFINEMENTS):
+        lu_solve(count, A, pivot, b)
+        for k in range(count):
+            part[k] = b[k]
+            dz[k] += b[k]
+            if not abs(b[k]) < np.inf:
+                return -1.0
+        rest = left_over(C, active, held, dim, alpha, part, b)
+        if rest <= REFINED**2 * first or rest > WORTH**2 * before:
+            break
+        before = rest
+    return math.sqrt(rest)
 
 
 @compiled(inside=True)
@@ -131,12 +188,24 @@ def drop_grains(u: np.ndarray, grain: np.ndarray) -> None:
             u[m + k] = 0.0
 
 
+@compiled(inside=True)
+def coarsest(grain: np.ndarray) -> float:
+    """The largest grain of the joint rows; 0 where there are none."""
+    largest = 0.0
+    for k in range(grain.shape[0]):
+        largest = max(largest, grain[k])
+    return largest
+
+
 @compiled(inside=True, apart=True)
 def newton_island(
     W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
-    z: np.ndarray, tol: float, max_iterations: int,
+    z: np.ndarray, tol: float, max_iterations: int, quiet: bool,
 ) -> float:  # fmt: skip
-    """Improve the impulses z of an island, down to rounding where that comes cheaply; returns the error reached."""
+    """Improve the impulses z of an island, down to rounding where that comes cheaply; returns the error reached.
+
+    quiet: redundant impulses of contacts stay where they are.
+    """
     n, count = mu.shape[0], z.shape[0]
     rho = np.ones((n, 2))
     for i in range(n):
@@ -149,7 +218,14 @@ def newton_island(
     trial, trial_u, zero = np.empty(count), np.empty(count), np.zeros(count)
     best, best_error = z.copy(), np.inf
     merits = np.full(WINDOW, -1.0)
-    alpha, stalled = FLOOR, 0
+    free, noise, least = math.sqrt(squares(q, 0, count)), coarsest(grain), FLOOR
+    quiet = quiet and n > 0
+    if quiet:
+        size = max(free, math.sqrt(squares(z, 0, count)))
+        least = QUIET
+        if grain.shape[0] > 0:
+            least = max(QUIET_JOINTS, min(LOUD, noise / (STEADY * size) if size > 0.0 else 0.0))
+    alpha, stalled, t, before, rest = least, 0, 0.0, np.inf, 0.0
     for k in range(max_iterations):
         multiply(W, z, q, u)
         if k >= EXACT_STEPS:
@@ -163,14 +239,26 @@ def newton_island(
         else:
             stalled += 1
         # The error is relative to the impulses too, which a heavy load makes large: what counts are the velocities.
-        free, loads = math.sqrt(squares(q, 0, count)), math.sqrt(squares(z, 0, count))
+        loads = math.sqrt(squares(z, 0, count))
         enough = tol * free / max(free, loads) if free > 0.0 else tol
         if error <= EXACT or (best_error <= enough and stalled > 0) or stalled > 25:
             break
+        size = error * max(free, loads)
+        if (
+            t == 1.0
+            and best_error > enough
+            and error > SLOW * before
+            and BLAMED * size < rest
+            and size > NOISES * noise
+        ):
+            least = max(FLOOR, LESS * least)
+            alpha = min(alpha, least)
+        before = error
         value = merit(u, z, mu, rho, low, high, dim, F)
         merits[k % WINDOW] = value
-        if not newton_step(W, u, z, mu, rho, low, high, dim, alpha, F, dz):
-            alpha = max(1e3 * alpha, 1e-10)
+        rest = newton_step(W, u, z, mu, rho, low, high, dim, alpha, F, dz)
+        if rest < 0.0:
+            t, alpha = 0.0, max(1e3 * alpha, 1e-10)
             if alpha > 1.0:
                 break
             for i in range(count):
@@ -189,12 +277,77 @@ def newton_island(
         for i in range(count):
             z[i] = trial[i]
         if t == 1.0:
-            alpha = max(FLOOR, 0.2 * alpha)
+            alpha = max(least, 0.2 * alpha)
         elif t < 0.2:
             alpha = min(1.0, max(1e-9, 3.0 * alpha))
     for i in range(count):
         z[i] = best[i]
     return best_error
+
+
+@compiled(inside=True)
+def unloaded(z: np.ndarray, count: int) -> bool:
+    """Whether none of the first `count` impulses is other than zero, and there are any."""
+    for i in range(count):
+        if z[i] != 0.0:
+            return False
+    return count > 0
+
+
+@compiled(inside=True, apart=True)
+def soften(
+    W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
+    S: np.ndarray, z: np.ndarray, max_iterations: int,
+) -> None:  # fmt: skip
+    """Take z to the impulses nearest to it, of least norm in the contacts, up to the last `a`; else leave it.
+
+    Each problem is (W + a D, q - a D z).  The norm is that of the impulses themselves, r = S z, as if all contacts gave
+    way alike: D = (S / max S)^2 at contacts, 1 at bounded rows and 0 at joints, whose reactions follow from the others.
+    """
+    n, count = mu.shape[0], z.shape[0]
+    m, largest = dim * n, 0.0
+    for i in range(m):
+        largest = max(largest, S[i])
+    D, start, soft_q = np.zeros(count), z.copy(), np.empty(count)
+    for i in range(m):
+        D[i] = (S[i] / largest) ** 2
+    for k in range(low.shape[0]):
+        D[m + k] = 0.0 if low[k] == -np.inf and high[k] == np.inf else 1.0
+    diagonal = np.empty(count)
+    for i in range(count):
+        diagonal[i] = W[i, i]
+    for a in SOFTER:
+        for i in range(count):
+            W[i, i] = diagonal[i] + a * D[i]
+            soft_q[i] = q[i] - a * D[i] * start[i]
+        if not newton_island(W, soft_q, mu, low, high, grain, dim, z, SOFT_TOL, max_iterations, True) <= SOFT_TOL:
+            for i in range(count):
+                z[i] = start[i]
+            break
+    for i in range(count):
+        W[i, i] = diagonal[i]
+
+
+@compiled(inside=True, apart=True)
+def quiet_newton(
+    W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
+    S: np.ndarray, z: np.ndarray, tol: float, max_iterations: int,
+) -> None:  # fmt: skip
+    """Improve the impulses z of an island; among many solutions take one near to z, or of least norm at a first touch.
+
+    Where that is not found, any will do.
+    """
+    count, contacts = z.shape[0], dim * mu.shape[0]
+    start = z.copy()
+    if unloaded(z, contacts) and (contacts > dim or contacts < count):
+        soften(W, q, mu, low, high, grain, dim, S, z, max_iterations)
+    error = newton_island(W, q, mu, low, high, grain, dim, z, tol, max_iterations, True)
+    size = max(math.sqrt(squares(q, 0, count)), math.sqrt(squares(z, 0, count)))
+    if not (error <= tol or error * size <= coarsest(grain)) and contacts > 0:
+        other = newton_island(W, q, mu, low, high, grain, dim, start, tol, max_iterations, False)
+        if not error <= other:
+            for i in range(count):
+                z[i] = start[i]
 
 
 @compiled
@@ -203,4 +356,4 @@ def newton_alone(
     z: np.ndarray, tol: float, max_iterations: int,
 ) -> float:  # fmt: skip
     """`newton_island` for callers from Python."""
-    return newton_island(W, q, mu, low, high, grain, dim, z, tol, max_iterations)
+    return newton_island(W, q, mu, low, high, grain, dim, z, tol, max_iterations, True)

@@ -1,8 +1,9 @@
 """Positions of bodies that have sunk into one another: shifts that touch no velocity.
 
 A step moves bodies along the tangents of their motion, so that what turns or slides fast sinks in by second-order
-terms, step after step.  At the end of a step the pairs that are fast are looked at where they will be at the next
-midpoint, and the others along the tangent.  Points deeper there than `sink` of the smaller body are parted:
+terms, step after step; and what is struck goes where nobody looked for contacts.  At the end of a step such pairs are
+looked at where they will be at the next midpoint, and the others along the tangent.  Points deeper there than `sink`
+of the smaller body are parted:
 
     delta = M^-1 W lambda,   lambda >= 0,   W^T delta >= what is missing, or minus the room that other points have,
 
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.compiled import compiled
+from stickslip.kernels.scene.broad_phase import candidate_pairs
 from stickslip.kernels.scene.layout import (
     MOVING,
     ROWS_PER_JOINT,
@@ -38,6 +40,7 @@ from stickslip.kernels.scene.rotation import advance, compose, times
 SWEEPS = 12
 LEFT = 0.5  # of `sink`: how deep points are left that were parted
 FAST = 0.25  # of `sink`: second-order terms beyond make a pair fast
+NEAR = 0.01  # of its radius: how far around a body neighbours are looked for
 FARTHEST = 0.1  # of its radius: how far a body is shifted in one step
 POINTS_EACH = 8  # of a pair, on average, that there is room for
 MOST_UNSEEN = 1000  # pairs without contact beside bodies that are pushed, that there is room for
@@ -74,17 +77,28 @@ def is_fast(bodies: Bodies, a: int, b: int, dt: float, depth: float) -> bool:
 
 @compiled(inside=True)
 def any_fast(bodies: Bodies, dt: float, sink: float) -> bool:
-    """Whether a body is so fast that a pair may be."""
-    smallest, fastest = np.inf, 0.0
+    """Whether a body is so fast that a pair may be, or goes elsewhere than could be foreseen.
+
+    Written to `stir`, which nobody needs any more in this step: how far a body's points go beyond where its velocities
+    before, and without impulses, would take them [m].  Contacts were looked for with those.
+    """
+    smallest, fastest, farthest = np.inf, 0.0, 0.0
     for i in range(bodies.kind.shape[0]):
         if bodies.kind[i] == MOVING and bodies.alive[i]:
             smallest = min(smallest, bodies.radius[i])
     for i in range(bodies.kind.shape[0]):
+        bodies.stir[i] = 0.0
         if bodies.kind[i] > 0 and bodies.alive[i]:
-            v = bodies.end[i]
+            v, linear, angular = bodies.end[i], 0.0, 0.0
             turning = (v[3] ** 2 + v[4] ** 2 + v[5] ** 2) * bodies.radius[i]
             fastest = max(fastest, turning + 2.0 * (v[0] ** 2 + v[1] ** 2 + v[2] ** 2) / smallest)
-    return 2.0 * dt * dt * fastest > FAST * sink * smallest
+            for k in range(3):
+                p, q, r, s = bodies.vel[i, k], bodies.free[i, k], bodies.vel[i, 3 + k], bodies.free[i, 3 + k]
+                linear += max(0.0, v[k] - max(p, q), min(p, q) - v[k]) ** 2
+                angular += max(0.0, v[3 + k] - max(r, s), min(r, s) - v[3 + k]) ** 2
+            bodies.stir[i] = dt * (math.sqrt(linear) + math.sqrt(angular) * bodies.radius[i])
+            farthest = max(farthest, bodies.stir[i])
+    return 2.0 * dt * dt * fastest > FAST * sink * smallest or 2.0 * farthest > sink * smallest
 
 
 @compiled(inside=True)
@@ -93,6 +107,18 @@ def next_gap(bodies: Bodies, contacts: Contacts, active: Active, i: int, dt: flo
     c = active.contact[i]
     u, _, _ = contact_velocity(active, i, bodies, bodies.end, contacts.a[c], contacts.b[c])
     return active.gap[i] + dt * u
+
+
+@compiled(inside=True)
+def any_sunk(bodies: Bodies, contacts: Contacts, active: Active, n: int, options: Options) -> bool:
+    """Whether an active contact is too deep, and will be at the next midpoint."""
+    for i in range(n):
+        if active.gap[i] < 0.0:
+            c = active.contact[i]
+            depth = allowed_depth(bodies, contacts.a[c], contacts.b[c], options.sink)
+            if active.gap[i] < -depth and next_gap(bodies, contacts, active, i, options.dt) < -depth:
+                return True
+    return False
 
 
 @compiled(inside=True)
@@ -225,39 +251,41 @@ def ask_contact(
 
 @compiled(inside=True, apart=True)
 def parting_shifts(
-    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, n_candidates: int,
-    contacts: Contacts, pairs: Pairs, n_pairs: int, active: Active, n: int, joints: Any, options: Options,
-    shift: np.ndarray,
+    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, ignore: np.ndarray, candidates: np.ndarray,
+    n_candidates: int, contacts: Contacts, pairs: Pairs, n_pairs: int, active: Active, n: int, joints: Any,
+    options: Options, hasty: bool, shift: np.ndarray,
 ) -> bool:  # fmt: skip
     """Write the shifts that part the points which are too deep; False where there are none.
 
-    Velocities and poses are those of the end of the step.
+    Velocities and poses are those of the end of the step; `hasty`: what `any_fast` says.
     """
     dt, geometries = options.dt, np.int64(geoms.kind.shape[0])
     fast, looked_at = ZERO, np.zeros(n_pairs, np.bool_)
-    unseen = np.zeros(n_candidates if any_fast(bodies, dt, options.sink) else 0, np.bool_)
+    if hasty:
+        go_to_next_midpoint(bodies, geoms, (1.0 - options.theta) * dt)
+        for i in range(bodies.kind.shape[0]):
+            bodies.reach[i] = NEAR * bodies.radius[i]
+        n_candidates = max(ZERO, candidate_pairs(bodies, geoms, ignore, options.slop, options.dim, candidates))
+    unseen = np.zeros(n_candidates if hasty else 0, np.bool_)
     for c in range(unseen.shape[0]):
         i, j = candidates[c, 0], candidates[c, 1]
         a, b = geoms.body[i], geoms.body[j]
-        if is_fast(bodies, a, b, dt, allowed_depth(bodies, a, b, options.sink)):
+        depth = allowed_depth(bodies, a, b, options.sink)
+        quick, sent = is_fast(bodies, a, b, dt, depth), bodies.stir[a] + bodies.stir[b] > depth
+        if quick or sent:
             k = find_pair(pairs, i * geometries + j)
-            fast += 1
             if k >= 0:
                 looked_at[k] = True
             else:
                 unseen[c] = True
-    needed = False
-    for i in range(n):
-        if active.gap[i] < 0.0 and not needed:
-            c = active.contact[i]
-            depth = allowed_depth(bodies, contacts.a[c], contacts.b[c], options.sink)
-            needed = active.gap[i] < -depth and next_gap(bodies, contacts, active, i, dt) < -depth
-    if fast == 0 and not needed:
+            fast += 1
+    if fast == 0 and not any_sunk(bodies, contacts, active, n, options):
         return False
     most = n + POINTS_EACH * (fast + min(n_candidates, MOST_UNSEEN))
     points = Points(np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 2, 3)), np.empty(most))
     count, needed = ZERO, False
-    go_to_next_midpoint(bodies, geoms, (1.0 - options.theta) * dt)
+    if not hasty:
+        go_to_next_midpoint(bodies, geoms, (1.0 - options.theta) * dt)
     for i in range(n):
         if not looked_at[pair_of(pairs, n_pairs, active.contact[i])]:
             needed = ask_contact(bodies, contacts, active, i, options, points, count) or needed

@@ -48,12 +48,12 @@ from stickslip.kernels.scene.layout import (
 )
 from stickslip.kernels.scene.narrow_phase import contact_points, store_pairs
 from stickslip.kernels.scene.problem import activate, contact_velocity, islands, world_impulse
-from stickslip.kernels.scene.push_apart import parting_shifts, take_shifts
+from stickslip.kernels.scene.push_apart import any_fast, any_sunk, parting_shifts, take_shifts
 from stickslip.kernels.scene.rotation import advance, compose, free_rotation, rotate, times, to_world, world_matrix
-from stickslip.kernels.scene.struck import at_midpoint, strike, to_end
+from stickslip.kernels.scene.struck import any_struck, at_midpoint, strike, to_end
 
 DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE, APART = range(6)
-MAX_CONTACTS, LAST_SPEED = BOOK_SIZE, BOOK_SIZE + 1  # numbers that a Lagrangian system does not write down
+MAX_CONTACTS, LAST_SPEED, RULE_GAIN = range(BOOK_SIZE, BOOK_SIZE + 3)  # that a Lagrangian system does not write down
 OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
 PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, COUNTS = range(10)
 """Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
@@ -332,27 +332,34 @@ def note_contacts(
 
 @compiled(inside=True, apart=True)
 def finish(
-    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, contacts: Contacts, pairs: Pairs,
-    active: Active, joints: Any, springs: Any, rows: np.ndarray, options: Options, channel: np.ndarray,
-    counts: np.ndarray, book: Book, t_end: float, step: int,
+    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, ignore: np.ndarray, candidates: np.ndarray,
+    contacts: Contacts, pairs: Pairs, active: Active, joints: Any, springs: Any, rows: np.ndarray, options: Options,
+    channel: np.ndarray, counts: np.ndarray, book: Book, t_end: float, step: int,
 ) -> bool:  # fmt: skip
     """Take the end velocities: book-keeping, new poses; False where a number is not finite."""
     work = note_contacts(bodies, contacts, active, counts, options, channel, book, t_end)
+    gained = 0.0
     if joints is not None:
         for m in range(counts[ROWS]):
             s = rows[m]
             a, b = joints.link.a[s // ROWS_PER_JOINT], joints.link.b[s // ROWS_PER_JOINT]
             w = row_velocity(joints, s, bodies.end, a, b) + row_velocity(joints, s, bodies.vel, a, b)
-            if joints.row.soft[s] == 0.0:  # a spring keeps what it takes, in the potential energy
+            if joints.row.low[s] > -np.inf or joints.row.high[s] < np.inf:  # motors, limits, friction
                 work += 0.5 * joints.row.impulse[s] * w
+            elif joints.row.soft[s] == 0.0:  # a spring keeps what it takes, in the potential energy
+                gained += 0.5 * joints.row.impulse[s] * w  # a joint does no work: that is the rule's error
+    book.numbers[RULE_GAIN] = max(book.numbers[RULE_GAIN], gained)
     book.numbers[CONTACT_WORK] += work
     if work > book.numbers[MAX_ENERGY_GAIN]:
         book.numbers[MAX_ENERGY_GAIN] = work
         book.numbers[GAIN_STEP] = step + 1
-    missing = to_end(bodies, options)
-    if not missing <= options.tol:
-        book.numbers[FAILED_STEPS] += 1
-    book.numbers[MAX_RESIDUAL] = max(book.numbers[MAX_RESIDUAL], missing)
+    if any_struck(bodies):
+        missing = to_end(bodies, options)
+        if not missing <= options.tol:
+            book.numbers[FAILED_STEPS] += 1
+        book.numbers[MAX_RESIDUAL] = max(book.numbers[MAX_RESIDUAL], missing)
+    part = options.sink > 0.0 and counts[POINTS] > 0
+    hasty = part and any_fast(bodies, options.dt, options.sink)
     total = 0.0
     for i in range(bodies.kind.shape[0]):
         if bodies.kind[i] > 0 and bodies.alive[i]:
@@ -374,11 +381,11 @@ def finish(
                 advance(bodies.mid[i], v, options.theta * options.dt, bodies.pose[i])
     if counts[POINTS] > 0 or counts[PAIRS_OLD] > 0:
         store_pairs(pairs, counts[COUNTS])
-    if options.sink > 0.0 and total == 0.0 and counts[POINTS] > 0:
+    if total == 0.0 and part and (hasty or any_sunk(bodies, contacts, active, counts[ACTIVE], options)):
         shift = np.zeros((bodies.kind.shape[0], 6))
         if parting_shifts(
-            bodies, geoms, shapes, room, candidates, counts[CANDIDATES], contacts, pairs, counts[COUNTS], active,
-            counts[ACTIVE], joints, options, shift,
+            bodies, geoms, shapes, room, ignore, candidates, counts[CANDIDATES], contacts, pairs, counts[COUNTS],
+            active, counts[ACTIVE], joints, options, hasty, shift,
         ):  # fmt: skip
             kinetic, potential = energies(bodies, springs, options.gravity)
             take_shifts(bodies, shift, options.dim)
@@ -534,8 +541,8 @@ def march(
         book.numbers[MAX_LCP_SIZE] = max(book.numbers[MAX_LCP_SIZE], float(largest))
         book.numbers[MAX_CONTACTS] = max(book.numbers[MAX_CONTACTS], float(counts[ACTIVE]))
         finite = finish(
-            bodies, geoms, shapes, room, candidates, new, new_pairs, active, joints, springs, rows, options, channel,
-            counts, book, t + options.dt, step + done,
+            bodies, geoms, shapes, room, ignore, candidates, new, new_pairs, active, joints, springs, rows, options,
+            channel, counts, book, t + options.dt, step + done,
         )  # fmt: skip
         done += 1
         book.numbers[STEPS] = step + done

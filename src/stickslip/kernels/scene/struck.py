@@ -69,6 +69,15 @@ def at_midpoint(bodies: Bodies, options: Options) -> np.ndarray:
     return vel
 
 
+@compiled(inside=True)
+def any_struck(bodies: Bodies) -> bool:
+    """Whether a body is marked as struck in this step."""
+    found = False
+    for i in range(bodies.kind.shape[0]):
+        found = found or bodies.struck[i]
+    return found
+
+
 @compiled(inside=True, apart=True)
 def to_end(bodies: Bodies, options: Options) -> float:
     """Angular velocities at the end of the step, of struck bodies; returns the largest part of a momentum missing."""

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from stickslip.model.drawing import Drawing
     from stickslip.trajectory import Trajectory
 
+LEAST_PRINCIPAL = (
+    1e-12  # of the largest principal inertia: below, rounding of the matrix decides which way a body turns
+)
+
 
 class Scene:
     """Rigid bodies with hard contacts and Coulomb friction, in the plane or in space.
@@ -560,6 +564,11 @@ def _inertia(value: Any, dim: int) -> np.ndarray:
     values = np.linalg.eigvalsh(0.5 * (array + array.T))
     if not np.allclose(array, array.T, rtol=1e-9, atol=0.0) or not values[0] > 0.0:
         raise ValueError(f"inertia must be symmetric and positive definite, got principal values {values.tolist()}.")
+    if not values[0] > LEAST_PRINCIPAL * values[2]:
+        raise ValueError(
+            "inertia must be positive definite beyond rounding, the least principal value above "
+            f"{LEAST_PRINCIPAL:g} of the largest, got {values.tolist()}; give a thin body its thickness."
+        )
     if values[2] > (values[0] + values[1]) * (1.0 + 1e-9):
         raise ValueError(f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
     return array
