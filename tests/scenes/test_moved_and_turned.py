@@ -77,7 +77,8 @@ def check(frame, scene, bodies, exact, slip_error=0.0, t_end=0.3, dt=1e-3):
         assert error <= 1e-11 + slip_error + frame.rounding(trajectory.steps)
     loaded = trajectory.normal_impulse[1:] > 0.0
     assert loaded.shape[1] == len(bodies) and loaded.all()  # no opening, not for a single step
-    assert len(trajectory.impacts()) == 0
+    # a corner whose load comes back may be listed, with what the last digits of the coordinates move it by in a step
+    assert (np.abs(trajectory.impacts()["normal_velocity_before"]) <= frame.rounding(1) / dt).all()
 
 
 def still(*position):

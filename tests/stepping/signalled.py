@@ -189,7 +189,9 @@ def trial(case: Case, number: int, delay: float, with_file: bool, goes_on: bool)
 
 def main(name: str, kind: str, count: int, seed: int, folder: Path) -> dict:
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets its background jobs ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background jobs ignore it, `nohup` SIGHUP
+    for ends in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ends, signal.SIG_DFL)
     records.CHECKPOINT_SECONDS = 0.02
     simulate._PIECE_SECONDS = scene_simulate._PIECE_SECONDS = 0.01
     random.seed(seed)

@@ -90,12 +90,14 @@ class Bounds:
         rise = level - V_0
         gained = kinetic + np.maximum(rise, 0.0)
         self.fall = max(self.fall, float(np.max(-rise)))
-        known = np.maximum(max(T_0, abs(work), self.fall), ROUNDING * (abs(V_0) + np.abs(level)))
-        if not np.any(gained > FACTOR * known):
+        known = np.full(len(t), max(T_0, abs(work), self.fall))
+        noise = ROUNDING * (abs(V_0) + np.abs(level))
+        if not np.any(gained > FACTOR * np.maximum(known, noise)):
             return None
         known = np.maximum(known, (math.sqrt(T_0) + self.reach[0] * (t - self.t0)) ** 2)
-        worst = int(np.argmax(gained - FACTOR * known))
-        if not gained[worst] > FACTOR * known[worst] or self.resolved(float(t[worst]), q[worst], u[worst], dt):
+        beyond = gained - FACTOR * np.maximum(known, noise)
+        worst = int(np.argmax(beyond))
+        if not beyond[worst] > 0.0 or self.resolved(float(t[worst]), q[worst], u[worst], dt):
             return None
         return (
             f"an energy of {gained[worst]:.2g} J, where start, potential, contacts and forces account for "

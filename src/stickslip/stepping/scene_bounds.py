@@ -83,14 +83,15 @@ class SceneBounds:
             rise = energy[:, 1] - self.potential
             gained = energy[:, 0] + np.maximum(rise, 0.0)
             pushed = (math.sqrt(brought) + strength * (t - self.t0)) ** 2
-            rounding = ROUNDING * (abs(self.potential) + np.abs(energy[:, 1]))
+            noise = ROUNDING * (abs(self.potential) + np.abs(energy[:, 1]))
             self.fall = max(self.fall, float(np.max(-rise)))
-            known = np.maximum(max(brought, abs(work), pushed, self.fall), rounding)
-            worst = int(np.argmax(gained - FACTOR * known))
-            if gained[worst] > FACTOR * known[worst]:
+            known = max(brought, abs(work), pushed, self.fall)
+            beyond = gained - FACTOR * np.maximum(known, noise)
+            worst = int(np.argmax(beyond))
+            if beyond[worst] > 0.0:
                 return (
                     f"an energy of {gained[worst]:.2g} J, where start, potential, contacts and forces account for "
-                    f"{known[worst]:.2g} J, by steps that do not follow the springs"
+                    f"{known:.2g} J, by steps that do not follow the springs"
                 )
         if depth > FACTOR * self.start[2]:
             known_depth = self.start[2] + self._way(t - self.t0)
