@@ -1,9 +1,10 @@
 """What lies in the kernel cache, and how it is emptied: by hand, or by age when the package has changed.
 
 The folder holds `numba/<hash of the sources>/`, machine code of the package's own functions and of generated modules,
-and `modules/`, the text of one generated module per system and method.  The present sources have several hashes, one
-for each group of them (`present_stamps`).  Nothing under another hash is loaded again.  Files are counted and removed
-in the folder that is used (`vault`), never in one that is left alone.
+`objects/`, machine code of kernels, and `modules/`, the text of one generated module per system and method.  A file of
+`objects` is named by what it was made from and belongs to no version: it goes when nobody has used it for a month.
+The present sources have several hashes, one for each group of them (`present_stamps`).  Nothing under another hash is
+loaded again.  Files are counted and removed in the folder that is used (`vault`), never in one that is left alone.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stickslip.compiled import present_stamps, sources_hash
+from stickslip.jit import objects
 from stickslip.vault import vault
 
 KEPT_SECONDS = 30 * 86400.0
@@ -44,6 +46,7 @@ def cache_files() -> Iterator[Path]:
     for version in folder.glob("numba/*"):
         if len(version.name) == len(sources_hash()):
             yield from (path for path in version.rglob("*") if path.is_file())
+    yield from folder.glob(f"{objects.FOLDER}/*.o")
     yield from folder.glob("modules/stickslip_generated_*.py")
     yield from folder.glob("modules/__pycache__/stickslip_generated_*")
 
@@ -69,6 +72,15 @@ def other_versions(older_than: float = 0.0) -> Iterator[Path]:
         if old(module) and not _is_of(present, module):
             yield module
             yield from modules.glob(f"__pycache__/{module.stem}.*")
+
+
+def unused_objects(older_than: float) -> Iterator[Path]:
+    """Machine code of kernels that nobody has used for this time [s]."""
+    folder, now = used_folder(), time.time()
+    for path in [] if folder is None else folder.glob(f"{objects.FOLDER}/*.o"):
+        with contextlib.suppress(OSError):  # another process was faster
+            if now - path.stat().st_mtime > older_than:
+                yield path
 
 
 def _is_of(present: set[str], module: Path) -> bool:
@@ -98,4 +110,4 @@ def remove(paths: Iterable[Path]) -> Removed:
 
 def remove_old_versions() -> Removed:
     """Delete machine code of other versions that is older than a month."""
-    return remove(other_versions(KEPT_SECONDS))
+    return remove([*other_versions(KEPT_SECONDS), *unused_objects(KEPT_SECONDS)])

@@ -65,3 +65,19 @@ def test_text_is_one_for_all_processes(folder: Path) -> None:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         assert done.stdout == "(3.0, True)\n"
     assert len(list(folder.iterdir())) == 1
+
+
+def test_what_nobody_used_for_a_month_makes_room(folder: Path) -> None:
+    import os
+    import time
+
+    from stickslip import cache
+
+    used, unused = tripled.text(1.0), tripled.text(1)
+    objects.built(used), objects.built(unused)
+    for text in (used, unused):
+        os.utime(folder / objects.name_of(text), (0.0, time.time() - 40 * 86400.0))
+    objects.built(used)
+    assert {path.name for path in cache.cache_files()} == {objects.name_of(used), objects.name_of(unused)}
+    assert cache.remove_old_versions().files == 1
+    assert [path.name for path in folder.iterdir()] == [objects.name_of(used)]
