@@ -53,7 +53,7 @@ class Certificate:
     failed_steps : steps that were not solved to the tolerance, the one at which a run stopped among them (0 in a clean
         run).
     max_residual : worst violation of the contact laws in any step, relative to the velocities in it.
-    tolerance : largest residual with which a step counts as solved; nan where it is not known.
+    tolerance : largest residual with which a step counts as solved; 0 where it is not known.
     max_penetration : deepest negative gap seen at a midpoint or in the records [m].
     max_energy_gain : largest energy that the contacts put in during one step, Lambda . (gamma_A + gamma_E) / 2 [J]; in
         a scene what its motors do in a step is part of it.
@@ -68,7 +68,7 @@ class Certificate:
         With projection it is summed up step by step; without, it is what E_end - E_0 - contact_work leaves, which is
         the same quantity.  nan where the potential is not known.
     energy_in_play : largest of kinetic energy, range of potential energy and size of contact_work in the records [J]:
-        the energy with which gains are compared.  nan where it is not known.
+        the energy with which gains are compared.  0 where it is not known, nan where the potential is not.
     forced : what else does work, as a sum.  `FORCES`: forces without a potential, driven bodies, moving walls or bodies
         that come and go, whose work is in `integration_energy` beside the error of the rule.  `MOTORS`: motors of
         joints, whose work is in `max_energy_gain` and `contact_work`.
@@ -85,7 +85,6 @@ class Certificate:
 
     failed_steps: int = 0
     max_residual: float = 0.0
-    tolerance: float = math.nan
     max_penetration: float = 0.0
     max_energy_gain: float = 0.0
     max_lcp_size: int = 0
@@ -94,13 +93,14 @@ class Certificate:
     projection_energy: float = 0.0
     projections: int = 0
     integration_energy: float = 0.0
-    energy_in_play: float = math.nan
-    forced: int = 0
     friction_rounds: int = 0
     friction_contraction: float = 0.0
     max_joint_error: float = 0.0
     restitution_left_out: int = 0
     max_integration_gain: float = 0.0
+    tolerance: float = 0.0
+    energy_in_play: float = 0.0
+    forced: int = 0
 
     @classmethod
     def worst(cls, certificates: Sequence[Certificate]) -> Certificate:
@@ -175,7 +175,7 @@ class Certificate:
         return [CertificateEntry(*row) for row in rows]
 
     def _held_to(self) -> str:
-        if math.isnan(self.tolerance):
+        if self.tolerance == 0.0:
             return ""
         loosened = f", loosened from {USUAL_TOLERANCE:.0e}" if self.tolerance > USUAL_TOLERANCE else ""
         return f" (tolerance {self.tolerance:.0e}{loosened})"
@@ -194,7 +194,7 @@ class Certificate:
 
     def __str__(self) -> str:
         failed = f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}"
-        play = f" (of {self.energy_in_play:.2g} J in play)" if math.isfinite(self.energy_in_play) else ""
+        play = f" (of {self.energy_in_play:.2g} J in play)" if self.energy_in_play > 0.0 else ""
         parts = [failed]
         for entry in self.entries()[1:]:
             parts.append(f"{entry.name} {entry.value}{play if entry.name.startswith('by the') else ''}")

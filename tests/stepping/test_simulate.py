@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -262,7 +263,9 @@ def test_every_and_the_last_record():
         np.testing.assert_array_equal(thin.impacts()["time"], whole.impacts()["time"])
         assert thin.steps == 1000 and thin.every == every
         np.testing.assert_array_equal(thin.contact_state[1:], whole.contact_state[index[1:]])
-        assert thin.certificate == whole.certificate
+        in_play = thin.certificate.energy_in_play  # the largest of the records
+        assert 0.9 * whole.certificate.energy_in_play < in_play <= whole.certificate.energy_in_play
+        assert replace(thin.certificate, energy_in_play=whole.certificate.energy_in_play) == whole.certificate
 
 
 @pytest.mark.parametrize("dt, t_end, steps", [(0.3, 1.0, 3), (0.3, 1.1, 4), (1e-3, 1e-3, 1), (0.1, 0.7, 7)])
