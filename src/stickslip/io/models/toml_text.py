@@ -19,7 +19,7 @@ from stickslip.io.printable import printable
 KeyPath = tuple[str | int, ...]
 LARGEST_FILE = 2_000_000
 """Bytes of a model file."""
-MOST_KEYS, MOST_VALUES, MOST_PARTS, DEEPEST, LONGEST_WORD, MOST_ESCAPES = 60_000, 100_000, 16, 64, 400, 20_000
+MOST_KEYS, MOST_VALUES, MOST_PARTS, DEEPEST, LONGEST_WORD, MOST_ESCAPES = 60_000, 50_000, 16, 64, 400, 20_000
 """Keys and entries of lists of a file, parts of a dotted key, nesting, characters of a key or number, escapes."""
 _INSIDE = {
     '"': re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL),
