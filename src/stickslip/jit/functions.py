@@ -26,7 +26,8 @@ LIBRARY = (
 """Functions of `math` that the C library computes, as Python itself does."""
 ROUNDING = {"floor": "llvm.floor.f64", "ceil": "llvm.ceil.f64", "trunc": "llvm.trunc.f64"}
 """Functions of `math` whose result is a whole number."""
-LAST_ARGUMENTS = {"atan2": 2, "hypot": 2, "fmod": 2, "pow": 2, "copysign": 2}
+ARGUMENTS = {"atan2": 2, "hypot": 2, "fmod": 2, "pow": 2, "copysign": 2}
+"""Number of arguments of those that take more than one."""
 
 
 def find(function: Any) -> Builtin | None:
@@ -49,7 +50,7 @@ def _expect(name: str, arguments: tuple[Value, ...], *counts: int) -> None:
 
 def _of_math(name: str) -> Builtin:
     function = getattr(math, name)
-    count = LAST_ARGUMENTS.get(name, 1)
+    count = ARGUMENTS.get(name, 1)
 
     def call(writer: Writer, arguments: tuple[Value, ...]) -> Value:
         _expect(name, arguments, count)
@@ -245,5 +246,3 @@ _TABLE: dict[Any, Builtin] = {
     np.bool_: _bool,
     round: _round,
 }
-ALLOCATE = {np.empty: None, np.zeros: 0, np.ones: 1}
-"""Functions of NumPy that make an array of a shape, and what they fill it with."""
