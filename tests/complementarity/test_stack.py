@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from stickslip.complementarity import solve
+from stickslip.complementarity import threads as sharing
 from stickslip.complementarity.infeasibility import proves_no_solution
 from stickslip.complementarity.random_problems import KINDS, random_lcp
 from stickslip.complementarity.solve import METHODS, solve_lcp
@@ -84,7 +84,7 @@ def test_unsolvable_members_are_told_apart() -> None:
 
 @pytest.mark.parametrize("method", ("auto", "lemke", "newton", "pgs", "enumerate"))
 def test_result_does_not_depend_on_the_number_of_threads(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solve, "OPERATIONS_PER_THREAD", 1)  # even a small stack in threads
+    monkeypatch.setattr(sharing, "OPERATIONS_PER_THREAD", 1)  # even a small stack in threads
     A, b = stack("contact", 6, 500, seed=11)
     threads = numba.get_num_threads()
     results = []

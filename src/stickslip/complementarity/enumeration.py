@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import prange
 
-from stickslip.compiled import compiled
+from stickslip.compiled import compiled, from_python
 from stickslip.complementarity.lemke import SOLVED, pivot_path, polish, scale
 from stickslip.complementarity.lemke import workspace as lemke_workspace
 from stickslip.complementarity.residuals import lcp_residual
+from stickslip.complementarity.threads import in_threads
 
 LIMIT = 20
 RANK_TOLERANCE = 1e-11  # of a submatrix scaled to entries of size 1
@@ -207,28 +207,31 @@ def examine_support(
     return EMPTY if kind == RETRY else kind
 
 
-@compiled(parallel=True)
+@from_python
+@compiled
+def _examine_range(start: int, stop: int, n: int, D: np.ndarray, r: np.ndarray, kinds: np.ndarray) -> None:
+    """Kinds of the supports start..stop."""
+    work = lemke_workspace(n)
+    F = np.empty((n, n + 1))
+    x = np.empty(n)
+    order = np.empty(n, np.int64)
+    active = np.empty(n, np.int64)
+    inactive = np.empty(n, np.int64)
+    for mask in range(start, stop):
+        kinds[mask] = examine_support(n, mask, D, r, x, F, order, active, inactive, work)
+
+
 def examine_all(n: int, D: np.ndarray, r: np.ndarray) -> np.ndarray:
     """The kind of every one of the 2^n supports."""
-    total = 1 << n
-    kinds = np.zeros(total, np.uint8)
-    chunks = min(total, 64)
-    for chunk in prange(chunks):
-        work = lemke_workspace(n)
-        F = np.empty((n, n + 1))
-        x = np.empty(n)
-        order = np.empty(n, np.int64)
-        active = np.empty(n, np.int64)
-        inactive = np.empty(n, np.int64)
-        for mask in range(chunk, total, chunks):
-            kinds[mask] = examine_support(n, mask, D, r, x, F, order, active, inactive, work)
+    kinds = np.zeros(1 << n, np.uint8)
+    in_threads(lambda start, stop: _examine_range(start, stop, n, D, r, kinds), 1 << n, n * n)
     return kinds
 
 
+@from_python
 @compiled
-def points_of(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """A point (scaled) of each of the given non-empty supports."""
-    X = np.zeros((masks.shape[0], n))
+def _fill_points(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray, X: np.ndarray) -> None:
+    """Write a point of each of the given supports to a row of X."""
     work = lemke_workspace(n)
     F = np.empty((n, n + 1))
     order = np.empty(n, np.int64)
@@ -236,6 +239,12 @@ def points_of(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray) -> np.nda
     inactive = np.empty(n, np.int64)
     for i in range(masks.shape[0]):
         examine_support(n, masks[i], D, r, X[i], F, order, active, inactive, work)
+
+
+def points_of(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """A point (scaled) of each of the given non-empty supports."""
+    X = np.zeros((len(masks), n))
+    _fill_points(n, masks.astype(np.int64), D, r, X)
     return X
 
 
@@ -260,6 +269,9 @@ def enumerate_first(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, 
     for i in range(n):
         x[i] = 0.0
     return False, 1 << n, lcp_residual(A, b, x, y)
+
+
+_scale, _polish, _residual = from_python(scale), from_python(polish), from_python(lcp_residual)
 
 
 @dataclass(frozen=True)
@@ -349,16 +361,16 @@ def enumerate_points(A: np.ndarray, b: np.ndarray, tol: float) -> list[Enumerate
     """All isolated solutions and one representative of each continuum, each within `tol` on the given problem."""
     n = len(b)
     D, r, R, C = np.empty((n, n + 1)), np.empty(n), np.empty(n), np.empty(n)
-    size = scale(A, b, D, r, R, C) or 1.0
+    size = _scale(A, b, D, r, R, C) or 1.0
     D = np.ascontiguousarray(D[:, :n])
     kinds = examine_all(n, D, r)
     found: list[np.ndarray] = []
-    work = lemke_workspace(n)
+    work = lemke_workspace.py_func(n)
     y = np.empty(n)
 
     def checked(x_scaled: np.ndarray) -> np.ndarray | None:
         x = x_scaled * C * size
-        ok = polish(A, b, x, y, lcp_residual(A, b, x, y), work) <= tol
+        ok = _polish(A, b, x, y, _residual(A, b, x, y), work) <= tol
         return x if ok else None
 
     polyhedra = np.flatnonzero(kinds == POLYHEDRON)

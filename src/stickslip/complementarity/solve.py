@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads
 
 from stickslip.compiled import borrowed, compiled, from_python
 from stickslip.complementarity import gauss_seidel, matrices, newton
@@ -27,6 +24,7 @@ from stickslip.complementarity.problems import (
 )
 from stickslip.complementarity.residuals import make_complementary, mlcp_residual
 from stickslip.complementarity.scaling import ScaledProblem, is_far_out, scaled
+from stickslip.complementarity.threads import in_threads
 
 _lemke, _gauss_seidel = from_python(lemke_method.lemke_alone), from_python(gauss_seidel.projected_gauss_seidel)
 _newton, _from_support = from_python(newton.semismooth_newton), from_python(newton.from_support)
@@ -59,7 +57,6 @@ _SOLVED_BY_LEMKE = [f"solved by lemke in {count} pivots" for count in range(100)
 _LIMITS = {"auto": None, "lemke": None, "enumerate": None, "pgs": 10_000, "newton": 100}  # None: 50 n + 200
 ENUMERATE, PGS, NEWTON = 0, 1, 2
 _CODES = {"enumerate": ENUMERATE, "pgs": PGS, "newton": NEWTON}
-OPERATIONS_PER_THREAD = 100_000  # fewer, counted roughly, are done before a thread has started
 
 
 def solve_lcp(
@@ -496,21 +493,6 @@ def _other_range(
         codes[i], counts[i], residuals[i] = code, count, residual
 
 
-def _in_threads(work: Callable[[int, int], None], k: int, operations: int) -> None:
-    """work(start, stop) over k problems, in as many threads as `numba.set_num_threads` allows and as pay off.
-
-    The work releases the GIL.  Numba's own parallel loop would take twenty seconds to compile.
-    """
-    threads = min(get_num_threads(), k * operations // OPERATIONS_PER_THREAD)
-    if threads < 2:
-        work(0, k)
-        return
-    chunks = 8 * threads
-    with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(work, i * k // chunks, (i + 1) * k // chunks) for i in range(chunks)]:
-            done.result()
-
-
 def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: int) -> LCPSolution:
     k, n = b.shape
     X, Y = np.zeros((k, n)), np.zeros((k, n))
@@ -519,10 +501,10 @@ def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: i
     arrays = (A, b, X, Y, codes, counts, residuals)
     if k and n and method in ("auto", "lemke"):
         attempts = AUTO_ATTEMPTS if method == "auto" else 3
-        _in_threads(lambda start, stop: _lemke_range(start, stop, *arrays, attempts, limit, tol), k, n * n)
+        in_threads(lambda start, stop: _lemke_range(start, stop, *arrays, attempts, limit, tol), k, n * n)
     elif k and n:
         operations = 2**n if method == "enumerate" else 20 * n * n
-        _in_threads(lambda start, stop: _other_range(start, stop, *arrays, _CODES[method], limit, tol), k, operations)
+        in_threads(lambda start, stop: _other_range(start, stop, *arrays, _CODES[method], limit, tol), k, operations)
     name = "lemke" if method == "auto" else method
     status = np.empty(k, dtype=object)
     status[:] = f"solved by {name}"
