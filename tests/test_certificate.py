@@ -29,6 +29,17 @@ def test_gains_are_shares_of_the_energy_in_play() -> None:
     assert "none" in str(replace(CLEAN, integration_energy=1e-13)).split("by the rule")[1]  # rounding
 
 
+def test_large_numbers_stay_readable() -> None:
+    text = str(replace(CLEAN, integration_energy=2.0, energy_in_play=632.1))
+    assert "by the rule 0.32 % (of 632 J in play)" in text
+    assert "by the rule 100 % (of 2 J in play)" in str(replace(CLEAN, integration_energy=2.0))
+
+
+def test_a_tolerance_is_not_rounded_up() -> None:
+    text = str(replace(CLEAN, max_residual=1.7e-10, tolerance=1.5e-10))
+    assert "worst residual 1.7e-10 (tolerance 1.5e-10, loosened from 1e-10)" in text
+
+
 def test_a_loosened_tolerance_says_so() -> None:
     text = str(replace(CLEAN, max_residual=9e-5, tolerance=1e-4))
     assert "worst residual 9.0e-05 (tolerance 1e-04, loosened from 1e-10)" in text
@@ -69,6 +80,18 @@ def test_a_run_measures_the_energy_in_play(toy: ss.Trajectory) -> None:
     expected = max(toy.energy.kinetic.max(), np.ptp(potential), abs(toy.certificate.contact_work))
     assert toy.certificate.energy_in_play == expected > 0.0
     assert toy.certificate.tolerance == 1e-10 and toy.certificate.forced == 0
+
+
+def test_rest_is_not_called_an_error_of_the_rule() -> None:
+    # All energies of a body at rest are round-off; one step of gravity is what they are compared with.
+    box = ss.Scene(dim=3, gravity=9.81)
+    box.add_static(ss.HalfSpace(normal=(0, 0, 1)), friction=0.5)
+    box.add_body(ss.Box((1, 1, 1)), mass=2.0, position=(0, 0, 0.5))
+    rest = box.simulate(dt=1e-2, t_end=0.02).certificate
+    assert rest.energy_in_play == pytest.approx(0.5 * 2.0 * (9.81e-2) ** 2) and abs(rest.rule_share) < 1e-9
+    ball = ss.library.bouncing_ball()
+    lying = ball.simulate(dt=1e-2, t_end=0.02, q0=[0.0], engine="reference").certificate
+    assert lying.energy_in_play == pytest.approx(0.5 * (9.81e-2) ** 2, rel=1e-6) and lying.rule_share == 0.0
 
 
 def test_one_wording_everywhere(toy: ss.Trajectory, tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -68,7 +68,8 @@ class Certificate:
         With projection it is summed up step by step; without, it is what E_end - E_0 - contact_work leaves, which is
         the same quantity.  nan where the potential is not known.
     energy_in_play : largest of kinetic energy, range of potential energy and size of contact_work in the records [J]:
-        the energy with which gains are compared.  nan where it is not known.
+        the energy with which gains are compared.  At rest, what the forces would give in one step, or 1e-10 of the
+        potential energy.  nan where it is not known.
     forced : what else does work, as a sum.  `FORCES`: forces without a potential, driven bodies, moving walls or bodies
         that come and go, whose work is in `integration_energy` beside the error of the rule.  `MOTORS`: motors of
         joints, whose work is in `max_energy_gain` and `contact_work`.
@@ -178,7 +179,7 @@ class Certificate:
         if math.isnan(self.tolerance):
             return ""
         loosened = f", loosened from {USUAL_TOLERANCE:.0e}" if self.tolerance > USUAL_TOLERANCE else ""
-        return f" (tolerance {self.tolerance:.0e}{loosened})"
+        return f" (tolerance {_power(self.tolerance)}{loosened})"
 
     def _gain(self, energy: float) -> str:
         """An energy gain in words: a share where the energy in play is known, else joules."""
@@ -187,14 +188,14 @@ class Certificate:
             return "none"
         if not math.isfinite(share):
             return "unknown" if math.isnan(energy) else f"{energy:.1e} J"
-        return f"{100.0 * share:.2g} %"
+        return percent(share)
 
     def to_dict(self) -> dict[str, float | int]:
         return dict(self.__dict__)
 
     def __str__(self) -> str:
         failed = f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}"
-        play = f" (of {self.energy_in_play:.2g} J in play)" if math.isfinite(self.energy_in_play) else ""
+        play = f" (of {_short(self.energy_in_play)} J in play)" if math.isfinite(self.energy_in_play) else ""
         parts = [failed]
         for entry in self.entries()[1:]:
             parts.append(f"{entry.name} {entry.value}{play if entry.name.startswith('by the') else ''}")
@@ -208,6 +209,22 @@ class CertificateEntry:
     name: str
     value: str
     meaning: str
+
+
+def percent(share: float) -> str:
+    """A share in words, in percent."""
+    return f"{_short(100.0 * share)} %"
+
+
+def _short(value: float) -> str:
+    """Two digits of a number; all before the point where there are three to six."""
+    return f"{value:,.0f}" if 99.5 <= abs(value) < 1e6 else f"{value:.2g}"
+
+
+def _power(value: float) -> str:
+    """A tolerance with its power of ten, and two digits where one would not be true: 1e-10, 1.5e-10."""
+    text = f"{value:.0e}"
+    return text if math.isclose(float(text), value, rel_tol=1e-6) else f"{value:.1e}"
 
 
 def _or_none(value: float, unit: str = "") -> str:
