@@ -349,12 +349,14 @@ class EventTable:
     contact : (n,) names
     exact : whether times are those of the events (event-driven); else changes of state have the times of the records
         that show them, and what is between two records is not seen
+    names : of all contacts of the run
     """
 
     time: np.ndarray
     kind: np.ndarray
     contact: np.ndarray
     exact: bool
+    names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, rows: Sequence[tuple[float, int, int]], names: tuple[str, ...], exact: bool) -> EventTable:
@@ -365,6 +367,7 @@ class EventTable:
             np.array([EVENT_KINDS[row[1]] for row in ordered], dtype=str),
             np.array([(*names, "")[row[2]] for row in ordered], dtype=str),  # -1: none, a kink of the forces
             exact,
+            names,
         )
 
     def __len__(self) -> int:
@@ -383,11 +386,13 @@ class EventTable:
         return self._where(self.kind == kind)
 
     def of_contact(self, contact: str) -> EventTable:
-        """The events of one contact."""
+        """The events of one contact, by name."""
+        if contact not in self.names:
+            raise ValueError(unknown_name("contact", contact, self.names))
         return self._where(self.contact == contact)
 
     def _where(self, mask: np.ndarray) -> EventTable:
-        return EventTable(self.time[mask], self.kind[mask], self.contact[mask], self.exact)
+        return EventTable(self.time[mask], self.kind[mask], self.contact[mask], self.exact, self.names)
 
     def counts(self) -> dict[str, int]:
         """How many events there are of each kind that occurs."""

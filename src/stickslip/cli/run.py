@@ -419,7 +419,10 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
     row("final state", _some([f"{name} = {value:.6g} {_unit(units.get(name, ''))}".rstrip() for name, value in state]))
     if trajectory.contact_names:
         counts = _some([f"{name} {count}" for name, count in found["by_contact"].items() if count])
-        row("impacts", f"{found['total']}: {counts}" if found["total"] else "none")
+        number = f"{found['total']}"
+        if "later impacts" in trajectory.status:
+            number = f"the first {number} (later ones are only in the file)"
+        row("impacts", f"{number}: {counts}" if found["total"] else "none")
     if trajectory.event_table is not None:
         kinds = ", ".join(f"{kind} {count}" for kind, count in trajectory.event_table.counts().items())
         row("events", kinds or "none")
