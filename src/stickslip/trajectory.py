@@ -42,6 +42,7 @@ USUAL_TOLERANCE = 1e-10
 """Tolerance of a step's residual unless a run asks for another one."""
 _ROUNDING = 1e-12
 """Share of the energy in play below which an energy gain is rounding, and is called none in words."""
+_RULE_GAIN = 0.01  # share of the energy in play that an integration rule may add without a warning
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,15 @@ class Certificate:
         """Energy that the integration rule added, as a share of the energy in play; nan where forces did work, too."""
         return math.nan if self.forced & FORCES else self.share(self.integration_energy)
 
+    def doubts(self) -> list[str]:
+        """What a reader should not overlook, each with what helps."""
+        if self.rule_share > _RULE_GAIN:
+            return [f"the steps put in {_percent(self.rule_share)} of the energy in play, try a smaller dt"]
+        return []
+
     def entries(self) -> list[CertificateEntry]:
         """What a reader judges a run by: name, value in words, and the meaning of the number."""
-        rule = "rule and applied forces" if self.forced & FORCES else "rule"
+        steps = "steps and applied forces" if self.forced & FORCES else "steps"
         places = "contacts and motors" if self.forced & MOTORS else "contacts"
         rows = [
             ("failed steps", f"{self.failed_steps}", "Steps whose contact problem was not solved to the tolerance"),
@@ -151,7 +158,7 @@ class Certificate:
                 f"Largest energy that {places} put in during one step, as a share of the energy in play",
             ),
             (
-                f"by the {rule}",
+                f"by the {steps}",
                 self._gain(self.integration_energy),
                 "Energy that the steps themselves added, as a share of the energy in play"
                 + ("; work of applied forces and driven bodies is in it" if self.forced & FORCES else ""),
@@ -188,7 +195,7 @@ class Certificate:
             return "none"
         if not math.isfinite(share):
             return "unknown" if math.isnan(energy) else f"{energy:.1e} J"
-        return percent(share)
+        return _percent(share)
 
     def to_dict(self) -> dict[str, float | int]:
         return dict(self.__dict__)
@@ -211,7 +218,7 @@ class CertificateEntry:
     meaning: str
 
 
-def percent(share: float) -> str:
+def _percent(share: float) -> str:
     """A share in words, in percent."""
     return f"{_short(100.0 * share)} %"
 

@@ -23,7 +23,6 @@ _MOST_RECORDS = 500_000
 _MOST_WORDS = 24  # values in a line of the summary
 _FAILED = 1
 _DEEP = 10.0  # tolerances of penetration
-_RULE_GAIN = 0.01  # share of the energy in play that an integration rule may add without a warning
 _METHOD = ("law", "law_options", "stepper_options", "solver_options", "resumed")  # of the trajectory's attributes
 
 
@@ -442,13 +441,8 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
 
 def _doubts(trajectory: "Trajectory") -> list[str]:
     """What a reader of the certificate should not overlook, each with what helps."""
-    from stickslip.trajectory import percent
-
     doubts = ["bodies sank in, see the gaps"] if _is_deep(trajectory) else []
-    share = trajectory.certificate.rule_share
-    if share > _RULE_GAIN:
-        doubts.append(f"the rule put in {percent(share)} of the energy in play, try a smaller dt")
-    return doubts
+    return [*doubts, *trajectory.certificate.doubts()]
 
 
 def _is_deep(trajectory: "Trajectory") -> bool:
