@@ -436,7 +436,8 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
     words = "; warning: ".join([str(certificate), *doubts])
     row("certificate", words, "red" if not good else "yellow" if doubts else "green")
     for path in files.values():
-        row("written", f"{path} ({path.stat().st_size / 1e6:.2g} MB)")
+        size = path.stat().st_size / 1e6
+        row("written", f"{path} ({size:,.0f} MB)" if size > 99.5 else f"{path} ({size:.2g} MB)")
 
 
 def _doubts(trajectory: "Trajectory") -> list[str]:
