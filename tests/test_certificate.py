@@ -19,14 +19,34 @@ def test_zeros_are_called_none() -> None:
     text = str(CLEAN)
     assert text == (
         "0 failed steps, worst residual none (tolerance 1e-10), deepest penetration none, energy gained at contacts "
-        "none, by the rule none (of 2 J in play)"
+        "none, by the steps none (of 2 J in play)"
     )
 
 
 def test_gains_are_shares_of_the_energy_in_play() -> None:
     text = str(replace(CLEAN, max_energy_gain=0.04, integration_energy=-0.003))
-    assert "energy gained at contacts 2 %" in text and "by the rule -0.15 % (of 2 J in play)" in text
-    assert "none" in str(replace(CLEAN, integration_energy=1e-13)).split("by the rule")[1]  # rounding
+    assert "energy gained at contacts 2 %" in text and "by the steps -0.15 % (of 2 J in play)" in text
+    assert "none" in str(replace(CLEAN, integration_energy=1e-13)).split("by the steps")[1]  # rounding
+
+
+def test_large_numbers_stay_readable() -> None:
+    text = str(replace(CLEAN, integration_energy=2.0, energy_in_play=632.1))
+    assert "by the steps 0.32 % (of 632 J in play)" in text
+    assert "by the steps 100 % (of 2 J in play)" in str(replace(CLEAN, integration_energy=2.0))
+
+
+def test_a_tolerance_is_not_rounded_up() -> None:
+    text = str(replace(CLEAN, max_residual=1.7e-10, tolerance=1.5e-10))
+    assert "worst residual 1.7e-10 (tolerance 1.5e-10, loosened from 1e-10)" in text
+
+
+def test_a_rule_that_adds_energy_is_doubted(toy: ss.Trajectory) -> None:
+    bad = replace(CLEAN, integration_energy=0.05)
+    assert (
+        CLEAN.doubts() == [] == replace(bad, forced=FORCES).doubts() == replace(bad, integration_energy=-1.0).doubts()
+    )
+    assert bad.doubts() == ["the steps put in 2.5 % of the energy in play, try a smaller dt"]
+    assert payload(replace(toy, certificate=bad))["notes"] == bad.doubts()
 
 
 def test_a_loosened_tolerance_says_so() -> None:
@@ -36,18 +56,18 @@ def test_a_loosened_tolerance_says_so() -> None:
 
 def test_work_of_forces_and_motors_is_not_called_an_error_of_the_rule() -> None:
     driven = replace(CLEAN, integration_energy=1.0, forced=FORCES | MOTORS)
-    assert "energy gained at contacts and motors none, by the rule and applied forces 50 %" in str(driven)
+    assert "energy gained at contacts and motors none, by the steps and applied forces 50 %" in str(driven)
     assert math.isnan(driven.rule_share) and replace(driven, forced=MOTORS).rule_share == 0.5
 
 
 def test_what_is_not_known_is_not_called_none() -> None:
     old = Certificate(max_energy_gain=1e-3, integration_energy=math.nan)  # as a file of an earlier version has it
-    assert "tolerance" not in str(old) and "at contacts 1.0e-03 J, by the rule unknown" in str(old)
-    assert "by the rule unknown" in str(replace(CLEAN, integration_energy=math.nan))
+    assert "tolerance" not in str(old) and "at contacts 1.0e-03 J, by the steps unknown" in str(old)
+    assert "by the steps unknown" in str(replace(CLEAN, integration_energy=math.nan))
 
 
 def test_a_gain_without_any_energy_in_play_is_shown() -> None:
-    assert "by the rule 1.0e-03 J" in str(replace(CLEAN, energy_in_play=0.0, integration_energy=1e-3))
+    assert "by the steps 1.0e-03 J" in str(replace(CLEAN, energy_in_play=0.0, integration_energy=1e-3))
 
 
 def test_worst_of_several_never_looks_better_than_one_of_them() -> None:
@@ -69,6 +89,18 @@ def test_a_run_measures_the_energy_in_play(toy: ss.Trajectory) -> None:
     expected = max(toy.energy.kinetic.max(), np.ptp(potential), abs(toy.certificate.contact_work))
     assert toy.certificate.energy_in_play == expected > 0.0
     assert toy.certificate.tolerance == 1e-10 and toy.certificate.forced == 0
+
+
+def test_rest_is_not_called_an_error_of_the_rule() -> None:
+    # All energies of a body at rest are round-off; one step of gravity is what they are compared with.
+    box = ss.Scene(dim=3, gravity=9.81)
+    box.add_static(ss.HalfSpace(normal=(0, 0, 1)), friction=0.5)
+    box.add_body(ss.Box((1, 1, 1)), mass=2.0, position=(0, 0, 0.5))
+    rest = box.simulate(dt=1e-2, t_end=0.02).certificate
+    assert rest.energy_in_play == pytest.approx(0.5 * 2.0 * (9.81e-2) ** 2) and abs(rest.rule_share) < 1e-9
+    ball = ss.library.bouncing_ball()
+    lying = ball.simulate(dt=1e-2, t_end=0.02, q0=[0.0], engine="reference").certificate
+    assert lying.energy_in_play == pytest.approx(0.5 * (9.81e-2) ** 2, rel=1e-6) and lying.rule_share == 0.0
 
 
 def test_one_wording_everywhere(toy: ss.Trajectory, tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -42,6 +42,7 @@ USUAL_TOLERANCE = 1e-10
 """Tolerance of a step's residual unless a run asks for another one."""
 _ROUNDING = 1e-12
 """Share of the energy in play below which an energy gain is rounding, and is called none in words."""
+_RULE_GAIN = 0.01  # share of the energy in play that an integration rule may add without a warning
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ class Certificate:
         With projection it is summed up step by step; without, it is what E_end - E_0 - contact_work leaves, which is
         the same quantity.  nan where the potential is not known.
     energy_in_play : largest of kinetic energy, range of potential energy and size of contact_work in the records [J]:
-        the energy with which gains are compared.  0 where it is not known, nan where the potential is not.
+        the energy with which gains are compared.  At rest, what the forces would give in one step, or 1e-10 of the
+        potential energy.  0 where it is not known, nan where the potential is not.
     forced : what else does work, as a sum.  `FORCES`: forces without a potential, driven bodies, moving walls or bodies
         that come and go, whose work is in `integration_energy` beside the error of the rule.  `MOTORS`: motors of
         joints, whose work is in `max_energy_gain` and `contact_work`.
@@ -132,9 +134,15 @@ class Certificate:
         """Energy that the integration rule added, as a share of the energy in play; nan where forces did work, too."""
         return math.nan if self.forced & FORCES else self.share(self.integration_energy)
 
+    def doubts(self) -> list[str]:
+        """What a reader should not overlook, each with what helps."""
+        if self.rule_share > _RULE_GAIN:
+            return [f"the steps put in {_percent(self.rule_share)} of the energy in play, try a smaller dt"]
+        return []
+
     def entries(self) -> list[CertificateEntry]:
         """What a reader judges a run by: name, value in words, and the meaning of the number."""
-        rule = "rule and applied forces" if self.forced & FORCES else "rule"
+        steps = "steps and applied forces" if self.forced & FORCES else "steps"
         places = "contacts and motors" if self.forced & MOTORS else "contacts"
         rows = [
             ("failed steps", f"{self.failed_steps}", "Steps whose contact problem was not solved to the tolerance"),
@@ -150,7 +158,7 @@ class Certificate:
                 f"Largest energy that {places} put in during one step, as a share of the energy in play",
             ),
             (
-                f"by the {rule}",
+                f"by the {steps}",
                 self._gain(self.integration_energy),
                 "Energy that the steps themselves added, as a share of the energy in play"
                 + ("; work of applied forces and driven bodies is in it" if self.forced & FORCES else ""),
@@ -178,7 +186,7 @@ class Certificate:
         if self.tolerance == 0.0:
             return ""
         loosened = f", loosened from {USUAL_TOLERANCE:.0e}" if self.tolerance > USUAL_TOLERANCE else ""
-        return f" (tolerance {self.tolerance:.0e}{loosened})"
+        return f" (tolerance {_power(self.tolerance)}{loosened})"
 
     def _gain(self, energy: float) -> str:
         """An energy gain in words: a share where the energy in play is known, else joules."""
@@ -187,14 +195,14 @@ class Certificate:
             return "none"
         if not math.isfinite(share):
             return "unknown" if math.isnan(energy) else f"{energy:.1e} J"
-        return f"{100.0 * share:.2g} %"
+        return _percent(share)
 
     def to_dict(self) -> dict[str, float | int]:
         return dict(self.__dict__)
 
     def __str__(self) -> str:
         failed = f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}"
-        play = f" (of {self.energy_in_play:.2g} J in play)" if self.energy_in_play > 0.0 else ""
+        play = f" (of {_short(self.energy_in_play)} J in play)" if self.energy_in_play > 0.0 else ""
         parts = [failed]
         for entry in self.entries()[1:]:
             parts.append(f"{entry.name} {entry.value}{play if entry.name.startswith('by the') else ''}")
@@ -208,6 +216,22 @@ class CertificateEntry:
     name: str
     value: str
     meaning: str
+
+
+def _percent(share: float) -> str:
+    """A share in words, in percent."""
+    return f"{_short(100.0 * share)} %"
+
+
+def _short(value: float) -> str:
+    """Two digits of a number; all before the point where there are three to six."""
+    return f"{value:,.0f}" if 99.5 <= abs(value) < 1e6 else f"{value:.2g}"
+
+
+def _power(value: float) -> str:
+    """A tolerance with its power of ten, and two digits where one would not be true: 1e-10, 1.5e-10."""
+    text = f"{value:.0e}"
+    return text if math.isclose(float(text), value, rel_tol=1e-6) else f"{value:.1e}"
 
 
 def _or_none(value: float, unit: str = "") -> str:
@@ -332,12 +356,14 @@ class EventTable:
     contact : (n,) names
     exact : whether times are those of the events (event-driven); else changes of state have the times of the records
         that show them, and what is between two records is not seen
+    names : of all contacts of the run
     """
 
     time: np.ndarray
     kind: np.ndarray
     contact: np.ndarray
     exact: bool
+    names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, rows: Sequence[tuple[float, int, int]], names: tuple[str, ...], exact: bool) -> EventTable:
@@ -348,6 +374,7 @@ class EventTable:
             np.array([EVENT_KINDS[row[1]] for row in ordered], dtype=str),
             np.array([(*names, "")[row[2]] for row in ordered], dtype=str),  # -1: none, a kink of the forces
             exact,
+            names,
         )
 
     def __len__(self) -> int:
@@ -366,11 +393,13 @@ class EventTable:
         return self._where(self.kind == kind)
 
     def of_contact(self, contact: str) -> EventTable:
-        """The events of one contact."""
+        """The events of one contact, by name."""
+        if contact not in self.names:
+            raise ValueError(unknown_name("contact", contact, self.names))
         return self._where(self.contact == contact)
 
     def _where(self, mask: np.ndarray) -> EventTable:
-        return EventTable(self.time[mask], self.kind[mask], self.contact[mask], self.exact)
+        return EventTable(self.time[mask], self.kind[mask], self.contact[mask], self.exact, self.names)
 
     def counts(self) -> dict[str, int]:
         """How many events there are of each kind that occurs."""

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from stickslip import cli, library
 from stickslip.cli.run import _is_deep
 from stickslip.io.netcdf import load
+from stickslip.stepping import records
 
 SHORT = ("run", "bouncing_ball", "--dt", "0.01", "--t-end", "0.6", "--engine", "reference")
 
@@ -42,6 +43,21 @@ def test_summary_is_readable(run):
         assert part in out
     assert "impacts     1: table 1" in out
     assert "0 failed steps" in out
+
+
+def test_summary_says_when_not_all_impacts_are_counted(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(records, "_MAX_EVENTS_IN_MEMORY", 1)
+    monkeypatch.setattr(records, "_MAX_EVENTS_PER_PIECE", 1)
+    code, out, _ = run(*SHORT[:4], "--t-end", "1.3", "--engine", "reference", "--out", tmp_path / "run.nc")
+    assert code == 0 and "impacts     the first 1 (later ones are only in the file): table 1" in out
+    assert len(load(tmp_path / "run.nc").impacts()) > 1
+
+
+def test_events_are_asked_for_by_names_of_contacts():
+    events = library.bouncing_ball().simulate(dt=0.01, t_end=0.6, engine="reference").events()
+    assert len(events.of_contact("table")) == len(events) > 0
+    with pytest.raises(ValueError, match="unknown contact 'tabel'"):
+        events.of_kind("impact").of_contact("tabel")
 
 
 def test_json_is_one_object_with_the_promised_keys(run):

@@ -9,6 +9,7 @@ import shutil
 import statistics
 import time
 import zlib
+from dataclasses import replace
 from importlib.resources import files
 from types import SimpleNamespace
 
@@ -193,6 +194,23 @@ def test_exported_page_has_units_and_the_words_of_the_summary(tab, tmp_path):
     rows = tab.page.evaluate("[...document.querySelectorAll('#controls tr')].map(tr => tr.innerText)")
     assert [row.split("\t")[-1].strip() for row in rows] == ["1 kg", "9.81 m/s²", "0.5"]
     assert abs(float(tab.number("steps and applied forces").replace("−", "-").split()[0])) < 1e-3
+
+
+def test_numbers_fit_their_card_and_leave_room_for_the_phase_portrait(tab, tmp_path):
+    scenario = library.bouncing_ball()
+    run = scenario.simulate(t_end=0.2, engine="reference")
+    longest = replace(run.certificate, max_residual=9e-5, tolerance=1e-4, integration_energy=-1e-9, forced=3)
+    path = export(replace(run, certificate=longest), tmp_path / "ball.html", scenario)
+    for width in (390, 780, 1000, 1200, 1400):
+        tab.page.set_viewport_size({"width": width, "height": 800})
+        tab.open(path.as_uri())
+        outside = tab.page.evaluate(
+            "[...document.querySelectorAll('#numbers dd')].filter((dd) => dd.scrollWidth > dd.clientWidth + 1 ||"
+            "dd.getBoundingClientRect().right > dd.closest('.card').getBoundingClientRect().right)"
+            ".map((dd) => dd.innerText)"
+        )
+        assert outside == []
+        assert tab.page.evaluate("document.querySelector('.phase-box canvas').clientWidth") > 140
 
 
 def test_play_pause_scrub_and_keys(tab, server):

@@ -23,7 +23,6 @@ _MOST_RECORDS = 500_000
 _MOST_WORDS = 24  # values in a line of the summary
 _FAILED = 1
 _DEEP = 10.0  # tolerances of penetration
-_RULE_GAIN = 0.01  # share of the energy in play that an integration rule may add without a warning
 _METHOD = ("law", "law_options", "stepper_options", "solver_options", "resumed")  # of the trajectory's attributes
 
 
@@ -419,7 +418,10 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
     row("final state", _some([f"{name} = {value:.6g} {_unit(units.get(name, ''))}".rstrip() for name, value in state]))
     if trajectory.contact_names:
         counts = _some([f"{name} {count}" for name, count in found["by_contact"].items() if count])
-        row("impacts", f"{found['total']}: {counts}" if found["total"] else "none")
+        number = f"{found['total']}"
+        if "later impacts" in trajectory.status:
+            number = f"the first {number} (later ones are only in the file)"
+        row("impacts", f"{number}: {counts}" if found["total"] else "none")
     if trajectory.event_table is not None:
         kinds = ", ".join(f"{kind} {count}" for kind, count in trajectory.event_table.counts().items())
         row("events", kinds or "none")
@@ -434,16 +436,14 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
     words = "; warning: ".join([str(certificate), *doubts])
     row("certificate", words, "red" if not good else "yellow" if doubts else "green")
     for path in files.values():
-        row("written", f"{path} ({path.stat().st_size / 1e6:.2g} MB)")
+        size = path.stat().st_size / 1e6
+        row("written", f"{path} ({size:,.0f} MB)" if size > 99.5 else f"{path} ({size:.2g} MB)")
 
 
 def _doubts(trajectory: "Trajectory") -> list[str]:
     """What a reader of the certificate should not overlook, each with what helps."""
     doubts = ["bodies sank in, see the gaps"] if _is_deep(trajectory) else []
-    share = trajectory.certificate.rule_share
-    if share > _RULE_GAIN:
-        doubts.append(f"the rule put in {100.0 * share:.2g} % of the energy in play, try a smaller dt")
-    return doubts
+    return [*doubts, *trajectory.certificate.doubts()]
 
 
 def _is_deep(trajectory: "Trajectory") -> bool:

@@ -42,6 +42,7 @@ def payload(
         "method": _method(trajectory),
         "complete": trajectory.complete,
         "status": trajectory.status,
+        "notes": trajectory.certificate.doubts(),
         "numbers": _numbers(trajectory),
         "parameters": {key: plain(value) for key, value in trajectory.parameters.items()},
         "units": {key: unit for key, unit in trajectory.units.items() if key in trajectory.parameters},

@@ -124,7 +124,7 @@ class Service:
         begin, processor = time.perf_counter(), time.thread_time()
         trajectory, scenario, notes = self._computed(request, gone)
         found = payload(trajectory, scenario)
-        found["notes"] = notes
+        found["notes"] = [*notes, *found["notes"]]
         found["saved"] = request["system"] if request["system"] in self.files else None
         found["seconds"] = {
             "simulated": trajectory.wall_s,

@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _MAX_EVENTS_PER_PIECE = 20_000
 _MAX_EVENTS_IN_MEMORY = 1_000_000
+_LEVEL = 1e-10  # of the potential energy: far above its round-off, far below what a motion changes it by
 COPY_BYTES = 2**27
 """Most bytes of the records kept in memory where a file has them all; thinning them takes up to three times as much."""
 CHECKPOINT_SECONDS = 10.0
@@ -378,10 +380,28 @@ class Store:
                     )
 
     def _energy_in_play(self) -> float:
-        """Largest of kinetic energy, range of the potential and work of the contacts so far [J]; nan where unknown."""
+        """Largest of kinetic energy, range of the potential and work of the contacts so far [J]; nan where unknown.
+
+        At rest all three are round-off.  So the energy in play is at least what one step of the forces would give, and
+        a share of the potential that is far above the round-off of sums with it.
+        """
         least, most = self.potential
         work = abs(float(self.run.memory.book[codes.CONTACT_WORK]))
-        return float(np.max([self.most_kinetic, most - least, work]))
+        level = _LEVEL * max(abs(least), abs(most)) if math.isfinite(most - least) else 0.0
+        return float(np.max([self.most_kinetic, most - least, work, self.step_energy, level]))
+
+    @cached_property
+    def step_energy(self) -> float:
+        """Kinetic energy dt^2 h . M^-1 h / 2 that the forces of the start give a system at rest in a step [J].
+
+        0 for integrators that choose their own steps: they are at rest up to round-off.
+        """
+        run, memory = self.run, self.run.memory
+        if not isinstance(run.stepper, Stepper):
+            return 0.0
+        M = run.system.mass(run.q0, memory.t0, memory.p)
+        h = run.system.force(run.q0, run.u0, memory.t0, memory.p)
+        return 0.5 * run.dt**2 * float(h @ np.linalg.solve(M, h))
 
     def _certificate(self) -> Certificate:
         book = self.run.memory.book

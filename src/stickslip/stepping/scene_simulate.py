@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ from stickslip._version import __version__
 from stickslip.compiled import sources_hash
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.kernels import codes
-from stickslip.kernels.scene import step
+from stickslip.kernels.scene import layout, step
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT
 from stickslip.laws.friction import FrictionCurve
 from stickslip.model.scene.bodies import COORDINATES, VELOCITIES
 from stickslip.model.scene.scene import Scene
 from stickslip.model.system import CONTACT, real_number
+from stickslip.stepping import scene_tables as tables
 from stickslip.stepping.compiling import CompileClock, announced, compile_clock
 from stickslip.stepping.engines import Memory
 from stickslip.stepping.moreau_jean import MoreauJean
@@ -121,6 +123,17 @@ class SceneStore(Store):
         block, self.rows = room_for(steps // run.every + 1, len(run.q0), len(run.u0), run.system.n_contacts)
         block.state[0] = self.last_state
         return block
+
+    @cached_property
+    def step_energy(self) -> float:
+        """Kinetic energy that gravity and constant forces give to the bodies in a step from rest [J]."""
+        engine = self.run.engine
+        assert isinstance(engine, SceneEngine)
+        bodies = tables.body_table(engine.scene)
+        i = np.flatnonzero(bodies.kind == layout.MOVING)
+        mass = bodies.mass[i, None]
+        change = self.run.dt * (engine.options.gravity + bodies.wrench[i, :3] / mass)
+        return 0.5 * float((mass * change * change).sum())
 
     def _certificate(self) -> Certificate:
         engine = self.run.engine

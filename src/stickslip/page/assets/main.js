@@ -122,7 +122,7 @@ function showNumbers(run) {
     ["steps and applied forces", `${figure(energy.integration, 3)} J`, "", "Work of motors and other forces without a potential, and what the steps themselves added by discretisation"],
     ["energy at end", `${figure(energy.end, 5)} J`],
     null,
-    ...proof.map(({name, value, meaning}, i) => [name, value, i ? "" : certificate.failed_steps ? "bad" : "good", meaning]),
+    ...proof.map(({name, value, meaning}, i) => [name, value.replace(/-(?=\d)/g, "−"), i ? "" : certificate.failed_steps ? "bad" : "good", meaning]),
     null,
     ["stepper", method.stepper],
     ["solver", method.solver],
@@ -132,7 +132,8 @@ function showNumbers(run) {
   byId("numbers").replaceChildren(...rows.flatMap((row) => {
     if (!row) return [element("div", {class: "rule"})];
     const [name, value, mark = "", title = ""] = row;
-    return [element("dt", {title}, name), element("dd", {class: mark, title}, value)];
+    const parts = value.split(/ (?=\()|(?<=,) /).map((part) => element("span", {}, part));
+    return [element("dt", {title}, name), element("dd", {class: mark, title}, ...parts.flatMap((part, i) => (i ? [" ", part] : [part])))];
   }));
   const cut = run.status.startsWith("interrupted"), notes = run.notes ?? [];
   complain(run.complete || cut ? "" : `The run ended early: ${run.status}`);
