@@ -43,6 +43,7 @@ from stickslip.stepping.scene_joints import (
     first_answers,
     growing,
     more_answers,
+    near_answers,
 )
 from stickslip.stepping.scene_pile import Pile
 
@@ -466,8 +467,11 @@ class SceneEngine:
         return bool(self.residuals[k] <= self.options.tol)
 
     def _solve_hard(self, contacts: Any, k: int) -> None:
-        """An island on which the kernel gave up: what is quick, then what takes long; without restitution at last."""
+        """An island on which the kernel gave up: what is near, quick, takes long; without restitution at last."""
         self.effort[k] = 1
+        self._by_full_matrix(contacts, k, near_answers)
+        if self._solved(k):
+            return
         wedged = self._by_full_matrix(contacts, k, first_answers)
         if not self._solved(k) and wedged is None and self._many_alone(k):
             self._hard_island(contacts, k, FIRST_EFFORT)
