@@ -29,6 +29,29 @@ def test_gains_are_shares_of_the_energy_in_play() -> None:
     assert "none" in str(replace(CLEAN, integration_energy=1e-13)).split("by the rule")[1]  # rounding
 
 
+def test_shares_beyond_all_are_whole_numbers() -> None:
+    assert "by the rule 119 % (of" in str(replace(CLEAN, integration_energy=2.38))
+    assert "by the rule -100 % (of" in str(replace(CLEAN, integration_energy=-1.999))
+
+
+def test_energy_of_shifts_is_in_the_line() -> None:
+    text = str(replace(CLEAN, projections=3, projection_energy=0.4))
+    assert "energy gained at contacts none, by shifts of positions 20 %, by the rule none (of 2 J in play)" in text
+    assert "shifts" not in str(CLEAN)
+
+
+def test_rounding_errors_of_what_rests_are_no_gain() -> None:
+    scene = ss.Scene()
+    scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.5)
+    for k in range(3):
+        scene.add_body(ss.Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5 + k), friction=0.5)
+    run = scene.simulate(dt=1e-2, t_end=0.5)
+    potential = float(np.abs(run.energy.potential).max())
+    assert 0.0 < run.energy.kinetic.max() < 1e-13 * potential  # it rests, but for rounding
+    assert run.certificate.energy_in_play == pytest.approx(1e-11 * potential, rel=1e-9)
+    assert abs(run.certificate.rule_share) < 0.01
+
+
 def test_a_loosened_tolerance_says_so() -> None:
     text = str(replace(CLEAN, max_residual=9e-5, tolerance=1e-4))
     assert "worst residual 9.0e-05 (tolerance 1e-04, loosened from 1e-10)" in text

@@ -68,7 +68,8 @@ class Certificate:
         With projection it is summed up step by step; without, it is what E_end - E_0 - contact_work leaves, which is
         the same quantity.  nan where the potential is not known.
     energy_in_play : largest of kinetic energy, range of potential energy and size of contact_work in the records [J]:
-        the energy with which gains are compared.  nan where it is not known.
+        the energy with which gains are compared.  At least 1e-11 of the size of the potential energy: below, all is
+        rounding, as where everything rests.  nan where it is not known.
     forced : what else does work, as a sum.  `FORCES`: forces without a potential, driven bodies, moving walls or bodies
         that come and go, whose work is in `integration_energy` beside the error of the rule.  `MOTORS`: motors of
         joints, whose work is in `max_energy_gain` and `contact_work`.
@@ -156,6 +157,15 @@ class Certificate:
                 + ("; work of applied forces and driven bodies is in it" if self.forced & FORCES else ""),
             ),
         ]
+        if self.projections:
+            rows.insert(
+                -1,
+                (
+                    "by shifts of positions",
+                    self._gain(self.projection_energy),
+                    "Energy that shifts of bodies out of one another added, as a share of the energy in play",
+                ),
+            )
         if self.max_joint_error > 0.0:
             rows.append(
                 (
@@ -187,7 +197,7 @@ class Certificate:
             return "none"
         if not math.isfinite(share):
             return "unknown" if math.isnan(energy) else f"{energy:.1e} J"
-        return f"{100.0 * share:.2g} %"
+        return percent(share)
 
     def to_dict(self) -> dict[str, float | int]:
         return dict(self.__dict__)
@@ -208,6 +218,11 @@ class CertificateEntry:
     name: str
     value: str
     meaning: str
+
+
+def percent(share: float) -> str:
+    """A share in words: two digits, and whole numbers from 100 % on."""
+    return f"{100.0 * share:.2g} %" if abs(share) < 0.995 or abs(share) > 1e6 else f"{100.0 * share:.0f} %"
 
 
 def _or_none(value: float, unit: str = "") -> str:

@@ -439,10 +439,12 @@ def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files:
 
 def _doubts(trajectory: "Trajectory") -> list[str]:
     """What a reader of the certificate should not overlook, each with what helps."""
+    from stickslip.trajectory import percent
+
     doubts = ["bodies sank in, see the gaps"] if _is_deep(trajectory) else []
     share = trajectory.certificate.rule_share
     if share > _RULE_GAIN:
-        doubts.append(f"the rule put in {100.0 * share:.2g} % of the energy in play, try a smaller dt")
+        doubts.append(f"the rule put in {percent(share)} of the energy in play, try a smaller dt")
     return doubts
 
 

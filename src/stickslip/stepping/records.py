@@ -30,6 +30,8 @@ _MAX_EVENTS_PER_PIECE = 20_000
 _MAX_EVENTS_IN_MEMORY = 1_000_000
 COPY_BYTES = 2**27
 """Most bytes of the records kept in memory where a file has them all; thinning them takes up to three times as much."""
+POTENTIAL_ROUNDING = 1e-11
+"""Share of the size of the potential energy below which energies are rounding errors."""
 CHECKPOINT_SECONDS = 10.0
 """Least time between two checkpoints [s]; in long runs a hundredth of what has passed."""
 
@@ -378,10 +380,15 @@ class Store:
                     )
 
     def _energy_in_play(self) -> float:
-        """Largest of kinetic energy, range of the potential and work of the contacts so far [J]; nan where unknown."""
+        """Largest of kinetic energy, range of the potential and work of the contacts so far [J]; nan where unknown.
+
+        Where nothing moves, all of them are rounding errors of the potential: they are compared with its size.
+        """
         least, most = self.potential
         work = abs(float(self.run.memory.book[codes.CONTACT_WORK]))
-        return float(np.max([self.most_kinetic, most - least, work]))
+        size = max(abs(least), abs(most)) if most >= least else 0.0  # none before the first record
+        spread = most - least
+        return float(np.max([self.most_kinetic, spread, work, POTENTIAL_ROUNDING * size]))
 
     def _certificate(self) -> Certificate:
         book = self.run.memory.book
