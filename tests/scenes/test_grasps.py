@@ -269,8 +269,8 @@ def test_stacks_of_plates_are_held(count, mass):
 
 
 def test_a_shaken_hand_holds_its_boxes():
-    # Joints and contacts of a driven body have to ask for one velocity of it: else one finger goes ahead of the
-    # other by dt / 2 times the acceleration, what they hold slips by amplitude times dt in a period, and two boxes fall out.
+    # Joints and contacts of a driven body have to ask for one velocity of it.  Else one finger goes ahead of the other
+    # by dt / 2 times the acceleration, what they hold slips by speed times dt in a period, and two boxes fall out.
     speed, omega, mu, mass = 0.2, 20.0, 0.5, 1.0
     scene, plate = ss.Scene(gravity=G), ss.Box((0.02, 0.3, 0.5))
     start = (0, 0, speed)
