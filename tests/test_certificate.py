@@ -49,6 +49,12 @@ def test_a_rule_that_adds_energy_is_doubted(toy: ss.Trajectory) -> None:
     assert payload(replace(toy, certificate=bad))["notes"] == bad.doubts()
 
 
+def test_energy_of_shifts_is_in_the_line() -> None:
+    text = str(replace(CLEAN, projections=3, projection_energy=0.4))
+    assert "energy gained at contacts none, by shifts of positions 20 %, by the steps none (of 2 J in play)" in text
+    assert "shifts" not in str(CLEAN)
+
+
 def test_a_loosened_tolerance_says_so() -> None:
     text = str(replace(CLEAN, max_residual=9e-5, tolerance=1e-4))
     assert "worst residual 9.0e-05 (tolerance 1e-04, loosened from 1e-10)" in text

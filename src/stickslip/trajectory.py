@@ -164,6 +164,15 @@ class Certificate:
                 + ("; work of applied forces and driven bodies is in it" if self.forced & FORCES else ""),
             ),
         ]
+        if self.projections:
+            rows.insert(
+                -1,
+                (
+                    "by shifts of positions",
+                    self._gain(self.projection_energy),
+                    "Energy that shifts of bodies out of one another added, as a share of the energy in play",
+                ),
+            )
         if self.max_joint_error > 0.0:
             rows.append(
                 (

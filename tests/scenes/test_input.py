@@ -95,13 +95,13 @@ def pushed(**functions):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: driven(lambda t: None), "motion of 'shaker' at t = 0.0005 s must be a pair .*, got None"),
+        (lambda: driven(lambda t: None), "motion of 'shaker' at t = 0 s must be a pair .*, got None"),
         (lambda: driven(lambda t: (1, 0, 0)), r"must be a pair \(velocity, angular velocity\), got \(1, 0, 0\)"),
         (lambda: driven(lambda t: ((1.0,), 0.0)), r"velocity in motion of 'shaker' .* shape \(2,\), got \(1,\)"),
         (lambda: driven(lambda t: ("a", "b")), "velocity in motion of 'shaker' .* must be 2 numbers, got 'a'"),
         (lambda: driven(lambda t: ((0, math.nan), 0)), "velocity in motion of 'shaker' .* must be finite"),
         (lambda: driven(lambda t: ((0, 0), None)), "angular velocity in motion of 'shaker' .* a number, got None"),
-        (lambda: driven(lambda t: 1 / 0), "motion of 'shaker' at t = 0.0005 s failed with ZeroDivisionError"),
+        (lambda: driven(lambda t: 1 / 0), "motion of 'shaker' at t = 0 s failed with ZeroDivisionError"),
         (lambda: driven(lambda: None), r"motion must be a function of \(t\), got one of \(\)"),
         (lambda: pushed(force=lambda t, x, v: (1, 0, 0)), r"force on 'ball' at t = 0 s .* shape \(2,\), got \(3,\)"),
         (lambda: pushed(force=lambda t, x, v: None), "force on 'ball' at t = 0 s must be 2 numbers, got None"),

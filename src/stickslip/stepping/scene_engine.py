@@ -43,6 +43,7 @@ from stickslip.stepping.scene_joints import (
     first_answers,
     growing,
     more_answers,
+    near_answers,
 )
 from stickslip.stepping.scene_pile import Pile
 
@@ -233,16 +234,22 @@ class SceneEngine:
         return step.DONE if code == step.EVENTS_FULL else code
 
     def _driven(self, memory: Memory, n: int) -> np.ndarray | None:
-        """Velocities of the driven bodies in the next n steps, at the middle of each, (n, bodies, 6)."""
+        """Velocities of the driven bodies at the ends of the next n steps, (n, bodies, 6); sets those of the start."""
         if not any(body.motion is not None for body in self.driven):
             return None
         table = np.zeros((n, len(self.driven), 6))
         dim = self.scene.dim
+        if memory.step == 0:
+            numbers = np.flatnonzero(self.bodies.kind == layout.DRIVEN)
+            for i, body in zip(numbers, self.driven, strict=True):
+                if body.motion is not None:
+                    v = self.bodies.vel[i]
+                    v[:dim], v[3 if dim == 3 else 5 :] = motion_at(body.motion, memory.t0, body.name, dim)
         for d, body in enumerate(self.driven):
             table[:, d, :3], table[:, d, 3:] = body.velocity, body.angular_velocity
             if body.motion is not None:
                 for k in range(n):
-                    t = memory.t0 + (memory.step + k + 0.5) * self.options.dt
+                    t = memory.t0 + (memory.step + k + 1.0) * self.options.dt
                     table[k, d, :dim], table[k, d, 3 if dim == 3 else 5 :] = motion_at(body.motion, t, body.name, dim)
         return table
 
@@ -466,8 +473,11 @@ class SceneEngine:
         return bool(self.residuals[k] <= self.options.tol)
 
     def _solve_hard(self, contacts: Any, k: int) -> None:
-        """An island on which the kernel gave up: what is quick, then what takes long; without restitution at last."""
+        """An island on which the kernel gave up: what is near, quick, takes long; without restitution at last."""
         self.effort[k] = 1
+        self._by_full_matrix(contacts, k, near_answers)
+        if self._solved(k):
+            return
         wedged = self._by_full_matrix(contacts, k, first_answers)
         if not self._solved(k) and wedged is None and self._many_alone(k):
             self._hard_island(contacts, k, FIRST_EFFORT)

@@ -30,6 +30,7 @@ from stickslip.complementarity.solve import solve_lcp
 from stickslip.kernels.scene.newton import newton_alone
 
 START, FLOOR, LARGEST = 0.1, 1e-9, 100.0  # of a, relative to the unit diagonal of W
+NEAR = (1e-6, 1e-4, 1e-2)  # a of the inner problems that hold on to the impulses there are
 FALL, RISE = 0.3, 4.0
 FEW_ROUNDS, ROUNDS = 15, 40
 PYRAMIDS = ((8, 0.0), (8, 1e-10), (32, 0.0), (32, 1e-10))
@@ -71,6 +72,20 @@ class JointIsland:
 
 Answers = Callable[[JointIsland, np.ndarray], Iterator[np.ndarray]]
 """From an island and the impulses it has, others that may be better."""
+
+
+def near_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:
+    """Impulses near to those it has: by Newton from them, and after inner problems that hold on to them.
+
+    Where the laws leave impulses open, those of the last step may be a state of rest that is off by little more than
+    the tolerance.  Other starts would lead to other solutions, in which bodies may move.
+    """
+    yield island.newton(z)[0]
+    for a in NEAR:
+        x, error = island.shifted(a, z).newton(z)
+        if error <= INNER_SOLVED:
+            yield island.newton(x)[0]
+            yield x
 
 
 def first_answers(island: JointIsland, z: np.ndarray) -> Iterator[np.ndarray]:

@@ -106,9 +106,6 @@ def free_motion(
         bodies.alive[i] = bodies.life[i, 0] <= t + 0.5 * dt < bodies.life[i, 1]
         bodies.struck[i] = False
         if bodies.kind[i] == DRIVEN:
-            if driven is not None:
-                for k in range(6):
-                    bodies.vel[i, k] = driven[step, d, k]
             d += 1
         if bodies.kind[i] > 0 and bodies.alive[i]:
             advance(bodies.pose[i], bodies.vel[i], (1.0 - theta) * dt, bodies.mid[i])
@@ -120,8 +117,14 @@ def free_motion(
     if springs is not None:
         if not options.implicit:
             spring_wrenches(springs, bodies, wrench)
+    d = 0
     for i in range(n):
         v, free = bodies.vel[i], bodies.free[i]
+        if bodies.kind[i] == DRIVEN:
+            if driven is not None:
+                for k in range(6):
+                    bodies.vel[i, k] = driven[step, d, k]
+            d += 1
         if bodies.kind[i] == MOVING and bodies.alive[i]:
             m = bodies.inv_mass[i]
             for k in range(3):
