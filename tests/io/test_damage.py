@@ -54,6 +54,18 @@ def test_zeros_that_became_ones(tmp_path):
         load(tmp_path / "run.nc")
 
 
+def test_a_heap_that_never_ends(tmp_path):
+    """HDF5 steps from object to object of a heap by their sizes: a free one of size zero kept it busy for ever."""
+    save(trajectory(n=30), tmp_path / "run.nc")
+    content = bytearray((tmp_path / "run.nc").read_bytes())
+    heap = content.find(b"GCOL")
+    assert heap > 0 and load(tmp_path / "run.nc").complete is not None
+    content[heap + 16 : heap + 32] = bytes(16)
+    (tmp_path / "run.nc").write_bytes(content)
+    with pytest.raises(ValueError, match="a heap of the file never ends"):
+        load(tmp_path / "run.nc")
+
+
 def test_blocks_that_changed_places(tmp_path, monkeypatch):
     monkeypatch.setattr(netcdf, "_CHUNK_ROWS", 8)
     save(trajectory(n=24, coordinates=("x",), contacts=("floor",)), tmp_path / "run.nc")

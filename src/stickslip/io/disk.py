@@ -11,6 +11,7 @@ import contextlib
 import errno
 import hashlib
 import io
+import mmap
 import os
 import secrets
 import stat
@@ -79,6 +80,40 @@ def read_regular(path: str | Path, most: int) -> bytes:
     """The content of a regular file, or its first `most` + 1 bytes where it has more than `most`."""
     with open_binary(path) as file:
         return file.read(most + 1)
+
+
+_HEAP = b"GCOL\x01\0\0\0"
+_OBJECT = struct.Struct("<HHIQ")  # index, count of references, reserved, size
+
+
+def require_sound_heaps(descriptor: int) -> None:
+    """Raise ValueError where HDF5 would never come to the end of one of a file's heaps.
+
+    A global heap, which keeps texts and references, is a row of objects; each is found by the size of the one before.
+    HDF5 steps on by whatever size is written there, and where that is zero, for ever.
+    """
+    if os.fstat(descriptor).st_size == 0:
+        return
+    with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as content:
+        begin = content.find(_HEAP)
+        while begin >= 0:
+            size = int.from_bytes(content[begin + 8 : begin + 16], "little")
+            place, end = begin + 16, min(begin + size, len(content))
+            while place + _OBJECT.size <= end:
+                index, _, _, length = _OBJECT.unpack_from(content, place)
+                step = length if index == 0 else _OBJECT.size + (length + 7) // 8 * 8  # free space counts its own head
+                if step % 2**64 == 0 or length >= 2**63:
+                    raise ValueError("a heap of the file never ends")
+                place += step
+            begin = content.find(_HEAP, begin + 1)
+
+
+def reading(content: io.BufferedReader) -> Any:
+    """An HDF5 file to read from, once its heaps are known to end."""
+    import h5py
+
+    require_sound_heaps(content.fileno())
+    return h5py.File(content, "r")
 
 
 def member(group: Any, name: str) -> Any:
@@ -201,7 +236,7 @@ class Disk:
 
     def __init__(self, descriptor: int, committed: int = 0) -> None:
         self.error: BaseException | None = None
-        self._descriptor = descriptor
+        self.descriptor = descriptor
         self._position = 0
         self._end = committed
         self._reserved = committed
@@ -212,7 +247,7 @@ class Disk:
         """Make what HDF5 has written so far, and closed, the content of the file; OSError leaves the last commit."""
         if self.error is not None:
             return
-        os.fsync(self._descriptor)
+        os.fsync(self.descriptor)
         if self._pages:
             journal = journal_of(path)
             with replacing(journal) as draft:
@@ -228,8 +263,8 @@ class Disk:
                     os.fsync(file.fileno())
             sync_folder(path.parent)
             for number, page in self._pages.items():
-                _write_all(self._descriptor, page, number * _PAGE)
-            os.fsync(self._descriptor)
+                _write_all(self.descriptor, page, number * _PAGE)
+            os.fsync(self.descriptor)
             journal.unlink()
         self._pages.clear()
         self._kept = -(-self._end // _PAGE)
@@ -240,11 +275,11 @@ class Disk:
             return
         try:
             if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(self._descriptor, self._reserved, size - self._reserved)
+                os.posix_fallocate(self.descriptor, self._reserved, size - self._reserved)
             else:  # macOS; what HDF5 has written lies below `_reserved`
                 offset = self._reserved
                 while offset < size:
-                    offset += os.pwrite(self._descriptor, bytes(min(2**20, size - offset)), offset)
+                    offset += os.pwrite(self.descriptor, bytes(min(2**20, size - offset)), offset)
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):  # a file system that cannot
                 raise
@@ -253,16 +288,16 @@ class Disk:
     def sync(self) -> None:
         """Cut off what was reserved and not used, and wait until the disk has the rest; for a file without commits."""
         try:
-            os.ftruncate(self._descriptor, self._end)
-            os.fsync(self._descriptor)
+            os.ftruncate(self.descriptor, self._end)
+            os.fsync(self.descriptor)
         except OSError as error:
             self.error = self.error or error
 
     def close(self) -> None:
-        if self._descriptor >= 0:
+        if self.descriptor >= 0:
             with contextlib.suppress(OSError):
-                os.close(self._descriptor)
-            self._descriptor = -1
+                os.close(self.descriptor)
+            self.descriptor = -1
 
     # What h5py calls.
 
@@ -275,7 +310,7 @@ class Disk:
 
     def read(self, size: int) -> bytes:
         try:
-            data = os.pread(self._descriptor, size, self._position)
+            data = os.pread(self.descriptor, size, self._position)
         except BaseException as error:
             self.error = self.error or error
             data = b""
@@ -297,7 +332,7 @@ class Disk:
         try:
             held = self._hold(view, self._position)
             if held < len(view) and self.error is None:
-                _write_all(self._descriptor, view[held:], self._position + held)
+                _write_all(self.descriptor, view[held:], self._position + held)
         except BaseException as error:
             self.error = self.error or error
         self._position += len(view)
@@ -309,7 +344,7 @@ class Disk:
         held = 0
         while held < len(view) and (number := (offset + held) // _PAGE) < self._kept:
             if number not in self._pages:
-                page = os.pread(self._descriptor, _PAGE, number * _PAGE)
+                page = os.pread(self.descriptor, _PAGE, number * _PAGE)
                 self._pages[number] = bytearray(page.ljust(_PAGE, b"\0"))
             begin = offset + held - number * _PAGE
             count = min(_PAGE - begin, len(view) - held)

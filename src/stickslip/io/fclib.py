@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from stickslip.complementarity.friction.delassus import Delassus
 from stickslip.complementarity.friction.problem import FrictionProblem
-from stickslip.io.disk import member, open_binary, replacing
+from stickslip.io.disk import member, open_binary, reading, replacing
 
 _COLUMNS, _ROWS = -1, -2  # values of nz: compressed columns, compressed rows
 LARGEST_INDEX = 2**40
@@ -28,7 +28,7 @@ def read_fclib(path: str | Path) -> FrictionProblem:
 
     path = Path(path)
     try:
-        with open_binary(path) as content, h5py.File(content, "r") as file:
+        with open_binary(path) as content, reading(content) as file:
             for name, read in (("fclib_local", _read_local), ("fclib_global", _read_global)):
                 found = member(file, name)
                 if isinstance(found, h5py.Group):

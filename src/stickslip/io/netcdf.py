@@ -43,7 +43,9 @@ from stickslip.io.disk import (
     member,
     open_binary,
     open_regular,
+    reading,
     recover,
+    require_sound_heaps,
     sync_folder,
 )
 from stickslip.model.system import KIND_NAMES
@@ -376,6 +378,7 @@ class StreamWriter:
     def _reopen(self) -> dict[str, np.ndarray] | None:
         """Open the file at its last checkpoint and cut off what came after."""
         try:
+            require_sound_heaps(self._disk.descriptor)
             self._file = self._opened("r+")
             _check_format(self._draft, self._file)
             packet = _checkpoint(self._file)
@@ -905,7 +908,7 @@ def _reason(error: Exception) -> str:
 def is_trajectory(path: str | Path) -> bool:
     """Whether `path` is a file that holds a trajectory, of whatever format version; False if it cannot be read."""
     try:
-        with open_binary(path) as content, h5py.File(content, "r") as file:
+        with open_binary(path) as content, reading(content) as file:
             return _text(file.attrs["stickslip_format"]) == FORMAT
     except Exception:
         return False
@@ -950,7 +953,7 @@ def _load(path: Path) -> Trajectory:
                     f"{path} is not a stickslip trajectory, nor any netCDF-4 file; load reads what Trajectory.save "
                     "wrote."
                 )
-            with h5py.File(content, "r") as file:
+            with reading(content) as file:
                 _check_format(path, file)
                 trajectory, digested = _read_trajectory(file)
     except (_NotLoadable, NotRegular) as error:

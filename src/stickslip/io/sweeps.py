@@ -23,7 +23,7 @@ from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import Store
 from stickslip.interrupts import uninterrupted
 from stickslip.io import digests
-from stickslip.io.disk import NotRegular, file_path, open_binary, replacing, sync_folder
+from stickslip.io.disk import NotRegular, file_path, open_binary, reading, replacing, sync_folder
 from stickslip.io.netcdf import _create_labels, _NotLoadable, _text, _write_attribute, damaged
 from stickslip.trajectory import STATE_NAMES
 
@@ -238,7 +238,7 @@ def rectangles(shape: tuple[int, ...], first: int, last: int) -> Iterator[tuple[
 def fingerprint_of(path: Path) -> str | None:
     """Which sweep a file holds; None where it holds none."""
     try:
-        with open_binary(path) as content, h5py.File(content, "r") as file:
+        with open_binary(path) as content, reading(content) as file:
             if _text(file.attrs["stickslip_format"]) != FORMAT:
                 return None
             return _text(file.attrs["fingerprint"])
@@ -276,7 +276,7 @@ def load_ensemble(path: str | Path) -> Ensemble:
             pass
         if fingerprint_of(target) is None:
             raise _NotLoadable(f"{target} is not a sweep of ours; load_ensemble reads what `stickslip sweep` wrote.")
-        with open_binary(target) as content, h5py.File(content, "r") as file:
+        with open_binary(target) as content, reading(content) as file:
             digested = digests.verify(file)
         result = Ensemble(xr.open_dataset(target, engine="h5netcdf"))
     except (_NotLoadable, NotRegular) as error:
