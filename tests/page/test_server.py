@@ -447,7 +447,7 @@ def test_memory_stays_whatever_is_asked(ask, server, times):
 
 def test_times_beyond_all_bounds_are_answered(ask):
     status, _, answer = ask("POST", "/api/run", {**RUN, "t_end": 1e308, "dt": 1e306})
-    assert status == 400 and "the motion grows beyond all bounds in the next step" in answer["error"]
+    assert status == 400 and "the motion grows beyond all bounds" in answer["error"]
 
 
 @pytest.mark.parametrize("stepper", PAGE_STEPPERS)

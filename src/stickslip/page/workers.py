@@ -40,7 +40,7 @@ MOST = 6
 """Processes at a time; further runs wait."""
 MOST_GROWTH = 50_000_000
 """Bytes by which all processes together may grow after their start."""
-GRACE = 2.0  # seconds after the end of its time in which a run may come to the end of a piece
+GRACE = 1.0  # seconds before the end of its time from which a run ends at the next end of a piece
 MOST_PREPARING = 30.0  # seconds before and after a simulation: the model, the payload
 MOST_STARTING, MOST_COMPILING = 120.0, 300.0  # seconds
 _LOOK = 0.05  # seconds between two looks at the clock and the client
@@ -88,7 +88,7 @@ class Process:
         settings = {
             "first": service.first,
             "files": [str(path) for path in service.paths],
-            "seconds": services.MOST_SECONDS,
+            "seconds": services.MOST_SECONDS - GRACE,
             "steps": services.MOST_STEPS,
         }
         self._send(settings)
@@ -107,7 +107,7 @@ class Process:
         limits = {
             STARTS: MOST_STARTING,
             PREPARES: MOST_PREPARING,
-            RUNS: services.MOST_SECONDS + GRACE,
+            RUNS: services.MOST_SECONDS,
             COMPILES: MOST_COMPILING,
         }
         spent = dict.fromkeys(limits, 0.0)

@@ -401,7 +401,7 @@ class Store:
             return 0.0
         M = run.system.mass(run.q0, memory.t0, memory.p)
         h = run.system.force(run.q0, run.u0, memory.t0, memory.p)
-        return 0.5 * run.dt**2 * float(h @ np.linalg.solve(M, h))
+        return 0.5 * run.dt * run.dt * float(h @ np.linalg.solve(M, h))
 
     def _certificate(self) -> Certificate:
         book = self.run.memory.book
