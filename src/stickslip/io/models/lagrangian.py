@@ -24,7 +24,7 @@ Expr = Any
 LARGEST_MODEL = 6_000
 """Numbers, names and operations of all expressions of a file together."""
 MOST_COORDINATES, MOST_CONTACTS, MOST_NAMES = 60, 200, 1_000
-MOST_DERIVED = 5_000
+MOST_DERIVED = 8_000
 """Numbers, names and operations that all derivatives of a file have by the product and chain rules."""
 _DIRECTIONS = ("tangent", "normal")
 _ALONE = (
