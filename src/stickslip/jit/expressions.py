@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -34,16 +35,16 @@ if TYPE_CHECKING:
     from stickslip.jit.translate import Program
 
 
-class Expressions:
+class Expressions(ABC):
     """Writes expressions of kernels into one LLVM function."""
 
     def __init__(self, program: Program, writer: Writer) -> None:
         self.program, self.writer = program, writer
         self.scope: Scope = None  # type: ignore[assignment]
 
+    @abstractmethod
     def call(self, callee: Callee, arguments: tuple[Value, ...]) -> Value:
         """Call a kernel; see `translate.Body`."""
-        raise NotImplementedError
 
     @contextmanager
     def placed(self, node: ast.AST) -> Iterator[None]:
