@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.model.system import CONTACT, unknown_name
+from stickslip.checks import unknown_name
+from stickslip.codes import CONTACT
+from stickslip.on_request import service
 
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = range(6)
 STATE_NAMES = ("open", "stick", "slip+", "slip-", "impact", "closed")
@@ -558,15 +560,11 @@ class Trajectory:
 
     def to_xarray(self) -> Any:
         """As an xarray.Dataset with units, parameters, method and version in its attributes."""
-        from stickslip.io.netcdf import to_dataset
-
-        return to_dataset(self)
+        return service("trajectory as a dataset")(self)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write to a netCDF file, atomically; a file that is there and is not a trajectory is never replaced."""
-        from stickslip.io.netcdf import save
-
-        return save(self, path, overwrite=overwrite)
+        return service("save a trajectory")(self, path, overwrite=overwrite)
 
     def with_attributes(self, **attributes: str) -> Trajectory:
         """The same trajectory with further notes in `attributes`."""

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from stickslip import cli
+from stickslip.bench import peers
 from stickslip.cli import doctor
 
 
@@ -22,7 +23,8 @@ def cache(tmp_path, monkeypatch):
 @pytest.fixture(autouse=True)
 def no_other_programs(monkeypatch):
     """Doctor's answers must not depend on what else the machine has; one test asks for real."""
-    monkeypatch.setattr(doctor, "_ask", lambda *command: None)
+    monkeypatch.setattr(peers, "ask", lambda *command: None)
+    monkeypatch.setattr(doctor, "ask", lambda *command: None)
 
 
 def test_json_is_one_object_and_nothing_else(capsys, cache):
@@ -54,7 +56,7 @@ def test_wrong_answer_fails_the_self_check(cache, monkeypatch):
     import stickslip
 
     answer = stickslip.solve_lcp([[1.0]], [-1.0])
-    monkeypatch.setattr("stickslip.complementarity.solve.solve_lcp", lambda A, b: answer)
+    monkeypatch.setattr("stickslip.lcp.solve.solve_lcp", lambda A, b: answer)
     report = doctor.examine()
     assert not report["self_check"]["ok"] and not report["ok"]
 
@@ -93,7 +95,7 @@ def test_cache_folder_open_to_others_is_told(capsys, cache):
 
 def test_gpu_without_numba_cuda_says_what_to_install(monkeypatch):
     monkeypatch.setattr(doctor, "_version", lambda distribution: None)
-    monkeypatch.setattr(doctor, "_ask", lambda *command: "Some GPU\nSome GPU")
+    monkeypatch.setattr(doctor, "ask", lambda *command: "Some GPU\nSome GPU")
     report = doctor._examine_gpu()
     assert report["devices"] == ["Some GPU", "Some GPU"] and not report["usable"]
     assert "pip install 'stickslip[gpu]'" in report["message"]
@@ -101,16 +103,16 @@ def test_gpu_without_numba_cuda_says_what_to_install(monkeypatch):
 
 def test_siconos_of_the_system_python_is_found(monkeypatch):
     monkeypatch.setattr(doctor, "_SYSTEM_PYTHON", sys.executable)
-    monkeypatch.setattr(doctor, "_ask", lambda *command: "4.5.0" if command[0] == sys.executable else None)
+    monkeypatch.setattr(peers, "ask", lambda *command: "4.5.0" if command[0] == sys.executable else None)
     found = {"installed": False, "version": None}
-    monkeypatch.setattr(doctor, "find_package", lambda *where: found)
+    monkeypatch.setattr(peers, "find_package", lambda *where: found)
     assert doctor.find_siconos() == {"installed": True, "version": "4.5.0", "python": sys.executable}
 
 
 @pytest.fixture
 def versions(cache, monkeypatch):
     """A cache with machine code of this version and of another, and a file that is not ours."""
-    from stickslip.compiled import sources_hash
+    from stickslip.jit.compiled import sources_hash
 
     def write(path, age_days=0.0, text="x"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,8 +123,7 @@ def versions(cache, monkeypatch):
     other, modules = "0" * 16, cache / "modules"
     return {
         "mine": write(cache / "numba" / sources_hash() / "sets" / "a.nbc", 99),
-        "my scenes": write(cache / "numba" / sources_hash("kernels/scene") / "scene" / "a.nbc", 99),
-        "my friction": write(cache / "numba" / sources_hash("complementarity/friction") / "friction" / "a.nbc", 99),
+        "my scenes": write(cache / "numba" / sources_hash("scenes") / "scene" / "a.nbc", 99),
         "old": write(cache / "numba" / other / "sets" / "a.nbc", 31),
         "new": write(cache / "numba" / other / "sets" / "b.nbc", 29),
         "my module": write(modules / "stickslip_generated_a.py", 99, f"# numba 1, sources {sources_hash()}\n"),
@@ -137,10 +138,10 @@ def left(versions):
 
 
 def test_machine_code_of_other_versions_leaves_after_a_month(versions):
-    from stickslip.cache import remove_old_versions
+    from stickslip.jit.cache import remove_old_versions
 
     assert remove_old_versions().files == 3
-    assert left(versions) == {"mine", "my scenes", "my friction", "new", "my module", "foreign"}
+    assert left(versions) == {"mine", "my scenes", "new", "my module", "foreign"}
     assert remove_old_versions() == (0, 0)
 
 

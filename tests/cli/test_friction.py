@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.cli import bench_friction, bench_friction_generated, doctor, main
-from stickslip.complementarity.random_friction import granular, stack
+from stickslip.bench import friction as bench_friction
+from stickslip.bench import friction_generated as bench_friction_generated
+from stickslip.bench import peers
+from stickslip.bench.random_friction import granular, stack
+from stickslip.cli import main
 from stickslip.figures.friction import cost, profile
 from stickslip.figures.style import is_ours, save
 
@@ -96,7 +99,7 @@ def test_bad_requests_get_one_line_and_exit_code_two(folder, capsys, arguments, 
 
 
 def test_bench_of_a_folder(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(doctor, "find_siconos", lambda: {"python": None, "version": None})
+    monkeypatch.setattr(peers, "find_siconos", lambda: {"python": None, "version": None})
     monkeypatch.setattr(bench_friction, "OURS", ("auto", "newton", "admm"))
     picture = tmp_path / "profiles.png"
     assert main(["bench", "friction", str(folder), "--quick", "--json", "--plot", str(picture)]) == 0

@@ -4,11 +4,11 @@ import json
 import re
 
 import pytest
-from tests.io.models.robots import URDF
 
 from stickslip import library
 from stickslip.cli.run import mechanism_with
 from stickslip.io.netcdf import load
+from tests.io.models.robots import URDF
 
 
 @pytest.fixture

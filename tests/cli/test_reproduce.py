@@ -6,8 +6,9 @@ from functools import lru_cache
 import pytest
 from PIL import Image
 
-from stickslip import figures, library
-from stickslip.figures import flg10, gs05, style
+from stickslip import library, papers
+from stickslip.figures import style
+from stickslip.papers import flg10, gs05
 
 FRICTION = {"gs05": 0.3, "flg10": 0.01}
 
@@ -40,7 +41,7 @@ def test_one_figure(run, tmp_path):
 
 
 LONG = ("s00_rod", "s00_impacts")  # modules whose figures need kernels of their own
-PLACES = {key: place.split(".")[0] for key, place in figures._KEYS.items()}
+PLACES = {key: place.split(".")[0] for key, place in papers._KEYS.items()}
 FIRST = {place: key for key, place in reversed(PLACES.items()) if place not in LONG}  # one figure of each module
 
 
@@ -48,18 +49,18 @@ FIRST = {place: key for key, place in reversed(PLACES.items()) if place not in L
     "chosen", [tuple(reversed(FIRST.values())), pytest.param(tuple(PLACES), marks=pytest.mark.slow)], ids=["few", "all"]
 )
 def test_all_figures_as_json(run, tmp_path, monkeypatch, chosen):
-    monkeypatch.setattr(figures, "_KEYS", {key: figures._KEYS[key] for key in chosen})
+    monkeypatch.setattr(papers, "_KEYS", {key: papers._KEYS[key] for key in chosen})
     code, out, err = run("reproduce", "all", "--out", tmp_path, "--format", "svg", "--json")
     assert (code, err) == (0, "")
     drawn = json.loads(out)["figures"]
-    assert tuple(row["key"] for row in drawn) == figures.keys()
+    assert tuple(row["key"] for row in drawn) == papers.keys()
     for row in drawn:
         assert row["files"] == [str(tmp_path / f"{row['key']}.svg")]
         assert row["certificate"]["failed_steps"] == 0
         if row["key"].split("-")[0] in FRICTION:
             assert row["parameters"]["friction"] == FRICTION[row["key"].split("-")[0]]
         assert row["command"] == f"stickslip reproduce {row['key']}"
-    assert len(list(tmp_path.iterdir())) == len(figures.keys()) + 1
+    assert len(list(tmp_path.iterdir())) == len(papers.keys()) + 1
     index = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert json.loads(out)["index"] == str(tmp_path / "index.html")
     for row in drawn:  # figure, paper, command, certificate
@@ -118,7 +119,7 @@ def test_a_figure_that_fails_is_told_and_the_others_are_drawn(run, tmp_path, mon
         raise ArithmeticError("no <picture> today")
 
     monkeypatch.setattr(gs05, "fig5", fails)
-    monkeypatch.setattr(figures, "_KEYS", {key: figures._KEYS[key] for key in ("gs05-fig4", "gs05-fig5")})
+    monkeypatch.setattr(papers, "_KEYS", {key: papers._KEYS[key] for key in ("gs05-fig4", "gs05-fig5")})
     code, out, _ = run("reproduce", "all", "--out", tmp_path, "--format", "png")
     assert code == 1 and "gs05-fig5: ArithmeticError: no <picture> today" in out
     assert (tmp_path / "gs05-fig4.png").exists()

@@ -20,10 +20,10 @@ from typing import Any
 import h5py
 import numpy as np
 import xarray as xr
-from tests.io.test_netcdf import assert_same, records, trajectory
 
 from stickslip.io import netcdf, sweeps
 from stickslip.io.netcdf import StreamWriter, load, save
+from tests.io.test_netcdf import assert_same, records, trajectory
 
 SECONDS = 5.0  # of the processor, for one file of some 50 kB
 ROWS = 8  # of a block, so that a small file has several

@@ -13,6 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+import stickslip as ss
+from stickslip.io.models.file import model_from_text
+from stickslip.io.models.toml_text import ModelError
+from stickslip.io.netcdf import load
 from tests.fuzz.targets import (
     DISC,
     answers,
@@ -24,11 +29,6 @@ from tests.fuzz.targets import (
     trajectory_bytes,
 )
 from tests.io.models.robots import MJCF, URDF
-
-import stickslip as ss
-from stickslip.io.models.file import model_from_text
-from stickslip.io.models.toml_text import ModelError
-from stickslip.io.netcdf import load
 
 ROOT = Path(__file__).parent.parent.parent
 FEW = settings(max_examples=60, suppress_health_check=list(HealthCheck))

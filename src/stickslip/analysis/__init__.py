@@ -1,1 +1,1 @@
-"""What a trajectory tells: impacts, contact configurations, convergence."""
+"""What motions tell: sections, limit cycles, continuation, basins, Lyapunov exponents, orders of convergence."""

@@ -30,11 +30,11 @@ def reproduce(
     `all` draws every figure and writes an index page, DIR/index.html, with paper, command, parameters and certificate
     of each.  A figure that fails does not keep the others from being drawn; then the exit code is 1.
     """
-    from stickslip import figures
+    from stickslip import papers
 
-    keys = figures.keys() if key == "all" else (key,)
+    keys = papers.keys() if key == "all" else (key,)
     if key != "all":
-        figures.check_key(key)
+        papers.check_key(key)
     kinds = _formats(formats)
     index = out / "index.html" if key == "all" else None
     files = [out / f"{name}.{kind}" for name in keys for kind in kinds]
@@ -47,7 +47,7 @@ def reproduce(
             if not as_json:
                 _show(drawn[-1])
     if index is not None:
-        from stickslip.figures.gallery import write_index
+        from stickslip.papers.gallery import write_index
 
         write_index(index, [{**row, **_proof(row)} for row in drawn])
     if as_json:
@@ -108,7 +108,7 @@ def _formats(text: str) -> list[str]:
 
 
 def _check_folder(folder: Path, files: list[Path]) -> None:
-    from stickslip.cli.files import refuse_foreign, require_writable_folder
+    from stickslip.figures.files import refuse_foreign, require_writable_folder
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -120,10 +120,10 @@ def _check_folder(folder: Path, files: list[Path]) -> None:
 
 
 def _draw(key: str, folder: Path, kinds: list[str]) -> dict[str, Any]:
-    from stickslip import figures
+    from stickslip import papers
     from stickslip.figures import style
 
-    done = figures.reproduce(key)
+    done = papers.reproduce(key)
     files = [style.save(done.figure, folder / f"{key}.{kind}", title=f"{done.source}. {done.title}") for kind in kinds]
     return {
         "key": key,

@@ -1,8 +1,10 @@
-"""Texts from files on their way to a terminal: what would move its cursor, colour it or turn text round is escaped."""
+"""Texts and numbers on their way to a terminal or into JSON; what would move a cursor or turn text round is escaped."""
 
 from __future__ import annotations
 
+import math
 import re
+from typing import Any
 
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Controls (C0, C1), line and paragraph separators, marks and overrides of the direction of text, lone surrogates."""
@@ -19,3 +21,10 @@ def first_unprintable(text: str, allowed: str = "") -> str | None:
         if found[0] not in allowed:
             return printable(found[0])
     return None
+
+
+def plain(value: Any) -> Any:
+    """JSON has no nan and no infinity."""
+    if isinstance(value, int):
+        return value
+    return float(value) if math.isfinite(value) else None

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from tests.io.models.robots import MJCF, URDF
 
 from stickslip.io.models.file import model_from_text
 from stickslip.io.models.imports import import_robot, imported
 from stickslip.io.models.toml_text import ModelError
 from stickslip.io.models.xml_text import parse_xml
+from tests.io.models.robots import MJCF, URDF
 
 
 def scene_of(text):

@@ -5,13 +5,13 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.fuzz.targets import model_texts
 
 from stickslip.cli import main
 from stickslip.io.models.file import model_from_text, read_model
 from stickslip.io.models.toml_text import LARGEST_FILE, key_lines, parse_toml
 from stickslip.io.models.xml_text import parse_xml
 from stickslip.io.printable import printable
+from tests.fuzz.targets import model_texts
 
 BALL = model_texts()[0]
 M = LARGEST_FILE - len(BALL) - 100

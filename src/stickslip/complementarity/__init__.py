@@ -1,1 +1,0 @@
-"""Complementarity problems: arrays only, no mechanics."""

@@ -1,1 +1,0 @@
-"""Frictional contact problems with many contacts: one problem type, every method, one error measure."""

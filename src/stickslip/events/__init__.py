@@ -1,0 +1,1 @@
+"""Event-driven integration: smooth arcs between events, contact modes, impacts, accumulation points."""

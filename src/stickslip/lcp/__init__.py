@@ -1,0 +1,1 @@
+"""Linear complementarity problems: arrays only, no mechanics."""

@@ -1,0 +1,29 @@
+"""What an object does on request with a room above its own: a trajectory saves itself, a scenario runs itself.
+
+Imports point down the layers of the architecture.  The few calls that go up are listed here, and nowhere else: an
+object asks for a service by its name, and the module behind it is imported then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+SERVICES = {
+    "simulate a mechanism": "stickslip.run.simulate:simulate",
+    "simulate a scene": "stickslip.run.scene_simulate:simulate_scene",
+    "draw a scene": "stickslip.drawing.scene:scene_drawing",
+    "save a trajectory": "stickslip.io.netcdf:save",
+    "trajectory as a dataset": "stickslip.io.netcdf:to_dataset",
+    "draw a limit cycle": "stickslip.figures.limit_cycle:draw",
+    "save a figure": "stickslip.figures.style:save",
+}
+"""Name of a service -> module and function."""
+
+
+def service(name: str) -> Callable[..., Any]:
+    """The function behind the name of a service."""
+    module, function = SERVICES[name].split(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found
