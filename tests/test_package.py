@@ -121,3 +121,15 @@ def test_constraints_are_exact_pins_from_no_particular_index():
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert [line for line in pins if not re.fullmatch(r"[a-z0-9-]+==[0-9][a-z0-9.]*", line)] == []
+
+
+def test_tests_have_the_folders_of_the_package():
+    """What a room does is tested in the folder of its name; fuzz and examples test what lies outside the package."""
+    inside = {str(file.parent.relative_to(PACKAGE)) for file in PACKAGE.rglob("*.py")}
+    tested = {str(file.parent.relative_to(ROOT / "tests")) for file in (ROOT / "tests").rglob("test_*.py")}
+    assert tested - inside == {"examples", "fuzz"}
+
+
+def test_the_map_of_the_rooms_is_that_of_the_sources():
+    done = subprocess.run([sys.executable, ROOT / "tools" / "house_map.py", "check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from stickslip._version import __version__
 
 if TYPE_CHECKING:
-    from stickslip import lcp as complementarity
-    from stickslip import library, sets
+    from stickslip import contact, lcp, library, sets
     from stickslip.analysis.basins import BasinMap, basins
     from stickslip.analysis.continuation import Branch, continue_cycle
     from stickslip.analysis.diagram import BifurcationDiagram, bifurcation
@@ -171,7 +170,7 @@ _HOME = {
 }
 
 # Modules that are public as a whole: `stickslip.sets.Upr` works without a second import.
-_MODULES = ("complementarity", "library", "sets")
+_MODULES = ("contact", "lcp", "library", "sets")
 
 __all__ = [
     "Adaptive",
@@ -238,13 +237,14 @@ __all__ = [
     "basins",
     "bifurcation",
     "classify_matrix",
-    "complementarity",
+    "contact",
     "continue_cycle",
     "ensemble",
     "enumerate_friction",
     "enumerate_lcp",
     "erdmann",
     "impact",
+    "lcp",
     "library",
     "limit_cycle",
     "link_energies",

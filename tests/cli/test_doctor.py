@@ -94,7 +94,7 @@ def test_cache_folder_open_to_others_is_told(capsys, cache):
 
 
 def test_gpu_without_numba_cuda_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(doctor, "_version", lambda distribution: None)
+    monkeypatch.setattr(doctor, "version_of", lambda distribution: None)
     monkeypatch.setattr(doctor, "ask", lambda *command: "Some GPU\nSome GPU")
     report = doctor._examine_gpu()
     assert report["devices"] == ["Some GPU", "Some GPU"] and not report["usable"]
@@ -102,7 +102,7 @@ def test_gpu_without_numba_cuda_says_what_to_install(monkeypatch):
 
 
 def test_siconos_of_the_system_python_is_found(monkeypatch):
-    monkeypatch.setattr(doctor, "_SYSTEM_PYTHON", sys.executable)
+    monkeypatch.setattr(peers, "_SYSTEM_PYTHON", sys.executable)
     monkeypatch.setattr(peers, "ask", lambda *command: "4.5.0" if command[0] == sys.executable else None)
     found = {"installed": False, "version": None}
     monkeypatch.setattr(peers, "find_package", lambda *where: found)
@@ -147,8 +147,8 @@ def test_machine_code_of_other_versions_leaves_after_a_month(versions):
 
 def test_clean_cache_removes_what_is_ours_and_nothing_else(versions, capsys):
     assert cli.main(["doctor"]) == 0
-    assert "of other versions 4 files" in capsys.readouterr().out and len(left(versions)) == 9
+    assert "of other versions 4 files" in capsys.readouterr().out and len(left(versions)) == 8
     assert cli.main(["doctor", "--clean-cache", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["cache"]["removed"]["files"] == 8
+    assert report["cache"]["removed"]["files"] == 7
     assert left(versions) == {"foreign"}

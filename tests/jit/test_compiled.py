@@ -15,7 +15,6 @@ from numba.core.targetconfig import ConfigStack
 import stickslip as ss
 from stickslip.jit.cache import cache_files, other_versions, remove_old_versions
 from stickslip.jit.compiled import (
-    COMPILED_SOURCES,
     PACKAGE,
     PackageLocator,
     _HashedFiles,
@@ -51,14 +50,14 @@ def test_linux_follows_xdg(monkeypatch, xdg, expected):
     assert cache_folder() == (Path(expected) if expected else Path.home() / ".cache" / "stickslip")
 
 
-def test_a_folder_inside_compiled_sources_is_a_group_of_its_own():
-    """Editing friction solvers leaves the machine code of everything else alone."""
-    friction = PACKAGE / "complementarity" / "friction" / "newton.py"
-    assert source_group(str(friction)) == "complementarity/friction"
-    assert source_group(str(PACKAGE / "complementarity" / "lemke.py")) == ""
+def test_scenes_are_a_group_of_their_own():
+    """Editing scenes leaves the machine code of everything else alone."""
+    for folder in ("scenes", "scenes/collision"):
+        assert source_group(str(PACKAGE / folder / "any.py")) == "scenes"
+    assert source_group(str(PACKAGE / "lcp" / "lemke.py")) == ""
     assert source_group(str(PACKAGE / "sets.py")) == ""
-    assert source_group("/somewhere/else/kernels/made.py") == ""
-    assert sources_hash("complementarity/friction") != sources_hash()
+    assert source_group("/somewhere/else/scenes/made.py") == ""
+    assert sources_hash("scenes") != sources_hash()
 
 
 def test_compiler_flags_compare_as_numba_compares_them():
@@ -262,9 +261,8 @@ def test_kernels_of_a_card_are_kept_in_the_same_files():
 
 
 def test_every_source_file_is_kept_under_a_present_stamp():
-    files = [file for name in COMPILED_SOURCES for file in (PACKAGE / name).rglob("*.py")]
-    groups = {source_group(str(file)) for file in files}
-    assert {"", "complementarity/friction", "kernels/scene", "kernels/templates"} <= groups
+    groups = {source_group(str(file)) for file in PACKAGE.rglob("*.py")}
+    assert groups == {"", "scenes"}
     assert present_stamps() == {sources_hash(group) for group in groups}
 
 

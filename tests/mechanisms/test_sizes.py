@@ -8,7 +8,7 @@ import sympy as sp
 
 import stickslip as ss
 from stickslip.codes import GAP_ROUNDING
-from stickslip.mechanisms.symbolic import size_of
+from stickslip.mechanisms.source import size_of
 
 x, y, phi = sp.symbols("x y phi", real=True)
 GAPS = [

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import stickslip as ss
 from stickslip import library
-from stickslip.mechanisms.symbolic import Printer, angles_apart, derivative, function_source, lagrange, shorten
+from stickslip.mechanisms.derivation import derivative, lagrange, shorten
+from stickslip.mechanisms.source import Printer, angles_apart, function_source
 from stickslip.mechanisms.system import System
 
 t = sp.Symbol("t", real=True)

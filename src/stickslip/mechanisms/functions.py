@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import refuse_masked, unknown_name
 from stickslip.jit.fingerprint import function_fingerprint
+from stickslip.mechanisms.derivation import Expr
 from stickslip.mechanisms.elements import LAWS, Contact, SlidingRow, curve_functions, sliding_row
-from stickslip.mechanisms.symbolic import Expr, Printer, friction_sources, laws_source
+from stickslip.mechanisms.source import Printer, friction_sources, laws_source
 from stickslip.mechanisms.system import CONTACT, SPRING
 
 Function = Callable[..., Any]

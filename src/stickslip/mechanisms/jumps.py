@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 from sympy.core.relational import Relational
 
-from stickslip.mechanisms.symbolic import derivative
+from stickslip.mechanisms.derivation import derivative
 
 Expr = Any
 

@@ -14,7 +14,9 @@ from typing import Any
 import sympy as sp
 from sympy.core.relational import Relational
 
-from stickslip.mechanisms.symbolic import Equations, derivative, function_source, gradient, shorten, source_symbols
+from stickslip.mechanisms.derivation import derivative, gradient, shorten
+from stickslip.mechanisms.source import function_source, source_symbols
+from stickslip.mechanisms.symbolic import Equations
 
 Expr = Any
 

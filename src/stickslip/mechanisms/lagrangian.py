@@ -14,23 +14,14 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import Array, require_unique, unknown_name
 from stickslip.jit.fingerprint import function_fingerprint
+from stickslip.mechanisms.derivation import Expr, derivative, gradient, lagrange, shorten
 from stickslip.mechanisms.elements import LAWS, Contact, Element, SlidingRow, curve_functions, sliding_row
 from stickslip.mechanisms.functions import Function, FunctionModel
 from stickslip.mechanisms.jumps import find_jump
 from stickslip.mechanisms.kinks import branched, kink_contacts, kink_source
 from stickslip.mechanisms.notation import Notation
-from stickslip.mechanisms.symbolic import (
-    Equations,
-    Expr,
-    derivative,
-    drift_source,
-    gradient,
-    jacobian_source,
-    lagrange,
-    model_source,
-    shorten,
-    sizes_source,
-)
+from stickslip.mechanisms.source import drift_source, jacobian_source, model_source, sizes_source
+from stickslip.mechanisms.symbolic import Equations
 from stickslip.mechanisms.system import CONTACT, SPRING, System, require_few_contacts
 
 __all__ = ["Contact", "LagrangianSystem"]

@@ -11,7 +11,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from stickslip.checks import require_unique, unknown_name
 from stickslip.laws.friction import FrictionLaw
-from stickslip.mechanisms.symbolic import Expr
+from stickslip.mechanisms.derivation import Expr
 
 
 class Notation:

@@ -15,9 +15,9 @@ from stickslip.io.models.expressions import ExpressionError, Part, parse, requir
 from stickslip.io.models.fields import Place
 from stickslip.io.models.toml_text import ModelError
 from stickslip.laws.friction import FrictionLaw, Stribeck, TwoCoefficient
+from stickslip.mechanisms.derivation import limited_derivatives
 from stickslip.mechanisms.elements import Contact, DryFriction, Element, PrestressedSpring, SpragClutch, Stop
 from stickslip.mechanisms.lagrangian import LagrangianSystem
-from stickslip.mechanisms.symbolic import limited_derivatives
 from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System
 from stickslip.scenario import Scenario
 
