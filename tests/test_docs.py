@@ -15,7 +15,7 @@ import typer
 import stickslip
 from stickslip import cli
 from stickslip.io.models.file import model_from_text, read_model
-from stickslip.stepping import simulate
+from stickslip.run import simulate
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

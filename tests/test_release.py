@@ -29,7 +29,7 @@ def wheel(tmp_path_factory):
 @pytest.mark.slow
 def test_the_wheel_holds_what_is_needed(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    for name in ("py.typed", "io/models/schema.json", "kernels/templates/march.py", "cli/__init__.py"):
+    for name in ("py.typed", "io/models/schema.json", "mechanisms/templates/march.py", "cli/__init__.py"):
         assert f"stickslip/{name}" in names
     assert not [name for name in names if name.startswith(("tests/", "docs/", "examples/"))]
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from stickslip._version import __version__
 
 if TYPE_CHECKING:
-    from stickslip import complementarity, library, sets
+    from stickslip import lcp as complementarity
+    from stickslip import library, sets
     from stickslip.analysis.basins import BasinMap, basins
     from stickslip.analysis.continuation import Branch, continue_cycle
     from stickslip.analysis.diagram import BifurcationDiagram, bifurcation
@@ -24,24 +25,17 @@ if TYPE_CHECKING:
     from stickslip.analysis.outcomes import outcomes
     from stickslip.analysis.painleve import painleve
     from stickslip.analysis.poincare import ClosingSection, LevelSection, PhaseSection, poincare
-    from stickslip.complementarity.friction.problem import FrictionProblem, FrictionSolution
-    from stickslip.complementarity.friction.solve import enumerate_friction, solve_friction
-    from stickslip.complementarity.planar import (
-        AugmentedLagrangian,
-        Auto,
-        Enumerate,
-        GaussSeidel,
-        Lemke,
-        SemismoothNewton,
-    )
-    from stickslip.complementarity.problems import LCPSolution
-    from stickslip.complementarity.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
+    from stickslip.contact.planar import AugmentedLagrangian, Auto, Enumerate, GaussSeidel, Lemke, SemismoothNewton
+    from stickslip.contact.problem import FrictionProblem, FrictionSolution
+    from stickslip.contact.solve import enumerate_friction, solve_friction
+    from stickslip.ensembles.files import load_ensemble
     from stickslip.ensembles.result import Ensemble
     from stickslip.ensembles.run import ensemble
+    from stickslip.events.event_driven import EventDriven
+    from stickslip.impacts.impact import Impact, impact
     from stickslip.io.friction_files import read_friction_problem, write_friction_problem
     from stickslip.io.models.file import model_from_text, model_text, read_model, write_model
     from stickslip.io.netcdf import load
-    from stickslip.io.sweeps import load_ensemble
     from stickslip.laws import (
         Coulomb,
         Elliptic,
@@ -54,12 +48,21 @@ if TYPE_CHECKING:
         TwoCoefficient,
         Walton,
     )
-    from stickslip.library.scenario import Scenario
-    from stickslip.model.elements import Contact, DryFriction, PrestressedSpring, SpragClutch, Stop
-    from stickslip.model.joints import Link, RevoluteClearanceJoint, TranslationalClearanceJoint, link_energies
-    from stickslip.model.lagrangian import LagrangianSystem
-    from stickslip.model.scene.scene import Scene
-    from stickslip.model.scene.shapes import (
+    from stickslip.lcp.problems import LCPSolution
+    from stickslip.lcp.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
+    from stickslip.mechanisms.elements import Contact, DryFriction, PrestressedSpring, SpragClutch, Stop
+    from stickslip.mechanisms.joints import Link, RevoluteClearanceJoint, TranslationalClearanceJoint, link_energies
+    from stickslip.mechanisms.lagrangian import LagrangianSystem
+    from stickslip.mechanisms.steppers.adaptive import Adaptive
+    from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
+    from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
+    from stickslip.mechanisms.steppers.paoli_schatzman import PaoliSchatzman
+    from stickslip.mechanisms.steppers.stewart_trinkle import StewartTrinkle
+    from stickslip.papers.sweeping import MovingBall, MovingPolygon, sweeping_process
+    from stickslip.run.simulate import simulate
+    from stickslip.scenario import Scenario
+    from stickslip.scenes.scene import Scene
+    from stickslip.scenes.shapes import (
         Box,
         Capsule,
         Circle,
@@ -72,92 +75,83 @@ if TYPE_CHECKING:
         Sphere,
     )
     from stickslip.sets import Sgn, Upr
-    from stickslip.stepping.adaptive import Adaptive
-    from stickslip.stepping.event_driven import EventDriven
-    from stickslip.stepping.impact import Impact, impact
-    from stickslip.stepping.moreau_jean import MoreauJean
-    from stickslip.stepping.moreau_midpoint import MoreauMidpoint
-    from stickslip.stepping.paoli_schatzman import PaoliSchatzman
-    from stickslip.stepping.simulate import simulate
-    from stickslip.stepping.stewart_trinkle import StewartTrinkle
-    from stickslip.stepping.sweeping import MovingBall, MovingPolygon, sweeping_process
     from stickslip.trajectory import Trajectory
 
 # Public name -> module that defines it.
 _HOME = {
-    "Adaptive": "stickslip.stepping.adaptive",
-    "AugmentedLagrangian": "stickslip.complementarity.planar",
-    "Auto": "stickslip.complementarity.planar",
+    "Adaptive": "stickslip.mechanisms.steppers.adaptive",
+    "AugmentedLagrangian": "stickslip.contact.planar",
+    "Auto": "stickslip.contact.planar",
     "BasinMap": "stickslip.analysis.basins",
     "BifurcationDiagram": "stickslip.analysis.diagram",
-    "Box": "stickslip.model.scene.shapes",
+    "Box": "stickslip.scenes.shapes",
     "Branch": "stickslip.analysis.continuation",
-    "Capsule": "stickslip.model.scene.shapes",
-    "Circle": "stickslip.model.scene.shapes",
+    "Capsule": "stickslip.scenes.shapes",
+    "Circle": "stickslip.scenes.shapes",
     "ClosingSection": "stickslip.analysis.poincare",
-    "Compound": "stickslip.model.scene.shapes",
-    "Contact": "stickslip.model.elements",
-    "ConvexHull": "stickslip.model.scene.shapes",
+    "Compound": "stickslip.scenes.shapes",
+    "Contact": "stickslip.mechanisms.elements",
+    "ConvexHull": "stickslip.scenes.shapes",
     "Coulomb": "stickslip.laws",
-    "DryFriction": "stickslip.model.elements",
+    "DryFriction": "stickslip.mechanisms.elements",
     "Elliptic": "stickslip.laws",
     "Ensemble": "stickslip.ensembles.result",
-    "Enumerate": "stickslip.complementarity.planar",
-    "EventDriven": "stickslip.stepping.event_driven",
+    "Enumerate": "stickslip.contact.planar",
+    "EventDriven": "stickslip.events.event_driven",
     "FrictionCurve": "stickslip.laws",
-    "FrictionProblem": "stickslip.complementarity.friction.problem",
-    "FrictionSolution": "stickslip.complementarity.friction.problem",
-    "GaussSeidel": "stickslip.complementarity.planar",
-    "HalfPlane": "stickslip.model.scene.shapes",
-    "HalfSpace": "stickslip.model.scene.shapes",
-    "HeightField": "stickslip.model.scene.shapes",
-    "Impact": "stickslip.stepping.impact",
-    "LCPSolution": "stickslip.complementarity.problems",
-    "LagrangianSystem": "stickslip.model.lagrangian",
-    "Lemke": "stickslip.complementarity.planar",
+    "FrictionProblem": "stickslip.contact.problem",
+    "FrictionSolution": "stickslip.contact.problem",
+    "GaussSeidel": "stickslip.contact.planar",
+    "HalfPlane": "stickslip.scenes.shapes",
+    "HalfSpace": "stickslip.scenes.shapes",
+    "HeightField": "stickslip.scenes.shapes",
+    "Impact": "stickslip.impacts.impact",
+    "LCPSolution": "stickslip.lcp.problems",
+    "LagrangianSystem": "stickslip.mechanisms.lagrangian",
+    "Lemke": "stickslip.contact.planar",
     "LevelSection": "stickslip.analysis.poincare",
     "LimitCycle": "stickslip.analysis.limit_cycle",
     "LoadIndependent": "stickslip.laws",
-    "Link": "stickslip.model.joints",
-    "MoreauJean": "stickslip.stepping.moreau_jean",
-    "MoreauMidpoint": "stickslip.stepping.moreau_midpoint",
-    "MovingBall": "stickslip.stepping.sweeping",
-    "MovingPolygon": "stickslip.stepping.sweeping",
+    "Link": "stickslip.mechanisms.joints",
+    "MoreauJean": "stickslip.mechanisms.steppers.moreau_jean",
+    "MoreauMidpoint": "stickslip.mechanisms.steppers.moreau_midpoint",
+    "MovingBall": "stickslip.papers.sweeping",
+    "MovingPolygon": "stickslip.papers.sweeping",
     "Newton": "stickslip.laws",
-    "PaoliSchatzman": "stickslip.stepping.paoli_schatzman",
+    "PaoliSchatzman": "stickslip.mechanisms.steppers.paoli_schatzman",
     "PhaseSection": "stickslip.analysis.poincare",
     "Poisson": "stickslip.laws",
-    "Polygon": "stickslip.model.scene.shapes",
-    "PrestressedSpring": "stickslip.model.elements",
-    "RevoluteClearanceJoint": "stickslip.model.joints",
-    "Scenario": "stickslip.library.scenario",
-    "Scene": "stickslip.model.scene.scene",
-    "SemismoothNewton": "stickslip.complementarity.planar",
+    "Polygon": "stickslip.scenes.shapes",
+    "PrestressedSpring": "stickslip.mechanisms.elements",
+    "RevoluteClearanceJoint": "stickslip.mechanisms.joints",
+    "Scenario": "stickslip.scenario",
+    "Scene": "stickslip.scenes.scene",
+    "SemismoothNewton": "stickslip.contact.planar",
     "Sgn": "stickslip.sets",
-    "Sphere": "stickslip.model.scene.shapes",
-    "SpragClutch": "stickslip.model.elements",
-    "StewartTrinkle": "stickslip.stepping.stewart_trinkle",
-    "Stop": "stickslip.model.elements",
+    "Sphere": "stickslip.scenes.shapes",
+    "SpragClutch": "stickslip.mechanisms.elements",
+    "StewartTrinkle": "stickslip.mechanisms.steppers.stewart_trinkle",
+    "Stop": "stickslip.mechanisms.elements",
     "Stribeck": "stickslip.laws",
     "Stronge": "stickslip.laws",
     "Trajectory": "stickslip.trajectory",
-    "TranslationalClearanceJoint": "stickslip.model.joints",
+    "TranslationalClearanceJoint": "stickslip.mechanisms.joints",
     "TwoCoefficient": "stickslip.laws",
     "Upr": "stickslip.sets",
     "Walton": "stickslip.laws",
     "basins": "stickslip.analysis.basins",
     "bifurcation": "stickslip.analysis.diagram",
-    "classify_matrix": "stickslip.complementarity.solve",
+    "classify_matrix": "stickslip.lcp.solve",
     "continue_cycle": "stickslip.analysis.continuation",
     "ensemble": "stickslip.ensembles.run",
-    "enumerate_friction": "stickslip.complementarity.friction.solve",
-    "enumerate_lcp": "stickslip.complementarity.solve",
+    "enumerate_friction": "stickslip.contact.solve",
+    "enumerate_lcp": "stickslip.lcp.solve",
     "erdmann": "stickslip.analysis.erdmann",
-    "impact": "stickslip.stepping.impact",
+    "impact": "stickslip.impacts.impact",
     "limit_cycle": "stickslip.analysis.limit_cycle",
-    "link_energies": "stickslip.model.joints",
+    "link_energies": "stickslip.mechanisms.joints",
     "load": "stickslip.io.netcdf",
-    "load_ensemble": "stickslip.io.sweeps",
+    "load_ensemble": "stickslip.ensembles.files",
     "lyapunov": "stickslip.analysis.lyapunov",
     "outcomes": "stickslip.analysis.outcomes",
     "painleve": "stickslip.analysis.painleve",
@@ -167,11 +161,11 @@ _HOME = {
     "read_friction_problem": "stickslip.io.friction_files",
     "read_model": "stickslip.io.models.file",
     "recurrence": "stickslip.analysis.lyapunov",
-    "simulate": "stickslip.stepping.simulate",
-    "solve_friction": "stickslip.complementarity.friction.solve",
-    "solve_lcp": "stickslip.complementarity.solve",
-    "solve_mlcp": "stickslip.complementarity.solve",
-    "sweeping_process": "stickslip.stepping.sweeping",
+    "simulate": "stickslip.run.simulate",
+    "solve_friction": "stickslip.contact.solve",
+    "solve_lcp": "stickslip.lcp.solve",
+    "solve_mlcp": "stickslip.lcp.solve",
+    "sweeping_process": "stickslip.papers.sweeping",
     "write_friction_problem": "stickslip.io.friction_files",
     "write_model": "stickslip.io.models.file",
 }

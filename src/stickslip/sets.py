@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stickslip.arrays import refuse_masked
-from stickslip.compiled import compiled
+from stickslip.checks import refuse_masked
+from stickslip.jit.compiled import compiled
 
 __all__ = [
     "ConvexSet",

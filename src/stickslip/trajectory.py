@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.model.system import CONTACT, unknown_name
+from stickslip.checks import unknown_name
+from stickslip.mechanisms.system import CONTACT
 
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = range(6)
 STATE_NAMES = ("open", "stick", "slip+", "slip-", "impact", "closed")

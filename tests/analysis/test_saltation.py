@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stepping.systems import every_element, point_mass, separate_elements
 from stickslip.analysis.saltation import FollowedMotion, Undefined
+from tests.mechanisms.steppers.systems import every_element, point_mass, separate_elements
 
 G = 9.81
 

@@ -5,7 +5,7 @@ import pytest
 
 from stickslip.cli import demo_bar as demo
 from stickslip.cli import main
-from stickslip.complementarity.solve import enumerate_lcp, solve_lcp
+from stickslip.lcp.solve import enumerate_lcp, solve_lcp
 
 
 def test_demo_explains_the_bar(capsys):

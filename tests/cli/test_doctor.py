@@ -54,7 +54,7 @@ def test_wrong_answer_fails_the_self_check(cache, monkeypatch):
     import stickslip
 
     answer = stickslip.solve_lcp([[1.0]], [-1.0])
-    monkeypatch.setattr("stickslip.complementarity.solve.solve_lcp", lambda A, b: answer)
+    monkeypatch.setattr("stickslip.lcp.solve.solve_lcp", lambda A, b: answer)
     report = doctor.examine()
     assert not report["self_check"]["ok"] and not report["ok"]
 
@@ -110,7 +110,7 @@ def test_siconos_of_the_system_python_is_found(monkeypatch):
 @pytest.fixture
 def versions(cache, monkeypatch):
     """A cache with machine code of this version and of another, and a file that is not ours."""
-    from stickslip.compiled import sources_hash
+    from stickslip.jit.compiled import sources_hash
 
     def write(path, age_days=0.0, text="x"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +137,7 @@ def left(versions):
 
 
 def test_machine_code_of_other_versions_leaves_after_a_month(versions):
-    from stickslip.cache import remove_old_versions
+    from stickslip.jit.cache import remove_old_versions
 
     assert remove_old_versions().files == 3
     assert left(versions) == {"mine", "my scenes", "my friction", "new", "my module", "foreign"}

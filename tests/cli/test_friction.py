@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.cli import bench_friction, bench_friction_generated, doctor, main
-from stickslip.complementarity.random_friction import granular, stack
+from stickslip.bench import friction as bench_friction
+from stickslip.bench import friction_generated as bench_friction_generated
+from stickslip.bench.random_friction import granular, stack
+from stickslip.cli import doctor, main
 from stickslip.figures.friction import cost, profile
 from stickslip.figures.style import is_ours, save
 

@@ -8,8 +8,8 @@ from PIL import Image
 
 from stickslip import library
 from stickslip.cli import impact_map, progress
-from stickslip.figures.pg05_data import BACKWARD, FORWARD, STICK, Bar, centres
-from stickslip.stepping.impact import Impact
+from stickslip.impacts.impact import Impact
+from stickslip.papers.pg05_data import BACKWARD, FORWARD, STICK, Bar, centres
 
 LAWS = {  # gamma_T^- = -0.5 at 45 degrees, mu = 0.3, e = 0.5: Lambda_N, Lambda_T, gamma_N+, gamma_T+, T+ - T-
     "Newton, eps_T = 0": (0.7317073171, -0.2195121951, 0.5, 0.0487804878, -0.1334027365),

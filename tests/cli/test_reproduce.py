@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from stickslip import figures, library
-from stickslip.figures import flg10, gs05, style
+from stickslip.figures import style
+from stickslip.papers import flg10, gs05
 
 FRICTION = {"gs05": 0.3, "flg10": 0.01}
 

@@ -15,11 +15,11 @@ import stickslip as ss
 from stickslip import library
 from stickslip.cli import main
 from stickslip.ensembles import gpu, run
+from stickslip.ensembles import parts as sweep_parts
+from stickslip.ensembles.files import rectangles
+from stickslip.ensembles.parts import parts_folder
 from stickslip.ensembles.plan import plan_of
 from stickslip.ensembles.store import InMemory
-from stickslip.io import sweep_parts
-from stickslip.io.sweep_parts import parts_folder
-from stickslip.io.sweeps import rectangles
 from tests.ensembles.cases import BALL
 from tests.ensembles.test_members import balls
 

@@ -10,7 +10,7 @@ from numba import float64, int64
 
 from stickslip import library
 from stickslip.ensembles.request import prepare
-from stickslip.kernels.cuda import cuda, exact_arithmetic
+from stickslip.jit.cuda import cuda, exact_arithmetic
 
 from numba.cuda import dispatcher  # isort: skip  (after what numba-cuda needs is in place)
 

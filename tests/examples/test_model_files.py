@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.drawing.primitives import markers
 from stickslip.io.models.drawing import parameters_of, same_shapes
-from stickslip.model.drawing import markers
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 

@@ -102,7 +102,7 @@ def test_short_closures_between_frames_are_seen(ball):
 
 def marker_looks(states):
     """Face colours and numbers of artists of contact 0's marker."""
-    from stickslip.model.drawing import Marker
+    from stickslip.drawing.primitives import Marker
 
     looks = {}
     for state in states:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stickslip import library
-from stickslip.model.drawing import (
+from stickslip.drawing.primitives import (
     STYLES,
     Circle,
     Drawing,
@@ -26,7 +26,7 @@ from stickslip.model.drawing import (
     rectangle,
     smooth,
 )
-from stickslip.model.system import CONTACT
+from stickslip.mechanisms.system import CONTACT
 
 
 class _Scenarios(dict):

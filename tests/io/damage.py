@@ -22,7 +22,8 @@ import numpy as np
 import xarray as xr
 from tests.io.test_netcdf import assert_same, records, trajectory
 
-from stickslip.io import netcdf, sweeps
+from stickslip.ensembles import files as sweeps
+from stickslip.io import netcdf
 from stickslip.io.netcdf import StreamWriter, load, save
 
 SECONDS = 5.0  # of the processor, for one file of some 50 kB

@@ -14,7 +14,7 @@ import pytest
 import stickslip as ss
 from stickslip.io import disk, netcdf
 from stickslip.io.netcdf import StreamWriter, load
-from stickslip.stepping import records, simulate
+from stickslip.run import records, simulate
 
 ARRAYS = ("t", "q", "u", "gap", "normal_impulse", "tangential_impulse", "contact_state")
 
@@ -320,7 +320,7 @@ def test_a_commit_during_the_reading_starts_it_anew(tmp_path, monkeypatch):
 PROGRAM = """
 import sys
 from stickslip.cli import main
-from stickslip.stepping import records
+from stickslip.run import records
 records.CHECKPOINT_SECONDS = float(sys.argv[1])
 sys.exit(main(sys.argv[2:]))
 """

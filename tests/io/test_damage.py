@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from tests.io.test_netcdf import assert_same, records, stream, trajectory
 
+from stickslip.ensembles.parts import InFolder
 from stickslip.io import digests, netcdf
 from stickslip.io.netcdf import StreamWriter, load, save
-from stickslip.io.sweep_parts import InFolder
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 import stickslip as ss
-from stickslip.complementarity.random_friction import granular, stack
+from stickslip.bench.random_friction import granular, stack
 
 
 def same(one, other):

@@ -71,7 +71,7 @@ def test_what_nobody_used_for_a_month_makes_room(folder: Path) -> None:
     import os
     import time
 
-    from stickslip import cache
+    from stickslip.jit import cache
 
     used, unused = tripled.text(1.0), tripled.text(1)
     objects.built(used), objects.built(unused)

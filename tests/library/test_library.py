@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 from stickslip import library
-from stickslip.model.system import CONTACT, FRICTION
+from stickslip.mechanisms.system import CONTACT, FRICTION
 
 
 @pytest.mark.parametrize("name", library.names())
@@ -59,10 +59,10 @@ def test_names_are_found_or_the_nearest_is_named():
 
 def test_scenario_passes_itself_to_simulate(monkeypatch):
     calls = []
-    module = types.ModuleType("stickslip.stepping.simulate")
+    module = types.ModuleType("stickslip.run.simulate")
     module.simulate = lambda *args, **options: calls.append((args, options))
-    monkeypatch.setitem(sys.modules, "stickslip.stepping", types.ModuleType("stickslip.stepping"))
-    monkeypatch.setitem(sys.modules, "stickslip.stepping.simulate", module)
+    monkeypatch.setitem(sys.modules, "stickslip.run", types.ModuleType("stickslip.run"))
+    monkeypatch.setitem(sys.modules, "stickslip.run.simulate", module)
     scenario = library.bouncing_ball(height=2.0)
     scenario.simulate()
     scenario.simulate(dt=0.5, params={"g": 1.0}, q0=[3.0])

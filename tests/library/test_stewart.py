@@ -8,8 +8,8 @@ from scipy.integrate import solve_ivp
 
 import stickslip as ss
 from stickslip import library
-from stickslip.figures import s00_impacts as impacts
 from stickslip.library.angled_bar import rigid_velocity
+from stickslip.papers import s00_impacts as impacts
 
 # -- brick on a ramp, 1.1 -----------------------------------------------------------------------------------------
 

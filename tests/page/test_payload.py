@@ -10,8 +10,8 @@ import pytest
 from stickslip import library
 from stickslip.analysis.cycle import SECTIONS, mean_cycle, passages_of_records
 from stickslip.analysis.recurrence import recurrence
+from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Polyline, Text, flat
 from stickslip.library import scenes
-from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Polyline, Text, flat
 from stickslip.page.controls import bounds, controls, with_values
 from stickslip.page.document import MOST_BYTES, export, page
 from stickslip.page.entries import scenario_of

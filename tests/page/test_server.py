@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from stickslip import library
 from stickslip.io.models.file import model_text
+from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.page import service as service_module
 from stickslip.page import workers as workers_module
 from stickslip.page.entries import PAGE_STEPPERS
 from stickslip.page.server import HOST, MOST_BODY, MOST_CONNECTIONS, Handler, Server
 from stickslip.page.service import MOST_STEPS, ClientGone, Service
-from stickslip.stepping.moreau_jean import MoreauJean
 from tests.page.conftest import serving
 
 RUN = {"system": "bouncing_ball", "dt": 0.01, "t_end": 0.6}

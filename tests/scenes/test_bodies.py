@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.stepping.scene_engine import worth_sharing
+from stickslip.scenes.engine import worth_sharing
 
 G = 9.81
 

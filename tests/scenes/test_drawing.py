@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.drawing.aslant import BACK, LIGHT, RIGHT, UP
+from stickslip.drawing.primitives import Circle, Polygon
 from stickslip.figures import scene as scene_figure
 from stickslip.figures.animation import Film
 from stickslip.figures.mechanism import draw, prepare, windows
 from stickslip.figures.trajectory import plot
 from stickslip.library import scenes
-from stickslip.model.drawing import Circle, Polygon
-from stickslip.model.scene.aslant import BACK, LIGHT, RIGHT, UP
 from stickslip.page.document import export
 
 

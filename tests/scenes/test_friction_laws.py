@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.stepping.scene_friction import SlidingSceneEngine
+from stickslip.scenes.friction import SlidingSceneEngine
 from stickslip.trajectory import STICK
 
 

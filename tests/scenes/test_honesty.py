@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.kernels.scene.rotation import free_rotation, turned
 from stickslip.library import scenes
-from stickslip.stepping.scene_engine import SceneEngine
+from stickslip.scenes.engine import SceneEngine
+from stickslip.scenes.rotation import free_rotation, turned
 
 
 def test_energy_of_a_thrown_cube_goes_into_friction():
@@ -113,7 +113,7 @@ def test_method_that_breaks_down_is_a_failed_step(monkeypatch):
     def broken(self, contacts):
         raise ValueError("A must be finite")
 
-    monkeypatch.setattr("stickslip.stepping.scene_engine.SceneEngine._solve", broken)
+    monkeypatch.setattr("stickslip.scenes.engine.SceneEngine._solve", broken)
     scene = scenes.thrown_cube(speed=6.0, friction=0.5)
     run = scene.simulate(dt=1e-3, t_end=0.5)
     assert not run.complete and run.certificate.failed_steps == 1 and len(run.t) >= 1

@@ -10,9 +10,9 @@ from scipy.optimize import brentq
 
 import stickslip as ss
 from stickslip.library.scenes import hanging_chain
-from stickslip.stepping.scene_engine import room_for
-from stickslip.stepping.scene_joints import JointIsland, by_lemke, proximal_answers
-from stickslip.stepping.scene_simulate import prepare_run
+from stickslip.run.scene_simulate import prepare_run
+from stickslip.scenes.engine import room_for
+from stickslip.scenes.islands.with_joints import JointIsland, by_lemke, proximal_answers
 
 G = 9.81
 

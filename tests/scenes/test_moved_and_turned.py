@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.model.scene.shapes import rotation_matrix
+from stickslip.scenes.shapes import rotation_matrix
 
 G = 9.81
 PLACES = [(0.0, 0.0), (1.0, 0.3), (1e3, 1.234), (1e5, 2.1)]

@@ -7,8 +7,8 @@ import pytest
 
 import stickslip as ss
 from stickslip.library import scenes
-from stickslip.model.scene.shapes import rotation_matrix
-from stickslip.stepping.moreau_jean import MoreauJean
+from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
+from stickslip.scenes.shapes import rotation_matrix
 
 G = 9.81
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.analysis.overlaps import deepest_overlap, overlaps
 from stickslip.library import scenes
-from tests.scenes.test_collision import turn
+from stickslip.scenes.collision.overlaps import deepest_overlap, overlaps
+from tests.scenes.collision.test_collision import turn
 
 
 def bin_of(shape, count, wide, step, seed=3, friction=0.5):

@@ -7,7 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.library import scenes
-from stickslip.model.scene.shapes import rotation_matrix
+from stickslip.scenes.shapes import rotation_matrix
 
 G = 9.81
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.model.scene.shapes import quaternion_product, rotation_matrix
+from stickslip.scenes.shapes import quaternion_product, rotation_matrix
 
 SIZE, MASS = np.array([0.5, 0.3, 0.2]), 2.0
 UP = np.array([0.0, 0.0, 1.0])

@@ -30,10 +30,10 @@ from stickslip.analysis.poincare import Section, section_of, translations
 from stickslip.analysis.return_map import NoReturn, Setting
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.same_cycle import Passages, shortest
+from stickslip.checks import Array, unknown_name
 from stickslip.ensembles.plan import axis_values
-from stickslip.library.scenario import Scenario, require_scenario
-from stickslip.model.system import Array, unknown_name
-from stickslip.stepping.motion_book import MotionError
+from stickslip.events.book import MotionError
+from stickslip.scenario import Scenario, require_scenario
 
 CYCLE, REST, AWAY, ELSEWHERE, IRREGULAR, FAILED = "cycle", "rest", "runs away", "elsewhere", "irregular", "failed"
 RARE = 0.01

@@ -30,10 +30,10 @@ from stickslip.analysis.limit_cycle import Guess, LimitCycle, NoCycle, as_cycle,
 from stickslip.analysis.poincare import Section
 from stickslip.analysis.return_map import EventMap, NoReturn, Return, Setting
 from stickslip.analysis.saltation import Undefined
-from stickslip.library.scenario import Scenario, require_scenario
-from stickslip.model.system import Array, real_number, unknown_name
-from stickslip.stepping.modes import Mode
-from stickslip.stepping.motion_book import MotionError
+from stickslip.checks import Array, real_number, unknown_name
+from stickslip.events.book import MotionError
+from stickslip.events.modes import Mode
+from stickslip.scenario import Scenario, require_scenario
 
 _FIRST, _LARGEST, _SMALLEST = 0.02, 0.05, 1e-5  # steps, in ranges of the parameter
 _CORRECTIONS = 8

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from stickslip.library.scenario import Scenario, require_scenario
-from stickslip.model.system import Array, unknown_name
-from stickslip.stepping.adaptive import Adaptive
-from stickslip.stepping.event_driven import EventDriven
-from stickslip.stepping.simulate import STEPPERS
+from stickslip.checks import Array, unknown_name
+from stickslip.events.event_driven import EventDriven
+from stickslip.mechanisms.steppers.adaptive import Adaptive
+from stickslip.run.simulate import STEPPERS
+from stickslip.scenario import Scenario, require_scenario
 from stickslip.trajectory import Trajectory
 
 NORMS = ("q_sup", "u_L1", "u_graph")

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from stickslip.library.scenario import Scenario
-from stickslip.model.system import Array
-from stickslip.stepping.arcs import Arc
-from stickslip.stepping.event_driven import EventDriven
+from stickslip.checks import Array
+from stickslip.events.arcs import Arc
+from stickslip.events.event_driven import EventDriven
+from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
 

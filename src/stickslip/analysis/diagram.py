@@ -10,9 +10,9 @@ import numpy as np
 
 from stickslip.analysis.members import Member, MemberOptions, changed, members, run_member
 from stickslip.analysis.poincare import Section, SectionPoints, section_of, translations
+from stickslip.checks import Array, unknown_name
 from stickslip.ensembles.plan import axis_values
-from stickslip.library.scenario import Scenario, require_scenario
-from stickslip.model.system import Array, unknown_name
+from stickslip.scenario import Scenario, require_scenario
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
-from stickslip.model.system import CONTACT, KIND_NAMES, Array, System, real_number, require_system
+from stickslip.checks import Array, real_number
+from stickslip.mechanisms.system import CONTACT, KIND_NAMES, System, require_system
 
 _MOST = 10
 """Contacts whose sets are all looked at."""

@@ -27,12 +27,13 @@ from stickslip.analysis.poincare import TURN, PhaseSection, Section
 from stickslip.analysis.return_map import EventMap, NoReturn, Return, Setting
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.step_map import MeanReturn, Settled, StepMap, settle
-from stickslip.library.scenario import Scenario
-from stickslip.model.system import Array, System, real_number
-from stickslip.stepping.arcs import SAMPLES
-from stickslip.stepping.event_driven import EventDriven
-from stickslip.stepping.modes import Mode
-from stickslip.stepping.motion_book import MotionError
+from stickslip.checks import Array, real_number
+from stickslip.events.arcs import SAMPLES
+from stickslip.events.book import MotionError
+from stickslip.events.event_driven import EventDriven
+from stickslip.events.modes import Mode
+from stickslip.mechanisms.system import System
+from stickslip.scenario import Scenario
 
 FLOW, TRANSLATION = "flow", "translation"
 _NEWTON_STEPS = 15

@@ -10,8 +10,8 @@ import numpy as np
 
 from stickslip.analysis.poincare import SectionPoints
 from stickslip.analysis.saltation import FollowedMotion
-from stickslip.library.scenario import Scenario, require_scenario
-from stickslip.model.system import Array, real_number
+from stickslip.checks import Array, real_number
+from stickslip.scenario import Scenario, require_scenario
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ from stickslip.analysis.poincare import (
     poincare,
     section_of,
 )
-from stickslip.library.scenario import Scenario
-from stickslip.model.system import Array, real_number
+from stickslip.checks import Array, real_number
+from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
 _PER_RETURN = 400  # records

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.model.scene.scene import Scene
-from stickslip.model.system import CONTACT, Array, System, real_number, unknown_name
-from stickslip.stepping.modes import onto_contacts
-from stickslip.stepping.simulate import progress_bar
+from stickslip.checks import Array, real_number, unknown_name
+from stickslip.events.modes import onto_contacts
+from stickslip.mechanisms.system import CONTACT, System
+from stickslip.run.simulate import progress_bar
+from stickslip.scenes.scene import Scene
 
 if TYPE_CHECKING:
-    from stickslip.library.scenario import Scenario
-    from stickslip.library.scene_scenario import SceneScenario
+    from stickslip.scenario import Scenario
+    from stickslip.scene_scenario import SceneScenario
     from stickslip.trajectory import Trajectory
 
 

@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
+from stickslip.checks import Array, real_array, real_number
+from stickslip.events.acceleration import AccelerationProblem, Accelerations
+from stickslip.impacts.impact import Impact, impact
 from stickslip.laws import ImpactLaw
-from stickslip.model.system import CONTACT, KIND_NAMES, Array, System, real_array, real_number, require_system
-from stickslip.stepping.acceleration import AccelerationProblem, Accelerations
-from stickslip.stepping.impact import Impact, impact
+from stickslip.mechanisms.system import CONTACT, KIND_NAMES, System, require_system
 
 
 @dataclass(frozen=True, eq=False)

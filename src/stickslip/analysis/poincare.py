@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.cycle import SECTIONS, crossing, hermite
-from stickslip.complementarity.planar import solver_from
+from stickslip.checks import Array, real_number, unknown_name
+from stickslip.contact.planar import solver_from
+from stickslip.events.arcs import SAMPLES, Arc
+from stickslip.events.event_driven import EventDriven
+from stickslip.events.motion import Motion
 from stickslip.laws import Newton
-from stickslip.library.scenario import Scenario, require_scenario
-from stickslip.model.system import Array, System, real_number, unknown_name
-from stickslip.stepping.arcs import SAMPLES, Arc
-from stickslip.stepping.event_driven import EventDriven
-from stickslip.stepping.motion import Motion
+from stickslip.mechanisms.system import System
+from stickslip.scenario import Scenario, require_scenario
 from stickslip.trajectory import Trajectory
 
 TURN = 2.0 * math.pi  # [rad]

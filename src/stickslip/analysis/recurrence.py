@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.model.system import Array
+from stickslip.checks import Array
 from stickslip.trajectory import Trajectory
 
 _MOST_SAMPLES = 8192

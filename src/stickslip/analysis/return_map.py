@@ -24,11 +24,12 @@ from stickslip.analysis.poincare import (
     symmetries,
 )
 from stickslip.analysis.saltation import FollowedMotion, Switch, differences
-from stickslip.library.scenario import Scenario
-from stickslip.model.system import CONTACT, SPRING, Array
-from stickslip.stepping.arcs import SAMPLES, Arc
-from stickslip.stepping.event_driven import measured
-from stickslip.stepping.modes import Mode
+from stickslip.checks import Array
+from stickslip.events.arcs import SAMPLES, Arc
+from stickslip.events.event_driven import measured
+from stickslip.events.modes import Mode
+from stickslip.mechanisms.system import CONTACT, SPRING
+from stickslip.scenario import Scenario
 
 
 class NoReturn(ArithmeticError):

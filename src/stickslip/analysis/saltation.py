@@ -21,14 +21,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stickslip.complementarity.planar import solver_from
-from stickslip.kernels.generate import compiled_module
+from stickslip.checks import Array
+from stickslip.contact.planar import solver_from
+from stickslip.events.arcs import Arc, Event
+from stickslip.events.event_driven import EventDriven
+from stickslip.events.modes import Mode, onto_velocities
+from stickslip.events.motion import Motion
 from stickslip.laws import Newton
-from stickslip.model.system import CONTACT, SPRING, Array, System
-from stickslip.stepping.arcs import Arc, Event
-from stickslip.stepping.event_driven import EventDriven
-from stickslip.stepping.modes import Mode, onto_velocities
-from stickslip.stepping.motion import Motion
+from stickslip.mechanisms.generate import compiled_module
+from stickslip.mechanisms.system import CONTACT, SPRING, System
 
 _STEP = 6e-6  # of central differences in a state, relative to max(1, |x|)
 _TIME_STEP = 5e-4  # of differences in time [s], or a thousandth of the run
@@ -62,7 +63,7 @@ class Switch:
 
     Attributes
     ----------
-    t : time [s];  slots : (contact, part) of the indicators that reached zero, as in `stepping.arcs.Event`
+    t : time [s];  slots : (contact, part) of the indicators that reached zero, as in `events.arcs.Event`
     kind : "impact", "slip ends", "stick ends", "lift-off"
     matrix : S, (2 f, 2 f)
     earlier : (2 f,), by how much a perturbation brings the event forward: grad h / (grad h^T f- + h_t)

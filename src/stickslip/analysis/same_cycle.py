@@ -12,7 +12,7 @@ import numpy as np
 
 from stickslip.analysis.limit_cycle import Guess, LimitCycle, ranges, shoot, without_travel
 from stickslip.analysis.return_map import EventMap, Setting
-from stickslip.model.system import Array
+from stickslip.checks import Array
 
 _SAME = 1e-5  # of the ranges of a motion, and of its period; shooting leaves 1e-9
 _HORIZON = 4.0  # periods that a return may take

@@ -17,10 +17,10 @@ import numpy as np
 from stickslip.analysis.members import section_text
 from stickslip.analysis.poincare import LevelSection, PhaseSection, SectionPoints, poincare
 from stickslip.analysis.return_map import NoReturn, Setting
-from stickslip.kernels.generate import STACK_LIMIT
-from stickslip.model.system import Array
-from stickslip.stepping.modes import Mode
-from stickslip.stepping.simulate import _stepper as stepper_from
+from stickslip.checks import Array
+from stickslip.events.modes import Mode
+from stickslip.mechanisms.generate import STACK_LIMIT
+from stickslip.run.simulate import _stepper as stepper_from
 from stickslip.trajectory import IMPACT, OPEN, SLIP_PLUS, STICK, Certificate, Trajectory
 
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)

@@ -36,12 +36,12 @@ def basins(
 ) -> None:
     """Run a system from every start of a grid, tell the attractors apart, and have the judge confirm the cycles."""
     from stickslip.analysis.basins import basins as compute
-    from stickslip.cli.files import require_figure
     from stickslip.cli.progress import staged_bar
     from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import line, multiplier_text, require_json, section_from
     from stickslip.cli.sweep import varied
     from stickslip.ensembles.plan import axis_values
+    from stickslip.figures.files import require_figure
 
     scenario = mechanism_with(settings or [], name)
     grid = {key: axis_values(key, text) for key, text in varied(vary).items()}

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 
 _MODULES = {
-    "lcp": "stickslip.cli.bench_lcp",
-    "run": "stickslip.cli.bench_run",
-    "friction": "stickslip.cli.bench_friction",
-    "scenes": "stickslip.cli.bench_scenes",
-    "ensemble": "stickslip.cli.bench_ensemble",
+    "lcp": "stickslip.bench.lcp",
+    "run": "stickslip.bench.run",
+    "friction": "stickslip.bench.friction",
+    "scenes": "stickslip.bench.scenes",
+    "ensemble": "stickslip.bench.ensemble",
 }
 
 

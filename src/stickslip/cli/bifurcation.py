@@ -56,9 +56,9 @@ def bifurcation(
     The diagram runs the time stepper at every value and keeps the last returns to the section.  With --continue the
     cycle at the first value is followed event by event, stable or not, and its bifurcations are located.
     """
-    from stickslip.cli.files import require_figure
     from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import require_json, section_from
+    from stickslip.figures.files import require_figure
 
     scenario = mechanism_with(settings or [], name)
     require_json(out)

@@ -11,8 +11,8 @@ from stickslip.io.printable import printable
 
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
-    from stickslip.library.scenario import Scenario
-    from stickslip.library.scene_scenario import SceneScenario
+    from stickslip.scenario import Scenario
+    from stickslip.scene_scenario import SceneScenario
 
 
 def check(
@@ -56,8 +56,8 @@ def check(
 
 def problem_at_start(model: "Model") -> str | None:
     """What `run` would say of the initial state: bodies or contacts that overlap beyond the tolerance."""
-    from stickslip.library.scenario import Scenario
-    from stickslip.stepping.penetration import PENETRATION_TOLERANCE, check_penetration
+    from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
+    from stickslip.scenario import Scenario
 
     scenario = model.scenario
     try:
@@ -86,8 +86,8 @@ def _prepare(scenario: "SceneScenario") -> None:
     """Set a scene up as `Scene.simulate` does with the options of the file, which looks for overlaps."""
     from inspect import signature
 
-    from stickslip.model.scene.scene import Scene
-    from stickslip.stepping.scene_simulate import prepare_run
+    from stickslip.run.scene_simulate import prepare_run
+    from stickslip.scenes.scene import Scene
 
     options = {name: each.default for name, each in signature(Scene.simulate).parameters.items()}
     options |= {"dt": scenario.dt, "t_end": scenario.t_end, **scenario.options}
@@ -98,7 +98,7 @@ def _prepare(scenario: "SceneScenario") -> None:
 
 def describe(scenario: Any) -> dict[str, Any]:
     """Facts about a scenario, plain values only."""
-    from stickslip.library.scenario import Scenario
+    from stickslip.scenario import Scenario
 
     common = {"title": scenario.title, "dt": scenario.dt, "t_end": scenario.t_end}
     if not isinstance(scenario, Scenario):

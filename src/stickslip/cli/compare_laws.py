@@ -8,8 +8,8 @@ import typer
 from stickslip.cli.impact_map import collision_named, fixed_values, parse_values, quantities
 
 if TYPE_CHECKING:
+    from stickslip.impacts.impact import Impact
     from stickslip.laws import ImpactLaw
-    from stickslip.stepping.impact import Impact
 
 _COLUMNS = {
     "normal_impulse": "Lambda_N", "tangential_impulse": "Lambda_T", "normal_velocity_after": "gamma_N+",
@@ -66,8 +66,8 @@ def laws(eps_N: float, eps_T: float) -> dict[str, "ImpactLaw"]:
 
 
 def _row(system: Any, q: Any, u: Any, law: "ImpactLaw", params: dict[str, Any]) -> dict[str, Any]:
+    from stickslip.impacts.impact import impact
     from stickslip.laws import Newton
-    from stickslip.stepping.impact import impact
 
     try:
         hit: Impact = impact(system, q, u, law, params=params)

@@ -75,7 +75,7 @@ def converge(
 
 def _check_files(out: Path | None, plot: Path | None) -> None:
     """Raise before anything is computed if a file could not be written afterwards."""
-    from stickslip.cli.files import require_figure, require_writable
+    from stickslip.figures.files import require_figure, require_writable
 
     if plot is not None:
         require_figure("--plot", plot)
@@ -92,9 +92,9 @@ def _cycles(
 ) -> list[dict[str, Any]] | None:
     """Period and drop per cycle by every method, for a system that has a section; None for the others."""
     from stickslip.analysis.cycle import SECTIONS, Cycle, judged_cycle, stepped_cycle
-    from stickslip.stepping.adaptive import Adaptive
-    from stickslip.stepping.event_driven import EventDriven
-    from stickslip.stepping.simulate import STEPPERS
+    from stickslip.events.event_driven import EventDriven
+    from stickslip.mechanisms.steppers.adaptive import Adaptive
+    from stickslip.run.simulate import STEPPERS
 
     section = SECTIONS.get(scenario.system.name)
     if section is None:

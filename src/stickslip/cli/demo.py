@@ -26,8 +26,8 @@ def demo(
 def _woodpecker(out: Path) -> None:
     import numpy as np
 
-    from stickslip.cli.files import require_figure
     from stickslip.figures import style
+    from stickslip.figures.files import require_figure
     from stickslip.figures.trajectory import plot
     from stickslip.library import woodpecker
 

@@ -66,7 +66,7 @@ PAINLEVE = BarImpact(math.radians(60.0), mu=5.0 / 3.0, eps_N=0.5, eps_T=0.0, gam
 
 def explain() -> None:
     """Solve the frictional impact of a bar, and say what the numbers mean."""
-    from stickslip.complementarity.solve import METHODS, classify_matrix, enumerate_lcp, solve_lcp
+    from stickslip.lcp.solve import METHODS, classify_matrix, enumerate_lcp, solve_lcp
 
     A, b = OBLIQUE.lcp()
     print("A bar (mass 1 kg, half length 1 m) hits rough ground under 45 degrees: friction 0.3, restitution 0.5,")

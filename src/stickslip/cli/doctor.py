@@ -17,8 +17,6 @@ import typer
 
 from stickslip._version import __version__
 
-Report = dict[str, Any]
-
 # Display name -> (module to import, distribution that carries the version).
 _REQUIRED = {
     "NumPy": ("numpy", "numpy"),
@@ -40,9 +38,6 @@ _PEERS = {
     "pydrake": ("pydrake", "drake"),
 }
 _JUDGES = {"coal": ("coal", "coal")}
-# Siconos is packaged by distributions for their own Python rather than for an environment.
-_SYSTEM_PYTHON = "/usr/bin/python3"
-_PROBE_TIMEOUT = 30.0  # [s] for a program that we only ask for a version
 
 
 def doctor(
@@ -62,7 +57,7 @@ def doctor(
     """
     removed = None
     if clean_cache:
-        from stickslip.cache import cache_files, remove
+        from stickslip.jit.cache import cache_files, remove
 
         removed = remove(cache_files())
     report = examine()
@@ -102,13 +97,6 @@ def examine() -> Report:
     }
 
 
-def _version(distribution: str) -> str | None:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
 def _import_package(module: str, distribution: str) -> Report:
     """Import a required package: an installed one can still be broken."""
     try:
@@ -116,36 +104,6 @@ def _import_package(module: str, distribution: str) -> Report:
     except Exception as error:
         return {"version": _version(distribution), "error": f"{type(error).__name__}: {error}"}
     return {"version": _version(distribution), "error": None}
-
-
-def find_package(module: str, distribution: str) -> Report:
-    """Look for an optional package without importing it: some of them take seconds, or open windows."""
-    found = importlib.util.find_spec(module) is not None
-    return {"installed": found, "version": _version(distribution) if found else None}
-
-
-def find_siconos() -> Report:
-    """Look for Siconos in this Python, then in the system's."""
-    here = find_package("siconos", "siconos")
-    if here["installed"]:
-        return {**here, "python": sys.executable}
-    if os.path.exists(_SYSTEM_PYTHON):
-        # -I: the answer is about that Python, not about what PYTHONPATH adds to it.
-        # `version`, because `__version__` is 0 in Debian's package.
-        question = "import siconos, siconos.numerics; print(getattr(siconos, 'version', ''))"
-        answer = _ask(_SYSTEM_PYTHON, "-I", "-c", question)
-        if answer is not None:
-            return {"installed": True, "version": answer or None, "python": _SYSTEM_PYTHON}
-    return {**here, "python": None}
-
-
-def _ask(*command: str) -> str | None:
-    """Return what a program prints, or None when it is missing, fails or hangs."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_TIMEOUT, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
 
 
 def _examine_cpu() -> Report:
@@ -195,8 +153,8 @@ def _device_name(device: Any) -> str:
 
 def _examine_cache() -> Report:
     """What lies in the folder that is used, and which one was asked for where that is another one."""
-    from stickslip.cache import other_versions, used_folder
-    from stickslip.vault import cache_folder, reason_left
+    from stickslip.jit.cache import other_versions, used_folder
+    from stickslip.jit.vault import cache_folder, reason_left
 
     asked_for = cache_folder()
     used = used_folder() if os.path.lexists(asked_for) else asked_for
@@ -237,7 +195,7 @@ def _self_check() -> Report:
     try:
         import numpy as np
 
-        from stickslip.complementarity.solve import solve_lcp
+        from stickslip.lcp.solve import solve_lcp
 
         solution = solve_lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-5.0, -6.0]))
         right = bool(solution.solved) and np.allclose(solution.x, [4 / 3, 7 / 3], rtol=0, atol=1e-12)

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from stickslip.cli.files import require_figure
-from stickslip.cli.run import _plain
+from stickslip.figures.files import require_figure
+from stickslip.io.printable import plain
 
 app = typer.Typer(
     help="Frictional contact problems of one time step: FCLIB .hdf5 and Siconos .dat files.",
@@ -45,8 +45,8 @@ def solve(
 
     Exit code 1 when one of them was not solved, 2 when one could not be read; the others of a folder are solved still.
     """
-    from stickslip.complementarity.friction.solve import METHODS
-    from stickslip.complementarity.problems import checked_tolerance
+    from stickslip.contact.solve import METHODS
+    from stickslip.lcp.problems import checked_tolerance
 
     methods = method or ["auto"]
     for name in methods:
@@ -88,7 +88,7 @@ def _solve_all(
     from rich.console import Console
     from rich.progress import Progress
 
-    from stickslip.complementarity.friction.solve import solve_friction
+    from stickslip.contact.solve import solve_friction
     from stickslip.io.friction_files import read_friction_problem
 
     files, rows, histories = _files(path), [], {}
@@ -122,14 +122,14 @@ def _row(file: str, problem: Any, method: str, s: Any, impulses: bool) -> dict[s
         "joints": problem.bilateral,
         "method": method,
         "solved": bool(s.solved),
-        "error": _plain(s.error),
+        "error": plain(s.error),
         "iterations": s.iterations,
         "seconds": s.seconds,
         "status": s.status,
-        "path": [{**stage._asdict(), "error": _plain(stage.error)} for stage in s.path],
+        "path": [{**stage._asdict(), "error": plain(stage.error)} for stage in s.path],
     }
     if impulses:
-        row |= {"r": [_plain(x) for x in s.r], "u": [_plain(x) for x in s.u]}
+        row |= {"r": [plain(x) for x in s.r], "u": [plain(x) for x in s.u]}
     return row
 
 

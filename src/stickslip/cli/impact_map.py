@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from stickslip.laws import ImpactLaw
-    from stickslip.model.system import System
+    from stickslip.mechanisms.system import System
 
 _MOST_STATES = 25_000_000
 _BLOCK = 200_000  # states that are solved at once; progress is shown in between
@@ -118,7 +118,7 @@ def impact_map(
     restitution_tangential, mass, half_length, inertia; of kane_pendulum: th_1, th_2, omega_1, omega_2, mass, length and
     the coefficients.
     """
-    from stickslip.cli.files import require_figure
+    from stickslip.figures.files import require_figure
     from stickslip.laws import law_from
 
     collision = collision_named(name)
@@ -143,7 +143,7 @@ def impact_map(
 
 def collision_named(name: str) -> Collision:
     """The collision of that name; `impacting_bar` is the bar's name in the library."""
-    from stickslip.model.system import unknown_name
+    from stickslip.checks import unknown_name
 
     known = {"bar": _BAR, "kane_pendulum": _KANE}
     if name == _BAR.entry:
@@ -195,7 +195,7 @@ def quantities(collision: Collision, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _known(key: str, collision: Collision, name: str) -> str:
-    from stickslip.model.system import unknown_name
+    from stickslip.checks import unknown_name
 
     key = "angle" if key == "phi" and "angle" in collision.defaults else key
     if key not in collision.defaults:
@@ -246,7 +246,7 @@ def _solve(
     """What the impact of every cell did, by name; arrays of shape (y.cells, x.cells)."""
     import numpy as np
 
-    from stickslip.stepping.impact import impact
+    from stickslip.impacts.impact import impact
 
     system, rows = collision.system, max(1, _BLOCK // x.cells)
     parts: list[tuple[np.ndarray, ...]] = []
@@ -274,7 +274,7 @@ def _warm_up(collision: Collision, values: dict[str, float], law: "ImpactLaw") -
         return
     from rich.console import Console
 
-    from stickslip.stepping.impact import impact
+    from stickslip.impacts.impact import impact
 
     with Console(stderr=True).status(f"preparing the kernels of {collision.entry} (compiled once, then cached)"):
         q, u, params = collision.state(quantities(collision, values))
@@ -285,7 +285,7 @@ def _report(
     name: str, law: str, collision: Collision, values: dict[str, float], x: Axis, y: Axis,
     found: dict[str, "np.ndarray"], wall_s: float,
 ) -> dict[str, Any]:  # fmt: skip
-    from stickslip.stepping.impact import Impact
+    from stickslip.impacts.impact import Impact
 
     shares = {state: float((found["state"] == code).mean()) for code, state in enumerate(Impact.STATES)}
     fixed = fixed_values(collision, values, (x.name, y.name))
@@ -319,7 +319,7 @@ def _draw(
     file: Path, collision: Collision, result: dict[str, Any], x: Axis, y: Axis, found: dict[str, "np.ndarray"]
 ) -> None:
     from stickslip.figures import style
-    from stickslip.figures.pg05_draw import map_figure
+    from stickslip.figures.impact_map import map_figure
 
     title = f"Impact regimes of {result['system'].replace('_', ' ')}, {result['law']}"
     fixed = ", ".join(f"{key} = {style.number(value)} {_unit(key)}".rstrip() for key, value in result["fixed"].items())

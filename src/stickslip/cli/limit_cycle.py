@@ -46,11 +46,11 @@ def limit_cycle(
     """
     from stickslip.analysis.limit_cycle import NoCycle
     from stickslip.analysis.limit_cycle import limit_cycle as find
-    from stickslip.cli.files import require_figure
     from stickslip.cli.progress import status_line
     from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import require_json, section_from
-    from stickslip.stepping.simulate import STEPPERS
+    from stickslip.figures.files import require_figure
+    from stickslip.run.simulate import STEPPERS
 
     scenario = mechanism_with(settings or [], name)
     if stepper not in STEPPERS:

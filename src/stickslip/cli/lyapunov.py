@@ -31,10 +31,10 @@ def lyapunov(
     A positive one means chaos. Perturbations that die out in finite time have none: minus infinity.
     """
     from stickslip.analysis.lyapunov import lyapunov as compute
-    from stickslip.cli.files import require_figure
     from stickslip.cli.progress import progress_bar
     from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import line
+    from stickslip.figures.files import require_figure
 
     scenario = mechanism_with(settings or [], name)
     if plot is not None:
@@ -76,9 +76,9 @@ def recurrence(
     """Tell how often the states on a section come back: rate, determinism, and after how many returns."""
     from stickslip.analysis.lyapunov import recurrence as compute
     from stickslip.analysis.poincare import poincare, translations
-    from stickslip.cli.files import require_figure
     from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import line, section_from
+    from stickslip.figures.files import require_figure
 
     scenario = mechanism_with(settings or [], name)
     if plot is not None:

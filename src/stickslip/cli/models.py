@@ -29,9 +29,9 @@ def opened(name: str, texts: Sequence[str]) -> "Model":
 
 def _set(model: "Model", name: str, texts: Sequence[str]) -> "Model":
     """A model with other values of its parameters and its start."""
+    from stickslip.checks import unknown_name
     from stickslip.cli.run import number, split_settings
-    from stickslip.library.scenario import Scenario
-    from stickslip.model.system import unknown_name
+    from stickslip.scenario import Scenario
 
     if not texts:
         return model

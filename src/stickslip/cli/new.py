@@ -30,7 +30,7 @@ def write_text(text: str, out: Path | None) -> None:
     if out is None:
         print(text, end="")
         return
-    from stickslip.cli.files import require_writable
+    from stickslip.figures.files import require_writable
     from stickslip.io.disk import replacing
 
     require_writable("--out", out)

@@ -47,7 +47,7 @@ def reproduce(
             if not as_json:
                 _show(drawn[-1])
     if index is not None:
-        from stickslip.figures.gallery import write_index
+        from stickslip.papers.gallery import write_index
 
         write_index(index, [{**row, **_proof(row)} for row in drawn])
     if as_json:
@@ -108,7 +108,7 @@ def _formats(text: str) -> list[str]:
 
 
 def _check_folder(folder: Path, files: list[Path]) -> None:
-    from stickslip.cli.files import refuse_foreign, require_writable_folder
+    from stickslip.figures.files import refuse_foreign, require_writable_folder
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.files import refuse_foreign, require_figure, require_page, require_writable
+from stickslip.figures.files import refuse_foreign, require_figure, require_page, require_writable
 from stickslip.io.printable import printable
 
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
-    from stickslip.library.scenario import Scenario
-    from stickslip.library.scene_scenario import SceneScenario
+    from stickslip.scenario import Scenario
+    from stickslip.scene_scenario import SceneScenario
     from stickslip.trajectory import Trajectory
 
 _MOST_RECORDS = 500_000
@@ -163,8 +163,8 @@ _OF_MECHANISMS = ("solver", "law", "engine", "rtol", "projection")
 
 def _options(model: "Model", given: dict[str, Any]) -> dict[str, Any]:
     """Options for `simulate`: what was given, before what the file says, before the defaults."""
-    from stickslip.library.scenario import Scenario
-    from stickslip.stepping.options import OF_STEPPERS, stepper_from
+    from stickslip.run.options import OF_STEPPERS, stepper_from
+    from stickslip.scenario import Scenario
 
     if not isinstance(model.scenario, Scenario):
         for key in _OF_MECHANISMS:
@@ -184,7 +184,7 @@ def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "
     its start; several numbers, `velocity=0.5,-1,0`, for a keyword that is a tuple.
     """
     from stickslip import library
-    from stickslip.model.system import unknown_name
+    from stickslip.checks import unknown_name
 
     known = library.keywords(name)
     if name in library.scene_names() and not scenes:
@@ -206,7 +206,7 @@ _NO_SCENE = "{} is a scene of bodies and shapes; this command needs generalised 
 def mechanism_with(texts: Sequence[str], name: str) -> "Scenario":
     """A library mechanism, or that of a model file, with settings."""
     from stickslip.cli.models import opened
-    from stickslip.library.scenario import Scenario
+    from stickslip.scenario import Scenario
 
     scenario = opened(name, texts).scenario
     if not isinstance(scenario, Scenario):
@@ -362,25 +362,18 @@ def report(
         "velocities": list(trajectory.velocity_names),
         "final": {
             "t": float(trajectory.t[-1]),
-            "q": [_plain(x) for x in trajectory.q[-1]],
-            "u": [_plain(x) for x in trajectory.u[-1]],
+            "q": [plain(x) for x in trajectory.q[-1]],
+            "u": [plain(x) for x in trajectory.u[-1]],
         },
         "impacts": {"total": len(impacts), "by_contact": impacts.counts()},
         "events": None if trajectory.event_table is None else trajectory.event_table.counts(),  # event-driven only
         "counts": {key: int(count) for key, count in trajectory.attributes.items() if count.isdigit()},
-        "energy": {"first": _plain(total[0]), "last": _plain(total[-1])},
-        "energy_book": {key: _plain(value) for key, value in trajectory.energy_book().to_dict().items()},
-        "certificate": {key: _plain(value) for key, value in trajectory.certificate.to_dict().items()},
+        "energy": {"first": plain(total[0]), "last": plain(total[-1])},
+        "energy_book": {key: plain(value) for key, value in trajectory.energy_book().to_dict().items()},
+        "certificate": {key: plain(value) for key, value in trajectory.certificate.to_dict().items()},
         "files": {key: str(path) for key, path in (files or {}).items()},
         "version": trajectory.version,
     }
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no nan and no infinity."""
-    if isinstance(value, int):
-        return value
-    return float(value) if math.isfinite(value) else None
 
 
 def _rate(trajectory: "Trajectory") -> float:
@@ -453,7 +446,7 @@ def _is_deep(trajectory: "Trajectory") -> bool:
     """
     import numpy as np
 
-    from stickslip.stepping.penetration import PENETRATION_TOLERANCE
+    from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE
 
     changes = np.abs(np.diff(trajectory.gap, axis=0)) / trajectory.every
     step = float(np.max(changes, initial=0.0, where=np.isfinite(changes)))

@@ -7,7 +7,7 @@ from stickslip.cli.run import number
 
 if TYPE_CHECKING:
     from stickslip.analysis.poincare import Section
-    from stickslip.library.scenario import Scenario
+    from stickslip.scenario import Scenario
 
 MECHANISM_HELP = (
     "A library system, see `stickslip list`, or a model file (.toml) of a mechanism, whose [run] gives dt and t_end."
@@ -21,10 +21,10 @@ DEVICE_HELP = "Run as an ensemble on cpu (all cores), gpu or dask:ADDRESS; defau
 
 def section_from(text: str | None, scenario: "Scenario") -> "Section | None":
     """A section from its short form, as `sweep` reads it."""
+    from stickslip import codes
     from stickslip.analysis.poincare import ClosingSection, LevelSection, PhaseSection
     from stickslip.ensembles.section import cut_of
-    from stickslip.kernels import codes
-    from stickslip.library.scenario import require_scenario
+    from stickslip.scenario import require_scenario
 
     if text is None:
         return None
@@ -50,7 +50,7 @@ def range_from(text: str) -> tuple[str, float, float]:
 
 def require_json(path: Path | None) -> None:
     """Raise before anything is computed if --out could not be written afterwards."""
-    from stickslip.cli.files import require_writable
+    from stickslip.figures.files import require_writable
 
     if path is None:
         return

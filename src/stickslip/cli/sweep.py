@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.files import require_figure, require_writable
 from stickslip.cli.run import Interrupted, mechanism_with
 from stickslip.cli.sections import MECHANISM_HELP
+from stickslip.figures.files import require_figure, require_writable
 
 if TYPE_CHECKING:
     from stickslip.ensembles.result import Ensemble

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from stickslip import codes
+from stickslip.checks import Array
+from stickslip.engine import Block, Memory
 from stickslip.ensembles.request import Request
 from stickslip.interrupts import poll
-from stickslip.kernels import codes
-from stickslip.model.system import Array
-from stickslip.stepping.engines import Block, Memory, Reference
+from stickslip.mechanisms.engines import Reference
 
 STEPS_PER_PIECE = 1_000_000  # some tenths of a second: Ctrl-C and the progress bar wait no longer
 LONGEST_WAIT = 0.1  # [s] after which Ctrl-C is looked for

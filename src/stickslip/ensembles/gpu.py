@@ -10,11 +10,11 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from stickslip.checks import Array
 from stickslip.ensembles.cpu import Report, finish
 from stickslip.ensembles.request import Request
 from stickslip.interrupts import poll
-from stickslip.kernels.generate import SOLVER_CODES
-from stickslip.model.system import Array
+from stickslip.mechanisms.generate import SOLVER_CODES
 
 BLOCK = 64  # threads
 SOLVERS = ("auto", "gauss-seidel", "lemke")
@@ -25,7 +25,7 @@ _INSTALL = "pip install 'stickslip[gpu]' brings numba-cuda"
 def unavailable() -> str:
     """Why there is no GPU to compute on, in one line; empty where there is one."""
     try:
-        from stickslip.kernels.cuda import cuda
+        from stickslip.jit.cuda import cuda
     except ImportError as error:
         return f"device 'gpu' needs numba-cuda, which cannot be imported ({error}); {_INSTALL}."
     try:
@@ -47,7 +47,7 @@ class Card:
         problem = unavailable()
         if problem:
             raise ValueError(problem)
-        from stickslip.kernels.cuda import cuda
+        from stickslip.jit.cuda import cuda
 
         self._cuda: Any = cuda
         self.busy_s = 0.0  # seconds in kernels so far, without transfers
@@ -87,7 +87,7 @@ class Card:
         finish(request, rows, P, 0, len(rows))
 
     def _launch(self, request: Request, rows: Any, P: Any, n: int, steps: int) -> None:
-        from stickslip.kernels.cuda import exact_arithmetic
+        from stickslip.jit.cuda import exact_arithmetic
 
         kernel = request.module("cuda").advance_on_gpu
         blocks = max(1, -(-n // BLOCK))

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels import codes
-from stickslip.model.system import Array, System, unknown_name
+from stickslip import codes
+from stickslip.checks import Array, unknown_name
+from stickslip.mechanisms.system import System
 from stickslip.trajectory import STATE_NAMES
 
 ALWAYS = ("status", "certificate")

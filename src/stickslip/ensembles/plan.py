@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.arrays import refuse_masked
-from stickslip.library.scenario import Scenario
-from stickslip.model.system import Array, unknown_name
-from stickslip.stepping.records import memory_budget
+from stickslip.checks import Array, refuse_masked, unknown_name
+from stickslip.run.records import memory_budget
+from stickslip.scenario import Scenario
 
 SAMPLE = "sample"
 LONGEST_AXIS = 2**31

@@ -12,22 +12,23 @@ from typing import Any
 
 import numpy as np
 
+from stickslip import codes
 from stickslip._version import __version__
-from stickslip.compiled import sources_hash
-from stickslip.complementarity.planar import PlanarSolver, solver_from
+from stickslip.checks import Array, real_number, unknown_name
+from stickslip.contact.planar import PlanarSolver, solver_from
 from stickslip.ensembles.observables import NEED_SECTION, bytes_per_member, observables_of, read_rows
 from stickslip.ensembles.plan import Plan, plan_of
 from stickslip.ensembles.section import Cut, cut_of, default_section, default_travel
-from stickslip.kernels import codes
-from stickslip.kernels.generate import STACK_LIMIT, import_generated, members_source
-from stickslip.library.scenario import Scenario
-from stickslip.model.system import CONTACT, Array, System, real_number, unknown_name
-from stickslip.stepping.engines import Compiled
-from stickslip.stepping.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
-from stickslip.stepping.simulate import _stepper as stepper_from
-from stickslip.stepping.simulate import _steps as number_of_steps
-from stickslip.stepping.sliding import sticking_at_start
-from stickslip.stepping.stepper import Stepper
+from stickslip.jit.compiled import sources_hash
+from stickslip.mechanisms.engines import Compiled
+from stickslip.mechanisms.generate import STACK_LIMIT, import_generated, members_source
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
+from stickslip.mechanisms.steppers.sliding import sticking_at_start
+from stickslip.mechanisms.steppers.stepper import Stepper
+from stickslip.mechanisms.system import CONTACT, System
+from stickslip.run.simulate import _stepper as stepper_from
+from stickslip.run.simulate import _steps as number_of_steps
+from stickslip.scenario import Scenario
 
 NEVER_LOADED = -10.0  # as in `Memory.start`
 SWEEPS = 10_000

@@ -100,7 +100,7 @@ class Ensemble:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write to a netCDF file, atomically; a file that is there and is not a sweep of ours is never replaced."""
-        from stickslip.io.sweeps import save_dataset
+        from stickslip.ensembles.files import save_dataset
 
         return save_dataset(self.dataset, path, overwrite=overwrite)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.complementarity.planar import PlanarSolver
+from stickslip.contact.planar import PlanarSolver
 from stickslip.ensembles.cluster import Cluster
 from stickslip.ensembles.cpu import Cores, cores
 from stickslip.ensembles.gpu import Card, check_solver, unavailable
@@ -20,11 +20,11 @@ from stickslip.ensembles.request import Request, prepare
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import InMemory, Store
 from stickslip.interrupts import opened, poll, uninterrupted
-from stickslip.library.scenario import Scenario
-from stickslip.stepping.penetration import PENETRATION_TOLERANCE
-from stickslip.stepping.records import memory_budget
-from stickslip.stepping.simulate import progress_bar
-from stickslip.stepping.stepper import Stepper
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE
+from stickslip.mechanisms.steppers.stepper import Stepper
+from stickslip.run.records import memory_budget
+from stickslip.run.simulate import progress_bar
+from stickslip.scenario import Scenario
 
 Device = Cores | Card | Cluster
 DEVICES = "cpu, gpu, auto or dask:ADDRESS"
@@ -166,7 +166,7 @@ def _chunk(request: Request, where: Device, chunk: Any) -> int:
 
 def _is_there(out: Path, fingerprint: str) -> bool:
     """Whether the file of a sweep that is to go on is complete already; ValueError where it is of another sweep."""
-    from stickslip.io.sweeps import fingerprint_of
+    from stickslip.ensembles.files import fingerprint_of
 
     if not out.exists():
         return False
@@ -179,7 +179,7 @@ def _is_there(out: Path, fingerprint: str) -> bool:
 
 
 def _load(out: Path) -> Ensemble:
-    from stickslip.io.sweeps import load_ensemble
+    from stickslip.ensembles.files import load_ensemble
 
     return load_ensemble(out)
 
@@ -194,8 +194,8 @@ def _store(
         if resume:
             raise ValueError("resume goes on with a file; give --out (out=).")
         return InMemory(size, members)
-    from stickslip.io.sweep_parts import InFolder, begun, parts_folder
-    from stickslip.io.sweeps import require_free
+    from stickslip.ensembles.files import require_free
+    from stickslip.ensembles.parts import InFolder, begun, parts_folder
 
     folder = parts_folder(out)
     if resume and begun(folder):
@@ -246,7 +246,7 @@ def _warm_up(request: Request, where: Cores | Card, show: bool) -> None:
 
 
 def _publish(request: Request, store: Store, out: Path | None, fingerprint: str) -> Any:
-    from stickslip.io.sweeps import to_dataset, write_sweep
+    from stickslip.ensembles.files import to_dataset, write_sweep
 
     if out is None:
         dataset = to_dataset(request, store, fingerprint)

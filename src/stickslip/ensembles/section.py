@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from stickslip import codes
 from stickslip.analysis.cycle import SECTIONS
-from stickslip.kernels import codes
-from stickslip.model.system import Array, System, unknown_name
+from stickslip.checks import Array, unknown_name
+from stickslip.mechanisms.system import System
 
 _HELP = "write 'phi<0.1', 'phi>0.1', 'impact:CONTACT', 'phase:PARAMETER' or 'every:SECONDS'"
 

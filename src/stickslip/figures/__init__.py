@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stickslip.model.system import unknown_name
+from stickslip.checks import unknown_name
 from stickslip.trajectory import Certificate
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from stickslip.drawing.primitives import Box, Drawing
 from stickslip.figures import mechanism, ribbon, style
 from stickslip.io.disk import replacing
-from stickslip.model.drawing import Box, Drawing
-from stickslip.model.scene.scene import Scene
+from stickslip.scenes.scene import Scene
 from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK, Trajectory
 
 FORMATS = ("gif", "mp4")

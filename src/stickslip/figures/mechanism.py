@@ -1,4 +1,4 @@
-"""Mechanisms in matplotlib: the primitives of `stickslip.model.drawing` as artists."""
+"""Mechanisms in matplotlib: the primitives of `stickslip.drawing.primitives` as artists."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle as CirclePatch
 from matplotlib.patches import Polygon as PolygonPatch
 
+from stickslip.drawing import primitives as shapes
 from stickslip.figures import style
-from stickslip.model import drawing as shapes
 from stickslip.trajectory import IMPACT, OPEN
 
 _OUTLINE = "#1D2D44"

@@ -8,12 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from stickslip.drawing.primitives import Box
 from stickslip.figures import mechanism, style
 from stickslip.figures.trajectory import _energies, caption
-from stickslip.library.scene_scenario import SceneScenario, as_shown
-from stickslip.model.drawing import Box
-from stickslip.model.scene.bodies import COORDINATES
-from stickslip.model.scene.scene import Scene
+from stickslip.scene_scenario import SceneScenario, as_shown
+from stickslip.scenes.bodies import COORDINATES
+from stickslip.scenes.scene import Scene
 from stickslip.trajectory import Trajectory
 
 PICTURES = 4

@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stickslip.figures import mechanism, ribbon, style
-from stickslip.library.scene_scenario import as_shown
+from stickslip.scene_scenario import as_shown
 from stickslip.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from stickslip.library.scenario import Scenario
-    from stickslip.library.scene_scenario import SceneScenario
-    from stickslip.model.scene.scene import Scene
+    from stickslip.scenario import Scenario
+    from stickslip.scene_scenario import SceneScenario
+    from stickslip.scenes.scene import Scene
 
 _MOST_LABELS = 8
 """Series in one panel that still get a legend."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.complementarity.friction.delassus import Delassus
-from stickslip.complementarity.friction.problem import FrictionProblem
+from stickslip.contact.delassus import Delassus
+from stickslip.contact.problem import FrictionProblem
 from stickslip.io.disk import member, open_binary, reading, replacing
 
 _COLUMNS, _ROWS = -1, -2  # values of nz: compressed columns, compressed rows

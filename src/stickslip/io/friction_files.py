@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from stickslip.complementarity.friction.problem import FrictionProblem
+from stickslip.contact.problem import FrictionProblem
 from stickslip.io.fclib import read_fclib, write_fclib
 from stickslip.io.siconos_dat import read_dat, write_dat
 

@@ -48,7 +48,7 @@ from stickslip.io.disk import (
     require_sound_heaps,
     sync_folder,
 )
-from stickslip.model.system import KIND_NAMES
+from stickslip.mechanisms.system import KIND_NAMES
 from stickslip.trajectory import IMPACT_COLUMNS, OTHER, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
 
 if TYPE_CHECKING:

@@ -19,3 +19,10 @@ def first_unprintable(text: str, allowed: str = "") -> str | None:
         if found[0] not in allowed:
             return printable(found[0])
     return None
+
+
+def plain(value: Any) -> Any:
+    """JSON has no nan and no infinity."""
+    if isinstance(value, int):
+        return value
+    return float(value) if math.isfinite(value) else None

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.complementarity.friction.blocks import block_arrays
-from stickslip.complementarity.friction.problem import FrictionProblem
+from stickslip.contact.blocks import block_arrays
+from stickslip.contact.problem import FrictionProblem
 from stickslip.io.disk import open_binary, replacing
 
 _DENSE, _BLOCKS, _SPARSE = 0, 1, 2

@@ -16,7 +16,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from stickslip.jit import cpu
-from stickslip.vault import SEAL_LENGTH, Untrusted, leave, vault
+from stickslip.jit.vault import SEAL_LENGTH, Untrusted, leave, vault
 
 FOLDER = "objects"
 DAY = 86400.0  # [s]

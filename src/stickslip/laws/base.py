@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from stickslip.arrays import refuse_masked
+from stickslip.checks import refuse_masked
 
 if TYPE_CHECKING:  # laws and complementarity are neighbours: problems and solvers are handed in, never imported
-    from stickslip.complementarity.planar import PlanarProblem, PlanarSolution, PlanarSolver
+    from stickslip.contact.planar import PlanarProblem, PlanarSolution, PlanarSolver
 
 Array = np.ndarray
 Coefficient = float | Sequence[float] | None
 """One number for every contact, one number each, or None for the system's own."""
 
-CONTACT = 0  # the kind of a unilateral contact, as in model.system; clutches and joints keep their own coefficients
+CONTACT = (
+    0  # the kind of a unilateral contact, as in mechanisms.system; clutches and joints keep their own coefficients
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class ImpactLaw(ABC):
 
     Contract for whoever adds a law: `coefficients` turns the system's coefficients into those the law works with and
     checks them; `_impact` returns the impulses of an impact, `solve` those of a time step as well.  `code` names the
-    law to the compiled kernel of stacks (`kernels.impact`).
+    law to the compiled kernel of stacks (`impacts.kernel`).
     """
 
     name: ClassVar[str] = ""

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stickslip.compiled import compiled
+from stickslip.jit.compiled import compiled
 from stickslip.laws.base import LawSolution, Phase, one_row
 from stickslip.laws.routh import MOTIONS, STAGES
 
 if TYPE_CHECKING:
-    from stickslip.complementarity.planar import PlanarProblem
+    from stickslip.contact.planar import PlanarProblem
 
 MAX_LUMPED_PHASES = 40
 SAMPLES = 0.05  # grid of the event search, in units of 1/(largest frequency)

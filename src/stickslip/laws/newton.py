@@ -17,7 +17,7 @@ from stickslip.laws.base import (
 )
 
 if TYPE_CHECKING:
-    from stickslip.complementarity.planar import PlanarProblem, PlanarSolver
+    from stickslip.contact.planar import PlanarProblem, PlanarSolver
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from stickslip.laws.base import (
 from stickslip.laws.routh import KINETIC, integrate
 
 if TYPE_CHECKING:
-    from stickslip.complementarity.planar import PlanarProblem, PlanarSolution, PlanarSolver
+    from stickslip.contact.planar import PlanarProblem, PlanarSolution, PlanarSolver
 
 HALVINGS = 50
 GAIN = 1e-12  # share of the energies in an impact below which a gain is round-off

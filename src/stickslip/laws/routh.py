@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stickslip.compiled import compiled
+from stickslip.jit.compiled import compiled
 from stickslip.laws.base import LawSolution, Phase, one_row
 
 if TYPE_CHECKING:
-    from stickslip.complementarity.planar import PlanarProblem
+    from stickslip.contact.planar import PlanarProblem
 
 ENERGETIC, KINETIC = 0, 1
 STAGES = ("compression", "restitution")

@@ -14,7 +14,7 @@ from stickslip.laws.lumped import integrate_lumped
 from stickslip.laws.routh import ENERGETIC, integrate
 
 if TYPE_CHECKING:
-    from stickslip.complementarity.planar import PlanarProblem, PlanarSolver
+    from stickslip.contact.planar import PlanarProblem, PlanarSolver
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from stickslip.checks import unknown_name
 from stickslip.library import scenes
 from stickslip.library.angled_bar import angled_bar
 from stickslip.library.billiards import billiards
@@ -22,14 +23,13 @@ from stickslip.library.kane_pendulum import kane_pendulum
 from stickslip.library.newton_cradle import newton_cradle
 from stickslip.library.painleve_rod import painleve_rod
 from stickslip.library.pendulum_against_stop import pendulum_against_stop
-from stickslip.library.scenario import Scenario
-from stickslip.library.scene_scenario import SceneScenario
 from stickslip.library.slider_crank import slider_crank
 from stickslip.library.slider_crank_ideal import slider_crank_ideal
 from stickslip.library.three_masses import three_masses
 from stickslip.library.two_balls import two_balls
 from stickslip.library.woodpecker import woodpecker
-from stickslip.model.system import unknown_name
+from stickslip.scenario import Scenario
+from stickslip.scene_scenario import SceneScenario
 
 __all__ = [
     "Scenario",

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
+from stickslip.checks import Array
+from stickslip.drawing.primitives import Drawing, Marker, Polyline, Primitive, cos, line, rectangle, sin
 from stickslip.library.elastic_rod import bending_energy, highest_frequency, kinetic_energy, stretching_energy
-from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import Drawing, Marker, Polyline, Primitive, cos, line, rectangle, sin
-from stickslip.model.elements import Contact
-from stickslip.model.lagrangian import LagrangianSystem
-from stickslip.model.system import Array
+from stickslip.mechanisms.elements import Contact
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario, require_positive
 
 _MAGNIFIED = 20.0
 """Displacements in the drawing."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stickslip.library.scenario import require_positive
-from stickslip.library.scene_scenario import SceneScenario
-from stickslip.model.scene.scene import Scene
-from stickslip.model.scene.shapes import HalfSpace, Sphere
+from stickslip.scenario import require_positive
+from stickslip.scene_scenario import SceneScenario
+from stickslip.scenes.scene import Scene
+from stickslip.scenes.shapes import HalfSpace, Sphere
 
 _FLIGHT = 0.05  # [s] from the start to the collision
 _GRAVITY = 9.81  # [m/s^2]

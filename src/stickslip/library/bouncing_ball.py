@@ -8,20 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario
-from stickslip.model.drawing import (
-    Circle,
-    Drawing,
-    Group,
-    Marker,
-    Placement,
-    Primitive,
-    line,
-    rectangle,
-    sin,
-)
-from stickslip.model.elements import Contact
-from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Primitive, line, rectangle, sin
+from stickslip.mechanisms.elements import Contact
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario
 
 
 def bouncing_ball(

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
+from stickslip.drawing.primitives import Drawing, Group, Marker, Placement, Primitive, line, rectangle
 from stickslip.laws.friction import Stribeck
-from stickslip.library.scenario import Scenario
-from stickslip.model.drawing import Drawing, Group, Marker, Placement, Primitive, line, rectangle
-from stickslip.model.elements import Contact
-from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.mechanisms.elements import Contact
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario
 
 
 def brick_on_ramp(

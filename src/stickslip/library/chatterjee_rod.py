@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 import sympy as sp
 
+from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Polyline, Primitive, line, rectangle
 from stickslip.library.elastic_rod import bending_energy, highest_frequency, kinetic_energy
-from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Polyline, Primitive, line, rectangle
-from stickslip.model.elements import Contact
-from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.mechanisms.elements import Contact
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario, require_positive
 
 MODELS = ("torsion", "rigid", "beam")
 MAGNIFIED = 10.0

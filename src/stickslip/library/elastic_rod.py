@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip.model.lagrangian import LagrangianSystem
-from stickslip.model.system import Array
+from stickslip.checks import Array
+from stickslip.mechanisms.lagrangian import LagrangianSystem
 
 Expr = Any
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import Circle, Drawing, Point, Primitive, Text, cos, sin
-from stickslip.model.joint_shapes import bar, bearing, magnification, pin_in_bushing
-from stickslip.model.joints import Link, RevoluteClearanceJoint, link_energies
-from stickslip.model.lagrangian import LagrangianSystem
-from stickslip.model.system import Array
+from stickslip.checks import Array
+from stickslip.drawing.joint_shapes import bar, bearing, magnification, pin_in_bushing
+from stickslip.drawing.primitives import Circle, Drawing, Point, Primitive, Text, cos, sin
+from stickslip.mechanisms.joints import Link, RevoluteClearanceJoint, link_energies
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario, require_positive
 
 _POSITIVE = ("l_0", "l_1", "l_2", "l_3", "m_2", "m_3", "J_2", "J_3", "clearance")
 
@@ -54,7 +54,7 @@ def four_bar(
     friction, restitution_normal, restitution_tangential : of pin and bushing
     crank_speed : angular velocity of the crank [rad/s]
 
-    Reference: built from the elements of `stickslip.model.joints`.
+    Reference: built from the elements of `stickslip.mechanisms.joints`.
     """
     parameters = dict(locals())
     require_positive(parameters, *_POSITIVE)
@@ -74,7 +74,7 @@ def four_bar(
         dt=1e-5,
         t_end=0.84,
         title="Four-bar linkage with play in a hinge",
-        source="elements of stickslip.model.joints",
+        source="elements of stickslip.mechanisms.joints",
         drawing=Drawing(_shapes, view=(-reach, l_0 + 0.75 * l_3, -reach, 1.15 * max(l_2, l_3)), span=0.42),
     )
 

@@ -8,11 +8,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
+from stickslip.drawing.primitives import (
+    Circle,
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Primitive,
+    Spring,
+    Text,
+    line,
+    rectangle,
+)
 from stickslip.laws.friction import Coulomb, FrictionLaw, Stribeck, TwoCoefficient
-from stickslip.library.scenario import Scenario
-from stickslip.model.drawing import Circle, Drawing, Group, Marker, Placement, Primitive, Spring, Text, line, rectangle
-from stickslip.model.elements import Contact, DryFriction
-from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.mechanisms.elements import Contact, DryFriction
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario
 
 
 def friction_oscillator(

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import (
+from stickslip.drawing.primitives import (
     Box,
     Drawing,
     Group,
@@ -22,8 +21,9 @@ from stickslip.model.drawing import (
     line,
     sin,
 )
-from stickslip.model.elements import Stop
-from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.mechanisms.elements import Stop
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario, require_positive
 
 _POSITIVE = ("inertia", "radius", "backlash")
 

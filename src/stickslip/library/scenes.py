@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.library.scene_scenario import SceneScenario
-from stickslip.model.scene.bodies import Body
-from stickslip.model.scene.scene import Scene
-from stickslip.model.scene.shapes import Box, Capsule, Circle, HalfPlane, HalfSpace, Polygon, Sphere
+from stickslip.scene_scenario import SceneScenario
+from stickslip.scenes.bodies import Body
+from stickslip.scenes.scene import Scene
+from stickslip.scenes.shapes import Box, Capsule, Circle, HalfPlane, HalfSpace, Polygon, Sphere
 
 __all__ = [
     "arch",

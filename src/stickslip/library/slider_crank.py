@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import Box, Circle, Drawing, Point, Primitive, Text, cos, sin
-from stickslip.model.elements import Contact
-from stickslip.model.joint_shapes import bar, bearing, magnification, slider_in_guide
-from stickslip.model.joints import Link, TranslationalClearanceJoint, link_energies
-from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.drawing.joint_shapes import bar, bearing, magnification, slider_in_guide
+from stickslip.drawing.primitives import Box, Circle, Drawing, Point, Primitive, Text, cos, sin
+from stickslip.mechanisms.elements import Contact
+from stickslip.mechanisms.joints import Link, TranslationalClearanceJoint, link_energies
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario, require_positive
 
 UNITS = {
     **dict.fromkeys(["l_1", "l_2", "a", "b", "clearance"], "m"),

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario, require_positive
+from stickslip.drawing.joint_shapes import slider_in_guide
+from stickslip.drawing.primitives import Drawing, Primitive, cos, sin, sqrt
 from stickslip.library.slider_crank import UNITS, crank_and_rod, guide_span, view
-from stickslip.model.drawing import Drawing, Primitive, cos, sin, sqrt
-from stickslip.model.joint_shapes import slider_in_guide
-from stickslip.model.joints import Link, link_energies
-from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.mechanisms.joints import Link, link_energies
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario, require_positive
 
 _POSITIVE = ("l_1", "l_2", "a", "b", "m_1", "m_2", "m_3", "J_1", "J_2")
 

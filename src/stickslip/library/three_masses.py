@@ -7,20 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import (
-    Drawing,
-    Group,
-    Marker,
-    Placement,
-    Primitive,
-    Spring,
-    least,
-    line,
-    rectangle,
-)
-from stickslip.model.elements import Contact
-from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.drawing.primitives import Drawing, Group, Marker, Placement, Primitive, Spring, least, line, rectangle
+from stickslip.mechanisms.elements import Contact
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario, require_positive
 
 MODELS = ("springs", "rigid")
 _WIDTH = 0.04  # of a mass in the drawing [m]

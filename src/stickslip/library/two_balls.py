@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario, require_positive
-from stickslip.model.drawing import (
+from stickslip.drawing.primitives import (
     Circle,
     Drawing,
     Group,
@@ -21,8 +20,9 @@ from stickslip.model.drawing import (
     line,
     rectangle,
 )
-from stickslip.model.elements import Contact
-from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.mechanisms.elements import Contact
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario, require_positive
 
 
 def two_balls(

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip.library.scenario import Scenario
-from stickslip.model.drawing import (
+from stickslip.drawing.primitives import (
     Circle,
     Drawing,
     Group,
@@ -26,8 +25,9 @@ from stickslip.model.drawing import (
     rectangle,
     smooth,
 )
-from stickslip.model.elements import Contact
-from stickslip.model.lagrangian import LagrangianSystem
+from stickslip.mechanisms.elements import Contact
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.scenario import Scenario
 
 
 def woodpecker(

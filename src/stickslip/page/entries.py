@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from stickslip import library
+from stickslip.checks import unknown_name
 from stickslip.io.models.file import Model, read_model
-from stickslip.library.scenario import Scenario
-from stickslip.model.system import unknown_name
-from stickslip.stepping.options import OF_STEPPERS, stepper_from
-from stickslip.stepping.simulate import STEPPERS
+from stickslip.run.options import OF_STEPPERS, stepper_from
+from stickslip.run.simulate import STEPPERS
+from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
 SCENE_STEPPERS = ("moreau-midpoint", "moreau-jean")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.recurrence import recurrence
-from stickslip.library.scene_scenario import as_shown
-from stickslip.model.drawing import Drawing, markers
-from stickslip.model.system import KIND_NAMES, System
+from stickslip.drawing.primitives import Drawing, markers
+from stickslip.mechanisms.system import KIND_NAMES, System
 from stickslip.page.packing import floats, octets, plain
 from stickslip.page.space import moving_scene
 from stickslip.page.tracks import tracks
+from stickslip.scene_scenario import as_shown
 from stickslip.trajectory import IMPACT, Trajectory
 
 FORMAT = 1

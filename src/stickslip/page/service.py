@@ -17,8 +17,8 @@ from typing import Any
 from numba.core import event
 
 from stickslip import library
+from stickslip.checks import unknown_name
 from stickslip.io.netcdf import load
-from stickslip.model.system import unknown_name
 from stickslip.page.controls import controls, numbers, require_sizes, with_values
 from stickslip.page.document import standalone
 from stickslip.page.entries import Entry, LibraryEntry, ModelEntry, entry_names, scenario_of

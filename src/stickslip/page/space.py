@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.model.scene.bodies import COORDINATES, Body
-from stickslip.model.scene.drawing import own_outlines, own_solids
-from stickslip.model.scene.scene import Scene
+from stickslip.drawing.scene import own_outlines, own_solids
 from stickslip.page.packing import floats, plain
 from stickslip.page.tracks import group_dict
+from stickslip.scenes.bodies import COORDINATES, Body
+from stickslip.scenes.scene import Scene
 from stickslip.trajectory import Trajectory
 
 _MOST_NUMBERS = 120_000

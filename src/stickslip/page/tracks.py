@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.model import drawing as draw
+from stickslip.drawing import primitives as draw
 from stickslip.page.packing import floats
 
 Numbers = list[float]

@@ -5,10 +5,10 @@ import pytest
 
 import stickslip as ss
 from stickslip import library
+from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Polygon
 from stickslip.io.models.drawing import FileDrawing, parameters_of, same_shapes
 from stickslip.io.models.file import model_from_text, model_text
 from stickslip.io.models.toml_text import ModelError
-from stickslip.model.drawing import Circle, Drawing, Group, Marker, Polygon
 
 QUICK = ("bouncing_ball", "brick_on_ramp", "block_on_belt", "newton_cradle", "painleve_rod", "woodpecker")
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in library.names() if name not in QUICK]

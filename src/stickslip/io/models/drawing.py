@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from stickslip.checks import unknown_name
+from stickslip.drawing import primitives as draw
 from stickslip.io.models.expressions import ExpressionError, Part, function_of, parse, text_of
 from stickslip.io.models.fields import Place
 from stickslip.io.models.traced import Traced, Untraceable, expression_of
-from stickslip.library.scenario import Scenario
-from stickslip.model import drawing as draw
-from stickslip.model.system import System, unknown_name
+from stickslip.mechanisms.system import System
+from stickslip.scenario import Scenario
 
 LARGEST_DRAWING = 20_000
 """Numbers, names and operations of a drawing."""

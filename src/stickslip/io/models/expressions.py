@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
-from stickslip.model.system import unknown_name
+from stickslip.checks import unknown_name
 
 Expr = Any
 

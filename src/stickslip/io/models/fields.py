@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from stickslip.checks import unknown_name
 from stickslip.io.models.toml_text import KeyPath, ModelError
 from stickslip.io.printable import first_unprintable
-from stickslip.model.system import unknown_name
 
 
 @dataclass(frozen=True)

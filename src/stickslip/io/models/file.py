@@ -13,8 +13,8 @@ from stickslip.io.models.fields import Number, Place
 from stickslip.io.models.layout import FORMAT, KINDS
 from stickslip.io.models.toml_text import ModelError, key_lines, parse_toml, read_toml, toml_text
 from stickslip.io.models.traced import Untraceable
-from stickslip.library.scenario import Scenario
-from stickslip.library.scene_scenario import SceneScenario
+from stickslip.scenario import Scenario
+from stickslip.scene_scenario import SceneScenario
 
 __all__ = ["Model", "ModelError", "model_text", "read_model", "write_model"]
 

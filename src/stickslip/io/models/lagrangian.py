@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from stickslip.checks import unknown_name
 from stickslip.io.models.drawing import drawing_from, drawing_of
 from stickslip.io.models.expressions import ExpressionError, Part, parse, require_name, text_of
 from stickslip.io.models.fields import Place
 from stickslip.io.models.toml_text import ModelError
 from stickslip.laws.friction import FrictionLaw, Stribeck, TwoCoefficient
-from stickslip.library.scenario import Scenario
-from stickslip.model.elements import Contact, DryFriction, Element, PrestressedSpring, SpragClutch, Stop
-from stickslip.model.lagrangian import LagrangianSystem
-from stickslip.model.symbolic import limited_derivatives
-from stickslip.model.system import CLUTCH, CONTACT, FRICTION, SPRING, System, unknown_name
+from stickslip.mechanisms.derivation import limited_derivatives
+from stickslip.mechanisms.elements import Contact, DryFriction, Element, PrestressedSpring, SpragClutch, Stop
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System
+from stickslip.scenario import Scenario
 
 Expr = Any
 LARGEST_MODEL = 6_000

@@ -9,8 +9,8 @@ import json
 import math
 from typing import Any
 
+from stickslip.drawing.primitives import STYLES
 from stickslip.io.models.fields import Either, Flag, Key, Kind, ListOf, MapOf, Number, Table, Tagged, Text
-from stickslip.model.drawing import STYLES
 
 FORMAT = 1
 """Version of the format, the value of the key `stickslip`."""

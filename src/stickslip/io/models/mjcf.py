@@ -22,7 +22,7 @@ from stickslip.io.models.robot import (
     tensor,
 )
 from stickslip.io.models.xml_text import Element
-from stickslip.model.scene.shapes import IDENTITY, quaternion_product, turn_from_z
+from stickslip.scenes.shapes import IDENTITY, quaternion_product, turn_from_z
 
 _NOT_MOTION = ("asset", "visual", "statistic", "size", "custom", "sensor", "keyframe", "extension")
 _JOINT_LEFT_OUT = ("damping", "armature", "stiffness", "springref", "springdamper", "ref", "margin")

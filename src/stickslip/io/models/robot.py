@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.io.models.xml_text import Element
-from stickslip.model.scene.shapes import (
+from stickslip.scenes.shapes import (
     IDENTITY,
     Box,
     Capsule,

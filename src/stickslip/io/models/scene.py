@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from stickslip.checks import unknown_name
 from stickslip.io.models.expressions import ExpressionError, function_of, parse
 from stickslip.io.models.fields import Place
 from stickslip.io.models.lagrangian import located
 from stickslip.laws.friction import FrictionLaw
-from stickslip.library.scene_scenario import SceneScenario
-from stickslip.model.scene.bodies import Body
-from stickslip.model.scene.joints import Joint
-from stickslip.model.scene.scene import Scene
-from stickslip.model.scene.shapes import (
+from stickslip.scene_scenario import SceneScenario
+from stickslip.scenes.bodies import Body
+from stickslip.scenes.joints import Joint
+from stickslip.scenes.scene import Scene
+from stickslip.scenes.shapes import (
     Box,
     Capsule,
     Circle,
@@ -33,7 +34,6 @@ from stickslip.model.scene.shapes import (
     Sphere,
     require_dimension,
 )
-from stickslip.model.system import unknown_name
 
 _SHAPES: dict[str, type[Any]] = {
     "circle": Circle,

@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.io.models.robot import Geometry, Link, Pose, Robot, box, cylinder, sphere, tensor
 from stickslip.io.models.xml_text import Element
-from stickslip.model.scene.shapes import quaternion_product
+from stickslip.scenes.shapes import quaternion_product
 
 _KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
 

@@ -1,0 +1,90 @@
+"""What every array that a user gives must pass, before it is looked at as numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def refuse_masked(value: Any, name: str) -> None:
+    """ValueError where an array, or a row of a list, has a mask: NumPy would hand over what lies under it."""
+    rows = value if isinstance(value, (list, tuple)) else (value,)
+    for row in rows:
+        if isinstance(row, np.ma.MaskedArray):
+            raise ValueError(
+                f"{name} must be a plain array, got a masked one; fill it ({name}.filled(value)) or leave out what is "
+                "masked."
+            )
+
+
+Array = NDArray[np.float64]
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """One line for a name that is not known: the nearest match, and those that are, or the nearest of very many."""
+    known = tuple(known)
+    alike = difflib.get_close_matches(name, known, n=MOST_NAMES, cutoff=0.5)
+    near = sorted(alike, key=lambda other: _unlikeness(name, other))
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    listed = known if len(known) <= MOST_NAMES else tuple(dict.fromkeys((*near, *known)))[:NEAREST_NAMES]
+    more = f" and {len(known) - len(listed)} more" if len(listed) < len(known) else ""
+    return f"unknown {kind} {name!r}; {hint}known: {', '.join(listed) or 'none'}{more}."
+
+
+def _unlikeness(name: str, other: str) -> tuple[int, int]:
+    """Letters to change, and how far the numbers in them are apart: cube11.z is nearer to cube10.z than to cube1.z."""
+    numbers = [[int(digits) for digits in re.findall("[0-9]+", text)] for text in (name, other)]
+    return _letters_to_change(name, other), sum(abs(i - j) for i, j in zip(*numbers, strict=False))
+
+
+def _letters_to_change(name: str, other: str) -> int:
+    """Insertions, deletions and replacements that turn one into the other, the fewest (Levenshtein's distance)."""
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(name, 1):
+        before, row[0] = row[0], i
+        for j, same in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (letter != same))
+    return row[-1]
+
+
+def require_unique(what: str, names: Sequence[str]) -> None:
+    """Raise if a name occurs twice."""
+    for i, name in enumerate(names):
+        if not name:
+            raise ValueError(f"{what} must not be empty, got {tuple(names)}.")
+        if name in names[:i]:
+            raise ValueError(f"{what} must be unique, got {name!r} twice.")
+
+
+def real_array(values: Any, message: str) -> Array:
+    """A fresh array of real numbers, or ValueError with the message, whose first word names it."""
+    refuse_masked(values, message.split()[0])
+    try:
+        if np.iscomplexobj(values):  # NumPy would drop the imaginary parts with a warning
+            raise TypeError
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(message) from None
+
+
+def real_number(value: Any, name: str) -> float:
+    """The argument `name` as a finite float, or ValueError."""
+    if (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    ):
+        return float(value)
+    raise ValueError(f"{name} must be a finite number, got {value!r}.")
+
+
+def finite(value: Any, name: str) -> float:
+    """Return a parameter's value as a finite float, or raise."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"parameter {name!r} must be a number, got {value!r}.") from None
+    if not math.isfinite(number):
+        raise ValueError(f"parameter {name!r} must be finite, got {number}.")
+    return number

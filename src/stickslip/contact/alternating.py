@@ -1,0 +1,158 @@
+"""Alternating subproblems (Panagiotopoulos): normal impulses for given friction, then friction for given normals.
+
+    normal      u_N >= 0 perp r_N >= 0, r_T held: an LCP, by projected Gauss-Seidel
+    tangential  -u_T in the normal cone of the disk mu r_N at r_T, r_N held: convex, contact by contact by projection
+
+Each is solved to a tenth of the error at hand, then the other.  Contracts for small friction; B6, [GS05] section 5.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.contact.contacts import Contacts
+from stickslip.contact.effort import AT_ONCE
+from stickslip.contact.method import FrictionMethod, Outcome, Progress, sweep_until
+from stickslip.jit.compiled import compiled
+from stickslip.sets import project_disk, project_interval
+
+INNER_LIMIT = 100
+
+
+@compiled
+def row_velocity(data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, r: np.ndarray, i: int, a: int) -> float:
+    """Component a of (W r)_i."""
+    dim = data.shape[1]
+    total = 0.0
+    for p in range(indptr[i], indptr[i + 1]):
+        k = dim * indices[p]
+        for b in range(dim):
+            total += data[p, a, b] * r[k + b]
+    return total
+
+
+@compiled
+def normal_sweep(
+    data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, diagonal: np.ndarray, q: np.ndarray, r: np.ndarray
+) -> float:
+    """One sweep over the normal impulses, friction held; returns the norm of the change."""
+    dim = data.shape[1]
+    change = 0.0
+    for i in range(diagonal.shape[0]):
+        k = dim * i
+        if diagonal[i, 0, 0] > 0.0:
+            u_N = q[k] + row_velocity(data, indptr, indices, r, i, 0)
+            new = max(0.0, r[k] - u_N / diagonal[i, 0, 0])
+            change += (new - r[k]) ** 2
+            r[k] = new
+    return math.sqrt(change)
+
+
+@compiled
+def tangential_step(D: np.ndarray) -> float:
+    """1 / (largest row sum of the tangential local matrix), at most its inverse norm; 0 where it is zero."""
+    dim = D.shape[0]
+    largest = 0.0
+    for a in range(1, dim):
+        total = 0.0
+        for b in range(1, dim):
+            total += abs(D[a, b])
+        largest = max(largest, total)
+    return 1.0 / largest if largest > 0.0 else 0.0
+
+
+@compiled
+def project_friction(r: np.ndarray, k: int, dim: int, x1: float, x2: float, bound: float) -> float:
+    """Set r_T of the contact at k to the point nearest (x1, x2) within `bound`; returns the square of the change."""
+    if dim == 3:
+        n1, n2 = project_disk(x1, x2, bound)
+        change = (n1 - r[k + 1]) ** 2 + (n2 - r[k + 2]) ** 2
+        r[k + 1], r[k + 2] = n1, n2
+        return change
+    n1 = project_interval(x1, -bound, bound)
+    change = (n1 - r[k + 1]) ** 2
+    r[k + 1] = n1
+    return change
+
+
+@compiled
+def friction_step(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    diagonal: np.ndarray,
+    q: np.ndarray,
+    r: np.ndarray,
+    i: int,
+    bound: float,
+    relaxation: float,
+) -> float:
+    """r_T of contact i <- prox of the disk of radius `bound` at r_T - rho_T u_T; returns the square of the change."""
+    dim = data.shape[1]
+    k = dim * i
+    step = relaxation * tangential_step(diagonal[i])
+    x1 = r[k + 1] - step * (q[k + 1] + row_velocity(data, indptr, indices, r, i, 1))
+    x2 = r[k + 2] - step * (q[k + 2] + row_velocity(data, indptr, indices, r, i, 2)) if dim == 3 else 0.0
+    return project_friction(r, k, dim, x1, x2, bound)
+
+
+@compiled
+def tangential_sweep(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    diagonal: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+) -> float:
+    """One sweep over the friction impulses, bounds mu r_N held; returns the norm of the change."""
+    dim = data.shape[1]
+    change = 0.0
+    for i in range(mu.shape[0]):
+        change += friction_step(data, indptr, indices, diagonal, q, r, i, mu[i] * r[dim * i], 1.0)
+    return math.sqrt(change)
+
+
+@compiled
+def alternate(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    diagonal: np.ndarray,
+    inverse: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    r: np.ndarray,
+    rounds: int,
+    most: int,
+) -> None:
+    """Some rounds of both subproblems; each is swept until its changes are a tenth of the first, at most so often."""
+    for _ in range(rounds):
+        first = normal_sweep(data, indptr, indices, diagonal, q, r)
+        for _ in range(most):
+            if normal_sweep(data, indptr, indices, diagonal, q, r) <= 0.1 * first:
+                break
+        first = tangential_sweep(data, indptr, indices, diagonal, q, mu, r)
+        for _ in range(most):
+            if tangential_sweep(data, indptr, indices, diagonal, q, mu, r) <= 0.1 * first:
+                break
+
+
+@dataclass(frozen=True)
+class Alternating(FrictionMethod):
+    """Normal and tangential subproblems in turn; an iteration is one round of both."""
+
+    name = "alternating"
+    default_iterations = 5_000
+
+    def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
+        arrays = contacts.arrays()
+        # A round cannot be interrupted: where a sweep takes long, the subproblems are solved less exactly.
+        most = max(2, int(min(INNER_LIMIT, 4.0 * AT_ONCE / (contacts.sweep_cost + 1e-12))))
+        return sweep_until(
+            lambda x, count: alternate(*arrays, x, count, most), contacts, r, tol, self.limit, progress, 0.2 * most
+        )

@@ -1,0 +1,143 @@
+"""What every method works on: contacts with circular cones, as arrays.
+
+A `FrictionProblem` may have joints and elliptic cones; `FrictionProblem.contacts_alone` eliminates the first and scales
+the second away, and what is left is this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.contact.blocks import add_product, block_arrays, diagonal_blocks, permute
+from stickslip.contact.effort import PRODUCT_BLOCK, analysis_cost, factorisation_cost, sweep_cost
+from stickslip.contact.gauss_seidel import error_of
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """n contacts: u = W r + q, r in K_mu, u + mu |u_T| e_N in its dual cone, both orthogonal.
+
+    Attributes: data (k, d, d), indptr (n + 1,), indices (k,), the blocks of W (see `blocks`); q (n d,); mu (n,).
+    """
+
+    data: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    q: np.ndarray
+    mu: np.ndarray
+
+    @property
+    def dim(self) -> int:
+        return self.data.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.mu)
+
+    @cached_property
+    def local(self) -> tuple[np.ndarray, np.ndarray]:
+        """The local matrices W_ii and their inverses."""
+        return diagonal_blocks(self.data, self.indptr, self.indices)
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """Diagonals of the local matrices, shape (n, d)."""
+        return np.einsum("iaa->ia", self.local[0])
+
+    @cached_property
+    def mean_diagonal(self) -> float:
+        return float(self.diagonal.mean()) or 1.0
+
+    @property
+    def sweep_cost(self) -> float:
+        """Nominal seconds of a sweep."""
+        return sweep_cost(len(self.mu), len(self.indices))
+
+    @property
+    def product_cost(self) -> float:
+        """Nominal seconds of a product with W."""
+        return PRODUCT_BLOCK * len(self.indices)
+
+    @property
+    def analysis_cost(self) -> float:
+        """Nominal seconds that it takes to find out what a factorisation costs."""
+        if "factorisation_cost" in self.__dict__:
+            return 0.0
+        return analysis_cost(len(self.mu), len(self.indices))
+
+    @cached_property
+    def factorisation_cost(self) -> float:
+        """Nominal seconds of a factorisation of W."""
+        return factorisation_cost(self.indptr, self.indices, self.dim)
+
+    @cached_property
+    def matrix(self) -> sp.csr_matrix:
+        n = len(self.q)
+        return sp.bsr_matrix((self.data, self.indices, self.indptr), shape=(n, n)).tocsr()
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What the sweeps take: blocks of W, local matrices and their inverses, q, mu."""
+        return (self.data, self.indptr, self.indices, *self.local, self.q, self.mu)
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        """W x."""
+        y = np.zeros(len(self.q))
+        add_product(self.data, self.indptr, self.indices, x, y, 0, len(self.mu))
+        return y
+
+    def velocity(self, r: np.ndarray) -> np.ndarray:
+        """u = W r + q."""
+        u = self.q.copy()
+        add_product(self.data, self.indptr, self.indices, r, u, 0, len(self.mu))
+        return u
+
+    def evaluate(self, r: np.ndarray) -> tuple[np.ndarray, float]:
+        """u = W r + q and the natural map relative to max(|q|, |r|, |u|)."""
+        u = np.empty(len(self.q))
+        return u, error_of(self.data, self.indptr, self.indices, self.q, self.mu, r, u, 0, len(self.mu))
+
+    def error(self, r: np.ndarray) -> float:
+        """Natural map relative to max(|q|, |r|, |u|)."""
+        return self.evaluate(r)[1]
+
+    def part(self, first: int, last: int) -> Contacts:
+        """An island that lies in one piece: contacts first .. last - 1, coupled with none of the others."""
+        a, b = self.indptr[first], self.indptr[last]
+        d = self.dim
+        return Contacts(
+            self.data[a:b],
+            self.indptr[first : last + 1] - a,
+            self.indices[a:b] - first,
+            self.q[d * first : d * last].copy(),
+            self.mu[first:last].copy(),
+        )
+
+    def permuted(self, order: np.ndarray) -> Contacts:
+        """The same contacts, number order[k] in place k."""
+        q = self.q.reshape(-1, self.dim)[order].ravel()
+        data, indptr, indices = permute(self.data, self.indptr, self.indices, order)
+        return self._passing_on(Contacts(data, indptr, indices, q, self.mu[order]))
+
+    def shifted(self, shift: float, center: np.ndarray) -> Contacts:
+        """The proximal problem around `center`: W + shift I, q - shift center."""
+        data = self.data.copy()
+        rows = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        own = np.flatnonzero(rows == self.indices)
+        for a in range(self.dim):
+            data[own, a, a] += shift
+        return self._passing_on(Contacts(data, self.indptr, self.indices, self.q - shift * center, self.mu))
+
+    def _passing_on(self, other: Contacts) -> Contacts:
+        """What was found out about the pattern holds for another problem with the same one."""
+        if "factorisation_cost" in self.__dict__:
+            other.__dict__["factorisation_cost"] = self.factorisation_cost
+        return other
+
+
+def contacts_from(W: object, q: np.ndarray, mu: np.ndarray, dim: int) -> Contacts:
+    """`Contacts` of a dense or sparse matrix."""
+    data, indptr, indices = block_arrays(W, dim)
+    return Contacts(data, indptr, indices, np.ascontiguousarray(q), np.ascontiguousarray(mu))

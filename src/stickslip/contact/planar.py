@@ -1,0 +1,411 @@
+"""The contact problem of one step in the plane, and the solvers that a step can be given.
+
+Unknown impulses Lambda_N, Lambda_T of k closed contacts; G = W^T M^-1 W over the directions W = (W_N, W_T):
+
+    xi_N = c_N + G_NN Lambda_N + G_NT Lambda_T,      -Lambda_N in Upr(xi_N)                            [GS05] eq. (12)
+    xi_T = c_T + G_TN Lambda_N + G_TT Lambda_T,      -Lambda_T in (mu Lambda_N + a) Sgn(xi_T)
+
+with a >= 0 the load-independent part of the friction bound [GS05] end of 6.  A contact may lack its normal part (dry
+friction joint, prestressed spring) or its tangential part (frictionless stop, clutch).  As an LCP, with
+Lambda_R = mu Lambda_N + a + Lambda_T and Lambda_L = mu Lambda_N + a - Lambda_T:
+
+    (xi_N    )   (G_NN - G_NT mu   G_NT   0) (Lambda_N)   (c_N - G_NT a)
+    (xi_R    ) = (G_TN - G_TT mu   G_TT   I) (Lambda_R) + (c_T - G_TT a)     0 <= y perp x >= 0        [GS05] eq. (33)
+    (Lambda_L)   (2 mu             -I     0) (xi_L    )   (2 a         )
+
+Everything here is NumPy: the reference that the compiled kernels are held against.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stickslip.contact.two_contacts import ROUNDING, correction, first_branch, left_over, two_contacts
+from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
+from stickslip.lcp.gauss_seidel import one_contact
+from stickslip.lcp.residuals import IMPULSE_SHARE
+from stickslip.lcp.solve import enumerate_lcp, solve_lcp
+
+SETTLED_NOT = "did not settle"
+
+
+@dataclass(frozen=True)
+class PlanarProblem:
+    """Data of one planar contact problem; rows of contacts without a normal or tangential part are zero.
+
+    Attributes: G_NN, G_NT, G_TT (k, k) [1/kg]; c_N, c_T (k,) [m/s]; mu (k,) [-]; a (k,) [N s]; normal, tangential
+    (k,) bool; size_N, size_T (k,) [m/s]: how large the numbers are that c_N, c_T and the velocities are made of.
+    """
+
+    G_NN: np.ndarray
+    G_NT: np.ndarray
+    G_TT: np.ndarray
+    c_N: np.ndarray
+    c_T: np.ndarray
+    mu: np.ndarray
+    a: np.ndarray
+    normal: np.ndarray
+    tangential: np.ndarray
+    size_N: np.ndarray
+    size_T: np.ndarray
+
+    @property
+    def contacts(self) -> int:
+        return len(self.mu)
+
+    def slip_velocities(self, Lambda_N: np.ndarray, Lambda_T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """xi_N and xi_T of given impulses."""
+        xi_N = self.c_N + self.G_NN @ Lambda_N + self.G_NT @ Lambda_T
+        xi_T = self.c_T + self.G_NT.T @ Lambda_N + self.G_TT @ Lambda_T
+        return xi_N, xi_T
+
+    def bound(self, Lambda_N: np.ndarray) -> np.ndarray:
+        return self.mu * Lambda_N + self.a
+
+    def residual(self, Lambda_N: np.ndarray, Lambda_T: np.ndarray) -> float:
+        """Worst violation of the two inclusions, relative to the velocities in them; inf for impossible impulses.
+
+            max_i |defect_i| / s_i,    s = size + IMPULSE_SHARE |G| (Lambda_N, bound)
+
+        The velocities without impulses are the scale.  Those that impulses make count 1e-4, which at tol = 1e-10 leaves
+        room for their rounding errors, 1e-14 of them, and for nothing else: counted in full, a pair of huge impulses
+        that nearly cancel would excuse any velocity.  Friction counts with its bound: where contacts could carry
+        impulses that cancel, velocities are as uncertain as those make them, also where they happen to vanish.
+        """
+        if not self.contacts:
+            return 0.0
+        xi_N, xi_T = self.slip_velocities(Lambda_N, Lambda_T)
+        bound = self.bound(Lambda_N)
+        if not np.all(np.isfinite(Lambda_N) & np.isfinite(Lambda_T)) or np.any(Lambda_N < 0.0):
+            return np.inf
+        if np.any(np.abs(Lambda_T) > bound * (1.0 + 1e-12)):
+            return np.inf
+        size_N = self.size_N + IMPULSE_SHARE * (np.abs(self.G_NN) @ Lambda_N + np.abs(self.G_NT) @ bound)
+        size_T = self.size_T + IMPULSE_SHARE * (np.abs(self.G_NT.T) @ Lambda_N + np.abs(self.G_TT) @ bound)
+        defect_N = np.where(Lambda_N > 0.0, np.abs(xi_N), np.maximum(0.0, -xi_N)) / np.where(size_N > 0, size_N, 1.0)
+        at_bound = np.abs(Lambda_T) >= bound * (1.0 - 1e-12)
+        against = np.where(Lambda_T > 0.0, xi_T, -xi_T)  # on the bound the slip must oppose the impulse
+        slip = np.where(bound > 0.0, np.maximum(0.0, against), 0.0)
+        defect_T = np.where(at_bound, slip, np.abs(xi_T)) / np.where(size_T > 0, size_T, 1.0)
+        return float(max(np.max(defect_N[self.normal], initial=0.0), np.max(defect_T[self.tangential], initial=0.0)))
+
+    def lcp(self) -> tuple[np.ndarray, np.ndarray]:
+        """A and b of [GS05] eq. (33), without the rows of parts that are absent; scaled to unit diagonals."""
+        N, T = self.normal, self._frictional
+        mu = np.diag(self.mu)
+        E = np.eye(self.contacts)
+        G_NE, G_TE = self.G_NN - self.G_NT @ mu, self.G_NT.T - self.G_TT @ mu
+        Z = np.zeros((int(N.sum()), int(T.sum())))
+        A = np.block(
+            [
+                [G_NE[np.ix_(N, N)], self.G_NT[np.ix_(N, T)], Z],
+                [G_TE[np.ix_(T, N)], self.G_TT[np.ix_(T, T)], E[np.ix_(T, T)]],
+                [2.0 * mu[np.ix_(T, N)], -E[np.ix_(T, T)], np.zeros((Z.shape[1], Z.shape[1]))],
+            ]
+        )
+        b = np.concatenate([(self.c_N - self.G_NT @ self.a)[N], (self.c_T - self.G_TT @ self.a)[T], 2.0 * self.a[T]])
+        d = self._scaling()
+        return d[:, None] * A * d, d * b
+
+    def impulses(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Split a solution x of the scaled LCP into Lambda_N and Lambda_T."""
+        N, T = self.normal, self._frictional
+        x = x * self._scaling()
+        Lambda_N, Lambda_T = np.zeros(self.contacts), np.zeros(self.contacts)
+        n, m = int(N.sum()), int(T.sum())
+        Lambda_N[N] = x[:n]
+        bound = self.bound(Lambda_N)
+        # xi_L > 0 means Lambda_L = 0, the upper bound exactly; round-off below it would read as a stick that slips
+        Lambda_T[T] = np.where(x[n + m :] > 0.0, bound[T], x[n : n + m] - bound[T])
+        return Lambda_N, np.clip(Lambda_T, -bound, bound)
+
+    @property
+    def _frictional(self) -> np.ndarray:
+        """Tangential parts that can carry an impulse at all."""
+        return self.tangential & ((self.mu > 0.0) | (self.a > 0.0))
+
+    def _scaling(self) -> np.ndarray:
+        """D = diag(d_N, d_T, 1 / d_T): complementary pairs keep their signs, diagonals become 1."""
+        d_N = 1.0 / np.sqrt(np.diag(self.G_NN)[self.normal])
+        d_T = 1.0 / np.sqrt(np.diag(self.G_TT)[self._frictional])
+        return np.concatenate([d_N, d_T, 1.0 / d_T])
+
+
+@dataclass(frozen=True)
+class PlanarSolution:
+    """Impulses [N s], worst residual, and what happened."""
+
+    Lambda_N: np.ndarray
+    Lambda_T: np.ndarray
+    residual: float
+    solved: bool
+    status: str
+    iterations: int
+
+
+@dataclass(frozen=True)
+class PlanarSolver(ABC):
+    """Base of the solvers of one contact step: small frozen options with one method.
+
+    A subclass sets `name`, under which it can be asked for, and writes `_solve`; whatever it returns is judged here.
+
+    Attributes: tol, the largest residual that counts as solved; max_iterations, None for the method's own default.
+    """
+
+    tol: float = 1e-10
+    max_iterations: int | None = None
+
+    name = ""
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.tol, (int, float)) and 0.0 < self.tol < 1.0):
+            raise ValueError(f"tol of {type(self).__name__} must be a number between 0 and 1, got {self.tol!r}.")
+        if self.max_iterations is not None and not (
+            isinstance(self.max_iterations, int)
+            and not isinstance(self.max_iterations, bool)
+            and self.max_iterations > 0
+        ):
+            raise ValueError(
+                f"max_iterations of {type(self).__name__} must be a whole number >= 1 or None, "
+                f"got {self.max_iterations!r}."
+            )
+
+    def solve(self, problem: PlanarProblem) -> PlanarSolution:
+        """Solve and check; `solved` only if the residual on this problem is at most `tol`."""
+        if not problem.contacts:
+            empty = np.zeros(0)
+            return PlanarSolution(empty, empty, 0.0, True, "no closed contact", 0)
+        Lambda_N, Lambda_T, iterations, status = self._solve(problem)
+        residual = problem.residual(Lambda_N, Lambda_T)
+        solved = residual <= self.tol
+        if not solved and status.startswith("solved"):
+            status = f"residual {residual:.1e} exceeds {self.tol:.1e} after {iterations} iterations of {self.name}"
+        return PlanarSolution(Lambda_N, Lambda_T, residual, solved, status, iterations)
+
+    @abstractmethod
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        """Lambda_N, Lambda_T, iterations, and a sentence that starts with "solved" where the method believes so."""
+
+
+@dataclass(frozen=True)
+class Lemke(PlanarSolver):
+    """Lemke's method on the LCP (33), scaled to unit diagonals."""
+
+    name = "lemke"
+
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        return _by_lcp(problem, "lemke", self.max_iterations)
+
+
+@dataclass(frozen=True)
+class SemismoothNewton(PlanarSolver):
+    """Semismooth Newton method (Fischer-Burmeister) on the LCP (33); Lemke's method where it stalls."""
+
+    name = "newton"
+
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        return _by_lcp(problem, "newton", self.max_iterations)
+
+
+@dataclass(frozen=True)
+class Enumerate(PlanarSolver):
+    """All supports of the LCP (33), up to six frictional contacts closed at a time; the first solution found."""
+
+    name = "enumerate"
+
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        rows = int(problem.normal.sum() + 2 * problem._frictional.sum())
+        if rows > ENUMERATION_LIMIT:
+            none = np.zeros(problem.contacts)
+            reason = f"enumeration takes up to {ENUMERATION_LIMIT} rows of the LCP, this step has {rows}"
+            return none, none.copy(), 0, reason
+        return _by_lcp(problem, "enumerate", None)
+
+
+def _by_lcp(problem: PlanarProblem, method: str, limit: int | None) -> tuple[np.ndarray, np.ndarray, int, str]:
+    A, b = problem.lcp()
+    s = solve_lcp(A, b, method, tol=1e-9, max_iterations=limit)
+    Lambda_N, Lambda_T = problem.impulses(s.x)
+    # without the advice about methods of `solve_lcp`, which cannot be followed here
+    sentence = "; ".join(part for part in str(s.status).split("; ") if "method=" not in part)
+    return Lambda_N, Lambda_T, s.iterations, sentence
+
+
+@dataclass(frozen=True)
+class GaussSeidel(PlanarSolver):
+    """Contact after contact, each solved exactly with the others held (Moreau, Jean); at most 10,000 sweeps."""
+
+    name = "gauss-seidel"
+
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        k = problem.contacts
+        Lambda_N, Lambda_T = np.zeros(k), np.zeros(k)
+        limit = self.max_iterations or 10_000
+        for sweep in range(1, limit + 1):
+            change = 0.0
+            for i in range(k):
+                alpha, beta, delta = problem.G_NN[i, i], problem.G_TT[i, i], problem.G_NT[i, i]
+                xi_N, xi_T = problem.slip_velocities(Lambda_N, Lambda_T)
+                c_N = xi_N[i] - alpha * Lambda_N[i] - delta * Lambda_T[i]
+                c_T = xi_T[i] - delta * Lambda_N[i] - beta * Lambda_T[i]
+                N, T = one_contact(alpha, beta, delta, c_N, c_T, problem.mu[i], problem.a[i])
+                step = abs(alpha * (N - Lambda_N[i])) + abs(beta * (T - Lambda_T[i]))
+                change = max(change, step / max(problem.size_N[i], problem.size_T[i], 1e-300))
+                Lambda_N[i], Lambda_T[i] = N, T
+            if k == 1 or change < 1e-14:
+                return Lambda_N, Lambda_T, sweep, f"solved in {sweep} sweep{'s' if sweep > 1 else ''}"
+        return Lambda_N, Lambda_T, limit, f"Gauss-Seidel {SETTLED_NOT} in {limit} sweeps"
+
+
+@dataclass(frozen=True)
+class _Pair(PlanarSolver):
+    """Two contacts at once by their branches; a stage of `Auto` where there are two."""
+
+    name = "branches of two contacts"
+
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        none = np.zeros(problem.contacts)
+        if problem.contacts != 2 or not problem.normal.all():
+            return none, none.copy(), 0, "not a pair of contacts"
+        G = np.block([[problem.G_NN, problem.G_NT], [problem.G_NT.T, problem.G_TT]])
+        c, x = np.concatenate([problem.c_N, problem.c_T]), np.zeros(4)
+        branch = [first_branch(problem.c_T[i], bool(problem._frictional[i])) for i in range(2)]
+        pushes = (problem.c_N < 0.0).astype(np.int64)
+        chosen, A, dx = np.array(branch), np.empty((4, 5)), np.empty(4)
+        rounds = two_contacts(G, c, problem.mu, problem.a, pushes, chosen, x, A)
+        if rounds < 0:
+            return none, none.copy(), -rounds, "no branches of the two contacts are consistent"
+        xi = np.concatenate(problem.slip_velocities(x[:2], x[2:]))
+        if left_over(xi, pushes, chosen) > ROUNDING * np.abs(c).sum():
+            correction(xi, x, problem.mu, problem.a, pushes, chosen, A, dx)
+            x = np.maximum(x + dx, np.array([0.0, 0.0, -np.inf, -np.inf]))
+            bound = problem.bound(x[:2])
+            x[2:] = np.clip(x[2:], -bound, bound)
+        return x[:2], x[2:], rounds, f"solved in {rounds} round{'s' if rounds > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class AugmentedLagrangian(PlanarSolver):
+    """Proximal-point equations of Alart and Curnier, solved by a semismooth Newton method with fixed-point rescue.
+
+        Lambda_N = prox_{>= 0}(Lambda_N - rho_N xi_N),    Lambda_T = prox_{[-bound, bound]}(Lambda_T - rho_T xi_T)
+
+    The branch of each prox picks one linear system; where the branches return to an earlier choice, a sweep of the
+    plain fixed point breaks the cycle.
+    """
+
+    name = "augmented-lagrangian"
+
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        k = problem.contacts
+        Lambda_N, Lambda_T = np.zeros(k), np.zeros(k)
+        rho_N = 1.0 / np.where(problem.normal, np.diag(problem.G_NN), 1.0)
+        rho_T = 1.0 / np.where(problem.tangential, np.diag(problem.G_TT), 1.0)
+        limit = self.max_iterations or 200
+        seen: set[bytes] = set()
+        for iteration in range(1, limit + 1):
+            xi_N, xi_T = problem.slip_velocities(Lambda_N, Lambda_T)
+            closed = problem.normal & (Lambda_N - rho_N * xi_N > 0.0)
+            trial = Lambda_T - rho_T * xi_T
+            bound = np.where(closed | ~problem.normal, problem.bound(np.maximum(0.0, Lambda_N)), problem.a)
+            slip = np.where(np.abs(trial) > bound, np.sign(trial), 0.0)
+            slip = np.where(problem._frictional, slip, 2.0)  # 2: no tangential impulse
+            key = np.concatenate([closed, slip]).tobytes()
+            if key in seen:
+                Lambda_N = np.where(problem.normal, np.maximum(0.0, Lambda_N - 0.5 * rho_N * xi_N), 0.0)
+                bound = problem.bound(Lambda_N)
+                Lambda_T = np.clip(Lambda_T - 0.5 * rho_T * xi_T, -bound, bound)
+                seen.clear()
+                continue
+            seen.add(key)
+            Lambda_N, Lambda_T = self._branch(problem, closed, slip)
+            if problem.residual(Lambda_N, Lambda_T) <= 0.01 * self.tol:
+                return Lambda_N, Lambda_T, iteration, f"solved in {iteration} Newton step{'s' if iteration > 1 else ''}"
+        return Lambda_N, Lambda_T, limit, f"augmented Lagrangian {SETTLED_NOT} in {limit} steps"
+
+    @staticmethod
+    def _branch(problem: PlanarProblem, closed: np.ndarray, slip: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Impulses for given branches: xi_N = 0 where closed, xi_T = 0 where slip == 0, Lambda_T = slip bound else."""
+        k = problem.contacts
+        s = np.where(np.abs(slip) == 1.0, slip, 0.0)
+        A, b = np.eye(2 * k), np.zeros(2 * k)
+        stick = slip == 0.0
+        for i in range(k):
+            if closed[i]:
+                A[i, :k], A[i, k:], b[i] = problem.G_NN[i], problem.G_NT[i], -problem.c_N[i]
+            if stick[i]:
+                A[k + i, :k], A[k + i, k:], b[k + i] = problem.G_NT[:, i], problem.G_TT[i], -problem.c_T[i]
+            elif s[i] != 0.0:
+                A[k + i, i], b[k + i] = -s[i] * problem.mu[i], s[i] * problem.a[i]
+        scale = np.abs(A).max(axis=1)
+        x = np.linalg.lstsq(A / scale[:, None], b / scale, rcond=1e-14)[0]
+        Lambda_N = np.where(closed, np.maximum(0.0, x[:k]), 0.0)
+        bound = problem.bound(Lambda_N)
+        # On the bound exactly: a small mu Lambda_N would have lost digits in the solution of the whole system.
+        return Lambda_N, np.where(stick, np.clip(x[k:], -bound, bound), s * bound)
+
+
+@dataclass(frozen=True)
+class Auto(PlanarSolver):
+    """The branches of two contacts, where there are two; ten sweeps of Gauss-Seidel; Lemke, Newton and, for few
+    contacts, every support; each answer is checked.
+    """
+
+    name = "auto"
+
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        stages: list[PlanarSolver] = [
+            *([_Pair(self.tol)] if problem.contacts == 2 else []),
+            GaussSeidel(self.tol, 10),
+            Lemke(self.tol),
+            SemismoothNewton(self.tol),
+            AugmentedLagrangian(self.tol),
+        ]
+        if problem.contacts <= 4:
+            stages.append(Enumerate(self.tol))
+        stages.append(GaussSeidel(self.tol, self.max_iterations or 10_000))
+        best = stages[0].solve(problem)
+        done = best.solved and SETTLED_NOT not in best.status  # as the kernels: sweeps must have settled, too
+        for stage in stages[1:]:
+            if done:
+                break
+            answer = stage.solve(problem)
+            if answer.residual < best.residual or answer.solved:
+                best = answer
+            done = answer.solved and SETTLED_NOT not in answer.status
+        return best.Lambda_N, best.Lambda_T, best.iterations, best.status
+
+
+SOLVERS: dict[str, type[PlanarSolver]] = {
+    solver.name: solver for solver in (Auto, Lemke, GaussSeidel, Enumerate, SemismoothNewton, AugmentedLagrangian)
+}
+
+
+def solver_from(value: str | PlanarSolver) -> PlanarSolver:
+    """A solver object from its name or from itself."""
+    if isinstance(value, PlanarSolver):
+        return value
+    if isinstance(value, str) and value in SOLVERS:
+        return SOLVERS[value]()
+    raise ValueError(f"solver must be one of {', '.join(SOLVERS)} or a solver object, got {value!r}.")
+
+
+def all_solutions(problem: PlanarProblem, tol: float = 1e-10) -> list[PlanarSolution]:
+    """Every solution of a small contact problem; those that differ only in the split of xi_T count as one."""
+    A, b = problem.lcp()
+    if len(b) > ENUMERATION_LIMIT:
+        raise ValueError(
+            f"every solution is listed for contact problems of up to {ENUMERATION_LIMIT} rows; the {problem.contacts} "
+            f"contacts of this one make {len(b)}: keep to the one solution that was found."
+        )
+    found: list[PlanarSolution] = []
+    for s in enumerate_lcp(A, b, tol=tol):
+        N, T = problem.impulses(s.x)
+        answer = PlanarSolution(N, T, problem.residual(N, T), True, str(s.status), s.iterations)
+        scale = max(1e-300, float(np.abs(N).max(initial=0.0)))
+        if all(np.abs(N - o.Lambda_N).max() + np.abs(T - o.Lambda_T).max() > 1e-9 * scale for o in found):
+            found.append(replace(answer, solved=answer.residual <= tol))
+    return found

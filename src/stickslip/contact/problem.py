@@ -1,0 +1,284 @@
+"""`FrictionProblem` and `FrictionSolution`: what goes in and what comes out of `solve_friction`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.contact.cones import elliptic_map_square, natural_map_square
+from stickslip.contact.contacts import Contacts, contacts_from
+from stickslip.contact.delassus import Delassus, checked_directions
+from stickslip.lcp.problems import _check_finite, _floats
+
+SMALLEST = 1e-120  # of the largest velocity: squares of rounding errors of smaller ones underflow
+
+
+class Stage(NamedTuple):
+    """One leg of the way to a solution: method, contacts it worked on, iterations, error reached, seconds."""
+
+    method: str
+    contacts: int
+    iterations: int
+    error: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionSolution:
+    """Answer to a friction problem.
+
+    Attributes
+    ----------
+    r : impulses [N s], normal component first, contact after contact; joints last.
+    u : velocities W r + q [m/s], in the same order.
+    solved : whether `error` <= the tolerance asked for.
+    status : what happened, as a sentence.
+    error : natural map of the original problem at r, relative to max(|q|, |r|, |u|); computed anew at the end.
+    iterations : sweeps, Newton steps, pivots ..., of all stages together.
+    method : the method asked for.
+    path : the stages, in order.
+    seconds : wall-clock time [s].
+    history : error after each check, with the time [s] since the start; shape (k, 2); filled with record=True.
+    """
+
+    r: np.ndarray
+    u: np.ndarray
+    solved: bool
+    status: str
+    error: float
+    iterations: int
+    method: str
+    path: tuple[Stage, ...] = ()
+    seconds: float = 0.0
+    history: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
+
+    def __bool__(self) -> bool:
+        """True when solved."""
+        return self.solved
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionProblem:
+    """The contact problem of one time step: find impulses r and velocities u = W r + q such that for every contact
+
+        r in K = { |r_T| <= mu r_N },   u + mu |u_T| e_N in K* = { y_N >= mu |y_T| },   r perp u + mu |u_T| e_N
+
+    that is Signorini's condition in the normal direction and Coulomb's law, exact and not convexified, in the plane of
+    contact (de Saxce's form).  Components are ordered contact by contact, normal first.
+
+    Parameters
+    ----------
+    W : (m, m) [1/kg], dense, sparse (any SciPy format), or a `Delassus` object (W = H^T M^-1 H, never formed unless a
+        method needs it).  Need be neither symmetric nor regular.
+    q : (m,) velocities without impulses [m/s].
+    mu : friction coefficients >= 0: a number, one per contact (n,), or semi-axes of elliptic friction (n, 2).
+    dim : 2 or 3.
+    bilateral : number of joint rows at the end of W and q, where u = 0 and r is free; m = dim n + bilateral.
+
+    Examples
+    --------
+    >>> p = FrictionProblem([[1.0, 0.0], [0.0, 2.0]], [-1.0, 3.0], 0.5, dim=2)
+    >>> p.contacts, p.error(np.array([1.0, -0.5]))
+    (1, 0.0)
+    """
+
+    W: Any
+    q: Any
+    mu: Any
+    dim: int = 3
+    bilateral: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.dim, int | np.integer) or self.dim not in (2, 3):
+            raise ValueError(f"dim must be 2 (plane) or 3 (space), got {self.dim!r}.")
+        if isinstance(self.bilateral, bool) or not isinstance(self.bilateral, int | np.integer) or self.bilateral < 0:
+            raise ValueError(f"bilateral must be the number of joint rows, an integer >= 0, got {self.bilateral!r}.")
+        W = _checked_delassus(self.W)
+        n, rest = divmod(W.shape[0] - self.bilateral, self.dim)
+        if rest or n < 0:
+            joints = f" less {self.bilateral} joint rows" if self.bilateral else ""
+            raise ValueError(
+                f"W must have {self.dim} rows per contact (dim = {self.dim}), got {W.shape[0]} rows{joints}; "
+                "is dim right?"
+            )
+        q = _floats(self.q, "q").copy()  # what is solved and what is checked later must be the same numbers
+        if q.shape != (W.shape[0],):
+            raise ValueError(f"q must have shape ({W.shape[0]},) to match W of shape {W.shape}, got {q.shape}.")
+        _check_finite(q, "q")
+        _check_size(q)
+        object.__setattr__(self, "W", W)
+        object.__setattr__(self, "dim", int(self.dim))
+        object.__setattr__(self, "bilateral", int(self.bilateral))
+        object.__setattr__(self, "q", q)
+        object.__setattr__(self, "mu", _checked_friction(self.mu, n, self.dim))
+
+    @classmethod
+    def from_dynamics(
+        cls, M: Any, H: Any, f: Any, w: Any, mu: Any, dim: int = 3, *, G: Any = None, b: Any = None
+    ) -> FrictionProblem:
+        """The problem M v = H r + G l + f, u = H^T v + w, 0 = G^T v + b, condensed but with W = H^T M^-1 H not formed.
+
+        M (f, f) mass matrix [kg], H (f, dim n) directions, f (f,) free momentum [N s], w (dim n,) [m/s]; G (f, k) and
+        b (k,) the directions and the velocities of joints.
+        """
+        directions = checked_directions(H, "H")
+        offset = _checked_vector(w, "w", directions.shape[1], "one per column of H")
+        joints = 0
+        if G is None and b is not None:
+            raise ValueError("b must be given together with G, the directions of the joints; got b alone.")
+        if G is not None:
+            joint_directions = checked_directions(G, "G")
+            joints = joint_directions.shape[1]
+            if joint_directions.shape[0] != directions.shape[0]:
+                raise ValueError(f"G must have {directions.shape[0]} rows like H, got shape {joint_directions.shape}.")
+            directions = sp.hstack([directions, joint_directions]).tocsc()
+            speeds = np.zeros(joints) if b is None else _checked_vector(b, "b", joints, "one per column of G")
+            offset = np.concatenate([offset, speeds])
+        W = Delassus(M, directions)
+        momentum = _checked_vector(f, "f", W.M.shape[0], "one per row of M")
+        return cls(W, W.H.T @ W.solve_mass(momentum) + offset, mu, dim, bilateral=joints)
+
+    @property
+    def contacts(self) -> int:
+        return len(self.mu)
+
+    @property
+    def elliptic(self) -> bool:
+        return self.mu.ndim == 2
+
+    @cached_property
+    def matrix(self) -> Any:
+        """W as an array or a CSR matrix; assembled where the problem was given without it."""
+        return self.W.assembled() if isinstance(self.W, Delassus) else self.W
+
+    @cached_property
+    def _circular(self) -> Contacts:
+        """The contacts as they are, where there are neither joints nor ellipses."""
+        return contacts_from(self.matrix, self.q, self.mu, self.dim)
+
+    def velocity(self, r: np.ndarray) -> np.ndarray:
+        """u = W r + q [m/s]."""
+        r = self._impulses(r)
+        if isinstance(self.W, Delassus) and "matrix" not in self.__dict__:
+            return self.W.product(r) + self.q
+        return self.matrix @ r + self.q
+
+    def error(self, r: np.ndarray) -> float:
+        """Natural map of this problem at the impulses r, relative to max(|q|, |r|, |u|); joints count with |u|.
+
+        For elliptic friction the projection is that onto the elliptic cone, in the same Euclidean metric.
+        """
+        return self.evaluate(self._impulses(r))[1]
+
+    def _impulses(self, r: Any) -> np.ndarray:
+        impulses = np.ascontiguousarray(_floats(r, "r"))
+        if impulses.shape != self.q.shape:
+            raise ValueError(f"r must have shape {self.q.shape} like q, got {impulses.shape}.")
+        return impulses
+
+    def evaluate(self, r: np.ndarray) -> tuple[np.ndarray, float]:
+        """u = W r + q [m/s] and `error` of the impulses r."""
+        if "_circular" in self.__dict__:
+            return self._circular.evaluate(r)
+        with np.errstate(all="ignore"):  # what is not finite is an error of infinity
+            return self._evaluate(r)
+
+    def _evaluate(self, r: np.ndarray) -> tuple[np.ndarray, float]:
+        u = self.velocity(r)
+        if self.elliptic:
+            square = elliptic_map_square(u, r, self.mu)
+        else:
+            square = natural_map_square(u, r, self.mu, self.dim, 0, self.contacts)
+        square += float(np.sum(u[self.dim * self.contacts :] ** 2))
+        size = float(max(np.linalg.norm(self.q), np.linalg.norm(r), np.linalg.norm(u)))
+        if not (math.isfinite(square) and math.isfinite(size)):
+            return u, math.inf
+        return u, math.sqrt(square) / size if size > 0.0 else math.sqrt(square)
+
+    @cached_property
+    def contacts_alone(self) -> tuple[Contacts, Callable[[np.ndarray], np.ndarray]]:
+        """The equivalent problem of contacts with circular cones, and the map of its impulses to those of this one."""
+        if not self.bilateral and not self.elliptic:
+            return self._circular, lambda r: r
+        from stickslip.contact.joints import eliminate_joints
+
+        n = self.dim * self.contacts
+        W, q, joint_impulses = eliminate_joints(self.matrix, self.q, n)
+        # r = S r', S = diag(1, mu_i / mu): the ellipse becomes a circle, W' = S W S, u' = S u; [S00] (2.17)-(2.19)
+        if not self.elliptic:
+            return contacts_from(W, q, self.mu, self.dim), joint_impulses
+        S = self.stretch
+        W = W * S[:, None] * S if isinstance(W, np.ndarray) else sp.diags(S) @ W @ sp.diags(S)
+        return contacts_from(W, S * q, np.sqrt(self.mu.prod(axis=1)), self.dim), lambda r: joint_impulses(S * r)
+
+    @property
+    def stretch(self) -> np.ndarray:
+        """The diagonal S, r = S r', that makes circles of radius mu = sqrt(mu_1 mu_2) of the ellipses, shape (3 n,)."""
+        S = np.ones((self.contacts, 3))
+        mu = np.sqrt(self.mu.prod(axis=1, keepdims=True))
+        S[:, 1:] = np.divide(self.mu, mu, out=np.ones_like(self.mu), where=mu > 0.0)
+        return S.ravel()
+
+
+def _checked_vector(values: Any, name: str, length: int, which: str) -> np.ndarray:
+    vector = _floats(values, name)
+    if vector.shape != (length,):
+        raise ValueError(f"{name} must have shape ({length},), {which}, got {vector.shape}.")
+    _check_finite(vector, name)
+    return vector
+
+
+def _check_size(q: np.ndarray) -> None:
+    """Squares of the velocities, and of what is 1e-8 of them, must be numbers that a computer has."""
+    largest = float(np.max(np.abs(q), initial=0.0))
+    if largest > 0.0 and not SMALLEST <= largest <= 1.0 / SMALLEST:
+        raise ValueError(
+            f"q must be zero or have its largest entry between {SMALLEST:g} and {1.0 / SMALLEST:g} m/s, "
+            f"got {largest:g}; choose other units."
+        )
+
+
+def _checked_delassus(W: Any) -> Any:
+    if isinstance(W, Delassus):
+        return W
+    if sp.issparse(W):
+        if W.shape[0] != W.shape[1]:
+            raise ValueError(f"W must be square, got shape {W.shape}.")
+        if W.dtype.kind not in "bifu":
+            raise ValueError(f"W must hold real numbers, got {W.dtype}.")
+        matrix = sp.csr_matrix(W, dtype=float, copy=True) if W.format != "bsr" else W.astype(float, copy=True)
+        try:
+            matrix.check_format(full_check=True)
+        except ValueError as problem:
+            raise ValueError(f"W must be a sound sparse matrix, got one where {problem}.") from None
+        if not np.all(np.isfinite(matrix.data)):
+            raise ValueError("W must be finite, got a value that is not.")
+        return matrix
+    matrix = _floats(W, "W").copy()
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"W must be square, got shape {matrix.shape}.")
+    _check_finite(matrix, "W")
+    return matrix
+
+
+def _checked_friction(mu: Any, n: int, dim: int) -> np.ndarray:
+    values = _floats(mu, "mu").copy()
+    if values.ndim == 0:
+        values = np.full(n, float(values))
+    if values.shape != (n,) and not (dim == 3 and values.shape == (n, 2)):
+        wanted = f"({n},), one per contact" + (f", or ({n}, 2), two semi-axes per contact" if dim == 3 else "")
+        raise ValueError(f"mu must be a number or have shape {wanted}, got {values.shape}.")
+    _check_finite(values, "mu")
+    if np.any(values < 0.0):
+        where = tuple(int(i) for i in np.argwhere(values < 0.0)[0])
+        raise ValueError(f"mu must be >= 0, got {values[where]} at index {where}.")
+    if values.ndim == 2 and np.any((values == 0.0).sum(axis=1) == 1):
+        first = int(np.flatnonzero((values == 0.0).sum(axis=1) == 1)[0])
+        raise ValueError(f"mu of contact {first} must have both semi-axes positive or both 0, got {values[first]}.")
+    return values

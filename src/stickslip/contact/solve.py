@@ -1,0 +1,285 @@
+"""`solve_friction`: one entrance to all methods, every answer checked on the original problem."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stickslip.contact.admm import ADMM
+from stickslip.contact.alternating import Alternating
+from stickslip.contact.augmented_lagrangian import AugmentedLagrangian
+from stickslip.contact.auto import Auto
+from stickslip.contact.cones import fastest_approach
+from stickslip.contact.contacts import contacts_from
+from stickslip.contact.delassus import Delassus
+from stickslip.contact.enumeration import Enumerate, all_impulses, check_size
+from stickslip.contact.interior_point import InteriorPoint
+from stickslip.contact.matrix_free import MatrixFreeContacts
+from stickslip.contact.method import EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, FrictionMethod, Outcome, Progress
+from stickslip.contact.newton import Newton
+from stickslip.contact.problem import FrictionProblem, FrictionSolution
+from stickslip.contact.projected_gradient import ProjectedGradient
+from stickslip.contact.proximal_point import ProximalPoint
+from stickslip.contact.pyramid import Lemke
+from stickslip.contact.sweeps import GaussSeidel
+from stickslip.lcp.problems import _check_finite, _floats, checked_tolerance
+
+METHODS: dict[str, type[FrictionMethod]] = {
+    method.name: method
+    for method in (
+        Auto,
+        GaussSeidel,
+        Newton,
+        InteriorPoint,
+        ProximalPoint,
+        ADMM,
+        ProjectedGradient,
+        Alternating,
+        AugmentedLagrangian,
+        Lemke,
+        Enumerate,
+    )
+}
+CROWDED = 2_000_000  # blocks of W above which `auto` first tries to do without it
+MATRIX_FREE_SWEEPS = 100_000
+TIGHTER, LEAST_TOLERANCE = 8, 1e-15  # times that a problem is solved again, to a tenth of the error
+PENETRATION = 0.02  # of the largest velocity: what a solved problem may leave of the approach of two bodies
+
+
+def solve_friction(
+    problem: FrictionProblem,
+    method: str | FrictionMethod = "auto",
+    *,
+    tol: float = 1e-8,
+    max_iterations: int | None = None,
+    time_limit: float | None = None,
+    r0: Any = None,
+    record: bool = False,
+) -> FrictionSolution:
+    """Solve a frictional contact problem: find r with a natural-map error of at most `tol` (see `FrictionProblem`).
+
+    Parameters
+    ----------
+    problem : the problem.
+    method : "auto" (islands; accelerated Gauss-Seidel, then harder methods where needed), "gauss-seidel", "newton",
+        "interior-point", "proximal-point", "admm", "projected-gradient", "alternating", "augmented-lagrangian", "lemke"
+        (on a pyramid, small problems), "enumerate" (very small ones), or a method object with options of its own, such
+        as `stickslip.contact.sweeps.GaussSeidel(threads=2)`.
+    tol : largest error that counts as solved; relative, and the same measure for every method.
+    max_iterations : sweeps, steps or products, None for the method's default.
+    time_limit : seconds by the clock after which the best impulses so far are returned.  None: a fixed amount of work,
+        counted, so that the same problem gets the same answer, bit for bit, however busy the machine is.
+    r0 : impulses to start from, like q, default zero.
+    record : keep the error after every iteration in `history` (slower: each costs a product with W).
+
+    Returns
+    -------
+    FrictionSolution : `solved` only if the error, computed anew on the given problem, is at most `tol`.
+
+    Raises
+    ------
+    ValueError : for an unknown method, a wrong shape or number; one line.
+
+    Examples
+    --------
+    >>> p = FrictionProblem([[1.0, 0.0], [0.0, 2.0]], [-1.0, 3.0], 0.5, dim=2)  # slides: |r_T| = mu r_N
+    >>> s = solve_friction(p)
+    >>> s.solved, s.r.tolist(), s.u.tolist()
+    (True, [1.0, -0.5], [0.0, 2.0])
+    """
+    chosen = _checked_method(method, max_iterations)
+    _compile(type(chosen))
+    limit = _checked_time(time_limit)
+    _check_problem(problem)
+    tolerance = checked_tolerance(tol)
+    progress = _progress(problem, limit, bool(record), max_iterations is not None and not isinstance(chosen, Auto))
+    start = _checked_impulses(r0, problem)
+    if chosen.matrix_free and _stays_matrix_free(problem):
+        operator = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
+        return _until_solved(problem, chosen, operator, _same, start, tolerance, progress)
+    if isinstance(chosen, Auto) and _stays_matrix_free(problem) and problem.W.expected_blocks(problem.dim) > CROWDED:
+        swept = _sweep_velocities(problem, start, tolerance, progress)
+        solution = _solution(problem, swept.r, tolerance, chosen, swept, progress)
+        if solution.solved or progress.expired:
+            return solution
+        start = swept.r
+    contacts, expand = problem.contacts_alone
+    start = start[: len(contacts.q)]
+    if problem.elliptic:
+        start = start / problem.stretch
+    return _until_solved(problem, chosen, contacts, expand, start, tolerance, progress)
+
+
+def _same(r: np.ndarray) -> np.ndarray:
+    return r
+
+
+def _until_solved(
+    problem: FrictionProblem,
+    chosen: FrictionMethod,
+    contacts: Any,
+    expand: Callable[[np.ndarray], np.ndarray],
+    start: np.ndarray,
+    tol: float,
+    progress: Progress,
+) -> FrictionSolution:
+    """Solve, and solve again to a tenth of the error where what the method calls solved is not.
+
+    Joints and ellipses are measured on the problem as given, not on the one that the method sees; and where W is small
+    in its units, the error allows bodies to go on approaching.
+    """
+    wanted = tol
+    for _ in range(TIGHTER):
+        outcome = _run(chosen, contacts, start, wanted, progress)
+        solution = _solution(problem, expand(outcome.r), tol, chosen, outcome, progress)
+        if solution.solved or outcome.error > wanted or progress.expired:
+            break
+        start, wanted = outcome.r.copy(), max(0.1 * wanted, LEAST_TOLERANCE)
+    return solution
+
+
+def _check_problem(problem: Any) -> None:
+    if not isinstance(problem, FrictionProblem):
+        raise ValueError(f"problem must be a FrictionProblem, got {type(problem).__name__}.")
+
+
+def _progress(problem: FrictionProblem, time_limit: float | None, record: bool, unlimited: bool) -> Progress:
+    """The clock starts, and the work is planned: so much per contact, or what the time limit pays for."""
+    plan = min(EFFORT, LEAST_EFFORT + EFFORT_PER_CONTACT * problem.contacts)
+    if time_limit is None:
+        return Progress(record=record, effort=np.inf if unlimited else plan, plan=plan)
+    return Progress(time_limit, record, plan=time_limit if time_limit < np.inf else plan)
+
+
+@functools.cache
+def _compile(method: type[FrictionMethod]) -> None:
+    """Have a method's kernels compiled or loaded before the clock starts, on one contact that slides."""
+    contacts = contacts_from(np.eye(3), np.array([-1.0, 0.3, 0.2]), np.array([0.1]), 3)
+    method(1).run(contacts, np.zeros(3), 1e-8 if method is Auto else -1.0, Progress())
+    fastest_approach(contacts.q, contacts.q, 3, 1)
+
+
+def expand_matters(problem: FrictionProblem) -> bool:
+    """Whether the error on the problem differs from that of the contacts alone."""
+    return problem.elliptic or problem.bilateral > 0
+
+
+def _run(method: FrictionMethod, contacts: Any, start: np.ndarray, tol: float, progress: Progress) -> Outcome:
+    if not len(contacts):
+        return Outcome(start, 0.0, 0)
+    if isinstance(method, Auto):
+        return method.run(contacts, start, tol, progress)
+    stages = len(progress.stages)
+    with np.errstate(all="ignore"):  # an iterate that runs away is noticed, and what is returned is checked
+        outcome = method.run(contacts, start, tol, progress)
+    if len(progress.stages) == stages:
+        progress.stage(method.name, len(contacts), outcome.iterations, outcome.error, 0.0)
+    return outcome
+
+
+def _sweep_velocities(problem: FrictionProblem, start: np.ndarray, tol: float, progress: Progress) -> Outcome:
+    """Sweeps without W, for half of the work: few bodies with many contacts each would fill it."""
+    contacts = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
+    half = progress.part(2.0 * progress.share)
+    return _run(GaussSeidel(MATRIX_FREE_SWEEPS), contacts, start, tol, half)
+
+
+def _stays_matrix_free(problem: FrictionProblem) -> bool:
+    """Whether sweeps and products can do without W: M falls into small blocks, circular cones, no joints."""
+    return (
+        isinstance(problem.W, Delassus)
+        and not expand_matters(problem)
+        and "matrix" not in problem.__dict__
+        and problem.W.mass_inverse is not None
+    )
+
+
+def enumerate_friction(problem: FrictionProblem, *, tol: float = 1e-8) -> list[FrictionSolution]:
+    """Every solution of a very small problem (6 contacts in the plane, 3 in space); empty where none was found.
+
+    Complete in the plane, up to continua of solutions; in space the slip directions are searched from several angles.
+    """
+    _check_problem(problem)
+    tolerance = checked_tolerance(tol)
+    contacts, expand = problem.contacts_alone
+    check_size(contacts)
+    answers = []
+    with np.errstate(all="ignore"):
+        for x in all_impulses(contacts, tolerance):
+            r = expand(x)
+            u, error = problem.evaluate(r)
+            if error <= tolerance and _penetration(problem, u) <= PENETRATION:
+                answers.append(FrictionSolution(r, u, True, "one of the solutions", error, 1, "enumerate"))
+    return answers
+
+
+def _solution(
+    problem: FrictionProblem,
+    r: np.ndarray,
+    tol: float,
+    method: FrictionMethod,
+    outcome: Outcome,
+    progress: Progress,
+) -> FrictionSolution:
+    u, error = problem.evaluate(r)
+    runaway = _penetration(problem, u) > PENETRATION
+    solved = error <= tol and not runaway
+    how = " - ".join(dict.fromkeys(stage.method for stage in progress.stages))
+    if solved:
+        status = f"solved by {how} in {outcome.iterations} iterations" if how else "solved: there is no contact"
+    elif error <= tol:
+        status = (
+            f"not solved: at an error of {error:.1e} bodies still approach, with impulses of up to "
+            f"{np.abs(r).max():.1e}; the problem seems to have no solution, or extreme units or coefficients"
+        )
+    elif progress.late:
+        status = f"time limit of {progress.time_limit:g} s reached at error {error:.1e} ({how})"
+    else:
+        status = f"not solved: error {error:.1e} > {tol:.1e} after {outcome.iterations} iterations of {how}"
+    if outcome.note and not solved:
+        status += f"; {outcome.note}"
+    history = np.array(progress.history).reshape(-1, 2) if progress.history else np.empty((0, 2))
+    return FrictionSolution(
+        r, u, solved, status, error, outcome.iterations, method.name, tuple(progress.stages), progress.seconds, history
+    )
+
+
+def _penetration(problem: FrictionProblem, u: np.ndarray) -> float:
+    """Fastest approach that is left at a contact, relative to the largest velocity without impulses.
+
+    The error is relative to the impulses, too: where these grow without bound, as in a problem without solution, it
+    vanishes although nothing is solved.
+    """
+    return fastest_approach(u, problem.q, problem.dim, problem.contacts)
+
+
+def _checked_method(method: str | FrictionMethod, max_iterations: int | None) -> FrictionMethod:
+    if isinstance(method, FrictionMethod):
+        if max_iterations is not None:
+            raise ValueError("max_iterations belongs into the method object where one is given.")
+        return method
+    if not isinstance(method, str) or method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)} or a method object, got {method!r}.")
+    return METHODS[method](max_iterations)
+
+
+def _checked_time(limit: float | None) -> float | None:
+    if limit is None:
+        return None
+    if isinstance(limit, int | float | np.number) and not isinstance(limit, bool) and limit > 0.0:
+        return float(limit)
+    raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}.")
+
+
+def _checked_impulses(r0: Any, problem: FrictionProblem) -> np.ndarray:
+    n = len(problem.q)
+    if r0 is None:
+        return np.zeros(n)
+    r = _floats(r0, "r0")
+    if r.shape != (n,):
+        raise ValueError(f"r0 must have shape ({n},) like q, got {r.shape}.")
+    _check_finite(r, "r0")
+    return r.copy()

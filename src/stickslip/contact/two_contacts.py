@@ -1,0 +1,193 @@
+"""Two planar contacts at once: the branch of each (open, stick, slip either way) found by an active-set iteration.
+
+    (xi_N)   [ G_NN    G_NT ] (Lambda_N)   (c_N)      0 <= xi_N perp Lambda_N >= 0
+    (xi_T) = [ G_NT^T  G_TT ] (Lambda_T) + (c_T)      -xi_T in the normal cone of |Lambda_T| <= mu Lambda_N + a
+
+With the branches held this is a linear system of four unknowns; its solution says which branches are wrong.  Most
+steps with two closed contacts end after one or two rounds, where sweeps from contact to contact crawl (the corners of
+a slider) and pivoting moves a table of six rows about.  Everything has a fixed size and a fixed order of operations:
+the unknowns stay in registers, on a GPU as well.  Reference: Alart and Curnier 1991 (the branches of the prox).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stickslip.jit.compiled import compiled
+
+ROUNDS = 8
+NEARLY_SINGULAR = 1e-2  # a pivot below this share of its diagonal entry: two digits are lost, sweeps lose none
+ROUNDING = 1e-14  # of the velocities without impulses: what is left over beyond is taken out by a `correction`
+FREE, STICK, UP, DOWN = 0, 1, 2, 3  # no friction; Lambda_T inside its bound; at the upper bound; at the lower
+
+
+@compiled(inline=True)
+def first_branch(c_T: float, frictional: bool) -> int:
+    """The branch to begin with: slip in the sense of the velocity without impulses."""
+    if not frictional:
+        return FREE
+    return UP if c_T < 0.0 else DOWN
+
+
+@compiled(inline=True)
+def held_branches(
+    G: np.ndarray, c: np.ndarray, mu: np.ndarray, a: np.ndarray, pushes: np.ndarray, branch: np.ndarray, A: np.ndarray
+) -> None:
+    """The linear system A = (matrix, right-hand side), shape (4, 5), of (Lambda_N1, Lambda_N2, Lambda_T1, Lambda_T2).
+
+    xi_N = 0 where a contact pushes, else Lambda_N = 0; xi_T = 0 where it sticks, else Lambda_T = s (mu Lambda_N + a).
+    """
+    for i in range(2):
+        for j in range(4):
+            A[i, j] = G[i, j] if pushes[i] != 0 else 0.0
+            A[2 + i, j] = G[2 + i, j] if branch[i] == STICK else 0.0
+        A[i, 4] = -c[i] if pushes[i] != 0 else 0.0
+        if pushes[i] == 0:
+            A[i, i] = 1.0
+        if branch[i] == STICK:
+            A[2 + i, 4] = -c[2 + i]
+        else:
+            s = 1.0 if branch[i] == UP else (-1.0 if branch[i] == DOWN else 0.0)
+            A[2 + i, i] = -s * mu[i]
+            A[2 + i, 2 + i] = 1.0
+            A[2 + i, 4] = s * a[i]
+
+
+@compiled(inline=True)
+def factor(A: np.ndarray) -> bool:
+    """Factor the matrix of four equations in place, pivots in their order; False where one nearly vanishes.
+
+    The diagonal holds the reciprocals of the pivots at the end: divisions are dear on a GPU.
+    """
+    size_1 = abs(A[1, 1])
+    size_2 = abs(A[2, 2])
+    size_3 = abs(A[3, 3])
+    for k in range(4):
+        if not abs(A[k, k]) > 0.0:
+            return False
+        inverse = 1.0 / A[k, k]
+        A[k, k] = inverse
+        for i in range(k + 1, 4):
+            part = A[i, k] * inverse
+            A[i, k] = part
+            for j in range(k + 1, 4):
+                A[i, j] -= part * A[k, j]
+    return (
+        NEARLY_SINGULAR * size_1 * abs(A[1, 1]) < 1.0
+        and NEARLY_SINGULAR * size_2 * abs(A[2, 2]) < 1.0
+        and NEARLY_SINGULAR * size_3 * abs(A[3, 3]) < 1.0
+    )
+
+
+@compiled(inline=True)
+def substitute(A: np.ndarray, x: np.ndarray) -> None:
+    """x <- solution for the right-hand side A[:, 4], with the factors in A."""
+    for k in range(4):
+        s = A[k, 4]
+        for j in range(k):
+            s -= A[k, j] * x[j]
+        x[k] = s
+    for k in range(3, -1, -1):
+        s = x[k]
+        for j in range(k + 1, 4):
+            s -= A[k, j] * x[j]
+        x[k] = s * A[k, k]
+
+
+@compiled(inline=True)
+def left_over(xi: np.ndarray, pushes: np.ndarray, branch: np.ndarray) -> float:
+    """The largest of the velocities xi (4,) that the branches hold at zero: rounding errors of one solve."""
+    worst = 0.0
+    for i in range(2):
+        if pushes[i] != 0:
+            worst = max(worst, abs(xi[i]))
+        if branch[i] == STICK:
+            worst = max(worst, abs(xi[2 + i]))
+    return worst
+
+
+@compiled(inline=True)
+def correction(
+    xi: np.ndarray, x: np.ndarray, mu: np.ndarray, a: np.ndarray, pushes: np.ndarray, branch: np.ndarray,
+    A: np.ndarray, dx: np.ndarray,
+) -> None:  # fmt: skip
+    """dx that the impulses x lack, from the velocities xi (4,) at their end.
+
+    The factors in A are those that `two_contacts` left behind.
+    """
+    for i in range(2):
+        A[i, 4] = -xi[i] if pushes[i] != 0 else 0.0
+        A[2 + i, 4] = -xi[2 + i] if branch[i] == STICK else 0.0
+    substitute(A, dx)
+    for i in range(2):
+        bound = mu[i] * max(0.0, x[i] + dx[i]) + a[i]
+        if branch[i] == STICK:
+            dx[2 + i] = max(-bound, min(bound, x[2 + i] + dx[2 + i])) - x[2 + i]
+        elif branch[i] != FREE:
+            dx[2 + i] = (bound if branch[i] == UP else -bound) - x[2 + i]
+
+
+@compiled(inline=True)
+def next_branches(
+    G: np.ndarray, c: np.ndarray, mu: np.ndarray, a: np.ndarray, pushes: np.ndarray, branch: np.ndarray, x: np.ndarray
+) -> bool:
+    """Correct the branches that a solution contradicts; whether there was one."""
+    wrong = False
+    for i in range(2):
+        xi_N = c[i]
+        xi_T = c[2 + i]
+        for j in range(4):
+            xi_N += G[i, j] * x[j]
+            xi_T += G[2 + i, j] * x[j]
+        pushing = pushes[i]
+        if pushes[i] != 0 and x[i] < 0.0:
+            pushing = 0
+        elif pushes[i] == 0 and xi_N < 0.0:
+            pushing = 1
+        bound = mu[i] * max(0.0, x[i]) + a[i]
+        now = branch[i]
+        if bound == 0.0:  # any slip goes with no impulse
+            now = UP if branch[i] == STICK else branch[i]
+        elif branch[i] == STICK:
+            if abs(x[2 + i]) > bound:
+                now = UP if x[2 + i] > 0.0 else DOWN
+        elif (branch[i] == UP and xi_T > 0.0) or (branch[i] == DOWN and xi_T < 0.0):
+            now = STICK
+        if pushing != pushes[i] or now != branch[i]:
+            wrong = True
+        pushes[i] = pushing
+        branch[i] = now
+    return wrong
+
+
+@compiled(inline=True)
+def two_contacts(
+    G: np.ndarray,
+    c: np.ndarray,
+    mu: np.ndarray,
+    a: np.ndarray,
+    pushes: np.ndarray,
+    branch: np.ndarray,
+    x: np.ndarray,
+    A: np.ndarray,
+) -> int:
+    """Find the branches from those given and solve; return the rounds, negative where none is consistent.
+
+    G (4, 4), c (4,) in the order N1, N2, T1, T2; mu, a (2,); pushes, branch (2,) int64, changed in place; x (4,) the
+    impulses, Lambda_T of a slip on its bound to the last digit; A (4, 5) is room, and holds the factors at the end, for
+    a `correction`.  Whoever calls judges the result.
+    """
+    for rounds in range(1, ROUNDS + 1):
+        held_branches(G, c, mu, a, pushes, branch, A)
+        if not factor(A):
+            return -rounds
+        substitute(A, x)
+        if not next_branches(G, c, mu, a, pushes, branch, x):
+            for i in range(2):
+                bound = mu[i] * x[i] + a[i]
+                if branch[i] == STICK:
+                    x[2 + i] = max(-bound, min(bound, x[2 + i]))
+                elif branch[i] != FREE:
+                    x[2 + i] = bound if branch[i] == UP else -bound
+            return rounds
+    return -ROUNDS

@@ -1,0 +1,194 @@
+"""Smooth arcs: the motion in one mode, integrated with dense output and searched for the event that ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.integrate import DOP853
+from scipy.optimize import brentq
+
+from stickslip.checks import Array
+from stickslip.events.modes import Mode
+
+SAMPLES = 8  # looks at the indicators in every step of the integrator
+SIMULTANEOUS = 1e-12  # events closer than this share of the run are one
+
+
+@dataclass(frozen=True, eq=False)
+class Stand:
+    """Where an integration stands between two steps: all that decides the next one.
+
+    Attributes: t, y, its derivative, the length to try next [s]; armed, grazes of the `Watch`.
+    """
+
+    t: float
+    y: Array
+    rate: Array
+    length: float
+    armed: np.ndarray
+    grazes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Arc:
+    """One step of the integrator: the motion in one mode from t_A to t_E, as a function of time.
+
+    `vector(t)` is y of `kernels.smooth` at one time, or one row per time; `f` coordinates; `stand`, before the step.
+    """
+
+    t_A: float
+    t_E: float
+    mode: Mode
+    f: int
+    dense: Callable[[Any], Array]
+    stand: Stand
+
+    def vector(self, t: Any) -> Array:
+        return self.dense(t).T
+
+    def state(self, t: Any) -> tuple[Array, Array]:
+        """Coordinates and velocities at t, shape (f,); or (k, f) at k times."""
+        y = self.vector(t)
+        return y[..., : self.f], y[..., self.f : 2 * self.f]
+
+    def crossings(self, value: Callable[[Array, Array], float], rising: bool = False) -> list[float]:
+        """Times in the arc at which value(q, u) falls (or rises) through zero: a section."""
+        t = np.linspace(self.t_A, self.t_E, SAMPLES + 1)
+        sign = -1.0 if rising else 1.0
+
+        def at(time: float) -> float:
+            return sign * value(*self.state(time))
+
+        v = [at(time) for time in t]
+        return [brentq(at, t[i], t[i + 1], xtol=1e-16, rtol=1e-15) for i in range(SAMPLES) if v[i] > 0.0 >= v[i + 1]]
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """What ends a mode: time, y, and the slots (contact, part) of the indicators that reached zero.
+
+    No slots: the integrator drifted off the contacts (`drift`), or its steps became too small (`stuck`).
+    """
+
+    t: float
+    y: Array
+    slots: list[tuple[int, int]] = field(default_factory=list)
+    stuck: bool = False
+
+
+@dataclass
+class Watch:
+    """The indicators of a mode and what is known of them.
+
+    An indicator counts once it has been seen above its tolerance (`armed`), because many start at zero; until then it
+    must fall below minus the tolerance.
+    """
+
+    indicators: Callable[[Array, Array], Array]  # (k,), (k, size) -> (k, n, 3)
+    tol: Array  # (n, 2)
+    gaps: np.ndarray  # (n,) bool: the first indicator is a gap, which may have a minimum between two samples
+    armed: np.ndarray
+    gap_tol: float
+    grazes: int = 0
+    grazed: tuple[float, int] | None = None  # time [s] and contact of the last graze
+
+    def event(self, t: Array, dense: Callable[[Any], Array], span: float) -> tuple[float, list[tuple[int, int]]] | None:
+        """The first event among the samples t (k,), None if there is none."""
+        values = self.indicators(t, np.ascontiguousarray(dense(t).T))
+        low = values[1:, :, :2].min(axis=0)
+        # nan: the mode has no finite forces there; what rests at exactly zero (tol = 0) is no event
+        suspects = ~np.where(self.armed, low > 0.0, low >= -self.tol)
+        dips = self._dips(values, t)
+        if not suspects.any() and not dips:
+            self.armed |= values[-1, :, :2] > self.tol
+            return None
+        found = {}
+        for k, part in np.argwhere(suspects):
+            time = self._root(values[:, k, part], t, dense, int(k), int(part))
+            if time is not None:
+                found[int(k), int(part)] = time
+        for i, k in dips:
+            time = self._graze(t[i], t[i + 1], dense, k)
+            if time is not None and time < found.get((k, 0), np.inf):
+                found[k, 0] = time
+        if not found:
+            self.armed |= values[-1, :, :2] > self.tol
+            return None
+        first = min(found.values())
+        return first, [slot for slot, time in found.items() if time <= first + SIMULTANEOUS * span]
+
+    def _value(self, time: float, dense: Callable[[Any], Array], k: int, part: int) -> float:
+        return float(self.indicators(np.array([time]), dense(np.array([time])).T.copy())[0, k, part])
+
+    def _root(self, values: Array, t: Array, dense: Callable[[Any], Array], k: int, part: int) -> float | None:
+        armed, tol = bool(self.armed[k, part]), float(self.tol[k, part])
+        for i in range(1, len(t)):
+            level = 0.0 if armed else -tol
+            if not (values[i] > level or (values[i] == level and not armed)):
+                if np.isnan(values[i]) or not values[i - 1] > level:
+                    return float(t[i - 1])
+                return float(
+                    brentq(lambda x: self._value(x, dense, k, part) - level, t[i - 1], t[i], xtol=1e-16, rtol=1e-15)  # noqa: B023
+                )
+            armed = armed or bool(values[i] > tol)
+        return None
+
+    def _dips(self, values: Array, t: Array) -> list[tuple[int, int]]:
+        """Intervals and contacts whose gap may have come down to zero and gone up again in between."""
+        g, v = values[:, :, 0], values[:, :, 2]
+        turns = (v[:-1] < 0.0) & (v[1:] >= 0.0) & (g[:-1] > 0.0) & (g[1:] > 0.0) & self.gaps & self.armed[:, 0]
+        if not turns.any():
+            return []
+        ahead, back = g[:-1] + v[:-1] * np.diff(t)[:, None], g[1:] - v[1:] * np.diff(t)[:, None]
+        return [(int(i), int(k)) for i, k in np.argwhere(turns & (np.minimum(ahead, back) <= self.gap_tol))]
+
+    def _graze(self, a: float, b: float, dense: Callable[[Any], Array], k: int) -> float | None:
+        """Where the gap closes between two positive samples; a minimum of at most gap_tol below zero only grazes."""
+        lowest = float(brentq(lambda x: self._value(x, dense, k, 2), a, b, xtol=1e-16, rtol=1e-15))
+        depth = self._value(lowest, dense, k, 0)
+        if depth >= -self.gap_tol:
+            if depth <= self.gap_tol:
+                self.grazes, self.grazed = self.grazes + 1, (lowest, k)
+            return None
+        return float(brentq(lambda x: self._value(x, dense, k, 0), a, lowest, xtol=1e-16, rtol=1e-15))
+
+
+def smooth_arcs(
+    rates: Callable[[float, Array], Array],
+    mode: Mode,
+    f: int,
+    t: float,
+    y: Array,
+    t_end: float,
+    watch: Watch,
+    tolerances: tuple[float, Array],
+    first_step: float | None,
+    drifts: Callable[[float, Array], bool],
+    span: float,
+    stand: Stand | None = None,
+) -> Generator[Arc, None, Event | None]:
+    """Integrate in one mode and yield its arcs; return the event that ends it, None at t_end.
+
+    With `stand` it goes on from there, bit for bit, in place of a start at (t, y).
+    """
+    rtol, atol = tolerances
+    solver = DOP853(rates, t, y, t_end, rtol=rtol, atol=atol, first_step=first_step)
+    if stand is not None:
+        solver.f, solver.h_abs = stand.rate, stand.length  # the rate belongs to t_A + h, which rounds to t
+    while solver.status == "running":
+        stand = Stand(solver.t, solver.y, solver.f, solver.h_abs, watch.armed.copy(), watch.grazes)
+        if solver.step() is not None or not np.all(np.isfinite(solver.y)):
+            return Event(solver.t, solver.y.copy(), stuck=True)
+        dense = solver.dense_output()
+        found = watch.event(np.linspace(solver.t_old, solver.t, SAMPLES + 1), dense, span)
+        if found is not None:
+            time, slots = found
+            yield Arc(solver.t_old, time, mode, f, dense, stand)
+            return Event(time, dense(time), slots)
+        yield Arc(solver.t_old, solver.t, mode, f, dense, stand)
+        if solver.status == "running" and drifts(solver.t, solver.y):
+            return Event(solver.t, solver.y.copy())
+    return None

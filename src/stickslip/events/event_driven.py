@@ -1,0 +1,254 @@
+"""Event-driven integration: the judge of the time steppers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stickslip import codes
+from stickslip.checks import Array
+from stickslip.contact.planar import PlanarSolver, solver_from
+from stickslip.engine import Block, Memory
+from stickslip.events.arcs import Arc
+from stickslip.events.book import Kept, MotionError
+from stickslip.events.modes import onto_contacts
+from stickslip.events.motion import Motion
+from stickslip.laws import ImpactLaw, Newton
+from stickslip.mechanisms.engines import DONE, UNSOLVED
+from stickslip.mechanisms.generate import compiled_module
+from stickslip.mechanisms.system import CONTACT, SPRING, System
+from stickslip.trajectory import IMPACT, EventTable
+
+
+@dataclass(frozen=True)
+class EventDriven:
+    """Smooth integration from event to event, with impacts between: no step size, only tolerances.
+
+    Between events the motion obeys M du/dt = h + W lambda with the closed contacts as equality constraints, integrated
+    by an explicit Runge-Kutta method of order 8 with dense output (DOP853).  Closing gaps, contacts that lose their
+    load, slip that stops and stick that ends are roots of indicators on the dense output.  The complementarity problem
+    on acceleration level ([GS05] end of 6) finds the next mode, the impact law the velocities after a collision.
+    Infinitely many impacts in finite time are summed up where the rest of them would last less than `zeno` of the run.
+
+    Order 8 in smooth phases and across events, which are located to round-off; level: accelerations, impacts on
+    velocity level; restitution: any impact law.  `dt` of `simulate` is the spacing of the records, nothing else.
+    Reference: [S00] section 4.2; Pfeiffer and Glocker 1996.
+
+    Parameters
+    ----------
+    rtol : relative tolerance of the integrator for coordinates and velocities
+    atol : absolute tolerance, in the units of the coordinates; None: a thousandth of rtol
+    gap_tol : gaps below this are closed, and minima of gaps within it graze without an impact [m]
+    zeno : share of the run within which accumulating impacts are taken as one
+    max_events : most events in a thousandth of the run
+    """
+
+    rtol: float = 1e-10
+    atol: float | None = None
+    gap_tol: float = 1e-9
+    zeno: float = 1e-7
+    max_events: int = 10_000
+
+    name = "event-driven"
+    impact_steps = 1
+
+    def __post_init__(self) -> None:
+        for key, low, high in (("rtol", 1e-13, 1e-2), ("gap_tol", 1e-15, 1.0), ("zeno", 1e-14, 1e-2)):
+            value = getattr(self, key)
+            if isinstance(value, bool) or not (isinstance(value, (int, float, np.floating)) and low <= value <= high):
+                raise ValueError(f"{key} must be a number between {low:g} and {high:g}, got {value!r}.")
+        right = isinstance(self.atol, (int, float)) and not isinstance(self.atol, bool)
+        if self.atol is not None and not (right and 0.0 < self.atol < math.inf):
+            raise ValueError(f"atol must be positive, or None for a thousandth of rtol, got {self.atol!r}.")
+        if isinstance(self.max_events, bool) or not (isinstance(self.max_events, int) and self.max_events > 0):
+            raise ValueError(f"max_events must be a whole number >= 1, got {self.max_events!r}.")
+
+    def onto_contacts(self, system: System, q: Array, t: float, p: Array) -> Array:
+        """Coordinates of a start without the small penetrations that a printed state may have ([GS05] Table I)."""
+        kinds = np.array(system.contact_kinds, dtype=int)
+        near = np.flatnonzero((kinds == CONTACT) & (system.gap(q, t, p) <= self.gap_tol))
+        return onto_contacts(system, t, q, p, near, kinds == SPRING)
+
+    def motion(
+        self,
+        system: System,
+        q: Array,
+        u: Array,
+        p: Array,
+        t0: float,
+        t_end: float,
+        law: ImpactLaw,
+        solver: PlanarSolver,
+        kernel: Any = None,
+    ) -> Motion:
+        """The walk from event to event of a checked state."""
+        kernel = compiled_module(system.branched, "smooth", "auto") if kernel is None else kernel
+        atol = 1e-3 * self.rtol if self.atol is None else float(self.atol)
+        return Motion(
+            system, kernel, p, law, solver, t0, q.copy(), u.copy(), t_end,
+            float(self.rtol), atol, float(self.gap_tol), float(self.zeno), self.max_events,
+        )  # fmt: skip
+
+    def arcs(
+        self,
+        system: System,
+        q0: Any,
+        u0: Any,
+        *,
+        t_end: float,
+        t0: float = 0.0,
+        params: Mapping[Any, float] | None = None,
+        law: ImpactLaw | None = None,
+    ) -> Iterator[Arc]:
+        """The motion as smooth arcs with dense output, one after the other: for sections, norms and closer looks.
+
+        Raises `MotionError` where there is no way on.
+        """
+        q, u, p = system.check(q0, u0, params, t0)
+        return self.motion(system, q, u, p, t0, t_end, law or Newton(), solver_from("auto")).arcs()
+
+
+def measured(system: System, kernel: Any, q: Array, u: Array, t: Array, p: Array) -> tuple[Array, Array]:
+    """Gaps (k, n) and energies (k, 2) of states; `kernel` is that of the system with its branches held."""
+    gaps, energies = np.empty((len(t), system.n_contacts)), np.empty((len(t), 2))
+    if system.branched is system:
+        kernel.measure(q, u, t, p, gaps, energies)
+        return gaps, energies
+    for i in range(len(t)):  # each state has branches of its own
+        gaps[i], energies[i] = system.gap(q[i], t[i], p), system.energy(q[i], u[i], t[i], p)
+    return gaps, energies
+
+
+@dataclass
+class EventEngine:
+    """Marches a `Motion` over the records of a run, as `Compiled` and `Reference` march their steps."""
+
+    system: System
+    stepper: EventDriven
+    solver: PlanarSolver
+    law: ImpactLaw
+    t_end: float
+    name: str = "compiled"
+    longest_step: float = 0.0  # resolution [s] to which it knows the energy of contacts: exactly
+    motion: Motion | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.kernel = compiled_module(self.system.branched, "smooth", "auto")
+
+    def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
+        """Compile the rates and indicators of the system, or load them from the disk cache."""
+        y = np.concatenate([memory.q, memory.u, np.zeros(4 * self.system.n_contacts + 1)])
+        motion = self._start(memory)
+        motion._rates(memory.t0, y)
+        motion._indicators(np.array([memory.t0]), y[None])
+
+    def _start(self, memory: Memory) -> Motion:
+        if self.motion is None:
+            self.motion = self.stepper.motion(
+                self.system, memory.q, memory.u, memory.p, memory.t0, self.t_end, self.law, self.solver, self.kernel
+            )
+            self.arcs = self.motion.arcs()
+            self.arc: Arc | None = None
+            self.totals = np.zeros((self.system.n_contacts, 2))  # impulses up to the last record
+            self.written = 0  # impacts in the table so far
+            self.struck = np.zeros(self.system.n_contacts, bool)
+        return self.motion
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What changes during a run beside `Memory`, for a checkpoint; nothing before the first arc."""
+        if self.motion is None or self.motion.kept is None:
+            return {}
+        happened = np.array(self.motion.happened[: self.motion.kept.happened]).reshape(-1, 3)
+        return {**self.motion.kept.arrays(), "totals": self.totals, "struck": self.struck, "happened": happened}
+
+    def take(self, arrays: Mapping[str, np.ndarray], memory: Memory) -> None:
+        """Go back to what `arrays` returned: the arc that was the present one is computed again."""
+        self.motion = None  # an exception may have ended its walk
+        if not arrays:
+            return
+        self._start(memory).go_back(Kept.from_arrays(arrays))
+        self.totals, self.struck = arrays["totals"].copy(), arrays["struck"].astype(bool)
+        assert self.motion is not None
+        self.motion.happened = [(t, int(kind), int(k)) for t, kind, k in arrays["happened"].tolist()]
+
+    def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
+        """Fill `block` with the records of n_steps spacings; UNSOLVED, with what there is, where the motion ends."""
+        motion = self._start(memory)
+        block.records = 0
+        numbers = memory.step + np.arange(1, n_steps + 1)
+        times, done, code = memory.t0 + numbers * dt, 0, DONE
+        try:
+            while done < n_steps:
+                arc = self._arc_at(times[done])
+                last = arc.t_E >= self.t_end
+                count = n_steps if last else int(np.searchsorted(times, arc.t_E, side="left"))
+                rows = arc.vector(np.minimum(times[done:count], arc.t_E))
+                for number, y in zip(numbers[done:count], rows, strict=True):
+                    self._record(memory, y, int(number), every, block, arc)
+                done = count
+        except MotionError as problem:
+            memory.problem_text = f"failed at t = {problem.t:.9g} s: {problem}"
+            code = UNSOLVED
+        memory.step += done
+        self._keep_books(memory, dt, block, motion)
+        return code
+
+    def _arc_at(self, time: float) -> Arc:
+        """The arc that holds a time; an arc's end belongs to the next one, after the event."""
+        while self.arc is None or (self.arc.t_E <= time and self.arc.t_E < self.t_end):
+            before = len(self.motion.impacts) if self.motion else 0
+            self.arc = next(self.arcs)
+            assert self.motion is not None
+            for row in self.motion.impacts[before:]:
+                self.struck[int(row[1])] = True
+        return self.arc
+
+    def _record(self, memory: Memory, y: Array, number: int, every: int, block: Block, arc: Arc) -> None:
+        f, n = self.system.n_dof, self.system.n_contacts
+        memory.q[:], memory.u[:] = y[:f], y[f : 2 * f]
+        totals = y[2 * f : 2 * f + 2 * n].reshape(2, n).T
+        memory.impulse_sum[:] = totals - self.totals
+        i = block.records
+        block.state[i] = np.where(self.struck, IMPACT, arc.mode.states())
+        self.struck[:] = False
+        if number % every == 0:
+            block.state[i + 1] = block.state[i]
+            block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
+            self.totals = totals.copy()
+            memory.impulse_sum[:] = 0.0
+            block.records += 1
+
+    def _keep_books(self, memory: Memory, dt: float, block: Block, motion: Motion) -> None:
+        new = motion.impacts[self.written :]
+        self.written = len(motion.impacts)
+        block.events = np.array(new).reshape(len(new), block.events.shape[1])
+        block.n_events = len(new)
+        book = motion.book
+        memory.book[codes.MAX_RESIDUAL] = book.residual
+        memory.book[codes.MAX_ENERGY_GAIN] = book.gain
+        memory.book[codes.GAIN_STEP] = (book.gain_time - memory.t0) / dt
+        memory.book[codes.CONTACT_WORK] = book.work
+        memory.book[codes.MAX_LCP_SIZE] = book.lcp_size
+        memory.book[codes.PROJECTION_ENERGY] = book.projection_energy
+        memory.book[codes.PROJECTIONS] = book.projections
+        memory.book[codes.ITERATIONS] = book.counts["events"]
+
+    def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
+        """Gaps (n, contacts) and energies (n, 2) of records."""
+        return measured(self.system, self.kernel, q, u, t, p)
+
+    def notes(self) -> dict[str, str]:
+        """How often what happened, for the trajectory's attributes."""
+        if self.motion is None:
+            return {}
+        book = self.motion.book
+        error = {"accumulation_error": f"{book.accumulation_error:.3g} s"} if book.accumulation_error else {}
+        return {key: str(count) for key, count in book.counts.items() if count} | error
+
+    def events(self) -> EventTable:
+        """What happened, and when."""
+        return EventTable.of([] if self.motion is None else self.motion.happened, self.system.contact_names, True)

@@ -1,0 +1,122 @@
+"""One impact of one contact by the law that a code names, all in closed form: what `impacts.kernel` calls per state."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.jit.compiled import compiled
+from stickslip.laws.lumped import lumped_impact
+from stickslip.laws.routh import ENERGETIC, KINETIC, routh
+from stickslip.lcp.gauss_seidel import one_contact
+from stickslip.lcp.residuals import IMPULSE_SHARE
+
+NEWTON, POISSON, STRONGE, POISSON_INTEGRATED, STRONGE_LUMPED = range(5)
+
+
+@compiled
+def from_below(alpha: float, beta: float, delta: float, c_N: float, c_T: float, mu: float) -> tuple[float, float]:
+    """One contact under Newton's law; c_N = 0 is the limit from below, [PG05] section 6: stick wherever it can be."""
+    if c_N == 0.0 and beta > 0.0:
+        determinant = alpha * beta - delta * delta
+        if determinant > 0.0:
+            N = delta * c_T / determinant
+            T = -alpha * c_T / determinant
+            if N > 0.0 and abs(T) <= mu * N:
+                return N, T
+        return 0.0, 0.0
+    return one_contact(alpha, beta, delta, c_N, c_T, mu, 0.0)
+
+
+@compiled
+def residual_of_one(
+    alpha: float,
+    beta: float,
+    delta: float,
+    c_N: float,
+    c_T: float,
+    size_N: float,
+    size_T: float,
+    mu: float,
+    a: float,
+    N: float,
+    T: float,
+) -> float:
+    """As `PlanarProblem.residual`, for one contact."""
+    bound = mu * N + a
+    if not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12)):
+        return math.inf
+    xi_N = c_N + alpha * N + delta * T
+    defect_N = abs(xi_N) if N > 0.0 else max(0.0, -xi_N)
+    residual = 0.0
+    if defect_N > 0.0:
+        residual = defect_N / (size_N + IMPULSE_SHARE * (alpha * N + abs(delta) * bound))
+    if beta > 0.0 and bound > 0.0:
+        xi_T = c_T + delta * N + beta * T
+        defect_T = abs(xi_T)
+        if abs(T) >= bound * (1.0 - 1e-12):
+            defect_T = max(0.0, xi_T if T > 0.0 else -xi_T)
+        if defect_T > 0.0:
+            residual = max(residual, defect_T / (size_T + IMPULSE_SHARE * (abs(delta) * N + beta * bound)))
+    return residual
+
+
+@compiled
+def poisson_of_one(
+    alpha: float,
+    beta: float,
+    delta: float,
+    gamma_N: float,
+    gamma_T: float,
+    size_N: float,
+    size_T: float,
+    mu: float,
+    eps_N: float,
+    eps_T: float,
+) -> tuple[float, float, float]:
+    """Lambda_N, Lambda_T and the larger residual of Poisson's two problems."""
+    N, T = from_below(alpha, beta, delta, gamma_N, gamma_T, mu)
+    first = residual_of_one(alpha, beta, delta, gamma_N, gamma_T, size_N, size_T, mu, 0.0, N, T)
+    a = mu * (eps_N - eps_T) * N  # what is left of the friction interval once eps_T Lambda_T^c is given back
+    N_c = (1.0 + eps_N) * N
+    T_c = (1.0 + eps_T) * T
+    c_N = gamma_N + alpha * N_c + delta * T_c
+    c_T = gamma_T + delta * N_c + beta * T_c
+    N, T = one_contact(alpha, beta, delta, c_N, c_T, mu, a)
+    second = residual_of_one(alpha, beta, delta, c_N, c_T, size_N, size_T, mu, a, N, T)
+    return N_c + N, T_c + T, max(first, second)
+
+
+@compiled
+def impact_of_one(
+    law: int,
+    local: tuple,
+    gamma: np.ndarray,
+    size: np.ndarray,
+    mu: float,
+    eps_N: float,
+    eps_T: float,
+    stiffness_ratio: float,
+    tables: tuple,
+) -> tuple[float, float, float]:
+    """Lambda_N, Lambda_T and the residual, inf where the reference has to do it.
+
+    local: alpha, beta, delta; gamma, size: normal, tangential; tables: room for the phases of `routh` and `lumped`.
+    """
+    alpha, beta, delta = local
+    gamma_N, gamma_T = gamma[0], gamma[1]
+    size_N, size_T = size[0], size[1]
+    if law == NEWTON:
+        c_N = (1.0 + eps_N) * gamma_N  # [PG05] eq. (27)
+        c_T = (1.0 + eps_T) * gamma_T
+        N, T = from_below(alpha, beta, delta, c_N, c_T, mu)
+        return N, T, residual_of_one(alpha, beta, delta, c_N, c_T, size_N, size_T, mu, 0.0, N, T)
+    if law == POISSON:
+        return poisson_of_one(alpha, beta, delta, gamma_N, gamma_T, size_N, size_T, mu, eps_N, eps_T)
+    if law == STRONGE_LUMPED:
+        N, T, count = lumped_impact(alpha, beta, delta, gamma_N, gamma_T, mu, eps_N, stiffness_ratio, tables[1])
+    else:
+        end = ENERGETIC if law == STRONGE else KINETIC
+        N, T, count = routh(alpha, beta, delta, gamma_N, gamma_T, mu, eps_N, end, tables[0])
+    return N, T, 0.0 if count >= 0 else math.inf

@@ -1,0 +1,535 @@
+"""`solve_lcp`, `enumerate_lcp`, `solve_mlcp`, `classify_matrix`: one entrance to the solvers, every answer checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stickslip.jit.compiled import borrowed, compiled, from_python
+from stickslip.lcp import gauss_seidel, matrices, newton
+from stickslip.lcp import lemke as lemke_method
+from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
+from stickslip.lcp.enumeration import enumerate_first, enumerate_points
+from stickslip.lcp.infeasibility import find_proof, proves_no_solution
+from stickslip.lcp.linear import all_finite
+from stickslip.lcp.problems import (
+    LCPSolution,
+    checked_count,
+    checked_mask,
+    checked_matrix,
+    checked_problem,
+    checked_start,
+    checked_tolerance,
+)
+from stickslip.lcp.residuals import make_complementary, mlcp_residual
+from stickslip.lcp.scaling import ScaledProblem, is_far_out, scaled
+from stickslip.lcp.threads import in_threads
+
+_lemke, _gauss_seidel = from_python(lemke_method.lemke_alone), from_python(gauss_seidel.projected_gauss_seidel)
+_newton, _from_support = from_python(newton.semismooth_newton), from_python(newton.from_support)
+_first_support, _scale = from_python(enumerate_first), from_python(lemke_method.scale)
+_residual, _make_complementary = from_python(mlcp_residual), from_python(make_complementary)
+METHODS = ("auto", "lemke", "enumerate", "pgs", "newton")
+MIXED_METHODS = ("auto", "lemke", "newton")
+
+NO_SUPPORT = 8  # enumeration: every support looked at, none solves
+AUTO_ATTEMPTS = 50  # paths of Lemke's method that `auto` follows
+AUTO_ENUMERATION = 12  # `auto` looks at all supports up to this size when Lemke and Newton both end without a solution
+AUTO_ENUMERATION_FIRST = 8  # up to here that is faster than Newton
+
+_SENTENCES = {
+    lemke_method.SOLVED: "solved by {method} in {iterations} {unit}",
+    lemke_method.RAY: "Lemke's path ended on a secondary ray after {iterations} pivots: no solution it can reach",
+    lemke_method.PIVOT_LIMIT: "stopped after {iterations} pivots without a solution; raise max_iterations",
+    lemke_method.INACCURATE: "lost accuracy: residual {residual:.1e} after {iterations} {unit}; try method='newton'",
+    gauss_seidel.SWEEP_LIMIT: "not converged: residual {residual:.1e} after {iterations} sweeps; try method='lemke'",
+    gauss_seidel.DIAGONAL: "pgs needs a positive diagonal and this matrix has none throughout; try method='lemke'",
+    newton.ITERATION_LIMIT: "not converged: residual {residual:.1e} after {iterations} steps; try method='lemke'",
+    newton.STALLED: "Newton's method stalled at residual {residual:.1e} after {iterations} steps; try method='lemke'",
+    NO_SUPPORT: "no solution found: none of the {iterations} complementary supports gives one within the tolerance",
+}
+_PROVED = "no solution exists (proof returned); "
+_UNITS = {"lemke": "pivots", "pgs": "sweeps", "newton": "Newton steps", "enumerate": "supports"}
+_ndarray, _float64, _empty = np.ndarray, np.dtype(np.float64), np.empty
+_new: Any = tuple.__new__
+_SOLVED_BY_LEMKE = [f"solved by lemke in {count} pivots" for count in range(100)]
+_LIMITS = {"auto": None, "lemke": None, "enumerate": None, "pgs": 10_000, "newton": 100}  # None: 50 n + 200
+ENUMERATE, PGS, NEWTON = 0, 1, 2
+_CODES = {"enumerate": ENUMERATE, "pgs": PGS, "newton": NEWTON}
+
+
+def solve_lcp(
+    A: Any,
+    b: Any,
+    method: str = "auto",
+    *,
+    tol: float = 1e-10,
+    max_iterations: int | None = None,
+    x0: Any = None,
+) -> LCPSolution:
+    """Solve the linear complementarity problem  y = A x + b,  0 <= y perp x >= 0.
+
+    Parameters
+    ----------
+    A, b : shapes (n, n) and (n,); or a stack (k, n, n) and (k, n), solved in parallel.
+    method : "auto" (Lemke, then Newton, then all supports of a small problem, then a proof that there is no
+        solution), "lemke" (lexicographic, scaled), "newton" (semismooth, falls back to Lemke when it stalls), "pgs"
+        (projected Gauss-Seidel), "enumerate" (all 2^n supports, n <= 20, first solution found).
+    tol : largest scaled residual that counts as solved.
+    max_iterations : pivots (default 50 n + 200), Newton steps (100) or sweeps (10000).
+    x0 : start of "newton" and "pgs", shape (n,), default zero; single problems only.
+
+    Returns
+    -------
+    LCPSolution : never `solved` without having been checked on the given A and b.
+
+    Raises
+    ------
+    ValueError : shapes, non-finite entries, unknown method, more than 20 unknowns for "enumerate".
+
+    Examples
+    --------
+    >>> s = solve_lcp([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0])
+    >>> s.x.round(6).tolist(), s.solved
+    ([1.333333, 2.333333], True)
+    """
+    if (  # the usual case, in two microseconds: nothing to convert, and Lemke's method solves it; else the careful way
+        type(A) is type(b) is _ndarray
+        and A.dtype is b.dtype is _float64
+        and A.ndim == 2
+        and b.ndim == 1
+        and A.flags.carray
+        and b.flags.carray
+        and method == "auto"
+        and max_iterations is x0 is None
+        and type(tol) is float
+    ):
+        n = len(b)
+        x, y = _empty(n), _empty(n)
+        code, count, residual = _lemke_at_once(A, b, x, y, tol)
+        if code == 0:
+            status = _SOLVED_BY_LEMKE[count] if count < 100 else f"solved by lemke in {count} pivots"
+            # A named tuple without the quarter of a microsecond in which its constructor fills in the defaults.
+            return _new(LCPSolution, (x, y, True, status, residual, count, "lemke", None, None, None))
+    M, v = checked_problem(A, b, stack=True)
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    tolerance = checked_tolerance(tol)
+    n = M.shape[-1]
+    if method == "enumerate":
+        _check_enumerable(n)
+    limit = _LIMITS[method] or 50 * n + 200
+    if max_iterations is not None:
+        limit = checked_count(max_iterations, "max_iterations", limit)
+    if M.ndim == 3:
+        if x0 is not None:
+            raise ValueError("x0 is for single problems; a stack of shape (k, n, n) starts every problem at zero.")
+        return _solve_stack(M, v, method, tolerance, limit)
+    start = np.maximum(0.0, checked_start(x0, n))
+    if n == 0:
+        return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, method)
+    if not is_far_out(M, v):
+        return _by_method(method, M, v, tolerance, limit, start)
+    with np.errstate(all="ignore"):  # the answer is judged, whatever overflowed on the way
+        problem = scaled(M, v)
+        answer = _by_method(method, problem.A, problem.b, tolerance, limit, problem.start(start))
+        return _in_given_units(M, v, np.zeros(n, dtype=bool), problem, answer, tolerance)
+
+
+def _by_method(method: str, A: np.ndarray, b: np.ndarray, tol: float, limit: int, start: np.ndarray) -> LCPSolution:
+    n = len(b)
+    if method == "auto":
+        return _by_auto(A, b, tol, limit)
+    if method == "lemke":
+        return _by_lemke(A, b, tol, limit)
+    if method == "enumerate":
+        return _by_enumeration(A, b, tol)
+    if method == "pgs":
+        x, y = start, np.empty(n)
+        code, count, residual = _gauss_seidel(A, b, x, y, lemke_method.workspace.py_func(n), limit, tol)
+        return _solution("pgs", x, y, code, count, residual)
+    first = _by_newton(A, b, tol, limit, start)
+    if first.solved:
+        return first
+    second = _by_lemke(A, b, tol, 50 * n + 200)
+    note = f"Newton's method stalled at residual {first.residual:.1e}; {second.status}"
+    return second._replace(status=note) if second.solved or second.proof is not None else first
+
+
+def _in_given_units(
+    A: np.ndarray, b: np.ndarray, free: np.ndarray, problem: ScaledProblem, answer: LCPSolution, tol: float
+) -> LCPSolution:
+    """The answer to a scaled problem as one to the given problem, and judged there: x or y may not exist in it."""
+    x, y = problem.unknowns(answer.x), np.empty(len(b))
+    residual = _residual(A, b, free, x, y)
+    solved = bool(answer.solved and residual <= tol)
+    status = answer.status
+    if solved:
+        _make_complementary(x, y)
+        y[free] = 0.0
+    elif answer.solved:
+        status = f"no solution in floating-point numbers: x or y overflows or vanishes; of the scaled problem: {status}"
+    proof = None if answer.proof is None else problem.multipliers(answer.proof)
+    if proof is not None and not proves_no_solution(A, b, proof):
+        proof, status = None, status.replace(_PROVED, "")
+    ray = None if answer.ray is None else problem.direction(answer.ray)
+    return answer._replace(x=x, y=y, solved=solved, status=status, residual=float(residual), ray=ray, proof=proof)
+
+
+def enumerate_lcp(A: Any, b: Any, *, tol: float = 1e-10) -> list[LCPSolution]:
+    """Every solution of a small LCP (n <= 20): all isolated ones and one representative of each continuum.
+
+    The list is empty when there is no solution.  `isolated` tells a representative (False) from an isolated solution.
+    """
+    M, v = checked_problem(A, b)
+    tolerance = checked_tolerance(tol)
+    n = len(v)
+    _check_enumerable(n)
+    if n == 0:
+        return [LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, "enumerate")]
+    problem = scaled(M, v) if is_far_out(M, v) else None
+    with np.errstate(all="ignore" if problem is not None else None):
+        points = enumerate_points(*(problem[:2] if problem is not None else (M, v)), tolerance)
+    answers = []
+    for point in points:
+        x, y = point.x if problem is None else problem.unknowns(point.x), np.empty(n)
+        residual = _residual(M, v, np.zeros(n, dtype=bool), x, y)
+        if residual > tolerance:  # of a scaled problem, and not to be had in floating-point numbers of the given one
+            continue
+        _make_complementary(x, y)
+        status = "isolated solution" if point.isolated else "representative of a continuum of solutions"
+        answers.append(LCPSolution(x, y, True, status, residual, 1 << n, "enumerate", isolated=point.isolated))
+    return answers
+
+
+def solve_mlcp(
+    A: Any, b: Any, free: Any, method: str = "auto", *, tol: float = 1e-10, max_iterations: int | None = None
+) -> LCPSolution:
+    """Solve the mixed LCP  y = A x + b with y_i = 0, x_i of any sign where free[i], 0 <= y_i perp x_i >= 0 elsewhere.
+
+    "lemke" eliminates the free unknowns where their block is regular; where it is singular (redundant bilateral
+    constraints) each is split into two non-negative ones, which keeps PSD and copositive-plus matrices so.
+    "newton" works on the mixed problem as it stands.  "auto" takes Lemke first.
+    """
+    M, v = checked_problem(A, b)
+    n = len(v)
+    mask = checked_mask(free, n)
+    if method not in MIXED_METHODS:
+        raise ValueError(f"method must be one of {', '.join(MIXED_METHODS)}, got {method!r}.")
+    tolerance = checked_tolerance(tol)
+    if n == 0:
+        return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, method)
+    pivots = checked_count(max_iterations, "max_iterations", 100 * n + 200)
+    steps = checked_count(max_iterations, "max_iterations", 100)
+    if not is_far_out(M, v):
+        return _mixed_by_method(method, M, v, mask, tolerance, pivots, steps)
+    with np.errstate(all="ignore"):
+        problem = scaled(M, v)
+        answer = _mixed_by_method(method, problem.A, problem.b, mask, tolerance, pivots, steps)
+        return _in_given_units(M, v, mask, problem, answer, tolerance)
+
+
+def _mixed_by_method(
+    method: str, A: np.ndarray, b: np.ndarray, free: np.ndarray, tol: float, pivots: int, steps: int
+) -> LCPSolution:
+    solution: LCPSolution | None = None
+    if method in ("auto", "lemke"):
+        solution = _mixed_by_lemke(A, b, free, tol, pivots)
+        if solution.solved or method == "lemke":
+            return solution
+    other = _by_newton(A, b, tol, steps, np.zeros(len(b)), free)
+    return other if solution is None or other.solved else solution
+
+
+def classify_matrix(A: Any, *, tol: float = 0.0) -> matrices.MatrixClass:
+    """Which of P, PSD, copositive and Z a square matrix is; exact for n <= 12.
+
+    Exact means: for the floating-point entries as given.  A product B @ B.T of low rank is PSD only up to round-off;
+    with tol > 0 PSD and copositive are asked of A + tol max|a_ij| I instead (1e-12 forgives round-off).
+
+    >>> str(classify_matrix([[1.0, 2.0, 0.0], [0.0, 1.0, 2.0], [2.0, 0.0, 1.0]]))
+    'P, PSD, copositive'
+    """
+    M = checked_matrix(A)
+    if not (isinstance(tol, (int, float)) and 0.0 <= tol < 1.0):
+        raise ValueError(f"tol must be a number from 0 (exact) to 1, got {tol!r}.")
+    return matrices.classify(M, float(tol))
+
+
+def _check_enumerable(n: int) -> None:
+    if n > ENUMERATION_LIMIT:
+        raise ValueError(
+            f"enumeration looks at 2^n supports and takes n <= {ENUMERATION_LIMIT}, got n = {n}; "
+            "use method='lemke' or 'newton' for one solution."
+        )
+
+
+def _sentence(method: str, code: int, count: int, residual: float) -> str:
+    unit = _UNITS[method].removesuffix("s") if count == 1 else _UNITS[method]
+    return _SENTENCES[code].format(method=method, iterations=count, unit=unit, residual=residual)
+
+
+def _solution(method: str, x: np.ndarray, y: np.ndarray, code: int, count: int, residual: float) -> LCPSolution:
+    solved = code == lemke_method.SOLVED
+    if solved:
+        _make_complementary(x, y)
+    return LCPSolution(x, y, solved, _sentence(method, code, count, residual), float(residual), int(count), method)
+
+
+@from_python
+@compiled
+def _lemke_at_once(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, tol: float) -> tuple:
+    """One path of Lemke's method, for the fast lane of `solve_lcp`; no success where A, b and tol make no problem."""
+    n = b.shape[0]
+    if not (0 < n == A.shape[0] == A.shape[1] and 0.0 < tol < 1.0 and all_finite(A, b)):
+        return lemke_method.INACCURATE, 0, 0.0
+    floats, integers = lemke_method.storage(n)
+    work = lemke_method.carve(n, borrowed(floats), borrowed(integers))
+    A, b, x, y = borrowed(A), borrowed(b), borrowed(x), borrowed(y)
+    first: Any = np.int64(0)  # not a literal, for which Numba would compile the callee twice
+    code, count, _, residual = lemke_method.follow_path(A, b, x, y, work, 50 * n + 200, tol, first)
+    if code == 0:
+        make_complementary(x, y)
+    floats[0], integers[0] = 0.0, 0  # alive until here
+    return code, count, residual
+
+
+def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
+    solution = _follow_paths(A, b, tol, limit, 3)
+    return solution if solution.solved else _explained(A, b, solution)
+
+
+def _follow_paths(A: np.ndarray, b: np.ndarray, tol: float, limit: int, attempts: int) -> LCPSolution:
+    n = len(b)
+    x, y, ray = np.empty(n), np.empty(n), np.zeros(n)
+    code, count, residual = _lemke(A, b, x, y, ray, limit, tol, attempts)
+    solution = _solution("lemke", x, y, code, count, residual)
+    return solution._replace(ray=ray) if code == lemke_method.RAY else solution
+
+
+def _explained(A: np.ndarray, b: np.ndarray, solution: LCPSolution) -> LCPSolution:
+    """Why there is no solution, as far as can be told."""
+    proof = find_proof(A, b, solution.ray)
+    if proof is not None:
+        return solution._replace(status=_PROVED + solution.status, proof=proof)
+    if solution.ray is not None and solution.method == "lemke":
+        return solution._replace(status=solution.status + _advice(A))
+    return solution
+
+
+def _advice(A: np.ndarray) -> str:
+    n = len(A)
+    found = f" (A: {matrices.classify(A, 1e-12)})" if n <= 8 else ""
+    return f"{found}; method='enumerate' looks at every support" if n <= ENUMERATION_LIMIT else found
+
+
+def _by_newton(
+    A: np.ndarray, b: np.ndarray, tol: float, limit: int, start: np.ndarray, free: np.ndarray | None = None
+) -> LCPSolution:
+    n = len(b)
+    mask = np.zeros(n, dtype=bool) if free is None else free
+    x, y = start.copy(), np.empty(n)
+    code, count, residual = _newton(A, b, mask, x, y, newton.workspace.py_func(n), limit, tol)
+    if free is None:
+        return _solution("newton", x, y, code, count, residual)
+    return _mixed_solution("newton", x, y, mask, code, count, residual)
+
+
+def _by_enumeration(A: np.ndarray, b: np.ndarray, tol: float, ray: np.ndarray | None = None) -> LCPSolution:
+    n = len(b)
+    x, y = np.empty(n), np.empty(n)
+    found, count, residual = _first_support(A, b, x, y, lemke_method.workspace.py_func(n), tol)
+    code = lemke_method.SOLVED if found else NO_SUPPORT
+    solution = _solution("enumerate", x, y, code, count, residual)
+    return solution if found else _explained(A, b, solution._replace(ray=ray))
+
+
+def _by_auto(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
+    n = len(b)
+    first = _follow_paths(A, b, tol, limit, AUTO_ATTEMPTS)
+    if first.solved:
+        return first
+    if n > AUTO_ENUMERATION_FIRST:
+        second = _by_newton(A, b, tol, 100, first.x)
+        if second.solved:
+            return second
+    if n <= AUTO_ENUMERATION:
+        return _by_enumeration(A, b, tol, first.ray)
+    return _explained(A, b, first)
+
+
+def _mixed_solution(
+    method: str, x: np.ndarray, y: np.ndarray, free: np.ndarray, code: int, count: int, residual: float
+) -> LCPSolution:
+    solution = _solution(method, x, y, code, count, residual)
+    if solution.solved:
+        solution.y[free] = 0.0
+    return solution
+
+
+def _mixed_by_lemke(A: np.ndarray, b: np.ndarray, free: np.ndarray, tol: float, limit: int) -> LCPSolution:
+    n = len(b)
+    y = np.empty(n)
+    bound = ~free
+    A_ff, A_fc = A[np.ix_(free, free)], A[np.ix_(free, bound)]
+    x = np.zeros(n)
+    code, count, residual = lemke_method.INACCURATE, 0, np.inf
+    if _regular(A_ff):
+        K = np.linalg.solve(A_ff, np.column_stack([A_fc, b[free]])) if free.any() else np.zeros((0, bound.sum() + 1))
+        S = A[np.ix_(bound, bound)] - A[np.ix_(bound, free)] @ K[:, :-1]
+        s = b[bound] - A[np.ix_(bound, free)] @ K[:, -1]
+        code, count, x[bound] = _lemke_raw(S, s, tol, limit)
+        x[free] = -(K[:, -1] + K[:, :-1] @ x[bound])
+        residual = _mixed_polish(A, b, free, x, y)
+    if residual > tol and free.any() and code != lemke_method.RAY:
+        split = np.concatenate([np.arange(n), np.flatnonzero(free)])
+        sign = np.concatenate([np.ones(n), -np.ones(int(free.sum()))])
+        code, more, z = _lemke_raw(
+            np.ascontiguousarray(A[np.ix_(split, split)] * sign[:, None] * sign), b[split] * sign, tol, limit
+        )
+        count += more
+        x = z[:n].copy()
+        x[free] -= z[n:]
+        residual = _mixed_polish(A, b, free, x, y)
+    if code == lemke_method.SOLVED and not residual <= tol:
+        code = lemke_method.INACCURATE
+    return _mixed_solution("lemke", x, y, free, code, count, residual)
+
+
+def _lemke_raw(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> tuple[int, int, np.ndarray]:
+    n = len(b)
+    x, y, ray = np.zeros(n), np.empty(n), np.empty(n)
+    if n == 0:
+        return lemke_method.SOLVED, 0, x
+    code, count, _ = _lemke(np.ascontiguousarray(A), np.ascontiguousarray(b), x, y, ray, limit, tol, 3)
+    return code, count, x
+
+
+def _mixed_polish(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
+    """Recompute x from its support where that lowers the residual; y = A x + b."""
+    before = _residual(A, b, free, x, y)
+    better, y_better = np.empty_like(x), np.empty_like(y)
+    work = newton.workspace.py_func(len(x))
+    _scale(A, b, *work[:4])
+    after = _from_support(A, b, free, x, np.zeros_like(x), better, y_better, work)
+    if after < before:
+        x[:], y[:] = better, y_better
+        return after
+    return before
+
+
+def _regular(A: np.ndarray) -> bool:
+    if A.shape[0] == 0:
+        return True
+    scale = np.abs(A).max(axis=1)
+    return bool(np.all(scale > 0.0)) and 1.0 / np.linalg.cond(A / scale[:, None], 1) > 1e-12
+
+
+@from_python
+@compiled
+def _lemke_range(
+    start: int,
+    stop: int,
+    A: np.ndarray,
+    b: np.ndarray,
+    X: np.ndarray,
+    Y: np.ndarray,
+    codes: np.ndarray,
+    counts: np.ndarray,
+    residuals: np.ndarray,
+    attempts: int,
+    limit: int,
+    tol: float,
+) -> None:
+    """Problems start..stop of a stack by Lemke's method; the views are borrowed, or threads would count in turns."""
+    n = b.shape[1]
+    floats, integers = lemke_method.storage(n)
+    work = lemke_method.carve(n, borrowed(floats), borrowed(integers))
+    A, b, X, Y = borrowed(A), borrowed(b), borrowed(X), borrowed(Y)
+    first: Any = np.int64(0)  # not a literal, for which Numba would compile the callee twice
+    for i in range(start, stop):
+        x, y = X[i], Y[i]
+        code, count, _, residual = lemke_method.follow_path(A[i], b[i], x, y, work, limit, tol, first)
+        if code != 0:  # a ray is lost in x: the few problems that end on one are solved again, alone
+            code, count, residual = lemke_method.lemke_attempts(A[i], b[i], x, y, x, work, limit, tol, attempts)
+        if code == 0:
+            make_complementary(x, y)
+        codes[i], counts[i], residuals[i] = code, count, residual
+    floats[0], integers[0] = 0.0, 0  # alive until here
+
+
+@from_python
+@compiled
+def _other_range(
+    start: int,
+    stop: int,
+    A: np.ndarray,
+    b: np.ndarray,
+    X: np.ndarray,
+    Y: np.ndarray,
+    codes: np.ndarray,
+    counts: np.ndarray,
+    residuals: np.ndarray,
+    method: int,
+    limit: int,
+    tol: float,
+) -> None:
+    """Problems start..stop of a stack by the other methods."""
+    n = b.shape[1]
+    work, newton_work, free = lemke_method.workspace(n), newton.workspace(n), np.zeros(n, np.bool_)
+    A, b, X, Y = borrowed(A), borrowed(b), borrowed(X), borrowed(Y)
+    for i in range(start, stop):
+        x, y = X[i], Y[i]
+        if method == ENUMERATE:
+            found, count, residual = enumerate_first(A[i], b[i], x, y, work, tol)
+            code = 0 if found else NO_SUPPORT
+        elif method == PGS:
+            code, count, residual = gauss_seidel.projected_gauss_seidel(A[i], b[i], x, y, work, limit, tol)
+        else:
+            code, count, residual = newton.semismooth_newton(A[i], b[i], free, x, y, newton_work, limit, tol)
+        if code == 0:
+            make_complementary(x, y)
+        codes[i], counts[i], residuals[i] = code, count, residual
+
+
+def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: int) -> LCPSolution:
+    k, n = b.shape
+    X, Y = np.zeros((k, n)), np.zeros((k, n))
+    codes, counts = np.zeros(k, np.int64), np.zeros(k, np.int64)
+    residuals = np.zeros(k)
+    arrays = (A, b, X, Y, codes, counts, residuals)
+    if k and n and method in ("auto", "lemke"):
+        attempts = AUTO_ATTEMPTS if method == "auto" else 3
+        in_threads(lambda start, stop: _lemke_range(start, stop, *arrays, attempts, limit, tol), k, n * n)
+    elif k and n:
+        operations = 2**n if method == "enumerate" else 20 * n * n
+        in_threads(lambda start, stop: _other_range(start, stop, *arrays, _CODES[method], limit, tol), k, operations)
+    name = "lemke" if method == "auto" else method
+    status = np.empty(k, dtype=object)
+    status[:] = f"solved by {name}"
+    rays = np.zeros((k, n))
+    proofs = np.full((k, n), np.nan)
+    for i in np.flatnonzero(codes):
+        # The few that the fast path left get all that single problems get.
+        if method in ("auto", "newton") or is_far_out(A[i], b[i]):
+            single = solve_lcp(A[i], b[i], method, tol=tol)
+            X[i], Y[i], counts[i], residuals[i] = single.x, single.y, single.iterations, single.residual
+            codes[i] = 0 if single.solved else codes[i]
+            status[i] = single.status
+            rays[i] = 0.0 if single.ray is None else single.ray
+            proofs[i] = np.nan if single.proof is None else single.proof
+        else:
+            status[i] = _sentence(name, int(codes[i]), int(counts[i]), float(residuals[i]))
+    has_proof = bool(np.isfinite(proofs).any())
+    return LCPSolution(
+        X,
+        Y,
+        codes == 0,
+        status,
+        residuals,
+        counts,
+        name,
+        ray=rays if rays.any() else None,
+        proof=proofs if has_proof else None,
+    )

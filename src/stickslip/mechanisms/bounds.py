@@ -1,0 +1,147 @@
+"""Whether a motion has left all bounds: an unstable step size makes energy without end, and no contact problem fails.
+
+Energy comes from somewhere: the start, the potential, the contacts with their moving walls, and forces without a
+potential.  The last are bounded by what those of the start would do if they pushed in one direction all the time,
+E_f(t) = (sqrt(T_0) + sqrt(f . M^-1 f / 2) (t - t_0))^2, with the largest f at the start's position over the time of
+the run: f = h(q, 0, t) + dV/dq, and what h has besides with the velocities of the start.
+
+A motion with a thousand times more than the largest of these is either one that its forces drive ever faster, or one
+that the steps made up.  A free step tells which: done in two halves it ends where it did if the step follows the
+forces, and elsewhere if it does not.  Both must hold for an alarm, so a motion that is resolved never gives one.
+
+A penetration needs no second test.  Velocity level steppers notice a contact one step late; a depth of a thousand times
+the gaps at the start, and the way that velocities and forces of the start can go in the time so far, is none of that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stickslip.checks import Array
+from stickslip.mechanisms.system import CONTACT, System
+
+FACTOR = 1e3
+ROUNDING = 1e-6  # of the potential energy, far above what rounding errors make of it
+UNRESOLVED = 0.1  # of the velocities, by which the end of a free step and that of its two halves differ
+_DIFFERENCE = 1e-6
+_TIMES = 64  # at which forces of the start are looked at
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)  # spreads them, out of step with any period
+
+
+@dataclass
+class Bounds:
+    """What the motion of a system from (q, u) at t0 can reach until t_end."""
+
+    system: System
+    q: Array
+    u: Array
+    p: Array
+    t0: float
+    t_end: float
+    fall: float = 0.0  # of the potential so far, the largest [J]
+
+    @cached_property
+    def energies(self) -> tuple[float, float]:
+        """Kinetic and potential energy at the start [J]; the latter 0 where it is not known."""
+        kinetic, potential = self.system.energy(self.q, self.u, self.t0, self.p)
+        return float(kinetic), float(potential) if math.isfinite(potential) else 0.0
+
+    @cached_property
+    def reach(self) -> tuple[float, Array, Array]:
+        """sqrt(f . M^-1 f / 2) [J^1/2 / s]; the largest acceleration M^-1 h (f,); velocities of walls (n,) [m/s]."""
+        strength, acceleration = 0.0, np.zeros(self.system.n_dof)
+        walls = np.zeros(self.system.n_contacts)
+        for k in range(_TIMES):
+            t = self.t0 + (self.t_end - self.t0) * ((k * _GOLDEN) % 1.0)
+            with np.errstate(all="ignore"):
+                M = self.system.mass(self.q, t, self.p)
+                h = self.system.force(self.q, self.u, t, self.p)
+                at_rest = self.system.force(self.q, 0.0 * self.u, t, self.p)
+                wall = self.system.geometry(self.q, t, self.p)[2][:, 0]
+                for f in (at_rest + self._slope(t), h - at_rest):
+                    # |a + b|^2 <= 2 |a|^2 + 2 |b|^2
+                    strength = float(np.fmax(strength, 2.0 * f @ np.linalg.solve(M, f)))
+                acceleration = np.fmax(acceleration, np.abs(np.linalg.solve(M, h)))
+            walls = np.fmax(walls, np.abs(wall))
+        return math.sqrt(0.5 * strength) if math.isfinite(strength) else math.inf, acceleration, walls
+
+    def _slope(self, t: float) -> Array:
+        """dV/dq at the start's position, by central differences; 0 where the potential is not known."""
+        slope = np.zeros(self.system.n_dof)
+        for j in range(len(slope)):
+            step = np.zeros(len(slope))
+            step[j] = _DIFFERENCE * max(1.0, abs(self.q[j]))
+            above, below = (self.system.energy(self.q + d, self.u, t, self.p)[1] for d in (step, -step))
+            slope[j] = (above - below) / (2.0 * step[j])
+        return np.nan_to_num(slope)
+
+    def excess(
+        self, t: Array, q: Array, u: Array, kinetic: Array, potential: Array, work: float, dt: float
+    ) -> str | None:
+        """What is too much at states (n, f) with energies (n,) [J], after so much work of the contacts; None: nothing.
+
+        dt : length of the steps that led there [s].
+        """
+        T_0, V_0 = self.energies
+        level = np.where(np.isfinite(potential), potential, V_0)
+        rise = level - V_0
+        gained = kinetic + np.maximum(rise, 0.0)
+        self.fall = max(self.fall, float(np.max(-rise)))
+        known = np.full(len(t), max(T_0, abs(work), self.fall))
+        noise = ROUNDING * (abs(V_0) + np.abs(level))
+        if not np.any(gained > FACTOR * np.maximum(known, noise)):
+            return None
+        known = np.maximum(known, (math.sqrt(T_0) + self.reach[0] * (t - self.t0)) ** 2)
+        beyond = gained - FACTOR * np.maximum(known, noise)
+        worst = int(np.argmax(beyond))
+        if not beyond[worst] > 0.0 or self.resolved(float(t[worst]), q[worst], u[worst], dt):
+            return None
+        return (
+            f"an energy of {gained[worst]:.2g} J, where start, potential, contacts and forces account for "
+            f"{known[worst]:.2g} J, by steps that do not follow the forces"
+        )
+
+    def resolved(self, t: float, q: Array, u: Array, dt: float) -> bool:
+        """Whether a step without contacts ends where its two halves do."""
+        with np.errstate(all="ignore"):
+            try:
+                whole = self._step(t, q, u, dt)[1]
+                half = self._step(t, q, u, 0.5 * dt)
+                halves = self._step(t + 0.5 * dt, *half, 0.5 * dt)[1]
+                M = self.system.mass(q, t, self.p)
+            except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+                return False
+
+            def size(v: Array) -> float:
+                return math.sqrt(abs(float(v @ M @ v)))
+
+            return size(whole - halves) <= UNRESOLVED * (size(u) + size(halves))
+
+    def _step(self, t: float, q: Array, u: Array, dt: float) -> tuple[Array, Array]:
+        """Position and velocity after a step of the midpoint rule."""
+        middle, t_M = q + 0.5 * dt * u, t + 0.5 * dt
+        h = self.system.force(middle, u, t_M, self.p)
+        v = u + dt * np.linalg.solve(self.system.mass(middle, t_M, self.p), h)
+        return middle + 0.5 * dt * v, v
+
+    def too_deep(self, depth: float, t: float, q: Array) -> str | None:
+        """What is too much about a penetration [m] at the time t, with the motion at q; None: nothing."""
+        system, elapsed = self.system, t - self.t0
+        unilateral = np.array(system.contact_kinds, dtype=int) == CONTACT
+        known = float(np.max(np.abs(system.gap(self.q, self.t0, self.p)[unilateral]), initial=0.0))
+        if not depth > FACTOR * known:
+            return None
+        _, acceleration, walls = self.reach
+        way = np.abs(self.u) * elapsed + 0.5 * acceleration * elapsed * elapsed
+        for place in (self.q, q):
+            W_N = np.abs(system.geometry(place, t, self.p)[0])
+            known = max(known, float(np.max((W_N @ way + walls * elapsed)[unilateral], initial=0.0)))
+        if not depth > FACTOR * known:
+            return None
+        return (
+            f"a penetration of {depth:.2g} m, where gaps, velocities and forces of the start account for {known:.2g} m"
+        )

@@ -1,0 +1,317 @@
+"""Set-valued elements between the parts of a mechanism: contacts, stops, clutches, prestressed springs, dry friction.
+
+Every element is made of the two maps of [GS05] section 2,
+
+    Upr(x): 0 for x > 0, (-inf, 0] at x = 0        Sgn(x): sign of x, [-1, 1] at x = 0,
+
+placed on displacement or on velocity level. Displacements and parameters are SymPy expressions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Protocol
+
+import sympy as sp
+
+from stickslip.laws.friction import Coulomb, Elliptic, FrictionCurve, FrictionLaw, LoadIndependent
+from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, KIND_NAMES, SPRING
+
+Expr = Any
+"""A number, a SymPy expression, the name of a parameter, or (in a system of functions) a function."""
+
+LAWS = ("friction", "restitution_normal", "restitution_tangential", "threshold")
+"""The coefficients of a contact."""
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A planar unilateral contact with Coulomb friction and Newton's impact law [GS05] eqs. (7)-(12).
+
+    For an active contact (g_N <= 0), with xi = gamma^+ + eps gamma^-,
+
+        -Lambda_N in Upr(xi_N),    -Lambda_T in (mu Lambda_N + threshold dt) Sgn(xi_T).
+
+    Parameters
+    ----------
+    name : str
+    gap : expression
+        Distance g_N(q, t) [m], negative when the bodies overlap.
+    slip : expression, or pairs (factor, displacement); optional
+        Tangential displacement x_T(q, t) [m]; its derivative is the sliding velocity gamma_T. Where no such
+        displacement exists, as on a curved surface, gamma_T is the sum of factor * d displacement/dt.
+    tangent, tangent_drift : sequence of f expressions, expression; optional
+        w_T and w_hat_T of gamma_T = w_T^T u + w_hat_T, in place of `slip`.
+    normal, normal_drift : sequence of f expressions, expression; optional
+        w_N and w_hat_N, if they shall not be the derivatives of the gap.
+    friction : expression in the parameters, or a friction law
+        Coefficient mu [-], or `TwoCoefficient`, `Stribeck`, `FrictionCurve`, `LoadIndependent`. Needs a slip or
+        tangent, as restitution_tangential and threshold do.
+    restitution_normal, restitution_tangential : expression in the parameters
+        Coefficients eps_N, eps_T in [0, 1] [-].
+    threshold : expression in the parameters
+        Part of the friction bound that does not depend on the load [N], [GS05] end of section 6.
+    kind : int
+        CONTACT; the other kinds (see `mechanisms.system`) are set by the elements below.
+
+    In a system of functions `gap`, `normal`, `tangent` and the drifts are functions of (q, t, p); directions
+    may also be constant vectors.
+    """
+
+    name: str
+    _: KW_ONLY
+    gap: Expr = None
+    slip: Expr = None
+    tangent: Any = None
+    tangent_drift: Expr = None
+    normal: Any = None
+    normal_drift: Expr = None
+    friction: Expr = 0
+    restitution_normal: Expr = 0
+    restitution_tangential: Expr = 0
+    threshold: Expr = 0
+    kind: int = CONTACT
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"a contact needs a name as its first argument, got {self.name!r}.")
+        if self.kind not in range(len(KIND_NAMES)):
+            raise ValueError(f"contact {self.name!r}: kind must be one of 0..{len(KIND_NAMES) - 1}, got {self.kind}.")
+        if self.kind in (CONTACT, SPRING) and self.gap is None:
+            raise ValueError(f"contact {self.name!r} needs gap=, the distance g_N(q, t).")
+        if self.slip is not None and self.tangent is not None:
+            raise ValueError(f"contact {self.name!r} has both slip and tangent: give one of them.")
+        if self.tangent_drift is not None and self.tangent is None:
+            raise ValueError(f"contact {self.name!r}: tangent_drift belongs to tangent, which is missing.")
+        self._read_friction_law()
+        for law in LAWS:
+            if not isinstance(getattr(self, law), FrictionLaw):
+                require_number_in(f"contact {self.name!r}: {law}", getattr(self, law))
+        for law in ("friction", "restitution_tangential", "threshold"):
+            value = getattr(self, law)
+            if not self.has_tangent and (isinstance(value, FrictionLaw) or not _is_zero(value)):
+                raise ValueError(
+                    f"contact {self.name!r} has {law} = {sp.sstr(value, full_prec=False)} but no tangential direction; "
+                    "give it slip or tangent."
+                )
+
+    def _read_friction_law(self) -> None:
+        """Laws with constant bounds are the numbers `friction` and `threshold`; the others stay as they are."""
+        law = self.friction
+        for other in LAWS[1:]:
+            if isinstance(getattr(self, other), FrictionLaw):
+                raise ValueError(f"contact {self.name!r}: {other} must be a number; friction laws belong to friction=.")
+        if isinstance(law, Elliptic):
+            raise ValueError(
+                f"contact {self.name!r}: Elliptic is for the bodies of a Scene in space; a planar contact has one "
+                "direction of slip."
+            )
+        if isinstance(law, Coulomb):
+            object.__setattr__(self, "friction", law.coefficient)
+        elif isinstance(law, LoadIndependent):
+            if isinstance(self.threshold, str) or not _is_zero(self.threshold):
+                raise ValueError(
+                    f"contact {self.name!r}: friction=LoadIndependent(...) and threshold= are the same; give one of "
+                    "them."
+                )
+            object.__setattr__(self, "friction", 0)
+            object.__setattr__(self, "threshold", law.threshold)
+        elif isinstance(law, FrictionLaw) and self.kind not in (CONTACT, CLUTCH):
+            raise ValueError(
+                f"contact {self.name!r}: {type(law).__name__} needs a normal force, which a {KIND_NAMES[self.kind]} "
+                "has not; give threshold=."
+            )
+
+    @property
+    def friction_law(self) -> FrictionLaw | None:
+        """The law of a friction coefficient that depends on slip; None where it is constant."""
+        return self.friction if isinstance(self.friction, FrictionLaw) else None
+
+    @property
+    def has_tangent(self) -> bool:
+        """The contact has a tangential row."""
+        return self.slip is not None or self.tangent is not None or self.kind == SPRING
+
+    @property
+    def has_normal(self) -> bool:
+        """The contact has a normal row."""
+        return self.kind in (CONTACT, CLUTCH)
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the rows of this element: itself."""
+        return (self,)
+
+
+def require_number_in(what: str, value: Expr, low: float | None = None, *, open_end: bool = False) -> None:
+    """Raise where a value is no expression, or a number that is not finite or below `low` (at it, with `open_end`).
+
+    Expressions in parameters pass: their values are known when a system is run.
+    """
+    if isinstance(value, str) or callable(value):
+        return
+    try:
+        expression = sp.sympify(value, strict=True)
+    except sp.SympifyError:
+        expression = None
+    if not isinstance(expression, sp.Expr):
+        raise ValueError(f"{what} must be a number or a SymPy expression, got {value!r}.")
+    if not expression.is_number:
+        return
+    number = complex(expression)
+    if number.imag or not math.isfinite(number.real):
+        raise ValueError(f"{what} must be a finite real number, got {value}.")
+    if low is not None and (number.real < low or (open_end and number.real == low)):
+        rule = ("be positive" if open_end else "not be negative") if low == 0.0 else f"be at least {low:g}"
+        raise ValueError(f"{what} must {rule}, got {value}.")
+
+
+@dataclass(frozen=True)
+class SlidingRow:
+    """The friction law of one contact in the symbols of a system's source.
+
+    stick : mu_s; slip : mu in terms of `speed[k]`; values : of the law's parameters, by name
+    """
+
+    law: FrictionLaw
+    stick: Expr
+    slip: Expr
+    values: dict[str, Expr]
+
+
+def sliding_row(law: FrictionLaw, k: int, read: Callable[[Any, str, frozenset[Expr]], Expr]) -> SlidingRow:
+    """The law of contact k; `read(value, name, also)` turns a parameter into the symbols of the source."""
+    speed = sp.Symbol(f"speed[{k}]", nonnegative=True)
+    if isinstance(law, FrictionCurve):
+        if law.by_function:  # a symbol is printed as it is named: the call of the user's function
+            name = _curve_name(k)
+            return SlidingRow(law, sp.Symbol(law.call(name, "0.0")), sp.Symbol(law.call(name, f"speed[{k}]")), {})
+        at_rest, moving = (law.curve.xreplace({law.speed: value}) for value in (sp.S.Zero, speed))
+        return SlidingRow(law, read(at_rest, "curve", frozenset()), read(moving, "curve", frozenset([speed])), {})
+    values = {name: read(value, name, frozenset()) for name, value in law.parameters.items()}
+    return SlidingRow(law, law.stick(values), law.slip(speed, values), values)
+
+
+def curve_functions(contacts: Sequence[Contact]) -> dict[str, Callable[..., Any]]:
+    """The users' functions among the friction laws of contacts, by their names in generated source."""
+    laws = {_curve_name(k): contact.friction_law for k, contact in enumerate(contacts)}
+    return {name: law.curve for name, law in laws.items() if isinstance(law, FrictionCurve) and law.by_function}
+
+
+def _curve_name(k: int) -> str:
+    return f"user_friction_{k}"
+
+
+def _is_zero(value: Expr) -> bool:
+    return not isinstance(value, str) and bool(sp.sympify(value).is_zero)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Free play with stops: lower <= x(q, t) <= upper, up to two frictionless contacts [GS05] section 2.
+
+        g_lower = x - lower >= 0,    g_upper = upper - x >= 0,    -Lambda in Upr(gamma^+ + eps gamma^-)
+
+    `coordinate` and the bounds in m (or rad); `restitution` eps in [0, 1]. With both bounds the contacts are
+    named "<name> lower" and "<name> upper", with one of them just "<name>".
+    """
+
+    name: str
+    coordinate: Expr
+    lower: Expr = None
+    upper: Expr = None
+    restitution: Expr = 0
+
+    def __post_init__(self) -> None:
+        if self.lower is None and self.upper is None:
+            raise ValueError(f"stop {self.name!r} needs lower=, upper= or both.")
+        if any(isinstance(x, str) for x in (self.coordinate, self.lower, self.upper)):
+            raise ValueError(f"stop {self.name!r}: coordinate and bounds must be SymPy expressions, not text.")
+        for bound in ("lower", "upper"):
+            if getattr(self, bound) is not None:
+                require_number_in(f"stop {self.name!r}: {bound}", getattr(self, bound))
+        if self.lower is not None and self.upper is not None and (sp.sympify(self.upper) < self.lower) == sp.true:
+            raise ValueError(f"stop {self.name!r}: lower must not exceed upper, got {self.lower} and {self.upper}.")
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the contacts of the stops."""
+        both = self.lower is not None and self.upper is not None
+        rows = []
+        if self.lower is not None:
+            name = f"{self.name} lower" if both else self.name
+            rows.append(Contact(name, gap=self.coordinate - self.lower, restitution_normal=self.restitution))
+        if self.upper is not None:
+            name = f"{self.name} upper" if both else self.name
+            rows.append(Contact(name, gap=self.upper - self.coordinate, restitution_normal=self.restitution))
+        return tuple(rows)
+
+
+@dataclass(frozen=True)
+class SpragClutch:
+    """Sprag clutch: the angle turns one way only, d angle/dt >= 0, Upr on velocity level [GS05] section 2.
+
+        -Lambda in Upr(gamma),    gamma = d angle/dt [rad/s],    Lambda [N m s]
+
+    `angle` is the relative angle [rad] (or displacement [m]) of its two sides.
+    """
+
+    name: str
+    angle: Expr
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the row of the clutch, which is always active."""
+        return (Contact(self.name, gap=self.angle, kind=CLUTCH),)
+
+
+@dataclass(frozen=True)
+class PrestressedSpring:
+    """Prestressed spring: Sgn on displacement level [GS05] section 2.
+
+        -lambda in preload Sgn(x)
+
+    It holds x(q, t) = 0 [m] against every force up to `preload` [N] (N m for an angle) and pulls back with
+    that force beyond. Its energy preload |x| counts as potential energy; its force is set-valued and no part
+    of h.
+    """
+
+    name: str
+    displacement: Expr
+    preload: Expr
+
+    def __post_init__(self) -> None:
+        require_number_in(f"prestressed spring {self.name!r}: preload", self.preload, 0.0)
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the row of the spring, which is always active."""
+        return (Contact(self.name, gap=self.displacement, threshold=self.preload, kind=SPRING),)
+
+
+@dataclass(frozen=True)
+class DryFriction:
+    """Dry friction with a bound that does not depend on the load, Sgn on velocity level [GS05] end of section 6.
+
+        -Lambda in threshold dt Sgn(gamma),    gamma = d displacement/dt
+
+    `displacement` [m] is the relative displacement x(q, t) of the two sides (x - v t on a belt that moves with v),
+    `threshold` [N] the largest friction force (N m for an angle).
+    """
+
+    name: str
+    displacement: Expr
+    threshold: Expr
+
+    def __post_init__(self) -> None:
+        require_number_in(f"dry friction {self.name!r}: threshold", self.threshold, 0.0)
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the row of the joint, which is always active."""
+        return (Contact(self.name, slip=self.displacement, threshold=self.threshold, kind=FRICTION),)
+
+
+class Element(Protocol):
+    """Whatever answers with contacts: the elements above, the joints of `mechanisms.joints`, or your own."""
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the contacts of the element."""
+        ...

@@ -1,0 +1,199 @@
+"""From a system and a choice of stepper and solver to an imported module of compiled functions.
+
+One Python file per combination, named by the hash of its content and of every source it depends on.  The file is for
+readers and tracebacks: what is executed is the text just made, never what lies in the folder.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numba
+from numba import njit
+
+from stickslip import codes
+from stickslip.jit.cache import remove_old_versions
+from stickslip.jit.compiled import sources_hash
+from stickslip.jit.vault import Untrusted, leave, vault
+from stickslip.mechanisms.system import System
+
+SOLVER_CODES = {
+    "gauss-seidel": codes.GAUSS_SEIDEL,
+    "lemke": codes.LEMKE,
+    "auto": codes.AUTO,
+    "enumerate": codes.ENUMERATE,
+    "newton": codes.NEWTON,
+}
+_CUDA_IMPORTS = [f"from stickslip.jit.cuda import {name}\n" for name in ("cuda", "kernel")]
+STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
+NEED_DRIFT = ("smooth",)  # templates on acceleration level
+_BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
+_CPU_ONLY = "# -- members: CPU only\n"
+_JOINING = threading.Lock()
+_TEMPLATES = Path(__file__).parent / "templates"
+_STEPPER = (
+    "model", "mass", "schemes", "phases", "contacts", "pairs", "slip", "residual", "projection", "events",
+    "watch", "flight", "march",
+)  # fmt: skip
+PARTS = {
+    "stepper": _STEPPER,
+    "members": (*_STEPPER, "members"),
+    "smooth": ("model", "smooth"),
+    "local": ("model", "local"),
+}
+"""The templates: names of files in `templates`, in the order in which they are joined."""
+
+
+def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
+    """The sizes and switches that a template reads as compile-time constants."""
+    n = system.n_contacts
+    rows = max(1, 3 * n)
+    values = {
+        "N_DOF": system.n_dof,
+        "N_CONTACTS": n,
+        "N_PARAMETERS": max(1, len(system.parameter_names)),
+        "N_LCP": rows,
+        "N_LCP_COLUMNS": rows + 1,
+        "MASS_CONSTANT": system.mass_constant,
+        "DIRECTIONS_CONSTANT": system.directions_constant,
+        "KINDS": system.contact_kinds or (0,),  # an empty tuple cannot be indexed, not even in a loop that never runs
+        "SOLVER": SOLVER_CODES[solver],
+        "SCHEME": 0,
+        "PROJECTION": 0.0,
+        "THETA_VALUE": 0.5,
+        "LASTING": False,
+        "FRICTION_LAWS": system.has_friction_laws,
+        "SLIDING": system.sliding_codes or (0,),
+        "WATCHED": False,
+        "SECTION": 0,
+        "PLACE": 0,
+        "EXTREMES": False,
+        "SHARES": False,
+        **{key: value for key, value in options.items() if key != "JACOBIAN"},
+    }
+    return "".join(f"{name} = {value!r}\n" for name, value in values.items())
+
+
+def module_source(system: System, template: str, solver: str, options: Mapping[str, Any] | None = None) -> str:
+    """Text of the generated module; `options` are compile-time constants of the stepper.
+
+    One of them is no constant: JACOBIAN asks for the derivatives of the forces.
+    """
+    head, rest = joined(PARTS[template]).split(_BEGIN)
+    _, tail = rest.split(_END)
+    if system.n_contacts > STACK_LIMIT:
+        head = head.replace("local_array", "heap_array as local_array")
+        head = head.replace("import dev\n", "import rare as dev\n")  # inlined, its loops would unroll for minutes
+    if system.inject:  # functions that a user wrote may be outside the kernel language
+        head = head.replace("from stickslip.jit.marks import", "from stickslip.jit.by_numba import")
+    options = options or {}
+    model = constants(system, solver, options) + "\n\n" + system.source() + "\n\n" + system.sizes_source()
+    if options.get("JACOBIAN"):
+        model += "\n\n" + system.jacobian_source()
+    if template in NEED_DRIFT:
+        model += "\n\n" + system.drift_source()
+    stamp = f"# generated for {system.name!r}; numba {numba.__version__}, sources {sources_hash()}\n"
+    return stamp + head + _BEGIN + model + _END + tail
+
+
+def joined(parts: tuple[str, ...]) -> str:
+    """The parts of a template as the text of one module: what they import, one name a line, then their code."""
+    with _JOINING:  # Python 3.11 cannot parse in two threads at once
+        return _joined(parts)
+
+
+@functools.cache
+def _joined(parts: tuple[str, ...]) -> str:
+    imports: dict[str, None] = {}  # in order, each once
+    bodies = []
+    for part in parts:
+        text = (_TEMPLATES / f"{part}.py").read_text(encoding="utf-8")
+        lines = text.splitlines(keepends=True)
+        for node in reversed(ast.parse(text).body):
+            is_import = isinstance(node, ast.Import | ast.ImportFrom)
+            if is_import or (isinstance(node, ast.Expr) and node.lineno == 1):  # or the docstring
+                del lines[node.lineno - 1 : node.end_lineno]
+            if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not _of_templates(node)):
+                imports.update(dict.fromkeys(_one_by_one(node)))
+        bodies.append("".join(lines).strip("\n") + "\n")
+    return "".join(sorted(imports)) + "\n" + "\n\n".join(bodies)
+
+
+def _of_templates(node: ast.ImportFrom) -> bool:
+    return str(node.module).startswith("stickslip.mechanisms.templates.")
+
+
+def _one_by_one(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The lines of an import, a name each."""
+    source = f"from {node.module} import" if isinstance(node, ast.ImportFrom) else "import"
+    return [f"{source} {ast.unparse(alias)}\n" for alias in node.names]
+
+
+def members_source(system: System, solver: str, options: Mapping[str, Any], target: str) -> str:
+    """Text of the module that advances the members of an ensemble, by the steps that `simulate` takes."""
+    shared, on_cpu = module_source(system, "members", solver, options).split(_CPU_ONLY)
+    if target == "cpu":
+        return shared + on_cpu
+    from stickslip.jit.cuda import LAUNCHED  # needs numba-cuda
+
+    text = shared.replace("from stickslip.jit.marks import local_array\n", "".join(_CUDA_IMPORTS)) + LAUNCHED
+    text = text.replace("from stickslip.jit.marks import", "from stickslip.jit.cuda import")
+    return text.replace("local_array(", "cuda.local.array(")
+
+
+def compiled_module(system: System, template: str, solver: str, options: Mapping[str, Any] | None = None) -> ModuleType:
+    """The generated module of a system, its machine code from the cache folder where it is there already."""
+    return import_generated(system, module_source(system, template, solver, options), f"{template}_{solver}")
+
+
+def import_generated(system: System, source: str, kind: str) -> ModuleType:
+    """Execute generated text as a module with a name of its own; `kind` makes the name readable."""
+    digest = hashlib.sha256(source.encode()).hexdigest()[:20]
+    word = re.sub(r"\W+", "_", system.name)[:40]
+    name = f"stickslip_generated_{word}_{kind.replace('-', '_')}_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    path = _write_once(name, source)
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    for key, function in system.inject.items():
+        module.__dict__[key] = function if hasattr(function, "py_func") else njit(error_model="numpy")(function)
+    sys.modules[name] = module
+    try:
+        exec(compile(source, str(path), "exec"), module.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _write_once(name: str, source: str) -> Path:
+    """Put the source into the user's cache folder unless the same text is there; a private copy if none can be had."""
+    file, text = f"{name}.py", source.encode()
+    try:
+        place = vault()
+        try:
+            if place.read("modules", file) == text:
+                return place.path / "modules" / file
+        except FileNotFoundError:
+            pass
+        except Untrusted as reason:
+            leave(place.path, str(reason))
+            place = vault()
+        path = place.write(text, "modules", file)
+    except OSError:
+        path = Path(tempfile.mkdtemp(prefix="stickslip-")) / file
+        path.write_bytes(text)
+        return path
+    remove_old_versions()  # where the cache grows, what nobody needs any more makes room
+    return path

@@ -1,0 +1,578 @@
+"""LagrangianSystem: a mechanism given by its energies and gaps (SymPy), or by functions of its coordinates."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import ArrayLike
+
+from stickslip.checks import Array, require_unique, unknown_name
+from stickslip.jit.fingerprint import function_fingerprint
+from stickslip.mechanisms.derivation import Expr, derivative, gradient, lagrange, shorten
+from stickslip.mechanisms.elements import LAWS, Contact, Element, SlidingRow, curve_functions, sliding_row
+from stickslip.mechanisms.functions import Function, FunctionModel
+from stickslip.mechanisms.jumps import find_jump
+from stickslip.mechanisms.kinks import branched, kink_contacts, kink_source
+from stickslip.mechanisms.notation import Notation
+from stickslip.mechanisms.source import drift_source, jacobian_source, model_source, sizes_source
+from stickslip.mechanisms.symbolic import Equations
+from stickslip.mechanisms.system import CONTACT, SPRING, System, require_few_contacts
+
+__all__ = ["Contact", "LagrangianSystem"]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a derived system was built from, in plain symbols: energies and forces, or a mass matrix and forces.
+
+    `kinetic` is None where `mass` was given, and the other way round; `potential` is None where it is not known.
+    """
+
+    kinetic: Expr | None
+    potential: Expr | None
+    forces: tuple[Expr, ...] | None
+    mass: sp.ImmutableMatrix | None = None
+
+    def replaced(self, names: Mapping[Expr, Expr]) -> Given:
+        """Return the same in other symbols."""
+        return Given(
+            None if self.kinetic is None else self.kinetic.xreplace(names),
+            None if self.potential is None else self.potential.xreplace(names),
+            None if self.forces is None else tuple(force.xreplace(names) for force in self.forces),
+            None if self.mass is None else self.mass.xreplace(names),
+        )
+
+
+class LagrangianSystem(System):
+    """A mechanical system in generalised coordinates, M(q, t) du - h(q, u, t) dt - dR = 0 [GS05] eq. (6).
+
+    `LagrangianSystem.from_energies` derives it from SymPy expressions. The constructor takes functions that
+    Numba can compile; there the vector `p` holds the parameters in their given order.
+
+    Parameters
+    ----------
+    mass : function (q, t, p) -> (f, f) array, or a constant (f, f) array
+    force : function (q, u, t, p) -> (f,) array
+        h: gyroscopic terms and all classical forces.  Implicit steppers differentiate it by central differences (to
+        about 1e-10 of its size); that decides how often they iterate, not what they arrive at.
+    contacts : sequence of Contact
+        With `gap=` a function (q, t, p) -> float and `normal=`, `tangent=` functions (q, t, p) -> (f,) array
+        or constant vectors; `normal_drift=`, `tangent_drift=` functions (q, t, p) -> float where gaps move
+        with time. Laws are numbers, names of parameters, or SymPy expressions in symbols of those names.
+    coordinates, velocities : sequence of str
+        Names; needed unless `mass` is an array.
+    parameters : dict, name -> value
+    potential : function (q, t, p) -> float, optional
+        Potential energy [J]; without it the energy of a trajectory is not known (nan).
+    units : dict, name -> unit, optional
+
+    A function that returns a tuple instead of an array compiles for the GPU as well.
+    """
+
+    def __init__(
+        self,
+        *,
+        mass: Function | ArrayLike,
+        force: Function,
+        contacts: Iterable[Contact] = (),
+        coordinates: Sequence[str] | None = None,
+        velocities: Sequence[str] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        potential: Function | None = None,
+        name: str = "system",
+        units: Mapping[str, str] | None = None,
+    ) -> None:
+        contacts = tuple(contacts)
+        require_few_contacts(len(contacts))
+        if coordinates is None:
+            if callable(mass):
+                raise ValueError("coordinates= must name the coordinates when mass is a function, got none.")
+            coordinates = [f"q{i + 1}" for i in range(len(np.atleast_2d(np.asarray(mass))))]
+        parameters = {str(key): value for key, value in (parameters or {}).items()}
+        model = FunctionModel(mass, force, contacts, len(coordinates), tuple(parameters), potential)
+        super().__init__(
+            name=name,
+            coordinate_names=coordinates,
+            velocity_names=velocities or [f"{x}_dot" for x in coordinates],
+            contact_names=[contact.name for contact in contacts],
+            contact_kinds=[contact.kind for contact in contacts],
+            parameters=parameters,
+            source=model.source,
+            mass_constant=model.mass_constant,
+            directions_constant=model.directions_constant,
+            units=units,
+            inject=mechanisms.functions,
+            friction_laws=[contact.friction_law for contact in contacts],
+        )
+        self._equations: Equations | None = None
+        self._given: Given | None = None
+        self._contacts = contacts
+        self._function_sizes = model.sizes
+
+    @classmethod
+    def from_energies(
+        cls,
+        q: Sequence[Expr],
+        *,
+        kinetic: Expr,
+        potential: Expr = 0,
+        forces: Sequence[Expr] | Mapping[Expr, Expr] | None = None,
+        parameters: Mapping[Expr, float] | None = None,
+        contacts: Iterable[Element] = (),
+        name: str = "system",
+        velocities: Sequence[Expr] | None = None,
+        time: Expr = None,
+        units: Mapping[str, str] | None = None,
+        positive: Iterable[str] = (),
+    ) -> LagrangianSystem:
+        """Derive a system from its energies and gaps by Lagrange's equations of the second kind.
+
+        Parameters
+        ----------
+        q : sequence of f symbols
+            Plain symbols, or functions of time from `sympy.physics.mechanics.dynamicsymbols`.
+        kinetic, potential : expression
+            T(q, u, t), at most quadratic in the velocities, and V(q, t) [J].
+        forces : sequence of f expressions or dict, coordinate -> expression; optional
+            Further generalised forces, functions of (q, u, t).
+        parameters : dict, symbol or name -> value
+            Every other symbol that the expressions contain. Values can be changed at run time.
+        contacts : sequence of Contact, Stop, SpragClutch, PrestressedSpring, DryFriction, TranslationalClearanceJoint,
+            RevoluteClearanceJoint
+        velocities : sequence of f symbols
+            The symbols of dq/dt in the expressions. Needed with plain symbols; time functions may use
+            `x.diff()`.
+        time : symbol, optional
+            Its default is the symbol named t.
+        units : dict, name -> unit, optional
+        positive : names of parameters, optional
+            Masses, lengths and clearances that must stay positive, whatever values a run gives them.
+        """
+        rows = _rows(contacts)
+        expressions = [kinetic, potential, forces, [vars(row) for row in rows]]
+        notation = Notation(q, velocities, time, parameters or {}, expressions)
+        equations, given = _derive(name, notation, kinetic, potential, forces, rows)
+        return cls._derived(equations, given, notation, rows, units, positive)
+
+    @classmethod
+    def from_equations(
+        cls,
+        q: Sequence[Expr],
+        *,
+        mass: Expr,
+        force: Sequence[Expr],
+        potential: Expr = None,
+        parameters: Mapping[Expr, float] | None = None,
+        contacts: Iterable[Element] = (),
+        name: str = "system",
+        velocities: Sequence[Expr] | None = None,
+        time: Expr = None,
+        units: Mapping[str, str] | None = None,
+        positive: Iterable[str] = (),
+    ) -> LagrangianSystem:
+        """Take M and h of M(q, t) du/dt = h(q, u, t) as they are printed in a paper; gaps are differentiated.
+
+        Parameters
+        ----------
+        q, parameters, contacts, name, velocities, time, units, positive : as for `from_energies`.
+        mass : (f, f) nested sequence or SymPy matrix of expressions in (q, t), symmetric
+        force : sequence of f expressions in (q, u, t)
+            h: gyroscopic terms and all classical forces, gravity among them.
+        potential : expression, optional
+            V(q, t) [J], for the energy book only; without it the energy of a trajectory is not known (nan). The
+            kinetic energy is u^T M u / 2.
+        """
+        rows = _rows(contacts)
+        M = sp.Matrix(mass)
+        expressions = [M, list(force), potential, [vars(row) for row in rows]]
+        notation = Notation(q, velocities, time, parameters or {}, expressions)
+        equations, given = _given(name, notation, M, force, potential, rows)
+        return cls._derived(equations, given, notation, rows, units, positive)
+
+    @classmethod
+    def _derived(
+        cls,
+        equations: Equations,
+        given: Given,
+        notation: Notation,
+        rows: tuple[Contact, ...],
+        units: Mapping[str, str] | None,
+        positive: Iterable[str],
+    ) -> LagrangianSystem:
+        """The system of derived equations."""
+        system = cls.__new__(cls)
+        curves = curve_functions(rows)
+        notes = [f"# {key}: {function_fingerprint(function)}\n" for key, function in curves.items()]
+        System.__init__(
+            system,
+            name=equations.name,
+            coordinate_names=[s.name for s in notation.q],
+            velocity_names=[s.name for s in notation.u],
+            contact_names=equations.contact_names,
+            contact_kinds=equations.kind,
+            parameters=notation.values,
+            source="".join([model_source(equations), *notes]),
+            mass_constant=equations.mass_constant,
+            directions_constant=equations.directions_constant,
+            force_depends_on_u=equations.force_depends_on_u,
+            units=units,
+            positive=positive,
+            inject=curves,
+            injected_into=("laws", "friction"),
+            friction_laws=[row.friction_law for row in rows],
+            forced=given.forces is not None or equations.depends_on_time,
+        )
+        system._equations = equations
+        system._given = given
+        system._contacts = rows
+        return system
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """The contacts as they were given, those of elements among them."""
+        return self._contacts
+
+    @property
+    def is_functions(self) -> bool:
+        """Whether the system was given as functions, not as expressions."""
+        return self._equations is None
+
+    def given(self) -> Given:
+        """Return what the system was derived from: energies and forces, or mass matrix and forces."""
+        if self._given is None:
+            raise ValueError(f"system {self.name!r} was given as functions: it has no expressions.")
+        return self._given
+
+    def equations(self) -> Equations:
+        """Return the derived equations: SymPy matrices M, h, g_N, W_N, ...; `.text()` and `.latex()` show them."""
+        if self._equations is None:
+            raise ValueError(f"system {self.name!r} was given as functions: it has no symbolic equations.")
+        return self._equations
+
+    @property
+    def gap_units(self) -> tuple[str, ...]:
+        """Metres; for a gap that is a coordinate up to sign and shift, w_N = e_k or -e_k, the unit of q_k."""
+        if self._equations is None:
+            return super().gap_units
+        units = []
+        for row in self._equations.W_N.tolist():
+            moved = [k for k, entry in enumerate(row) if entry != 0]
+            plain = len(moved) == 1 and row[moved[0]] in (1, -1)
+            units.append(self.units.get(self.coordinate_names[moved[0]], "m") if plain else "m")
+        return tuple(units)
+
+    def sizes_source(self) -> str:
+        """Source of `sizes`, see `System`: from the expressions of the gaps, or from their values and gradients."""
+        if self._equations is None:
+            return self._function_sizes
+        return sizes_source(self._equations)
+
+    def jacobian_source(self) -> str:
+        """Exact derivatives of derived forces; differences where the forces were given as functions."""
+        if self._equations is None:
+            return super().jacobian_source()
+        return jacobian_source(self._equations)
+
+    @cached_property
+    def branched(self) -> System:
+        """The system with the branches of its kinks held, see `System.branched`."""
+        if self._equations is None:
+            return self
+        found = branched(self._equations, [contact.normal is None for contact in self._contacts])
+        if found is None:
+            return self
+        equations, branches = found
+        system = LagrangianSystem.__new__(LagrangianSystem)
+        names = [f"branch {j + 1}" for j in range(len(branches.names))]
+        System.__init__(
+            system,
+            name=self.name,
+            coordinate_names=self.coordinate_names,
+            velocity_names=self.velocity_names,
+            contact_names=self.contact_names,
+            contact_kinds=self.contact_kinds,
+            parameters={
+                **dict(zip(self.parameter_names, self.parameter_values, strict=True)),
+                **dict.fromkeys(names, 1.0),
+            },
+            source=f"{model_source(equations)}\n\n{kink_source(branches)}",
+            inject=self.inject,
+            injected_into=self.injected_into,
+            friction_laws=self.friction_laws,
+        )
+        system._equations, system._given, system._contacts = equations, None, self._contacts
+        system.__dict__["branched"] = system
+        system.kink_contacts = kink_contacts(equations, branches)
+        return system
+
+    def drift_source(self) -> str:
+        """Source of `drift`, see `System`: differentiated symbolically where the equations are known."""
+        return super().drift_source() if self._equations is None else drift_source(self._equations)
+
+    def check(
+        self,
+        q0: ArrayLike,
+        u0: ArrayLike,
+        params: Mapping[Any, float] | None = None,
+        t: float = 0.0,
+        names: tuple[str, str] = ("q0", "u0"),
+    ) -> tuple[Array, Array, Array]:
+        """Check the system at a state, see `System.check`; for functions also the shapes of what they return."""
+        if self._equations is None:
+            q, u = self._states(q0, u0, names)
+            self._check_functions(q, u, t, self.parameter_vector(params))
+        q, u, p = super().check(q0, u0, params, t, names)
+        if self._equations is None:
+            self._compare_directions(q, t, p)
+        return q, u, p
+
+    def _check_functions(self, q: Array, u: Array, t: float, p: Array) -> None:
+        f = self.n_dof
+        for key, function in self.inject.items():
+            if key in curve_functions(self._contacts):
+                continue  # of a speed, not of the state: checked with the laws
+            role = key.removeprefix("user_").rstrip("0123456789").rstrip("_")
+            digits = key.rsplit("_", 1)[-1]
+            owner = f" of contact {self.contact_names[int(digits)]!r}" if digits.isdigit() else ""
+            try:
+                value = np.asarray(function(q, u, t, p) if role == "force" else function(q, t, p), dtype=float)
+            except Exception as problem:  # whatever a user's function raises
+                reason = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
+                raise ValueError(
+                    f"{role}{owner} cannot be evaluated at q = {q.tolist()}, t = {t:g}: {reason}"
+                ) from problem
+            shape = {"mass": (f, f), "force": (f,), "normal": (f,), "tangent": (f,)}.get(role, ())
+            if value.shape != shape:
+                raise ValueError(f"{role}{owner} must return shape {shape}, got {value.shape}.")
+
+    def _compare_directions(self, q: Array, t: float, p: Array) -> None:
+        """Warn where normal and normal_drift are not the derivatives of the gap (central differences)."""
+        W_N, _, w_hat = self.geometry(q, t, p)
+        point = np.append(q, t)
+        given = np.column_stack([W_N, w_hat[:, 0]])
+        measured = np.empty_like(given)
+        for i in range(len(point)):
+            step = 1e-6 * max(1.0, abs(point[i]))
+            ends = []
+            for sign in (1.0, -1.0):
+                moved = point.copy()
+                moved[i] += sign * step
+                ends.append(self.gap(moved[:-1], moved[-1], p))
+            measured[:, i] = (ends[0] - ends[1]) / (2 * step)
+        for k, contact in enumerate(self._contacts):
+            scale = max(1e-3, float(np.abs(measured[k]).max()))
+            worst = int(np.abs(given[k] - measured[k]).argmax())
+            if contact.kind == CONTACT and abs(given[k, worst] - measured[k, worst]) > 1e-3 * scale:
+                what = f"normal[{worst}]" if worst < self.n_dof else "normal_drift"
+                warnings.warn(
+                    f"contact {contact.name!r}: {what} = {given[k, worst]:.6g}, but differences of its gap give "
+                    f"{measured[k, worst]:.6g}; normal= is dg/dq and normal_drift= is dg/dt.",
+                    stacklevel=4,
+                )
+
+
+# -- from expressions ----------------------------------------------------------------------------------------
+
+
+def _rows(contacts: Iterable[Element]) -> tuple[Contact, ...]:
+    """The contacts of all elements."""
+    if not isinstance(contacts, Iterable) or isinstance(contacts, str):
+        raise ValueError(f"contacts must be a list of contacts and elements, got {contacts!r}.")
+    elements = tuple(contacts)
+    require_few_contacts(len(elements))
+    for element in elements:
+        if not callable(getattr(element, "contacts", None)):
+            raise ValueError(
+                f"contacts must be a list of elements such as Contact, Stop or a joint, got {element!r} in it."
+            )
+    rows = tuple(row for element in elements for row in element.contacts())
+    require_unique("contact names", [row.name for row in rows])
+    return rows
+
+
+def _derive(
+    name: str,
+    notation: Notation,
+    kinetic: Expr,
+    potential: Expr,
+    forces: Sequence[Expr] | Mapping[Expr, Expr] | None,
+    contacts: Sequence[Contact],
+) -> tuple[Equations, Given]:
+    q, u, t = notation.state
+    T = notation.read(kinetic, "kinetic")
+    V = notation.read(potential, "potential")
+    Q = _generalised_forces(notation, forces)
+    M, h = lagrange(q, u, t, T, V, Q)
+    given = Given(T, V, None if Q is None else tuple(Q))
+    return _equations(name, notation, M, h, T, V, contacts), given.replaced(notation.original)
+
+
+def _given(
+    name: str, notation: Notation, M: sp.Matrix, force: Sequence[Expr], potential: Expr, contacts: Sequence[Contact]
+) -> tuple[Equations, Given]:
+    q, u, _ = notation.state
+    f = len(q)
+    if M.shape != (f, f):
+        raise ValueError(f"mass must have shape ({f}, {f}), one row per coordinate, got {M.shape}.")
+    if len(force) != f:
+        raise ValueError(f"force must have {f} entries, one per coordinate, got {len(force)}.")
+    M = sp.ImmutableMatrix(f, f, lambda i, j: notation.read(M[i, j], f"mass[{i}, {j}]", "qtp"))
+    for i in range(f):
+        for j in range(i):
+            if not (M[i, j] - M[j, i]).expand().is_zero:
+                raise ValueError(f"mass must be symmetric, got [{i}, {j}] = {M[i, j]} and [{j}, {i}] = {M[j, i]}.")
+    h = sp.ImmutableMatrix(f, 1, [notation.read(x, f"force on {s.name!r}") for x, s in zip(force, q, strict=True)])
+    T = sum((M[i, j] * u[i] * u[j] for i in range(f) for j in range(f)), sp.S.Zero) / 2
+    V = sp.nan if potential is None else notation.read(potential, "potential", "qtp")
+    given = Given(None, None if potential is None else V, tuple(h), M)
+    return _equations(name, notation, M, h, T, V, contacts), given.replaced(notation.original)
+
+
+def _equations(
+    name: str,
+    notation: Notation,
+    M: sp.ImmutableMatrix,
+    h: sp.ImmutableMatrix,
+    T: Expr,
+    V: Expr,
+    contacts: Sequence[Contact],
+) -> Equations:
+    """Equations of motion with the rows of the contacts, in the user's own symbols."""
+    q, u, t = notation.state
+    rows = [_contact_row(notation, contact, k, q, t) for k, contact in enumerate(contacts)]
+    f, n = len(q), len(rows)
+    laws = [row["law"] for row in rows if row["law"] is not None]
+    for row in rows:
+        if row["kind"] == SPRING:
+            V += row["threshold"] * sp.Abs(row["g_N"])  # in the energy book only: its force is set-valued
+    equations = Equations(
+        name=name,
+        q=tuple(q),
+        u=tuple(u),
+        t=t,
+        parameters=tuple(notation.real[s] for s in notation.parameters),
+        M=M,
+        h=h,
+        contact_names=tuple(contact.name for contact in contacts),
+        kind=tuple(contact.kind for contact in contacts),
+        g_N=sp.ImmutableMatrix(n, 1, [row["g_N"] for row in rows]),
+        W_N=sp.ImmutableMatrix(n, f, [x for row in rows for x in row["w_N"]]),
+        w_hat_N=sp.ImmutableMatrix(n, 1, [row["w_hat_N"] for row in rows]),
+        W_T=sp.ImmutableMatrix(n, f, [x for row in rows for x in row["w_T"]]),
+        w_hat_T=sp.ImmutableMatrix(n, 1, [row["w_hat_T"] for row in rows]),
+        mu=tuple(row["friction"] for row in rows),
+        eps_N=tuple(row["restitution_normal"] for row in rows),
+        eps_T=tuple(row["restitution_tangential"] for row in rows),
+        threshold=tuple(row["threshold"] for row in rows),
+        kinetic=T,
+        potential=V,
+        mu_slip=tuple(row["friction"] if row["law"] is None else row["law"].slip for row in rows) if laws else (),
+        law_values=tuple(value for law in laws for value in law.values.values()),
+    )
+    return equations.replaced(notation.original)
+
+
+def _generalised_forces(notation: Notation, forces: Sequence[Expr] | Mapping[Expr, Expr] | None) -> list[Expr] | None:
+    if forces is None:
+        return None
+    if isinstance(forces, Mapping):
+        names = [s.name for s in notation.q]
+        given = {}
+        for key, value in forces.items():
+            coordinate = str(getattr(notation.plain.get(key, key), "name", key))
+            if coordinate not in names:
+                raise ValueError(f"forces: {unknown_name('coordinate', coordinate, names)}")
+            given[coordinate] = value
+        forces = [given.get(coordinate, 0) for coordinate in names]
+    if len(forces) != len(notation.q):
+        raise ValueError(f"forces must have {len(notation.q)} entries, one per coordinate, got {len(forces)}.")
+    return [notation.read(force, f"force on {x.name!r}") for force, x in zip(forces, notation.q, strict=True)]
+
+
+def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr], t: Expr) -> dict[str, Any]:
+    """Differentiate gap and slip: w = d g/d q, w_hat = d g/d t [GS05] eq. (10)."""
+
+    def read(value: Any, what: str, allowed: str = "qtp") -> Expr:
+        return notation.read(value, f"{what} of contact {contact.name!r}", allowed)
+
+    def direction(values: Any, what: str) -> list[Expr]:
+        values = list(values)
+        if len(values) != len(q):
+            raise ValueError(
+                f"{what} of contact {contact.name!r} must have {len(q)} entries, one per coordinate, got {len(values)}."
+            )
+        return [read(value, what) for value in values]
+
+    zero = [sp.S.Zero] * len(q)
+    displacement = sp.S.Zero if contact.gap is None else read(contact.gap, "gap")
+    if contact.kind in (CONTACT, SPRING):
+        _require_continuous(notation, displacement, contact)
+    law = contact.friction_law
+    sliding = None if law is None else _sliding_row(notation, contact, k)
+    row: dict[str, Any] = {name: read(getattr(contact, name), name, "p") for name in LAWS[1:]}
+    row |= {"law": sliding, "friction": read(contact.friction, "friction", "p") if sliding is None else sliding.stick}
+    row |= {"kind": contact.kind, "w_N": zero, "w_hat_N": sp.S.Zero, "w_T": zero, "w_hat_T": sp.S.Zero}
+    row["g_N"] = displacement if contact.kind in (CONTACT, SPRING) else sp.S.Zero
+    if contact.has_normal:
+        row["w_N"] = gradient(displacement, q) if contact.normal is None else direction(contact.normal, "normal")
+        drift = contact.normal_drift
+        row["w_hat_N"] = derivative(displacement, t) if drift is None else read(drift, "normal_drift")
+        _require_direction(row["w_N"], contact, "gap" if contact.normal is None else "normal")
+    if contact.tangent is not None:
+        row["w_T"] = direction(contact.tangent, "tangent")
+        row["w_hat_T"] = read(0 if contact.tangent_drift is None else contact.tangent_drift, "tangent_drift")
+    elif contact.has_tangent:
+        pairs = contact.slip if isinstance(contact.slip, (list, tuple)) else [(1, contact.slip)]
+        terms = [(sp.S.One, displacement)]
+        if contact.kind != SPRING:
+            terms = [(read(factor, "slip factor"), read(slip, "slip")) for factor, slip in pairs]
+        row["w_T"] = [shorten(sum(a * derivative(slip, x) for a, slip in terms)) for x in q]
+        row["w_hat_T"] = sum(a * derivative(slip, t) for a, slip in terms)
+    _require_no_jump(row, contact)
+    if contact.has_tangent:
+        _require_direction(row["w_T"], contact, "slip" if contact.tangent is None else "tangent")
+    return row
+
+
+def _sliding_row(notation: Notation, contact: Contact, k: int) -> SlidingRow:
+    """The friction law of contact k in real plain symbols."""
+    law = contact.friction_law
+    assert law is not None
+
+    def read(value: Any, what: str, also: frozenset[Expr]) -> Expr:
+        return notation.read(value, f"{what} of {type(law).__name__} of contact {contact.name!r}", "p", also)
+
+    return sliding_row(law, k, read)
+
+
+def _require_continuous(notation: Notation, gap: Expr, contact: Contact) -> None:
+    q, _, t = notation.state
+    values = {notation.real[s]: notation.values[s.name] for s in notation.parameters}
+    jump = find_jump(gap, {*q, t}, values)
+    if jump is not None:
+        raise ValueError(
+            f"gap of contact {contact.name!r} jumps at {jump!s:.80}: gaps must be continuous in coordinates and "
+            "time; use abs, max, min, or a piecewise whose pieces meet."
+        )
+
+
+def _require_no_jump(row: Mapping[str, Any], contact: Contact) -> None:
+    """Raise where a slip, or a gap that looked continuous, has the derivative of a jump."""
+    for what, entries in (("gap", (*row["w_N"], row["w_hat_N"])), ("slip", (*row["w_T"], row["w_hat_T"]))):
+        jumps = sorted(set().union(*(sp.sympify(x).atoms(sp.DiracDelta) for x in entries)), key=sp.default_sort_key)
+        if jumps:
+            raise ValueError(
+                f"{what} of contact {contact.name!r} jumps where {jumps[0].args[0]} = 0: it must be continuous in "
+                "coordinates and time; use abs, max, min, or a piecewise whose pieces meet."
+            )
+
+
+def _require_direction(w: Sequence[Expr], contact: Contact, what: str) -> None:
+    if all(entry.is_zero for entry in w):
+        raise ValueError(f"{what} of contact {contact.name!r} does not depend on any coordinate: no force acts there.")

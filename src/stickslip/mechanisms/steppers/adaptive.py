@@ -1,0 +1,379 @@
+"""Moreau's midpoint rule with extrapolation and automatic step size: large accurate steps between events, small plain
+ones across them, after Studer, Leine and Glocker 2008."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from stickslip import codes
+from stickslip.checks import Array
+from stickslip.engine import Block, Memory
+from stickslip.mechanisms.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Reference
+from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
+from stickslip.mechanisms.system import CONTACT, System
+
+_GROWTH, _SHRINK, _SAFETY = 5.0, 0.2, 0.9
+_BRIEF = 10.0  # a flight shorter than this many smallest steps is not resolved
+_LOADED, _UNLOADED = -1, -10  # Memory.last_loaded before a step 0: in the step before, or long ago
+_LARGEST = (  # entries of the book that are maxima
+    codes.MAX_RESIDUAL,
+    codes.MAX_PENETRATION,
+    codes.MAX_LCP_SIZE,
+    codes.FRICTION_ROUNDS,
+    codes.FRICTION_CONTRACTION,
+)
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """The midpoint rule, extrapolated over K runs with 1, 2, ..., K substeps, in steps that an error estimate chooses.
+
+    A step is smooth if every contact is in the same state (open, stick, slip+, slip-) in all substeps of all runs: then
+    its end is extrapolated.  The error expansion of the rule runs in H^2 where the forces do not depend on velocities
+    and closed contacts keep their directions, in H otherwise.  Order in smooth phases: 2 K, or K (K - 1 on closed
+    contacts whose directions turn).  A step in which a contact changes its state is halved down to `smallest_step`, and
+    then done by one plain midpoint step: order 1 in that step, velocity error of a switch O(smallest_step).  Velocity
+    level; restitution: Newton's law in inequality form, for contacts that close.  `dt` of `simulate` is the spacing of
+    the records, on which steps end: a coarse one lets them grow.
+    Reference: Studer, Leine and Glocker, Int. J. Numer. Meth. Engng 76 (2008) 1747-1781.
+
+    Parameters
+    ----------
+    stepper : the rule that is extrapolated
+    rtol : error of a step relative to the largest velocity so far, in the norm of the kinetic energy
+    runs : K; None: 2 for rtol >= 1e-4, else 4
+    smallest_step : length to which switching times are bisected [s]; None: rtol / 10 of the run
+    largest_step : longest step [s]; None: the spacing of the records
+    """
+
+    stepper: MoreauMidpoint = field(default_factory=lambda: MoreauMidpoint(lasting=True))
+    rtol: float = 1e-6
+    runs: int | None = None
+    smallest_step: float | None = None
+    largest_step: float | None = None
+
+    name = "adaptive"
+    impact_steps = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.stepper, MoreauMidpoint):
+            raise ValueError(f"stepper must be MoreauMidpoint(), whose error expansion is known, got {self.stepper!r}.")
+        object.__setattr__(self, "stepper", replace(self.stepper, lasting=True))
+        if self.stepper.projection > 0.0:
+            raise ValueError("stepper must be without projection, which has no error expansion to extrapolate.")
+        if isinstance(self.rtol, bool) or not (isinstance(self.rtol, (int, float)) and 1e-12 <= self.rtol <= 1e-1):
+            raise ValueError(f"rtol must lie between 1e-12 and 0.1, got {self.rtol!r}.")
+        if self.runs is not None and (isinstance(self.runs, bool) or self.runs not in range(2, 9)):
+            raise ValueError(f"runs must be a whole number from 2 to 8, got {self.runs!r}.")
+        for key in ("smallest_step", "largest_step"):
+            value = getattr(self, key)
+            if value is not None and not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
+                raise ValueError(f"{key} must be a positive time in seconds, or None, got {value!r}.")
+
+    @property
+    def columns(self) -> int:
+        """K, the number of runs of a step."""
+        return self.runs or (2 if self.rtol >= 1e-4 else 4)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run over a step: its memory at the end, impulses (substeps, n, 2) and states (substeps, n), impacts."""
+
+    memory: Memory
+    impulses: Array
+    states: np.ndarray
+    events: Array
+
+    @property
+    def impulse(self) -> Array:
+        """Impulses of the whole step, (n, 2)."""
+        return np.asarray(self.impulses.sum(axis=0))
+
+    def vector(self) -> Array:
+        """What is extrapolated: all that the error expansion holds for."""
+        memory = self.memory
+        return np.concatenate([memory.q, memory.u, self.impulse.ravel(), [memory.book[codes.CONTACT_WORK]]])
+
+
+class Failed(ArithmeticError):
+    """A run of the inner rule stopped with this status code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"the midpoint rule stopped with code {code}")
+        self.code = code
+
+
+@dataclass
+class AdaptiveEngine:
+    """Marches the records of a run in steps of its own; the runs of a step are done by another engine."""
+
+    system: System
+    stepper: Adaptive
+    inner: Compiled | Reference
+    rescue: Reference  # for steps that the lean solvers of a kernel leave inaccurate
+    t_end: float
+    steps_in_all: int
+    H: float = 0.0  # next step to try [s]
+    barrier: float = math.inf  # a switch is known to lie before this time [s]
+    mode: np.ndarray | None = None  # contact states of the last smooth step
+    velocity: float = 0.0  # largest velocity so far, norm of the kinetic energy
+    spacing: float = 1.0  # of the records' grid [s]
+    longest_step: float = 0.0  # so far [s]
+    counts: dict[str, int] = field(
+        default_factory=lambda: {"smooth_steps": 0, "switching_steps": 0, "rejected_steps": 0, "force_evaluations": 0}
+    )
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
+        self.inner.warm_up(memory, dt, block)
+
+    def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
+        return self.inner.measure(q, u, t, p, contacts)
+
+    def notes(self) -> dict[str, str]:
+        """How often what happened, for the trajectory's attributes."""
+        return {key: str(value) for key, value in self.counts.items()}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What changes during a run beside `Memory`, for a checkpoint: the choice of steps, and what is counted."""
+        return {
+            "numbers": np.array([self.H, self.barrier, self.velocity, self.longest_step]),
+            "mode": np.zeros(0, np.int8) if self.mode is None else self.mode,
+            "counts": np.array(list(self.counts.values())),
+        }
+
+    def take(self, arrays: Mapping[str, np.ndarray], memory: Memory) -> None:
+        """Go back to what `arrays` returned."""
+        self.H, self.barrier, self.velocity, self.longest_step = arrays["numbers"].tolist()
+        known = len(arrays["mode"]) == self.system.n_contacts > 0
+        self.mode = arrays["mode"].copy() if known else None
+        self.counts = dict(zip(self.counts, arrays["counts"].tolist(), strict=True))
+
+    def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
+        """Go on to the records among the next n_steps spacings, at least to the next one; return the status code.
+
+        Steps end on records alone, wherever the calls are cut, so that a run does not depend on the cutting.
+        """
+        self.spacing = dt
+        shortest = min(dt * every, self.stepper.largest_step or math.inf)
+        if self.plain_step(memory) > shortest:
+            raise ValueError(
+                f"smallest_step must not exceed the spacing of the records or largest_step, {shortest:g} s, "
+                f"got {self.plain_step(memory):g}."
+            )
+        block.records = block.n_events = 0
+        goal = memory.step + n_steps
+        events: list[Array] = []
+        code = DONE
+        while memory.step < min(goal, self.steps_in_all) and code == DONE and block.records + 1 < len(block.q):
+            number = min((memory.step // every + 1) * every, self.steps_in_all)
+            t, t_record = memory.t0 + memory.step * dt, memory.t0 + number * dt
+            try:
+                self._reach(memory, t, t_record, block.state[block.records], events)
+            except Failed as problem:
+                code = problem.code
+                break
+            memory.step = number
+            i = block.records
+            if number % every == 0:
+                block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
+                memory.impulse_sum[:] = 0.0
+                block.state[i + 1] = block.state[i]
+                block.records += 1
+        block.events = np.array(events).reshape(len(events), block.events.shape[1])
+        block.n_events = len(events)
+        return code
+
+    def _reach(self, memory: Memory, t: float, t_record: float, state: np.ndarray, events: list[Array]) -> None:
+        """Step from t to t_record, updating memory and the contact states."""
+        smallest = self.plain_step(memory)
+        largest = self.stepper.largest_step or math.inf
+        self.H = self.H or max(
+            smallest, 1e-3 * (self.t_end - memory.t0)
+        )  # no estimate can be trusted on a first long one
+        while t < t_record - 1e-9 * smallest:
+            rest = t_record - t
+            H = min(self.H, largest, rest)
+            if t + H >= self.barrier:  # bisect towards the switch
+                H = min(max(0.5 * (self.barrier - t), smallest), rest)
+            if self.barrier > t + smallest and self._smooth_step(memory, t, H, state):
+                t += H
+            elif H <= smallest * (1.0 + 1e-9):
+                self._plain_step(memory, t, H, state, events)
+                t += H
+
+    def plain_step(self, memory: Memory) -> float:
+        """Length to which switching times are bisected, and of the steps across them [s]."""
+        return self.stepper.smallest_step or 0.1 * self.stepper.rtol * (self.t_end - memory.t0)
+
+    def _smooth_step(self, memory: Memory, t: float, H: float, state: np.ndarray) -> bool:
+        """Try an extrapolated step over [t, t + H]; False, with a shorter step to try, where it is refused."""
+        columns, mode, trials = self.stepper.columns, self.mode, []
+        try:
+            for n in range(1, columns + 1):
+                trial = self._run(memory, t, H, n)
+                mode = trial.states[0] if mode is None else mode
+                if np.any(trial.states != mode) or np.any(mode == codes.IMPACT):
+                    return self._refuse_switch(t, H)
+                trials.append(trial)
+        except Failed:
+            return self._refuse_switch(t, H)
+        assert mode is not None
+        power = self._power(mode)
+        best, second = extrapolate([trial.vector() for trial in trials], power)
+        f = self.system.n_dof
+        q, u = best[:f], best[f : 2 * f]
+        if self._penetrates(q, t + H, mode, memory.p) or self._lets_go(trials[-1].impulses, H, mode, memory.p):
+            return self._refuse_switch(t, H)
+        error = self._error(memory, t, H, q, u, best[:f] - second[:f], best[f : 2 * f] - second[f : 2 * f])
+        factor = _SAFETY * (self.stepper.rtol / max(error, 1e-300)) ** (1.0 / (power * (columns - 1) + 1))
+        if not error <= self.stepper.rtol:
+            self.counts["rejected_steps"] += 1
+            self.H = H * min(_SAFETY, max(_SHRINK, factor))
+            return False
+        grown = H * min(_GROWTH, factor)
+        self.H = grown if H >= self.H else max(self.H, grown)  # a step cut by a record says nothing about longer ones
+        impulse = best[2 * f : -1].reshape(-1, 2)
+        self._accept(memory, t, q, u, impulse, trials, best[-1])
+        self.mode, self.longest_step = mode, max(self.longest_step, H)
+        state[:] = mode
+        self.counts["smooth_steps"] += 1
+        return True
+
+    def _refuse_switch(self, t: float, H: float) -> bool:
+        """Note that a contact changes its state within [t, t + H]."""
+        self.counts["rejected_steps"] += 1
+        self.barrier = t + H
+        return False
+
+    def _plain_step(self, memory: Memory, t: float, H: float, state: np.ndarray, events: list[Array]) -> None:
+        """One step of the rule itself, in which contacts may change their states."""
+        trial = self._run(memory, t, H, 1)
+        end = trial.memory
+        self._accept(memory, t, end.q, end.u, trial.impulse, [trial], end.book[codes.CONTACT_WORK])
+        events.extend(trial.events)
+        self._settle(memory, t + H)
+        self.barrier, self.mode = math.inf, None
+        state[:] = trial.states[-1]
+        self.counts["switching_steps"] += 1
+
+    def _settle(self, memory: Memory, t: float) -> None:
+        """Let contacts go that leave after an impact, but for those whose flight is too short to resolve.
+
+        A contact that leaves with gamma_N and is pulled back with a returns after 2 gamma_N / a.  Where that is a few
+        smallest steps, the errors of which may have made the whole hop, the accumulation of impacts is over.
+        """
+        system, smallest = self.system, self.plain_step(memory)
+        q, p = memory.q, memory.p
+        W_N, _, w_hat = system.geometry(q, t, p)
+        pull = W_N @ np.linalg.solve(system.mass(q, t, p), system.force(q, memory.u, t, p))
+        turn = system.drift(q, memory.u, t, p)[:, 0]
+        gamma_N = W_N @ memory.u + w_hat[:, 0]
+        brief = (pull + turn < 0.0) & (2.0 * gamma_N < _BRIEF * smallest * (np.abs(pull) + np.abs(turn)))
+        leaves = (gamma_N > 0.0) & ~brief & (np.array(system.contact_kinds, dtype=int) == CONTACT)
+        memory.reach[leaves], memory.last_loaded[leaves] = 0.0, _UNLOADED
+
+    def _run(self, memory: Memory, t: float, H: float, n: int) -> Trial:
+        """n substeps of the inner rule over [t, t + H]; `memory` stays as it is."""
+        contacts, h = self.system.n_contacts, H / n
+        trial = self._trial(memory, t, h)
+        block = Block.room(n, n * max(1, contacts) + contacts, self.system.n_dof, contacts)
+        code = self.inner.march(trial, h, n, 1, block)
+        if code == UNSOLVED and self.inner is not self.rescue:
+            trial = self._trial(memory, t, h)
+            code = self.rescue.march(trial, h, n, 1, block)
+        self.counts["force_evaluations"] += trial.step
+        if code not in (DONE, EVENTS_FULL):
+            memory.problem_text = trial.problem_text
+            memory.book[codes.CULPRIT] = trial.book[codes.CULPRIT]
+            raise Failed(code)
+        trial.last_loaded[:] = np.where(trial.last_loaded == n - 1, _LOADED, _UNLOADED)
+        trial.impulse_before /= h
+        return Trial(trial, block.impulse[:n], block.state[:n], block.events[: block.n_events])
+
+    def _trial(self, memory: Memory, t: float, h: float) -> Memory:
+        """Memory for a run with substeps h that starts where `memory` stands."""
+        trial = Memory.start(memory.q, memory.u, memory.p, t, self.system.n_contacts)
+        trial.impulse_before[:] = h * memory.impulse_before  # between steps of unequal length it holds forces
+        trial.last_loaded[:], trial.reach[:] = memory.last_loaded, memory.reach
+        trial.carried[:, 2] = memory.carried[:, 2]  # which contacts stick
+        return trial
+
+    def _power(self, mode: np.ndarray) -> int:
+        """Power of H in which the error of the rule expands."""
+        turning = not self.system.directions_constant and bool(np.any(mode != codes.OPEN))
+        # a coefficient that depends on the end velocity of its step makes the rule one of first order
+        slides = self.system.has_friction_laws and bool(np.isin(mode, (codes.SLIP_PLUS, codes.SLIP_MINUS)).any())
+        return 1 if self.system.force_depends_on_u or turning or slides else 2
+
+    def _penetrates(self, q: Array, t: float, mode: np.ndarray, p: Array) -> bool:
+        """Whether a contact that is open throughout a step ends it below the surface."""
+        kinds = np.array(self.system.contact_kinds, dtype=int)
+        return bool(np.any((self.system.gap(q, t, p) < 0.0) & (kinds == CONTACT) & (mode == codes.OPEN)))
+
+    def _lets_go(self, impulses: Array, H: float, mode: np.ndarray, p: Array) -> bool:
+        """Whether a contact loses its load, or its stick, between the last midpoint and the end of a step.
+
+        Load and margin of the friction cone are carried on from the midpoints of the last two substeps.
+        """
+        mu, _, _, threshold = self.system.laws(p)
+        N, T = impulses[-2:, :, 0], impulses[-2:, :, 1]
+        margin = mu * N + threshold * (H / len(impulses)) - np.abs(T)
+        load_at_end, margin_at_end = (1.5 * x[1] - 0.5 * x[0] for x in (N, margin))
+        loaded = (N > 0.0).all(axis=0)
+        return bool(np.any(loaded & (load_at_end <= 0.0)) or np.any((mode == codes.STICK) & (margin_at_end < 0.0)))
+
+    def _error(self, memory: Memory, t: float, H: float, q: Array, u: Array, dq: Array, du: Array) -> float:
+        """Estimate |T_KK - T_K,K-1| of u, and of q by the run's time scale, against the largest velocity so far."""
+        M = self.system.mass(q, t + H, memory.p)
+
+        def size(v: Array) -> float:
+            return math.sqrt(max(0.0, float(v @ M @ v)))
+
+        self.velocity = max(self.velocity, size(u), size(memory.u), size(u - memory.u))
+        worst = max(size(du), size(dq) / (self.plain_step(memory) / self.stepper.rtol))
+        return worst / self.velocity if worst > 0.0 else 0.0
+
+    def _accept(
+        self, memory: Memory, t: float, q: Array, u: Array, impulse: Array, trials: list[Trial], work: float
+    ) -> None:
+        """Take over the end of a step and what its runs wrote into their books."""
+        last, book = trials[-1].memory, memory.book
+        memory.q[:], memory.u[:] = q, u
+        memory.impulse_sum += impulse
+        memory.last_loaded[:], memory.impulse_before[:] = last.last_loaded, last.impulse_before
+        memory.carried[:, 2] = last.carried[:, 2]
+        memory.reach[:] = np.max([trial.memory.reach for trial in trials], axis=0) * (last.last_loaded == _LOADED)
+        for trial in trials:
+            other = trial.memory.book
+            for item in _LARGEST:
+                book[item] = max(book[item], other[item])
+            if other[codes.MAX_ENERGY_GAIN] > book[codes.MAX_ENERGY_GAIN]:
+                book[codes.MAX_ENERGY_GAIN] = other[codes.MAX_ENERGY_GAIN]
+                book[codes.GAIN_STEP] = (t - memory.t0) / self.spacing
+            for item in (codes.FAILED_STEPS, codes.ITERATIONS, codes.FALLBACKS):
+                book[item] += other[item]
+        book[codes.CONTACT_WORK] += work
+
+
+def extrapolate(rows: list[Array], power: int) -> tuple[Array, Array]:
+    """Best value and its predecessor in the table of runs with 1, 2, ... substeps, error expansion in H^power.
+
+    T_jk = T_j,k-1 + (T_j,k-1 - T_j-1,k-1) / ((n_j / n_j-k+1)^power - 1), Aitken and Neville.
+    """
+    table = [rows[0]]
+    for j in range(1, len(rows)):
+        line = [rows[j]]
+        for k in range(1, j + 1):
+            ratio = ((j + 1) / (j - k + 1)) ** power
+            line.append(line[-1] + (line[-1] - table[k - 1]) / (ratio - 1.0))
+        table = line
+    return table[-1], table[-2] if len(table) > 1 else table[-1]

@@ -1,0 +1,242 @@
+"""The contact problem of one time step, built in NumPy as [GS05] 5 and 6 write it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip import codes
+from stickslip.checks import Array
+from stickslip.contact.planar import PlanarProblem
+from stickslip.lcp.residuals import IMPULSE_SHARE
+from stickslip.mechanisms.system import CONTACT, SPRING, System
+
+
+@dataclass(frozen=True)
+class StepProblem:
+    """All that step 4 of [GS05] 5 needs: the velocities without contact impulses, the directions, and the local laws.
+
+    M is the matrix by which impulses change velocities: the mass matrix, or the iteration matrix of an implicit step.
+    `index` lists the k active contacts among the system's n; rows of W_N, W_T and w_hat belong to them.
+    """
+
+    index: np.ndarray
+    g: Array
+    M: Array
+    u_A: Array
+    u_free: Array
+    W_N: Array
+    W_T: Array
+    w_hat: Array
+    V_N: np.ndarray  # M^-1 W^T, one column per active contact
+    V_T: np.ndarray
+    local: PlanarProblem
+    closing: Array | None = None  # velocities by which open contacts may close until the next step, see `step_problem`
+
+    @property
+    def gamma_A(self) -> tuple[Array, Array]:
+        """Relative velocities at the beginning of the step, [GS05] eq. (10)."""
+        return self.velocities(self.u_A)
+
+    def velocities(self, u: Array) -> tuple[Array, Array]:
+        return self.W_N @ u + self.w_hat[:, 0], self.W_T @ u + self.w_hat[:, 1]
+
+    def end_velocity(self, Lambda_N: Array, Lambda_T: Array) -> Array:
+        """u_E of [GS05] eq. (32); a sum of terms that cancel to their last digits is zero."""
+        if not len(self.index):
+            return self.u_free
+        u_E = self.u_free + np.linalg.solve(self.M, self.W_N.T @ Lambda_N + self.W_T.T @ Lambda_T)
+        terms = np.abs(self.u_free) + np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ np.abs(Lambda_T)
+        return np.where(np.abs(u_E) <= codes.CANCELLED * terms, 0.0, u_E)
+
+    def residual(self, u_E: Array, Lambda_N: Array, Lambda_T: Array) -> float:
+        """Worst violation of the laws by u_E, relative to the velocities that make it up; as the kernels measure it.
+
+        The scale is that of `PlanarProblem.residual`.  Of the velocities that the impulses of single contacts make a
+        small share counts, not their sum, and frictions count with their bounds: on a block with feet that rests,
+        frictions that cancel or vanish leave nothing but rounding errors, and these are no violation.
+        """
+        local = self.local
+        bound = local.bound(Lambda_N)
+        if not np.all(np.isfinite(u_E)) or np.any(Lambda_N < 0) or np.any(np.abs(Lambda_T) > bound * (1 + 1e-12)):
+            return np.inf
+        change = IMPULSE_SHARE * (np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ bound)
+        xi_N = local.c_N + self.W_N @ (u_E - self.u_free)
+        xi_T = local.c_T + self.W_T @ (u_E - self.u_free)
+        size_N = local.size_N + np.abs(self.W_N) @ change
+        size_T = local.size_T + np.abs(self.W_T) @ change
+        defect_N = np.where(Lambda_N > 0, np.abs(xi_N), np.maximum(0, -xi_N)) / np.where(size_N > 0, size_N, 1)
+        sliding = np.maximum(0, np.where(Lambda_T > 0, xi_T, -xi_T))
+        defect_T = np.where(np.abs(Lambda_T) >= bound * (1 - 1e-12), sliding, np.abs(xi_T))
+        defect_T = np.where(bound > 0, defect_T, 0) / np.where(size_T > 0, size_T, 1)
+        return float(max(np.max(defect_N[local.normal], initial=0.0), np.max(defect_T[local.tangential], initial=0.0)))
+
+
+def mass_matrix(system: System, q: Array, t: float, p: Array) -> Array:
+    """M(q, t), or LinAlgError where it is not positive definite."""
+    M = system.mass(q, t, p)
+    np.linalg.cholesky(M)  # a solver of linear equations would take any regular matrix
+    return M
+
+
+def gaps(system: System, q: Array, t: float, p: Array) -> Array:
+    """g_N(q, t), or FloatingPointError with the name of a contact whose gap is no number."""
+    g = system.gap(q, t, p)
+    if np.any(np.isnan(g)):
+        culprit = system.contact_names[int(np.flatnonzero(np.isnan(g))[0])]
+        raise FloatingPointError(f"the gap of contact {culprit!r} is not a number at t = {t:.9g} s")
+    return g
+
+
+def roundings(system: System, q: Array, t: float, p: Array) -> Array:
+    """Rounding errors of the gaps at (q, t), shape (n,): a gap below is zero.  0 where they are not known."""
+    sizes = system.gap_sizes(q, t, p)
+    return np.where(sizes < codes.LARGEST, codes.GAP_ROUNDING * sizes, 0.0)
+
+
+def reach_at_start(system: System, q: Array, u: Array, t: float, dt: float, p: Array) -> Array:
+    """How far contacts may be open at the start of a run and yet take part in the first step, as the kernels have it.
+
+    Forces change u by dv = dt M^-1 h and gamma_N by no more than sqrt(w_N M^-1 w_N) |dv| in the norm of the kinetic
+    energy (Cauchy and Schwarz).  A fall that is over within the step is none: such a contact rests.
+    """
+    M, h, W_N = system.mass(q, t, p), system.force(q, u, t, p), system.geometry(q, t, p)[0]
+    alpha = np.sum(W_N * np.linalg.solve(M, W_N.T).T, axis=1)
+    return np.asarray(dt * dt * np.sqrt(alpha * float(h @ np.linalg.solve(M, h))))
+
+
+def active_contacts(system: System, g: Array, rounding: Array, dt: float, reach: Array | None) -> np.ndarray:
+    """Numbers of the contacts that take part in a step on velocity level, [GS05] 5, step 3 (b).
+
+    A gap below its rounding error is closed.  A contact that carried load in the step before stays within its reach,
+    see `stepper.State`.
+    """
+    kinds = np.array(system.contact_kinds, dtype=int)
+    active = (kinds != CONTACT) | (g <= 0.0) | (g <= rounding)
+    if reach is not None:
+        active |= g <= reach
+    if dt == 0.0:
+        active &= kinds != SPRING
+    return np.flatnonzero(active)
+
+
+def contact_problem(
+    system: System,
+    t: float,
+    q: Array,
+    u_A: Array,
+    dt: float,
+    p: Array,
+    reach: Array | None = None,
+    keep_lasting: bool = False,
+) -> StepProblem:
+    """Build the problem at the midpoint (t, q) of a step of length dt that begins with velocity u_A.
+
+    dt = 0 gives the pure impact equations ([GS05] end of 6): no forces, no load-independent friction, no springs.
+    """
+    M = mass_matrix(system, q, t, p)
+    g = gaps(system, q, t, p)
+    u_free = u_A + dt * np.linalg.solve(M, system.force(q, u_A, t, p))
+    rounding = roundings(system, q, t, p)
+    index = active_contacts(system, g, rounding, dt, reach)
+    lasting = reach > 0.0 if keep_lasting and reach is not None else None
+    if lasting is not None:
+        index = np.union1d(index, np.flatnonzero(lasting))
+    closing = None if keep_lasting or dt == 0.0 else closing_velocities(g, rounding, dt)
+    directions = system.geometry(q, t, p)
+    return step_problem(system, index, g, M, u_A, u_free, directions, dt, p, lasting=lasting, closing=closing)
+
+
+def closing_velocities(g: Array, rounding: Array, dt: float, gamma_N: Array | None = None) -> Array:
+    """Velocities that close gaps until a scheme looks again, those below their rounding errors not.
+
+    From midpoint to midpoint; or, with the velocities `gamma_N` at the begin of the step, from end to end.
+    """
+    closing = (g - rounding) / dt - (0.0 if gamma_N is None else gamma_N)
+    return np.where(g > rounding, np.maximum(0.0, closing), 0.0)
+
+
+def step_problem(
+    system: System,
+    index: np.ndarray,
+    g: Array,
+    M: Array,
+    u_A: Array,
+    u_free: Array,
+    directions: tuple[Array, Array, Array],
+    dt: float,
+    p: Array,
+    u_ahead: Array | None = None,
+    g_before: Array | None = None,
+    lasting: np.ndarray | None = None,
+    closing: Array | None = None,
+) -> StepProblem:
+    """The problem of the contacts in `index`, with u_E = u_free + M^-1 W Lambda.
+
+    On velocity level xi = gamma_E + eps gamma_A.  A prestressed spring is Sgn of its displacement: at the next
+    midpoint, g + dt gamma_E; or, where `g` holds the gaps at q_A + dt u_ahead and the end of the step, at that end:
+    g + dt w_T (u_E - u_ahead).  With `g_before`, the gaps one step before q_A, contacts are on position level:
+    dt xi_N = g + dt w_N (u_E - u_ahead) + eps_N g_before.  Contacts marked as `lasting` have no restitution.
+    A contact that takes part though it is open, because it carried load before, may close with the velocity `closing`.
+    """
+    W_N, W_T, w_hat = (rows[index] for rows in directions)
+    mu, eps_N, eps_T, threshold = (law[index] for law in system.laws(p))
+    if lasting is not None:
+        eps_N = np.where(lasting[index], 0.0, eps_N)
+    kinds, g_here = np.array(system.contact_kinds, dtype=int)[index], g[index]
+    scale = np.abs(u_A) + np.abs(u_free - u_A)
+    size_N = np.abs(w_hat[:, 0]) + np.abs(W_N) @ scale
+    size_T = np.abs(w_hat[:, 1]) + np.abs(W_T) @ scale
+    gamma_N = W_N @ u_A + w_hat[:, 0]
+    gamma_T = W_T @ u_A + w_hat[:, 1]
+    offset_N = w_hat[:, 0] + eps_N * gamma_N  # [GS05] eqs. (20), (21)
+    if closing is not None:
+        closing = np.where(kinds == CONTACT, closing[index], 0.0)
+        offset_N = offset_N + closing
+    offset_T = w_hat[:, 1] + eps_T * gamma_T
+    spring = kinds == SPRING
+    if spring.any():
+        moved = w_hat[:, 1] if u_ahead is None else -(W_T @ u_ahead)
+        offset_T = np.where(spring, moved + g_here / dt, offset_T)
+        size_T = np.where(spring, size_T + np.abs(offset_T - w_hat[:, 1]), size_T)
+    if g_before is not None and u_ahead is not None:
+        contact = kinds == CONTACT
+        offset_N = np.where(contact, (g_here + eps_N * g_before[index]) / dt - W_N @ u_ahead, offset_N)
+        size_N = np.where(contact, size_N + np.abs(offset_N), size_N)
+    V_N, V_T = np.linalg.solve(M, W_N.T), np.linalg.solve(M, W_T.T)
+    G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
+    local = PlanarProblem(
+        G_NN=G_NN,
+        G_NT=G_NT,
+        G_TT=G_TT,
+        c_N=W_N @ u_free + offset_N,
+        c_T=W_T @ u_free + offset_T,
+        mu=mu,
+        a=threshold * dt,
+        normal=np.diag(G_NN) > 0.0,
+        tangential=np.diag(G_TT) > 0.0,
+        size_N=size_N,
+        size_T=size_T,
+    )
+    return StepProblem(index, g, M, u_A, u_free, W_N, W_T, w_hat, V_N, V_T, local, closing)
+
+
+def solve_step(
+    system: System, step: StepProblem, law: ImpactLaw, solver: PlanarSolver, p: Array, coefficients: Any = None
+) -> LawSolution:
+    """Impulses of a time step under a law, for `contact_problem`'s step; Newton() alone gives its own `local` back.
+
+    `coefficients` is what `law.coefficients` gave, where the caller keeps it from step to step.
+    """
+    if coefficients is None:
+        _, eps_N, eps_T, _ = system.laws(p)
+        coefficients = law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+    eps_N, eps_T = (values[step.index] for values in coefficients)
+    c_N, c_T = step.velocities(step.u_free)
+    if step.closing is not None:
+        c_N = c_N + step.closing
+    spring = np.array(system.contact_kinds, dtype=int)[step.index] == SPRING
+    free = replace(step.local, c_N=c_N, c_T=np.where(spring, step.local.c_T, c_T))
+    gamma_N, gamma_T = step.gamma_A
+    return law.solve(free, gamma_N, gamma_T, eps_N, np.where(spring, 0.0, eps_T), solver)

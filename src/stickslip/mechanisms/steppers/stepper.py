@@ -1,0 +1,237 @@
+"""What every time stepper answers, and what several of them share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from stickslip import codes
+from stickslip.checks import Array
+from stickslip.contact.planar import PlanarSolution, PlanarSolver
+from stickslip.laws import ImpactLaw, LawSolution
+from stickslip.lcp.solve import solve_lcp
+from stickslip.mechanisms.steppers.contact_problem import StepProblem, gaps, step_problem
+from stickslip.mechanisms.steppers.sliding import Sliding
+from stickslip.mechanisms.system import CONTACT, System
+from stickslip.mechanisms.templates import schemes
+
+
+@dataclass(frozen=True)
+class State:
+    """Time [s], coordinates and velocities between two steps.
+
+    `reach` (n,) [m] is how far a contact that carried load in the step before may seem open and still take part; at the
+    start, what forces can close within a step.  `carried` (n, 2) [N s] are the impulses Lambda_N, Lambda_T of
+    the step before where that was the first half of an impact.  `sticks` (n,) is 1 where a contact stuck at the end of
+    the step before, which friction laws with a memory ask for.  None stands for zeros.
+    """
+
+    t: float
+    q: Array
+    u: Array
+    reach: Array | None = None
+    carried: Array | None = None
+    sticks: Array | None = None
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What happened in a step: impulses of the active contacts, residual, the solver's sentence, and friction."""
+
+    problem: StepProblem
+    Lambda_N: Array
+    Lambda_T: Array
+    residual: float
+    solved: bool
+    status: str
+    iterations: int
+    sliding: Sliding | None = None
+
+
+class Stepper(ABC):
+    """Base of the time steppers: small frozen options, one method that does a step in plain NumPy.
+
+    Contract for whoever adds one: a frozen dataclass with the data sheet below and `step`.  A stepper that has a
+    compiled kernel names its `scheme`, the code by which the template selects it, and adds to `options` what else the
+    kernel has to know when it is compiled; the two engines are then held together by tests/mechanisms/steppers/test_engines.py,
+    and tests/mechanisms/steppers/test_orders.py measures the orders that it declares.
+
+    Attributes
+    ----------
+    name : as `--stepper` and `simulate(stepper=...)` know it
+    order_smooth : order of (q, u) in motion without events, for h free of u
+    order_stick : order across changes between stick and slip, where velocities have kinks
+    order_impact : order across impacts and their accumulation, where velocities jump; u in the L1 norm
+    level : "velocity" or "position", on which unilateral contacts are imposed
+    scheme : code of the kernel, None where there is none
+    at_end : penetrations are measured at the ends of the steps, not where the contacts are evaluated
+    impact_steps : steps that an impact takes
+    takes_laws : other impact laws than Newton's can be given
+    warning : why nobody should use it; empty for all that can be asked for by name
+    """
+
+    name: ClassVar[str]
+    order_smooth: ClassVar[int]
+    order_stick: ClassVar[int] = 1
+    order_impact: ClassVar[int] = 1
+    level: ClassVar[str] = "velocity"
+    scheme: ClassVar[int | None] = None
+    at_end: ClassVar[bool] = False
+    impact_steps: ClassVar[int] = 1
+    takes_laws: ClassVar[bool] = False
+    warning: ClassVar[str] = ""
+
+    projection: float = 0.0
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Compile-time constants of the kernel."""
+        return {"SCHEME": self.scheme, "PROJECTION": float(self.projection)}
+
+    def check(self, system: System, p: Array) -> None:
+        """Raise ValueError where the scheme cannot treat a system; this one takes them all."""
+        return
+
+    @abstractmethod
+    def step(
+        self,
+        system: System,
+        state: State,
+        dt: float,
+        solver: PlanarSolver,
+        p: Array,
+        law: ImpactLaw | None = None,
+    ) -> tuple[State, StepReport]:
+        """One step in plain NumPy; the compiled kernel does the same."""
+
+    def project(self, system: System, t: float, q: Array, p: Array) -> Array:
+        """The coordinates without penetrations deeper than `projection`; q itself where there are none."""
+        unilateral = np.array(system.contact_kinds, dtype=int) == CONTACT
+        for _ in range(20):
+            g = system.gap(q, t, p)
+            if not unilateral.any() or np.max(-g[unilateral]) <= self.projection:
+                break
+            index = np.flatnonzero(unilateral & (g < 0.0))
+            W = system.geometry(q, t, p)[0][index]
+            V = np.linalg.solve(system.mass(q, t, p), W.T)
+            shift = solve_lcp(W @ V, g[index] + 0.5 * self.projection, "auto", tol=1e-9)
+            q = q + V @ shift.x
+        return q
+
+
+def check_projection(depth: Any) -> None:
+    """Raise unless `projection` is a depth."""
+    if isinstance(depth, bool) or not isinstance(depth, (int, float, np.number)) or not 0.0 <= depth < np.inf:
+        raise ValueError(f"projection must be a depth in metres, such as 5e-10, or 0 for none, got {depth!r}.")
+
+
+def report(
+    problem: StepProblem,
+    solution: PlanarSolution | LawSolution,
+    residual: float,
+    tol: float,
+    iteration: str = "",
+    sliding: Sliding | None = None,
+) -> StepReport:
+    """Judge a step by the residual of its end velocities; `iteration` is what went wrong around the contact solver."""
+    if sliding is not None:
+        residual, iteration = max(residual, sliding.defect), sliding.complaint() or iteration
+    solved = bool(residual <= tol) and not (sliding is not None and sliding.exhausted)
+    status = iteration or solution.status
+    if solution.solved and not solved and not iteration:  # right impulses whose velocities lost too many digits
+        status = f"residual {residual:.1e} of the end velocities exceeds {tol:.1e}, {status}"
+    impulses = (solution.Lambda_N, solution.Lambda_T)
+    return StepReport(problem, *impulses, residual, solved, status, solution.iterations, sliding)
+
+
+def solve_on_position_level(
+    system: System,
+    solver: PlanarSolver,
+    p: Array,
+    M: Array,
+    u_A: Array,
+    directions: tuple[Array, Array, Array],
+    dt: float,
+    *,
+    free: Callable[[Array], Array],
+    place: Callable[[Array], Array],
+    t: float,
+    g_before: Array,
+    carried: Array | None = None,
+    sticks: Array | None = None,
+) -> tuple[Array, StepReport]:
+    """Velocities u = free(u) + M^-1 W Lambda with 0 <= Lambda_N perp g_N(place(u), t) + eps_N g_before >= 0.
+
+    `place` is a configuration that moves with u, d place / d u = dt.  Gaps that are not linear are met by iteration; a
+    contact takes part from the iterate on in which its condition would be violated.
+
+    `carried` (n, 2) are impulses of the step before that were the first half of an impact: its two halves obey the laws
+    in sum.  They are taken back, M^-1 W carried off u, the laws are solved for the sums, and the report has what this
+    step adds.  Otherwise the split of an impact, which is left to chance, would decide where slip ends.
+    """
+    eps_N = system.laws(p)[1]
+    carried = np.zeros((system.n_contacts, 2)) if carried is None else carried
+    active = (np.array(system.contact_kinds, dtype=int) != CONTACT) | carried.any(axis=1)
+    W_N, W_T, _ = directions
+    taken_back = np.linalg.solve(M, W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
+    iteration = Iteration(np.diag(M), u_A, place(np.zeros_like(u_A)), dt, "the iteration on the gaps")
+    sliding = Sliding(system, p, sticks)
+    u = free(u_A)
+    for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
+        g = gaps(system, place(u), t, p)
+        newcomers = ~active & (g + eps_N * g_before <= 0.0)
+        active = active | newcomers
+        u_free = free(u) - taken_back
+        problem = step_problem(
+            system, np.flatnonzero(active), g, M, u_A, u_free, directions, dt, p, u_ahead=u, g_before=g_before
+        )
+        problem = sliding.applied(problem)
+        solution = solver.solve(problem.local)
+        u_before, u = u, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
+        if iteration.settled(u_free, u, u_before) and not newcomers.any():
+            if not sliding.moved(problem, solution.Lambda_N, solution.Lambda_T, u):
+                break
+            iteration.correction = np.inf
+        if not np.all(np.isfinite(u)):
+            break
+    residual = max(iteration.correction, problem.residual(u, solution.Lambda_N, solution.Lambda_T))
+    judged = report(problem, solution, residual, solver.tol, iteration.complaint(solver.tol), sliding)
+    added = carried[problem.index]
+    return u, replace(judged, Lambda_N=judged.Lambda_N - added[:, 0], Lambda_T=judged.Lambda_T - added[:, 1])
+
+
+@dataclass
+class Iteration:
+    """Iterates of the end velocity of an implicit step, measured in the kinetic energy's norm.
+
+    |x|^2 = sum_j M_jj x_j^2: velocities of different units are weighed by what they carry.  The iteration has settled
+    when a correction is 1e-14 of the velocities in the step, or no longer shrinks and is below 1e-10 of them.  What
+    rounding errors of the positions move in a step is no correction: gaps and stiff forces do not know them better.
+    """
+
+    weight: Array  # diagonal of M
+    u_A: Array
+    q_A: Array
+    dt: float
+    name: str
+    correction: float = np.inf  # relative, of the last iterate
+
+    def settled(self, u_free: Array, u: Array, u_before: Array) -> bool:
+        size = self._norm(np.abs(self.u_A) + np.abs(u_free - self.u_A) + np.abs(u))
+        grain = codes.GRAIN / self.dt * self._norm(self.q_A)
+        change, before = max(0.0, self._norm(u - u_before) - grain), self.correction
+        self.correction = schemes.relative.py_func(change, size)
+        return bool(schemes.settled.py_func(self.correction, before))
+
+    def _norm(self, x: Array) -> float:
+        return float(np.sqrt(self.weight @ (x * x)))
+
+    def complaint(self, tol: float) -> str:
+        """What to say about an iteration that ended without settling to the tolerance; empty where it did."""
+        if self.correction <= tol:
+            return ""
+        return f"{self.name} still moved by {self.correction:.1e} after {codes.ITERATION_LIMIT} iterations"

@@ -1,0 +1,581 @@
+"""What every mechanical system answers, and how its generated functions are evaluated in plain NumPy.
+
+A system is the equality of measures [GS05] eq. (6)
+
+    M(q, t) du - h(q, u, t) dt - sum_i (w_Ni dLambda_Ni + w_Ti dLambda_Ti) = 0
+
+with gaps g_Ni(q, t) and relative velocities gamma = w^T u + w_hat ([GS05] eq. (10)).
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import math
+import re
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.checks import refuse_masked
+from stickslip.laws.friction import FrictionLaw
+
+CONTACT = 0
+"""Unilateral contact: active when g_N <= 0; tangential part optional."""
+CLUTCH = 1
+"""Upr on velocity level (sprag clutch): the normal row is always active, its gap reads 0."""
+FRICTION = 2
+"""Dry friction joint with a load-independent bound: only a tangential row, always active."""
+SPRING = 3
+"""Sgn on displacement level (prestressed spring): -lambda_T in threshold * Sgn(x), x in the gap slot."""
+
+KIND_NAMES = ("contact", "clutch", "friction", "spring")
+
+
+class System:
+    """Base class of all systems with f coordinates and n contacts; a subclass hands its data to `__init__`.
+
+    Contract for whoever adds a kind of system: `source` is Python text that defines the functions
+
+        mass(q, t, p, M)                        M (f, f), both triangles
+        force(q, u, t, p, h)                    h (f,)
+        gap(q, t, p, g)                         g (n,): g_N; the displacement of a SPRING, else 0
+        dynamics(q, u, t, p, M, h, g)           the three above in one; leaves M alone if `mass_constant`
+        geometry(q, t, p, W_N, W_T, w_hat)      rows w_N, w_T (n, f); w_hat (n, 2): normal, tangential
+        laws(p, mu, eps_N, eps_T, threshold)    (n,) each
+        energy(q, u, t, p, E)                   E = (kinetic, potential) [J]; potential is nan where unknown
+        friction(p, speed, mu)                  only with `friction_laws`: coefficients of contacts that slip with
+                                                speed (n,) [m/s]; mu of `laws` are the static ones
+        law_values(p, c)                        only with `friction_laws`: the laws' parameters, one after the other
+
+    `sizes_source` text that defines
+
+        sizes(q, t, p, s)                       s (n,): the sizes of the terms of the gaps of CONTACTs, by which their
+                                                rounding errors are judged; here |g| and the coordinates
+
+    and `jacobian_source` text that defines
+
+        jacobian(q, u, t, p, K, C, work)        K = dh/dq, C = dh/du (f, f); work (2, f) is room for forces
+
+    which implicit steppers put into their iteration matrix.  Here it takes central differences of `force`, good to
+    about 1e-10 of the forces; that is a matter of the number of iterations, never of the result.  It may change q and u
+    and puts them back.
+
+    Each is decorated by `@dev`, writes every entry of its outputs, allocates nothing and uses only the names
+    `math`, `dev`, `sincos` (both of an angle) and those in `inject`. `drift_source()` adds one more, which integrators
+    on acceleration level need:
+
+        drift(q, u, t, p, zeta)                 zeta (n, 2): d gamma/dt with u held, (dW/dt)^T u + d w_hat/dt
+
+    Whoever executes the text supplies these names: the kernels as compiled functions for CPU and GPU, this class as
+    plain Python for the reference engine.
+
+    Attributes
+    ----------
+    name : str
+    n_dof, n_contacts : int
+    coordinate_names, velocity_names, contact_names, parameter_names : tuple of str
+    contact_kinds : tuple of int
+        CONTACT, CLUTCH, FRICTION or SPRING.
+    parameter_values : (n_parameters,) array
+        Default parameters, in the order of the vector `p`.
+    units : dict
+        Units of coordinates, velocities and parameters by name, where given.
+    mass_constant : bool
+        M depends on the parameters only.
+    directions_constant : bool
+        M, w_N, w_T and w_hat depend on the parameters only.
+    force_depends_on_u : bool
+        False only if h is known to be free of u.
+    inject : dict
+        Functions that `source` calls by name (in a system that was derived symbolically only those of friction laws).
+    injected_into : sequence of str or None
+        The functions of `source` that call them; None: any.
+    friction_laws : tuple of FrictionLaw or None
+        Laws of the contacts whose friction depends on their slip.
+    positive : tuple of str
+        Parameters that must stay positive: masses, lengths, clearances.
+    forced : bool
+        Forces without a potential, or energies, gaps and slips that depend on time, may do work; False only where it is
+        known that none of them is there.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        coordinate_names: Sequence[str],
+        velocity_names: Sequence[str],
+        contact_names: Sequence[str],
+        contact_kinds: Sequence[int],
+        parameters: Mapping[str, float],
+        source: str,
+        mass_constant: bool = False,
+        directions_constant: bool = False,
+        force_depends_on_u: bool = True,
+        units: Mapping[str, str] | None = None,
+        inject: Mapping[str, Callable[..., Any]] | None = None,
+        positive: Iterable[str] = (),
+        injected_into: Sequence[str] | None = None,
+        friction_laws: Sequence[FrictionLaw | None] | None = None,
+        forced: bool = True,
+    ) -> None:
+        self.name = name
+        self.coordinate_names = tuple(coordinate_names)
+        self.velocity_names = tuple(velocity_names)
+        self.contact_names = tuple(contact_names)
+        self.contact_kinds = tuple(contact_kinds)
+        self.parameter_names = tuple(parameters)
+        self.n_dof = len(self.coordinate_names)
+        self.n_contacts = len(self.contact_names)
+        self.mass_constant = mass_constant
+        self.directions_constant = directions_constant
+        self.force_depends_on_u = force_depends_on_u
+        self.units = dict(units or {})
+        self.inject = dict(inject or {})
+        self.injected_into = injected_into
+        self.friction_laws = tuple(friction_laws or [None] * self.n_contacts)
+        self._source = source
+        self._namespaces: dict[bool, dict[str, Any]] = {}
+        self.positive = tuple(positive)
+        self.forced = forced
+
+        if self.n_dof == 0:
+            raise ValueError(f"system {name!r} needs at least one coordinate, got none.")
+        if len(self.velocity_names) != self.n_dof:
+            raise ValueError(f"velocities must be {self.n_dof}, one per coordinate, got {len(self.velocity_names)}.")
+        require_unique("coordinate, velocity and parameter names", self._quantities())
+        require_unique("contact names", self.contact_names)
+        unknown = [key for key in self.units if key not in self._quantities()]
+        if unknown:
+            raise ValueError(f"units: {unknown_name('quantity', unknown[0], self._quantities())}")
+        self.parameter_values = np.array([finite(value, key) for key, value in parameters.items()], dtype=float)
+        self.parameter_values.flags.writeable = False
+        for key in self.positive:
+            if key not in self.parameter_names:
+                raise ValueError(f"positive: {unknown_name('parameter', key, self.parameter_names)}")
+        self.check_parameters(self.parameter_values)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {self.name!r}: {self.n_dof} coordinates, {self.n_contacts} contacts, "
+            f"{len(self.parameter_names)} parameters>"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_namespaces": {}}  # executed functions cannot be pickled, and need not be
+
+    def _quantities(self) -> tuple[str, ...]:
+        return self.coordinate_names + self.velocity_names + self.parameter_names
+
+    def source(self) -> str:
+        """Text of the model functions; equal text means equal functions, injected ones included."""
+        return self._source
+
+    def sizes_source(self) -> str:
+        """Text of `sizes`; here for gaps of which nothing is known."""
+        return _SIZES_OF_COORDINATES
+
+    def jacobian_source(self) -> str:
+        """Text of `jacobian`; made on request, since only implicit steppers need it."""
+        return _DIFFERENCES.replace("N_COORDINATES", str(self.n_dof))
+
+    def drift_source(self) -> str:
+        """Text of `drift`; here by differences along the motion, for systems whose directions are functions."""
+        return _DRIFT_BY_DIFFERENCES
+
+    @property
+    def branched(self) -> System:
+        """The system with the branches of its kinks held, see `mechanisms.kinks`; the system itself where it has none.
+
+        Its parameters are those of the system, then one per kink, +1 or -1.
+        """
+        return self
+
+    kink_contacts: tuple[tuple[int, ...], ...] = ()
+    """Of a system whose branches are held: the contacts that each kink is part of."""
+
+    def kinks(self, q: ArrayLike, t: float, p: Array) -> Array:
+        """Levels of the kinks, (number of kinks,): a branch is +1 where its level is positive."""
+        k = np.empty(len(self.kink_contacts))
+        self._evaluate("kinks", (q, t, p), (k,))
+        return k
+
+    @property
+    def fingerprint(self) -> str:
+        """Content hash of the model functions, the injected ones included."""
+        return hashlib.sha256(self._source.encode()).hexdigest()[:16]
+
+    # -- parameters ------------------------------------------------------------------------------------------
+
+    def parameter_vector(self, params: Mapping[Any, float] | None = None) -> Array:
+        """Return the parameter vector p: the defaults with `params` (by name or symbol) put in, checked."""
+        p = self.parameter_values.copy()
+        if params is not None and not isinstance(params, Mapping):
+            raise ValueError(
+                f"params must map parameter names to numbers, such as {{'friction': 0.3}}, got {params!r}."
+            )
+        for key, value in (params or {}).items():
+            name = str(key)
+            if name not in self.parameter_names:
+                raise ValueError(f"system {self.name!r}: {unknown_name('parameter', name, self.parameter_names)}")
+            p[self.parameter_names.index(name)] = finite(value, name)
+        if params:
+            self.check_parameters(p)
+        return p
+
+    def check_parameters(self, p: Array) -> None:
+        """ValueError unless parameters that must be positive are, and every law's numbers are in their range."""
+        for key in self.positive:
+            value = p[self.parameter_names.index(key)]
+            if not value > 0.0:
+                raise ValueError(f"parameter {key!r} of system {self.name!r} must be positive, got {value:g}.")
+        mu, eps_N, eps_T, threshold = self.laws(p)
+        for law, values, upper in (
+            ("friction", mu, math.inf),
+            ("restitution_normal", eps_N, 1.0),
+            ("restitution_tangential", eps_T, 1.0),
+            ("threshold", threshold, math.inf),
+        ):
+            for contact, value in zip(self.contact_names, values, strict=True):
+                if not 0.0 <= value <= upper or math.isinf(value):
+                    rule = "lie in [0, 1]" if upper == 1.0 else "be finite and not negative"
+                    raise ValueError(f"{law} of contact {contact!r} must {rule}, got {value:g}.")
+        if self.has_friction_laws:
+            self._check_friction_laws(p)
+
+    def _check_friction_laws(self, p: Array) -> None:
+        laws = [
+            (name, law) for name, law in zip(self.contact_names, self.friction_laws, strict=True) if law is not None
+        ]
+        c = np.empty(sum(len(law.parameters) for _, law in laws))
+        self._evaluate("law_values", (p,), (c,))
+        first = 0
+        for name, law in laws:
+            values = dict(zip(law.parameters, c[first : first + len(law.parameters)].tolist(), strict=True))
+            law.check(values, f"{type(law).__name__} of contact {name!r}")
+            first += len(values)
+
+    # -- friction that depends on slip -------------------------------------------------------------------------
+
+    @property
+    def has_friction_laws(self) -> bool:
+        """Whether the friction of a contact depends on its slip."""
+        return any(law is not None for law in self.friction_laws)
+
+    @property
+    def sliding_codes(self) -> tuple[int, ...]:
+        """Per contact: 0 constant friction, 1 friction that depends on slip, 2 the same with graze="grab"."""
+        return tuple(0 if law is None else (2 if law.grabs else 1) for law in self.friction_laws)
+
+    def sliding_friction(self, speed: ArrayLike, p: Array | None = None) -> Array:
+        """Coefficients mu [-] of contacts that slip with `speed` = |gamma_T| [m/s], shape (n,); checked."""
+        p, speeds = self._parameters(p), np.asarray(speed, dtype=float)
+        if not self.has_friction_laws:
+            return self.laws(p)[0]
+        mu = np.empty(self.n_contacts)
+        self._evaluate("friction", (p, speeds), (mu,))
+        for name, value, v in zip(self.contact_names, mu, speeds, strict=True):
+            if not 0.0 <= value < math.inf:
+                raise ValueError(
+                    f"friction of contact {name!r} must be finite and not negative, got {value:g} at a slip of "
+                    f"{v:g} m/s."
+                )
+        return mu
+
+    # -- evaluation in plain Python, for the reference engine ------------------------------------------------
+
+    def mass(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """Mass matrix M(q, t), shape (f, f)."""
+        M = np.empty((self.n_dof, self.n_dof))
+        self._evaluate("mass", (q, t, self._parameters(p)), (M,))
+        return M
+
+    def force(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """Forces h(q, u, t): gyroscopic terms and all classical generalised forces, shape (f,)."""
+        h = np.empty(self.n_dof)
+        self._evaluate("force", (q, u, t, self._parameters(p)), (h,))
+        return h
+
+    def jacobian(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> tuple[Array, Array]:
+        """Derivatives of the forces, K = dh/dq and C = dh/du, shape (f, f) each."""
+        f = self.n_dof
+        K, C, work = np.empty((f, f)), np.empty((f, f)), np.empty((2, f))
+        point = np.array(q, dtype=float), np.array(u, dtype=float), t, self._parameters(p)
+        self._evaluate("jacobian", point, (K, C, work))
+        return K, C
+
+    @property
+    def gap_units(self) -> tuple[str, ...]:
+        """Units of the gaps, one per contact: metres, but for stops on a coordinate, which have the coordinate's."""
+        return ("m",) * self.n_contacts
+
+    def gap(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """Gaps g_N(q, t), shape (n,); a prestressed spring's displacement stands in its place."""
+        g = np.empty(self.n_contacts)
+        self._evaluate("gap", (q, t, self._parameters(p)), (g,))
+        return g
+
+    def gap_sizes(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """Sizes of the terms that gaps are the sums of, shape (n,): their rounding errors are a few 1e-16 of these."""
+        s = np.empty(self.n_contacts)
+        self._evaluate("sizes", (q, t, self._parameters(p)), (s,))
+        return s
+
+    def geometry(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> tuple[Array, Array, Array]:
+        """Force directions as rows: W_N (n, f), W_T (n, f), and w_hat (n, 2) with columns normal, tangential."""
+        W_N = np.empty((self.n_contacts, self.n_dof))
+        W_T = np.empty((self.n_contacts, self.n_dof))
+        w_hat = np.empty((self.n_contacts, 2))
+        self._evaluate("geometry", (q, t, self._parameters(p)), (W_N, W_T, w_hat))
+        return W_N, W_T, w_hat
+
+    def drift(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """d gamma/dt with u held, zeta = (dW/dt)^T u + d w_hat/dt, shape (n, 2): normal, tangential."""
+        zeta = np.zeros((self.n_contacts, 2))
+        self._evaluate("drift", (q, u, t, self._parameters(p)), (zeta,))
+        return zeta
+
+    def laws(self, p: Array | None = None) -> tuple[Array, Array, Array, Array]:
+        """Friction mu [-], restitutions eps_N, eps_T [-] and friction threshold [N], shape (n,) each."""
+        mu, eps_N, eps_T, threshold = (np.empty(self.n_contacts) for _ in range(4))
+        self._evaluate("laws", (self._parameters(p),), (mu, eps_N, eps_T, threshold))
+        return mu, eps_N, eps_T, threshold
+
+    def energy(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> tuple[float, float]:
+        """Kinetic and potential energy [J]."""
+        E = np.empty(2)
+        self._evaluate("energy", (q, u, t, self._parameters(p)), (E,))
+        return float(E[0]), float(E[1])
+
+    def _parameters(self, p: Array | None) -> Array:
+        return self.parameter_values if p is None else p
+
+    def _evaluate(self, function: str, inputs: tuple[Any, ...], outputs: tuple[Array, ...]) -> None:
+        arrays = [np.asarray(x, dtype=float) for x in inputs]
+        calls_user = bool(self.inject) and (self.injected_into is None or function in self.injected_into)
+        if not calls_user:
+            try:  # Python floats are much faster than NumPy scalars, but raise where compiled code gives nan
+                self._function(function, tolerant=False)(*[x.tolist() for x in arrays], *outputs)
+                return
+            except (ArithmeticError, ValueError):
+                pass
+        numbers = [x if x.ndim else x[()] for x in arrays]
+        try:
+            with np.errstate(all="ignore"):
+                self._function(function, tolerant=not calls_user)(*numbers, *outputs)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
+            if not calls_user:
+                raise
+            reason = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
+            raise ValueError(f"{function} of system {self.name!r} cannot be evaluated: {reason}") from problem
+
+    def _function(self, name: str, tolerant: bool) -> Callable[..., Any]:
+        namespace = self._namespace(tolerant)
+        if name not in namespace:  # made when first asked for: not every run needs them
+            makers = {"jacobian": self.jacobian_source, "drift": self.drift_source, "sizes": self.sizes_source}
+            text = makers[name]()
+            exec(compile(text, f"<{name} of {self.name}>", "exec"), namespace)
+        function: Callable[..., Any] = namespace[name]
+        return function
+
+    def _namespace(self, tolerant: bool) -> dict[str, Any]:
+        if tolerant not in self._namespaces:
+            numbers: Any = _TOLERANT_MATH if tolerant else math
+            namespace = {
+                "math": numbers,
+                "dev": lambda function: function,
+                "sincos": lambda x: (numbers.sin(x), numbers.cos(x)),
+                **self.inject,
+            }
+            exec(compile(self._source, f"<model {self.name}>", "exec"), namespace)
+            self._namespaces[tolerant] = namespace
+        return self._namespaces[tolerant]
+
+    # -- checks ----------------------------------------------------------------------------------------------
+
+    def check(
+        self,
+        q0: ArrayLike,
+        u0: ArrayLike,
+        params: Mapping[Any, float] | None = None,
+        t: float = 0.0,
+        names: tuple[str, str] = ("q0", "u0"),
+    ) -> tuple[Array, Array, Array]:
+        """Check the system at a state and return (q0, u0, p) as fresh arrays.
+
+        Sizes, finite gaps, forces and directions, and a symmetric positive definite mass matrix are required;
+        the first rule that is broken is raised as one line.  `names` is what the caller calls the two arrays.
+        """
+        q, u = self._states(q0, u0, names)
+        p = self.parameter_vector(params)
+        where = f"at q = {_short(q)}, t = {t:g}"
+
+        M = self.mass(q, t, p)
+        _require_finite(M.ravel(), [f"mass[{i}, {j}]" for i in range(self.n_dof) for j in range(self.n_dof)], where)
+        asymmetry = np.abs(M - M.T)
+        if np.any(asymmetry > 1e-12 * np.sqrt(np.abs(np.outer(np.diag(M), np.diag(M))))):
+            i, j = np.unravel_index(int(asymmetry.argmax()), M.shape)
+            raise ValueError(f"mass matrix must be symmetric, got [{i}, {j}] = {M[i, j]:g} and {M[j, i]:g} {where}.")
+        try:
+            np.linalg.cholesky(M)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"mass matrix must be positive definite, its smallest eigenvalue is "
+                f"{np.linalg.eigvalsh(M)[0]:.3g} {where}; check masses, inertias and redundant coordinates."
+            ) from None
+
+        _require_finite(self.force(q, u, t, p), [f"force on {name!r}" for name in self.coordinate_names], where)
+        _require_finite(self.gap(q, t, p), [f"gap of contact {name!r}" for name in self.contact_names], where)
+        for rows, label in zip(self.geometry(q, t, p), ("normal", "tangential", "drift"), strict=True):
+            total = rows.sum(axis=1)
+            _require_finite(total, [f"{label} direction of contact {name!r}" for name in self.contact_names], where)
+        return q, u, p
+
+    def _states(self, q: ArrayLike, u: ArrayLike, names: tuple[str, str]) -> tuple[Array, Array]:
+        return (
+            self._state(q, names[0], "coordinate", self.coordinate_names),
+            self._state(u, names[1], "velocity", self.velocity_names),
+        )
+
+    def _state(self, values: ArrayLike, label: str, kind: str, names: tuple[str, ...]) -> Array:
+        state = real_array(
+            values, f"{label} must be {self.n_dof} numbers, one per {kind} ({', '.join(names)}), got {values!r}."
+        )
+        if state.shape != (self.n_dof,):
+            raise ValueError(
+                f"{label} must have shape ({self.n_dof},), one per {kind} ({', '.join(names)}), got {state.shape}."
+            )
+        where = "in the initial state" if label in ("q0", "u0") else "in the state given"
+        _require_finite(state, [f"{label} of {name!r}" for name in names], where)
+        return state
+
+
+_SIZES_OF_COORDINATES = """@dev
+def sizes(q, t, p, s):
+    gap(q, t, p, s)
+    total = 0.0
+    for j in range(len(q)):
+        total += abs(q[j])
+    for k in range(len(s)):
+        s[k] = abs(s[k]) + total
+"""
+
+_DIFFERENCES = """@dev
+def jacobian(q, u, t, p, K, C, work):
+    for j in range(N_COORDINATES):
+        x = q[j]
+        step = 6e-6 * max(1.0, math.fabs(x))
+        q[j] = x + step
+        force(q, u, t, p, work[0])
+        q[j] = x - step
+        force(q, u, t, p, work[1])
+        q[j] = x
+        for i in range(N_COORDINATES):
+            K[i, j] = (work[0, i] - work[1, i]) / (2.0 * step)
+        x = u[j]
+        step = 6e-6 * max(1.0, math.fabs(x))
+        u[j] = x + step
+        force(q, u, t, p, work[0])
+        u[j] = x - step
+        force(q, u, t, p, work[1])
+        u[j] = x
+        for i in range(N_COORDINATES):
+            C[i, j] = (work[0, i] - work[1, i]) / (2.0 * step)
+"""
+
+# Central differences of eighth order; the first line is room of shapes (n, f) and (n, 2) without a call to allocate it.
+_DRIFT_BY_DIFFERENCES = """@dev
+def drift(q, u, t, p, zeta):
+    W_N, W_T, w_hat = zeta[:, :1] * u, zeta[:, :1] * u, zeta * 1.0
+    speed = 0.0
+    for i in range(u.shape[0]):
+        speed = max(speed, abs(u[i]))
+    step = 5e-4 / (1.0 + speed)  # truncation and round-off near 1e-12 for motions of a few hundred rad/s
+    zeta[:, :] = 0.0
+    for i, weight in ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0)):
+        for sign in (-1.0, 1.0):
+            tau = sign * i * step
+            geometry(q + tau * u, t + tau, p, W_N, W_T, w_hat)
+            for k in range(zeta.shape[0]):
+                gamma_N, gamma_T = w_hat[k, 0], w_hat[k, 1]
+                for j in range(u.shape[0]):
+                    gamma_N += W_N[k, j] * u[j]
+                    gamma_T += W_T[k, j] * u[j]
+                zeta[k, 0] += sign * weight * gamma_N / step
+                zeta[k, 1] += sign * weight * gamma_T / step
+"""
+
+# NumPy's functions return nan or inf outside their domain, as compiled code does; Python's math raises.
+_TOLERANT_MATH = types.SimpleNamespace(
+    sin=np.sin,
+    cos=np.cos,
+    tan=np.tan,
+    asin=np.arcsin,
+    acos=np.arccos,
+    atan=np.arctan,
+    atan2=np.arctan2,
+    sinh=np.sinh,
+    cosh=np.cosh,
+    tanh=np.tanh,
+    asinh=np.arcsinh,
+    acosh=np.arccosh,
+    atanh=np.arctanh,
+    exp=np.exp,
+    log=np.log,
+    sqrt=np.sqrt,
+    pow=np.power,
+    fabs=np.fabs,
+    floor=np.floor,
+    ceil=np.ceil,
+    erf=math.erf,
+    erfc=math.erfc,
+    pi=math.pi,
+    e=math.e,
+    nan=math.nan,
+    inf=math.inf,
+)
+
+
+# -- messages ------------------------------------------------------------------------------------------------
+
+
+MOST_NAMES, NEAREST_NAMES = 40, 12  # known names up to which all are listed; of more, the nearest
+
+
+MOST_CONTACTS = 3000
+"""Contacts of a system in generalised coordinates: its LCP is dense, 3 rows a contact."""
+
+
+def require_few_contacts(count: int) -> None:
+    """Raise, before anything is derived, where the dense contact problem could not be held or solved."""
+    if count > MOST_CONTACTS:
+        size = 8.0 * (3 * count) ** 2 / 1e9
+        raise ValueError(
+            f"{count} contacts would make an LCP of {3 * count} rows, {size:.3g} GB; a system in generalised "
+            f"coordinates may have {MOST_CONTACTS}. Bodies with many contacts are a Scene, which is sparse."
+        )
+
+
+def require_system(value: Any) -> None:
+    """Raise ValueError unless the argument `system` is one."""
+    if not isinstance(value, System):
+        hint = "; give its .system" if isinstance(getattr(value, "system", None), System) else ""
+        raise ValueError(f"system must be a System such as LagrangianSystem, got {type(value).__name__}{hint}.")
+
+
+def _require_finite(values: Array, labels: Sequence[str], where: str) -> None:
+    for label, value in zip(labels, values, strict=True):
+        if not math.isfinite(value):
+            raise ValueError(f"{label} must be finite, got {value} {where}.")
+
+
+def _short(values: Array) -> str:
+    shown = ", ".join(f"{value:.6g}" for value in values[:6])
+    return f"({shown}{', ...' if len(values) > 6 else ''})"
+
+
+# -- fingerprints of user functions --------------------------------------------------------------------------

@@ -1,0 +1,20 @@
+"""Template: a system's mass matrix, gaps, directions and laws for a stack of states.
+
+Shapes, k states with n contacts and f coordinates: Q (k, f); T (k,); P (k, parameters), or one row for all states;
+M (k, f, f); g (k, n); W_N, W_T (k, n, f); w_hat (k, n, 2); mu, eps_N, eps_T, threshold (k, n).
+"""
+
+from stickslip.jit.marks import entry
+from stickslip.mechanisms.templates.model import gap, geometry, laws, mass
+
+
+@entry
+def evaluate(Q, T, P, M, g, W_N, W_T, w_hat, mu, eps_N, eps_T, threshold):
+    """Evaluate the model at every state."""
+    same = P.shape[0] == 1
+    for i in range(Q.shape[0]):
+        p = P[0] if same else P[i]
+        mass(Q[i], T[i], p, M[i])
+        gap(Q[i], T[i], p, g[i])
+        geometry(Q[i], T[i], p, W_N[i], W_T[i], w_hat[i])
+        laws(p, mu[i], eps_N[i], eps_T[i], threshold[i])

@@ -1,0 +1,78 @@
+"""Figures of Stewart's review [S00]."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from stickslip import library
+from stickslip.mechanisms.steppers.stepper import Stepper
+from stickslip.papers import PaperFigure, style
+from stickslip.papers.failing_schemes import FailingMidpoint, FailingNewmark
+from stickslip.trajectory import Certificate, Trajectory
+
+_G = 9.8213  # as printed
+_DT_MIDPOINT, _DT_NEWMARK = 1e-2, 1e-3
+_T_MIDPOINT, _T_NEWMARK = 6.0, 2.0
+_HEIGHTS = (1.0, 1.01, 1.02, 1.03, 1.04)  # "several initial conditions"; the first is the printed one
+
+
+def fig4_1() -> PaperFigure:
+    """A ball on a table by two schemes that leave the rebound to chance."""
+    midpoint = _run(FailingMidpoint(), 1.0, _DT_MIDPOINT, _T_MIDPOINT)
+    newmark = [_run(FailingNewmark(), height, _DT_NEWMARK, _T_NEWMARK) for height in _HEIGHTS]
+    title = "Trajectories by the midpoint rule and a Newmark scheme"
+    with style.look():
+        figure = style.new_figure(7.4, 4.0)
+        left, right = figure.subplots(1, 2)
+        _elastic(left, _T_MIDPOINT)
+        left.plot(midpoint.t, midpoint["y"], color=style.SERIES[0])
+        style.panel(left, "(a) Midpoint rule, Δt = 0.01 s", "t [s]", "height q [m]")
+        for run, colour in zip(newmark, style.SERIES, strict=False):
+            right.plot(run.t, run["y"], color=colour, label=f"q(0) = {run['y'][0]:g} m")
+        style.panel(right, "(b) Newmark scheme, Δt = 0.001 s", "t [s]", "height q [m]")
+        right.legend(loc="upper right")
+        grey = Line2D([], [], color=style.GREY, linewidth=0.8, label="elastic ball, exact")
+        ours = Line2D([], [], color=style.SERIES[0], label="q(0) = 1 m")
+        left.legend(handles=[ours, grey], loc="upper left")
+        for ax, end in ((left, _T_MIDPOINT), (right, _T_NEWMARK)):
+            ax.set_xlim(0.0, end)
+            ax.set_ylim(bottom=-0.02 * ax.get_ylim()[1])
+        figure.suptitle(f"[S00] Figure 4.1.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+        energy = midpoint.energy.total
+        certificate = worst_certificate([midpoint, *newmark])
+        style.caption(
+            figure,
+            f"ball dropped from rest, m = 1 kg, g = {_G:g} m/s²; Newmark with β = 0, γ = 1; complementarity of "
+            f"positions only: in (a) the energy falls to\n{energy.min() / energy[0]:.3f} and rises to "
+            f"{energy.max() / energy[0]:.2f} times its first value.  Schemes that fail, kept to show it; their own "
+            f"problems: {certificate.failed_steps} failed steps, residual ≤ {certificate.max_residual:.1e}",
+        )
+    return PaperFigure(title, "[S00] Figure 4.1", midpoint.parameters, _DT_MIDPOINT, certificate, figure)
+
+
+def _run(stepper: Stepper, height: float, dt: float, t_end: float) -> Trajectory:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # that the scheme fails is the point here
+        run: Trajectory = library.bouncing_ball(height=height, g=_G, restitution=1.0).simulate(
+            stepper=stepper, dt=dt, t_end=t_end, on_energy_gain="ignore"
+        )
+    if not run.complete:
+        raise RuntimeError(f"the ball's run {run.status}")
+    return run
+
+
+def _elastic(ax: Axes, t_end: float) -> None:
+    """What a ball without losses does."""
+    t = np.linspace(0.0, t_end, 2000)
+    fall = np.sqrt(2.0 / _G)
+    phase = (t + fall) % (2.0 * fall) - fall
+    ax.plot(t, 1.0 - 0.5 * _G * phase**2, color=style.GREY, linewidth=0.8)
+
+
+def worst_certificate(runs: list[Trajectory]) -> Certificate:
+    """What holds for all runs together."""
+    return Certificate.worst([run.certificate for run in runs])

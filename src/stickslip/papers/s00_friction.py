@@ -1,0 +1,158 @@
+"""Friction laws of Stewart's review [S00]: Figure 4.2, and the instability of eq. (4.1)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import sympy as sp
+from matplotlib.axes import Axes
+
+from stickslip import library
+from stickslip.laws import Coulomb, FrictionLaw, Stribeck, TwoCoefficient
+from stickslip.mechanisms.elements import Contact
+from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.papers import PaperFigure, style
+from stickslip.papers.s00 import worst_certificate
+from stickslip.run.simulate import simulate
+from stickslip.trajectory import Trajectory
+
+_STATIC, _KINETIC, _VELOCITY = 0.5, 0.3, 0.15
+_LAWS: tuple[tuple[str, FrictionLaw], ...] = (
+    ("(a) Standard", Coulomb(_STATIC)),
+    ("(b) Two coefficients", TwoCoefficient(_STATIC, _KINETIC)),
+    ("(c) Continuous in the speed", Stribeck(_STATIC, _KINETIC, _VELOCITY)),
+)
+_SPEED = 0.8  # shown to both sides [m/s]
+_DT, _T_END = 5e-3, 2.0
+
+
+def fig4_2() -> PaperFigure:
+    """Three one-dimensional friction laws as graphs of the friction force over the sliding velocity."""
+    runs = [_pulled_to_and_fro(law) for _, law in _LAWS]
+    title = "One-dimensional friction models"
+    with style.look():
+        figure = style.new_figure(7.4, 3.1)
+        for ax, (name, law), run in zip(figure.subplots(1, 3, sharey=True), _LAWS, runs, strict=True):
+            _graph(ax, law)
+            _steps(ax, run)
+            style.panel(ax, name, "sliding velocity [m/s]", "friction / normal force" if name.startswith("(a)") else "")
+            ax.set_xlim(-_SPEED, _SPEED)
+            ax.set_ylim(-0.62, 0.62)
+        figure.suptitle(f"[S00] Figure 4.2.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+        certificate = worst_certificate(runs)
+        style.caption(
+            figure,
+            f"lines: the law objects, μ_s = {_STATIC:g}, μ_k = {_KINETIC:g}, falling over {_VELOCITY:g} m/s in (c); at "
+            "rest any force up to μ_s\n"
+            "dots: time steps of a block that is pulled to and fro, coefficient and end velocity found together: "
+            "at most "
+            f"{certificate.friction_rounds} rounds a step,\ncontraction ≤ {certificate.friction_contraction:.2g}, "
+            f"{certificate.failed_steps} failed steps, residual ≤ {certificate.max_residual:.1e}",
+        )
+    parameters = {"static": _STATIC, "kinetic": _KINETIC, "stribeck_velocity": _VELOCITY}
+    return PaperFigure(title, "[S00] Figure 4.2", parameters, _DT, certificate, figure)
+
+
+_PUSHED = {"friction": 0.5, "angle": 0.4, "velocity": 0.0, "push": 0.9, "push_frequency": 0.5 * math.pi}
+_FALLING = {"friction_kinetic": 0.3, "stribeck_velocity": 0.1}
+_BALANCED = {"friction": 0.5, "angle": math.atan(0.5), "velocity": 1e-6}
+
+
+def eq4_1() -> PaperFigure:
+    """Friction-induced instability: a push starts the brick, and where friction falls with the speed it runs away."""
+    pushed = {name: _brick(3.0, _PUSHED | more) for name, more in (("constant", {}), ("falling", _FALLING))}
+    grown = _brick(1.5, _BALANCED | _FALLING)
+    title = "Friction-induced instability of the brick on a ramp"
+    with style.look():
+        figure = style.new_figure(7.4, 3.6)
+        left, right = figure.subplots(1, 2)
+        _after_a_push(left, pushed)
+        rate = _growth(right, grown)
+        figure.suptitle(f"[S00] eq. (4.1).  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+        certificate = worst_certificate([*pushed.values(), grown])
+        p = pushed["falling"].parameters
+        style.caption(
+            figure,
+            f"μ(v) = {p['friction_kinetic']:g} + {p['friction'] - p['friction_kinetic']:g} "
+            f"exp(-v / {p['stribeck_velocity']:g} m/s); (a) θ = {p['angle']:g}, "
+            f"F_ext = {p['push']:g} N sin({p['push_frequency']:.3g} t), 1 kg; "
+            f"(b) tan θ = μ(0), v(0) = 1e-6 m/s: growth g cos θ |μ'(0)| = {rate:.2f} / s\n"
+            f"Moreau's midpoint rule, Δt = {grown.dt:g} s; {certificate.failed_steps} failed steps, residual ≤ "
+            f"{certificate.max_residual:.1e}",
+        )
+    return PaperFigure(title, "[S00] equation (4.1)", dict(p), grown.dt, certificate, figure)
+
+
+def _brick(t_end: float, keywords: dict[str, float]) -> Trajectory:
+    run: Trajectory = library.brick_on_ramp(**keywords).simulate(t_end=t_end, engine="reference")
+    if not run.complete:
+        raise RuntimeError(f"the brick's run {run.status}")
+    return run
+
+
+def _after_a_push(ax: Axes, runs: dict[str, Trajectory]) -> None:
+    p = runs["constant"].parameters
+    t = runs["constant"].t
+    held = p["mass"] * p["g"] * (p["friction"] * math.cos(p["angle"]) - math.sin(p["angle"]))
+    pulled = t[p["push"] * np.sin(p["push_frequency"] * t) > held]
+    ax.axvspan(pulled[0], pulled[-1], facecolor=style.FAINT, label="push beyond the limit")
+    for (name, run), colour in zip(runs.items(), style.SERIES, strict=False):
+        ax.plot(run.t, run["v_x"], color=colour, label=f"μ {name}")
+    ax.set_ylim(-0.05, 1.5)
+    ax.legend(loc="center right")
+    style.panel(ax, "(a) after one push", "t [s]", "v [m/s]")
+
+
+def _growth(ax: Axes, run: Trajectory) -> float:
+    """The velocity of a brick that friction just holds, and the rate of (4.1) linearised at v = 0 [1/s]."""
+    p = run.parameters
+    slope = (p["friction"] - p["friction_kinetic"]) / p["stribeck_velocity"]
+    rate = p["g"] * math.cos(p["angle"]) * slope
+    ax.plot(run.t, run["v_x"], color=style.SERIES[1], label="computed")
+    line = run["v_x"][0] * np.exp(rate * run.t)
+    below = line < 1.0
+    ax.plot(run.t[below], line[below], color=style.INK, linestyle="--", linewidth=0.9, label="exp(g cos θ |μ'(0)| t)")
+    ax.set_yscale("log")
+    ax.legend(loc="lower right")
+    style.panel(ax, "(b) the smallest motion grows", "t [s]", "v [m/s]")
+    return rate
+
+
+def _graph(ax: Axes, law: FrictionLaw) -> None:
+    """The set-valued graph: branches of slip, the segment of stick, and open ends where they do not meet."""
+    speed = np.geomspace(1e-9, _SPEED, 400)
+    mu = law(speed)
+    for sign in (1.0, -1.0):
+        ax.plot(sign * speed, sign * mu, color=style.SERIES[0], linewidth=1.8)
+        if mu[0] < law.at_rest * (1.0 - 1e-6):
+            ax.plot(
+                [0.0], [sign * mu[0]], "o", color=style.PAPER, markeredgecolor=style.SERIES[0], markersize=4.5, zorder=5
+            )
+    ax.plot([0.0, 0.0], [-law.at_rest, law.at_rest], color=style.SERIES[0], linewidth=1.8)
+
+
+def _steps(ax: Axes, run: Trajectory) -> None:
+    """What the contact did: -Lambda_T / Lambda_N of each step over the velocity at its end."""
+    ax.plot(
+        run["v_x"][1::3], (-run.tangential_impulse[:, 0] / np.maximum(run.normal_impulse[:, 0], 1e-300))[1::3],
+        ".", color=style.SERIES[1], markersize=2.6, zorder=4,
+    )  # fmt: skip
+
+
+def _pulled_to_and_fro(law: FrictionLaw) -> Trajectory:
+    """A block of 1 kg, N = 10 N, on a floor, pulled by 7 sin(2 pi t) N."""
+    t, x, y, v_x, v_y = sp.symbols("t x y v_x v_y")
+    system = LagrangianSystem.from_energies(
+        [x, y],
+        velocities=[v_x, v_y],
+        kinetic=(v_x**2 + v_y**2) / 2,
+        potential=10 * y,
+        forces=[7 * sp.sin(2 * sp.pi * t), 0],
+        contacts=[Contact("floor", gap=y, slip=x, friction=law)],
+        name="block pulled to and fro",
+    )
+    run = simulate(system, [0.0, 0.0], [0.0, 0.0], dt=_DT, t_end=_T_END, engine="reference")
+    if not run.complete:
+        raise RuntimeError(f"the block's run {run.status}")
+    return run

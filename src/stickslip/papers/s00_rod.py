@@ -1,0 +1,266 @@
+"""Figures of Stewart's review [S00] about a brick and a rod: ramp, Painleve's problem and its impact version."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.patches import Patch
+
+from stickslip import library
+from stickslip.analysis.painleve import painleve
+from stickslip.events.event_driven import EventDriven
+from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
+from stickslip.mechanisms.steppers.stewart_trinkle import StewartTrinkle
+from stickslip.papers import PaperFigure, mechanism, style
+from stickslip.papers.s00 import worst_certificate
+from stickslip.scenario import Scenario
+from stickslip.trajectory import Trajectory
+
+ANGLE = 0.38  # of the ramp [rad]: tan = 0.3994
+FRICTIONS = (0.2, 0.39, 0.5, 0.8)
+FALL = {"friction": 2.0, "angle": 0.8, "height": 1.0, "spin": 4.0}  # Fig. 2.4: ours, the paper gives none
+VERDICTS = ("unique", "none", "several")
+_SHADES = ("#EEF3F7", "#D55E00", "#56B4E9")
+
+
+def fig1_1() -> PaperFigure:
+    """The brick on a frictional ramp: it stops and stays where tan(angle) <= mu, and does not creep."""
+    runs = {mu: run_of(library.brick_on_ramp(friction=mu, angle=ANGLE), t_end=1.5) for mu in FRICTIONS}
+    title = "Brick on a frictional ramp"
+    with style.look():
+        figure = style.new_figure(7.4, 3.4)
+        left, right = figure.subplots(1, 2, width_ratios=[0.8, 1.0])
+        shown = runs[0.5]
+        still(left, library.brick_on_ramp(friction=0.5, angle=ANGLE), shown.q[0], (-0.45, 0.75, -0.35, 0.42))
+        _forces_on_brick(left)
+        left.set_title(f"θ = {math.degrees(ANGLE):.1f}°, tan θ = {math.tan(ANGLE):.3f}")
+        for (mu, run), colour in zip(runs.items(), style.SERIES, strict=False):
+            right.plot(run.t, run["v_x"], color=colour, label=f"μ = {mu:g}")
+        right.set_ylim(-0.05, 2.2)
+        style.panel(right, "velocity down the ramp", "t [s]", "v [m/s]")
+        right.legend(loc="upper right")
+        heading(figure, "Figure 1.1", title)
+        certificate = worst_certificate(list(runs.values()))
+        rest = float(np.abs(np.diff(shown["x"][shown.t > 1.2])).max())
+        style.caption(
+            figure,
+            f"[S00] eq. (1.1), v(0) = 1 m/s, Moreau's midpoint rule, Δt = {shown.dt:g} s; μ = 0.5 stops at t = "
+            f"{_stop(shown):.3f} s and moves {rest:g} m after; {certificate.failed_steps} failed steps, "
+            f"residual ≤ {certificate.max_residual:.1e}",
+        )
+    return PaperFigure(title, "[S00] Figure 1.1", shown.parameters, shown.dt, certificate, figure)
+
+
+def fig1_3() -> PaperFigure:
+    """Painleve's problem: the rod, where no or several accelerations exist, and the motion that resolves it."""
+    rod = library.painleve_rod(friction=2.0)
+    runs = rod_runs(rod, t_end=0.3)
+    title = "Painlevé's problem"
+    with style.look():
+        figure = style.new_figure(7.6, 6.4)
+        (a, b), (c, d) = figure.subplots(2, 2)
+        still(a, rod, rod.q0, (-0.62, 0.62, -0.2, 1.02))
+        _forces_on_rod(a, rod)
+        a.set_title("(a) rod sliding to the left")
+        _verdict_map(b)
+        for ax, name, label in ((c, "tip", "slip velocity of the tip [m/s]"), (d, "omega", "spin θ' [rad/s]")):
+            for (method, run), look in zip(runs.items(), _LINES, strict=True):
+                values = _tip_velocity(run) if name == "tip" else run[name]
+                ax.plot(run.t, values, label=method, **look)
+            style.panel(ax, f"({'cd'[ax is d]}) {'slip' if ax is c else 'spin'} from the state of (a)", "t [s]", label)
+        c.legend(loc="lower right")
+        heading(figure, "Figure 1.3", title)
+        hit = painleve(rod.system, rod.q0, rod.u0).resolution
+        assert hit is not None
+        certificate = worst_certificate(list(runs.values()))
+        style.caption(
+            figure,
+            "uniform rod, m = 1 kg, l = 1 m, tan θ = 2, μ = 2, tip sliding with 1 m/s; no finite force keeps it from "
+            f"sinking in, an impulse without collision stops it: N = {hit.normal_impulse[0]:.4f} N s, "
+            f"F = {hit.tangential_impulse[0]:.4f} N s; time steppers Δt = {runs['Stewart-Trinkle'].dt:g} s; "
+            f"{certificate.failed_steps} failed steps, residual ≤ {certificate.max_residual:.1e}",
+        )
+    return PaperFigure(title, "[S00] Figure 1.3", runs["Stewart-Trinkle"].parameters, 1e-4, certificate, figure)
+
+
+def fig2_4() -> PaperFigure:
+    """The impact version of Painleve's problem: a spinning rod falls on the table; configurations over time."""
+    rod = falling_rod()
+    run = run_of(rod, stepper=StewartTrinkle(), dt=1e-4, t_end=0.7)
+    hits = run.impacts()
+    first, landed = (float(hits.of(name)["time"][0]) for name in ("tip", "far tip"))
+    times = (0.0, 0.12, 0.24, first, 0.42, 0.5, landed)
+    title = "Painlevé's problem: impact version"
+    with style.look():
+        figure = style.new_figure(7.6, 4.6)
+        left, right = figure.subplots(1, 2, width_ratios=[1.35, 1.0])
+        _configurations(left, run, times)
+        right.plot(run.t, _tip_velocity(run), color=style.SERIES[0], label="along the table")
+        right.plot(run.t, np.gradient(run["tip"], run.t), color=style.SERIES[1], label="normal to it")
+        right.axvline(first, color=style.GREY, linewidth=0.7)
+        style.panel(right, "velocity of the tip", "t [s]", "[m/s]")
+        right.legend(loc="lower right")
+        heading(figure, "Figure 2.4", title)
+        certificate = run.certificate
+        style.caption(
+            figure,
+            f"uniform rod, l = 1 m, μ = {FALL['friction']:g}, ε = 0, centre at rest {FALL['height']:g} m high, "
+            f"spinning counterclockwise with {FALL['spin']:g} rad/s; the numbers are times [s]; the tip strikes at t = "
+            f"{first:.4f} s while it slides with {hits['tangential_velocity_before'][0]:.2f} m/s, and sticks at once; "
+            f"Stewart-Trinkle, Δt = 1e-4 s; {certificate.failed_steps} failed steps, "
+            f"residual ≤ {certificate.max_residual:.1e}",
+        )
+    return PaperFigure(title, "[S00] Figure 2.4", run.parameters, run.dt, certificate, figure)
+
+
+def falling_rod() -> Scenario:
+    """The rod of Fig. 2.4: spinning counterclockwise, its centre at rest."""
+    gap = FALL["height"] - 0.5 * math.sin(FALL["angle"])
+    rod = library.painleve_rod(friction=FALL["friction"], angle=FALL["angle"], gap=gap)
+    return rod.starting({"v_x": 0.0, "v_y": 0.0, "omega": FALL["spin"]})
+
+
+def run_of(scenario: Scenario, **options: Any) -> Trajectory:
+    """A run that reached its end."""
+    run: Trajectory = scenario.simulate(**{"progress": False, **options})
+    if not run.complete:
+        raise RuntimeError(f"the run of {run.system_name} {run.status}")
+    return run
+
+
+def rod_runs(rod: Scenario, t_end: float, dt: float = 1e-4) -> dict[str, Trajectory]:
+    """The same rod by three methods."""
+    return {
+        "Moreau midpoint": run_of(rod, stepper=MoreauMidpoint(), dt=dt, t_end=t_end),
+        "Stewart-Trinkle": run_of(rod, stepper=StewartTrinkle(), dt=dt, t_end=t_end),
+        "event-driven": run_of(rod, stepper=EventDriven(), dt=dt, t_end=t_end),
+    }
+
+
+_LINES: tuple[dict[str, Any], ...] = (
+    {"color": style.SERIES[4], "linewidth": 3.2},
+    {"color": style.SERIES[0], "linewidth": 1.8},
+    {"color": style.INK, "linewidth": 0.9, "linestyle": "--"},
+)
+
+
+def verdicts(angles: np.ndarray, frictions: np.ndarray, spin: float = 0.0) -> np.ndarray:
+    """What `painleve` says of the rod that slides to the left: index into VERDICTS, (frictions, angles)."""
+    found = np.empty((len(frictions), len(angles)), dtype=int)
+    for j, angle in enumerate(angles):
+        rod = library.painleve_rod(angle=float(angle), spin=spin)
+        for i, mu in enumerate(frictions):
+            verdict = painleve(rod.system, rod.q0, rod.u0, params={"friction": float(mu)}).verdict
+            found[i, j] = VERDICTS.index(verdict)
+    return found
+
+
+def _verdict_map(ax: Axes) -> None:
+    angles, frictions = np.radians(np.linspace(2.0, 88.0, 44)), np.linspace(0.05, 4.0, 40)
+    found = verdicts(angles, frictions)
+    ax.pcolormesh(
+        np.degrees(angles), frictions, found, cmap=ListedColormap(_SHADES), vmin=-0.5, vmax=2.5, shading="nearest"
+    )
+    theta = np.radians(np.linspace(5.0, 88.0, 200))
+    # [S00] (1.5), uniform rod: the bracket is zero at mu = (1 + 3 cos^2) / (3 sin cos)
+    ax.plot(np.degrees(theta), (1 + 3 * np.cos(theta) ** 2) / (3 * np.sin(theta) * np.cos(theta)), color=style.INK)
+    ax.plot([math.degrees(math.atan(2.0))], [4.0 / 3.0], "o", color=style.INK, markersize=4)
+    ax.annotate("μ = 4/3, tan θ = 2", (63.4, 4 / 3), (-6, -12), textcoords="offset points", ha="right", fontsize=8)
+    ax.plot([math.degrees(math.atan(2.0))], [2.0], "*", color=style.PAPER, markersize=10, markeredgecolor=style.INK)
+    ax.set_ylim(0.0, 4.0)
+    style.panel(ax, "(b) accelerations of the sliding rod, θ' = 0", "θ [°]", "μ")
+    names = ("one", "none: Painlevé's paradox")
+    ax.legend(
+        handles=[Patch(facecolor=colour, label=name) for colour, name in zip(_SHADES, names, strict=False)],
+        loc="lower left", frameon=True, framealpha=0.9,
+    )  # fmt: skip
+
+
+def _tip_velocity(run: Trajectory) -> np.ndarray:
+    half = 0.5 * run.parameters["length"]
+    return np.asarray(run["v_x"] + half * np.sin(run["theta"]) * run["omega"])
+
+
+def _stop(run: Trajectory) -> float:
+    return float(run.t[np.argmax(np.abs(run["v_x"]) <= 1e-12)])
+
+
+def heading(figure: Any, number: str, title: str) -> None:
+    figure.suptitle(f"[S00] {number}.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+
+
+def still(ax: Axes, scenario: Scenario, q: np.ndarray, box: tuple[float, float, float, float]) -> None:
+    """The mechanism in one state, without contact marks."""
+    assert scenario.drawing is not None
+    p = dict(zip(scenario.system.parameter_names, scenario.system.parameter_values.tolist(), strict=True))
+    mechanism.prepare(ax, box)
+    mechanism.draw(ax, without_marks(scenario.drawing(list(q), 0.0, p)))
+
+
+def without_marks(shapes: list[Any]) -> list[Any]:
+    """Shapes of a drawing without the marks of contacts, in world coordinates."""
+    from stickslip.drawing.primitives import Marker, flat
+
+    return [shape for shape in flat(shapes) if not isinstance(shape, Marker)]
+
+
+def arrow(
+    ax: Axes, start: tuple[float, float], end: tuple[float, float], text: str, shift: tuple[float, float]
+) -> None:
+    """A labelled arrow in world coordinates; the label stands `shift` points from its head."""
+    look = {"arrowstyle": "-|>", "color": style.SERIES[1], "linewidth": 1.4, "shrinkA": 0.0, "shrinkB": 0.0}
+    ax.annotate("", end, start, arrowprops=look, zorder=8)
+    ax.annotate(text, end, shift, textcoords="offset points", fontsize=9, color=style.SERIES[1], zorder=8)
+
+
+def _forces_on_brick(ax: Axes) -> None:
+    along = np.array([math.cos(ANGLE), -math.sin(ANGLE)])
+    up = np.array([math.sin(ANGLE), math.cos(ANGLE)])
+    foot = np.array([0.0, 0.0])
+    centre = 0.06 * up
+    for begin, vector, text, shift in (
+        (foot, 0.24 * up, "N", (4, 0)),
+        (foot, -0.26 * along, "F", (-12, 3)),
+        (centre, np.array([0.0, -0.26]), "mg", (4, 0)),
+        (centre + 0.12 * along, 0.22 * along, "v", (4, 2)),
+    ):
+        arrow(ax, tuple(begin), tuple(begin + vector), text, shift)
+
+
+def _forces_on_rod(ax: Axes, rod: Scenario) -> None:
+    tip = np.array([rod.q0[0] - 0.5 * math.cos(rod.q0[2]), 0.0])
+    for begin, vector, text, shift in (
+        (tip, np.array([0.0, 0.3]), "N", (-12, 0)),
+        (tip, np.array([0.32, 0.0]), "F = μN", (2, -12)),
+        (rod.q0[:2], np.array([0.0, -0.28]), "mg", (5, 0)),
+        (tip + np.array([-0.06, 0.04]), np.array([-0.25, 0.0]), "v", (-2, 5)),
+    ):
+        arrow(ax, tuple(begin), tuple(begin + vector), text, shift)
+    ax.annotate("θ", (tip[0] + 0.09, 0.04), fontsize=9)
+    ax.annotate("(x, y)", tuple(rod.q0[:2]), (8, -2), textcoords="offset points", fontsize=8)
+    ax.annotate(r"$(x_c, y_c)$", tuple(tip), (-18, -13), textcoords="offset points", fontsize=8)
+
+
+def _configurations(ax: Axes, run: Trajectory, times: tuple[float, ...]) -> None:
+    """The rod at several times, each with its time beside the upper end."""
+    half = 0.5 * run.parameters["length"]
+    box = (-1.05, 0.75, -0.12, 1.6)
+    mechanism.prepare(ax, box)
+    ax.axhspan(-0.12, 0.0, color="#F1F1F1", zorder=0)
+    ax.axhline(0.0, color=style.INK, linewidth=1.0)
+    for k, time in enumerate(times):
+        i = int(np.argmin(np.abs(run.t - time)))
+        x, y, theta = run.q[i]
+        ends = np.array([x, y]) + half * np.outer([-1.0, 1.0], [math.cos(theta), math.sin(theta)])
+        shade = 0.25 + 0.75 * k / (len(times) - 1)
+        struck = abs(run.t[i] - times[3]) < 1e-9
+        colour = style.SERIES[1] if struck else style.SERIES[0]
+        ax.plot(*ends.T, color=colour, alpha=shade, linewidth=2.4, solid_capstyle="round", zorder=2 + k)
+        ax.plot([x], [y], "o", color=colour, alpha=shade, markersize=3.5, zorder=2 + k)
+        upper = ends[int(np.argmax(ends[:, 1] - 1e-3 * ends[:, 0]))]  # of two equal ones the left
+        ax.annotate(f"{run.t[i]:.2f}", tuple(upper), (3, 3), textcoords="offset points", fontsize=7.5, zorder=20)
+    ax.set_title("configurations, times in s")

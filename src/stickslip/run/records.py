@@ -1,0 +1,546 @@
+"""What a run keeps: records in memory, or streamed to a file with a thinned copy in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from stickslip import codes
+from stickslip._version import __version__
+from stickslip.checks import Array
+from stickslip.cost import available_memory, in_bytes, require_disk
+from stickslip.engine import Block, Memory
+from stickslip.interrupts import poll
+from stickslip.mechanisms.steppers.stepper import Stepper
+from stickslip.mechanisms.system import CONTACT
+from stickslip.trajectory import IMPACT_COLUMNS, OTHER, Certificate, Energies, ImpactTable, Trajectory
+
+if TYPE_CHECKING:
+    from stickslip.run.simulate import Run
+
+_MAX_EVENTS_PER_PIECE = 20_000
+_MAX_EVENTS_IN_MEMORY = 1_000_000
+_LEVEL = 1e-10  # of the potential energy: far above its round-off, far below what a motion changes it by
+COPY_BYTES = 2**27
+"""Most bytes of the records kept in memory where a file has them all; thinning them takes up to three times as much."""
+CHECKPOINT_SECONDS = 10.0
+"""Least time between two checkpoints [s]; in long runs a hundredth of what has passed."""
+
+
+@dataclass
+class Store:
+    """Collects records: in memory, or to a file with a thinned copy in memory."""
+
+    run: Run
+    out: str | Path | None
+    overwrite: bool
+    resume: bool = False
+    parts: list[tuple[np.ndarray, ...]] = field(default_factory=list)
+    events: list[Array] = field(default_factory=list)
+    last_state: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int8))
+    stride: int = 1
+    seen: int = 0
+    deepest: float = 0.0
+    most_kinetic: float = 0.0  # [J], of all records
+    potential: tuple[float, float] = (math.inf, -math.inf)  # [J], smallest and largest of all records
+    events_dropped: bool = False
+    unfinished: Array = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
+    writer: Any = None
+    taken: tuple[Array, ...] = ()  # times, q, u and energies of the records of the last block
+    ending: bool = False  # rows were written that a run which goes on does not have
+
+    def __post_init__(self) -> None:
+        run = self.run
+        records = run.steps // run.every + 2
+        width = 8 * (1 + 2 * run.system.n_dof + 3 * run.system.n_contacts + 2)
+        budget = memory_budget() if self.out is None else min(memory_budget(), COPY_BYTES)
+        self.limit = max(10, budget // width)
+        if self.out is None and records > self.limit:
+            raise ValueError(
+                f"{records:.3g} records of {in_bytes(width)} would not fit into memory; give every="
+                f"{run.every * math.ceil(records / self.limit)} or more, or out='run.nc' to stream them to a file."
+            )
+        n = run.system.n_contacts
+        self.unilateral = np.array(run.system.contact_kinds, dtype=int) == CONTACT
+        self.last_state = np.zeros(n, np.int8)
+        self.dropped = np.zeros((n, 2))  # impulses of records that were not kept, for the next one that is
+        if self.out is not None:
+            require_disk(float(records) * (width + n), self.out, run.every)
+        self.last_checkpoint = self.start_clock()
+        self.wall_before = 0.0  # [s] of a run that this one goes on with
+        self.resumed = "no: there was no run to go on with"
+        if self.out is not None and self._go_on():
+            return
+        if self.out is not None:
+            from stickslip.io.netcdf import StreamWriter
+
+            self.writer = StreamWriter(self.out, self._blank(), overwrite=self.overwrite or self.resume)
+        try:
+            self._append(
+                (
+                    np.array([run.memory.t0]),
+                    run.q0[None],
+                    run.u0[None],
+                    np.zeros((1, n, 2)),
+                    np.zeros((1, n), np.int8),
+                )
+            )
+            self._take_impacts(run.first_impacts)
+            self.checkpoint()
+        except BaseException:
+            if self.writer is not None:
+                self.writer.discard()
+            raise
+
+    def start_clock(self) -> float:
+        """Let the march begin now [s]: what went before, compilation and the reading of files, is none of its time."""
+        self.begin = time.perf_counter()
+        return self.begin
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    def checkpoint_now_and_then(self) -> None:
+        """Make the run safe against a kill, every few seconds."""
+        now = time.perf_counter()
+        if now - self.last_checkpoint > max(CHECKPOINT_SECONDS, 0.01 * (now - self.begin)):
+            self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Write the state of the run to its file."""
+        if self.writer is None:
+            return
+        run, memory = self.run, self.run.memory
+        wall = self.wall_before + time.perf_counter() - self.begin
+        kept: dict[str, Any] = {f"run {name}": value for name, value in run.state().items()}
+        about = {"identity": run.identity(), "wall": wall}
+        kept |= {
+            "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
+            "last_state": self.last_state,
+            "unfinished": self.unfinished,
+            "deepest": np.array(self.deepest),
+        }
+        status = f"running: safe up to t = {memory.t0 + memory.step * run.dt:.9g} s"
+        self.writer.checkpoint(kept, self._certificate(), status, memory.step, wall)
+        self.last_checkpoint = time.perf_counter()
+
+    def _go_on(self) -> bool:
+        """Take up the run that the file holds; False where there is none to go on with."""
+        from stickslip.io.netcdf import StreamWriter
+
+        found = StreamWriter.resumed(self.out, self._blank()) if self.resume else None  # type: ignore[arg-type]
+        if found is None:
+            return False
+        self.writer, kept = found
+        try:
+            about = json.loads(kept["about"].tobytes())
+            self._require_same(about["identity"])
+            state = {name.removeprefix("run "): value for name, value in kept.items() if name.startswith("run ")}
+            self.run.go_back(state)
+            self.last_state, self.unfinished = kept["last_state"].copy(), kept["unfinished"].copy()
+            self.deepest, self.wall_before = float(kept["deepest"]), float(about["wall"])
+            now = self.run.memory.t0 + self.run.memory.step * self.run.dt
+            if self.run.memory.step > self.run.steps:
+                raise ValueError(f"the run in {self.out} is at t = {now:.9g} s already; give a later t_end.")
+            ended = ", its end: nothing was left to do" if self.run.memory.step == self.run.steps else ""
+            self.resumed = f"from t = {now:.9g} s{ended}"
+            self._read_back()
+            self.writer.take_over()
+        except (KeyError, TypeError) as problem:
+            self.writer.release()
+            raise ValueError(f"the checkpoint in {self.out} is not one of this version ({problem}).") from problem
+        except BaseException:
+            self.writer.release()
+            raise
+        return True
+
+    def _require_same(self, before: dict[str, Any]) -> None:
+        for name, value in self.run.identity().items():
+            if before.get(name) != value:
+                shown = f": {before.get(name)!r}, now {value!r}" if len(repr(value)) < 120 else ""
+                raise ValueError(
+                    f"the run in {self.out} cannot go on, because its {name} was another one{shown}; start it as it "
+                    "was, or give another file."
+                )
+
+    def _read_back(self) -> None:
+        """The records and impacts of the file, as if they had been computed just now."""
+        for rows in self.writer.rows():
+            impulse = np.stack([rows["normal_impulse"], rows["tangential_impulse"]], axis=-1)
+            energy = np.stack([rows["kinetic_energy"], rows["potential_energy"]], axis=-1)
+            self._keep(rows["time"], rows["q"], rows["u"], impulse, rows["contact_state"], rows["gap"], energy)
+            self._fit()
+            poll()
+        columns = self.writer.impact_rows()
+        events = np.column_stack([column.astype(float) for column in columns.values()])
+        if len(events):
+            self.events.append(events[:_MAX_EVENTS_IN_MEMORY])
+            self.events_dropped = len(events) > _MAX_EVENTS_IN_MEMORY
+
+    # -- records -------------------------------------------------------------------------------------------------------
+
+    _CHANGING: ClassVar[tuple[str, ...]] = (
+        "parts",
+        "events",
+        "last_state",
+        "stride",
+        "seen",
+        "deepest",
+        "most_kinetic",
+        "potential",
+        "events_dropped",
+        "unfinished",
+        "dropped",
+        "last",
+    )
+
+    @contextlib.contextmanager
+    def piece(self) -> Iterator[None]:
+        """A march and the taking of its block: state, clock, records and impacts change together or not at all.
+
+        Whatever ends the block early, Ctrl-C among it, leaves the run where it stood before.
+        """
+        state, mark = self.run.state(), None if self.writer is None else self.writer.mark()
+        # Lists grow in place; arrays and numbers are only ever replaced.
+        kept = {name: copy.copy(value) for name, value in vars(self).items() if name in self._CHANGING}
+        try:
+            yield
+        except BaseException:
+            self.run.go_back(state)
+            vars(self).update(kept)
+            if mark is not None:
+                self.writer.return_to(mark)
+            raise
+
+    def block(self, steps: int) -> Block:
+        run = self.run
+        records = steps // run.every + 1
+        events = min(_MAX_EVENTS_PER_PIECE, steps * max(1, run.system.n_contacts)) + run.system.n_contacts
+        block = Block.room(records, events, run.system.n_dof, run.system.n_contacts)
+        block.state[0] = self.last_state
+        return block
+
+    def take(self, block: Block, memory: Memory) -> None:
+        """Keep the records and events of a block."""
+        m = block.records
+        self.taken = ()
+        if m:
+            last = memory.step // self.run.every
+            index = np.arange(last - m + 1, last + 1) * self.run.every
+            self._append(
+                (memory.t0 + index * self.run.dt, block.q[:m], block.u[:m], block.impulse[:m], block.state[:m])
+            )
+        events = block.events[: block.n_events].copy()
+        if self.run.stepper.impact_steps == 2:
+            events, self.unfinished = join_impacts(
+                np.concatenate([self.unfinished, events]), memory.t0 + memory.step * self.run.dt, self.run.dt
+            )
+        self._take_impacts(events)
+        self.last_state = block.state[m].copy()
+
+    def states(self) -> tuple[Array, Array, Array, Array]:
+        """Times, q, u and energies (n, 2) of the last block's records and of the present state."""
+        run, memory = self.run, self.run.memory
+        if self.taken and memory.step % run.every == 0:
+            return self.taken[0], self.taken[1], self.taken[2], self.taken[3]
+        now, q_now, u_now = np.array([memory.t0 + memory.step * run.dt]), memory.q[None], memory.u[None]
+        _, energy_now = run.engine.measure(q_now, u_now, now, memory.p, run.system.n_contacts)
+        present = (now, q_now, u_now, energy_now)
+        t, q, u, energy = (np.concatenate(pair) for pair in zip(self.taken or present, present, strict=True))
+        return t, q, u, energy
+
+    def deepest_so_far(self) -> float:
+        """Deepest penetration at the midpoints and in the records [m]."""
+        return max(float(self.run.memory.book[codes.MAX_PENETRATION]), self.deepest)
+
+    def _take_impacts(self, events: Array) -> None:
+        if not len(events):
+            return
+        if self.writer is not None:
+            self.writer.append_impacts(_columns(events))
+        if self.writer is None or sum(map(len, self.events)) < _MAX_EVENTS_IN_MEMORY:
+            self.events.append(events)
+        else:
+            self.events_dropped = True
+
+    def _no_events(self) -> Array:
+        return np.zeros((0, self.run.first_impacts.shape[1]))
+
+    def _append(self, part: tuple[np.ndarray, ...]) -> None:
+        t, q, u, impulse, state = (np.ascontiguousarray(x) for x in part)
+        gap, energy = self.run.engine.measure(q, u, t, self.run.memory.p, self.run.system.n_contacts)
+        self.deepest = max(self.deepest, float(np.max(-gap[:, self.unilateral], initial=0.0)))
+        if self.writer is not None:
+            self.writer.append(
+                t=t,
+                q=q,
+                u=u,
+                normal_impulse=impulse[:, :, 0],
+                tangential_impulse=impulse[:, :, 1],
+                contact_state=state,
+                gap=gap,
+                kinetic=energy[:, 0],
+                potential=energy[:, 1],
+            )
+        self.taken = (t, q, u, energy)
+        self._keep(t, q, u, impulse, state, gap, energy)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Thin what is in memory where the file has it all."""
+        while self.writer is not None and sum(len(part[0]) for part in self.parts) > self.limit:
+            self._thin()
+
+    def _keep(self, *rows: np.ndarray) -> None:
+        """Keep every `stride`-th record in memory; impulses of those between go to the next one that is kept."""
+        self.last = tuple(x[-1:].copy() for x in rows)
+        kinetic, potential = rows[6].T
+        self.most_kinetic = max(self.most_kinetic, float(np.max(kinetic, initial=0.0)))
+        least, most = self.potential
+        self.potential = (
+            min(least, float(potential.min(initial=math.inf))),
+            max(most, float(potential.max(initial=-math.inf))),
+        )
+        kept = np.flatnonzero((self.seen + np.arange(len(rows[0]))) % self.stride == 0)
+        self.seen += len(rows[0])
+        impulse = rows[3]
+        if len(kept):
+            chosen = [x[kept] for x in rows]
+            chosen[3] = np.add.reduceat(impulse, np.append(0, kept[:-1] + 1)) if self.stride > 1 else chosen[3]
+            chosen[3][0] += self.dropped
+            self.parts.append(tuple(chosen))
+            self.dropped = impulse[kept[-1] + 1 :].sum(axis=0)
+        else:
+            self.dropped = self.dropped + impulse.sum(axis=0)
+
+    def _joined(self) -> tuple[np.ndarray, ...]:
+        return tuple(np.concatenate(columns) for columns in zip(*self.parts, strict=True))
+
+    def _thin(self) -> None:
+        """Keep every other record of those in memory, and of those to come."""
+        rows = self._joined()
+        impulse = rows[3]
+        impulse[2::2] += impulse[1::2][: len(impulse[2::2])]
+        if len(impulse) % 2 == 0:
+            self.dropped = self.dropped + impulse[-1]
+        self.parts = [tuple(x[::2].copy() for x in rows)]
+        self.stride *= 2
+
+    def finish(self, status: str, complete: bool, wall: float) -> Trajectory:
+        """The trajectory; the last state is recorded even between two records."""
+        run, memory = self.run, self.run.memory
+        wall += self.wall_before
+        self.checkpoint()  # before the rows that only an end has
+        self.ending = True
+        self._take_impacts(self.unfinished)
+        if memory.step % run.every:
+            now = memory.t0 + memory.step * run.dt
+            if now > self.last[0][-1]:
+                self._append(
+                    (np.array([now]), memory.q[None], memory.u[None], memory.impulse_sum[None], self.last_state[None])
+                )
+        if (self.seen - 1) % self.stride:
+            self.parts.append((*self.last[:3], self.dropped[None], *self.last[4:]))
+        plain = status
+        if self.stride > 1:
+            status += f"; thinned to every {self.stride * run.every} steps in memory, all records are in {self.out}"
+        if self.events_dropped:
+            status += f"; the later impacts are only in {self.out}"
+        t, q, u, impulse, state, gap, energy = self._joined()
+        events = np.concatenate(self.events) if self.events else self._no_events()
+        trajectory = self._trajectory(
+            t, q, u, impulse, state, gap, energy, _columns(events), self._certificate(), status, complete, wall
+        )
+        if self.writer is not None:
+            self.writer.close(trajectory.certificate, plain, complete, memory.step, wall)
+            self.writer = None
+        return trajectory.with_attributes(resumed=self.resumed) if self.resume else trajectory
+
+    def rescue(self, wall: float, problem: BaseException) -> None:
+        """Leave a readable file behind when `problem` ends the run; an error of that file is the caller's to tell."""
+        if self.writer is not None and not self.writer.closed:
+            memory = self.run.memory
+            t = memory.t0 + memory.step * self.run.dt
+            ended = "interrupted" if isinstance(problem, KeyboardInterrupt) else "ended by an error"
+            if not self.ending:
+                with contextlib.suppress(OSError):
+                    self.checkpoint()
+            if not self.writer.closed:
+                with contextlib.suppress(OSError):
+                    self.writer.abort(
+                        self._certificate(), f"{ended} at t = {t:.9g} s", memory.step, wall + self.wall_before
+                    )
+
+    def _energy_in_play(self) -> float:
+        """Largest of kinetic energy, range of the potential and work of the contacts so far [J]; nan where unknown.
+
+        At rest all three are round-off.  So the energy in play is at least what one step of the forces would give, and
+        a share of the potential that is far above the round-off of sums with it.
+        """
+        least, most = self.potential
+        work = abs(float(self.run.memory.book[codes.CONTACT_WORK]))
+        level = _LEVEL * max(abs(least), abs(most)) if math.isfinite(most - least) else 0.0
+        return float(np.max([self.most_kinetic, most - least, work, self.step_energy, level]))
+
+    @cached_property
+    def step_energy(self) -> float:
+        """Kinetic energy dt^2 h . M^-1 h / 2 that the forces of the start give a system at rest in a step [J].
+
+        0 for integrators that choose their own steps: they are at rest up to round-off.
+        """
+        run, memory = self.run, self.run.memory
+        if not isinstance(run.stepper, Stepper):
+            return 0.0
+        M = run.system.mass(run.q0, memory.t0, memory.p)
+        h = run.system.force(run.q0, run.u0, memory.t0, memory.p)
+        return 0.5 * run.dt * run.dt * float(h @ np.linalg.solve(M, h))
+
+    def _certificate(self) -> Certificate:
+        book = self.run.memory.book
+        return Certificate(
+            tolerance=float(self.run.solver.tol),
+            energy_in_play=self._energy_in_play(),
+            forced=int(self.run.system.forced),
+            failed_steps=int(book[codes.FAILED_STEPS]),
+            max_residual=float(book[codes.MAX_RESIDUAL]),
+            max_penetration=self.deepest_so_far(),
+            max_energy_gain=float(book[codes.MAX_ENERGY_GAIN]),
+            max_lcp_size=int(book[codes.MAX_LCP_SIZE]),
+            fallbacks=int(book[codes.FALLBACKS]),
+            contact_work=float(book[codes.CONTACT_WORK]),
+            projection_energy=float(book[codes.PROJECTION_ENERGY]),
+            projections=int(book[codes.PROJECTIONS]),
+            integration_energy=self._integration_energy(),
+            friction_rounds=int(book[codes.FRICTION_ROUNDS]),
+            friction_contraction=float(book[codes.FRICTION_CONTRACTION]),
+        )
+
+    def _integration_energy(self) -> float:
+        """Booked step by step where the kernel evaluates energies anyway, else what the rest of the book leaves."""
+        run, book = self.run, self.run.memory.book
+        if isinstance(run.stepper, Stepper) and run.stepper.projection > 0.0:
+            return float(book[codes.INTEGRATION_ENERGY])
+        memory = run.memory
+        _, energy = run.engine.measure(
+            np.stack([run.q0, memory.q]),
+            np.stack([run.u0, memory.u]),
+            memory.t0 + np.array([0.0, memory.step * run.dt]),
+            memory.p,
+            run.system.n_contacts,
+        )
+        start, end = energy.sum(axis=1)
+        return float(end - start - book[codes.CONTACT_WORK] - book[codes.PROJECTION_ENERGY])
+
+    def _blank(self) -> Trajectory:
+        """Names, units, parameters and method, without a record: the header of a streamed file."""
+        f, n = self.run.system.n_dof, self.run.system.n_contacts
+        none = np.zeros(0)
+        return self._trajectory(
+            none,
+            np.zeros((0, f)),
+            np.zeros((0, f)),
+            np.zeros((0, n, 2)),
+            np.zeros((0, n), np.int8),
+            np.zeros((0, n)),
+            np.zeros((0, 2)),
+            _columns(self._no_events()),
+            Certificate(),
+            "running",
+            False,
+            0.0,
+        )
+
+    def _trajectory(
+        self,
+        t: Array,
+        q: Array,
+        u: Array,
+        impulse: Array,
+        state: np.ndarray,
+        gap: Array,
+        energy: Array,
+        impacts: dict[str, Array],
+        certificate: Certificate,
+        status: str,
+        complete: bool,
+        wall: float,
+    ) -> Trajectory:
+        run, system = self.run, self.run.system
+        return Trajectory(
+            t=t,
+            q=q,
+            u=u,
+            gap=gap,
+            normal_impulse=np.ascontiguousarray(impulse[:, :, 0]),
+            tangential_impulse=np.ascontiguousarray(impulse[:, :, 1]),
+            contact_state=state,
+            energy=Energies(np.ascontiguousarray(energy[:, 0]), np.ascontiguousarray(energy[:, 1])),
+            certificate=certificate,
+            impact_table=ImpactTable(impacts, system.contact_names),
+            system_name=system.name,
+            coordinate_names=system.coordinate_names,
+            velocity_names=system.velocity_names,
+            contact_names=system.contact_names,
+            contact_kinds=system.contact_kinds,
+            parameters=dict(zip(system.parameter_names, run.memory.p.tolist(), strict=True)),
+            units=dict(system.units),
+            dt=run.dt,
+            every=run.every,
+            steps=run.memory.step,
+            stepper=run.stepper.name,
+            solver=run.solver.name,
+            engine=run.engine.name,
+            status=status,
+            complete=complete,
+            wall_s=wall,
+            version=__version__,
+            attributes=run.notes(),
+        )
+
+
+def join_impacts(rows: Array, now: float, dt: float) -> tuple[Array, Array]:
+    """Make one row of the two that an impact leaves which takes two steps; (finished rows, those that may go on).
+
+    Velocities before are those of the first row, velocities after those of the second, impulses are summed.
+    """
+    time, contact = IMPACT_COLUMNS.index("time"), IMPACT_COLUMNS.index("contact")
+    after = [IMPACT_COLUMNS.index(name) for name in ("normal_velocity_after", "tangential_velocity_after")]
+    impulse = [IMPACT_COLUMNS.index(name) for name in ("normal_impulse", "tangential_impulse")]
+    joined: list[Array] = []
+    first_half: dict[int, Array] = {}  # contact -> its row that may still find its second half
+    for row in rows:
+        first = first_half.pop(int(row[contact]), None)
+        if first is not None and row[time] - first[time] < 1.5 * dt:
+            first[after] = row[after]
+            first[impulse] += row[impulse]
+        else:
+            joined.append(row.copy())
+            first_half[int(row[contact])] = joined[-1]
+    waiting = {id(row) for row in first_half.values() if row[time] > now - 0.5 * dt}
+    none = np.zeros((0, len(IMPACT_COLUMNS)))
+    finished = [row for row in joined if id(row) not in waiting]
+    unfinished = [row for row in joined if id(row) in waiting]
+    return np.array(finished) if finished else none, np.array(unfinished) if unfinished else none
+
+
+def _columns(events: Array) -> dict[str, Array]:
+    """The columns of a table of impacts; those of a scene, with one more, know the second body."""
+    names = (*IMPACT_COLUMNS, OTHER)[: events.shape[1]]
+    return {
+        name: np.ascontiguousarray(events[:, i], dtype=np.int64 if name in ("contact", OTHER) else float)
+        for i, name in enumerate(names)
+    }
+
+
+def memory_budget() -> int:
+    """Bytes that records may take: a quarter of the memory that is free."""
+    return available_memory() // 4

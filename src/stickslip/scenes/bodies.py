@@ -1,0 +1,86 @@
+"""A body of a scene, and where to find it in a trajectory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stickslip.laws.friction import FrictionLaw
+from stickslip.scenes.shapes import Shape
+
+COORDINATES = {2: ("x", "y", "angle"), 3: ("x", "y", "z", "qw", "qx", "qy", "qz")}
+VELOCITIES = {2: ("vx", "vy", "omega"), 3: ("vx", "vy", "vz", "wx", "wy", "wz")}
+
+
+@dataclass(frozen=True)
+class Material:
+    """Surface of a body; None takes the partner's value (0 where both are None).
+
+    friction : mu, or (mu_1, mu_2) of elliptic friction along the body's own x axis and across it, or a law of slip.
+    """
+
+    friction: float | tuple[float, float] | FrictionLaw | None = None
+    restitution: float | None = None
+    restitution_tangential: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """What `Scene.add_body` and its relatives return.
+
+    Attributes
+    ----------
+    number : 0 is the world; others in the order in which they were added.
+    mass, inertia : [kg], (3, 3) in body axes about the centre of mass [kg m^2]; inf and zero for bodies that do not
+        move freely.
+    position, orientation, angle : of the body frame, whose origin is the centre of mass, at the start.
+    centre : centre of mass in the coordinates of the shape.
+    """
+
+    number: int
+    name: str
+    kind: str
+    dim: int
+    shape: Shape | None
+    mass: float
+    inertia: np.ndarray
+    position: np.ndarray
+    orientation: np.ndarray
+    angle: float
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+    centre: np.ndarray
+    material: Material
+    life: tuple[float, float] = (-math.inf, math.inf)
+    motion: Callable[[float], Any] | None = None
+    column: int = field(default=-1)
+
+    def _columns(self, values: np.ndarray, first: int, count: int, width: int) -> np.ndarray:
+        if self.column < 0:
+            raise ValueError(f"body {self.name!r} is static: it has no place in a trajectory.")
+        begin = self.column * width + first
+        return values[:, begin : begin + count]
+
+    def path(self, trajectory: Any) -> np.ndarray:
+        """Positions of the centre of mass over time, (n, dim) [m]."""
+        return self._columns(trajectory.q, 0, self.dim, len(COORDINATES[self.dim]))
+
+    def turning(self, trajectory: Any) -> np.ndarray:
+        """Angles (n,) [rad] in the plane, unit quaternions (n, 4) in space."""
+        if self.dim == 2:
+            return self._columns(trajectory.q, 2, 1, 3)[:, 0]
+        return self._columns(trajectory.q, 3, 4, 7)
+
+    def velocities(self, trajectory: Any) -> np.ndarray:
+        """Velocities of the centre of mass, (n, dim) [m/s]."""
+        return self._columns(trajectory.u, 0, self.dim, len(VELOCITIES[self.dim]))
+
+    def spin(self, trajectory: Any) -> np.ndarray:
+        """Angular velocities, (n,) in the plane, (n, 3) in world axes in space [rad/s]."""
+        if self.dim == 2:
+            return self._columns(trajectory.u, 2, 1, 3)[:, 0]
+        return self._columns(trajectory.u, 3, 3, 6)

@@ -1,0 +1,151 @@
+"""Broad phase: pairs of geometries whose bounding spheres can meet within the step.
+
+Small scenes compare all pairs.  Others sort the geometries into the cells of a grid, as wide as the largest sphere, and
+compare neighbouring cells; planes, fields and the few geometries that are much larger than the rest meet everyone.
+Cells are found by a hash, so the grid has no borders.  The order of the pairs depends on the numbering alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.jit.compiled import compiled
+from stickslip.scenes.layout import MOVING, ZERO, Bodies, Geoms
+
+ALL_PAIRS = 40  # geometries up to which all pairs are compared
+FULL = -1
+
+
+@compiled(inside=True)
+def excluded(first: int, second: int, count: int, keys: np.ndarray) -> bool:
+    """Whether two of `count` bodies were asked to ignore one another; keys are sorted."""
+    key = min(first, second) * count + max(first, second)
+    low, high = 0, keys.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low < keys.shape[0] and keys[low] == key
+
+
+@compiled(inside=True)
+def may_meet(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, i: int, j: int) -> bool:
+    """Whether geometries i and j have to be looked at."""
+    a, b = geoms.body[i], geoms.body[j]
+    if a == b or not (bodies.alive[a] and bodies.alive[b]):
+        return False
+    if bodies.kind[a] != MOVING and bodies.kind[b] != MOVING:
+        return False
+    reach = geoms.bound[i] + geoms.bound[j] + bodies.reach[a] + bodies.reach[b] + 2.0 * slop
+    if reach < np.inf:
+        square = 0.0
+        for k in range(3):
+            square += (geoms.world[i, k] - geoms.world[j, k]) ** 2
+        if square > reach * reach:
+            return False
+    return ignore.shape[0] == 0 or not excluded(a, b, bodies.kind.shape[0], ignore)
+
+
+@compiled(inside=True)
+def add_pair(geoms: Geoms, i: int, j: int, pairs: np.ndarray, count: int) -> int:
+    """Append a pair, ordered by kind; FULL where there is no room."""
+    if count >= pairs.shape[0]:
+        return FULL
+    if geoms.kind[i] > geoms.kind[j]:
+        i, j = j, i
+    pairs[count, 0] = i
+    pairs[count, 1] = j
+    return count + 1
+
+
+@compiled(inside=True)
+def hash_cell(x: int, y: int, z: int, mask: int) -> int:
+    return ((x * 73856093) ^ (y * 19349663) ^ (z * 83492791)) & mask
+
+
+@compiled(inside=True, apart=True)
+def candidate_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, dim: int, pairs: np.ndarray) -> int:
+    """Write the pairs and return their number, FULL where `pairs` is too short."""
+    n = geoms.kind.shape[0]
+    count = ZERO
+    if n <= ALL_PAIRS:
+        for i in range(n):
+            for j in range(i + 1, n):
+                if may_meet(bodies, geoms, ignore, slop, i, j):
+                    count = add_pair(geoms, i, j, pairs, count)
+                    if count == FULL:
+                        return FULL
+        return count
+    return grid_pairs(bodies, geoms, ignore, slop, dim, pairs)
+
+
+@compiled(inside=True, apart=True)
+def grid_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, dim: int, pairs: np.ndarray) -> int:
+    """`candidate_pairs` by the grid."""
+    n = geoms.kind.shape[0]
+    count = ZERO
+    width = 0.0
+    for i in range(n):
+        if not geoms.large[i] and bodies.alive[geoms.body[i]]:
+            width = max(width, 2.0 * (geoms.bound[i] + bodies.reach[geoms.body[i]] + slop))
+    size = 1
+    while size < 2 * n:
+        size *= 2
+    begins = np.zeros(size + 1, np.int64)
+    cell = np.zeros((n, 3), np.int64)
+    bucket = np.full(n, -1, np.int64)
+    for i in range(n):
+        if geoms.large[i] or not bodies.alive[geoms.body[i]]:
+            continue
+        for k in range(dim):
+            cell[i, k] = int(math.floor(geoms.world[i, k] / width))
+        bucket[i] = hash_cell(cell[i, 0], cell[i, 1], cell[i, 2], size - 1)
+        begins[bucket[i] + 1] += 1
+    for k in range(size):
+        begins[k + 1] += begins[k]
+    place = begins[:size].copy()
+    order = np.empty(begins[size], np.int64)
+    for i in range(n):
+        if bucket[i] >= 0:
+            order[place[bucket[i]]] = i
+            place[bucket[i]] += 1
+    depth = 1 if dim == 3 else 0
+    for i in range(n):
+        if not bodies.alive[geoms.body[i]]:
+            continue
+        if bucket[i] < 0:  # large: everyone, but other large ones once
+            for j in range(n):
+                if (bucket[j] >= 0 or j > i) and may_meet(bodies, geoms, ignore, slop, i, j):
+                    count = add_pair(geoms, i, j, pairs, count)
+                    if count == FULL:
+                        return FULL
+            continue
+        for dx in range(-1, 2):
+            for dy in range(-1, 2):
+                for dz in range(-depth, depth + 1):
+                    x, y, z = cell[i, 0] + dx, cell[i, 1] + dy, cell[i, 2] + dz
+                    k = hash_cell(x, y, z, size - 1)
+                    for p in range(begins[k], begins[k + 1]):
+                        j = order[p]
+                        if j <= i or cell[j, 0] != x or cell[j, 1] != y or cell[j, 2] != z:
+                            continue
+                        if may_meet(bodies, geoms, ignore, slop, i, j):
+                            count = add_pair(geoms, i, j, pairs, count)
+                            if count == FULL:
+                                return FULL
+    return count
+
+
+@compiled(inside=True)
+def stir(bodies: Bodies, geoms: Geoms, pairs: np.ndarray, count: int) -> None:
+    """Write how far a body may be sent by one that hits it: as far as that one comes in the step."""
+    for i in range(bodies.kind.shape[0]):
+        bodies.stir[i] = 0.0
+    for k in range(count):
+        a, b = geoms.body[pairs[k, 0]], geoms.body[pairs[k, 1]]
+        bodies.stir[a] = max(bodies.stir[a], bodies.reach[b])
+        bodies.stir[b] = max(bodies.stir[b], bodies.reach[a])

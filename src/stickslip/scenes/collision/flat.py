@@ -1,0 +1,526 @@
+"""Narrow phase of convex polyhedra (boxes, hulls) and planar polygons: separating axes, then clipping of faces.
+
+The normal is the axis along which the shapes are farthest apart (or overlap least).  A face of the first shape is
+preferred, then one of the second, then a pair of edges, each unless the next is better by more than `PREFERENCE` of
+the size: rounding cannot make the choice flicker.  Corners that lie outside the reference face by less than `CLIP` of
+the size count as inside, so that aligned faces keep their own corners.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.jit.compiled import compiled
+from stickslip.scenes.collision.round import add_point, nearest_of_segments
+from stickslip.scenes.layout import MAX_POINTS, ZERO, Hulls, Room
+from stickslip.scenes.rotation import rotate, to_world
+
+PREFERENCE = 1e-7
+ALIGNED = 0.995  # cosine of the angle between the common normal of two edges and a face that stands for it
+CLIP = 1e-6
+SLANT = 1e-3  # cosine: a face that looks along an edge is no face beside it
+
+
+@compiled(inside=True)
+def place(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray, normals: np.ndarray) -> None:
+    """Corners and face normals of a shape in world coordinates."""
+    for k in range(table[1]):
+        v = hulls.vertices[table[0] + k]
+        corners[k, 0], corners[k, 1], corners[k, 2] = to_world(pose, v[0], v[1], v[2])
+    for k in range(table[3]):
+        n = hulls.normals[table[2] + k]
+        normals[k, 0], normals[k, 1], normals[k, 2] = rotate(pose, n[0], n[1], n[2])
+
+
+@compiled(inside=True)
+def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float, level: float, enough: float) -> float:
+    """min over the corners of their coordinate along (a, b, c) above `level`, or one that is not above `enough`."""
+    best = np.inf
+    for k in range(count):
+        best = min(best, a * corners[k, 0] + b * corners[k, 1] + c * corners[k, 2] - level)
+        if best <= enough:
+            break
+    return best
+
+
+@compiled(inside=True)
+def separation(
+    A: np.ndarray, count_a: int, B: np.ndarray, count_b: int, a: float, b: float, c: float, beat: float
+) -> float:
+    """How far B lies beyond A along (a, b, c), or a bound of it that is not above `beat`: most axes end there soon."""
+    low, high = np.inf, -np.inf
+    for k in range(max(count_a, count_b)):
+        if k < count_a:
+            high = max(high, a * A[k, 0] + b * A[k, 1] + c * A[k, 2])
+        if k < count_b:
+            low = min(low, a * B[k, 0] + b * B[k, 1] + c * B[k, 2])
+        if low - high <= beat:
+            break
+    return low - high
+
+
+@compiled(inside=True)
+def best_face(
+    hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, other: np.ndarray, others: int,
+    margin: float,
+) -> tuple[int, float]:  # fmt: skip
+    """The face (of a polygon: edge) that separates best and how far; stops at one that is farther than `margin`."""
+    face, best = 0, -np.inf
+    for f in range(table[3]):
+        n = normals[f]
+        v = corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
+        level = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
+        s = lowest(other, others, n[0], n[1], n[2], level, best)
+        if s > best:
+            face, best = f, s
+            if s > margin:
+                break
+    return face, best
+
+
+@compiled(inside=True, apart=True)
+def spread(room: Room, count: int) -> int:
+    """Reduce to MAX_POINTS: the deepest point, and the farthest ones in seven directions across the normal."""
+    if count <= MAX_POINTS:
+        return count
+    n = room.normals[0]
+    a, b, c = (0.0, -n[2], n[1]) if abs(n[0]) < 0.7 else (-n[2], 0.0, n[0])
+    norm = math.sqrt(a * a + b * b + c * c)
+    a, b, c = a / norm, b / norm, c / norm
+    d, e, f = n[1] * c - n[2] * b, n[2] * a - n[0] * c, n[0] * b - n[1] * a
+    deepest = 0
+    for k in range(count):
+        if room.gaps[k] < room.gaps[deepest]:
+            deepest = k
+    kept = 0
+    taken = room.outline[:, 0]
+    for k in range(count):
+        taken[k] = 0.0
+    for w in range(MAX_POINTS):
+        best, chosen = -np.inf, -1
+        angle = 2.0 * math.pi * w / (MAX_POINTS - 1)
+        x, y = math.cos(angle), math.sin(angle)
+        for k in range(count):
+            p = room.points[k]
+            value = x * (a * p[0] + b * p[1] + c * p[2]) + y * (d * p[0] + e * p[1] + f * p[2])
+            if value > best and taken[k] == 0.0:
+                best, chosen = value, k
+        if w == MAX_POINTS - 1 and taken[deepest] == 0.0:
+            chosen = deepest
+        taken[chosen] = 1.0
+    for k in range(count):
+        if taken[k] == 1.0:
+            for i in range(3):
+                room.points[kept, i] = room.points[k, i]
+                room.normals[kept, i] = room.normals[k, i]
+            room.gaps[kept] = room.gaps[k]
+            kept += 1
+    return kept
+
+
+@compiled(inside=True)
+def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, plane: np.ndarray, margin: float) -> int:
+    """The corners of a polyhedron or polygon near a half-space."""
+    a, b, c = rotate(plane, 0.0, 0.0, 1.0)
+    count = ZERO
+    for k in range(table[1]):
+        v = hulls.vertices[table[0] + k]
+        x, y, z = to_world(pose, v[0], v[1], v[2])
+        gap = a * (x - plane[0]) + b * (y - plane[1]) + c * (z - plane[2])
+        if gap <= margin:
+            h = 0.5 * gap
+            count = add_point(room, count, x - h * a, y - h * b, z - h * c, -a, -b, -c, gap)
+    return spread(room, count)
+
+
+@compiled(inside=True)
+def clip_half(
+    source: np.ndarray, count: int, a: float, b: float, c: float, d: float, tolerance: float, target: np.ndarray
+) -> int:
+    """The part of a polygon with a x + b y + c z <= d; corners up to `tolerance` beyond are kept as they are."""
+    kept = 0
+    for k in range(count):
+        P, Q = source[k], source[(k + 1) % count]
+        s = a * P[0] + b * P[1] + c * P[2] - d
+        t = a * Q[0] + b * Q[1] + c * Q[2] - d
+        if s <= tolerance:
+            for i in range(3):
+                target[kept, i] = P[i]
+            kept += 1
+        if (s < -tolerance and t > tolerance) or (s > tolerance and t < -tolerance):
+            f = s / (s - t)
+            for i in range(3):
+                target[kept, i] = P[i] + f * (Q[i] - P[i])
+            kept += 1
+    return kept
+
+
+@compiled(inside=True)
+def incident_face(hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, n: np.ndarray) -> int:
+    """Of the faces at the corner that lies deepest behind n, the one that looks most against n."""
+    deepest, depth = 0, np.inf
+    for k in range(table[1]):
+        v = corners[k]
+        s = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
+        if s < depth:
+            deepest, depth = k, s
+    incident, least = 0, np.inf
+    for f in range(table[3]):
+        m, loop = normals[f], hulls.loops[table[2] + f]
+        s = n[0] * m[0] + n[1] * m[1] + n[2] * m[2]
+        if s < least - 1e-9:
+            for k in range(loop[1]):
+                if hulls.corners[loop[0] + k] == deepest:
+                    incident, least = f, s
+    return incident
+
+
+@compiled(inside=True)
+def middle(corners: np.ndarray, count: int) -> tuple[float, float, float]:
+    """The mean of the corners, which lies inside."""
+    x, y, z = 0.0, 0.0, 0.0
+    for k in range(count):
+        x += corners[k, 0]
+        y += corners[k, 1]
+        z += corners[k, 2]
+    return x / count, y / count, z / count
+
+
+@compiled(inside=True, apart=True)
+def clip_faces(
+    hulls: Hulls, room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int,
+    other_table: np.ndarray, other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
+) -> int:  # fmt: skip
+    """Contact points of a face with the face of the other shape that looks at it; sign +1: the face is of shape a."""
+    n = normals[face]
+    incident = incident_face(hulls, other_table, other, other_normals, n)
+    loop = hulls.loops[other_table[2] + incident]
+    count = loop[1]
+    source, target = room.outline, room.cut
+    for k in range(count):
+        v = other[hulls.corners[loop[0] + k]]
+        source[k, 0], source[k, 1], source[k, 2] = v[0], v[1], v[2]
+    loop = hulls.loops[table[2] + face]
+    for k in range(loop[1]):
+        P = corners[hulls.corners[loop[0] + k]]
+        Q = corners[hulls.corners[loop[0] + (k + 1) % loop[1]]]
+        e0, e1, e2 = Q[0] - P[0], Q[1] - P[1], Q[2] - P[2]
+        a, b, c = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
+        norm = math.sqrt(a * a + b * b + c * c)
+        a, b, c = a / norm, b / norm, c / norm
+        count = clip_half(source, count, a, b, c, a * P[0] + b * P[1] + c * P[2], CLIP * size, target)
+        source, target = target, source
+        if count == 0:
+            return 0
+    P = corners[hulls.corners[loop[0]]]
+    level = n[0] * P[0] + n[1] * P[1] + n[2] * P[2]
+    found = ZERO
+    for k in range(count):
+        v = source[k]
+        gap = n[0] * v[0] + n[1] * v[1] + n[2] * v[2] - level
+        if gap <= margin:
+            h = 0.5 * gap
+            found = add_point(
+                room, found, v[0] - h * n[0], v[1] - h * n[1], v[2] - h * n[2],
+                sign * n[0], sign * n[1], sign * n[2], gap,
+            )  # fmt: skip
+    return spread(room, found)
+
+
+@compiled(inside=True)
+def edges_near(
+    hulls: Hulls, table: np.ndarray, corners: np.ndarray, other_table: np.ndarray, other: np.ndarray,
+    normals: np.ndarray, face: int, reach: float, chosen: np.ndarray,
+) -> int:  # fmt: skip
+    """Write the edges, one per direction, that come within `reach` of the half-space behind a face of the other shape.
+
+    Edges whose common normal is the axis of the two shapes are as far from each other as the shapes are: the rest,
+    nearly all of a hull with many corners, need not be tried.
+    """
+    n, v = normals[face], other[hulls.corners[hulls.loops[other_table[2] + face, 0]]]
+    level = n[0] * v[0] + n[1] * v[1] + n[2] * v[2] + reach
+    count, seen = 0, -1
+    for i in range(table[4], table[4] + table[5]):
+        if hulls.directions[i] == seen:
+            continue
+        P, Q = corners[hulls.edges[i, 0]], corners[hulls.edges[i, 1]]
+        p = n[0] * P[0] + n[1] * P[1] + n[2] * P[2]
+        q = n[0] * Q[0] + n[1] * Q[1] + n[2] * Q[2]
+        if min(p, q) <= level:
+            seen = hulls.directions[i]
+            chosen[count] = i
+            count += 1
+    return count
+
+
+@compiled(inside=True, apart=True)
+def edge_axes(
+    hulls: Hulls, room: Room, table_a: np.ndarray, face_a: int, table_b: np.ndarray, face_b: int,
+    towards: tuple[float, float, float], beat: float, reach: float,
+) -> tuple[int, int, float, float, float, float]:  # fmt: skip
+    """Edges of a and b (one per direction) whose common normal separates by more than `beat`, and that normal."""
+    A, B = room.corners_a, room.corners_b
+    edges_a, edges_b = room.edges_a, room.edges_b
+    count_a = edges_near(hulls, table_a, A, table_b, B, room.normals_b, face_b, reach, edges_a)
+    count_b = edges_near(hulls, table_b, B, table_a, A, room.normals_a, face_a, reach, edges_b)
+    found_a, found_b, best = -1, -1, beat
+    x, y, z = 0.0, 0.0, 0.0
+    for k in range(count_a):
+        i = edges_a[k]
+        P, Q = A[hulls.edges[i, 0]], A[hulls.edges[i, 1]]
+        a0, a1, a2 = Q[0] - P[0], Q[1] - P[1], Q[2] - P[2]
+        for m in range(count_b):
+            j = edges_b[m]
+            R, S = B[hulls.edges[j, 0]], B[hulls.edges[j, 1]]
+            b0, b1, b2 = S[0] - R[0], S[1] - R[1], S[2] - R[2]
+            c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+            norm = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
+            if norm * norm <= 1e-12 * (a0 * a0 + a1 * a1 + a2 * a2) * (b0 * b0 + b1 * b1 + b2 * b2):
+                continue
+            between = (c0 * towards[0] + c1 * towards[1] + c2 * towards[2]) / norm
+            if between < 0.0:
+                norm = -norm
+            c0, c1, c2 = c0 / norm, c1 / norm, c2 / norm
+            s = separation(A, table_a[1], B, table_b[1], c0, c1, c2, best)
+            if s > best:
+                found_a, found_b, best = i, j, s
+                x, y, z = c0, c1, c2
+            # `towards` joins points inside: no separation the other way is above -|between|, of shallow ones too little
+            if -abs(between) > best:
+                s = separation(A, table_a[1], B, table_b[1], -c0, -c1, -c2, best)
+                if s > best:
+                    found_a, found_b, best = i, j, s
+                    x, y, z = -c0, -c1, -c2
+    return found_a, found_b, best, x, y, z
+
+
+@compiled(inside=True)
+def support_edge(hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int, a: float, b: float, c: float) -> int:
+    """The edge parallel to `edge` that lies farthest along (a, b, c)."""
+    chosen, best = edge, -np.inf
+    for i in range(table[4], table[4] + table[5]):
+        if hulls.directions[i] == hulls.directions[edge]:
+            P, Q = corners[hulls.edges[i, 0]], corners[hulls.edges[i, 1]]
+            s = a * (P[0] + Q[0]) + b * (P[1] + Q[1]) + c * (P[2] + Q[2])
+            if s > best:
+                chosen, best = i, s
+    return chosen
+
+
+@compiled(inside=True)
+def facing(normals: np.ndarray, count: int, x: float, y: float, z: float) -> tuple[int, float]:
+    """The face that looks most along (x, y, z), and the cosine of its angle with that direction."""
+    face, most = ZERO, -np.inf
+    for f in range(count):
+        s = normals[f, 0] * x + normals[f, 1] * y + normals[f, 2] * z
+        if s > most:
+            face, most = f, s
+    return face, most
+
+
+@compiled(inside=True)
+def take_axis(room: Room, count: int, x: float, y: float, z: float, s: float) -> None:
+    """Give points on a face that stands for the axis (x, y, z) the depth s of the axis, and the deepest its direction.
+
+    The others keep that of the face; all of this is second order in the angle between the two.
+    """
+    deepest = ZERO
+    for k in range(count):
+        if room.gaps[k] < room.gaps[deepest]:
+            deepest = k
+    shift = s - room.gaps[deepest]
+    for k in range(count):
+        room.gaps[k] += shift
+    room.normals[deepest, 0], room.normals[deepest, 1], room.normals[deepest, 2] = x, y, z
+
+
+@compiled(inside=True, apart=True)
+def clip_along_axis(
+    hulls: Hulls, room: Room, table_a: np.ndarray, table_b: np.ndarray, x: float, y: float, z: float, s: float,
+    size: float, margin: float,
+) -> int:  # fmt: skip
+    """Points of an edge that lies across a face, whose axis (x, y, z) with separation s came from one end of it.
+
+    An edge that sticks out on both sides crosses two edges of the face.  The axis knows the nearer crossing; alone it
+    leaves the other one, a hair farther away, to sink in before it is seen, and so on in turn.  0 where the face does
+    not look along the axis, or its points do not have the separation of the axis, or there is only one.
+    """
+    A, B = room.corners_a, room.corners_b
+    face_a, along_a = facing(room.normals_a, table_a[3], x, y, z)
+    face_b, along_b = facing(room.normals_b, table_b[3], -x, -y, -z)
+    if max(along_a, along_b) < ALIGNED:
+        return 0
+    if along_b > along_a:
+        found = clip_faces(
+            hulls, room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin
+        )
+    else:
+        found = clip_faces(
+            hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin
+        )
+    deepest = np.inf
+    for k in range(found):
+        deepest = min(deepest, room.gaps[k])
+    if found < 2 or abs(deepest - s) > 0.1 * abs(s) + PREFERENCE * size:
+        return 0
+    take_axis(room, found, x, y, z, s)
+    return found
+
+
+@compiled(inside=True)
+def nearest_face(
+    hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, x: float, y: float, z: float
+) -> tuple[int, float]:
+    """The face (of a polygon: edge) in front of which a point lies farthest, or behind which it lies least deep."""
+    face, distance = 0, -np.inf
+    for f in range(table[3]):
+        n, v = normals[f], corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
+        s = n[0] * (x - v[0]) + n[1] * (y - v[1]) + n[2] * (z - v[2])
+        if s > distance:
+            face, distance = f, s
+    return face, distance
+
+
+@compiled(inside=True, apart=True)
+def corners_beside(
+    hulls: Hulls, room: Room, table_a: np.ndarray, i: int, table_b: np.ndarray, j: int, x: float, y: float, z: float,
+    margin: float,
+) -> int:  # fmt: skip
+    """The ends of crossing edges i of a and j of b that come near a face of the other shape, which sees them.
+
+    Edges that are nearly parallel touch in one point, but hold one another over all their common length as soon as one
+    shape tips over that point by their small angle.
+    """
+    A, B = room.corners_a, room.corners_b
+    found = ZERO
+    for k in range(4):
+        a_corner = k < 2
+        v = A[hulls.edges[i, k]] if a_corner else B[hulls.edges[j, k - 2]]
+        if a_corner:
+            face, gap = nearest_face(hulls, table_b, B, room.normals_b, v[0], v[1], v[2])
+            n, sign = room.normals_b[face], -1.0
+        else:
+            face, gap = nearest_face(hulls, table_a, A, room.normals_a, v[0], v[1], v[2])
+            n, sign = room.normals_a[face], 1.0
+        if gap <= margin and sign * (n[0] * x + n[1] * y + n[2] * z) > SLANT:
+            h = 0.5 * gap
+            found = add_point(
+                room, found, v[0] - h * n[0], v[1] - h * n[1], v[2] - h * n[2],
+                sign * n[0], sign * n[1], sign * n[2], gap,
+            )  # fmt: skip
+    return found
+
+
+@compiled(inside=True, apart=True)
+def hull_pair(
+    hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
+    size: float, margin: float,
+) -> int:  # fmt: skip
+    """Two convex polyhedra."""
+    A, B = room.corners_a, room.corners_b
+    place(hulls, table_a, pose_a, A, room.normals_a)
+    place(hulls, table_b, pose_b, B, room.normals_b)
+    face_a, s_a = best_face(hulls, table_a, A, room.normals_a, B, table_b[1], margin)
+    if s_a > margin:
+        return 0
+    face_b, s_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin)
+    if s_b > margin:
+        return 0
+    tolerance = PREFERENCE * size
+    best = s_b if s_b > s_a + tolerance else s_a
+    a, b, c = middle(A, table_a[1])
+    d, e, f = middle(B, table_b[1])
+    towards = (d - a, e - b, f - c)
+    reach = max(margin, -best) + CLIP * size
+    i, j, s, x, y, z = edge_axes(hulls, room, table_a, face_a, table_b, face_b, towards, best + tolerance, reach)
+    if i >= 0 and s > margin:
+        return 0
+    if i >= 0:
+        i = support_edge(hulls, table_a, A, i, x, y, z)
+        j = support_edge(hulls, table_b, B, j, -x, -y, -z)
+        P, Q = A[hulls.edges[i, 0]], A[hulls.edges[i, 1]]
+        R, S = B[hulls.edges[j, 0]], B[hulls.edges[j, 1]]
+        v, w = nearest_of_segments(P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2])
+        if 0.0 < v < 1.0 and 0.0 < w < 1.0:
+            found = clip_along_axis(hulls, room, table_a, table_b, x, y, z, s, size, margin)
+            if found > 0:
+                return found
+            found = corners_beside(hulls, room, table_a, i, table_b, j, x, y, z, margin)
+            return add_point(
+                room, found,
+                0.5 * (P[0] + v * (Q[0] - P[0]) + R[0] + w * (S[0] - R[0])),
+                0.5 * (P[1] + v * (Q[1] - P[1]) + R[1] + w * (S[1] - R[1])),
+                0.5 * (P[2] + v * (Q[2] - P[2]) + R[2] + w * (S[2] - R[2])),
+                x, y, z, s,
+            )  # fmt: skip
+    if s_b > s_a + tolerance:
+        return clip_faces(
+            hulls, room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin
+        )
+    return clip_faces(hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
+
+
+@compiled(inside=True)
+def clip_edges(
+    room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int, other_table: np.ndarray,
+    other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
+) -> int:  # fmt: skip
+    """`clip_faces` in the plane: up to two points of the edge that looks at edge `face`."""
+    n = normals[face]
+    incident, least = 0, np.inf
+    for f in range(other_table[3]):
+        s = n[0] * other_normals[f, 0] + n[1] * other_normals[f, 1]
+        if s < least - 1e-9:
+            incident, least = f, s
+    P, Q = corners[face], corners[(face + 1) % table[1]]
+    R, S = other[incident], other[(incident + 1) % other_table[1]]
+    length = math.hypot(Q[0] - P[0], Q[1] - P[1])
+    t0, t1 = (Q[0] - P[0]) / length, (Q[1] - P[1]) / length
+    r = (R[0] - P[0]) * t0 + (R[1] - P[1]) * t1
+    s = (S[0] - P[0]) * t0 + (S[1] - P[1]) * t1
+    tolerance = CLIP * size
+    found = ZERO
+    for k in range(2):
+        # position along the edge: a corner of the other shape, or where its edge passes an end of ours
+        w = r if k == 0 else s
+        far = s if k == 0 else r
+        share = 0.0
+        if w < -tolerance:
+            if far < -tolerance:
+                return 0
+            share = -w / (far - w)
+        elif w > length + tolerance:
+            if far > length + tolerance:
+                return 0
+            share = (w - length) / (w - far)
+        a, b = (R[0], R[1]) if k == 0 else (S[0], S[1])
+        c, d = (S[0], S[1]) if k == 0 else (R[0], R[1])
+        x, y = a + share * (c - a), b + share * (d - b)
+        gap = n[0] * (x - P[0]) + n[1] * (y - P[1])
+        if gap <= margin:
+            found = add_point(
+                room, found, x - 0.5 * gap * n[0], y - 0.5 * gap * n[1], 0.0, sign * n[0], sign * n[1], 0.0, gap
+            )
+    return found
+
+
+@compiled(inside=True, apart=True)
+def polygon_pair(
+    hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
+    size: float, margin: float,
+) -> int:  # fmt: skip
+    """Two convex polygons."""
+    A, B = room.corners_a, room.corners_b
+    place(hulls, table_a, pose_a, A, room.normals_a)
+    place(hulls, table_b, pose_b, B, room.normals_b)
+    face_a, s_a = best_face(hulls, table_a, A, room.normals_a, B, table_b[1], margin)
+    if s_a > margin:
+        return 0
+    face_b, s_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin)
+    if s_b > margin:
+        return 0
+    if s_b > s_a + PREFERENCE * size:
+        return clip_edges(room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin)
+    return clip_edges(room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)

@@ -1,0 +1,171 @@
+"""Narrow phase of all pairs, and the memory of contact points from step to step.
+
+A pair whose bodies have not moved since its points were computed keeps them.  Otherwise new points take the impulse
+of the old point of the same pair that lies nearest on the body, so that the solver starts from the last solution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stickslip.jit.compiled import call_address, compiled
+from stickslip.scenes.layout import HULL, MOVING, POLYGON, ZERO, Bodies, Contacts, Geoms, Pairs, Room, Shapes
+from stickslip.scenes.rotation import rotate, rotate_back
+
+FULL = -1
+STILL = 1e-4  # of the slop: poses that differ by less have not moved
+SAME_POINT = 0.05  # of the size: points nearer than this are the same one
+
+
+@compiled(inside=True)
+def place_about(bodies: Bodies, geoms: Geoms, i: int, holder: int, pose: np.ndarray) -> None:
+    """Pose of geometry i about the centre of mass of body `holder`, in world axes."""
+    body = geoms.body[i]
+    x, y, z = rotate(bodies.mid[body], geoms.local[i, 0], geoms.local[i, 1], geoms.local[i, 2])
+    pose[0] = bodies.mid[body, 0] - bodies.mid[holder, 0] + x
+    pose[1] = bodies.mid[body, 1] - bodies.mid[holder, 1] + y
+    pose[2] = bodies.mid[body, 2] - bodies.mid[holder, 2] + z
+    for k in range(3, 7):
+        pose[k] = geoms.world[i, k]
+
+
+@compiled(inside=True)
+def points_of_pair(
+    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, i: int, j: int, holder: int, margin: float
+) -> int:
+    """Write the contact points of geometries i and j (kind of i <= kind of j) into `room`; their number."""
+    code = shapes.code[geoms.kind[i], geoms.kind[j]]
+    if code == 0:
+        return 0
+    place_about(bodies, geoms, i, holder, room.pose[0])
+    place_about(bodies, geoms, j, holder, room.pose[1])
+    return call_address(code, ZERO, shapes, geoms, room, i, j, margin)
+
+
+@compiled(inside=True)
+def find_pair(pairs: Pairs, key: int) -> int:
+    """Number of the pair with this key, or -1."""
+    mask = pairs.table.shape[0] - 1
+    place = (key * 2654435761) & mask
+    while pairs.table[place] >= 0:
+        if pairs.entry.key[pairs.table[place]] == key:
+            return pairs.table[place]
+        place = (place + 1) & mask
+    return -1
+
+
+@compiled
+def store_pairs(pairs: Pairs, count: int) -> None:
+    """Enter pairs 0 .. count - 1 into the hash table."""
+    mask = pairs.table.shape[0] - 1
+    for k in range(mask + 1):
+        pairs.table[k] = -1
+    for k in range(count):
+        place = (pairs.entry.key[k] * 2654435761) & mask
+        while pairs.table[place] >= 0:
+            place = (place + 1) & mask
+        pairs.table[place] = k
+
+
+@compiled(inside=True)
+def unmoved(bodies: Bodies, pose: np.ndarray, a: int, b: int, tolerance: float, margin: float) -> bool:
+    """Whether bodies a and b are where `pose` (two poses and a margin) says."""
+    if pose[14] < margin:
+        return False
+    for k in range(7):
+        if abs(bodies.mid[a, k] - pose[k]) > tolerance or abs(bodies.mid[b, k] - pose[7 + k]) > tolerance:
+            return False
+    return True
+
+
+@compiled(inside=True)
+def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int) -> None:
+    """Copy the points of a pair that has not moved."""
+    for k in range(count):
+        s, t = first + k, total + k
+        new.a[t], new.b[t] = old.a[s], old.b[s]
+        new.pair[t, 0], new.pair[t, 1] = old.pair[s, 0], old.pair[s, 1]
+        new.gap[t] = old.gap[s]
+        for i in range(3):
+            new.point[t, i] = old.point[s, i]
+            new.normal[t, i] = old.normal[s, i]
+            new.impulse[t, i] = old.impulse[s, i]
+            new.local[t, i] = old.local[s, i]
+
+
+@compiled(inside=True)
+def inherit(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count: int, size: float) -> None:
+    """Give point t the impulse of the old point nearest to it on the body; `alone`: the pair has one point."""
+    for i in range(3):
+        new.impulse[t, i] = 0.0
+    chosen, best = -1, (SAME_POINT * size) ** 2
+    for s in range(first, first + count):
+        square = 0.0
+        for i in range(3):
+            square += (old.local[s, i] - new.local[t, i]) ** 2
+        if square < best or (alone and count == 1):
+            chosen, best = s, square
+    if chosen >= 0:
+        for i in range(3):
+            new.impulse[t, i] = old.impulse[chosen, i]
+
+
+@compiled(inside=True, apart=True)
+def contact_points(
+    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, n_candidates: int,
+    slop: float, new: Contacts, new_pairs: Pairs, old: Contacts, old_pairs: Pairs,
+    n_old: int, n_pairs: np.ndarray,
+) -> int:  # fmt: skip
+    """Contact points of all candidate pairs; returns their number, FULL where there is no room.  n_pairs[0]: pairs."""
+    total, pairs = ZERO, ZERO
+    bodies_count = np.int64(geoms.kind.shape[0])
+    for c in range(n_candidates):
+        i, j = candidates[c, 0], candidates[c, 1]
+        a, b = geoms.body[i], geoms.body[j]
+        key = i * bodies_count + j
+        margin = bodies.reach[a] + bodies.reach[b] + 2.0 * slop
+        before = find_pair(old_pairs, key) if n_old > 0 else -1
+        flat = geoms.kind[i] == HULL or geoms.kind[i] == POLYGON
+        if flat:  # a body that is hit at one corner turns, and drives another corner in
+            margin += max(bodies.stir[a], bodies.stir[b])
+        if before >= 0 and flat and unmoved(bodies, old_pairs.entry.pose[before], a, b, STILL * slop, margin):
+            count = old_pairs.entry.count[before]
+            if total + count > new.gap.shape[0] or pairs >= new_pairs.entry.key.shape[0]:
+                return FULL
+            keep_points(new, total, old, old_pairs.entry.first[before], count)
+            for k in range(15):
+                new_pairs.entry.pose[pairs, k] = old_pairs.entry.pose[before, k]
+        else:
+            margin *= 1.25
+            holder = a if bodies.kind[a] == MOVING else b
+            count = points_of_pair(bodies, geoms, shapes, room, i, j, holder, margin)
+            if count == 0:
+                continue
+            if total + count > new.gap.shape[0] or pairs >= new_pairs.entry.key.shape[0]:
+                return FULL
+            for k in range(count):
+                t = total + k
+                new.a[t], new.b[t] = a, b
+                new.pair[t, 0], new.pair[t, 1] = i, j
+                new.gap[t] = room.gaps[k]
+                x, y, z = room.points[k, 0], room.points[k, 1], room.points[k, 2]
+                new.point[t, 0], new.point[t, 1], new.point[t, 2] = x, y, z
+                for m in range(3):
+                    new.normal[t, m] = room.normals[k, m]
+                new.local[t, 0], new.local[t, 1], new.local[t, 2] = rotate_back(bodies.mid[holder], x, y, z)
+                if before >= 0:
+                    first, known = old_pairs.entry.first[before], old_pairs.entry.count[before]
+                    inherit(new, t, count == 1, old, first, known, min(geoms.bound[i], geoms.bound[j]))
+                else:
+                    new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
+            for k in range(7):
+                new_pairs.entry.pose[pairs, k] = bodies.mid[a, k]
+                new_pairs.entry.pose[pairs, 7 + k] = bodies.mid[b, k]
+            new_pairs.entry.pose[pairs, 14] = margin
+        new_pairs.entry.key[pairs] = key
+        new_pairs.entry.first[pairs] = total
+        new_pairs.entry.count[pairs] = count
+        pairs += 1
+        total += count
+    n_pairs[0] = pairs
+    return total

@@ -1,0 +1,220 @@
+"""How deep the bodies of a scene overlap: distances of their own, which share nothing with those of the step.
+
+Spheres, capsules and polyhedra are the convex hull of some points, blown up by a radius.  Two of them are apart by the
+length of the shortest vector in the convex hull of the differences of their points (non-negative least squares), less
+the radii.  Where that hull holds the origin, they overlap by the distance of the origin from its nearest face (Qhull),
+plus the radii: the least shift that parts them.
+
+A height field is not convex.  Its overlap is the depth of the deepest of many points of a body below the ground, and of
+many points of the ground inside a polyhedron.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+from scipy.spatial import ConvexHull, QhullError
+
+from stickslip.scenes.bodies import Body
+from stickslip.scenes.scene import Scene
+from stickslip.scenes.shapes import Piece, quaternion_product, rotation_matrix
+from stickslip.trajectory import Trajectory
+
+TOUCHING = 1e-9  # of the size: points nearer to the hull than that count as inside
+SAMPLES = 24  # points along an edge of a body, and of a cell of the ground
+
+
+class Overlap(NamedTuple):
+    """Two bodies by name, and by how much they overlap [m]."""
+
+    first: str
+    second: str
+    depth: float
+
+
+class _Placed(NamedTuple):
+    """A piece in the world: points and radius of a convex one, the frame of a plane or field, faces of a polyhedron."""
+
+    piece: Piece
+    origin: np.ndarray  # (3,)
+    R: np.ndarray  # (3, 3)
+    points: np.ndarray  # (n, 3)
+    radius: float
+    middle: np.ndarray  # (3,) and the radius of a ball around it that holds the piece
+    bound: float
+
+
+def overlaps(scene: Scene, trajectory: Trajectory | None = None, record: int = -1) -> list[Overlap]:
+    """All pairs of bodies that overlap at a record of a trajectory, or at the start; deepest first."""
+    poses = {body.number: np.array([*body.position, *body.orientation]) for body in scene.bodies}
+    t = -np.inf
+    if trajectory is not None:
+        t = float(trajectory.t[record])
+        moving = [body for body in scene.bodies if body.kind != "static"]
+        for body, row in zip(moving, trajectory.q[record].reshape(len(moving), -1), strict=True):
+            poses[body.number] = row if scene.dim == 3 else _in_space(*row)
+    placed = {
+        body.number: [_place(piece, body, poses[body.number]) for piece in body.shape.pieces(body.dim)]
+        for body in scene.bodies
+        if body.shape is not None and (trajectory is None or body.life[0] <= t < body.life[1])
+    }
+    found = []
+    numbers = sorted(placed)
+    for k, a in enumerate(numbers):
+        for b in numbers[k + 1 :]:
+            first, second = scene.bodies[a], scene.bodies[b]
+            if (a, b) in scene.ignored or "moving" not in (first.kind, second.kind):
+                continue
+            depth = max(_depth(p, q, scene.dim) for p in placed[a] for q in placed[b])
+            if depth > 0.0:
+                found.append(Overlap(first.name, second.name, depth))
+    return sorted(found, key=lambda pair: -pair.depth)
+
+
+def deepest_overlap(scene: Scene, trajectory: Trajectory, records: int = 50) -> float:
+    """The largest overlap [m] at so many records of a trajectory, spread evenly over it; 0 where nothing overlaps."""
+    chosen = np.unique(np.linspace(0, len(trajectory.t) - 1, records).round().astype(int))
+    return max((pair.depth for k in chosen for pair in overlaps(scene, trajectory, int(k))[:1]), default=0.0)
+
+
+def _in_space(x: float, y: float, angle: float) -> np.ndarray:
+    return np.array([x, y, 0.0, np.cos(0.5 * angle), 0.0, 0.0, np.sin(0.5 * angle)])
+
+
+def _place(piece: Piece, body: Body, pose: np.ndarray) -> _Placed:
+    turn = rotation_matrix(pose[3:])
+    origin = pose[:3] + turn @ (piece.offset - body.centre)
+    R = rotation_matrix(quaternion_product(pose[3:], piece.turn))
+    points, radius = np.zeros((1, 3)), 0.0
+    if piece.kind in ("sphere", "capsule"):
+        radius = piece.size[0]
+        if piece.kind == "capsule":
+            points = np.array([[0.0, 0.0, -piece.size[1]], [0.0, 0.0, piece.size[1]]])
+    elif piece.mesh is not None:
+        points = piece.mesh.vertices
+    world = origin + points @ R.T
+    middle = world.mean(axis=0)
+    bound = float(np.linalg.norm(world - middle, axis=1).max()) + radius
+    return _Placed(piece, origin, R, world, radius, middle, np.inf if piece.kind in ("plane", "field") else bound)
+
+
+def _depth(p: _Placed, q: _Placed, dim: int) -> float:
+    """By how much two pieces overlap [m]; not positive where they do not."""
+    if q.piece.kind in ("plane", "field"):
+        p, q = q, p
+    if p.piece.kind == "plane":
+        return q.radius - float(np.min((q.points - p.origin) @ p.R[:, 2]))
+    if p.piece.kind == "field":
+        return _depth_in_ground(p, q)
+    if np.linalg.norm(p.middle - q.middle) > p.bound + q.bound:
+        return -1.0
+    differences = (p.points[:, None] - q.points[None]).reshape(-1, 3)
+    return p.radius + q.radius - _distance_of_origin(differences, dim)
+
+
+def _distance_of_origin(points: np.ndarray, dim: int) -> float:
+    """Distance of the origin from the convex hull of some points; negative inside, by the way to the nearest face."""
+    size = float(np.linalg.norm(points, axis=1).max())
+    weight = 1e3 * size  # of the row that makes the shares add up to one
+    shares, _ = nnls(np.vstack([points.T, np.full(len(points), weight)]), np.array([0.0, 0.0, 0.0, weight]))
+    distance = float(np.linalg.norm(shares @ points / shares.sum()))
+    if distance > TOUCHING * size:
+        return distance
+    try:
+        return float(ConvexHull(points[:, :dim]).equations[:, -1].max())
+    except QhullError:  # a flat hull, of two axes that meet
+        return 0.0
+
+
+def _depth_in_ground(ground: _Placed, body: _Placed) -> float:
+    """How far a convex piece reaches into the ground of a height field."""
+    heights, spacing = ground.piece.heights, ground.piece.size[0]
+    assert heights is not None
+    corners = (body.points - ground.origin) @ ground.R
+    half = 0.5 * (np.array(heights.shape) - 1) * spacing
+    depth = body.radius - float(_above_ground(heights, spacing, _samples(body.piece, corners)).min())
+    if body.piece.mesh is None:
+        return depth
+    low, high = np.maximum(corners[:, :2].min(axis=0), -half), np.minimum(corners[:, :2].max(axis=0), half)
+    if np.any(low > high):
+        return depth
+    axes = [
+        np.arange(np.floor(a / spacing), np.ceil(b / spacing) + 1e-9, 1.0 / SAMPLES)
+        for a, b in zip(low, high, strict=True)
+    ]
+    x, y = (grid.ravel() * spacing for grid in np.meshgrid(*axes, indexing="ij"))
+    inside = (np.abs(x) <= half[0]) & (np.abs(y) <= half[1])
+    points = np.column_stack([x, y, _height(heights, spacing, x, y)])[inside]
+    normals = body.piece.mesh.normals @ body.R.T @ ground.R
+    first = corners[[loop[0] for loop in body.piece.mesh.loops]]
+    outside = (points @ normals.T - np.sum(normals * first, axis=1)).max(axis=1)
+    return max(depth, -float(outside.min(initial=np.inf)))
+
+
+def _samples(piece: Piece, corners: np.ndarray) -> np.ndarray:
+    """Points of the axis of a capsule, or of the edges and faces of a polyhedron."""
+    share = np.linspace(0.0, 1.0, SAMPLES + 1)[:, None]
+    if piece.mesh is None:
+        return corners[0] + share * (corners[-1] - corners[0])
+    points = [corners]
+    for loop in piece.mesh.loops:
+        outline = corners[list(loop)]
+        for P, Q in zip(outline, np.roll(outline, -1, axis=0), strict=True):
+            points.append(P + share * (Q - P))
+    return np.concatenate(points)
+
+
+def _height(heights: np.ndarray, spacing: float, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The surface over (x, y), two triangles in each cell."""
+    a, b = x / spacing + 0.5 * (heights.shape[0] - 1), y / spacing + 0.5 * (heights.shape[1] - 1)
+    i = np.clip(np.floor(a).astype(int), 0, heights.shape[0] - 2)
+    j = np.clip(np.floor(b).astype(int), 0, heights.shape[1] - 2)
+    a, b = a - i, b - j
+    first = heights[i, j] + a * (heights[i + 1, j] - heights[i, j]) + b * (heights[i, j + 1] - heights[i, j])
+    far = heights[i + 1, j + 1]
+    second = far - (1 - a) * (far - heights[i, j + 1]) - (1 - b) * (far - heights[i + 1, j])
+    return np.where(a + b <= 1.0, first, second)
+
+
+def _above_ground(heights: np.ndarray, spacing: float, points: np.ndarray) -> np.ndarray:
+    """Distance of points from the ground, negative inside it: from its triangles and the walls below its rim."""
+    m, n = heights.shape
+    x, y = (np.arange(k) - 0.5 * (k - 1) for k in (m, n))
+    grid = np.stack([*np.meshgrid(x * spacing, y * spacing, indexing="ij"), heights], axis=-1)
+    first = np.stack([grid[:-1, :-1], grid[1:, :-1], grid[:-1, 1:]], axis=2).reshape(-1, 3, 3)
+    second = np.stack([grid[1:, 1:], grid[:-1, 1:], grid[1:, :-1]], axis=2).reshape(-1, 3, 3)
+    triangles = np.concatenate([first, second])
+    half = np.array([x[-1], y[-1]]) * spacing
+    distance = np.array([_from_triangles(point, triangles) for point in points])
+    flat = np.abs(points[:, :2]) - half
+    side = flat.max(axis=1)
+    nearest = np.clip(points[:, :2], -half, half)
+    under = points[:, 2] < _height(heights, spacing, *nearest.T)
+    inside = under & (side <= 0.0)
+    wall = np.linalg.norm(points[:, :2] - nearest, axis=1)
+    distance = np.where(inside, -np.minimum(distance, -side), np.where(under, np.minimum(distance, wall), distance))
+    return distance
+
+
+def _from_triangles(point: np.ndarray, triangles: np.ndarray) -> float:
+    """Least distance of a point from triangles (n, 3, 3)."""
+    centre = triangles.mean(axis=1)
+    reach = np.linalg.norm(triangles - centre[:, None], axis=2).max(axis=1)
+    away = np.linalg.norm(centre - point, axis=1)
+    triangles = triangles[away - reach <= (away + reach).min()]
+    A, B, C = triangles[:, 0], triangles[:, 1], triangles[:, 2]
+    best = np.inf
+    for P, Q in ((A, B), (B, C), (C, A)):
+        d = Q - P
+        share = np.clip(np.sum((point - P) * d, axis=1) / np.sum(d * d, axis=1), 0.0, 1.0)
+        best = min(best, float(np.linalg.norm(P + share[:, None] * d - point, axis=1).min()))
+    u, v, w = B - A, C - A, point - A
+    uu, vv, uv = np.sum(u * u, axis=1), np.sum(v * v, axis=1), np.sum(u * v, axis=1)
+    uw, vw = np.sum(u * w, axis=1), np.sum(v * w, axis=1)
+    det = uu * vv - uv * uv
+    s, t = (vv * uw - uv * vw) / det, (uu * vw - uv * uw) / det
+    over = (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0)
+    foot = A + s[:, None] * u + t[:, None] * v
+    return min(best, float(np.linalg.norm(foot - point, axis=1)[over].min(initial=np.inf)))

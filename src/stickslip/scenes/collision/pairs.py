@@ -1,0 +1,155 @@
+"""Contact points of two geometries: one function for each pair of kinds, all with the same arguments.
+
+A scene calls them by their addresses (`Shapes.code`): those of kinds that it does not have are not compiled, and the
+time loop is the same machine code for all scenes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import typeof, types
+
+from stickslip.jit.compiled import address_of, compiled
+from stickslip.scenes.collision.capsule import ball_hull, ball_polygon, capsule_hull, capsule_polygon
+from stickslip.scenes.collision.field import ball_field, capsule_on_field, hull_on_field
+from stickslip.scenes.collision.flat import hull_pair, polygon_pair, shape_plane
+from stickslip.scenes.collision.round import ball_capsule, ball_plane, balls, capsule_plane, capsules
+from stickslip.scenes.layout import CAPSULE, FIELD, HULL, PLANE, POLYGON, SPHERE, ZERO, Geoms, Room, Shapes
+from stickslip.scenes.rotation import to_body
+
+KINDS = 6
+
+
+@compiled
+def sphere_sphere(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    p, q = room.pose[0], room.pose[1]
+    return balls(room, ZERO, p[0], p[1], p[2], geoms.extent[i, 0], q[0], q[1], q[2], geoms.extent[j, 0], margin)
+
+
+@compiled
+def sphere_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    p = room.pose[0]
+    return ball_plane(room, ZERO, p[0], p[1], p[2], geoms.extent[i, 0], room.pose[1], margin)
+
+
+@compiled
+def sphere_capsule(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    p, other = room.pose[0], geoms.extent[j]
+    return ball_capsule(room, ZERO, p[0], p[1], p[2], geoms.extent[i, 0], room.pose[1], other[1], other[0], margin)
+
+
+@compiled
+def capsule_capsule(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    own, other = geoms.extent[i], geoms.extent[j]
+    return capsules(room, room.pose[0], own[1], own[0], room.pose[1], other[1], other[0], own[2] != 0.0, margin)
+
+
+@compiled
+def capsule_on_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    return capsule_plane(room, room.pose[0], geoms.extent[i, 1], geoms.extent[i, 0], room.pose[1], margin)
+
+
+@compiled
+def sphere_hull(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    return ball_hull(shapes.hulls, room, room.pose[0], geoms.extent[i, 0], geoms.table[j], room.pose[1], margin)
+
+
+@compiled
+def capsule_and_hull(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    own = geoms.extent[i]
+    return capsule_hull(shapes.hulls, room, room.pose[0], own[1], own[0], geoms.table[j], room.pose[1], margin)
+
+
+@compiled
+def hull_hull(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    size = min(geoms.bound[i], geoms.bound[j])
+    return hull_pair(shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin)
+
+
+@compiled
+def hull_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    return shape_plane(shapes.hulls, room, geoms.table[i], room.pose[0], room.pose[1], margin)
+
+
+@compiled
+def sphere_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    return ball_polygon(shapes.hulls, room, room.pose[0], geoms.extent[i, 0], geoms.table[j], room.pose[1], margin)
+
+
+@compiled
+def capsule_and_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    own = geoms.extent[i]
+    return capsule_polygon(shapes.hulls, room, room.pose[0], own[1], own[0], geoms.table[j], room.pose[1], margin)
+
+
+@compiled
+def polygon_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    size = min(geoms.bound[i], geoms.bound[j])
+    return polygon_pair(shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin)
+
+
+@compiled
+def polygon_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    return shape_plane(shapes.hulls, room, geoms.table[i], room.pose[0], room.pose[1], margin)
+
+
+@compiled
+def sphere_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    p, field = room.pose[0], room.pose[1]
+    centre = to_body(field, p[0], p[1], p[2])
+    return ball_field(
+        room, ZERO, ZERO, centre, geoms.extent[i, 0], field, shapes.heights, geoms.table[j], geoms.extent[j], margin
+    )
+
+
+@compiled
+def capsule_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    own = geoms.extent[i]
+    return capsule_on_field(
+        room, room.pose[0], own[1], own[0], room.pose[1], shapes.heights, geoms.table[j], geoms.extent[j], margin
+    )
+
+
+@compiled
+def hull_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    return hull_on_field(
+        shapes.hulls, room, geoms.table[i], room.pose[0], room.pose[1], shapes.heights, geoms.table[j],
+        geoms.extent[j], geoms.bound[i], margin,
+    )  # fmt: skip
+
+
+PAIRS = {
+    (SPHERE, SPHERE): sphere_sphere,
+    (SPHERE, CAPSULE): sphere_capsule,
+    (SPHERE, HULL): sphere_hull,
+    (SPHERE, POLYGON): sphere_polygon,
+    (SPHERE, PLANE): sphere_plane,
+    (SPHERE, FIELD): sphere_field,
+    (CAPSULE, CAPSULE): capsule_capsule,
+    (CAPSULE, HULL): capsule_and_hull,
+    (CAPSULE, POLYGON): capsule_and_polygon,
+    (CAPSULE, PLANE): capsule_on_plane,
+    (CAPSULE, FIELD): capsule_field,
+    (HULL, HULL): hull_hull,
+    (HULL, PLANE): hull_plane,
+    (HULL, FIELD): hull_field,
+    (POLYGON, POLYGON): polygon_polygon,
+    (POLYGON, PLANE): polygon_plane,
+}
+"""The function of each pair of kinds, the smaller kind first."""
+
+
+_addresses: dict[tuple[int, int], int] = {}
+
+
+def link_pairs(shapes: Shapes, geoms: Geoms, room: Room) -> None:
+    """Compile the functions of those pairs that can meet, and write their addresses into `shapes.code`."""
+    for array in (*shapes.hulls, shapes.heights, shapes.code, geoms, room):
+        assert array.flags.c_contiguous and array.flags.writeable  # so that the types are those of every other scene
+    counts = np.bincount(geoms.kind, minlength=KINDS)
+    for (k, m), function in PAIRS.items():
+        if counts[k] > 0 and counts[m] > (k == m):
+            if (k, m) not in _addresses:
+                arguments = (typeof(shapes), typeof(geoms), typeof(room), types.int64, types.int64, types.float64)
+                _addresses[k, m] = address_of(function, arguments, types.int64)
+            shapes.code[k, m] = _addresses[k, m]

@@ -1,0 +1,332 @@
+"""Narrow phase of spheres (circles), capsules and half-spaces.
+
+Every function writes contact points into `Room` from number `count` on and returns the new number: the point midway
+between the surfaces, the normal from the first shape to the second, and the gap.  Points farther than `margin` are left
+out.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.jit.compiled import compiled
+from stickslip.scenes.layout import ZERO, Room
+from stickslip.scenes.rotation import rotate
+
+PARALLEL = 1e-6  # sine of the angle below which two capsules touch along a line
+MEETING = 1e-10  # of the lengths: axes nearer than that have no direction from one to the other
+
+
+Point = tuple[float, float, float]
+
+
+@compiled(inside=True)
+def add_point(room: Room, count: int, x: float, y: float, z: float, a: float, b: float, c: float, gap: float) -> int:
+    """Append a point (x, y, z) with normal (a, b, c)."""
+    room.points[count, 0], room.points[count, 1], room.points[count, 2] = x, y, z
+    room.normals[count, 0], room.normals[count, 1], room.normals[count, 2] = a, b, c
+    room.gaps[count] = gap
+    return count + 1
+
+
+@compiled(inside=True)
+def add_round(
+    room: Room, count: int, x: float, y: float, z: float, r: float, R: float, a: float, b: float, c: float,
+    distance: float, margin: float,
+) -> int:  # fmt: skip
+    """Append the point between the surfaces of radii r about (x, y, z) and R about a point `distance` along (a, b, c).
+
+    A negative distance is that of cores which pass through one another.
+    """
+    gap = distance - r - R
+    if gap > margin:
+        return count
+    k = r + 0.5 * gap
+    return add_point(room, count, x + k * a, y + k * b, z + k * c, a, b, c, gap)
+
+
+@compiled(inside=True)
+def balls(
+    room: Room,
+    count: int,
+    x: float,
+    y: float,
+    z: float,
+    r: float,
+    X: float,
+    Y: float,
+    Z: float,
+    R: float,
+    margin: float,
+) -> int:
+    """Two balls of radii r and R; r or R may be 0."""
+    a, b, c = X - x, Y - y, Z - z
+    distance = math.sqrt(a * a + b * b + c * c)
+    if distance > 0.0:
+        a, b, c = a / distance, b / distance, c / distance
+    else:
+        a, b, c = 1.0, 0.0, 0.0
+    return add_round(room, count, x, y, z, r, R, a, b, c, distance, margin)
+
+
+@compiled(inside=True)
+def ball_plane(room: Room, count: int, x: float, y: float, z: float, r: float, plane: np.ndarray, margin: float) -> int:
+    """A ball above a half-space, whose outer normal is the z axis of its pose."""
+    a, b, c = rotate(plane, 0.0, 0.0, 1.0)
+    height = a * (x - plane[0]) + b * (y - plane[1]) + c * (z - plane[2])
+    gap = height - r
+    if gap > margin:
+        return count
+    k = r + 0.5 * gap
+    return add_point(room, count, x - k * a, y - k * b, z - k * c, -a, -b, -c, gap)
+
+
+@compiled(inside=True)
+def ends(pose: np.ndarray, half: float) -> tuple[float, float, float, float, float, float]:
+    """The ends of a capsule's axis."""
+    a, b, c = rotate(pose, 0.0, 0.0, half)
+    return pose[0] - a, pose[1] - b, pose[2] - c, pose[0] + a, pose[1] + b, pose[2] + c
+
+
+@compiled(inside=True)
+def along_segment(x: float, y: float, z: float, p: float, q: float, r: float, P: float, Q: float, R: float) -> float:
+    """Fraction in [0, 1] of the segment p -> P whose point is nearest to x."""
+    a, b, c = P - p, Q - q, R - r
+    square = a * a + b * b + c * c
+    if square == 0.0:
+        return 0.0
+    return min(1.0, max(0.0, (a * (x - p) + b * (y - q) + c * (z - r)) / square))
+
+
+@compiled(inside=True)
+def nearest_of_segments(
+    p: float, q: float, r: float, P: float, Q: float, R: float,
+    s: float, t: float, v: float, S: float, T: float, V: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Fractions of the segments p -> P and s -> S at their nearest points."""
+    a0, a1, a2 = P - p, Q - q, R - r
+    b0, b1, b2 = S - s, T - t, V - v
+    c0, c1, c2 = p - s, q - t, r - v
+    aa = a0 * a0 + a1 * a1 + a2 * a2
+    bb = b0 * b0 + b1 * b1 + b2 * b2
+    ab = a0 * b0 + a1 * b1 + a2 * b2
+    ac = a0 * c0 + a1 * c1 + a2 * c2
+    bc = b0 * c0 + b1 * c1 + b2 * c2
+    determinant = aa * bb - ab * ab
+    f = 0.5
+    if determinant > 1e-14 * aa * bb:
+        f = min(1.0, max(0.0, (ab * bc - ac * bb) / determinant))
+    g = (ab * f + bc) / bb if bb > 0.0 else 0.0
+    if g < 0.0:
+        g = 0.0
+        f = min(1.0, max(0.0, -ac / aa)) if aa > 0.0 else 0.0
+    elif g > 1.0:
+        g = 1.0
+        f = min(1.0, max(0.0, (ab - ac) / aa)) if aa > 0.0 else 0.0
+    return f, g
+
+
+@compiled(inside=True)
+def across(a: float, b: float, c: float) -> tuple[float, float, float]:
+    """A unit vector across (a, b, c), inside the plane z = 0 where (a, b, c) is: the way off an axis."""
+    x, y, z = -b, a, 0.0
+    if a * a + b * b < 1e-4 * c * c:
+        x, y, z = 0.0, -c, b
+    norm = math.sqrt(x * x + y * y + z * z)
+    return x / norm, y / norm, z / norm
+
+
+@compiled(inside=True)
+def ball_capsule(
+    room: Room, count: int, x: float, y: float, z: float, r: float, pose: np.ndarray, half: float, R: float,
+    margin: float,
+) -> int:  # fmt: skip
+    """A ball and a capsule; a ball whose centre lies on the axis gets out across it."""
+    p0, p1, p2, q0, q1, q2 = ends(pose, half)
+    f = along_segment(x, y, z, p0, p1, p2, q0, q1, q2)
+    X, Y, Z = p0 + f * (q0 - p0), p1 + f * (q1 - p1), p2 + f * (q2 - p2)
+    if (X - x) ** 2 + (Y - y) ** 2 + (Z - z) ** 2 > (MEETING * half) ** 2:
+        return balls(room, count, x, y, z, r, X, Y, Z, R, margin)
+    a, b, c = across(q0 - p0, q1 - p1, q2 - p2)
+    return add_round(room, count, x, y, z, r, R, a, b, c, 0.0, margin)
+
+
+@compiled(inside=True)
+def capsules_along(
+    room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, low: float, high: float, margin: float
+) -> int:
+    """Parallel capsules with axes p + f a, s + g b: two points at the ends of the common part f = low .. high.
+
+    One normal for both, across the first axis at the middle of the common part: axes that all but coincide, or cross
+    at a tiny angle, would have two that contradict one another.
+    """
+    aa, bb = a[0] * a[0] + a[1] * a[1] + a[2] * a[2], b[0] * b[0] + b[1] * b[1] + b[2] * b[2]
+    f = 0.5 * (low + high)
+    g = along_segment(
+        p[0] + f * a[0], p[1] + f * a[1], p[2] + f * a[2], s[0], s[1], s[2], s[0] + b[0], s[1] + b[1], s[2] + b[2]
+    )
+    x, y, z = s[0] + g * b[0] - p[0], s[1] + g * b[1] - p[1], s[2] + g * b[2] - p[2]
+    f = (a[0] * x + a[1] * y + a[2] * z) / aa
+    x, y, z = x - f * a[0], y - f * a[1], z - f * a[2]
+    norm = math.sqrt(x * x + y * y + z * z)
+    if norm * norm > MEETING * MEETING * min(aa, bb):
+        x, y, z = x / norm, y / norm, z / norm
+    else:
+        x, y, z = across(a[0], a[1], a[2])
+    count = ZERO
+    for k in range(2):
+        f = low if k == 0 else high
+        u, v, w = p[0] + f * a[0], p[1] + f * a[1], p[2] + f * a[2]
+        g = along_segment(u, v, w, s[0], s[1], s[2], s[0] + b[0], s[1] + b[1], s[2] + b[2])
+        d, e, h = s[0] + g * b[0] - u, s[1] + g * b[1] - v, s[2] + g * b[2] - w
+        count = add_round(room, count, u, v, w, r, R, x, y, z, x * d + y * e + z * h, margin)
+    return count
+
+
+@compiled(inside=True)
+def way_out(p: Point, a: Point, s: Point, b: Point) -> tuple[float, float, float]:
+    """The unit vector (x, y) across p -> p + a with the least shift of s -> s + b to its side, and minus that shift.
+
+    In the plane; rounding does not choose between sides that are as good as one another.
+    """
+    length = math.hypot(a[0], a[1])
+    x, y = -a[1] / length, a[0] / length
+    first = x * (s[0] - p[0]) + y * (s[1] - p[1])
+    second = first + x * b[0] + y * b[1]
+    low, high = min(first, second), -max(first, second)
+    return (x, y, low) if low >= high - MEETING * length else (-x, -y, high)
+
+
+@compiled(inside=True, apart=True)
+def planar_axes(
+    room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, g: float, margin: float
+) -> int:
+    """Planar capsules whose axes are not parallel; f, g: fractions of the axes at their nearest points.
+
+    Axes that cross are as deep as the least shift that parts them, which is across one of them and brings an end of
+    the other onto it: the sides of the parallelogram {y - x}, x and y on the axes, that holds the origin.
+    """
+    x, y, X, Y = p[0] + f * a[0], p[1] + f * a[1], s[0] + g * b[0], s[1] + g * b[1]
+    a0, a1, own = way_out(p, a, s, b)  # an end of b comes onto a
+    b0, b1, other = way_out(s, b, p, a)  # an end of a onto b, seen from b
+    size = math.sqrt(min(a[0] * a[0] + a[1] * a[1], b[0] * b[0] + b[1] * b[1]))
+    if max(own, other) > 0.0 and (X - x) ** 2 + (Y - y) ** 2 > (MEETING * size) ** 2:
+        return balls(room, ZERO, x, y, 0.0, r, X, Y, 0.0, R, margin)
+    if own >= other - MEETING * size:
+        g = 1.0 if a0 * b[0] + a1 * b[1] < 0.0 else 0.0
+        x, y = s[0] + g * b[0] - own * a0, s[1] + g * b[1] - own * a1
+        return add_round(room, ZERO, x, y, 0.0, r, R, a0, a1, 0.0, own, margin)
+    f = 1.0 if b0 * a[0] + b1 * a[1] < 0.0 else 0.0
+    return add_round(room, ZERO, p[0] + f * a[0], p[1] + f * a[1], 0.0, r, R, -b0, -b1, 0.0, other, margin)
+
+
+@compiled(inside=True)
+def end_to_end(room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, margin: float) -> int:
+    """Capsules on one line whose axes meet at their ends, at the fraction f of the first: the normal goes along it."""
+    x, y, z = p[0] + f * a[0], p[1] + f * a[1], p[2] + f * a[2]
+    d = s[0] + 0.5 * b[0] - p[0] - 0.5 * a[0]
+    e = s[1] + 0.5 * b[1] - p[1] - 0.5 * a[1]
+    h = s[2] + 0.5 * b[2] - p[2] - 0.5 * a[2]
+    norm = math.sqrt(d * d + e * e + h * h)
+    return add_round(room, ZERO, x, y, z, r, R, d / norm, e / norm, h / norm, 0.0, margin)
+
+
+@compiled(inside=True, apart=True)
+def spatial_axes(
+    room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, g: float, margin: float
+) -> int:
+    """Capsules in space whose axes have no common part; f, g: fractions of the axes at their nearest points.
+
+    Inside both axes the normal is their common one, a x b or minus that: it stays exact down to axes that meet, where
+    a x b is taken as it is, and turns round only when one axis has passed the other.
+    """
+    x, y, z = p[0] + f * a[0], p[1] + f * a[1], p[2] + f * a[2]
+    X, Y, Z = s[0] + g * b[0], s[1] + g * b[1], s[2] + g * b[2]
+    aa, bb = a[0] * a[0] + a[1] * a[1] + a[2] * a[2], b[0] * b[0] + b[1] * b[1] + b[2] * b[2]
+    c0, c1, c2 = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+    norm = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
+    meeting = MEETING * math.sqrt(min(aa, bb))
+    apart = (X - x) ** 2 + (Y - y) ** 2 + (Z - z) ** 2 > meeting * meeting
+    crossing = norm > PARALLEL * math.sqrt(aa * bb)
+    if crossing and (not apart or (0.0 < f < 1.0 and 0.0 < g < 1.0)):
+        c0, c1, c2 = c0 / norm, c1 / norm, c2 / norm
+        distance = c0 * (s[0] - p[0]) + c1 * (s[1] - p[1]) + c2 * (s[2] - p[2])
+        if distance < -meeting:
+            c0, c1, c2, distance = -c0, -c1, -c2, -distance
+        return add_round(room, ZERO, x, y, z, r, R, c0, c1, c2, distance, margin)
+    if apart:
+        return balls(room, ZERO, x, y, z, r, X, Y, Z, R, margin)
+    return end_to_end(room, p, a, r, s, b, R, f, margin)
+
+
+@compiled(inside=True, apart=True)
+def ends_beside(
+    room: Room, count: int, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, g: float,
+    margin: float,
+) -> int:  # fmt: skip
+    """The ends of both axes that come near the inside of the other axis; f, g: fractions at the nearest points.
+
+    Capsules that are nearly parallel touch in one point, but that point runs along them as fast as they turn.  Alone it
+    would leave an end to sink in before it is seen.
+    """
+    if room.gaps[0] <= -0.5 * (r + R):  # the axes have all but passed one another: ends may lie on the wrong side
+        return count
+    for k in range(4):
+        own, e = k < 2, float(k % 2)
+        if e == (f if own else g):
+            continue  # the point that is known
+        x, y, z = (
+            (p[0] + e * a[0], p[1] + e * a[1], p[2] + e * a[2])
+            if own
+            else (s[0] + e * b[0], s[1] + e * b[1], s[2] + e * b[2])
+        )
+        q, d = (s, b) if own else (p, a)
+        h = along_segment(x, y, z, q[0], q[1], q[2], q[0] + d[0], q[1] + d[1], q[2] + d[2])
+        if 0.0 < h < 1.0:
+            X, Y, Z = q[0] + h * d[0], q[1] + h * d[1], q[2] + h * d[2]
+            if own:
+                count = balls(room, count, x, y, z, r, X, Y, Z, R, margin)
+            else:
+                count = balls(room, count, X, Y, Z, r, x, y, z, R, margin)
+    return count
+
+
+@compiled(inside=True)
+def capsules(
+    room: Room, pose: np.ndarray, half: float, r: float, other: np.ndarray, other_half: float, R: float, planar: bool,
+    margin: float,
+) -> int:  # fmt: skip
+    """Two capsules: the nearest points and ends beside them; both ends of the common part where they are parallel."""
+    p0, p1, p2, q0, q1, q2 = ends(pose, half)
+    s0, s1, s2, t0, t1, t2 = ends(other, other_half)
+    a0, a1, a2 = q0 - p0, q1 - p1, q2 - p2
+    b0, b1, b2 = t0 - s0, t1 - s1, t2 - s2
+    if planar:  # what rounding left of them
+        p2, s2, a2, b2 = 0.0, 0.0, 0.0, 0.0
+    p, a, s, b = (p0, p1, p2), (a0, a1, a2), (s0, s1, s2), (b0, b1, b2)
+    c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+    aa = a0 * a0 + a1 * a1 + a2 * a2
+    bb = b0 * b0 + b1 * b1 + b2 * b2
+    parallel = c0 * c0 + c1 * c1 + c2 * c2 <= PARALLEL * PARALLEL * aa * bb
+    if parallel:
+        f = (a0 * (s0 - p0) + a1 * (s1 - p1) + a2 * (s2 - p2)) / aa
+        g = (a0 * (t0 - p0) + a1 * (t1 - p1) + a2 * (t2 - p2)) / aa
+        low, high = max(0.0, min(f, g)), min(1.0, max(f, g))
+        if high - low > 1e-6:
+            return capsules_along(room, p, a, r, s, b, R, low, high, margin)
+    f, g = nearest_of_segments(p0, p1, p2, p0 + a0, p1 + a1, p2 + a2, s0, s1, s2, s0 + b0, s1 + b1, s2 + b2)
+    if planar and not parallel:
+        count = planar_axes(room, p, a, r, s, b, R, f, g, margin)
+    else:
+        count = spatial_axes(room, p, a, r, s, b, R, f, g, margin)
+    return ends_beside(room, count, p, a, r, s, b, R, f, g, margin) if count > 0 else count
+
+
+@compiled(inside=True)
+def capsule_plane(room: Room, pose: np.ndarray, half: float, r: float, plane: np.ndarray, margin: float) -> int:
+    """A capsule above a half-space: its two ends."""
+    p0, p1, p2, q0, q1, q2 = ends(pose, half)
+    count = ball_plane(room, ZERO, p0, p1, p2, r, plane, margin)
+    return ball_plane(room, count, q0, q1, q2, r, plane, margin)

@@ -1,0 +1,682 @@
+"""The engine of a scene: its arrays, the calls of its kernel, and help for steps that the kernel cannot solve."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from stickslip import codes
+from stickslip.contact.auto import hard_island
+from stickslip.contact.contacts import Contacts
+from stickslip.contact.method import Progress
+from stickslip.contact.pyramid import pyramid_answers
+from stickslip.cost import require_memory
+from stickslip.engine import EVENT_COLUMNS, Block, Memory
+from stickslip.scenes import layout, step
+from stickslip.scenes import tables as tables
+from stickslip.scenes.checks import called, motion_at, turning, vector
+from stickslip.scenes.collision.narrow_phase import store_pairs
+from stickslip.scenes.collision.pairs import link_pairs
+from stickslip.scenes.islands.island import (
+    GRAINS,
+    SHARPER,
+    block_system,
+    dense_problem,
+    end_velocities,
+    island_residual,
+    right_side,
+    solve_island,
+    take_dense,
+    take_impulses,
+)
+from stickslip.scenes.islands.piles import Pile
+from stickslip.scenes.islands.with_joints import (
+    Answers,
+    JointIsland,
+    eliminated_answers,
+    first_answers,
+    growing,
+    more_answers,
+    near_answers,
+)
+from stickslip.scenes.scene import Scene
+
+SWEEPS = 300
+SINK = 1e-3  # of the smaller body's radius: contacts that are deeper are pushed apart
+NEWTON_CONTACTS, NEWTON_CONTACTS_LOOSE, LOOSE = 80, 8, 1e-7  # loose tolerances are cheaper by sweeps
+EXACT_BELOW = (
+    1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
+)
+RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
+RESCUE_EFFORT_EACH = 0.5  # the same per contact: a few contacts are solved soon or, by rounding, never
+RESCUE_ROUNDS = 4  # each with a sharper tolerance
+PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
+SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
+HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
+DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried
+FEW_CONTACTS, FIRST_EFFORT = 20, 1.0  # up to which only they are, for long; nominal seconds of work in between on more
+EVENTS_AT_ONCE = 4096
+_POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
+
+
+@contextlib.contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Let parallel kernels use so many threads, as far as there are."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def worth_sharing(sizes: np.ndarray) -> bool:
+    """Whether islands of so many unknowns are solved sooner by threads than one after the other.
+
+    A solution takes some size^3 steps; threads have to be woken, and none can help with the largest island.
+    """
+    work = sizes.astype(float) ** 3
+    return bool(work.sum() - work.max(initial=0.0) > SHARED_WORK)
+
+
+@dataclass(frozen=True)
+class SceneSystem:
+    """Names and sizes of a scene, as the record store asks for them; one contact channel per body that can move."""
+
+    name: str
+    n_dof: int
+    n_contacts: int
+    contact_kinds: tuple[int, ...]
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    contact_names: tuple[str, ...]
+    parameter_names: tuple[str, ...]
+    units: dict[str, str]
+    forced: int  # what does work beside contacts and gravity, see `Certificate`
+
+
+class SceneEngine:
+    """Marches a scene; keeps all arrays between calls."""
+
+    name = "compiled"
+
+    def __init__(
+        self,
+        scene: Scene,
+        dt: float,
+        theta: float,
+        implicit: bool,
+        predictive: bool,
+        tol: float,
+        edges: int,
+        go_on: bool,
+        threads: int,
+    ) -> None:
+        materials, material_of = tables.material_tables(scene)
+        self.scene, self.materials, self.threads, self.go_on = scene, materials, threads, go_on
+        self.bodies = tables.body_table(scene)
+        self.geoms, self.shapes = tables.geom_tables(scene, material_of)
+        self.joints, self.springs = tables.joint_table(scene, implicit), tables.spring_table(scene)
+        start = 0.1 * tol if tol <= EXACT_BELOW else tol
+        newton = NEWTON_CONTACTS if tol <= LOOSE else NEWTON_CONTACTS_LOOSE
+        self.options = layout.Options(
+            scene.dim,
+            dt,
+            theta,
+            implicit,
+            scene.gravity.copy(),
+            tables.slop_of(scene),
+            predictive,
+            tol,
+            start,
+            newton,
+            SWEEPS,
+            edges,
+            go_on,
+            SINK if predictive else 0.0,
+        )
+        n = len(scene.bodies)
+        keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
+        self.ignore = np.array(keys, np.int64)
+        self.channels = np.array([body.number for body in scene.bodies if body.kind != "static"], np.int64)
+        self.channel = np.full(n, -1, np.int64)
+        self.channel[self.channels] = np.arange(len(self.channels))
+        self.driven = [body for body in scene.bodies if body.kind == "driven"]
+        self.called = [force for force in scene.forces if callable(force.force) or callable(force.torque)]
+        self.wrench = np.zeros((n, 6))
+        self.narrow = tables.narrow_room(self.geoms)
+        link_pairs(self.shapes, self.geoms, self.narrow)
+        self.counts = tables.counters()
+        self.parent, self.label, self.head = (np.full(n, -1, np.int64) for _ in range(3))
+        self.rows = np.zeros(0 if self.joints is None else len(self.joints.row), np.int64)
+        self.book = tables.book_room(len(self.channels), 0, 0)
+        self._grow(4 * len(self.geoms.kind) + 64)
+        self.t0 = 0.0
+        self.fresh: tuple[np.ndarray, np.ndarray] = (np.zeros((0, 0)), np.zeros((0, 2)))
+
+    # -- room ----------------------------------------------------------------------------------------------------------
+
+    def _grow(self, n: int, keep: bool = True) -> None:
+        """Make room for n contact points and pairs; `keep`: with those of the last step."""
+        require_memory(
+            n * _POINT_BYTES,
+            f"room for {n:.3g} contact points of {len(self.bodies.kind) - 1} bodies",
+            "take fewer bodies or a machine with more memory",
+        )
+        old: Any = getattr(self, "contacts", None)
+        old_pairs: Any = getattr(self, "pairs", None)
+        self.candidates = np.zeros((2 * n, 2), np.int64)
+        self.contacts_room = n
+        contacts = [layout.records(layout.CONTACT, n) for _ in range(2)]
+        pairs = [tables.pair_room(n) for _ in range(2)]
+        if old is not None and keep:
+            for k in range(2):
+                contacts[k][: len(old[k])] = old[k]
+                pairs[k].entry[: len(old_pairs[k].entry)] = old_pairs[k].entry
+                store_pairs(pairs[k], int(self.counts[step.PAIRS_OLD]))
+        self.contacts, self.pairs = contacts, pairs
+        self.active = layout.records(layout.ACTIVE, n)
+        bodies = len(self.bodies.kind) + len(self.rows)
+        self.order, self.follow = np.zeros(n, np.int64), np.zeros(2 * n, np.int64)
+        self.begins, self.row_begins = np.zeros(bodies + 2, np.int64), np.zeros(bodies + 2, np.int64)
+        self.residuals, self.effort = np.zeros(bodies + 2), np.zeros(bodies + 2, np.int64)
+        room = tables.book_room(len(self.channels), n, EVENTS_AT_ONCE + 2 * n)
+        self.book = room._replace(
+            numbers=self.book.numbers, impulse=self.book.impulse, state=self.book.state, gap=self.book.gap
+        )
+
+    # -- marching ------------------------------------------------------------------------------------------------------
+
+    def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block, records: RecordRows) -> int:
+        """Do up to n_steps steps, filling `block` and `records` from their beginning; returns the status code."""
+        code, target = step.DONE, memory.step + n_steps
+        block.records, block.n_events = 0, 0
+        while True:
+            left = target - memory.step if not self.called else min(1, target - memory.step)
+            self._apply_functions(memory)
+            code = self._call(memory, left, every, block, records, False)
+            if code == step.UNSOLVED:
+                code = self._rescue(memory, every, block, records)
+                if code == step.UNSOLVED:
+                    self._note_failure()
+            if code == step.NO_ROOM:
+                self._grow(2 * self.contacts_room)
+            elif code == step.DONE and memory.step < target:
+                continue
+            elif code != step.DONE or memory.step >= target:
+                break
+        block.state[block.records] = self.book.state
+        self.fresh = (records.gap[: block.records], records.energy[: block.records])
+        return code
+
+    def _call(self, memory: Memory, n: int, every: int, block: Block, records: RecordRows, resume: bool) -> int:
+        k = block.records
+        self.book.counts[0] = 0
+        code, _, written = step.march(
+            self.bodies, self.geoms, self.materials, self.shapes, self.joints, self.springs,
+            self.options, self.narrow, self.ignore, self.candidates, self.contacts[0], self.pairs[0],
+            self.contacts[1], self.pairs[1], self.active, self.order, self.rows, self.begins, self.row_begins,
+            self.parent, self.label, self.wrench, self.residuals, self.effort, self.counts, self.channel, self.channels,
+            self.book, memory.t0, n, every, self._driven(memory, n), resume, block.q[k:], block.u[k:],
+            block.impulse[k:], block.state[k:], records.gap[k:], records.energy[k:],
+        )  # fmt: skip
+        block.records += written
+        events = int(self.book.counts[0])
+        if events:
+            block.events = np.concatenate([block.events[: block.n_events], self.book.events[:events]])
+            block.n_events += events
+        return step.DONE if code == step.EVENTS_FULL else code
+
+    def _driven(self, memory: Memory, n: int) -> np.ndarray | None:
+        """Velocities of the driven bodies at the ends of the next n steps, (n, bodies, 6); sets those of the start."""
+        if not any(body.motion is not None for body in self.driven):
+            return None
+        table = np.zeros((n, len(self.driven), 6))
+        dim = self.scene.dim
+        if memory.step == 0:
+            numbers = np.flatnonzero(self.bodies.kind == layout.DRIVEN)
+            for i, body in zip(numbers, self.driven, strict=True):
+                if body.motion is not None:
+                    v = self.bodies.vel[i]
+                    v[:dim], v[3 if dim == 3 else 5 :] = motion_at(body.motion, memory.t0, body.name, dim)
+        for d, body in enumerate(self.driven):
+            table[:, d, :3], table[:, d, 3:] = body.velocity, body.angular_velocity
+            if body.motion is not None:
+                for k in range(n):
+                    t = memory.t0 + (memory.step + k + 1.0) * self.options.dt
+                    table[k, d, :dim], table[k, d, 3 if dim == 3 else 5 :] = motion_at(body.motion, t, body.name, dim)
+        return table
+
+    def _apply_functions(self, memory: Memory) -> None:
+        """Evaluate forces that are functions, at the state before the step."""
+        if not self.called:
+            return
+        dim, t = self.scene.dim, memory.t0 + memory.step * self.options.dt
+        wrench = self.bodies.wrench
+        wrench[:] = tables.body_table(self.scene).wrench
+        for force in self.called:
+            i = force.body
+            x, v = self.bodies.pose[i, :dim].copy(), self.bodies.vel[i, :dim].copy()
+            where = f"on {self.scene.bodies[i].name!r} at t = {t:g} s"
+            if callable(force.force):
+                name = f"force {where}"
+                wrench[i, :dim] += vector(called(force.force, (t, x, v), name), name, dim)
+            if callable(force.torque):
+                name = f"torque {where}"
+                wrench[i, 3 if dim == 3 else 5 :] += turning(called(force.torque, (t, x, v), name), name, dim)
+
+    def _solve(self, contacts: Any) -> float:
+        """Solve the islands whose start from the last step was not good enough; returns the worst residual."""
+        count = int(self.counts[step.ISLANDS])
+        limit = step.start_limit(self.options, self.counts)
+        open_islands = np.flatnonzero(~(self.residuals[:count] <= limit))
+        if self.options.edges > 0:
+            for k in open_islands:
+                self._solve_pyramid(contacts, int(k))
+            return float(self.residuals[:count].max(initial=0.0))
+        small = [k for k in open_islands if not self._is_pile(k)]
+        with _threads(self.threads):
+            for k in open_islands:
+                if self._is_pile(k):
+                    self._solve_pile(contacts, int(k))
+            if self.threads > 1 and worth_sharing(np.array([self._unknowns(k) for k in small])):
+                step.solve_in_parallel(
+                    self.bodies, contacts, self.active, self.joints, self.options, self.order, self.rows, self.begins,
+                    self.row_begins, np.array(small, np.int64), self.head, self.follow, self.residuals, self.effort,
+                )  # fmt: skip
+                small = []
+        for k in small:
+            self._solve_small(contacts, int(k))
+        return float(self.residuals[:count].max(initial=0.0))
+
+    def _solve_small(self, contacts: Any, k: int) -> None:
+        """Newton or sweeps, as the kernel has them."""
+        first = int(self.begins[k])
+        # The stages are called one by one from here: compiled as one function they take twice as long to compile.
+        self.residuals[k] = solve_island.py_func(
+            self.bodies, contacts, self.active, *self._island(k), self.options, self.head, self.follow[2 * first :],
+            self.effort[k:], float(self.residuals[k]),
+        )  # fmt: skip
+
+    def _unknowns(self, k: Any) -> int:
+        """Unknowns of an island."""
+        rows = self.row_begins[k + 1] - self.row_begins[k]
+        return int(self.options.dim * (self.begins[k + 1] - self.begins[k]) + rows)
+
+    def _is_pile(self, k: Any) -> bool:
+        """Whether an island has so many contacts that sweeps without a matrix are the way."""
+        return bool(
+            self.begins[k + 1] - self.begins[k] > PILE_CONTACTS and self.row_begins[k + 1] == self.row_begins[k]
+        )
+
+    def _solve_pile(self, contacts: Any, k: int) -> None:
+        """Sweeps, shared by many threads, and what helps them."""
+        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
+        pile = Pile(self.bodies, contacts, self.active, order, self.options, self.head, self.follow)
+        self.effort[k] = int(pile.solve())
+        self.residuals[k] = pile.residual
+
+    def _solve_pyramid(self, contacts: Any, k: int) -> None:
+        """An island whose friction cones are pyramids, [S00] (2.11)-(2.16): Lemke, then others; the best is kept."""
+        problem, start = self._friction_problem(contacts, k)
+        first, last, dim = int(self.begins[k]), int(self.begins[k + 1]), self.options.dim
+
+        def take(r: np.ndarray) -> None:
+            take_impulses(self.active, self.order, first, last, dim, r)
+
+        answers = pyramid_answers(problem, self.options.edges)
+        self.effort[k] = int(self._keep_best(contacts, k, start, answers, take, self.options.tol) > 1)
+
+    def _keep_best(
+        self,
+        contacts: Any,
+        k: int,
+        best: np.ndarray,
+        answers: Iterable[np.ndarray],
+        take: Callable[[np.ndarray], None],
+        enough: float,
+    ) -> int:
+        """Measure impulses of an island until a residual is `enough`; the best are taken, returns how many were tried.
+
+        `best`: those it has, with the residual in the book.
+        """
+        least = math.inf if math.isnan(self.residuals[k]) else float(self.residuals[k])
+        tried = 0
+        for r in answers:
+            tried += 1
+            take(r)
+            self._measure_island(contacts, k)
+            if self.residuals[k] < least:
+                least, best = float(self.residuals[k]), r
+            if least <= enough:
+                break
+        if not self.residuals[k] <= least:
+            take(best)
+            self._measure_island(contacts, k)
+        return tried
+
+    def _measure_island(self, contacts: Any, k: int) -> None:
+        """End velocities and residual of an island, from its impulses."""
+        arguments = (self.bodies, contacts, self.active, *self._island(k))
+        end_velocities(*arguments, self.options.dim)
+        self.residuals[k] = island_residual(*arguments, self.options.dim, self.options.edges, GRAINS)
+
+    def _island(self, k: int) -> tuple[Any, ...]:
+        """Contacts and joint rows of an island, as kernels take them: order, first, last, joints, rows, first, last."""
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        return self.order, first, last, self.joints, self.rows, int(self.row_begins[k]), int(self.row_begins[k + 1])
+
+    def _friction_problem(self, contacts: Any, k: int) -> tuple[Contacts, np.ndarray]:
+        """The contact problem of an island without joints, scaled, and its impulses."""
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        dim, n = self.options.dim, last - first
+        island = (self.bodies, contacts, self.active, self.order, first, last, dim)
+        data, indptr, indices = block_system(*island, self.head, self.follow)
+        q, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
+        right_side(*island, self.bodies.free, q, mu, z)
+        return Contacts(data, indptr, indices, q, mu), z
+
+    def _rescue(self, memory: Memory, every: int, block: Block, records: RecordRows) -> int:
+        """Solve the step the kernel stands in, with every method there is, and finish it."""
+        contacts = self.contacts[int(self.counts[step.SIDE])]
+        if not math.isfinite(self.residuals[: int(self.counts[step.ISLANDS])].sum()) and self.not_finite():
+            return step.UNSOLVED
+        try:
+            if not self._solve(contacts) <= self.options.tol and self.options.edges == 0:
+                for k in range(int(self.counts[step.ISLANDS])):
+                    if not self._solved(k) and self.begins[k + 1] - self.begins[k] <= HARD_CONTACTS:
+                        self._solve_hard(contacts, k)
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            # A method that cannot work on this problem: the step has failed, and what was computed before is kept.
+            for k in range(int(self.counts[step.ISLANDS])):
+                self._measure_island(contacts, k)
+        if not self.worst() <= self.options.tol and not self.go_on:
+            return step.UNSOLVED
+        return self._call(memory, 1, every, block, records, True)
+
+    def not_finite(self) -> list[int]:
+        """Numbers of the bodies that move and whose contact points, joints or forces are not finite in this step."""
+        contacts, n = self.contacts[int(self.counts[step.SIDE])], int(self.counts[step.ACTIVE])
+        bad = ~np.all(np.isfinite(self.bodies.free), axis=1) | ~np.all(np.isfinite(self.bodies.mid), axis=1)
+        active = self.active[:n]
+        numbers = (active.frame, active.arm_a, active.arm_b, active.bias, active.mobility[:, None])
+        wrong = ~np.all([np.all(np.isfinite(array), axis=1) for array in numbers], axis=0)
+        for side in (contacts.a, contacts.b):
+            bad[side[active.contact[wrong]]] = True
+        if self.joints is not None:
+            link, row = self.joints.link, self.joints.row
+            wrong = row.used & ~(np.isfinite(row.target) & np.all(np.isfinite(row.direction), axis=1))
+            for side in (link.a, link.b):
+                bad[side[np.flatnonzero(wrong) // layout.ROWS_PER_JOINT]] = True
+        return np.flatnonzero(bad & (self.bodies.kind == layout.MOVING)).tolist()
+
+    def worst(self) -> float:
+        """Worst residual of the step: of its islands, and of the free rotations."""
+        islands = self.residuals[: int(self.counts[step.ISLANDS])]
+        return float(np.maximum(islands.max(initial=0.0), self.residuals[-1]))
+
+    def island_bodies(self, k: int) -> list[int]:
+        """Numbers of the bodies of an island that can move."""
+        contacts = self.contacts[int(self.counts[step.SIDE])]
+        c = self.active.contact[self.order[int(self.begins[k]) : int(self.begins[k + 1])]]
+        numbers = {*contacts.a[c].tolist(), *contacts.b[c].tolist()}
+        if self.joints is not None:
+            j = self.rows[int(self.row_begins[k]) : int(self.row_begins[k + 1])] // layout.ROWS_PER_JOINT
+            numbers |= {*self.joints.link.a[j].tolist(), *self.joints.link.b[j].tolist()}
+        return [i for i in sorted(numbers) if self.bodies.kind[i] == layout.MOVING]
+
+    def joint_error(self) -> float:
+        """Farthest that a joint has been apart at a midpoint so far [m]."""
+        return 0.0 if self.joints is None else float(self.joints.link.error.max(initial=0.0))
+
+    def joint_contradiction(self, k: int) -> float:
+        """How far the joint rows of island k are from having a common solution, relative to what they ask for.
+
+        min over v of |J v - w|, J the rows without bounds and the limits that carry something, v the velocities of the
+        bodies that move, and w the velocities asked for, less what driven bodies give the rows.  Motors and dry
+        friction are not among them: they give way beyond their largest effort, and contradict nothing.
+        """
+        assert self.joints is not None
+        row = self.joints.row
+        rows = self.rows[self.row_begins[k] : self.row_begins[k + 1]]
+        unbounded = np.isinf(row.low[rows]) & np.isinf(row.high[rows])
+        rows = rows[unbounded | ((row.low[rows] == 0.0) & (row.impulse[rows] > 0.0))]
+        J = self.joint_matrix(rows)
+        moving = self.bodies.kind == layout.MOVING
+        w = row.target[rows] - np.einsum("rbk,bk->r", J[:, ~moving], self.bodies.free[~moving])
+        J_moving = J[:, moving].reshape(len(rows), -1)
+        v = np.linalg.lstsq(J_moving, w, rcond=1e-10)[0]
+        return float(np.abs(J_moving @ v - w).max(initial=0.0) / max(np.abs(w).max(initial=0.0), 1e-300))
+
+    def joint_matrix(self, rows: np.ndarray) -> np.ndarray:
+        """Velocities of joint rows from those of all bodies, (rows, bodies, 6)."""
+        assert self.joints is not None
+        link, d = self.joints.link, self.joints.row.direction[rows]
+        J, number = np.zeros((len(rows), len(self.bodies.kind), 6)), np.arange(len(rows))
+        for sign, side, arm in ((-1.0, link.a, d[:, 3:6]), (1.0, link.b, d[:, 6:9])):
+            J[number, side[rows // layout.ROWS_PER_JOINT]] += sign * np.hstack([d[:, :3], arm])
+        return J
+
+    def _note_failure(self) -> None:
+        """The step at which a run stops is in the book, with its residual."""
+        numbers, worst = self.book.numbers, self.worst()
+        numbers[codes.FAILED_STEPS] += 1
+        numbers[codes.MAX_RESIDUAL] = max(numbers[codes.MAX_RESIDUAL], math.inf if math.isnan(worst) else worst)
+
+    def _solved(self, k: int) -> bool:
+        return bool(self.residuals[k] <= self.options.tol)
+
+    def _solve_hard(self, contacts: Any, k: int) -> None:
+        """An island on which the kernel gave up: what is near, quick, takes long; without restitution at last."""
+        self.effort[k] = 1
+        self._by_full_matrix(contacts, k, near_answers)
+        if self._solved(k):
+            return
+        wedged = self._by_full_matrix(contacts, k, first_answers)
+        if not self._solved(k) and wedged is None and self._many_alone(k):
+            self._hard_island(contacts, k, FIRST_EFFORT)
+        if not self._solved(k) and wedged is None:
+            wedged = self._by_full_matrix(contacts, k, more_answers)
+        if not self._solved(k) and wedged is not None:
+            self._without_restitution(contacts, k, wedged)
+        if not self._solved(k):
+            self._thorough(contacts, k)
+        if not self._solved(k) and wedged is None:
+            self._without_restitution(contacts, k, None)
+
+    def _many_alone(self, k: int) -> bool:
+        """Whether an island has no joints, and so many contacts that sparse matrices pay."""
+        alone = self.row_begins[k + 1] == self.row_begins[k]
+        return bool(alone and self.begins[k + 1] - self.begins[k] > FEW_CONTACTS)
+
+    def _by_full_matrix(self, contacts: Any, k: int, answers: Answers) -> np.ndarray | None:
+        """Take the best of some answers; contacts whose impulses grew without bound, None where they came to an end.
+
+        Joints are driven below the tolerance as by the kernel itself: what is left over, the next steps have to bear.
+        """
+        alone = bool(self.row_begins[k + 1] == self.row_begins[k])
+        if alone and self._unknowns(k) > DENSE_UNKNOWNS:
+            return None
+        island, start, take = self._dense(contacts, k)
+        grown: list[np.ndarray | None] = [None]
+
+        def watched() -> Iterator[np.ndarray]:
+            for z in answers(island, start):
+                grown.append(growing(island, z))
+                yield z
+
+        self._keep_best(contacts, k, start, watched(), take, self.options.tol if alone else self.options.start)
+        return None if grown[-1] is None else np.any([g for g in grown if g is not None], axis=0)
+
+    def _dense(self, contacts: Any, k: int) -> tuple[JointIsland, np.ndarray, Callable[[np.ndarray], None]]:
+        """An island with full matrices, scaled; its impulses; and how others are put in their place."""
+        S, start = np.empty(self._unknowns(k)), np.empty(self._unknowns(k))
+        place, dim = self._island(k), self.options.dim
+        W, q, mu, low, high, grain = dense_problem(self.bodies, contacts, self.active, *place, dim, S, start)
+
+        def take(z: np.ndarray) -> None:
+            take_dense(self.active, *place, dim, S, z)
+
+        return JointIsland(W, q, mu, low, high, grain, dim), start, take
+
+    def _thorough(self, contacts: Any, k: int) -> None:
+        """Everything there is, from the best impulses so far."""
+        if self.row_begins[k + 1] > self.row_begins[k]:
+            island, start, take = self._dense(contacts, k)
+            self._keep_best(contacts, k, start, eliminated_answers(island, start), take, self.options.start)
+        else:
+            size = int(self.begins[k + 1] - self.begins[k])
+            self._hard_island(contacts, k, float(min(RESCUE_EFFORT, RESCUE_EFFORT_EACH * (1 + size))))
+
+    def _hard_island(self, contacts: Any, k: int, effort: float) -> None:
+        """Newton, interior point, proximal point and so on, for an island without joints; effort in nominal seconds."""
+        problem, z = self._friction_problem(contacts, k)
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        wanted, start = SHARPER * self.options.tol, z.copy()
+
+        def take(r: np.ndarray) -> None:
+            take_impulses(self.active, self.order, first, last, self.options.dim, r)
+
+        def answers() -> Iterator[np.ndarray]:
+            nonlocal z, wanted
+            for _ in range(RESCUE_ROUNDS):
+                outcome = hard_island(problem, z, wanted, Progress(effort=effort))
+                if math.isfinite(outcome.error):
+                    yield outcome.r
+                if not outcome.error <= wanted:
+                    break
+                # Solved as a sum over contacts, relative to impulses too, which the load of a pile makes large; what is
+                # asked for is the velocity of the worst contact.
+                z, wanted = outcome.r, 0.5 * outcome.error * self.options.tol / self.residuals[k]
+
+        self._keep_best(contacts, k, start, answers(), take, self.options.tol)
+
+    def _without_restitution(self, contacts: Any, k: int, wedged: np.ndarray | None) -> None:
+        """Solve an island without restitution at the contacts that are wedged, or at all; else leave it as it was.
+
+        Newton's law and friction may contradict one another: a ball that is thrown into a corner with mu >= 1 cannot
+        leave both walls, and no impulses make it.  Without restitution there is a solution.
+        """
+        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
+        rows = self.rows[int(self.row_begins[k]) : int(self.row_begins[k + 1])]
+        bias, r = self.active.bias[order], self.active.r[order]
+        rods = None if self.joints is None else self.joints.row.impulse[rows]
+        plastic = np.zeros_like(bias)
+        plastic[:, 0] = np.maximum(bias[:, 0], 0.0)
+        for chosen in ((wedged,) if wedged is not None else ()) + (np.ones(len(order), bool),):
+            changed = np.where((chosen & self.active.impact[order])[:, None], plastic, bias)
+            if np.array_equal(changed, bias):
+                continue
+            self.active.bias[order], self.active.r[order] = changed, 0.0
+            self._measure_island(contacts, k)
+            self._solve_again(contacts, k, bool(chosen.all()))
+            if self._solved(k):
+                self.counts[step.PLASTIC] += 1
+                return
+        self.active.bias[order], self.active.r[order] = bias, r
+        if rods is not None and self.joints is not None:
+            self.joints.row.impulse[rows] = rods
+        self._measure_island(contacts, k)
+
+    def _solve_again(self, contacts: Any, k: int, thorough: bool) -> None:
+        """An island whose laws were changed."""
+        (self._solve_pile if self._is_pile(k) else self._solve_small)(contacts, k)
+        for answers in (first_answers, more_answers):
+            if not self._solved(k):
+                self._by_full_matrix(contacts, k, answers)
+        if not self._solved(k) and thorough:
+            self._thorough(contacts, k)
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """The bytes of all arrays that change during a run, for a checkpoint."""
+        found = {name: np.frombuffer(array.tobytes(), np.uint8) for name, array in self._changing()}
+        return {"room": np.array(self.contacts_room), **found}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go back to what `snapshot` returned."""
+        if self.contacts_room != int(arrays["room"]):
+            self._grow(int(arrays["room"]), keep=False)
+        self.fresh = (np.zeros((0, 0)), np.zeros((0, 2)))
+        for name, array in self._changing():
+            if arrays[name].nbytes != array.nbytes:
+                raise ValueError(f"the checkpoint's {name} has {arrays[name].nbytes} bytes, not {array.nbytes}.")
+            np.ndarray(array.nbytes, np.uint8, array)[:] = arrays[name]
+
+    def _changing(self) -> Iterator[tuple[str, np.ndarray]]:
+        tables = {
+            "bodies": self.bodies, "geoms": self.geoms, "contacts": self.contacts, "pairs": self.pairs,
+            "active": self.active, "order": self.order, "follow": self.follow, "begins": self.begins,
+            "row_begins": self.row_begins, "residuals": self.residuals, "effort": self.effort, "rows": self.rows,
+            "joints": self.joints, "wrench": self.wrench, "counts": self.counts, "parent": self.parent,
+            "label": self.label, "head": self.head, "book": self.book[:5],
+        }  # fmt: skip
+        for name, table in tables.items():
+            yield from arrays_in(name, table)
+
+    # -- records -------------------------------------------------------------------------------------------------------
+
+    def measure(self, q: np.ndarray, u: np.ndarray, t: np.ndarray, p: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps and energies of the records just written; else the gaps as they are, and the energies of q and u."""
+        gap, energy = self.fresh
+        self.fresh = (np.zeros((0, n)), np.zeros((0, 2)))
+        if len(gap) == len(q) and len(q):
+            return gap, energy
+        energy = np.array([self.energies(*state) for state in zip(q, u, t, strict=True)]).reshape(-1, 2)
+        return np.tile(self.book.gap, (len(q), 1)), energy
+
+    def energies(self, q: np.ndarray, u: np.ndarray, t: float) -> tuple[float, float]:
+        """Kinetic and potential energy of a recorded state [J]."""
+        bodies, i = self.bodies.copy(), self.channels
+        if self.scene.dim == 2:
+            x, y, angle = q.reshape(-1, 3).T
+            zero = np.zeros_like(x)
+            bodies.pose[i] = np.column_stack([x, y, zero, np.cos(0.5 * angle), zero, zero, np.sin(0.5 * angle)])
+            bodies.vel[i[:, None], np.array([0, 1, 5])] = u.reshape(-1, 3)
+        else:
+            bodies.pose[i], bodies.vel[i] = q.reshape(-1, 7), u.reshape(-1, 6)
+        middle = max(t, self.t0 + self.options.dt) - 0.5 * self.options.dt  # of the step before, at t0 of the first one
+        bodies.alive[:] = (bodies.life[:, 0] <= middle) & (middle < bodies.life[:, 1])
+        return step.energies(bodies, self.springs, self.options.gravity)
+
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        """q and u as they are recorded."""
+        i = self.channels
+        if self.scene.dim == 2:
+            q = np.column_stack([self.bodies.pose[i, :2], self.bodies.angle[i]])
+            return q.ravel(), self.bodies.vel[i][:, [0, 1, 5]].ravel()
+        return self.bodies.pose[i].ravel(), self.bodies.vel[i].ravel()
+
+
+def arrays_in(name: str, table: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of nested tuples and lists, with names of their own."""
+    if isinstance(table, np.ndarray):
+        yield name, table
+    elif table is not None:
+        for k, part in enumerate(table):
+            yield from arrays_in(f"{name}.{k}", part)
+
+
+@dataclass
+class RecordRows:
+    """Room for the gaps and energies of a block."""
+
+    gap: np.ndarray
+    energy: np.ndarray
+
+
+def room_for(records: int, q: int, u: int, channels: int) -> tuple[Block, RecordRows]:
+    """A block for so many records."""
+    rows = records + 1
+    block = Block(
+        np.empty((rows, q)), np.empty((rows, u)), np.zeros((rows, channels, 2)), np.zeros((rows, channels), np.int8),
+        np.empty((0, EVENT_COLUMNS + 1)),
+    )  # fmt: skip
+    return block, RecordRows(np.full((rows, channels), np.inf), np.zeros((rows, 2)))

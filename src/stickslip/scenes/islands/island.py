@@ -1,0 +1,455 @@
+"""The contact problem of one island as arrays, and its solution.
+
+The impulses of the last step are checked before (a body at rest needs nothing else).  For few contacts and for joints
+Newton, driven to rounding because what it leaves over would disturb the next steps, from the last impulses and, where
+that fails, after a few sweeps of Gauss-Seidel; for many, accelerated sweeps, whose compilation the others are spared.
+With joints there is no more than Newton here: what it leaves unsolved, the host takes up (scenes.islands.with_joints).
+Contacts are scaled by mobility^-1/2, W' = S W S.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stickslip.contact.blocks import diagonal_blocks
+from stickslip.contact.gauss_seidel import accelerated_sweeps, anderson_state
+from stickslip.jit.compiled import compiled
+from stickslip.scenes.islands.joint_rows import apply_row, row_velocity
+from stickslip.scenes.islands.newton import quiet_newton
+from stickslip.scenes.islands.problem import apply_contact, contact_velocity, side_product
+from stickslip.scenes.islands.pyramid import polygon_support, project_polygon, project_pyramid
+from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
+from stickslip.scenes.rotation import times
+from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
+
+FIRST_SWEEPS = 6
+MEMORY = 10
+CHECK_EVERY = 20
+NOTHING = 1e-100  # velocities [m/s] that are none: their squares leave the range of numbers, and Newton with them
+GRAINS = 1e10  # the grain of a joint row as a scale: a tolerance of 1e-10 is one grain
+LOAD_ROUNDING = 1e-14  # of the velocities that impulses make: some 50 roundings of them
+MOST_ROUNDING = 1e-8  # of the velocities in an island: impulses that grow without bound are no solution
+MOST_JOINT_ROUNDING = 1e-7  # the same of joint rows: a hinge on a near point mass turns it by the rounding of its pull
+SPEED_ROUNDING = 4e-15  # of the velocities of the bodies, whose difference the velocity at a contact is
+ROUNDED = 1e-10  # the residual that violations of the size of rounding count for
+SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
+
+
+@compiled(inside=True)
+def rough_defect(r: np.ndarray, mu: float, rho: float, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
+    """Violation of the laws where mu > 1, times rho: r_N = max(0, r_N - rho u_N), r_T = P_D(mu r_N)(r_T - rho u_T).
+
+    The same laws (Alart and Curnier), without the product mu |u_T|, in which the rounding of a slip of zero is large.
+    D a disk, or the polygon of a pyramid (edges > 0).
+    """
+    a, limit = r[0] - rho * u0, mu * max(0.0, r[0])
+    if a < 0.0:  # max might lose what is not a number
+        a = 0.0
+    b, c = r[1] - rho * u1, r[2] - rho * u2 if dim == 3 else r[2]
+    size = norm_2d(b, c) if dim == 3 else abs(b)
+    if dim == 3 and edges > 0:
+        b, c = project_polygon(b, c, limit, edges)
+    elif size > limit:
+        b, c = b * limit / size, c * limit / size if dim == 3 else c
+    return math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
+
+
+@compiled(inside=True)
+def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
+    """Violation of the laws at contact i [m/s]: |r - P_K(r - rho (u + mu |u_T| e_N))| / rho, rho = 1 / size, or -u_N.
+
+    The approach -u_N counts by itself: of a slipping contact without impulse the map sees only about -u_N / mu.
+    K a pyramid (edges > 0): the support function of its polygon at -u_T in place of |u_T|.
+    """
+    size, mu, r = active.mobility[i], active.mu[i], active.r[i]
+    if size == 0.0:
+        return 0.0
+    rho, c = 1.0 / size, r[2]
+    if mu > 1.0:
+        return size * rough_defect(r, mu, rho, u0, u1, u2, dim, edges)
+    if dim == 3 and edges > 0:
+        s = mu * polygon_support(-u1, -u2, edges)
+        a, b, c = project_pyramid(r[0] - rho * (u0 + s), r[1] - rho * u1, r[2] - rho * u2, mu, edges)
+    elif dim == 3:
+        s = mu * norm_2d(u1, u2)
+        a, b, c = project_cone_3d(r[0] - rho * (u0 + s), r[1] - rho * u1, r[2] - rho * u2, mu)
+    else:
+        a, b = project_cone_2d(r[0] - rho * (u0 + mu * abs(u1)), r[1] - rho * u1, mu)
+    defect = size * math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
+    return -u0 if -u0 > defect else defect  # max might lose what is not a number
+
+
+@compiled(inside=True)
+def row_size(joints: Any, s: int, bodies: Bodies) -> float:
+    """Diagonal of W of a joint row, with the softness of a spring."""
+    d, j = joints.row.direction[s], s // ROWS_PER_JOINT
+    a, b = joints.link.a[j], joints.link.b[j]
+    x, y, z = times(bodies.inv_inertia[a], d[3], d[4], d[5])
+    p, q, r = times(bodies.inv_inertia[b], d[6], d[7], d[8])
+    linear = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+    total = linear * (bodies.inv_mass[a] + bodies.inv_mass[b]) + joints.row.soft[s]
+    return total + d[3] * x + d[4] * y + d[5] * z + d[6] * p + d[7] * q + d[8] * r
+
+
+@compiled(apart=True)
+def end_velocities(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
+    rows: np.ndarray, row_first: int, row_last: int, dim: int,
+) -> None:  # fmt: skip
+    """u_E = u_free + M^-1 W Lambda of the bodies of one island."""
+    for m in range(first, last):
+        c = active.contact[order[m]]
+        for k in range(6):
+            bodies.end[contacts.a[c], k] = bodies.free[contacts.a[c], k]
+            bodies.end[contacts.b[c], k] = bodies.free[contacts.b[c], k]
+    if joints is not None:
+        for m in range(row_first, row_last):
+            j = rows[m] // ROWS_PER_JOINT
+            for k in range(6):
+                bodies.end[joints.link.a[j], k] = bodies.free[joints.link.a[j], k]
+                bodies.end[joints.link.b[j], k] = bodies.free[joints.link.b[j], k]
+    for m in range(first, last):
+        i = order[m]
+        c = active.contact[i]
+        if active.r[i, 0] != 0.0:
+            apply_contact(active, i, bodies, contacts.a[c], contacts.b[c], dim)
+    if joints is not None:
+        for m in range(row_first, row_last):
+            j = rows[m] // ROWS_PER_JOINT
+            apply_row(joints, rows[m], joints.row.impulse[rows[m]], bodies, joints.link.a[j], joints.link.b[j])
+
+
+@compiled
+def contact_defects(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
+    edges: int, out: np.ndarray,
+) -> None:  # fmt: skip
+    """Violation of the laws at each contact of an island [m/s]."""
+    for m in range(first, last):
+        i = order[m]
+        c, bias = active.contact[i], active.bias[i]
+        u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, contacts.a[c], contacts.b[c])
+        out[m - first] = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
+
+
+@compiled(apart=True)
+def island_residual(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
+    rows: np.ndarray, row_first: int, row_last: int, dim: int, edges: int, grains: float,
+) -> float:  # fmt: skip
+    """Worst violation of the laws in an island, relative to the velocities in it (without impulses, and asked for).
+
+    What rounding explains (of the velocities of bodies that move together, and of those that large impulses make: heavy
+    on light) counts for at most ROUNDED.  grains: GRAINS where the island has been solved, 0 where that is to be
+    decided.
+    """
+    worst, scale, loads, pulls, speed = 0.0, 0.0, 0.0, 0.0, 0.0
+    for m in range(first, last):
+        i = order[m]
+        c = active.contact[i]
+        a, b, bias = contacts.a[c], contacts.b[c], active.bias[i]
+        u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, a, b)
+        v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, a, b)
+        scale = max(scale, abs(v0) + abs(v1) + abs(v2) + abs(bias[0]))
+        loads = max(loads, active.mobility[i] * active.r[i, 0])
+        for k in range(3):
+            speed = max(speed, max(abs(bodies.free[a, k]), abs(bodies.free[b, k])))
+        defect = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
+        if not defect <= worst:
+            worst = defect
+    if joints is not None:
+        for m in range(row_first, row_last):
+            s = rows[m]
+            j = s // ROWS_PER_JOINT
+            a, b, x, d = joints.link.a[j], joints.link.b[j], joints.row.impulse[s], row_size(joints, s, bodies)
+            w = row_velocity(joints, s, bodies.end, a, b) + joints.row.soft[s] * x - joints.row.target[s]
+            free = row_velocity(joints, s, bodies.free, a, b)
+            before = row_velocity(joints, s, bodies.vel, a, b)
+            scale = max(scale, max(abs(free), abs(before)) + abs(joints.row.target[s]))
+            # rounding of the velocities that the row is a difference of
+            for k in range(3):
+                scale = max(scale, 1e-3 * (abs(bodies.free[a, k]) + abs(bodies.free[b, k])))
+            scale = max(
+                scale, grains * joints.row.grain[s]
+            )  # and of the positions in g / dt: redundant rows differ by it
+            if joints.row.low[s] == -np.inf and joints.row.high[s] == np.inf:
+                pulls = max(pulls, d * abs(x))
+            defect = d * abs(x - min(joints.row.high[s], max(joints.row.low[s], x - w / d))) if d > 0.0 else 0.0
+            if not defect <= worst:
+                worst = defect
+    residual = worst / scale if scale > NOTHING else worst
+    rounding = max(min(LOAD_ROUNDING * loads, MOST_ROUNDING * scale), SPEED_ROUNDING * speed)
+    rounding = max(rounding, min(LOAD_ROUNDING * pulls, MOST_JOINT_ROUNDING * scale))
+    return min(residual, ROUNDED * worst / rounding) if worst <= rounding and rounding > 0.0 else residual
+
+
+@compiled
+def block_system(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
+    head: np.ndarray, follow: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Blocks of S W S of an island without joints, as in contact.blocks.
+
+    head (bodies,) is -1 on entry and again on return; follow (2 contacts,).
+    """
+    n = last - first
+    for m in range(n - 1, -1, -1):  # lists of the contacts of each body, ascending
+        c = active.contact[order[first + m]]
+        for side in range(2):
+            body = contacts.a[c] if side == 0 else contacts.b[c]
+            if bodies.inv_mass[body] > 0.0:
+                follow[2 * m + side] = head[body]
+                head[body] = 2 * m + side
+    indptr = np.zeros(n + 1, np.int64)
+    for sweep in range(2):
+        w = 0
+        if sweep == 1:
+            indices = np.empty(indptr[n], np.int64)
+            data = np.empty((indptr[n], dim, dim))
+        for m in range(n):
+            i = order[first + m]
+            c = active.contact[i]
+            a, b = contacts.a[c], contacts.b[c]
+            p = head[a] if bodies.inv_mass[a] > 0.0 else -1
+            q = head[b] if bodies.inv_mass[b] > 0.0 else -1
+            if p < 0 and q < 0:  # nothing moves: an empty diagonal block
+                if sweep == 1:
+                    indices[w] = m
+                    data[w, :, :] = 0.0
+                w += 1
+            while p >= 0 or q >= 0:
+                k = p // 2 if (q < 0 or (p >= 0 and p // 2 <= q // 2)) else q // 2
+                if sweep == 1:
+                    indices[w] = k
+                    j = order[first + k]
+                    scale = 1.0 / math.sqrt(active.mobility[i] * active.mobility[j])
+                    f, g = active.frame[i], active.frame[j]
+                    for r in range(dim):
+                        for s in range(dim):
+                            data[w, r, s] = 0.0
+                    if p >= 0 and p // 2 == k:
+                        sign = -scale if p % 2 == 1 else scale
+                        arm = active.arm_b[j] if p % 2 == 1 else active.arm_a[j]
+                        for r in range(dim):
+                            for s in range(dim):
+                                data[w, r, s] += sign * side_product(bodies, a, f, active.arm_a[i], g, arm, r, s)
+                    if q >= 0 and q // 2 == k:
+                        sign = scale if q % 2 == 1 else -scale
+                        arm = active.arm_b[j] if q % 2 == 1 else active.arm_a[j]
+                        for r in range(dim):
+                            for s in range(dim):
+                                data[w, r, s] += sign * side_product(bodies, b, f, active.arm_b[i], g, arm, r, s)
+                if p >= 0 and p // 2 == k:
+                    p = follow[p]
+                if q >= 0 and q // 2 == k:
+                    q = follow[q]
+                w += 1
+            indptr[m + 1] = w
+    for m in range(n):
+        c = active.contact[order[first + m]]
+        head[contacts.a[c]] = -1
+        head[contacts.b[c]] = -1
+    return data, indptr, indices
+
+
+@compiled
+def right_side(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
+    vel: np.ndarray, q: np.ndarray, mu: np.ndarray, z: np.ndarray,
+) -> None:  # fmt: skip
+    """Scaled velocities q (with vel the free ones of the bodies), friction mu and start z of an island's contacts."""
+    for m in range(last - first):
+        i = order[first + m]
+        c = active.contact[i]
+        v0, v1, v2 = contact_velocity(active, i, bodies, vel, contacts.a[c], contacts.b[c])
+        S = 1.0 / math.sqrt(active.mobility[i])
+        q[dim * m] = S * (v0 + active.bias[i, 0])
+        q[dim * m + 1] = S * (v1 + active.bias[i, 1])
+        if dim == 3:
+            q[dim * m + 2] = S * (v2 + active.bias[i, 2])
+        for k in range(dim):
+            z[dim * m + k] = active.r[i, k] / S
+        mu[m] = active.mu[i]
+
+
+@compiled
+def take_impulses(active: Active, order: np.ndarray, first: int, last: int, dim: int, z: np.ndarray) -> None:
+    """Unscale the impulses of an island's contacts."""
+    for m in range(last - first):
+        i = order[first + m]
+        S = 1.0 / math.sqrt(active.mobility[i])
+        for k in range(dim):
+            active.r[i, k] = S * z[dim * m + k]
+
+
+@compiled(inside=True, apart=True)
+def dense_system(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
+    rows: np.ndarray, row_first: int, row_last: int, dim: int, S: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """S W S of an island with contacts and joint rows; S is written."""
+    n = dim * (last - first)
+    count = n + row_last - row_first
+    direction, shifted = np.empty((count, 9)), np.empty((count, 2, 6))  # rows, and M^-1 times them on a and b
+    ends = np.empty((count, 2), np.int64)
+    for m in range(last - first):
+        i = order[first + m]
+        c = active.contact[i]
+        p, q, f = active.arm_a[i], active.arm_b[i], active.frame[i]
+        for k in range(dim):
+            d, w = direction[dim * m + k], dim * m + k
+            x, y, z = f[3 * k], f[3 * k + 1], f[3 * k + 2]
+            d[0], d[1], d[2] = x, y, z
+            d[3], d[4], d[5] = p[1] * z - p[2] * y, p[2] * x - p[0] * z, p[0] * y - p[1] * x
+            d[6], d[7], d[8] = q[1] * z - q[2] * y, q[2] * x - q[0] * z, q[0] * y - q[1] * x
+            ends[w, 0], ends[w, 1] = contacts.a[c], contacts.b[c]
+            S[w] = 1.0 / math.sqrt(active.mobility[i])
+    if joints is not None:
+        for m in range(row_first, row_last):
+            s, w = rows[m], n + m - row_first
+            for k in range(9):
+                direction[w, k] = joints.row.direction[s, k]
+            j = s // ROWS_PER_JOINT
+            ends[w, 0], ends[w, 1] = joints.link.a[j], joints.link.b[j]
+            S[w] = 1.0 / math.sqrt(row_size(joints, s, bodies))
+    for w in range(count):
+        d = direction[w]
+        for side in range(2):
+            body, t = ends[w, side], shifted[w, side]
+            for k in range(3):
+                t[k] = bodies.inv_mass[body] * d[k]
+            g = 3 + 3 * side
+            t[3], t[4], t[5] = times(bodies.inv_inertia[body], d[g], d[g + 1], d[g + 2])
+    W = np.zeros((count, count))
+    for v in range(count):
+        for w in range(count):
+            total = 0.0
+            for side in range(2):
+                for other in range(2):
+                    body = ends[v, side]
+                    if body == ends[w, other] and bodies.inv_mass[body] > 0.0:
+                        d, t, g = direction[v], shifted[w, other], 3 + 3 * side
+                        value = d[0] * t[0] + d[1] * t[1] + d[2] * t[2]
+                        value += d[g] * t[3] + d[g + 1] * t[4] + d[g + 2] * t[5]
+                        total += value if side == other else -value
+            W[v, w] = S[v] * S[w] * total
+    if joints is not None:
+        for m in range(row_first, row_last):
+            w = n + m - row_first
+            W[w, w] += S[w] * S[w] * joints.row.soft[rows[m]]
+    return W
+
+
+@compiled(apart=True)
+def dense_problem(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
+    rows: np.ndarray, row_first: int, row_last: int, dim: int, S: np.ndarray, z: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """W, q, mu of an island with contacts and joint rows, scaled, and low, high, grain of the rows.
+
+    S, the scales, and z, the impulses it has, are written; shapes (dim contacts + rows,).
+    """
+    n, m = last - first, row_last - row_first
+    q, mu, low, high, grain = np.empty(dim * n + m), np.empty(n), np.empty(m), np.empty(m), np.empty(m)
+    W = dense_system(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, S)
+    right_side(bodies, contacts, active, order, first, last, dim, bodies.free, q, mu, z)
+    if joints is not None:
+        for k in range(m):
+            s, w = rows[row_first + k], dim * n + k
+            j = s // ROWS_PER_JOINT
+            q[w] = S[w] * (
+                row_velocity(joints, s, bodies.free, joints.link.a[j], joints.link.b[j]) - joints.row.target[s]
+            )
+            z[w] = joints.row.impulse[s] / S[w]
+            low[k] = joints.row.low[s] / S[w]
+            high[k] = joints.row.high[s] / S[w]
+            grain[k] = S[w] * joints.row.grain[s]
+    return W, q, mu, low, high, grain
+
+
+@compiled
+def take_dense(
+    active: Active, order: np.ndarray, first: int, last: int, joints: Any, rows: np.ndarray, row_first: int,
+    row_last: int, dim: int, S: np.ndarray, z: np.ndarray,
+) -> None:  # fmt: skip
+    """Unscale the impulses of an island's contacts and joint rows."""
+    take_impulses(active, order, first, last, dim, z)
+    if joints is not None:
+        for m in range(row_first, row_last):
+            w = dim * (last - first) + m - row_first
+            joints.row.impulse[rows[m]] = S[w] * z[w]
+
+
+@compiled(apart=True)
+def solve_dense(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
+    rows: np.ndarray, row_first: int, row_last: int, options: Options,
+) -> None:  # fmt: skip
+    """Newton on an island, from the impulses it has."""
+    dim, n = options.dim, last - first
+    S, z = np.empty(dim * n + row_last - row_first), np.empty(dim * n + row_last - row_first)
+    W, q, mu, low, high, grain = dense_problem(
+        bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, S, z
+    )
+    if n == 0 and low.max() == -np.inf and high.min() == np.inf:
+        # linear: from zero, impulses that redundant rows set up against one another do not grow from step to step
+        z[:] = 0.0
+    quiet_newton(W, q, mu, low, high, grain, dim, S, z, SHARPER * options.tol, 100)
+    take_dense(active, order, first, last, joints, rows, row_first, row_last, dim, S, z)
+
+
+@compiled(apart=True)
+def solve_sweeps(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, options: Options,
+    head: np.ndarray, follow: np.ndarray, sweeps: int, tol: float,
+) -> float:  # fmt: skip
+    """Gauss-Seidel on an island without joints: a few plain sweeps, or many accelerated ones; the scaled error."""
+    dim, n = options.dim, last - first
+    data, indptr, indices = block_system(bodies, contacts, active, order, first, last, dim, head, follow)
+    q, z, u, mu = np.empty(dim * n), np.empty(dim * n), np.empty(dim * n), np.empty(n)
+    right_side(bodies, contacts, active, order, first, last, dim, bodies.free, q, mu, z)
+    diagonal, inverse = diagonal_blocks(data, indptr, indices)
+    memory = 0 if sweeps <= FIRST_SWEEPS else MEMORY
+    work = np.empty((2 * memory + 4, dim * n))
+    _, error, _ = accelerated_sweeps(
+        data, indptr, indices, diagonal, inverse, q, mu, z, u, 0, n, sweeps, tol, memory, 1.0, CHECK_EVERY, np.empty(0),
+        work, anderson_state(memory),
+    )  # fmt: skip
+    take_impulses(active, order, first, last, dim, z)
+    return error
+
+
+@compiled
+def solve_island(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
+    rows: np.ndarray, row_first: int, row_last: int, options: Options, head: np.ndarray, follow: np.ndarray,
+    effort: np.ndarray, residual: float,
+) -> float:  # fmt: skip
+    """Solve one island, whose impulses have this residual, and set its end velocities; returns the new residual.
+
+    effort[0] counts stages beyond those that usually do.
+    """
+    n, dim, tol = last - first, options.dim, SHARPER * options.tol
+    direct = row_last > row_first or n <= options.newton
+    for stage in range(4):
+        if stage == 0 and direct:
+            solve_dense(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, options)
+        elif stage == 1 and direct and row_last == row_first:
+            solve_sweeps(bodies, contacts, active, order, first, last, options, head, follow, FIRST_SWEEPS, 1e-15)
+            solve_dense(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, options)
+        elif stage >= 2 and row_last == row_first:
+            effort[0] += stage - 2 if not direct else 1
+            solve_sweeps(bodies, contacts, active, order, first, last, options, head, follow, options.sweeps, tol)
+            tol *= 0.1
+        else:
+            continue
+        end_velocities(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
+        residual = island_residual(
+            bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, options.edges, GRAINS
+        )
+        if residual <= (options.start if stage == 0 else options.tol):  # what is left over, the next steps have to bear
+            break
+    return residual

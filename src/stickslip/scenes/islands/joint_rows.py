@@ -1,0 +1,331 @@
+"""Joints as rows: velocity of a row = l . (v_b - v_a) + m_b . omega_b - m_a . omega_a, impulse between two bounds.
+
+Equality rows hold the joint together at the next midpoint.  With g the position error and u_A the velocity before,
+
+    row . (u_E - u_A) = -g(q_M + dt u_A) / dt,
+
+the linearisation of g(q_M + dt u_E) = 0 about the velocity before: SHAKE up to O(dt^3), so that a joint neither
+drifts nor loses the second order of the midpoint rule.  Positions are known to GRAIN of their size, so redundant rows
+agree to GRAIN size / dt and no better.  A limit is a row with impulse >= 0, a motor one with a speed and a largest
+effort, dry friction one with speed 0 and a largest effort.
+
+A spring that is implicit is a soft row without bounds.  Jean's theta-method weights its force at both ends of the step,
+(1 - theta) f_A + theta f_E with f = k (l - l_0) + c u, and l_A, l_E follow from the midpoint length l_M:
+
+    -Lambda = dt (k (l_M - l_0 - (1 - theta)^2 dt u_A) + (1 - theta) c u_A) + (theta^2 dt^2 k + theta dt c) u_E;
+
+divided by the factor of u_E it reads u_E + soft Lambda = target.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.codes import GRAIN
+from stickslip.jit.compiled import compiled
+from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Joints
+from stickslip.scenes.rotation import advance, compose, rotate, times
+
+SPHERICAL, REVOLUTE, PRISMATIC, FIXED, DISTANCE, SPRING = range(6)
+LIMIT, MOTOR, FRICTION = 6, 7, 8
+LENGTH, LOWER, UPPER, SPEED, EFFORT, HOLD, STIFFNESS, DAMPING = range(8)
+
+
+@compiled(inside=True)
+def relative_turn(A: np.ndarray, B: np.ndarray) -> tuple[float, float, float, float]:
+    """Quaternion of frame B seen from frame A, with w >= 0."""
+    w, x, y, z = A[3], -A[4], -A[5], -A[6]
+    p, q, r, s = B[3], B[4], B[5], B[6]
+    n0 = w * p - x * q - y * r - z * s
+    n1 = w * q + x * p + y * s - z * r
+    n2 = w * r - x * s + y * p + z * q
+    n3 = w * s + x * r - y * q + z * p
+    sign = -1.0 if n0 < 0.0 else 1.0
+    return sign * n0, sign * n1, sign * n2, sign * n3
+
+
+@compiled(inside=True)
+def joint_errors(kind: int, planar: bool, A: np.ndarray, B: np.ndarray, length: float, out: np.ndarray) -> int:
+    """Position errors of a joint whose frames are at A and B; returns how many there are."""
+    d0, d1, d2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
+    if kind == DISTANCE:
+        out[0] = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2) - length
+        return 1
+    count = 0
+    if kind == PRISMATIC:
+        a, b, c = rotate(A, 1.0, 0.0, 0.0)
+        out[0] = a * d0 + b * d1 + c * d2
+        count = 1
+        if not planar:
+            a, b, c = rotate(A, 0.0, 1.0, 0.0)
+            out[1] = a * d0 + b * d1 + c * d2
+            count = 2
+    else:
+        out[0], out[1] = d0, d1
+        count = 2
+        if not planar:
+            out[2] = d2
+            count = 3
+    if kind == REVOLUTE and not planar:
+        x, y, z = rotate(A, 0.0, 0.0, 1.0)
+        p, q, r = rotate(B, 0.0, 0.0, 1.0)
+        x, y, z = y * r - z * q, z * p - x * r, x * q - y * p  # z_A x z_B = the turn of B across the axis
+        a, b, c = rotate(A, 1.0, 0.0, 0.0)
+        out[count] = a * x + b * y + c * z
+        a, b, c = rotate(A, 0.0, 1.0, 0.0)
+        out[count + 1] = a * x + b * y + c * z
+        count += 2
+    if kind == PRISMATIC or kind == FIXED:
+        _, x, y, z = relative_turn(A, B)
+        x, y, z = rotate(A, 2.0 * x, 2.0 * y, 2.0 * z)
+        if planar:
+            out[count] = z
+            count += 1
+        else:
+            out[count], out[count + 1], out[count + 2] = x, y, z
+            count += 3
+    return count
+
+
+@compiled(inside=True)
+def point_errors(kind: int, planar: bool) -> int:
+    """How many of the position errors of a joint are lengths; the others, behind them, are angles."""
+    if kind == DISTANCE:
+        return 1
+    return (2 if planar else 3) - (1 if kind == PRISMATIC else 0)
+
+
+@compiled(inside=True)
+def opening(errors: np.ndarray, points: int, count: int, reach: float) -> float:
+    """How far a joint is apart [m]: its position errors, and its turns at the distance `reach`."""
+    total = 0.0
+    for k in range(count):
+        total += errors[k] ** 2 if k < points else (reach * errors[k]) ** 2
+    return math.sqrt(total)
+
+
+@compiled(inside=True)
+def came_apart(joints: Joints) -> bool:
+    """Whether a joint's position error is beyond its limit."""
+    beyond = -np.inf
+    for j in range(joints.link.kind.shape[0]):
+        beyond = max(beyond, joints.link.error[j] - joints.link.limit[j])
+    return beyond > 0.0
+
+
+@compiled(inside=True)
+def point_row(joints: Joints, row: int, x: float, y: float, z: float, arm_a: np.ndarray, arm_b: np.ndarray) -> None:
+    """Relative velocity of two points along (x, y, z); arms from the centres of mass."""
+    d = joints.row.direction[row]
+    d[0], d[1], d[2] = x, y, z
+    d[3], d[4], d[5] = arm_a[1] * z - arm_a[2] * y, arm_a[2] * x - arm_a[0] * z, arm_a[0] * y - arm_a[1] * x
+    d[6], d[7], d[8] = arm_b[1] * z - arm_b[2] * y, arm_b[2] * x - arm_b[0] * z, arm_b[0] * y - arm_b[1] * x
+
+
+@compiled(inside=True)
+def turn_row(joints: Joints, row: int, x: float, y: float, z: float) -> None:
+    """Relative angular velocity along (x, y, z)."""
+    d = joints.row.direction[row]
+    d[0], d[1], d[2] = 0.0, 0.0, 0.0
+    d[3], d[4], d[5] = x, y, z
+    d[6], d[7], d[8] = x, y, z
+
+
+@compiled(inside=True)
+def row_velocity(joints: Joints, row: int, vel: np.ndarray, a: int, b: int) -> float:
+    """Velocity of a row for body velocities `vel`."""
+    d = joints.row.direction[row]
+    total = 0.0
+    for k in range(3):
+        total += d[k] * (vel[b, k] - vel[a, k]) + d[6 + k] * vel[b, 3 + k] - d[3 + k] * vel[a, 3 + k]
+    return total
+
+
+@compiled(inside=True)
+def apply_row(joints: Joints, row: int, impulse: float, bodies: Bodies, a: int, b: int) -> None:
+    """Add the impulse of a row to the end velocities."""
+    d = joints.row.direction[row]
+    for k in range(3):
+        bodies.end[a, k] -= bodies.inv_mass[a] * impulse * d[k]
+        bodies.end[b, k] += bodies.inv_mass[b] * impulse * d[k]
+    x, y, z = times(bodies.inv_inertia[a], impulse * d[3], impulse * d[4], impulse * d[5])
+    bodies.end[a, 3] -= x
+    bodies.end[a, 4] -= y
+    bodies.end[a, 5] -= z
+    x, y, z = times(bodies.inv_inertia[b], impulse * d[6], impulse * d[7], impulse * d[8])
+    bodies.end[b, 3] += x
+    bodies.end[b, 4] += y
+    bodies.end[b, 5] += z
+
+
+@compiled(inside=True)
+def equality_rows(
+    joints: Joints, j: int, planar: bool, A: np.ndarray, B: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray
+) -> int:
+    """Directions of the equality rows, in the order of `joint_errors`; arm_a of a prismatic joint reaches to B."""
+    s = j * ROWS_PER_JOINT
+    kind = joints.link.kind[j]
+    d0, d1, d2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
+    if kind == DISTANCE or kind == SPRING:
+        length = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
+        if length == 0.0:
+            return 0
+        point_row(joints, s, d0 / length, d1 / length, d2 / length, arm_a, arm_b)
+        return 1
+    if kind == PRISMATIC:
+        x, y, z = rotate(A, 1.0, 0.0, 0.0)
+        point_row(joints, s, x, y, z, arm_a, arm_b)
+        count = 1
+        if not planar:
+            x, y, z = rotate(A, 0.0, 1.0, 0.0)
+            point_row(joints, s + 1, x, y, z, arm_a, arm_b)
+            count = 2
+    else:
+        point_row(joints, s, 1.0, 0.0, 0.0, arm_a, arm_b)
+        point_row(joints, s + 1, 0.0, 1.0, 0.0, arm_a, arm_b)
+        count = 2
+        if not planar:
+            point_row(joints, s + 2, 0.0, 0.0, 1.0, arm_a, arm_b)
+            count = 3
+    if kind == REVOLUTE and not planar:
+        x, y, z = rotate(A, 1.0, 0.0, 0.0)
+        turn_row(joints, s + count, x, y, z)
+        x, y, z = rotate(A, 0.0, 1.0, 0.0)
+        turn_row(joints, s + count + 1, x, y, z)
+        count += 2
+    if kind == PRISMATIC or kind == FIXED:
+        if not planar:
+            turn_row(joints, s + count, 1.0, 0.0, 0.0)
+            turn_row(joints, s + count + 1, 0.0, 1.0, 0.0)
+            count += 2
+        turn_row(joints, s + count, 0.0, 0.0, 1.0)
+        count += 1
+    return count
+
+
+@compiled(inside=True)
+def joint_coordinate(joints: Joints, j: int, A: np.ndarray, B: np.ndarray) -> float:
+    """Angle [rad] of a revolute joint, counted over turns, or travel [m] of a prismatic one."""
+    if joints.link.kind[j] == PRISMATIC:
+        x, y, z = rotate(A, 0.0, 0.0, 1.0)
+        return x * (B[0] - A[0]) + y * (B[1] - A[1]) + z * (B[2] - A[2])
+    w, _, _, z = relative_turn(A, B)
+    angle = 2.0 * math.atan2(z, w)
+    turns = round((joints.link.turns[j] - angle) / (2.0 * math.pi))
+    angle += 2.0 * math.pi * turns
+    joints.link.turns[j] = angle
+    return angle
+
+
+@compiled(inside=True)
+def coordinate_row(
+    joints: Joints, j: int, slot: int, sign: float, A: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray
+) -> None:
+    """Row of the joint's own motion: turn about, or travel along, its axis."""
+    x, y, z = rotate(A, 0.0, 0.0, sign)
+    if joints.link.kind[j] == PRISMATIC:
+        point_row(joints, j * ROWS_PER_JOINT + slot, x, y, z, arm_a, arm_b)
+    else:
+        turn_row(joints, j * ROWS_PER_JOINT + slot, x, y, z)
+
+
+@compiled(inside=True)
+def bounded_rows(
+    joints: Joints,
+    j: int,
+    bodies: Bodies,
+    A: np.ndarray,
+    B: np.ndarray,
+    arm_a: np.ndarray,
+    arm_b: np.ndarray,
+    dt: float,
+) -> None:
+    """Limit, motor and dry friction of a revolute or prismatic joint."""
+    s, data = j * ROWS_PER_JOINT, joints.link.numbers[j]
+    a, b = joints.link.a[j], joints.link.b[j]
+    if data[LOWER] > -np.inf or data[UPPER] < np.inf:
+        x = joint_coordinate(joints, j, A, B)
+        low, high = x - data[LOWER], data[UPPER] - x
+        sign, gap = (1.0, low) if low <= high else (-1.0, high)
+        coordinate_row(joints, j, LIMIT, sign, A, arm_a, arm_b)
+        if gap <= 0.0 or gap + dt * row_velocity(joints, s + LIMIT, bodies.free, a, b) <= 0.0:
+            joints.row.used[s + LIMIT] = True
+            joints.row.target[s + LIMIT] = -gap / dt if gap > 0.0 else 0.0
+            joints.row.low[s + LIMIT], joints.row.high[s + LIMIT] = 0.0, np.inf
+    if data[EFFORT] > 0.0:
+        coordinate_row(joints, j, MOTOR, 1.0, A, arm_a, arm_b)
+        joints.row.used[s + MOTOR] = True
+        joints.row.target[s + MOTOR] = data[SPEED]
+        joints.row.low[s + MOTOR], joints.row.high[s + MOTOR] = -dt * data[EFFORT], dt * data[EFFORT]
+    if data[HOLD] > 0.0:
+        coordinate_row(joints, j, FRICTION, 1.0, A, arm_a, arm_b)
+        joints.row.used[s + FRICTION] = True
+        joints.row.target[s + FRICTION] = 0.0
+        joints.row.low[s + FRICTION], joints.row.high[s + FRICTION] = -dt * data[HOLD], dt * data[HOLD]
+
+
+@compiled(inside=True)
+def spring_row(joints: Joints, j: int, bodies: Bodies, length: float, dt: float, theta: float) -> None:
+    """The law of a spring whose length at the midpoint is `length`; its direction is set."""
+    s, data, a, b = j * ROWS_PER_JOINT, joints.link.numbers[j], joints.link.a[j], joints.link.b[j]
+    k, c, rest = data[STIFFNESS], data[DAMPING], 1.0 - theta
+    u_A = row_velocity(joints, s, bodies.vel, a, b)
+    given = dt * (k * (length - data[LENGTH] - rest * rest * dt * u_A) + rest * c * u_A)
+    factor = theta * dt * (theta * dt * k + c)
+    joints.row.soft[s] = 1.0 / factor
+    joints.row.target[s] = -given / factor
+
+
+@compiled(inside=True, apart=True)
+def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: float) -> int:
+    """Set up the rows of all joints at the midpoint; returns how many take part."""
+    A, B, pose = np.empty(7), np.empty(7), np.empty(7)
+    arm_a, arm_b, errors = np.empty(3), np.empty(3), np.empty(6)
+    used = 0
+    for j in range(joints.link.kind.shape[0]):
+        s, a, b = j * ROWS_PER_JOINT, joints.link.a[j], joints.link.b[j]
+        for k in range(ROWS_PER_JOINT):
+            joints.row.used[s + k] = False
+        if not (bodies.alive[a] and bodies.alive[b]):
+            continue
+        kind, length = joints.link.kind[j], joints.link.numbers[j, LENGTH]
+        compose(bodies.mid[a], joints.link.frame_a[j], A)
+        compose(bodies.mid[b], joints.link.frame_b[j], B)
+        for k in range(3):
+            arm_a[k] = (B[k] if kind == PRISMATIC else A[k]) - bodies.mid[a, k]
+            arm_b[k] = B[k] - bodies.mid[b, k]
+        count = equality_rows(joints, j, planar, A, B, arm_a, arm_b)
+        points, size = point_errors(kind, planar), joints.link.reach[j]
+        if kind != SPRING:
+            joint_errors(kind, planar, A, B, length, errors)
+            joints.link.error[j] = max(joints.link.error[j], opening(errors, points, count, size))
+            for k in range(3):
+                size = max(size, max(abs(A[k]), abs(B[k])))
+        if kind == REVOLUTE or kind == PRISMATIC:
+            bounded_rows(joints, j, bodies, A, B, arm_a, arm_b, dt)
+        if kind == SPRING and count == 1:
+            distance = math.sqrt((B[0] - A[0]) ** 2 + (B[1] - A[1]) ** 2 + (B[2] - A[2]) ** 2)
+            spring_row(joints, j, bodies, distance, dt, theta)
+        advance(bodies.mid[a], bodies.vel[a], dt, pose)
+        compose(pose, joints.link.frame_a[j], A)
+        advance(bodies.mid[b], bodies.vel[b], dt, pose)
+        compose(pose, joints.link.frame_b[j], B)
+        if kind != SPRING:
+            joint_errors(kind, planar, A, B, length, errors)
+        for k in range(count):
+            joints.row.used[s + k] = True
+            if kind != SPRING:
+                joints.row.target[s + k] = row_velocity(joints, s + k, bodies.vel, a, b) - errors[k] / dt
+                joints.row.grain[s + k] = GRAIN * (size if k < points else 1.0) / dt
+            joints.row.low[s + k], joints.row.high[s + k] = -np.inf, np.inf
+        for k in range(ROWS_PER_JOINT):
+            if joints.row.used[s + k]:
+                used += 1
+                joints.row.impulse[s + k] = min(
+                    joints.row.high[s + k], max(joints.row.low[s + k], joints.row.impulse[s + k])
+                )
+            else:
+                joints.row.impulse[s + k] = 0.0
+    return used

@@ -1,0 +1,330 @@
+"""Islands with very many contacts: Gauss-Seidel on the velocities of the bodies, with momentum, shared among threads.
+
+No matrix is built: a contact reads the velocities of its two bodies, solves its own laws exactly and writes them back,
+so that a body may have any number of contacts.  Threads share the slabs of `slabs`; contacts of spheres have their own,
+faster sweep (`sphere_contacts`).
+
+Momentum: the sweep starts at y = z + beta (z - z_before), on impulses and velocities alike, which keeps
+v = v_free + M^-1 H z because the weights add up to one.  beta grows as Nesterov's to 0.9 (spheres: 0.93) and stays
+there: more, or its own growth without end, diverges on piles (slip makes the map non-monotone), and beginning anew
+whenever a sweep changes more than the last one throws away what creeps slowly into place.  Where a pile lands hard,
+slip can make the map expand, with momentum or without: `scenes.islands.piles` goes on from there with Newton on the
+contacts concerned.  Impulses z and velocities of contacts that are not of spheres are scaled to unit mobility,
+z = r sqrt(w), as in `island`.
+
+Tried on recorded steps and worse: Anderson's acceleration (memory 5, 10), Fletcher-Reeves over the sweeps,
+over-relaxation, momentum that each contact loses when it turns round or changes its state, sweeps of the worst
+contacts alone; and no better: contacts sorted bottom-up or top-down.  Krylov methods on the sweep with the states of
+the contacts held do not get on either: the steps that need many sweeps have not found those states yet.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from stickslip.contact.blocks import invert_2, invert_3
+from stickslip.contact.one_contact import change_3d, one_contact_2d
+from stickslip.jit.compiled import compiled
+from stickslip.scenes.islands.problem import contact_velocity, side_product
+from stickslip.scenes.islands.slabs import OUTSIDE
+from stickslip.scenes.islands.sphere_contacts import (
+    MOTION,
+    SphereContacts,
+    push_spheres,
+    set_anchors,
+    set_up_sphere_contact,
+    spheres_defect,
+    sweep_spheres,
+)
+from stickslip.scenes.layout import Active, Bodies, Contacts
+from stickslip.scenes.rotation import times
+from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
+
+LOOK_EVERY = 10  # sweeps between two looks at the residual
+SHARE = 0.5  # of the way of a lift to its slip, with each sweep
+ANCHOR_EVERY = 100  # sweeps
+BURST, LESS = 10.0, 0.7  # a sweep that changes so many times the least (squared): momentum begins anew, with less
+
+POINT = np.dtype(
+    [
+        ("a", np.int64),  # bodies, numbered as the search met them, or OUTSIDE
+        ("b", np.int64),
+        ("frame", float, (9,)),  # rows n, t_1, t_2 / sqrt(mobility)
+        ("arm_a", float, (3,)),
+        ("arm_b", float, (3,)),
+        ("bias", float, (3,)),  # with the velocity of bodies that do not move freely
+        ("mu", float),
+        ("unscale", float),  # sqrt(mobility): velocity [m/s] of a scaled one
+    ],
+    align=True,
+)
+"""A contact of any shapes, in the order of the sweep."""
+Points = Any
+
+
+@compiled
+def set_up_point(
+    bodies: Bodies, contacts: Contacts, active: Active, i: int, dim: int, place: np.ndarray, point: Points,
+    k: int, D: np.ndarray, S: np.ndarray, z: np.ndarray,
+) -> None:  # fmt: skip
+    """Write point k: active contact i, its local matrix D with inverse S, and its scaled impulse."""
+    c = active.contact[i]
+    a, b, f, g = contacts.a[c], contacts.b[c], active.frame[i], point.frame[k]
+    root = math.sqrt(active.mobility[i])
+    point.mu[k], point.unscale[k] = active.mu[i], root
+    point.a[k], point.b[k] = place[a], place[b]
+    for m in range(3):
+        point.arm_a[k, m] = active.arm_a[i, m]
+        point.arm_b[k, m] = active.arm_b[i, m]
+    for m in range(9):
+        g[m] = f[m] / root
+    for m in range(dim):
+        z[k, m] = active.r[i, m] * root
+        point.bias[k, m] = active.bias[i, m] / root
+        for n in range(dim):
+            value = side_product(bodies, a, g, active.arm_a[i], g, active.arm_a[i], m, n)
+            D[k, m, n] = value + side_product(bodies, b, g, active.arm_b[i], g, active.arm_b[i], m, n)
+    for body, sign, arm in ((a, -1.0, active.arm_a[i]), (b, 1.0, active.arm_b[i])):
+        if place[body] == OUTSIDE:  # its velocity is given
+            v = bodies.free[body]
+            x, y, w = times(
+                g,
+                v[0] + v[4] * arm[2] - v[5] * arm[1],
+                v[1] + v[5] * arm[0] - v[3] * arm[2],
+                v[2] + v[3] * arm[1] - v[4] * arm[0],
+            )
+            point.bias[k, 0] += sign * x
+            point.bias[k, 1] += sign * y
+            point.bias[k, 2] += sign * w
+    if dim == 3:
+        invert_3(D[k], S[k])
+    else:
+        invert_2(D[k], S[k])
+
+
+@compiled(inline=True)
+def point_velocity(point: Points, k: int, vel: np.ndarray) -> tuple[float, float, float]:
+    """Scaled relative velocity of a point, with its bias."""
+    x, y, z = 0.0, 0.0, 0.0
+    a, b = point.a[k], point.b[k]
+    if a >= 0:
+        v, p = vel[a], point.arm_a[k]
+        x -= v[0] + v[4] * p[2] - v[5] * p[1]
+        y -= v[1] + v[5] * p[0] - v[3] * p[2]
+        z -= v[2] + v[3] * p[1] - v[4] * p[0]
+    if b >= 0:
+        v, p = vel[b], point.arm_b[k]
+        x += v[0] + v[4] * p[2] - v[5] * p[1]
+        y += v[1] + v[5] * p[0] - v[3] * p[2]
+        z += v[2] + v[3] * p[1] - v[4] * p[0]
+    f, c = point.frame[k], point.bias[k]
+    return (
+        f[0] * x + f[1] * y + f[2] * z + c[0],
+        f[3] * x + f[4] * y + f[5] * z + c[1],
+        f[6] * x + f[7] * y + f[8] * z + c[2],
+    )
+
+
+@compiled(inline=True)
+def push(point: Points, k: int, vel: np.ndarray, inverse: np.ndarray, d0: float, d1: float, d2: float) -> None:
+    """Add a scaled impulse at point k to the velocities; inverse (bodies, 10): 1/m and the inverse inertia."""
+    f = point.frame[k]
+    x = f[0] * d0 + f[3] * d1 + f[6] * d2
+    y = f[1] * d0 + f[4] * d1 + f[7] * d2
+    z = f[2] * d0 + f[5] * d1 + f[8] * d2
+    a, b = point.a[k], point.b[k]
+    if a >= 0:
+        v, p, m = vel[a], point.arm_a[k], inverse[a]
+        v[0] -= m[9] * x
+        v[1] -= m[9] * y
+        v[2] -= m[9] * z
+        e, g, h = times(m, p[1] * z - p[2] * y, p[2] * x - p[0] * z, p[0] * y - p[1] * x)
+        v[3] -= e
+        v[4] -= g
+        v[5] -= h
+    if b >= 0:
+        v, p, m = vel[b], point.arm_b[k], inverse[b]
+        v[0] += m[9] * x
+        v[1] += m[9] * y
+        v[2] += m[9] * z
+        e, g, h = times(m, p[1] * z - p[2] * y, p[2] * x - p[0] * z, p[0] * y - p[1] * x)
+        v[3] += e
+        v[4] += g
+        v[5] += h
+
+
+@compiled
+def sweep_points(
+    point: Points, first: int, last: int, D: np.ndarray, S: np.ndarray, z: np.ndarray, before: np.ndarray,
+    beta: float, vel: np.ndarray, inverse: np.ndarray, dim: int,
+) -> float:  # fmt: skip
+    """Solve points one after the other, from y = z + beta (z - before); returns |z - y|^2.
+
+    The velocities belong to y on entry and to the new z on return.
+    """
+    total = 0.0
+    for k in range(first, last):
+        u0, u1, u2 = point_velocity(point, k, vel)
+        y0 = z[k, 0] + beta * (z[k, 0] - before[k, 0])
+        y1 = z[k, 1] + beta * (z[k, 1] - before[k, 1])
+        before[k, 0], before[k, 1] = z[k, 0], z[k, 1]
+        y2, z2 = 0.0, 0.0
+        d = D[k]
+        if dim == 3:
+            y2 = z[k, 2] + beta * (z[k, 2] - before[k, 2])
+            before[k, 2] = z[k, 2]
+            z0, z1, z2 = change_3d(d, S[k], u0, u1, u2, y0, y1, y2, point.mu[k], before[k, 1], before[k, 2])
+            z[k, 2] = z2
+        else:
+            q0 = u0 - d[0, 0] * y0 - d[0, 1] * y1
+            q1 = u1 - d[1, 0] * y0 - d[1, 1] * y1
+            z0, z1 = one_contact_2d(d, S[k], q0, q1, point.mu[k])
+        z[k, 0], z[k, 1] = z0, z1
+        d0, d1, d2 = z0 - y0, z1 - y1, z2 - y2
+        change = d0 * d0 + d1 * d1 + d2 * d2
+        if change > 0.0:
+            push(point, k, vel, inverse, d0, d1, d2)
+            total += change
+    return total
+
+
+@compiled
+def points_defect(point: Points, first: int, last: int, z: np.ndarray, vel: np.ndarray, dim: int) -> float:
+    """Worst violation of the laws [m/s], as `island.contact_defect` has it."""
+    worst = 0.0
+    for k in range(first, last):
+        u0, u1, u2 = point_velocity(point, k, vel)
+        mu = point.mu[k]
+        if dim == 3:
+            s = mu * norm_2d(u1, u2)
+            x, y, w = project_cone_3d(z[k, 0] - u0 - s, z[k, 1] - u1, z[k, 2] - u2, mu)
+            square = (z[k, 0] - x) ** 2 + (z[k, 1] - y) ** 2 + (z[k, 2] - w) ** 2
+        else:
+            x, y = project_cone_2d(z[k, 0] - u0 - mu * abs(u1), z[k, 1] - u1, mu)
+            square = (z[k, 0] - x) ** 2 + (z[k, 1] - y) ** 2
+        defect = point.unscale[k] * (-u0 if -u0 > math.sqrt(square) else math.sqrt(square))
+        if not defect <= worst:
+            worst = defect
+    return worst
+
+
+@compiled
+def largest(values: np.ndarray) -> float:
+    """The largest value; not a number where one is."""
+    most = 0.0
+    for value in values:
+        if not value <= most:
+            most = value
+    return most
+
+
+@compiled
+def load_bodies(bodies: Bodies, members: np.ndarray, motion: np.ndarray, inverse: np.ndarray) -> None:
+    """Free velocities and inverse masses of the bodies of the island, close together in memory."""
+    for k in range(members.shape[0]):
+        body = members[k]
+        for j in range(9):
+            inverse[k, j] = bodies.inv_inertia[body, j]
+        inverse[k, 9] = bodies.inv_mass[body]
+        for j in range(6):
+            motion[k, j] = bodies.free[body, j]
+        motion[k, 6], motion[k, 7] = bodies.inv_mass[body], bodies.inv_inertia[body, 8]
+
+
+@compiled
+def extrapolate(motion: np.ndarray, earlier: np.ndarray, beta: float) -> None:
+    """v = v + beta (v - earlier) for all velocities, and earlier = v as it was."""
+    for k in range(earlier.shape[0]):
+        for j in range(6):
+            v = motion[k, j]
+            motion[k, j] = v + beta * (v - earlier[k, j])
+            earlier[k, j] = v
+
+
+@compiled
+def store_impulses(
+    point: Points, spheres: SphereContacts, chosen: np.ndarray, begins: np.ndarray, z: np.ndarray, active: Active
+) -> None:
+    """Write the impulses into `active`, in its frames."""
+    for e in range(begins.shape[0] - 1):
+        for k in range(begins[e], begins[e + 1]):
+            f, r = active.frame[chosen[k]], active.r[chosen[k]]
+            for j in range(z.shape[1]):
+                if e % 2 == 0:
+                    p = spheres[k].impulse
+                    r[j] = f[3 * j] * p[0] + f[3 * j + 1] * p[1] + f[3 * j + 2] * p[2]
+                else:
+                    r[j] = z[k, j] / point.unscale[k]
+
+
+@compiled(parallel=True)
+def solve_pile(
+    bodies: Bodies, contacts: Contacts, active: Active, dim: int, chosen: np.ndarray, begins: np.ndarray,
+    members: np.ndarray, place: np.ndarray, point: Points, spheres: SphereContacts, free: int, sweeps: int, aim: float,
+    tol: float, momentum: float, pull: float,
+) -> tuple[int, float]:  # fmt: skip
+    """Sweep an island, as `slabs_of` has sorted it, from the impulses in `active` until its residual is at most tol.
+
+    point, spheres: room for the contacts; momentum: the largest beta.  The first `free` sweeps end at a residual of
+    `aim`, the others pull contacts of spheres to their anchors.  Writes the impulses back; returns the number of sweeps
+    and the residual as `island.island_residual` defines it.
+    """
+    n, m, slabs = chosen.shape[0], members.shape[0], begins.shape[0] // 2
+    D, S, z = np.zeros((n, dim, dim)), np.zeros((n, dim, dim)), np.zeros((n, dim))
+    motion, inverse, sums = np.zeros((m + slabs, MOTION)), np.empty((m, 10)), np.zeros(slabs)
+    load_bodies(bodies, members, motion, inverse)
+    for s in prange(slabs):
+        for k in range(begins[2 * s], begins[2 * s + 2]):
+            i = chosen[k]
+            c = active.contact[i]
+            if k < begins[2 * s + 1]:
+                set_up_sphere_contact(bodies, contacts, active, i, dim, place, m + s, spheres, k)
+            else:
+                set_up_point(bodies, contacts, active, i, dim, place, point, k, D, S, z)
+            v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
+            sums[s] = max(sums[s], abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0]))
+    scale = largest(sums)
+    for e in range(2 * slabs):
+        for k in range(begins[e], begins[e + 1]):
+            if e % 2 == 0:
+                p = spheres[k]
+                push_spheres(p, motion[p.a], motion[p.b], p.impulse[0], p.impulse[1], p.impulse[2])
+            else:
+                push(point, k, motion, inverse, z[k, 0], z[k, 1], z[k, 2] if dim == 3 else 0.0)
+    before, earlier = z.copy(), motion[:m, :6].copy()
+    theta, most, least, residual, done = 1.0, momentum, np.inf, np.inf, 0
+    while done < sweeps and not residual <= (aim if done < free else tol):
+        rise = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
+        beta = min(most, (theta - 1.0) / rise)
+        theta = rise
+        extrapolate(motion, earlier, beta)
+        held = pull if done >= free else 0.0
+        if done >= free and (done - free) % ANCHOR_EVERY == 0:
+            for s in prange(slabs):
+                set_anchors(spheres, begins[2 * s], begins[2 * s + 1])
+        for parity in range(2):
+            for s in prange((slabs + 1 - parity) // 2):
+                e = 2 * s + parity
+                first, middle, last = begins[2 * e], begins[2 * e + 1], begins[2 * e + 2]
+                sums[e] = sweep_spheres(spheres, first, middle, beta, 1.0 if done == 0 else SHARE, held, motion)
+                sums[e] += sweep_points(point, middle, last, D, S, z, before, beta, motion, inverse, dim)
+        change = 0.0  # in a fixed order, whatever the threads
+        for s in range(slabs):
+            change += sums[s]
+        if change > BURST * least:
+            theta, least, most = 1.0, np.inf, LESS * most
+        least = min(least, change)
+        done += 1
+        if done % LOOK_EVERY == 0 or done == sweeps:
+            for s in prange(slabs):
+                first, middle, last = begins[2 * s], begins[2 * s + 1], begins[2 * s + 2]
+                one = spheres_defect(spheres, first, middle, motion)
+                two = points_defect(point, middle, last, z, motion, dim)
+                sums[s] = one if not one <= two else two
+            residual = largest(sums) / scale if scale > 0.0 else largest(sums)
+    store_impulses(point, spheres, chosen, begins, z, active)
+    return done, residual

@@ -1,0 +1,157 @@
+"""Large piles: sweeps over all contacts, and Newton on the patches that sweeps do not solve.
+
+A sweep (`scenes.islands.pile`) brings most contacts of a pile to their laws soon.  Where a few stay behind, Gauss-Seidel
+does not contract: friction with slip makes its map expand on a group of heavily loaded contacts, and the iterates stay
+in a region of stick, slip and separation in which there is no solution.  Newton's method leaves such a region.  So
+
+    sweeps with momentum, a few plain ones, and until the residual of every contact is small or ROUNDS are over
+        a patch: the contacts that violate their laws, and their neighbours up to a few bodies away
+        Newton on the patch, the impulses of all other contacts held
+        sweeps with momentum over all contacts, then plain ones, which spread what is left over
+
+A round that gains little is followed by less momentum (what expands, expands faster with it) and a wider patch.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.contact.auto import hard_islands
+from stickslip.contact.contacts import Contacts
+from stickslip.contact.method import Progress
+from stickslip.scenes import layout
+from stickslip.scenes.islands.island import (
+    GRAINS,
+    block_system,
+    contact_defects,
+    end_velocities,
+    island_residual,
+    right_side,
+    take_impulses,
+)
+from stickslip.scenes.islands.pile import POINT, solve_pile
+from stickslip.scenes.islands.slabs import slabs_of
+from stickslip.scenes.islands.sphere_contacts import CONTACT
+
+AIM = 0.5  # of the tolerance, for the first sweeps: what is left over disturbs the next step
+MOMENTUM, SPHERES_MOMENTUM, WEAKER = 0.9, 0.93, 0.9
+PULL = 5e-4  # of contacts of spheres to their anchors, once the first sweeps are over
+FIRST, MORE, SMOOTH = 300, 800, 50  # sweeps without anchors, to half the tolerance, then with, and plain ones
+AGAIN, SPREAD = 400, 30  # sweeps with momentum, and plain ones, after each patch
+ROUNDS, PATIENCE = 60, 20  # at most, and in a row without a smaller residual
+RINGS, MOST_RINGS = 2, 6  # neighbours that belong to a patch
+PATCH_CONTACTS = 6000  # beyond, a patch is no patch
+PATCH_EFFORT = 0.2  # nominal seconds of work
+PATCH_TOLERANCE = 1e-3  # of that of the pile
+GAIN = 0.8  # of the least residual: a round that does not get below has gained little
+
+
+@dataclass
+class Pile:
+    """One large island of a step.  `order`: its contacts, numbers in `active`; head, follow: room, as in `slabs_of`."""
+
+    bodies: Any
+    contacts: Any
+    active: Any
+    order: np.ndarray
+    options: layout.Options
+    head: np.ndarray
+    follow: np.ndarray
+
+    def __post_init__(self) -> None:
+        arguments = (self.bodies, self.contacts, self.active, self.order, 0, len(self.order))
+        self.sorted = slabs_of(*arguments, self.head, self.follow, self.options.dim)
+        self.room = layout.records(POINT, len(self.order)), layout.records(CONTACT, len(self.order))
+        begins = self.sorted[1]
+        self.momentum = SPHERES_MOMENTUM if np.all(begins[1::2] == begins[2::2]) else MOMENTUM
+        self.residual = math.inf
+
+    def solve(self) -> bool:
+        """Improve the impulses in `active`, and set `residual` and the end velocities; whether patches were needed."""
+        tol = self.options.tol
+        self.sweep(MORE, tol, self.momentum, FIRST)
+        if not self.residual <= tol:
+            self.sweep(SMOOTH, tol, 0.0)
+        if self.residual <= tol:
+            return False
+        self.solve_patches()
+        return True
+
+    def solve_patches(self) -> None:
+        """Patches and sweeps in turn; where they do not get to the tolerance, the best impulses are kept."""
+        tol = self.options.tol
+        least, best, rings, momentum, in_vain = self.residual, self.impulses(), RINGS, self.momentum, 0
+        for _ in range(ROUNDS):
+            self.solve_patch(rings)
+            self.sweep(AGAIN, tol, momentum)
+            if not self.residual <= tol:
+                self.sweep(SPREAD, tol, 0.0)
+            if self.residual <= tol:
+                return
+            gained = self.residual <= GAIN * least
+            if not gained:
+                momentum *= WEAKER
+            rings = RINGS if gained or rings == MOST_RINGS else rings + 1
+            in_vain += 1
+            if self.residual < least:
+                least, best, in_vain = self.residual, self.impulses(), 0
+            if in_vain == PATIENCE:
+                break
+        self.active.r[self.order] = best
+        self.measure()
+
+    def sweep(self, sweeps: int, tol: float, momentum: float, free: int = 0) -> None:
+        """Gauss-Seidel over all contacts; the first `free` sweeps without anchors, to half the tolerance."""
+        problem = (self.bodies, self.contacts, self.active, self.options.dim, *self.sorted, *self.room)
+        solve_pile(*problem, free, free + sweeps, AIM * tol, tol, momentum, PULL)
+        self.measure()
+
+    def measure(self) -> None:
+        """End velocities and residual, from the impulses."""
+        dim, edges = self.options.dim, self.options.edges
+        island = (self.bodies, self.contacts, self.active, self.order, 0, len(self.order), None, self.order, 0, 0)
+        end_velocities(*island, dim)
+        self.residual = float(island_residual(*island, dim, edges, GRAINS))
+
+    def impulses(self) -> np.ndarray:
+        return np.array(self.active.r[self.order])
+
+    def solve_patch(self, rings: int) -> None:
+        """Newton, and what helps it, on the contacts that violate their laws and their neighbours."""
+        dim = self.options.dim
+        order = self.order[self.patch(rings)]
+        if len(order) > PATCH_CONTACTS:
+            return
+        problem, z = self.problem_of(order)
+        r, _, _ = hard_islands(problem, z, PATCH_TOLERANCE * self.options.tol, Progress(effort=PATCH_EFFORT))
+        if np.all(np.isfinite(r)):
+            take_impulses(self.active, order, 0, len(order), dim, r)
+
+    def patch(self, rings: int) -> np.ndarray:
+        """Which contacts violate their laws by more than the tolerance, or touch a body that such a one leads to."""
+        defect = np.empty(len(self.order))
+        island = (self.bodies, self.contacts, self.active, self.order, 0, len(self.order))
+        contact_defects(*island, self.options.dim, self.options.edges, defect)
+        chosen = defect > self.options.tol / self.residual * defect.max()
+        c = self.active.contact[self.order]
+        a, b, moving = self.contacts.a[c], self.contacts.b[c], self.bodies.kind == layout.MOVING
+        for _ in range(rings):
+            touched = np.zeros(len(moving), bool)
+            touched[a[chosen]] = touched[b[chosen]] = True
+            touched &= moving
+            chosen = touched[a] | touched[b]
+        return chosen
+
+    def problem_of(self, order: np.ndarray) -> tuple[Contacts, np.ndarray]:
+        """The contact problem of some contacts, the impulses of all others held, scaled; and its impulses."""
+        dim, n = self.options.dim, len(order)
+        part = (self.bodies, self.contacts, self.active, order, 0, n, dim)
+        data, indptr, indices = block_system(*part, self.head, self.follow)
+        u, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
+        right_side(*part, self.bodies.end, u, mu, z)
+        problem = Contacts(data, indptr, indices, np.zeros(dim * n), mu)
+        return Contacts(data, indptr, indices, u - problem.product(z), mu), z

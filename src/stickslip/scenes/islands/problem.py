@@ -1,0 +1,296 @@
+"""The contact problem of a step: which contacts are active, what they ask for, which islands they form.
+
+Predictive rule (scenes): a contact is active if it is closed, or if it would close within the step by the free motion,
+g_M + dt u_N,free <= 0.  It then asks for
+
+    u_N >= -g_M / dt    while g_M > 0: the bodies meet exactly at the next midpoint (midpoints leapfrog),
+    u_N >= -eps_N u_N,A where the velocity before closes the contact by itself, g_M + dt u_N,A <= 0: Newton's law,
+
+whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  (Of each point by itself, the points of
+two faces would ask for velocities that contradict one another by slop / dt, which no solution can meet.)  But it is
+u_N >= -eps_N u_N,A where the only point of a pair is closed and opens by itself, before and without impulses: held at
+zero while its neighbours bounce, it would gain energy, which Newton's law with equal coefficients does not without
+friction.  Points without restitution that are in reach take part in any case, so that an impulse at one contact cannot
+drive another one in.  There is no velocity threshold: a body at rest has u_N,A = 0, and a body that lands gently
+rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N each time. Rule of the paper, [GS05] 5: active
+if g_M <= 0, xi = u + eps u_A in the laws.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stickslip.jit.compiled import compiled
+from stickslip.scenes.layout import MOVING, ZERO, Active, Bodies, Contacts, Geoms, Materials, Options
+from stickslip.scenes.rotation import rotate, times
+
+GRAIN = 2e-15  # of a body's coordinates: gaps below are rounding of positions, which a step doubles and adds
+
+
+@compiled(inside=True)
+def tangents(n: np.ndarray, planar: bool, frame: np.ndarray) -> None:
+    """Rows n, t_1, t_2 of a right-handed frame; in the plane t_1 lies in it."""
+    a, b, c = n[0], n[1], n[2]
+    frame[0], frame[1], frame[2] = a, b, c
+    if planar:
+        frame[3], frame[4], frame[5] = -b, a, 0.0
+        frame[6], frame[7], frame[8] = 0.0, 0.0, 1.0
+        return
+    if abs(a) < 0.7:
+        x, y, z = 0.0, c, -b
+    else:
+        x, y, z = -c, 0.0, a
+    norm = 1.0 / math.sqrt(x * x + y * y + z * z)
+    x, y, z = x * norm, y * norm, z * norm
+    frame[3], frame[4], frame[5] = x, y, z
+    frame[6], frame[7], frame[8] = b * z - c * y, c * x - a * z, a * y - b * x
+
+
+@compiled(inside=True)
+def grained(pose: np.ndarray, mu_1: float, aspect: float, frame: np.ndarray) -> float:
+    """Turn the tangents to the x axis of a body and scale them so that elliptic friction has a circular cone.
+
+    r = (r_N, S r'), S = diag(mu_1, mu_2) / mu, mu = sqrt(mu_1 mu_2), which is returned: with rows S t the law of
+    maximum dissipation for the ellipse is Coulomb's law for r' ([S00] (2.17)-(2.19)).
+    """
+    x, y, z = rotate(pose, 1.0, 0.0, 0.0)
+    n0, n1, n2 = frame[0], frame[1], frame[2]
+    along = x * n0 + y * n1 + z * n2
+    x, y, z = x - along * n0, y - along * n1, z - along * n2
+    norm = math.sqrt(x * x + y * y + z * z)
+    if norm > 1e-9:
+        x, y, z = x / norm, y / norm, z / norm
+        frame[3], frame[4], frame[5] = x, y, z
+        frame[6], frame[7], frame[8] = n1 * z - n2 * y, n2 * x - n0 * z, n0 * y - n1 * x
+    mu = mu_1 * math.sqrt(aspect)
+    for k in range(3):
+        frame[3 + k] *= mu_1 / mu
+        frame[6 + k] *= mu_1 * aspect / mu
+    return mu
+
+
+@compiled(inside=True)
+def contact_velocity(
+    active: Active, i: int, bodies: Bodies, vel: np.ndarray, a: int, b: int
+) -> tuple[float, float, float]:
+    """Velocity of b relative to a at contact i, in its frame."""
+    p, q, f = active.arm_a[i], active.arm_b[i], active.frame[i]
+    v, w = vel[a], vel[b]
+    x = w[0] + w[4] * q[2] - w[5] * q[1] - v[0] - v[4] * p[2] + v[5] * p[1]
+    y = w[1] + w[5] * q[0] - w[3] * q[2] - v[1] - v[5] * p[0] + v[3] * p[2]
+    z = w[2] + w[3] * q[1] - w[4] * q[0] - v[2] - v[3] * p[1] + v[4] * p[0]
+    return times(f, x, y, z)
+
+
+@compiled(inside=True)
+def world_impulse(active: Active, i: int, dim: int) -> tuple[float, float, float]:
+    """Impulse of contact i on body b as a world vector."""
+    f, r = active.frame[i], active.r[i]
+    t = r[2] if dim == 3 else 0.0
+    return (
+        f[0] * r[0] + f[3] * r[1] + f[6] * t,
+        f[1] * r[0] + f[4] * r[1] + f[7] * t,
+        f[2] * r[0] + f[5] * r[1] + f[8] * t,
+    )
+
+
+@compiled(inside=True)
+def apply_contact(active: Active, i: int, bodies: Bodies, a: int, b: int, dim: int) -> None:
+    """Add the impulse of contact i to the end velocities."""
+    x, y, z = world_impulse(active, i, dim)
+    if bodies.kind[a] == MOVING:
+        p, m, v = active.arm_a[i], bodies.inv_mass[a], bodies.end[a]
+        v[0] -= m * x
+        v[1] -= m * y
+        v[2] -= m * z
+        d, e, f = times(bodies.inv_inertia[a], p[1] * z - p[2] * y, p[2] * x - p[0] * z, p[0] * y - p[1] * x)
+        v[3] -= d
+        v[4] -= e
+        v[5] -= f
+    if bodies.kind[b] == MOVING:
+        p, m, v = active.arm_b[i], bodies.inv_mass[b], bodies.end[b]
+        v[0] += m * x
+        v[1] += m * y
+        v[2] += m * z
+        d, e, f = times(bodies.inv_inertia[b], p[1] * z - p[2] * y, p[2] * x - p[0] * z, p[0] * y - p[1] * x)
+        v[3] += d
+        v[4] += e
+        v[5] += f
+
+
+@compiled(inside=True)
+def side_product(
+    bodies: Bodies, body: int, f: np.ndarray, p: np.ndarray, g: np.ndarray, q: np.ndarray, row: int, column: int
+) -> float:
+    """f_row M^-1 g_column^T of two frames with arms p, q on the same body."""
+    if bodies.kind[body] != MOVING:
+        return 0.0
+    a, b, c = f[3 * row], f[3 * row + 1], f[3 * row + 2]
+    x, y, z = g[3 * column], g[3 * column + 1], g[3 * column + 2]
+    total = bodies.inv_mass[body] * (a * x + b * y + c * z)
+    u, v, w = times(bodies.inv_inertia[body], q[1] * z - q[2] * y, q[2] * x - q[0] * z, q[0] * y - q[1] * x)
+    return total + (p[1] * c - p[2] * b) * u + (p[2] * a - p[0] * c) * v + (p[0] * b - p[1] * a) * w
+
+
+@compiled(inside=True)
+def same_pair(contacts: Contacts, i: int, j: int) -> bool:
+    """Whether two points belong to one pair of geometries."""
+    return contacts.pair[i, 0] == contacts.pair[j, 0] and contacts.pair[i, 1] == contacts.pair[j, 1]
+
+
+@compiled(inside=True)
+def alone(contacts: Contacts, c: int, count: int) -> bool:
+    """Whether point c is the only one of its pair."""
+    first = c == 0 or not same_pair(contacts, c - 1, c)
+    return first and (c + 1 == count or not same_pair(contacts, c, c + 1))
+
+
+@compiled(inside=True)
+def widest_gap(contacts: Contacts, c: int, count: int) -> float:
+    """The largest gap of the pair whose points begin at number c."""
+    widest, k = contacts.gap[c], c + 1
+    while k < count and same_pair(contacts, c, k):
+        widest = max(widest, contacts.gap[k])
+        k += 1
+    return widest
+
+
+@compiled(inside=True, apart=True)
+def activate(
+    contacts: Contacts, count: int, bodies: Bodies, vel: np.ndarray, geoms: Geoms, materials: Materials,
+    options: Options, active: Active,
+) -> int:  # fmt: skip
+    """Write the active contacts in the order of their points; returns their number.  vel: velocities before."""
+    dt, dim, n = options.dt, options.dim, ZERO
+    widest = 0.0
+    for c in range(count):
+        a, b, gap = contacts.a[c], contacts.b[c], contacts.gap[c]
+        if c == 0 or not same_pair(contacts, c - 1, c):
+            widest = widest_gap(contacts, c, count)
+        if not options.predictive and gap > 0.0:
+            continue
+        active.contact[n] = c
+        # The impulse acts midway between the surfaces, so that two free bodies keep their angular momentum; on a body
+        # that meets a fixed one it acts at its own surface, where it will be when the gap is closed.
+        shift = 0.0
+        if bodies.kind[a] != MOVING:
+            shift = 0.5 * gap
+        elif bodies.kind[b] != MOVING:
+            shift = -0.5 * gap
+        to_a, to_b = (0.0, 1.0) if bodies.kind[a] == MOVING else (1.0, 0.0)
+        for k in range(3):
+            x = contacts.point[c, k] + shift * contacts.normal[c, k]
+            apart = bodies.mid[b, k] - bodies.mid[a, k]
+            active.arm_a[n, k] = x + to_a * apart
+            active.arm_b[n, k] = x - to_b * apart
+        slop = options.slop
+        if widest > slop:
+            for k in range(3):
+                slop = max(slop, GRAIN * max(abs(bodies.mid[a, k]), abs(bodies.mid[b, k])))
+        frame = active.frame[n]
+        tangents(contacts.normal[c], dim == 2, frame)
+        v0, _, _ = contact_velocity(active, n, bodies, bodies.free, a, b)
+        k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
+        if options.predictive and gap > slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
+            continue
+        u0, u1, u2 = contact_velocity(active, n, bodies, vel, a, b)
+        mu, grain = materials.mu[k, m], materials.grain[k, m]
+        if grain > 0 and dim == 3 and mu > 0.0:
+            mu = grained(bodies.mid[a if grain == 1 else b], mu, materials.aspect[k, m], frame)
+            u0, u1, u2 = contact_velocity(active, n, bodies, vel, a, b)
+        before = active.before[n]
+        before[0], before[1], before[2] = u0, u1, u2
+        bias = active.bias[n]
+        eps_N, eps_T = materials.eps_N[k, m], materials.eps_T[k, m]
+        if options.predictive:
+            floor = -gap / dt if widest > slop and gap > 0.0 else 0.0
+            active.impact[n] = u0 < 0.0 and gap + dt * u0 <= slop
+            if active.impact[n]:
+                floor = max(floor, -eps_N * u0)
+            elif u0 > 0.0 and v0 > 0.0 and gap <= slop and alone(contacts, c, count):
+                floor = -eps_N * u0
+            bias[0] = -floor
+        else:
+            active.impact[n] = u0 < 0.0
+            bias[0] = eps_N * u0
+        if active.impact[n] or not options.predictive:
+            bias[1], bias[2] = eps_T * u1, eps_T * u2
+        else:
+            bias[1], bias[2] = 0.0, 0.0
+        active.gap[n] = gap
+        active.mu[n] = mu
+        p = contacts.impulse[c]
+        x, y, z = p[0], p[1], p[2]
+        for k in range(dim):
+            f0, f1, f2 = frame[3 * k], frame[3 * k + 1], frame[3 * k + 2]
+            active.r[n, k] = (f0 * x + f1 * y + f2 * z) / (f0 * f0 + f1 * f1 + f2 * f2)
+        size = 0.0
+        for k in range(dim):
+            size += side_product(bodies, a, frame, active.arm_a[n], frame, active.arm_a[n], k, k)
+            size += side_product(bodies, b, frame, active.arm_b[n], frame, active.arm_b[n], k, k)
+        active.mobility[n] = size / dim
+        n += 1
+    return n
+
+
+@compiled(inside=True)
+def root(parent: np.ndarray, i: int) -> int:
+    """Root of body i, the path to it shortened."""
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@compiled(inside=True)
+def join(parent: np.ndarray, bodies: Bodies, a: int, b: int) -> None:
+    """Put two bodies into one island, if both can move."""
+    if bodies.kind[a] == MOVING and bodies.kind[b] == MOVING:
+        p, q = root(parent, a), root(parent, b)
+        if p < q:
+            parent[q] = p
+        else:
+            parent[p] = q
+
+
+@compiled(inside=True, apart=True)
+def islands(
+    bodies: Bodies, contacts: Contacts, n: int, active: Active, joints: Any, n_rows: int, parent: np.ndarray,
+    label: np.ndarray,
+) -> int:  # fmt: skip
+    """Number the islands in the order of their first contact or row; write them into `active` and `joints`."""
+    for i in range(parent.shape[0]):
+        parent[i] = i
+        label[i] = -1
+    for i in range(n):
+        join(parent, bodies, contacts.a[active.contact[i]], contacts.b[active.contact[i]])
+    if joints is not None:
+        if n_rows > 0:
+            for s in range(joints.row.used.shape[0]):
+                if joints.row.used[s]:
+                    j = s // 9
+                    join(parent, bodies, joints.link.a[j], joints.link.b[j])
+    count = 0
+    for i in range(n):
+        a, b = contacts.a[active.contact[i]], contacts.b[active.contact[i]]
+        k = root(parent, a if bodies.kind[a] == MOVING else b)
+        if label[k] < 0:
+            label[k] = count
+            count += 1
+        active.island[i] = label[k]
+    if joints is not None:
+        if n_rows > 0:
+            for s in range(joints.row.used.shape[0]):
+                joints.row.island[s] = -1
+                if joints.row.used[s]:
+                    j = s // 9
+                    a, b = joints.link.a[j], joints.link.b[j]
+                    k = root(parent, a if bodies.kind[a] == MOVING else b)
+                    if label[k] < 0:
+                        label[k] = count
+                        count += 1
+                    joints.row.island[s] = label[k]
+    return count

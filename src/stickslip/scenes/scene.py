@@ -1,0 +1,601 @@
+"""`Scene`: bodies with shapes, joints, springs and forces, put together one by one."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.checks import refuse_masked
+from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
+from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material
+from stickslip.scenes.checks import number, require_function, turning, unit, vector
+from stickslip.scenes.joints import Force, Joint, Spring
+from stickslip.scenes.shapes import IDENTITY, Shape, Unbounded, orientation
+
+if TYPE_CHECKING:
+    from stickslip.drawing.primitives import Drawing
+    from stickslip.trajectory import Trajectory
+
+LEAST_PRINCIPAL = (
+    1e-12  # of the largest principal inertia: below, rounding of the matrix decides which way a body turns
+)
+
+
+class Scene:
+    """Rigid bodies with hard contacts and Coulomb friction, in the plane or in space.
+
+    Parameters
+    ----------
+    dim : 2 (plane: coordinates x, y, angle) or 3 (space: x, y, z, unit quaternion w, x, y, z).
+    gravity : [m/s^2], a number (downwards: -y in the plane, -z in space) or a vector.
+    name : used in messages, figures and files.
+
+    Angular velocities are in world axes.  The position of a body is that of its centre of mass.
+
+    Examples
+    --------
+    >>> scene = Scene(dim=3)
+    >>> floor = scene.add_static(HalfSpace(normal=(0, 0, 1)), friction=0.5)
+    >>> cube = scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5), velocity=(6, 0, 0))
+    >>> trajectory = scene.simulate(dt=1e-3, t_end=2.0)
+    """
+
+    def __init__(self, dim: int = 3, gravity: Any = 9.81, name: str = "scene") -> None:
+        if dim not in (2, 3) or isinstance(dim, bool):
+            raise ValueError(f"dim must be 2 (plane) or 3 (space), got {dim!r}.")
+        self.dim = int(dim)
+        self.name = str(name)
+        self.gravity = np.zeros(3)
+        if np.ndim(gravity) == 0:
+            self.gravity[dim - 1] = -number(gravity, "gravity")
+        else:
+            self.gravity[:dim] = vector(gravity, "gravity", dim)
+        zero, nothing = np.zeros(3), np.zeros((3, 3))
+        self.bodies: list[Body] = [
+            Body(
+                0,
+                "world",
+                "static",
+                self.dim,
+                None,
+                math.inf,
+                nothing,
+                zero,
+                IDENTITY,
+                0.0,
+                zero,
+                zero,
+                zero,
+                Material(),
+            )
+        ]
+        self._names = {"world"}
+        self._columns = 0  # bodies with a place in the trajectory
+        self.joints: list[Joint] = []
+        self.springs: list[Spring] = []
+        self.forces: list[Force] = []
+        self.ignored: set[tuple[int, int]] = set()
+        self.pair_laws: dict[tuple[int, int], Material] = {}
+
+    # -- bodies --------------------------------------------------------------------------------------------------------
+
+    def add_static(
+        self,
+        shape: Shape,
+        *,
+        position: Any = None,
+        orientation: Any = None,
+        friction: Any = None,
+        restitution: Any = None,
+        restitution_tangential: Any = None,
+        name: str | None = None,
+    ) -> Body:
+        """Add a body that never moves; position and orientation are those of the shape."""
+        label = self._label(shape, name)
+        material = _material(friction, restitution, restitution_tangential, self.dim, repr(label))
+        return self._add("static", shape, material, label, position, orientation)
+
+    def add_driven(
+        self,
+        shape: Shape,
+        *,
+        position: Any = None,
+        orientation: Any = None,
+        velocity: Any = None,
+        angular_velocity: Any = None,
+        motion: Callable[[float], Any] | None = None,
+        friction: Any = None,
+        restitution: Any = None,
+        restitution_tangential: Any = None,
+        name: str | None = None,
+    ) -> Body:
+        """Add a body whose velocity is prescribed: constant, or a function of time.
+
+        velocity, angular_velocity : constant [m/s], [rad/s].
+        motion : function of t [s] that returns the pair (velocity, angular velocity), in world axes; it is called for
+            the middle of every step, and `velocity`, `angular_velocity` do not count beside it.
+        """
+        if motion is not None:
+            require_function(motion, "motion", ("t",))
+        for value, field in ((velocity, "velocity"), (angular_velocity, "angular_velocity")):
+            if callable(value):
+                raise ValueError(
+                    f"{field} of add_driven must be constant, got a function; "
+                    "give motion=function of t that returns (velocity, angular velocity)."
+                )
+        label = self._label(shape, name)
+        material = _material(friction, restitution, restitution_tangential, self.dim, repr(label))
+        return self._add(
+            "driven", shape, material, label, position, orientation, velocity, angular_velocity, motion=motion
+        )
+
+    def add_body(
+        self,
+        shape: Shape,
+        *,
+        mass: float | None = None,
+        density: float | None = None,
+        inertia: Any = None,
+        centre_of_mass: Any = None,
+        position: Any = None,
+        orientation: Any = None,
+        velocity: Any = None,
+        angular_velocity: Any = None,
+        friction: Any = None,
+        restitution: Any = None,
+        restitution_tangential: Any = None,
+        appears: float = -math.inf,
+        vanishes: float = math.inf,
+        name: str | None = None,
+    ) -> Body:
+        """Add a body that moves freely.
+
+        Parameters
+        ----------
+        mass or density : [kg], or [kg/m^3] ([kg/m^2] in the plane); one of the two.
+        inertia : about the centre of mass [kg m^2]: a number in the plane; (3,) principal values or (3, 3) in space.
+            Computed from the shape where it is not given.
+        centre_of_mass : in the coordinates of the shape [m]; the centroid where it is not given.
+        position : of the centre of mass [m].
+        orientation : angle [rad] or unit quaternion (w, x, y, z).
+        velocity, angular_velocity : [m/s], [rad/s], world axes.
+        friction : mu, or (mu_1, mu_2) of elliptic friction in space.
+        restitution, restitution_tangential : eps_N, eps_T in [0, 1].  Of two bodies that touch, one without a value
+            takes the other's; two values make their geometric mean.
+        appears, vanishes : the body takes part from the first time until the second [s].
+        """
+        if not isinstance(shape, Shape):
+            raise ValueError(f"shape must be a shape such as Sphere or Box, got {shape!r}.")
+        if isinstance(shape, Unbounded):
+            shape.mass_properties(self.dim)
+        shape.check_dimension(self.dim)
+        label = self._label(shape, name)
+        with np.errstate(all="ignore"):  # sizes that overflow are refused in one line
+            weight, tensor, centre = self._mass(shape, mass, density, inertia, centre_of_mass, label)
+        material = _material(friction, restitution, restitution_tangential, self.dim, repr(label))
+        life = (_time(appears, "appears"), _time(vanishes, "vanishes"))
+        if not life[0] < life[1]:
+            raise ValueError(f"vanishes must come after appears = {life[0]:g} s, got {life[1]:g} s.")
+        return self._add(
+            "moving", shape, material, label, position, orientation, velocity, angular_velocity,
+            mass=weight, inertia=tensor, centre=centre, life=life,
+        )  # fmt: skip
+
+    def _mass(
+        self, shape: Shape, mass: Any, density: Any, inertia: Any, centre_of_mass: Any, label: str
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        if (mass is None) == (density is None):
+            raise ValueError(f"give mass or density of {label!r}, one of the two.")
+        properties = shape.mass_properties(self.dim)
+        if mass is not None:
+            weight = number(mass, f"mass of {label!r}", positive=True)
+        else:
+            weight = number(density, f"density of {label!r}", positive=True) * properties.volume
+        centre = properties.centre
+        tensor = properties.inertia * (weight / properties.volume)
+        if centre_of_mass is not None:
+            centre = np.zeros(3)
+            centre[: self.dim] = vector(centre_of_mass, "centre_of_mass", self.dim)
+            if inertia is None:
+                raise ValueError("inertia must be given with centre_of_mass: the shape's own is about its centroid.")
+        if inertia is not None:
+            tensor = _inertia(inertia, self.dim)
+        else:
+            tensor = _inertia_of_shape(shape, tensor, self.dim)
+        return weight, tensor, centre
+
+    def _label(self, shape: Shape, name: str | None) -> str:
+        """The name of the next body: as given, or made of its shape and number."""
+        return str(name) if name is not None else f"{type(shape).__name__.lower()}{len(self.bodies)}"
+
+    def _add(
+        self,
+        kind: str,
+        shape: Shape,
+        material: Material,
+        label: str,
+        position: Any = None,
+        turn: Any = None,
+        velocity: Any = None,
+        angular_velocity: Any = None,
+        mass: float = math.inf,
+        inertia: np.ndarray | None = None,
+        centre: np.ndarray | None = None,
+        life: tuple[float, float] = (-math.inf, math.inf),
+        motion: Callable[[float], Any] | None = None,
+    ) -> Body:
+        if not isinstance(shape, Shape):
+            raise ValueError(f"shape must be a shape such as Sphere or Box, got {shape!r}.")
+        shape.check_dimension(self.dim)
+        if label in self._names:
+            raise ValueError(f"name of a body must be its own, got {label!r} twice.")
+        x = np.zeros(3)
+        if position is not None:
+            x[: self.dim] = vector(position, f"position of {label!r}", self.dim)
+        v, w = self._velocities(velocity, angular_velocity, label)
+        q, angle = orientation(turn, self.dim, f"orientation of {label!r}")
+        column = -1 if kind == "static" else self._columns
+        body = Body(
+            len(self.bodies), label, kind, self.dim, shape, mass, np.zeros((3, 3)) if inertia is None else inertia, x,
+            q, angle, v, w, np.zeros(3) if centre is None else centre, material, life, motion, column,
+        )  # fmt: skip
+        self.bodies.append(body)
+        self._names.add(label)
+        self._columns += kind != "static"
+        return body
+
+    def _velocities(self, velocity: Any, angular_velocity: Any, label: str) -> tuple[np.ndarray, np.ndarray]:
+        v, w = np.zeros(3), np.zeros(3)
+        if velocity is not None:
+            v[: self.dim] = vector(velocity, f"velocity of {label!r}", self.dim)
+        if angular_velocity is not None:
+            w[2 if self.dim == 2 else 0 :] = turning(angular_velocity, f"angular_velocity of {label!r}", self.dim)
+        return v, w
+
+    # -- laws of pairs -------------------------------------------------------------------------------------------------
+
+    def set_pair(
+        self, a: Body, b: Body, *, friction: Any = None, restitution: Any = None, restitution_tangential: Any = None
+    ) -> None:
+        """Give two bodies laws of their own; what is None stays as their materials say."""
+        key = self._pair(a, b)
+        both = " and ".join(repr(self.bodies[i].name) for i in key)
+        self.pair_laws[key] = _material(friction, restitution, restitution_tangential, self.dim, both)
+
+    def ignore(self, a: Body, b: Body) -> None:
+        """Let two bodies pass through one another."""
+        self.ignored.add(self._pair(a, b))
+
+    def _pair(self, a: Body, b: Body) -> tuple[int, int]:
+        i, j = self._number(a), self._number(b)
+        if i == j:
+            raise ValueError(f"two different bodies are needed, got {self.bodies[i].name!r} twice.")
+        return min(i, j), max(i, j)
+
+    def _number(self, body: Body | None) -> int:
+        if body is None:
+            return 0
+        if not isinstance(body, Body) or not (body.number < len(self.bodies) and self.bodies[body.number] is body):
+            got = f"{body.name!r} of another scene" if isinstance(body, Body) else repr(body)
+            raise ValueError(f"body must come from add_body, add_driven or add_static of this scene, got {got}.")
+        return body.number
+
+    # -- joints, springs, forces ---------------------------------------------------------------------------------------
+
+    def add_revolute(
+        self, a: Body | None, b: Body, at: Any, axis: Any = None, *, limits: Any = None, motor: Any = None,
+        friction: float = 0.0, collide: bool = False,
+    ) -> Joint:  # fmt: skip
+        """A hinge at the point `at`, about z in the plane, about `axis` in space; a = None is the world.
+
+        limits : (least, largest) angle of b against a [rad], 0 at the start.
+        motor : (speed [rad/s], largest torque [N m]).
+        friction : torque of dry friction [N m].
+        collide : whether the two bodies touch one another as others do; they pass through one another by default.
+        """
+        direction = np.array([0.0, 0.0, 1.0])
+        if self.dim == 3:
+            if axis is None:
+                raise ValueError("axis of a revolute joint in space must be given.")
+            direction = unit(axis, "axis", 3)
+        return self._joint("revolute", a, b, at, direction, limits, motor, friction, collide)
+
+    def add_prismatic(
+        self, a: Body | None, b: Body, at: Any, axis: Any, *, limits: Any = None, motor: Any = None,
+        friction: float = 0.0, collide: bool = False,
+    ) -> Joint:  # fmt: skip
+        """A slider along `axis`, fixed in a, through `at`; a = None is the world.
+
+        limits : (least, largest) shift of b against a [m], 0 at the start.
+        motor : (speed [m/s], largest force [N]).
+        friction : force of dry friction [N].
+        collide : whether the two bodies touch one another; False by default, as for `add_revolute`.
+        """
+        direction = np.zeros(3)
+        direction[: self.dim] = unit(axis, "axis", self.dim)
+        return self._joint("prismatic", a, b, at, direction, limits, motor, friction, collide)
+
+    def add_fixed(self, a: Body | None, b: Body, at: Any = None, *, collide: bool = False) -> Joint:
+        """Glue two bodies together; `at` is where (b's centre of mass by default).
+
+        collide : whether the two bodies touch one another; False by default, as for `add_revolute`.
+        """
+        self._ends(a, b)
+        point = b.position[: self.dim] if at is None else at
+        return self._joint("fixed", a, b, point, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide)
+
+    def add_spherical(self, a: Body | None, b: Body, at: Any, *, collide: bool = False) -> Joint:
+        """A ball joint at the point `at`, in space.
+
+        collide : whether the two bodies touch one another; False by default, as for `add_revolute`.
+        """
+        if self.dim == 2:
+            raise ValueError("a spherical joint is a joint of space; use add_revolute in the plane.")
+        return self._joint("spherical", a, b, at, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide)
+
+    def add_distance(self, a: Body | None, b: Body, at_a: Any, at_b: Any, *, collide: bool = True) -> Joint:
+        """A massless rod with hinges at both ends, from the point `at_a` of a to the point `at_b` of b.
+
+        collide : whether the two bodies touch one another; True by default, unlike that of the other joints: a rod
+            holds them apart.  The rod itself touches nothing.
+        """
+        p, q = np.zeros(3), np.zeros(3)
+        p[: self.dim] = vector(at_a, "at_a", self.dim)
+        q[: self.dim] = vector(at_b, "at_b", self.dim)
+        length = float(np.linalg.norm(q - p))
+        if length == 0.0:
+            raise ValueError("at_a and at_b of a distance joint must differ; use a revolute or spherical joint.")
+        return self._keep(Joint("distance", *self._ends(a, b), p, q, np.array([0.0, 0.0, 1.0]), length), collide)
+
+    def _joint(
+        self, kind: str, a: Body | None, b: Body, at: Any, axis: np.ndarray, limits: Any, motor: Any, friction: Any,
+        collide: bool,
+    ) -> Joint:  # fmt: skip
+        p = np.zeros(3)
+        p[: self.dim] = vector(at, "at", self.dim)
+        low, high = -math.inf, math.inf
+        if limits is not None:
+            low, high = _two(limits, "limits")
+            if not low <= 0.0 <= high:
+                raise ValueError(f"limits must be (least <= 0, largest >= 0), counted from the start, got {limits!r}.")
+        drive = (0.0, 0.0)
+        if motor is not None:
+            speed, effort = _two(motor, "motor")
+            drive = (number(speed, "speed of motor"), number(effort, "effort of motor", least=0.0))
+        hold = number(friction, "friction of a joint", least=0.0)
+        return self._keep(Joint(kind, *self._ends(a, b), p, p, axis, 0.0, (low, high), drive, hold), collide)
+
+    def _ends(self, a: Body | None, b: Body | None) -> tuple[int, int]:
+        i, j = self._number(a), self._number(b)
+        if i == j:
+            raise ValueError(f"a joint needs two different bodies, got {self.bodies[i].name!r} twice.")
+        if self.bodies[i].kind != "moving" and self.bodies[j].kind != "moving":
+            raise ValueError(
+                f"a joint needs a body that moves, got {self.bodies[i].name!r} and {self.bodies[j].name!r}."
+            )
+        return i, j
+
+    def _keep(self, joint: Joint, collide: bool) -> Joint:
+        if not collide:
+            self.ignored.add((min(joint.a, joint.b), max(joint.a, joint.b)))
+        self.joints.append(joint)
+        return joint
+
+    def add_spring(
+        self, a: Body | None, b: Body, at_a: Any, at_b: Any, *, stiffness: float, damping: float = 0.0,
+        length: float | None = None,
+    ) -> Spring:  # fmt: skip
+        """A spring [N/m] with damper [N s/m] between points given in world coordinates at the start.
+
+        length : without force [m]; the distance at the start where it is not given.
+        """
+        p, q = np.zeros(3), np.zeros(3)
+        p[: self.dim] = vector(at_a, "at_a", self.dim)
+        q[: self.dim] = vector(at_b, "at_b", self.dim)
+        rest = float(np.linalg.norm(q - p)) if length is None else number(length, "length", least=0.0)
+        i, j = self._ends(a, b)
+        spring = Spring(
+            i, j, p, q, number(stiffness, "stiffness", least=0.0), number(damping, "damping", least=0.0), rest
+        )
+        self.springs.append(spring)
+        return spring
+
+    def add_force(self, body: Body, force: Any = None, torque: Any = None) -> Force:
+        """A force [N] at the centre of mass and a torque [N m] in world axes.
+
+        Constant, or functions of (t, position, velocity) that are called in every step, which costs some 20
+        microseconds each.
+        """
+        index = self._number(body)
+        if body.kind != "moving":
+            raise ValueError(f"body must move freely to feel a force, got {body.name!r} ({body.kind}).")
+        for value, field in ((force, "force"), (torque, "torque")):
+            if callable(value):
+                require_function(value, f"{field} on {body.name!r}", ("t", "position", "velocity"))
+        push = force if callable(force) or force is None else vector(force, "force", self.dim)
+        twist = torque if callable(torque) or torque is None else turning(torque, "torque", self.dim)
+        entry = Force(index, push, twist)
+        self.forces.append(entry)
+        return entry
+
+    # -- running -------------------------------------------------------------------------------------------------------
+
+    def simulate(
+        self,
+        dt: float,
+        t_end: float,
+        *,
+        stepper: Any = "moreau-midpoint",
+        rule: str = "predictive",
+        cone: str | int = "circular",
+        tol: float = 1e-10,
+        every: int = 1,
+        t0: float = 0.0,
+        threads: int = 1,
+        overlap: str = "raise",
+        penetration_tol: float = 1e-6,
+        on_failure: str = "stop",
+        progress: bool | None = None,
+        out: str | Path | None = None,
+        overwrite: bool = False,
+        resume: bool = False,
+    ) -> Trajectory:
+        """Compute the motion and return it with its certificate; see `stickslip.run.scene_simulate`.
+
+        Parameters
+        ----------
+        dt, t_end : step size and end time [s].
+        stepper : "moreau-midpoint" / `MoreauMidpoint()`, without projection, or "moreau-jean" / `MoreauJean(theta)`:
+            Jean's theta-method, whose springs and dampers are implicit, so that stiff ones need no small steps.
+            Scenes have no other stepper.
+        rule : when a contact is active: "predictive" (it would close within the step), or "gs05" (closed
+            at the midpoint, [GS05] 5).
+        cone : "circular" (elliptic where a body's friction says so), or the number of edges of the pyramid of [S00]
+            (2.11)-(2.16), for some tens of contacts at once.
+        tol : residual of the contact laws, relative to the velocities at the contacts.
+        every : record every N-th step.
+        threads : islands, and the slabs of a large one, are shared among so many threads; the result does not depend
+            on it.
+        overlap : bodies that overlap at the start by more than `penetration_tol` [m] are an error ("raise"), are moved
+            apart ("resolve"), or stay ("keep"). A body that appears later inside another one stops the run, or is
+            moved out, or stays.
+        on_failure : "stop" at a step that is not solved and return what there is, or "continue", counted.
+        progress, out, overwrite, resume : as in `simulate`.
+        """
+        from stickslip.run.scene_simulate import simulate_scene
+
+        return simulate_scene(
+            self, dt, t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, every=every, t0=t0, threads=threads,
+            overlap=overlap, penetration_tol=penetration_tol, on_failure=on_failure, progress=progress, out=out,
+            overwrite=overwrite, resume=resume,
+        )  # fmt: skip
+
+    def copy(self) -> Scene:
+        """A scene of its own with the same bodies, joints, springs and forces."""
+        other = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | set | dict):
+                setattr(other, name, value.copy())
+        return other
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the entries of q: of each body that can move, in the order of the bodies."""
+        return tuple(f"{name}.{c}" for name in self.contact_names for c in COORDINATES[self.dim])
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the entries of u."""
+        return tuple(f"{name}.{v}" for name in self.contact_names for v in VELOCITIES[self.dim])
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the bodies that can move: the contact columns of a trajectory have one entry for each."""
+        return tuple(body.name for body in self.bodies if body.kind != "static")
+
+    @property
+    def n_dof(self) -> int:
+        """Velocities of the bodies that move freely."""
+        return len(VELOCITIES[self.dim]) * sum(body.kind == "moving" for body in self.bodies)
+
+    def drawing(self, view: tuple[float, float, float, float] | None = None) -> Drawing:
+        """How the scene looks, for `stickslip.figures`: as it is in the plane, aslant from above in space."""
+        from stickslip.drawing.scene import scene_drawing
+
+        return scene_drawing(self, view)
+
+    def __repr__(self) -> str:
+        kinds = [body.kind for body in self.bodies[1:]]
+        return (
+            f"<Scene {self.name!r}, dim = {self.dim}: {kinds.count('moving')} moving, {kinds.count('driven')} driven, "
+            f"{kinds.count('static')} static bodies, {len(self.joints)} joints, {len(self.springs)} springs>"
+        )
+
+
+def _material(friction: Any, restitution: Any, restitution_tangential: Any, dim: int, whose: str) -> Material:
+    mu = _friction_of(friction, dim, whose)
+    if isinstance(mu, FrictionLaw):
+        pass
+    elif mu is not None and np.ndim(mu) == 1 and dim == 3:
+        axes = vector(mu, f"friction of {whose}", 2)
+        mu = tuple(number(float(x), f"friction[{k}] of {whose} (elliptic)", positive=True) for k, x in enumerate(axes))
+    elif mu is not None:
+        mu = number(mu, f"friction of {whose}", least=0.0)
+    e = None if restitution is None else number(restitution, f"restitution of {whose}", least=0.0, most=1.0)
+    e_T = restitution_tangential
+    if e_T is not None:
+        e_T = number(e_T, f"restitution_tangential of {whose}", least=0.0, most=1.0)
+    return Material(mu, e, e_T)
+
+
+def _friction_of(friction: Any, dim: int, whose: str) -> Any:
+    """What a friction law stands for: numbers where they say it all, else the law, whose parameters are numbers."""
+    if not isinstance(friction, FrictionLaw):
+        return friction
+    if isinstance(friction, Elliptic):
+        if dim == 2:
+            raise ValueError(f"friction of {whose} in the plane must not be Elliptic: there is one direction of slip.")
+        return (friction.first, friction.second)
+    if isinstance(friction, Coulomb):
+        return friction.coefficient
+    if isinstance(friction, LoadIndependent):
+        raise ValueError(
+            f"friction of {whose} must depend on the load; LoadIndependent is for contacts of a mechanism."
+        )
+    if not 0.0 <= friction.at_rest < np.inf:
+        raise ValueError(f"friction of {whose} must be finite and not negative at rest, got {friction.at_rest:g}.")
+    return friction
+
+
+def _inertia(value: Any, dim: int) -> np.ndarray:
+    if dim == 2:
+        return np.diag([0.0, 0.0, number(value, "inertia", positive=True)])
+    refuse_masked(value, "inertia")
+    array = np.array(value, dtype=float)
+    if array.shape == (3,):
+        array = np.diag(array)
+    if array.shape != (3, 3) or not np.all(np.isfinite(array)):
+        raise ValueError(f"inertia must be three principal values or a (3, 3) matrix of finite numbers, got {value!r}.")
+    values = np.linalg.eigvalsh(0.5 * (array + array.T))
+    if not np.allclose(array, array.T, rtol=1e-9, atol=0.0) or not values[0] > 0.0:
+        raise ValueError(f"inertia must be symmetric and positive definite, got principal values {values.tolist()}.")
+    if not values[0] > LEAST_PRINCIPAL * values[2]:
+        raise ValueError(
+            "inertia must be positive definite beyond rounding, the least principal value above "
+            f"{LEAST_PRINCIPAL:g} of the largest, got {values.tolist()}; give a thin body its thickness."
+        )
+    if values[2] > (values[0] + values[1]) * (1.0 + 1e-9):
+        raise ValueError(f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
+    return array
+
+
+def _inertia_of_shape(shape: Shape, tensor: np.ndarray, dim: int) -> np.ndarray:
+    """The inertia computed from a shape, made symmetric, if it is that of a body."""
+    tensor = 0.5 * (tensor + tensor.T)
+    try:
+        return _inertia(float(tensor[2, 2]) if dim == 2 else tensor.tolist(), dim)
+    except ValueError as problem:
+        raise ValueError(
+            f"shape {type(shape).__name__} is too thin, too small or too large for its inertia to be computed "
+            f"({str(problem).rstrip('.')}); give inertia=."
+        ) from None
+
+
+def _two(value: Any, name: str) -> tuple[float, float]:
+    """Two numbers, which may be infinite."""
+    try:
+        first, second = (float(x) for x in value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be two numbers, got {value!r}.") from None
+    return first, second
+
+
+def _time(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise ValueError(f"{name} must be a time [s], got {value!r}.")
+    return float(value)

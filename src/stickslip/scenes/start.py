@@ -1,0 +1,233 @@
+"""The start of a scene and of bodies that appear later: overlaps, and fast ones that meet before the midpoint."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from stickslip.scenes import layout, step
+from stickslip.scenes.checks import motion_at
+from stickslip.scenes.engine import SceneEngine
+from stickslip.scenes.rotation import advance
+from stickslip.trajectory import IMPACT_COLUMNS
+
+ROUNDS = 2000
+APART = 0.1  # of the reach of the larger body: a joint with a larger position error does not hold any more
+AGREES = 1e-9  # of the velocities whose difference a joint row is: what rounding and printed digits explain
+SAMPLES = 64  # of the way to the first midpoint: the shortest pieces in which bodies are moved there
+
+
+def check_start(engine: SceneEngine, t0: float, overlap: str, tolerance: float) -> None:
+    """Raise ValueError for bodies that overlap by more than `tolerance` [m], or move them apart (overlap = "resolve").
+
+    Moving apart: each penetrating pair in turn is moved along its normal by its depth, shared by inverse masses.
+    """
+    if tolerance < 0.0:
+        raise ValueError(f"penetration_tol must not be negative [m], got {tolerance:g}.")
+    if overlap != "keep":
+        _apart(engine, t0, overlap, tolerance, engine.bodies.inv_mass, "at the start")
+
+
+def check_appearing(engine: SceneEngine, t: float, fresh: np.ndarray, overlap: str, tolerance: float) -> None:
+    """The same for the bodies `fresh` [numbers] that appear in the step whose midpoint is t [s].
+
+    Only they are moved: what has been computed stays where it is, and so do overlaps of other pairs.
+    """
+    if overlap == "keep":
+        return
+    aside = _aside(engine)
+    mobility = np.zeros(len(engine.bodies.kind))
+    mobility[fresh] = engine.bodies.inv_mass[fresh]
+    names = ", ".join(repr(engine.scene.bodies[i].name) for i in fresh[:4]) + (", ..." if len(fresh) > 4 else "")
+    _apart(aside, t, overlap, tolerance, mobility, f"where {names} appear{'s' if len(fresh) == 1 else ''}")
+    engine.bodies.pose[fresh] = aside.bodies.pose[fresh]
+
+
+def _aside(engine: SceneEngine) -> SceneEngine:
+    """An engine with the same bodies and room of its own: to look for contacts in the middle of a run."""
+    other = copy.copy(engine)
+    for name in ("bodies", "geoms", "joints", "counts", "parent", "label", "head", "rows", "wrench", "narrow"):
+        setattr(other, name, copy.deepcopy(getattr(engine, name)))
+    other._grow(engine.contacts_room)  # contacts, pairs and all that is made for so many
+    return other
+
+
+def _apart(engine: SceneEngine, t: float, overlap: str, tolerance: float, mobility: np.ndarray, when: str) -> None:
+    """Raise for the pairs in which a body can be moved, or move them, shared by `mobility` (bodies,) [1/kg]."""
+    for last in (False,) * ROUNDS + (True,):
+        points = points_at_rest(engine, t)
+        contacts, bodies = engine.contacts[0], engine.bodies
+        share = mobility[contacts.a[:points]] + mobility[contacts.b[:points]]
+        deep = np.flatnonzero((contacts.gap[:points] < -tolerance) & (share > 0.0))
+        if not len(deep):
+            return
+        if overlap == "raise" or last:
+            _report(engine, deep[np.argmin(contacts.gap[deep])], tolerance, when)
+        done = set()
+        for c in deep[np.argsort(contacts.gap[deep], kind="stable")]:
+            a, b = int(contacts.a[c]), int(contacts.b[c])
+            if (a, b) in done:
+                continue
+            done.add((a, b))
+            move = -(contacts.gap[c] - 0.1 * tolerance) * contacts.normal[c] / share[c]
+            bodies.pose[a, :3] -= mobility[a] * move
+            bodies.pose[b, :3] += mobility[b] * move
+
+
+def hold_at_first_contact(engine: SceneEngine, t0: float) -> None:
+    """Let the bodies go no farther than their first contact on the way to the first midpoint.
+
+    Contacts are looked for at midpoints, so on the first (1 - theta) dt a fast body would sink into another one or pass
+    it.  It moves by conservative advancement, gap / (bound of the approach) at a time, to the time tau of its first
+    contact, and its start is set back by ((1 - theta) dt - tau) u_0: the first midpoint is where it touches.  Bodies
+    that joints connect go together.
+    """
+    bodies, options = engine.bodies, engine.options
+    whole = (1.0 - options.theta) * options.dt
+    start, velocity = bodies.pose.copy(), bodies.vel.copy()
+    time, now = np.full(len(start), whole), 0.0
+    earlier, free, group = 0.0, bodies.kind == layout.MOVING, _jointed(engine)
+    while now < whole and options.predictive:
+        bodies.vel[:] = np.where((time < whole)[:, None], 0.0, velocity)
+        _place(bodies, start, velocity, np.minimum(time, now))
+        gap, a, b, approach, fastest = _approaches(engine, t0, whole - now)
+        meets = (gap <= options.slop) & (gap + (whole - now) * approach < -options.slop)
+        hits = np.unique(np.concatenate([a[meets], b[meets]]))
+        hits = np.isin(group, group[hits[free[hits]]]) & free & (time == whole)
+        if np.any(hits):
+            time[hits] = earlier if np.any(gap[meets] < -options.slop) else now
+            continue
+        coming = (gap > options.slop) & (fastest * (whole - now) > gap)
+        least = float(np.min(gap[coming] / fastest[coming], initial=whole))
+        earlier, now = now, now + max(least, whole / SAMPLES)
+    bodies.vel[:], bodies.pose[:] = velocity, start
+    held = time < whole
+    if np.any(held):
+        _place(bodies, start, velocity, np.where(held, time - whole, 0.0))
+        bodies.angle += np.where(held, time - whole, 0.0) * velocity[:, 5]
+
+
+def consistent_velocities(engine: SceneEngine, t0: float) -> np.ndarray:
+    """Make the start velocities agree with the joints; returns what the joints had to do, as rows of the impact list.
+
+    The plastic impulse of the joints, a projection that is orthogonal in the mass matrix,
+
+        u+ = u - M^-1 J^T (J M^-1 J^T)^+ J u,
+
+    J the rows of the joints without bounds.  Velocities that agree up to rounding stay as they are.  One row for each
+    joint that contradicted the velocities: minus the speed at which its point came apart, the impulse there [N s].
+    """
+    none = np.zeros((0, len(IMPACT_COLUMNS) + 1))
+    if engine.joints is None:
+        return none
+    bodies, row, link = engine.bodies, engine.joints.row, engine.joints.link
+    points_at_rest(engine, t0)
+    rows = np.flatnonzero(row.used & np.isinf(row.low) & np.isinf(row.high) & (row.soft == 0.0))
+    J, moving = engine.joint_matrix(rows), bodies.kind == layout.MOVING
+    vel = bodies.vel.copy()
+    for body in engine.driven:
+        if body.motion is not None:
+            v, w = motion_at(body.motion, t0, body.name, body.dim)
+            vel[body.number, : body.dim], vel[body.number, 3 if body.dim == 3 else 5 :] = v, w
+    apart = np.einsum("rbk,bk->r", J, vel)
+    parts = np.einsum("rbk,bk->r", np.abs(J), np.abs(vel))
+    if not np.any(np.abs(apart) > AGREES * parts):
+        return none
+    inverse = np.zeros((len(vel), 6, 6))
+    inverse[:, :3, :3] = bodies.inv_mass[:, None, None] * np.eye(3)
+    inverse[:, 3:, 3:] = bodies.inv_inertia.reshape(-1, 3, 3)
+    response = np.einsum("bij,rbj->rbi", inverse, np.where(moving[:, None], J, 0.0))
+    W = np.einsum("rbi,sbi->rs", J, response)
+    scale = 1.0 / np.sqrt(np.diag(W))
+    impulse = -scale * np.linalg.lstsq(scale[:, None] * W * scale, scale * apart, rcond=1e-12)[0]
+    bodies.vel += np.einsum("r,rbi->bi", impulse, response)
+    found = []
+    for j in np.unique(rows[np.abs(apart) > AGREES * parts] // layout.ROWS_PER_JOINT):
+        own = rows // layout.ROWS_PER_JOINT == j
+        along = row.direction[rows[own], :3]
+        at_point = np.any(along != 0.0, axis=1)
+        speed, push = np.linalg.norm(apart[own][at_point]), np.linalg.norm(impulse[own] @ along)
+        a, b = int(engine.channel[link.a[j]]), int(engine.channel[link.b[j]])
+        first, second = (a, b) if a >= 0 else (b, -1)
+        found.append([t0, first, -speed, 0.0, push, 0.0, 0.0, 0.0, second])
+    return np.array(found)
+
+
+def allow_joints(engine: SceneEngine, t0: float) -> None:
+    """Set the position errors that joints may have: APART of the bodies' reach, beyond what they have at the start."""
+    if engine.joints is None:
+        return
+    link = engine.joints.link
+    link.error[:] = 0.0
+    points_at_rest(engine, t0)
+    link.limit[:] = np.where(link.reach > 0.0, link.error + APART * link.reach, np.inf)  # points have no size
+    link.error[:] = 0.0
+
+
+def _jointed(engine: SceneEngine) -> np.ndarray:
+    """A number for each body, the same for bodies that joints connect."""
+    group = np.arange(len(engine.bodies.kind))
+    moving = engine.bodies.kind == layout.MOVING
+    for joint in engine.scene.joints:
+        if moving[joint.a] and moving[joint.b]:
+            group[group == group[joint.b]] = group[joint.a]
+    return group
+
+
+def _place(bodies: layout.Bodies, start: np.ndarray, velocity: np.ndarray, time: np.ndarray) -> None:
+    """Poses after each body's time [s] of motion with its velocity."""
+    for i in np.flatnonzero(np.any(velocity != 0.0, axis=1)):
+        advance.py_func(start[i], velocity[i], float(time[i]), bodies.pose[i])
+
+
+def _approaches(engine: SceneEngine, t0: float, time: float) -> tuple[np.ndarray, ...]:
+    """Points in reach within `time` [s]: gaps, bodies a and b, normal velocities, and bounds of the approach."""
+    bodies, options = engine.bodies, engine.options
+    points = _points(engine, t0 + 0.5 * (options.dt - time), options._replace(dt=time, theta=1.0))
+    found = engine.contacts[0][:points]
+    a, b, n, x = found.a, found.b, found.normal, found.point
+    v, w = bodies.vel[:, :3], bodies.vel[:, 3:]
+    holder = np.where(bodies.kind[a] == layout.MOVING, a, b)
+    moves = [v[i] + np.cross(w[i], x + (bodies.pose[holder, :3] - bodies.pose[i, :3])) for i in (a, b)]
+    speed = np.linalg.norm(v, axis=1) + np.linalg.norm(w, axis=1) * bodies.radius
+    return found.gap.copy(), a, b, np.sum(n * (moves[1] - moves[0]), axis=1), speed[a] + speed[b]
+
+
+def points_at_rest(engine: SceneEngine, t0: float) -> int:
+    """Contact points of the start, as if no time passed."""
+    moving = engine.bodies.vel.copy()
+    engine.bodies.vel[:] = 0.0
+    points = _points(engine, t0, engine.options._replace(dt=1e-12))
+    engine.bodies.vel[:] = moving
+    return points
+
+
+def _points(engine: SceneEngine, t: float, options: layout.Options) -> int:
+    """Number of the contact points of a step with these options, without gravity; they stand in engine.contacts[0]."""
+    still = options._replace(gravity=np.zeros(3))
+    while not step.prepare(
+        engine.bodies, engine.geoms, engine.materials, engine.shapes, engine.joints,
+        engine.springs, still, engine.narrow, engine.ignore, engine.candidates, engine.contacts[0], engine.pairs[0],
+        engine.contacts[1], engine.pairs[1], engine.active, engine.order, engine.rows, engine.begins, engine.row_begins,
+        engine.parent, engine.label, engine.wrench, engine.residuals, engine.counts, t, None, 0,
+    ):  # fmt: skip
+        engine._grow(2 * engine.contacts_room)
+    points = int(engine.counts[step.POINTS])
+    engine.counts[:] = 0
+    if engine.joints is not None:
+        engine.joints.row.impulse[:] = 0.0
+    return points
+
+
+def _report(engine: SceneEngine, c: int, tolerance: float, when: str) -> None:
+    contacts, bodies = engine.contacts[0], engine.scene.bodies
+    first, second = int(contacts.a[c]), int(contacts.b[c])
+    a, b = bodies[first].name, bodies[second].name
+    if any({joint.a, joint.b} == {first, second} for joint in engine.scene.joints):
+        when += " (collide=False of their joint lets them)"
+    raise ValueError(
+        f"bodies {a!r} and {b!r} overlap by {-contacts.gap[c]:.3g} m {when}, more than penetration_tol = "
+        f"{tolerance:g} m; move them, or give overlap='resolve' or 'keep' to simulate, "
+        "--overlap to the command run, or overlap under [run] of a model file."
+    )

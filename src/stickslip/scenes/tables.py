@@ -1,0 +1,324 @@
+"""From the description of a scene to the arrays of its kernels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stickslip.codes import BOOK_SIZE
+from stickslip.engine import EVENT_COLUMNS
+from stickslip.laws.friction import FrictionLaw
+from stickslip.scenes import layout
+from stickslip.scenes.bodies import Body, Material
+from stickslip.scenes.islands.joint_rows import DAMPING, LENGTH, SPRING, STIFFNESS
+from stickslip.scenes.joints import KINDS as JOINT_KINDS
+from stickslip.scenes.joints import Joint
+from stickslip.scenes.scene import Scene
+from stickslip.scenes.shapes import KINDS, Piece, quaternion_product, rotation_matrix, turn_from_z
+from stickslip.scenes.step import COUNTS
+
+BODY_KINDS = {"static": layout.STATIC, "driven": layout.DRIVEN, "moving": layout.MOVING}
+SLOP = 1e-9  # of the smallest moving body: gaps below count as closed
+LARGE = 4.0  # times the median radius: geometries beyond are kept out of the grid
+LEAST_ROOM = 256  # points that the narrow phase of a pair has room for: a hull on a height field may touch it in many
+
+
+def body_table(scene: Scene) -> layout.Bodies:
+    """The bodies at the start."""
+    n = len(scene.bodies)
+    table = layout.records(
+        layout.BODY,
+        n,
+        kind=np.array([BODY_KINDS[body.kind] for body in scene.bodies], np.int64),
+        life=np.array([body.life for body in scene.bodies]),
+        mass=np.array([body.mass for body in scene.bodies]),
+        inertia=np.array([body.inertia.ravel() for body in scene.bodies]),
+        isotropic=np.array([_isotropic(body) for body in scene.bodies]),
+        pose=np.array([[*body.position, *body.orientation] for body in scene.bodies]),
+        angle=np.array([body.angle for body in scene.bodies]),
+        vel=np.array([[*body.velocity, *body.angular_velocity] for body in scene.bodies]),
+        inv_mass=np.array([1.0 / body.mass for body in scene.bodies]),
+        radius=np.array([_radius(body) for body in scene.bodies]),
+    )
+    for i, body in enumerate(scene.bodies):
+        if body.kind == "moving":
+            inverse = np.zeros((3, 3))
+            if body.dim == 2:
+                inverse[2, 2] = 1.0 / body.inertia[2, 2]
+            else:
+                inverse = np.linalg.inv(body.inertia)
+            table.inv_inertia[i] = inverse.ravel()
+    for force in scene.forces:
+        for value, first, planar in ((force.force, 0, 0), (force.torque, 3, 2)):
+            if isinstance(value, np.ndarray):
+                begin = first + (planar if len(value) == 1 else 0)
+                table.wrench[force.body, begin : begin + len(value)] += value
+    return table
+
+
+def _isotropic(body: Body) -> bool:
+    if body.dim == 2 or body.kind != "moving":
+        return True
+    j = body.inertia[2, 2]
+    return bool(np.abs(body.inertia - j * np.eye(3)).max() <= 1e-15 * j)
+
+
+def _pieces(body: Body) -> list[Piece]:
+    return [] if body.shape is None else body.shape.pieces(body.dim)
+
+
+def _radius(body: Body) -> float:
+    if body.kind == "static":
+        return 0.0
+    radii = [float(np.linalg.norm(p.offset - body.centre)) + p.bound for p in _pieces(body)]
+    radius = max(radii, default=0.0)
+    return radius if math.isfinite(radius) else 0.0
+
+
+def slop_of(scene: Scene) -> float:
+    """Gaps that count as closed [m]."""
+    sizes = [_radius(body) for body in scene.bodies if body.kind == "moving"]
+    return SLOP * min([1.0, *(size for size in sizes if size > 0.0)])
+
+
+class _Meshes:
+    """Collects meshes into one table; equal meshes are not looked for."""
+
+    def __init__(self) -> None:
+        self.corner_count = 0
+        self.vertices: list[np.ndarray] = []
+        self.normals: list[np.ndarray] = []
+        self.loops: list[tuple[int, int]] = []
+        self.corners: list[int] = []
+        self.edges: list[tuple[int, int]] = []
+        self.directions: list[int] = []
+
+    def add(self, piece: Piece) -> list[int]:
+        """First vertex, vertices, first face, faces, first edge, edges."""
+        mesh = piece.mesh
+        assert mesh is not None
+        entry = [self.corner_count, len(mesh.vertices), len(self.loops), len(mesh.loops), len(self.edges), 0]
+        self.corner_count += len(mesh.vertices)
+        self.vertices.append(mesh.vertices)
+        self.normals.append(mesh.normals)
+        for loop in mesh.loops:
+            self.loops.append((len(self.corners), len(loop)))
+            self.corners.extend(loop)
+        if piece.kind == "hull":
+            sides = {
+                tuple(sorted((p, q))) for loop in mesh.loops for p, q in zip(loop, loop[1:] + loop[:1], strict=True)
+            }
+            entry[5] = self._add_edges(mesh.vertices, sorted(sides))
+        return entry
+
+    def _add_edges(self, vertices: np.ndarray, sides: list[Any]) -> int:
+        """Edges sorted by direction, parallel ones side by side."""
+        known, count = np.zeros((len(sides), 3)), 0
+        numbered = []
+        for p, q in sides:
+            d = vertices[q] - vertices[p]
+            d = d / np.linalg.norm(d)
+            parallel = np.flatnonzero(np.abs(known[:count] @ d) > 1.0 - 1e-12)
+            if not len(parallel):
+                known[count] = d
+                count += 1
+            numbered.append((int(parallel[0]) if len(parallel) else count - 1, p, q))
+        for k, p, q in sorted(numbered):
+            self.edges.append((p, q))
+            self.directions.append(k)
+        return len(sides)
+
+    def table(self) -> layout.Hulls:
+        return layout.Hulls(
+            np.concatenate([np.zeros((0, 3)), *self.vertices]),
+            np.concatenate([np.zeros((0, 3)), *self.normals]),
+            np.array(self.loops, np.int64).reshape(-1, 2),
+            np.array(self.corners, np.int64),
+            np.array(self.edges, np.int64).reshape(-1, 2),
+            np.array(self.directions, np.int64),
+        )
+
+
+def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layout.Shapes]:
+    """Geometries, and their shapes: meshes of hulls and polygons, heights of fields."""
+    meshes, heights = _Meshes(), [np.zeros(0)]
+    rows: list[tuple[int, int, np.ndarray, tuple[float, ...], list[int], float]] = []
+    shared: dict[int, list[tuple[Piece, list[int]]]] = {}  # bodies of one shape object share its mesh
+    for body in scene.bodies:
+        if id(body.shape) not in shared:
+            entries = []
+            for piece in _pieces(body):
+                table = [0] * 6
+                if piece.mesh is not None:
+                    table = meshes.add(piece)
+                if piece.heights is not None:
+                    table = [sum(map(len, heights)), *piece.heights.shape, 0, 0, 0]
+                    heights.append(piece.heights.ravel())
+                entries.append((piece, table))
+            shared[id(body.shape)] = entries
+        for piece, table in shared[id(body.shape)]:
+            size: tuple[float, ...] = (*piece.size, float(scene.dim == 2), 0.0)
+            pose = np.array([*(piece.offset - body.centre), *piece.turn])
+            rows.append((KINDS.index(piece.kind), body.number, pose, size, table, piece.bound))
+    n = len(rows)
+    bound = np.array([row[5] for row in rows])
+    finite = bound[np.isfinite(bound)]
+    middle = float(np.median(finite)) if len(finite) else 1.0
+    geoms = layout.records(
+        layout.GEOM,
+        n,
+        kind=np.array([row[0] for row in rows], np.int64),
+        body=np.array([row[1] for row in rows], np.int64),
+        local=np.array([row[2] for row in rows]).reshape(n, 7),
+        extent=np.array([row[3] for row in rows]).reshape(n, 4),
+        table=np.array([row[4] for row in rows], np.int64).reshape(n, 6),
+        bound=bound,
+        material=np.array([materials[row[1]] for row in rows], np.int64),
+        large=~(bound <= LARGE * middle),
+    )
+    code = np.zeros((len(KINDS), len(KINDS)), np.int64)
+    return geoms, layout.Shapes(meshes.table(), np.concatenate(heights), code)
+
+
+def material_tables(scene: Scene) -> tuple[layout.Materials, list[int]]:
+    """Laws of all pairs of materials, and the material of each body; bodies with laws of their own have their own."""
+    special = {i for pair in scene.pair_laws for i in pair}
+    known: dict[Any, int] = {}
+    numbers = []
+    for body in scene.bodies:
+        key = (body.material, body.number if body.number in special else -1)
+        numbers.append(known.setdefault(key, len(known)))
+    keys = list(known)
+    k = len(keys)
+    table = layout.records(layout.MATERIAL, k, k)
+    for i, (first, a) in enumerate(keys):
+        for j, (second, b) in enumerate(keys):
+            law = scene.pair_laws.get((min(a, b), max(a, b)), Material())
+            table.mu[i, j], table.aspect[i, j], table.grain[i, j] = _friction(first, second, law)
+            for values, name in ((table.eps_N, "restitution"), (table.eps_T, "restitution_tangential")):
+                own = getattr(law, name)
+                values[i, j] = _mean(getattr(first, name), getattr(second, name)) if own is None else own
+    return table, numbers
+
+
+def _mean(a: float | None, b: float | None) -> float:
+    if a is None or b is None:
+        return (a if b is None else b) or 0.0
+    return math.sqrt(a * b)
+
+
+def _friction(first: Material, second: Material, law: Material) -> tuple[float, float, int]:
+    """mu_1, mu_2 / mu_1 and whose axes they refer to (0: circular friction)."""
+    a, b = (
+        mu.at_rest if isinstance(mu, FrictionLaw) else mu
+        for mu in (own.friction if law.friction is None else law.friction for own in (first, second))
+    )
+    grain = 1 if isinstance(a, tuple) else (2 if isinstance(b, tuple) else 0)
+    mu_1 = _mean(a[0] if isinstance(a, tuple) else a, b[0] if isinstance(b, tuple) else b)
+    mu_2 = _mean(a[1] if isinstance(a, tuple) else a, b[1] if isinstance(b, tuple) else b)
+    if grain == 0 or mu_1 == 0.0:
+        return mu_1, 1.0, 0
+    return mu_1, mu_2 / mu_1, grain
+
+
+def _in_body(body: Body, point: np.ndarray) -> np.ndarray:
+    return rotation_matrix(body.orientation).T @ (point - body.position)
+
+
+def _joint_frame(scene: Scene, joint: Joint) -> np.ndarray:
+    """Orientation of the joint frame at the start: z along the axis; in the plane x (prismatic) lies in it."""
+    turn = turn_from_z(joint.axis)
+    if scene.dim == 2 and joint.kind == "prismatic":
+        across = np.array([-joint.axis[1], joint.axis[0], 0.0])
+        x = rotation_matrix(turn) @ np.array([1.0, 0.0, 0.0])
+        y = rotation_matrix(turn) @ np.array([0.0, 1.0, 0.0])
+        angle = math.atan2(float(across @ y), float(across @ x))
+        turn = quaternion_product(turn, np.array([math.cos(0.5 * angle), 0.0, 0.0, math.sin(0.5 * angle)]))
+    return turn
+
+
+def joint_table(scene: Scene, implicit: bool) -> layout.Joints | None:
+    """The joints with room for their rows, springs that are `implicit` after them; None where there are none."""
+    springs = [s for s in scene.springs if s.stiffness + s.damping > 0.0] if implicit else []
+    if not scene.joints and not springs:
+        return None
+    n = len(scene.joints) + len(springs)
+    pairs = [(joint.a, joint.b) for joint in scene.joints] + [(spring.a, spring.b) for spring in springs]
+    frames = np.zeros((2, n, 7))
+    data = np.zeros((n, 8))
+    for k, joint in enumerate(scene.joints):
+        turn = _joint_frame(scene, joint)
+        for side, (number, point) in enumerate(((joint.a, joint.at_a), (joint.b, joint.at_b))):
+            body = scene.bodies[number]
+            back = body.orientation * np.array([1.0, -1.0, -1.0, -1.0])
+            frames[side, k, :3] = _in_body(body, point)
+            frames[side, k, 3:] = quaternion_product(back, turn)
+        data[k, :6] = [joint.length, *joint.limits, *joint.motor, joint.friction]
+    frames[:, :, 3] += np.all(frames[:, :, 3:] == 0.0, axis=2)  # springs have points, and no axes
+    for k, spring in enumerate(springs, len(scene.joints)):
+        for side, (number, point) in enumerate(((spring.a, spring.at_a), (spring.b, spring.at_b))):
+            frames[side, k, :3] = _in_body(scene.bodies[number], point)
+        data[k, [LENGTH, STIFFNESS, DAMPING]] = spring.length, spring.stiffness, spring.damping
+    link = layout.records(
+        layout.LINK,
+        n,
+        kind=[*(JOINT_KINDS.index(joint.kind) for joint in scene.joints), *(SPRING for _ in springs)],
+        a=[a for a, _ in pairs],
+        b=[b for _, b in pairs],
+        frame_a=frames[0],
+        frame_b=frames[1],
+        numbers=data,
+        reach=[_reach(scene, pair, frames[:, k, :3]) for k, pair in enumerate(pairs)],
+        limit=np.inf,
+    )
+    return layout.Joints(link, layout.records(layout.ROW, n * layout.ROWS_PER_JOINT))
+
+
+def _reach(scene: Scene, pair: tuple[int, int], points: np.ndarray) -> float:
+    """How far the larger of two bodies reaches from its centre of mass [m], its joint's point included."""
+    sides = [(scene.bodies[number], point) for number, point in zip(pair, points, strict=True)]
+    reaches = [max(_radius(body), float(np.linalg.norm(point))) for body, point in sides if body.kind != "static"]
+    return max(reaches, default=0.0)
+
+
+def spring_table(scene: Scene) -> Any:
+    """The springs; None where there are none."""
+    if not scene.springs:
+        return None
+    return layout.records(
+        layout.SPRING,
+        len(scene.springs),
+        a=np.array([spring.a for spring in scene.springs], np.int64),
+        b=np.array([spring.b for spring in scene.springs], np.int64),
+        local_a=np.array([_in_body(scene.bodies[spring.a], spring.at_a) for spring in scene.springs]),
+        local_b=np.array([_in_body(scene.bodies[spring.b], spring.at_b) for spring in scene.springs]),
+        law=np.array([[spring.stiffness, spring.damping, spring.length] for spring in scene.springs]),
+    )
+
+
+def narrow_room(geoms: layout.Geoms) -> layout.Room:
+    """Working room for the largest shape of a scene."""
+    flat = geoms.table[(geoms.kind == layout.HULL) | (geoms.kind == layout.POLYGON)]
+    corners, faces, edges = flat[:, 1], flat[:, 3], flat[:, 5]
+    return layout.records(layout.CORNER, int(max([LEAST_ROOM, *(2 * corners), *faces, *edges])))
+
+
+def pair_room(n: int) -> layout.Pairs:
+    """Room for n pairs, with a hash table at most a quarter full."""
+    size = 1 << max(4, (4 * n - 1).bit_length())
+    return layout.Pairs(layout.records(layout.PAIR, n), np.full(size, -1, np.int64))
+
+
+def book_room(channels: int, points: int, events: int) -> layout.Book:
+    """An empty book."""
+    return layout.Book(
+        np.zeros(BOOK_SIZE + 3), np.zeros((channels, 2)), np.zeros(channels, np.int8), np.full(channels, np.inf),
+        np.zeros(points, np.bool_), np.zeros((events, EVENT_COLUMNS + 1)), np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
+def counters() -> np.ndarray:
+    """The counters of `stickslip.scenes.step`."""
+    return np.zeros(COUNTS + 1, np.int64)

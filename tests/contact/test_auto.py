@@ -1,0 +1,117 @@
+"""`auto` on generated problems of every kind, in any order of the contacts; threads; islands."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import stickslip as ss
+from stickslip.bench.random_friction import KINDS, granular, random_friction_problem, stack
+from stickslip.contact.gauss_seidel import colours, levels
+from stickslip.contact.sweeps import GaussSeidel
+from tests.contact import measure
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_generated_problems_are_solved(kind, dim):
+    for contacts in (1, 2, 5, 15, 40):
+        for seed in range(4):
+            problem = random_friction_problem(kind, contacts, np.random.default_rng([contacts, seed, dim]), dim)
+            s = ss.solve_friction(problem, time_limit=10.0)
+            assert s.solved, f"{contacts} contacts, seed {seed}: {s.status}"
+            assert measure.error(problem, s.r) <= 1.01e-8
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-12])
+def test_other_tolerances(tol):
+    for dim in (2, 3):
+        problem = random_friction_problem("granular", 30, np.random.default_rng(dim), dim)
+        s = ss.solve_friction(problem, tol=tol)
+        assert s.solved and measure.error(problem, s.r) <= 1.01 * tol
+
+
+@pytest.mark.parametrize("kind", ["stack", "redundant", "granular"])
+def test_any_order_of_the_contacts(kind):
+    problem = random_friction_problem(kind, 40, np.random.default_rng(1), 3)
+    for seed in range(5):
+        mixed = measure.shuffled(problem, seed)
+        s = ss.solve_friction(mixed, time_limit=10.0)
+        assert s.solved, s.status
+        assert measure.error(mixed, s.r) <= 1.01e-8
+
+
+def test_islands_are_solved_as_if_they_were_alone():
+    parts = [granular(20, np.random.default_rng(k), 3) for k in range(4)]
+    W = sp.block_diag([p.matrix for p in parts])
+    together = ss.FrictionProblem(W, np.concatenate([p.q for p in parts]), np.concatenate([p.mu for p in parts]))
+    s = ss.solve_friction(measure.shuffled(together, 3), tol=1e-10)
+    assert s.solved
+    s = ss.solve_friction(together, tol=1e-10)
+    for k, part in enumerate(parts):
+        begin = sum(len(p.q) for p in parts[:k])
+        assert part.error(s.r[begin : begin + len(part.q)]) <= 1e-8
+
+
+def test_scale_of_the_units_does_not_matter():
+    problem = stack(20, np.random.default_rng(2), 3)
+    for scale in (1e-18, 1e9):
+        s = ss.solve_friction(ss.FrictionProblem(problem.matrix, scale * problem.q, problem.mu))
+        assert s.solved
+
+
+def test_asymmetric_and_slightly_indefinite_matrices_as_files_hold_them():
+    problem = stack(24, np.random.default_rng(3), 3)
+    rng = np.random.default_rng(4)
+    W = problem.matrix.toarray()
+    W = W * (1.0 + 2e-7 * rng.standard_normal(W.shape))
+    s = ss.solve_friction(ss.FrictionProblem(W, problem.q, problem.mu), time_limit=10.0)
+    assert s.solved, s.status
+
+
+def test_same_input_same_output_bit_for_bit():
+    for dim in (2, 3):
+        problem = random_friction_problem("stack", 60, np.random.default_rng(5), dim)
+        a, b = (ss.solve_friction(problem) for _ in range(2))
+        assert a.r.tobytes() == b.r.tobytes() and a.u.tobytes() == b.u.tobytes() and a.iterations == b.iterations
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("order", ["given", "coloured"])
+@pytest.mark.parametrize("memory", [0, 10])
+def test_threads_change_nothing_bit_for_bit(dim, order, memory):
+    problem = measure.shuffled(granular(2000, np.random.default_rng(6), dim), 1)
+    options = {"max_iterations": 60, "memory": memory, "order": order}
+    serial, parallel = (ss.solve_friction(problem, GaussSeidel(threads=n, **options), tol=1e-14) for n in (1, 2))
+    assert serial.iterations == parallel.iterations == 60
+    assert serial.r.tobytes() == parallel.r.tobytes()
+
+
+def test_levels_and_colours_never_put_neighbours_together():
+    contacts, _ = granular(500, np.random.default_rng(7), 3).contacts_alone
+    graph = sp.csr_matrix((np.ones(len(contacts.indices)), contacts.indices, contacts.indptr))
+    order, begins = levels(contacts.indptr, contacts.indices)
+    assert sorted(order) == list(range(500))
+    for a, b in pairwise(begins):
+        together = graph[order[a:b]][:, order[a:b]]
+        assert together.nnz == b - a  # each with itself alone
+    by_colour = contacts.permuted(colours(contacts.indptr, contacts.indices))
+    assert len(levels(by_colour.indptr, by_colour.indices)[1]) < len(begins)
+
+
+@pytest.mark.parametrize(("kind", "dim"), [("stack", 2), ("stack", 3), ("redundant", 2), ("granular", 2)])
+def test_six_hundred_contacts_that_sweeps_leave_unsolved(kind, dim):
+    problem = random_friction_problem(kind, 600, np.random.default_rng(12), dim)
+    s = ss.solve_friction(problem)
+    assert s.solved and measure.error(problem, s.r) <= 1.01e-8, s.status
+
+
+@pytest.mark.slow
+def test_a_thousand_contacts_of_every_kind():
+    for kind in KINDS:
+        for dim in (2, 3):
+            problem = random_friction_problem(kind, 1000, np.random.default_rng(8), dim)
+            s = ss.solve_friction(problem, time_limit=20.0)
+            assert s.solved == (s.error <= 1e-8)
+            assert s.error <= 2e-2  # what the sweeps alone leave of the hardest

@@ -1,0 +1,129 @@
+"""The extrapolated midpoint rule with automatic step size: orders, accuracy against work, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import stickslip as ss
+from stickslip.mechanisms.steppers.adaptive import extrapolate
+
+EXACT_X, EXACT_U = 0.5918806195, 3.9839314623
+
+
+def impact_oscillator() -> ss.LagrangianSystem:
+    """x'' = -x - 0.1 x' + 2 cos 1.7 t against a wall at x = -1/2 with restitution 0.8."""
+    x, v, t, m = sp.symbols("x v t m")
+    return ss.LagrangianSystem.from_energies(
+        [x],
+        velocities=[v],
+        time=t,
+        kinetic=m * v**2 / 2,
+        potential=x**2 / 2,
+        forces=[-v / 10 + 2 * sp.cos(sp.Float(1.7) * t)],
+        parameters={m: 1.0},
+        contacts=[ss.Contact("wall", gap=x + sp.Rational(1, 2), restitution_normal=0.8)],
+        name="impact oscillator",
+    )
+
+
+@pytest.mark.parametrize(
+    ("runs", "rtol", "error", "work"),
+    [
+        (2, 1e-4, 6e-4, 936),
+        (2, 1e-6, 9e-6, 7071),
+        (3, 1e-8, 1.5e-8, 13004),
+        (4, 1e-6, 9e-6, 1634),
+        (4, 1e-8, 9e-8, 3310),
+    ],
+)
+def test_error_and_work_of_the_impact_oscillator(runs: int, rtol: float, error: float, work: int) -> None:
+    # three impacts in ten seconds; exact value, errors and work were computed independently
+    stepper = ss.Adaptive(rtol=rtol, runs=runs, smallest_step=rtol)
+    run = ss.simulate(impact_oscillator(), [1.0], [0.0], dt=10.0, t_end=10.0, stepper=stepper)
+    assert run.complete and len(run.impacts()) == 3
+    assert max(abs(run.q[-1, 0] - EXACT_X), abs(run.u[-1, 0] - EXACT_U)) < 3.0 * error
+    assert int(run.attributes["force_evaluations"]) < 3 * work
+
+
+def test_a_fixed_step_has_a_hundred_times_the_error_for_more_work() -> None:
+    fixed = ss.simulate(impact_oscillator(), [1.0], [0.0], dt=2e-3, t_end=10.0, every=5000, engine="reference")
+    error = max(abs(fixed.q[-1, 0] - EXACT_X), abs(fixed.u[-1, 0] - EXACT_U))
+    assert 9e-4 < error < 3e-2  # with 5000 force evaluations; the adaptive rule: 9e-6 with 1634
+
+
+@pytest.mark.slow
+def test_a_fixed_step_needs_a_hundred_times_the_work_for_the_same_error() -> None:
+    fixed = ss.simulate(impact_oscillator(), [1.0], [0.0], dt=1e-5, t_end=10.0, every=10**6)
+    error = max(abs(fixed.q[-1, 0] - EXACT_X), abs(fixed.u[-1, 0] - EXACT_U))
+    assert 1e-5 < error < 1e-4  # with 10^6 force evaluations; the adaptive rule: 9e-6 with 1634
+
+
+def test_extrapolation_removes_the_leading_errors() -> None:
+    for power in (1, 2):
+        rows = [np.array([3.0 + 2.0 * n**-power - 5.0 * n ** (-2 * power)]) for n in (1.0, 2.0, 3.0)]
+        best, second = extrapolate(rows, power)
+        assert best[0] == pytest.approx(3.0, abs=1e-12)
+        assert abs(second[0] - 3.0) > 1e-3
+
+
+@pytest.fixture(scope="module")
+def judged() -> tuple[ss.library.Scenario, np.ndarray, ss.Trajectory]:
+    scenario = ss.library.woodpecker()
+    system = scenario.system
+    q0 = ss.EventDriven().onto_contacts(system, scenario.q0, 0.0, system.parameter_values)
+    judge = ss.simulate(system, q0, scenario.u0, dt=0.06, t_end=0.3, stepper=ss.EventDriven(rtol=1e-11))
+    return scenario, q0, judge
+
+
+@pytest.mark.parametrize("rtol", [1e-5, 1e-8])
+def test_the_woodpecker_follows_the_judge(judged: tuple, rtol: float) -> None:
+    scenario, q0, judge = judged
+    run = ss.simulate(scenario.system, q0, scenario.u0, dt=0.06, t_end=0.3, stepper=ss.Adaptive(rtol=rtol))
+    assert run.complete and run.certificate.failed_steps == 0
+    assert len(run.impacts()) == len(judge.impacts())
+    scale = np.abs(judge.u).max()
+    assert np.abs(run.q - judge.q).max() < 100.0 * rtol and np.abs(run.u[-1] - judge.u[-1]).max() < 100.0 * rtol * scale
+    assert int(run.attributes["force_evaluations"]) < 10_000
+    assert run.certificate.max_residual < 1e-12
+
+
+def test_records_do_not_depend_on_how_the_run_is_cut(judged: tuple) -> None:
+    scenario, q0, _ = judged
+    options = {"dt": 0.02, "t_end": 0.1, "stepper": ss.Adaptive(rtol=1e-5)}
+    one, two = (ss.simulate(scenario.system, q0, scenario.u0, every=5, **options) for _ in range(2))
+    np.testing.assert_array_equal(one.q, two.q)
+    assert one.t.tolist() == pytest.approx([0.0, 0.1])
+
+
+def test_the_engines_agree() -> None:
+    options = {"dt": 0.5, "t_end": 3.0, "stepper": ss.Adaptive(rtol=1e-4)}
+    a, b = (
+        ss.simulate(impact_oscillator(), [1.0], [0.0], engine=engine, **options) for engine in ("compiled", "reference")
+    )
+    np.testing.assert_allclose(a.q, b.q, rtol=1e-10)
+    assert a.attributes == b.attributes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rtol": 0.0}, "rtol must lie between 1e-12 and 0.1, got 0.0"),
+        ({"runs": 1}, "runs must be a whole number from 2 to 8, got 1"),
+        ({"smallest_step": -1.0}, "smallest_step must be a positive time in seconds, or None, got -1.0"),
+        ({"stepper": ss.MoreauJean()}, r"stepper must be MoreauMidpoint\(\), whose error expansion is known"),
+        ({"stepper": ss.MoreauMidpoint(projection=1e-9)}, "stepper must be without projection"),
+    ],
+)
+def test_refusals(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        ss.Adaptive(**options)
+    assert "\n" not in str(error.value)
+
+
+def test_a_smallest_step_longer_than_the_records_is_refused() -> None:
+    with pytest.raises(ValueError, match="smallest_step must not exceed the spacing of the records or largest_step"):
+        ss.library.bouncing_ball().simulate(
+            t_end=0.4, dt=0.01, stepper=ss.Adaptive(smallest_step=1.0), engine="reference"
+        )

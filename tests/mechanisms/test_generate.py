@@ -1,0 +1,126 @@
+"""Generated modules: what goes into them, under which name, and where they are kept."""
+
+import re
+
+import pytest
+
+import stickslip as ss
+from stickslip import library
+from stickslip.mechanisms import generate
+from stickslip.mechanisms.generate import SOLVER_CODES, compiled_module, module_source
+from stickslip.mechanisms.templates import mass
+from tests.mechanisms.steppers import systems
+
+
+def source(system, solver="auto"):
+    return module_source(system, "stepper", solver)
+
+
+def test_sizes_and_switches_are_written_as_constants():
+    text = source(library.woodpecker().system)
+    for line in ("N_DOF = 3", "N_CONTACTS = 3", "N_LCP = 9", "MASS_CONSTANT = True", "DIRECTIONS_CONSTANT = True"):
+        assert f"\n{line}\n" in text
+    text = source(systems.every_element().system)
+    assert "\nMASS_CONSTANT = False\n" in text
+    assert "\nKINDS = (2, 0, 0, 1, 3, 0)\n" in text  # friction, two stops, clutch, spring, contact
+
+
+@pytest.mark.parametrize("solver", SOLVER_CODES)
+def test_source_depends_on_the_solver_and_compiles(solver):
+    text = source(library.brick_on_ramp().system, solver)
+    assert f"\nSOLVER = {SOLVER_CODES[solver]}\n" in text
+    compile(text, "generated", "exec")
+
+
+def test_large_systems_use_the_heap():
+    few, many = source(systems.row_of_blocks(3)), source(systems.row_of_blocks(7))
+    assert systems.row_of_blocks(7).n_contacts > generate.STACK_LIMIT >= systems.row_of_blocks(3).n_contacts
+    assert "heap_array as local_array" in many and "heap_array as local_array" not in few
+
+
+@pytest.mark.parametrize("template", generate.PARTS)
+def test_only_the_model_of_the_template_is_replaced(template):
+    """The code of all other parts is taken over word for word, in their order."""
+    _, tail = module_source(library.bouncing_ball().system, template, "auto").split("# -- model: end\n")
+    for part in generate.PARTS[template][1:]:
+        text = (generate._TEMPLATES / f"{part}.py").read_text(encoding="utf-8")
+        code = text[re.search(r"^(@|[A-Z_]+ = )", text, re.MULTILINE).start() :]
+        assert code in tail
+        tail = tail[tail.index(code) + len(code) :]
+    assert tail == ""
+
+
+def test_parts_of_a_template_share_no_name():
+    """Joined to one module, a second definition would take the place of the first."""
+    for parts in generate.PARTS.values():
+        tree = generate.ast.parse(generate.joined(parts))
+        names = [node.name for node in tree.body if isinstance(node, generate.ast.FunctionDef)]
+        names += [
+            name.id
+            for node in tree.body
+            if isinstance(node, generate.ast.Assign)
+            for target in node.targets
+            for name in generate.ast.walk(target)
+            if isinstance(name, generate.ast.Name)
+        ]
+        names += [alias.asname or alias.name for node in tree.body if hasattr(node, "module") for alias in node.names]
+        assert len(names) == len(set(names)) > 10
+
+
+def test_template_is_a_module_of_its_own():
+    """A point mass above a floor, as the file says."""
+    import numpy as np
+
+    M = np.array([[2.0]])
+    assert mass.factor_mass.py_func(M) and M[0, 0] == 0.5
+    assert not mass.factor_mass.py_func(np.array([[-1.0]]))
+    assert not mass.factor_mass.py_func(np.array([[float("nan")]]))
+
+
+def test_file_names_are_plain_whatever_the_system_is_called():
+    module = compiled_module(systems.two_feet(), "stepper", "auto")
+    assert re.fullmatch(r"stickslip_generated_block_with_two_feet_stepper_auto_[0-9a-f]{20}", module.__name__)
+
+
+def test_functions_change_the_source():
+    def force_1(q, u, t, p):
+        return (-1.0 * q[0],)
+
+    def force_2(q, u, t, p):
+        return (-2.0 * q[0],)
+
+    one, two, again = (
+        source(ss.LagrangianSystem(mass=[[1.0]], force=force, name="s")) for force in (force_1, force_2, force_1)
+    )
+    assert one == again and one != two
+
+
+def test_source_is_written_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path))
+    path = generate._write_once("some_module", "x = 1\n")
+    stamp = path.stat().st_mtime_ns
+    assert generate._write_once("some_module", "x = 1\n") == path
+    assert path.stat().st_mtime_ns == stamp  # Numba's cache goes by it
+    assert generate._write_once("some_module", "x = 2\n").read_text() == "x = 2\n"  # a damaged file is replaced
+    assert [p.name for p in path.parent.iterdir() if p.suffix == ".tmp"] == []
+
+
+def test_a_cache_that_cannot_be_had_does_not_stop_a_run(tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("STICKSLIP_CACHE", str(blocked))
+    path = generate._write_once("some_module", "x = 1\n")
+    assert path.read_text() == "x = 1\n" and tmp_path not in path.parents
+
+
+def test_a_changed_file_in_the_cache_is_never_executed(tmp_path, monkeypatch):
+    """What is executed is the text just made; a file under its name is replaced."""
+    monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path))
+    system = ss.LagrangianSystem(mass=[[1.0]], force=lambda q, u, t, p: (-1.0,), name="honest")
+    name = compiled_module(system, "stepper", "auto").__name__
+    path = tmp_path / "modules" / f"{name}.py"
+    path.write_text("raise SystemExit('executed')")
+    del generate.sys.modules[name]
+    module = compiled_module(system, "stepper", "auto")
+    assert module.N_DOF == 1 and "def march(" in path.read_text()
+    assert not list(tmp_path.glob("modules/__pycache__/*"))

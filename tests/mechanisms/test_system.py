@@ -1,0 +1,174 @@
+"""Parameters, checks and fingerprints that all systems share."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from stickslip import library
+from stickslip.checks import unknown_name
+from stickslip.jit.fingerprint import function_fingerprint
+from stickslip.mechanisms.system import System
+
+SOURCE = """
+@dev
+def mass(q, t, p, M):
+    M[0, 0] = p[0]
+    M[0, 1] = p[1]
+    M[1, 0] = p[2]
+    M[1, 1] = 1.0
+
+@dev
+def force(q, u, t, p, h):
+    h[0] = u[0]
+    h[1] = u[1] / q[0]
+
+@dev
+def gap(q, t, p, g):
+    g[0] = q[1]
+
+@dev
+def geometry(q, t, p, W_N, W_T, w_hat):
+    W_N[0, 0] = 0.0
+    W_N[0, 1] = 1.0
+    W_T[0, 0] = 1.0
+    W_T[0, 1] = 0.0
+    w_hat[0, 0] = 0.0
+    w_hat[0, 1] = 0.0
+
+@dev
+def laws(p, mu, eps_N, eps_T, threshold):
+    mu[0] = p[3]
+    eps_N[0] = 0.0
+    eps_T[0] = 0.0
+    threshold[0] = 0.0
+"""
+
+
+def system(**changes):
+    options = {
+        "name": "hand-written",
+        "coordinate_names": ["x", "y"],
+        "velocity_names": ["v", "w"],
+        "contact_names": ["floor"],
+        "contact_kinds": [0],
+        "parameters": {"a": 1.0, "b": 0.1, "c": 0.1, "friction": 0.5},
+        "source": SOURCE,
+        **changes,
+    }
+    return System(**options)
+
+
+def test_parameter_vector():
+    s = system()
+    np.testing.assert_array_equal(s.parameter_vector(), [1.0, 0.1, 0.1, 0.5])
+    np.testing.assert_array_equal(s.parameter_vector({"friction": 0.2, "a": 3}), [3.0, 0.1, 0.1, 0.2])
+    s.parameter_vector()[0] = 7.0
+    assert s.parameter_values[0] == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        s.parameter_values[0] = 2.0
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"fricton": 0.2}, "system 'hand-written': unknown parameter 'fricton'; did you mean 'friction'"),
+        ({"friction": -1.0}, "friction of contact 'floor' must be finite and not negative, got -1"),
+        ({"friction": float("nan")}, "parameter 'friction' must be finite, got nan"),
+        ({"a": None}, "parameter 'a' must be a number, got None"),
+    ],
+)
+def test_parameter_refusals(params, message):
+    with pytest.raises(ValueError, match=message) as error:
+        system().parameter_vector(params)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("q0", "u0", "params", "message"),
+    [
+        ([1.0], [0.0, 0.0], {}, r"q0 must have shape \(2,\), one per coordinate \(x, y\), got \(1,\)"),
+        ([1.0, 0.0], [[0.0, 0.0]], {}, r"u0 must have shape \(2,\), one per velocity \(v, w\), got \(1, 2\)"),
+        ([1.0, np.inf], [0.0, 0.0], {}, "q0 of 'y' must be finite, got inf"),
+        ("abc", [0.0, 0.0], {}, r"q0 must be 2 numbers, one per coordinate \(x, y\), got 'abc'"),
+        ([1.0, 0.0], [[0.0], 1.0], {}, r"u0 must be 2 numbers, one per velocity \(v, w\), got \[\[0.0\], 1.0\]"),
+        ([1.0, 0.0], [0.0, 0.0], [1.0], r"params must map parameter names to numbers, .* got \[1.0\]"),
+        ([1.0, 0.0], [0.0, 0.0], {"a": -1.0}, "mass matrix must be positive definite, its smallest eigenvalue is -1"),
+        ([1.0, 0.0], [0.0, 0.0], {"b": 0.2}, r"mass matrix must be symmetric, got \[0, 1\] = 0.2 and 0.1"),
+        ([0.0, 0.0], [0.0, 1.0], {}, "force on 'y' must be finite, got inf"),
+    ],
+)
+def test_checks_at_a_state(q0, u0, params, message):
+    with pytest.raises(ValueError, match=message) as error:
+        system().check(q0, u0, params)
+    assert "\n" not in str(error.value)
+
+
+def test_check_returns_fresh_arrays():
+    q0 = np.array([1.0, 2.0])
+    q, u, p = system().check(q0, (3, 4), {"friction": 0.1})
+    assert q is not q0 and q.dtype == u.dtype == float
+    np.testing.assert_array_equal(p, [1.0, 0.1, 0.1, 0.1])
+
+
+def test_names_are_checked():
+    with pytest.raises(ValueError, match="must be unique, got 'x' twice"):
+        system(coordinate_names=["x", "x"])
+    with pytest.raises(ValueError, match="velocities must be 2, one per coordinate, got 1"):
+        system(velocity_names=["v"])
+    with pytest.raises(ValueError, match="at least one coordinate"):
+        system(coordinate_names=[], velocity_names=[])
+
+
+def test_unknown_name():
+    assert (
+        unknown_name("thing", "bark", ["beak", "sleeve"])
+        == "unknown thing 'bark'; did you mean 'beak'? known: beak, sleeve."
+    )
+    assert unknown_name("thing", "zzz", []) == "unknown thing 'zzz'; known: none."
+
+
+def test_of_very_many_names_the_nearest_are_listed():
+    names = [f"cube{k}.{part}" for k in range(1, 11) for part in ("x", "y", "z", "vx", "vy", "vz")]
+    line = unknown_name("coordinate", "cube11.z", names)
+    assert "did you mean 'cube10.z'? known: cube10.z, cube1.z, " in line
+    assert line.count(",") == 11 and line.endswith(" and 48 more.")
+    assert unknown_name("thing", "n", ["first", *names]) == (
+        f"unknown thing 'n'; known: first, {', '.join(names[:11])} and 49 more."
+    )
+
+
+def test_fingerprint_follows_helpers_and_constants():
+    def make(factor, array):
+        def helper(x):
+            return factor * x + array[0]
+
+        def function(x):
+            return helper(x) + np.sin(x) + len([x])
+
+        return function
+
+    one = function_fingerprint(make(2.0, np.zeros(2)))
+    assert one == function_fingerprint(make(2.0, np.zeros(2)))
+    assert one != function_fingerprint(make(3.0, np.zeros(2)))
+    assert one != function_fingerprint(make(2.0, np.ones(2)))
+
+
+def test_fingerprint_refuses_what_it_cannot_hash():
+    thing = object()
+    with pytest.raises(ValueError, match="pass it as a parameter"):
+        function_fingerprint(lambda x: thing)
+
+
+def test_the_contract_module_needs_no_sympy():
+    program = "import sys, stickslip.mechanisms.system; print('sympy' in sys.modules)"
+    environment = {"PYTHONPATH": ":".join(p for p in sys.path if p)}
+    run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
+
+
+def test_representation():
+    assert repr(library.bouncing_ball().system) == (
+        "<LagrangianSystem 'bouncing_ball': 1 coordinates, 1 contacts, 3 parameters>"
+    )

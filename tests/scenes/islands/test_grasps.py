@@ -1,0 +1,289 @@
+"""Impulses that the laws leave open: grasps hold, loads are those of least norm and as symmetric as the bodies."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.run.scene_simulate import prepare_run
+from stickslip.scenes import step
+from stickslip.scenes.engine import room_for
+
+G = 9.81
+MASS, MU = 5.0, 0.5
+SHAPES = {"box": ss.Box((0.1, 0.1, 0.1)), "sphere": ss.Sphere(0.05), "capsule": ss.Capsule(0.05, 0.06)}
+STRAIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+ODD = np.array([math.cos(0.35), *(math.sin(0.35) * np.array([1.0, 2.0, 3.0]) / math.sqrt(14.0))])
+
+
+def matrix(q):
+    w, x, y, z = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def product(p, q):
+    a, b, c, d = p
+    e, f, g, h = q
+    return np.array(
+        [
+            a * e - b * f - c * g - d * h,
+            a * f + b * e + c * h - d * g,
+            a * g - b * h + c * e + d * f,
+            a * h + b * g - c * f + d * e,
+        ]
+    )
+
+
+def grasp(force, fingers=2, kind="box", speed=0.0, turn=STRAIGHT, move=(0.0, 0.0, 0.0), plate=True):
+    """A body of 5 kg between fingers that motors press on it; the first one is a driven plate, or has a motor as well.
+
+    Everything goes up with `speed` [m/s], turned by the quaternion `turn` and moved by `move` [m].
+    """
+    R, move = matrix(turn), np.array(move)
+    scene, up = ss.Scene(gravity=tuple(R @ [0.0, 0.0, -G])), R @ [0.0, 0.0, speed]
+    held = scene.add_body(SHAPES[kind], mass=MASS, position=move, orientation=turn, friction=MU, velocity=up)
+    palm = None if plate else scene.add_driven(ss.Sphere(0.01), position=R @ [0, 0, 1.0] + move, velocity=up)
+    plates = []
+    for k in range(fingers):
+        angle = 2 * math.pi * k / fingers
+        out = R @ [-math.cos(angle), -math.sin(angle), 0.0]
+        pose = {
+            "position": 0.06 * out + move,
+            "orientation": product(turn, [math.cos(angle / 2), 0, 0, math.sin(angle / 2)]),
+            "velocity": up,
+        }
+        shape = ss.Box((0.02, 0.08, 0.2))
+        if palm is None:
+            palm = scene.add_driven(shape, **pose)
+            plates.append(palm)
+        else:
+            plates.append(scene.add_body(shape, mass=0.5, **pose))
+            scene.add_prismatic(palm, plates[-1], at=pose["position"], axis=-out, motor=(0.2, force))
+    for a in plates:
+        for b in plates[: plates.index(a)]:
+            scene.ignore(a, b)
+    return scene, held
+
+
+def slip(held, run, speed, turn=STRAIGHT, move=(0.0, 0.0, 0.0)):
+    """Path of the body against the fingers [m], shape (records, 3), in axes that are turned with them."""
+    path = (held.path(run) - np.array(move)) @ matrix(turn)
+    path[:, 2] -= speed * run.t
+    return path
+
+
+def require_hold(force, dt, t_end, speed=0.0, turn=STRAIGHT, move=(0.0, 0.0, 0.0), **options):
+    scene, held = grasp(force, speed=speed, turn=turn, move=move, **options)
+    run = scene.simulate(dt=dt, t_end=t_end)
+    assert run.complete, run.status
+    assert run.certificate.failed_steps == 0 and run.certificate.max_residual <= 1e-10
+    assert np.abs(slip(held, run, speed, turn, move)).max() < 1e-9
+    assert np.abs(held.spin(run)).max() < 1e-6
+
+
+@pytest.mark.parametrize("speed", [0.0, 0.1])
+def test_grasp_holds_its_box(speed):
+    for force in (60.0, 200.0):
+        require_hold(force, 1e-3, 0.6, speed)
+
+
+def test_grasp_with_too_little_force_slips():
+    """m a = m g - 2 mu F, from the first step on, without a turn."""
+    scene, held = grasp(45.0)
+    run = scene.simulate(dt=1e-3, t_end=0.3)
+    assert run.complete and run.certificate.failed_steps == 0
+    assert slip(held, run, 0.0)[-1, 2] == pytest.approx(-0.5 * (G - 2 * MU * 45.0 / MASS) * 0.3**2, rel=1e-9)
+    assert np.abs(held.spin(run)).max() < 1e-5
+
+
+def test_grasp_far_from_the_origin_and_askew():
+    require_hold(100.0, 1e-3, 0.2, 0.1, ODD, (1e3, -300.0, 77.0), kind="sphere", fingers=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dt", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("speed", [0.0, 0.1])
+@pytest.mark.parametrize("force", [60.0, 80.0, 100.0, 200.0])
+def test_grasps_of_any_force_and_step(force, speed, dt):
+    require_hold(force, dt, 1.0, speed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plate", [True, False])
+@pytest.mark.parametrize("kind", ["box", "sphere", "capsule"])
+@pytest.mark.parametrize("fingers", [2, 3, 4])
+def test_grasps_of_any_fingers_and_shape(fingers, kind, plate):
+    if (kind, fingers) == ("box", 3):
+        pytest.skip("three fingers at 120 degrees do not lie flat on a box")
+    require_hold(100.0, 1e-3, 1.0, 0.0, fingers=fingers, kind=kind, plate=plate)
+    require_hold(100.0, 1e-3, 1.0, 0.1, ODD, (1e3, -300.0, 77.0), fingers=fingers, kind=kind, plate=plate)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("force", [60.0, 100.0])
+def test_grasp_holds_for_long(force):
+    require_hold(force, 1e-3, 10.0)
+    require_hold(force, 1e-3, 10.0, 0.1)
+
+
+# -- loads that the laws leave open ------------------------------------------------------------------------------------
+
+
+def loads(scene, steps, dt=1e-3):
+    """Contact points about the body that moves [m], and normal forces there [N], in the last of some steps."""
+    run = prepare_run(
+        scene, dt, steps * dt, "moreau-midpoint", "predictive", "circular", 1e-10, 1, 0.0, 1, "raise", 1e-6, "stop"
+    )
+    block, rows = room_for(steps, len(run.q0), len(run.u0), run.system.n_contacts)
+    assert run.engine.march(run.memory, dt, steps, 1, block, rows) == step.DONE
+    found = run.engine.contacts[1 - int(run.engine.counts[step.SIDE])][: int(run.engine.counts[step.POINTS])]
+    return found.point.copy(), np.sum(found.impulse * found.normal, axis=1) / dt, found
+
+
+def on_feet(feet, mass=3.0, turn=0.0):
+    """A body that stands on balls of radius 0.05 m at `feet` (n, 2) [m], its centre of mass above the origin."""
+    scene = ss.Scene()
+    scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.5)
+    shape = ss.Compound([(ss.Sphere(0.05), (x, y, 0.0)) for x, y in feet])
+    c, s = math.cos(turn), math.sin(turn)
+    scene.add_body(
+        shape, mass=mass, inertia=(1.0, 1.0, 1.5), centre_of_mass=(0, 0, 0.4), position=(0, 0, 0.45),
+        orientation=(math.cos(turn / 2), 0, 0, math.sin(turn / 2)),
+    )  # fmt: skip
+    return scene, np.array(feet) @ np.array([[c, s], [-s, c]])
+
+
+FEET = {
+    "three": [(0.3, 0.0), (-0.2, 0.25), (-0.1, -0.3)],
+    "four": [(0.3, 0.2), (-0.3, 0.2), (-0.3, -0.2), (0.3, -0.2)],
+    "five": [(0.3, 0.3), (-0.3, 0.3), (-0.3, -0.3), (0.3, -0.3), (0.1, 0.05)],
+}
+
+
+@pytest.mark.parametrize("count", FEET)
+def test_feet_share_the_weight_by_least_norm(count):
+    """sum N = m g, sum N x = sum N y = 0; the least sum N^2 of all that do is A^+ b.  It stays so for 200 steps."""
+    for turn in (0.0, 0.7):
+        scene, feet = on_feet(FEET[count], turn=turn)
+        wanted = np.linalg.pinv(np.vstack([np.ones(len(feet)), feet.T])) @ [3.0 * G, 0.0, 0.0]
+        for steps in (1, 200):
+            points, force, _ = loads(scene, steps)
+            order = [int(np.argmin(np.linalg.norm(points[:, :2] - foot, axis=1))) for foot in feet]
+            assert force[order] == pytest.approx(wanted, rel=1e-5)
+
+
+def test_table_of_four_legs_and_its_mirror_image():
+    """Four equal boxes as legs: all corners carry alike, in a scene and in its mirror image, in either order."""
+    values = []
+    for sign, order in ((1.0, 1), (-1.0, 1), (1.0, -1)):
+        scene = ss.Scene()
+        scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.6)
+        places = [(sign * 0.4, 0.3), (sign * -0.4, 0.3), (sign * -0.4, -0.3), (sign * 0.4, -0.3)][::order]
+        legs = [scene.add_body(ss.Box((0.1, 0.1, 0.5)), mass=1.0, position=(x, y, 0.25)) for x, y in places]
+        scene.add_body(ss.Box((1.0, 0.8, 0.05)), mass=8.0, position=(0, 0, 0.525), friction=0.6)
+        _, force, found = loads(scene, 50)
+        floor = [
+            sorted(force[(found.b == leg.number) & (found.a == 0) | (found.a == leg.number) & (found.b <= 1)])
+            for leg in legs
+        ]
+        assert np.array(floor).sum(axis=1) == pytest.approx(np.full(4, 3.0 * G), rel=1e-7)
+        values.append(np.array(floor))
+        assert np.array(floor) == pytest.approx(np.full((4, 4), 0.75 * G), rel=1e-6)
+    assert values[1] == pytest.approx(values[0], rel=1e-6) and values[2] == pytest.approx(values[0], rel=1e-6)
+
+
+def test_four_balls_in_a_pile_load_the_floor_alike():
+    scene = ss.Scene()
+    scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.8)
+    r = 0.1
+    ring = 2 * r / math.sqrt(3.0)
+    for k in range(3):
+        angle = 0.4 + 2 * math.pi * k / 3
+        scene.add_body(
+            ss.Sphere(r), mass=1.0, position=(ring * math.cos(angle), ring * math.sin(angle), r), friction=0.8
+        )
+    scene.add_body(ss.Sphere(r), mass=1.0, position=(0, 0, r + r * math.sqrt(8.0 / 3.0)), friction=0.8)
+    for steps in (1, 100):
+        _, force, found = loads(scene, steps)
+        floor = force[(found.a <= 1) | (found.b <= 1)]
+        assert floor == pytest.approx(np.full(3, 4.0 * G / 3.0), rel=1e-9)
+
+
+def test_balls_that_touch_hit_from_both_sides_part_like_mirror_images():
+    scene = ss.Scene(gravity=0.0)
+    for k in range(6):
+        velocity = (1.0 if k == 0 else -1.0 if k == 5 else 0.0, 0.0, 0.0)
+        gap = 1e-3 * ((k == 5) - (k == 0))
+        scene.add_body(
+            ss.Sphere(0.01),
+            mass=0.03,
+            position=(0.02 * k + gap, 0, 0),
+            velocity=velocity,
+            restitution=0.7,
+            friction=0.2,
+        )
+    run = scene.simulate(dt=1e-4, t_end=5e-3)
+    v = run.u[-1].reshape(6, 6)[:, 0]
+    assert run.certificate.failed_steps == 0 and v == pytest.approx(-v[::-1], abs=1e-12) and v[0] < 0.0
+    assert v.sum() == pytest.approx(0.0, abs=1e-12)
+
+
+def plates_held(count, mass, reserve, dt=1e-3, t_end=0.5):
+    """Plates on one another between a wall and a slide that presses with `reserve` times the least force that holds.
+
+    Returns the largest speed of a plate in the run [m/s], and its certificate.
+    """
+    scene, mu, thick = ss.Scene(gravity=G), 0.6, 0.02
+    scene.add_static(ss.Box((0.02, 0.3, 0.4)), position=(-0.11, 0, 0), friction=mu)
+    heights = thick * (np.arange(count) - (count - 1) / 2)
+    plate = ss.Box((0.2, 0.2, thick))
+    plates = [scene.add_body(plate, mass=mass, position=(0, 0, z), friction=mu) for z in heights]
+    slide = scene.add_body(ss.Box((0.02, 0.3, 0.4)), mass=mass, position=(0.11, 0, 0), friction=mu)
+    scene.add_prismatic(None, slide, at=(0.11, 0, 0), axis=(-1, 0, 0))
+    scene.add_force(slide, force=(-reserve * count * mass * G / (2 * mu), 0, 0))
+    run = scene.simulate(dt=dt, t_end=t_end)
+    return max(np.abs(plate.velocities(run)).max() for plate in plates), run.certificate
+
+
+def test_plates_that_rest_stay_when_their_impulses_are_solved_again():
+    # The error of the impulses grows by rounding until it passes the tolerance, here at 0.265 s: then those near to
+    # them have to be found, and not others, of which many let the plates fall.
+    fastest, certificate = plates_held(2, 1.0, 1.2)
+    assert certificate.failed_steps == 0 and certificate.fallbacks > 0
+    assert fastest < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mass", [1e-3, 1.0, 10.0, 1e3])
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_stacks_of_plates_are_held(count, mass):
+    fastest, certificate = plates_held(count, mass, 1.2)
+    assert certificate.failed_steps == 0 and fastest < 1e-9
+
+
+def test_a_shaken_hand_holds_its_boxes():
+    # Joints and contacts of a driven body have to ask for one velocity of it.  Else one finger goes ahead of the other
+    # by dt / 2 times the acceleration, what they hold slips by speed times dt in a period, and two boxes fall out.
+    speed, omega, mu, mass = 0.2, 20.0, 0.5, 1.0
+    scene, plate = ss.Scene(gravity=G), ss.Box((0.02, 0.3, 0.5))
+    start = (0, 0, speed)
+    palm = scene.add_driven(
+        plate, position=(-0.06, 0, 0), motion=lambda t: ((0, 0, speed * math.cos(omega * t)), (0, 0, 0)), friction=mu
+    )
+    box = ss.Box((0.1, 0.1, 0.1))
+    held = [scene.add_body(box, mass=mass, position=(0, 0, z), friction=mu, velocity=start) for z in (-0.05, 0.05)]
+    finger = scene.add_body(plate, mass=mass, position=(0.06, 0, 0), friction=mu, velocity=start)
+    scene.add_prismatic(palm, finger, at=(0.06, 0, 0), axis=(-1, 0, 0))
+    scene.add_force(finger, force=(-1.3 * 2 * mass * (G + speed * omega) / (2 * mu), 0, 0))
+    run = scene.simulate(dt=1e-3, t_end=0.7)
+    assert run.certificate.failed_steps == 0
+    for body in held:
+        shift = (body.path(run) - palm.path(run))[:, 2]
+        assert np.abs(shift - shift[0]).max() < 1e-9

@@ -1,0 +1,153 @@
+"""Islands of a few to some hundred contacts at the default tolerance: solved, or said to have no solution."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.contact.cones import natural_map_square
+from stickslip.scenes.islands.with_joints import JointIsland, eliminated_answers, first_answers, growing, more_answers
+
+
+def corner(friction, restitution):
+    """A disc of mass 1 that flies into the corner of two walls, which it touches both."""
+    scene = ss.Scene(dim=2, gravity=0.0)
+    scene.add_static(ss.HalfPlane((0, 1)), friction=friction, restitution=restitution)
+    scene.add_static(ss.HalfPlane((1, 0)), friction=friction, restitution=restitution)
+    disc = scene.add_body(ss.Circle(0.1), mass=1.0, position=(0.1, 0.1), velocity=(-1.0, -1.0), name="disc")
+    return scene, disc
+
+
+def test_ball_in_a_corner_bounces_where_friction_allows_it():
+    """Both contacts slip outwards in the end: N - mu N = (1 + e) v for each, N = 1.5 / 0.7."""
+    scene, disc = corner(0.3, 0.5)
+    run = scene.simulate(dt=1e-3, t_end=0.005)
+    assert run.complete and run.certificate.restitution_left_out == 0
+    assert disc.velocities(run)[-1] == pytest.approx([0.5, 0.5], abs=1e-9)
+    assert run.normal_impulse[:, 0].max() == pytest.approx(2 * 1.5 / 0.7, rel=1e-9)
+
+
+@pytest.mark.parametrize(("friction", "tol"), [(1.0, 1e-10), (1.2, 1e-10), (1.0, 1e-3), (1.2, 1e-2)])
+def test_restitution_is_left_out_where_it_contradicts_friction(friction, tol):
+    """N - mu N = 1.5 has no solution for mu >= 1; without restitution the disc sticks: N - T = 1, T <= mu N."""
+    scene, disc = corner(friction, 0.5)
+    run = scene.simulate(dt=1e-3, t_end=0.005, tol=tol)
+    assert run.complete and run.certificate.failed_steps == 0 and run.certificate.max_residual <= tol
+    assert run.certificate.restitution_left_out == 1 and "left out 1 times" in str(run.certificate)
+    assert disc.velocities(run)[-1] == pytest.approx([0.0, 0.0], abs=10 * tol)
+    assert run.normal_impulse.max() < 1.0 + 1e-4  # 1/2 from each wall, whose friction helps; and not 1e10
+
+
+def violation(island, z):
+    """Natural map of contacts and rows, relative to the velocities."""
+    u, m = island.W @ z + island.q, island.dim * len(island.mu)
+    rows = z[m:] - np.clip(z[m:] - u[m:], island.low, island.high)
+    contacts = natural_map_square(u, z, island.mu, island.dim, 0, len(island.mu))
+    return math.sqrt(contacts + rows @ rows) / np.abs(island.q).max()
+
+
+def test_impulses_that_grow_without_bound_are_told_from_loads():
+    """The contacts of the corner above: W d = 0 for d = (1, 1, 1, 1), which lies in the cones for mu >= 1."""
+    W = np.array([[1.0, 0.0, 0.0, -1.0], [0.0, 1.0, -1.0, 0.0], [0.0, -1.0, 1.0, 0.0], [-1.0, 0.0, 0.0, 1.0]])
+    none = np.zeros(0)
+    wedge = JointIsland(W, np.array([-1.5, 1.0, -1.5, 1.0]), np.array([1.0, 1.0]), none, none, none, 2)
+    answers = [*first_answers(wedge, np.zeros(4)), *more_answers(wedge, np.zeros(4))]
+    assert min(violation(wedge, z) for z in answers) > 1e-3
+    assert any(growing(wedge, z) is not None for z in answers)
+    plastic = JointIsland(W, np.array([-1.0, 1.0, -1.0, 1.0]), np.array([1.0, 1.0]), none, none, none, 2)
+    answers = list(first_answers(plastic, np.zeros(4)))
+    assert min(violation(plastic, z) for z in answers) < 1e-12
+    assert growing(plastic, min(answers, key=lambda z: violation(plastic, z))) is None
+
+
+def random_island(rng, contacts, rows, bodies):
+    """Contacts and free joint rows between bodies in space, redundant, with solutions: q = H^T v."""
+    H = rng.normal(size=(6 * bodies, 3 * contacts + rows))
+    for c in range(H.shape[1]):
+        keep = np.repeat(rng.permutation(bodies)[:2], 6) * 6 + np.tile(np.arange(6), 2)
+        H[np.setdiff1d(np.arange(6 * bodies), keep), c] = 0.0
+    free = np.full(rows, np.inf)
+    return JointIsland(
+        H.T @ H, H.T @ rng.normal(size=6 * bodies), np.full(contacts, 0.6), -free, free, np.zeros(rows), 3
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_joints_are_eliminated_and_the_contacts_solved(seed):
+    rng = np.random.default_rng(seed)
+    island = random_island(rng, 6, 4, 3)
+    answers = list(eliminated_answers(island, np.zeros(22)))
+    assert answers and min(violation(island, z) for z in answers) < 1e-10
+
+
+def test_error_says_which_island_when_and_what_helps():
+    scene = ss.Scene(dim=2, gravity=0.0)
+    press = scene.add_driven(ss.Circle(0.1), position=(0, 0.3), velocity=(0, -1), name="press")
+    scene.add_static(ss.HalfPlane((0, 1)))
+    scene.add_body(ss.Circle(0.1), mass=1.0, position=(0, 0.1), name="nut")
+    run = scene.simulate(dt=1e-3, t_end=0.01)
+    assert not run.complete and press is not None
+    for words in ("failed at t = 0 s", "2 contacts and 0 joint rows ('nut')", "smaller dt", "on_failure='continue'"):
+        assert words in run.status
+    assert "tol=" not in run.status  # a violation of the order of the velocities is nothing to tolerate
+
+
+def heap(rng, dim, bodies, friction, restitution, ratio):
+    """Bodies of all shapes, masses up to `ratio` apart, dropped into a box of five walls or three."""
+    scene = ss.Scene(dim=dim)
+    half, law = 0.16, {"friction": friction, "restitution": restitution}
+    walls = np.eye(dim)[::-1] if dim == 2 else np.eye(3)[[2, 0, 1]]
+    for k, normal in enumerate(walls):
+        for sign in (1.0, -1.0) if k else (1.0,):
+            wall = ss.HalfSpace if dim == 3 else ss.HalfPlane
+            scene.add_static(wall(tuple(sign * normal), offset=-half if k else 0.0), **law)
+    for i in range(bodies):
+        place = rng.uniform(-0.1, 0.1, dim)
+        place[-1] = 0.06 + 0.11 * i
+        mass = 0.01 * ratio ** rng.random()
+        if dim == 2:
+            shape = (ss.Circle(0.04), ss.Capsule(0.02, 0.05), ss.Polygon([(-0.04, -0.03), (0.04, -0.03), (0.0, 0.04)]))
+            turn = rng.uniform(0.0, 6.0)
+        else:
+            shape = (ss.Sphere(0.04), ss.Capsule(0.02, 0.05), ss.Box((0.06, 0.05, 0.04)))
+            turn = rng.normal(size=4)
+            turn /= np.linalg.norm(turn)
+        down = (*[0.0] * (dim - 1), -2.0)
+        scene.add_body(shape[i % 3], mass=mass, position=place, orientation=turn, velocity=down, **law)
+    return scene
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize(("friction", "restitution"), [(0.0, 0.5), (0.3, 0.0), (0.6, 0.9), (1.0, 0.5)])
+@pytest.mark.parametrize("ratio", [1.0, 1e4])
+def test_random_heaps_are_solved_at_the_default_tolerance(dim, friction, restitution, ratio):
+    scene = heap(np.random.default_rng(7), dim, 24, friction, restitution, ratio)
+    run = scene.simulate(dt=1e-3, t_end=0.6, every=20)
+    assert run.complete, run.status
+    assert run.certificate.failed_steps == 0 and run.certificate.max_residual <= 1e-10
+
+
+def test_balls_that_move_together_do_not_collide_by_rounding():
+    """Newton's cradle, e = 0.9: after the blow four balls fly on together, apart from the last digit."""
+    scene = ss.Scene(dim=2, gravity=0.0)
+    for k in range(5):
+        place, speed = (-0.001 if k == 0 else 0.2 * k, 0.0), 1.0 if k == 0 else 0.0
+        scene.add_body(ss.Circle(0.1), mass=1.0, position=place, velocity=(speed, 0), restitution=0.9)
+    run = scene.simulate(dt=1e-3, t_end=0.01)
+    assert run.complete and run.certificate.restitution_left_out == 0
+    assert run.u[-1, ::3].sum() == pytest.approx(1.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-5])
+@pytest.mark.parametrize("restitution", [1.0, 0.9])
+def test_touching_balls_do_not_gain_energy(gap, restitution):
+    """1, -1, 1, -1 m/s: the outer pairs bounce, then the inner balls, whose contact opened at first."""
+    scene, e = ss.Scene(dim=2, gravity=0.0), restitution
+    for k, speed in enumerate((1, -1, 1, -1)):
+        position = ((0.2 + gap) * k, 0)
+        scene.add_body(ss.Circle(0.1), mass=1.0, position=position, velocity=(speed, 0), restitution=e, friction=0.0)
+    run = scene.simulate(dt=1e-3, t_end=0.01)
+    assert run.u[-1, ::3] == pytest.approx([-e, -(e**2), e**2, e], abs=1e-9)
+    assert run.certificate.max_energy_gain < 1e-12
