@@ -567,5 +567,5 @@ class Trajectory:
         return service("save a trajectory")(self, path, overwrite=overwrite)
 
     def with_attributes(self, **attributes: str) -> Trajectory:
-        """The same trajectory with further notes in `attributes`."""
+        """A copy of the trajectory with further notes in `attributes`."""
         return replace(self, attributes={**self.attributes, **attributes})

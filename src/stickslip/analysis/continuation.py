@@ -352,7 +352,7 @@ class _Walk:
         return None, direction
 
     def _with_change(self, special: Special, last: _Point, there: _Point) -> Special:
-        """The same special, told from the events on both sides; a border where the slip behind an impact vanishes."""
+        """A special point with the change of events across it; a border where the slip after an impact vanishes."""
         kind, contact = special.kind, special.contact
         change = self._change(last, there) if special.change in ("", "no cycle behind") else special.change
         if kind == "switch":
@@ -361,7 +361,7 @@ class _Walk:
         return replace(special, kind=kind, contact=contact, change=change)
 
     def _at_border(self, special: Special, last: _Point) -> Special:
-        """The same special, a border where an impact of the last cycle lies between slip and stick."""
+        """A special point as a border where an impact of the last cycle lies between slip and stick."""
         names = self.map.setting.scenario.system.contact_names
         between = [switch for switch in last.back.switches if switch.one_sided and switch.closes]
         if special.kind != "switch" or not between:

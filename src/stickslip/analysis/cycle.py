@@ -55,7 +55,10 @@ def passages_of_arcs(arcs: Iterable[Arc], place: int, travel: int, level: float)
 
 
 def passages_of_records(trajectory: Trajectory, section: Section) -> tuple[Array, Array]:
-    """The same from records: cubic polynomials between them, from coordinates and velocities."""
+    """Times at which a coordinate falls through the level of a section, and the travel then, from records.
+
+    Between records the coordinate is the cubic polynomial of coordinates and velocities at both ends.
+    """
     t, names = trajectory.t, trajectory.coordinate_names
     i, j = names.index(section.place), names.index(section.travel)
     x = trajectory.q[:, i] - section.level

@@ -119,7 +119,7 @@ class Setting:
         return cls(scenario, section, chosen, p, driven, *symmetries(scenario))
 
     def with_parameter(self, name: str, value: float) -> Setting:
-        """The same at another value of a parameter; a section that was given stays where it is."""
+        """The setting at another value of a parameter; a section that was given stays where it is."""
         params = {**(self.scenario.params or {}), name: value}
         return Setting.of(replace(self.scenario, params=params), self.given)
 
@@ -177,7 +177,7 @@ class EventMap:
     horizon: float = 1.0
 
     def at(self, name: str, value: float) -> EventMap:
-        """The same map at another value of a parameter."""
+        """The return map at another value of a parameter."""
         return replace(self, setting=self.setting.with_parameter(name, value))
 
     def __call__(self, x: Array, mode: Mode | None = None, tangent: bool = True) -> Return:

@@ -185,7 +185,7 @@ KINDS: dict[str, Callable[[int, np.random.Generator, int], FrictionProblem]] = {
 
 
 def random_friction_problem(kind: str, contacts: int, rng: np.random.Generator, dim: int = 3) -> FrictionProblem:
-    """A problem of one of `KINDS` with about so many contacts, dim 2 or 3."""
+    """A problem of one of `KINDS` with about `contacts` contacts, dim 2 or 3."""
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}.")
     return KINDS[kind](contacts, rng, dim)

@@ -29,7 +29,7 @@ def progress_bar(what: str, total: float) -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def staged_bar(what: str, total: float) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
-    """The same with stages behind it whose length is not known: the second function is called with what is done now."""
+    """A bar, and behind it stages of unknown length: the second function takes the name of the stage that begins."""
     if not sys.stderr.isatty():
         yield lambda done: None, lambda line: None
         return

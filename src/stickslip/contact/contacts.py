@@ -116,7 +116,7 @@ class Contacts:
         )
 
     def permuted(self, order: np.ndarray) -> Contacts:
-        """The same contacts, number order[k] in place k."""
+        """The contacts in another order: number order[k] in place k."""
         q = self.q.reshape(-1, self.dim)[order].ravel()
         data, indptr, indices = permute(self.data, self.indptr, self.indices, order)
         return self._passing_on(Contacts(data, indptr, indices, q, self.mu[order]))

@@ -25,7 +25,7 @@ def sweep_cost(contacts: int, blocks: int) -> float:
 
 
 def better_dense(n: int, entries: int) -> bool:
-    """Whether n equations with so many entries are solved faster as a dense matrix."""
+    """Whether n equations with `entries` nonzero entries are solved faster as a dense matrix."""
     return n <= DENSE_LIMIT or (n <= LARGEST_DENSE and entries > DENSE_SHARE * n * n)
 
 

@@ -28,7 +28,7 @@ from stickslip.jit.compiled import compiled
 
 TINY = 1e-300
 LEAST_CENTRING = 0.3
-PATIENCE, HOPELESS = 40, 1e-2  # with crossover: an error that is still above after so many iterations will stay
+PATIENCE, HOPELESS = 40, 1e-2  # with crossover: an error above HOPELESS after PATIENCE iterations will stay
 CROSSOVER = (1e-3, 1e-5, 1e-7)  # errors below which Newton is tried from the iterate
 
 
@@ -127,7 +127,7 @@ class _Scaled:
         return (self.keep * r / self.D * (self.q_unit * self.r_unit)).ravel()
 
     def sizes(self, r: np.ndarray) -> np.ndarray:
-        """How far out on the axis of its cone an r' is that has the impulse r (n, d) inside or near, shape (n,)."""
+        """Scaled sizes (n,) of impulses r (n, d): where on the axis of its cone each has an interior start near it."""
         scaled = self.keep * self.D * r / (self.q_unit * self.r_unit)
         return np.maximum(np.abs(scaled[:, 0]), _norm_T(scaled))
 
@@ -253,6 +253,6 @@ class InteriorPoint(FrictionMethod):
 
 
 def _centring(decrease: float, predictor: float, last_step: float) -> float:
-    """sigma: the cube of what the predictor would leave of nu, but never bold after a short step."""
+    """Centring sigma: the cube of the share of nu that the predictor would leave; near 1 after a short step."""
     sigma = max(min(1.0, max(decrease, 0.0)) ** 3, LEAST_CENTRING, 1e-3 if predictor > 0.9 else 0.1 * (1.0 - predictor))
     return max(sigma, 0.8) if last_step < 0.2 else sigma

@@ -92,7 +92,7 @@ class Progress:
         return min(max(self.seconds / self.clock.work, 1.0), 5.0) if self.clock.work > AT_ONCE else 1.0
 
     def part(self, effort: float) -> Progress:
-        """The same clock and log, and at most so much more work."""
+        """Progress of a part of the work: it shares clock and log, and may take `effort` more."""
         return replace(self, effort=min(self.effort, self.clock.work + effort))
 
     def leave_out(self, compile_kernels: Callable[[], None]) -> None:
@@ -102,7 +102,7 @@ class Progress:
         self.clock.begin += time.perf_counter() - begin
 
     def silent(self) -> Progress:
-        """The same clock and stages; errors of part of a problem are not noted."""
+        """Progress on a part of a problem: it shares clock and stages, and notes no errors."""
         return replace(self, record=False)
 
     def note(self, error: float) -> None:

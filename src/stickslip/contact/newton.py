@@ -334,7 +334,7 @@ def penalties(contacts: Contacts) -> np.ndarray:
 
 
 class _AlartCurnier:
-    """F, and the data of its Newton system, at given impulses."""
+    """Alart and Curnier's function F, and the data of its Newton system, at given impulses."""
 
     def __init__(self, contacts: Contacts) -> None:
         n, d = len(contacts), contacts.dim
@@ -355,7 +355,7 @@ class _AlartCurnier:
 
 
 class _FischerBurmeister:
-    """The same for the Fischer-Burmeister function; its smoothing follows the error."""
+    """The Fischer-Burmeister function F, and the data of its Newton system; its smoothing follows the error."""
 
     def __init__(self, contacts: Contacts) -> None:
         n, d = len(contacts), contacts.dim

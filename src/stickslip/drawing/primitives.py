@@ -134,7 +134,7 @@ class Primitive(ABC):
 
     @abstractmethod
     def placed(self, placement: Placement) -> Primitive:
-        """The same shape, moved with a body."""
+        """A copy of the shape, moved with a body."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

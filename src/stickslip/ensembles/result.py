@@ -72,7 +72,7 @@ class Ensemble:
         return self.steps / self.wall_s if self.wall_s > 0.0 else 0.0
 
     def failed(self, most: int | None = None) -> list[FailedMember]:
-        """The members without a result, in order; at most so many."""
+        """The first members without a result, in order; `most` limits their number."""
         status = self.dataset["status"]
         found = np.flatnonzero(status.values.ravel() != 0)[:most]
         times = self.dataset["time_reached"].values.ravel()

@@ -170,7 +170,7 @@ class AccelerationProblem:
         return Accelerations(du, lambda_N, lambda_T, self.W_N @ du + self.zeta[:, 0], self.W_T @ du + self.zeta[:, 1])
 
     def least_friction(self, solution: Accelerations, tol: float) -> Accelerations:
-        """The same accelerations by forces with the least sum |lambda_T| of the contacts that stay at rest.
+        """Accelerations of a solution, with forces of the least sum |lambda_T| over the contacts that stay at rest.
 
         Where more contacts stick than motion needs, their shares of the load are free within the bounds.  Those of the
         linear program are zero or at the bound except for as many as motion needs: what `Mode` can keep.

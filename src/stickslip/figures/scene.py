@@ -67,7 +67,7 @@ def _boxes(trajectory: Trajectory, scenario: SceneScenario, records: np.ndarray)
 
 
 def _with_surroundings(box: Box, scenario: SceneScenario) -> Box:
-    """The same box, or a wider one where it holds a single body: what it stands on is to be seen."""
+    """The box of a view, wider where it holds a single body: the ground below the body is to be seen."""
     x, X, y, Y = box
     if len(scenario.scene.contact_names) > 1:
         return box

@@ -46,7 +46,7 @@ class Bounds:
 
     @cached_property
     def energies(self) -> tuple[float, float]:
-        """Kinetic and potential energy at the start [J]; the latter 0 where it is not known."""
+        """Kinetic and potential energy at the start [J]; a potential energy that is not known counts as 0."""
         kinetic, potential = self.system.energy(self.q, self.u, self.t0, self.p)
         return float(kinetic), float(potential) if math.isfinite(potential) else 0.0
 

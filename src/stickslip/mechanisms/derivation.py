@@ -176,7 +176,7 @@ def _expanded_terms(expression: Expr) -> int:
 
 
 def shorten(expression: Expr) -> Expr:
-    """Return the shortest of an expression, its expansion, and the latter with sin^2 = 1 - cos^2.
+    """Return the shortest of three forms of an expression: itself, expanded, expanded with sin^2 = 1 - cos^2.
 
     This cheap normal form is enough to see that the mass of a pendulum is constant; `sp.simplify` takes
     seconds.

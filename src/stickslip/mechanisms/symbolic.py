@@ -105,7 +105,7 @@ _PAGE_WIDTH = 110
 
 
 def _tidy(eq: Equations) -> Equations:
-    """The same equations for reading: common factors out, sin a sin b + cos a cos b joined to cos(a - b)."""
+    """Equations as a reader wants them: common factors out, sin a sin b + cos a cos b joined to cos(a - b)."""
 
     def shortest(x: Expr) -> Expr:
         joined = TR10i(expand(x))

@@ -134,7 +134,7 @@ class Service:
         return found
 
     def export(self, request: Any, gone: Callable[[], bool] = _present) -> bytes:
-        """The same run as a page of its own."""
+        """A run as a page of its own."""
         trajectory, scenario, _ = self._computed(request, gone)
         return standalone(trajectory, scenario)
 

@@ -1,8 +1,8 @@
 """A drawing over time, as a page wants it: every shape once, and the numbers of it that move.
 
-A shape is split into what it is (kind, style, words) and the numbers that place it.  Shapes of two frames are the
-same shape when they agree in the former and in their place among the shapes of that sort; a frame in which a shape is
-missing has nan for its numbers.  Numbers that never change are sent once, the others as rows, one per frame.
+A shape is split into its sort (kind, style, words) and the numbers that place it.  Shapes of two frames are one shape
+when their sorts agree, and their places among the shapes of this sort.  A frame without a shape has nan for its
+numbers.  Numbers that never change are sent once, the others as rows, one per frame.
 """
 
 from __future__ import annotations

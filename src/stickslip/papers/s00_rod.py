@@ -134,7 +134,7 @@ def run_of(scenario: Scenario, **options: Any) -> Trajectory:
 
 
 def rod_runs(rod: Scenario, t_end: float, dt: float = 1e-4) -> dict[str, Trajectory]:
-    """The same rod by three methods."""
+    """Painleve's rod by three methods."""
     return {
         "Moreau midpoint": run_of(rod, stepper=MoreauMidpoint(), dt=dt, t_end=t_end),
         "Stewart-Trinkle": run_of(rod, stepper=StewartTrinkle(), dt=dt, t_end=t_end),

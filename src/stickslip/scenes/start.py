@@ -30,7 +30,7 @@ def check_start(engine: SceneEngine, t0: float, overlap: str, tolerance: float) 
 
 
 def check_appearing(engine: SceneEngine, t: float, fresh: np.ndarray, overlap: str, tolerance: float) -> None:
-    """The same for the bodies `fresh` [numbers] that appear in the step whose midpoint is t [s].
+    """Treat overlaps of bodies that appear in the step whose midpoint is t [s]; `fresh` has their numbers.
 
     Only they are moved: what has been computed stays where it is, and so do overlaps of other pairs.
     """

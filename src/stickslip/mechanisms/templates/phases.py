@@ -55,7 +55,7 @@ def begin_step(q, u, p, t0, step, dt, free, g, g_before, carried, directions, en
 
 @dev
 def begin_on_positions(q, u, p, t_A, dt, free, g_before, carried, directions, ends):
-    """The same for Paoli and Schatzman's scheme, whose free velocity is known at once; a status."""
+    """Begin a step of Paoli and Schatzman's scheme: its free velocity is known at once.  Returns a status."""
     q_C, v, h, dv, M, inverse = free
     q_E, _, _, inertia, _, _, _ = ends
     for j in range(N_DOF):

@@ -47,7 +47,7 @@ from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 LOOK_EVERY = 10  # sweeps between two looks at the residual
 SHARE = 0.5  # of the way of a lift to its slip, with each sweep
 ANCHOR_EVERY = 100  # sweeps
-BURST, LESS = 10.0, 0.7  # a sweep that changes so many times the least (squared): momentum begins anew, with less
+BURST, LESS = 10.0, 0.7  # momentum begins anew, LESS as large, after a squared change of BURST times the least
 
 POINT = np.dtype(
     [

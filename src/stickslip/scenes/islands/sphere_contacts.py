@@ -80,7 +80,7 @@ def round_body(inv_inertia: np.ndarray, dim: int) -> bool:
 
 @compiled(inside=True)
 def between_spheres(bodies: Bodies, active: Active, i: int, a: int, b: int, dim: int) -> bool:
-    """Whether the laws of contact i decouple as above: arms along n, round inertias, the same friction all round."""
+    """Whether normal and tangential law of contact i decouple: arms along n, round inertias, isotropic friction."""
     f = active.frame[i]
     for k in range(3, 9, 3):  # stretched tangents: elliptic friction
         if abs(f[k] * f[k] + f[k + 1] * f[k + 1] + f[k + 2] * f[k + 2] - 1.0) > SAME:
