@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import sys
 import time
 import warnings
@@ -32,7 +33,9 @@ from stickslip.complementarity.friction.solve import METHODS
 from stickslip.complementarity.friction.sweeps import GaussSeidel
 from stickslip.complementarity.random_friction import KINDS, random_friction_problem
 from stickslip.laws import NAMED_LAWS
+from stickslip.laws.friction import FrictionCurve
 from stickslip.library import scenes
+from stickslip.model import Contact
 
 STEPS = 400
 STEPPERS = ("moreau-midpoint", "moreau-jean", "stewart-trinkle", "paoli-schatzman")
@@ -71,6 +74,8 @@ def cases() -> Iterator[Case]:
     for law in NAMED_LAWS:
         yield f"impact {law}", _impacts(law)
     yield "sets", _sets
+    for stepper in (*STEPPERS, "event-driven"):
+        yield f"functions {stepper}", _functions(stepper)
 
 
 def _run(name: str, steps: int = STEPS, **options: Any) -> Callable[[], list[Any]]:
@@ -186,6 +191,43 @@ def _impacts(law: str) -> Callable[[], list[Any]]:
                     found += [hit.u, hit.normal_impulse, hit.tangential_impulse, hit.state_code, hit.reversal]
                     found += [hit.energy_before, hit.energy_change, hit.residual, hit.status]
         return found
+
+    return compute
+
+
+def _pushed(q: Any, u: Any, t: float, p: Any) -> Any:
+    """Forces on a block that is pushed to and fro on the ground, and pulled up now and then."""
+    pull = 0.0
+    if t > 0.1:
+        pull = 12.0 * math.sin(9.0 * t) ** 2
+    return np.array([p[0] * math.cos(7.0 * t) - 0.2 * u[0] - 3.0 * q[0], pull - 9.81])
+
+
+def _curve(speed: float) -> float:
+    return 0.25 + 0.3 * math.exp(-(speed**2) / 0.04)
+
+
+def _functions(stepper: str) -> Callable[[], list[Any]]:
+    """A block on the ground, given by functions in Python."""
+
+    def compute() -> list[Any]:
+        contact = Contact(
+            "ground",
+            gap=lambda q, t, p: q[1],
+            normal=lambda q, t, p: (0.0, 1.0),
+            tangent=lambda q, t, p: [1.0, 0.0],
+            friction=FrictionCurve(_curve),
+            restitution_normal=0.4,
+        )
+        system = ss.LagrangianSystem(
+            mass=lambda q, t, p: np.array([[1.0, 0.0], [0.0, 1.0]]),
+            force=_pushed,
+            contacts=[contact],
+            coordinates=["x", "y"],
+            parameters={"push": 9.0},
+            potential=lambda q, t, p: 9.81 * q[1],
+        )
+        return _of(ss.simulate(system, [0.0, 0.02], [0.3, 0.0], dt=1e-3, t_end=0.6, stepper=stepper))
 
     return compute
 
