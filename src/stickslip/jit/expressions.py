@@ -17,6 +17,7 @@ from stickslip.jit.errors import KernelError
 from stickslip.jit.scope import Callee, Missing, Scope, Slot, as_callee
 from stickslip.jit.values import (
     REGISTER,
+    STACK,
     Bundle,
     Constant,
     Kind,
@@ -33,6 +34,10 @@ from stickslip.jit.writer import Writer
 
 if TYPE_CHECKING:
     from stickslip.jit.translate import Program
+
+
+Merged = tuple[list[tuple[str, str]], Callable[[], Value]]
+"""LLVM types and slots for either of two values, and what reads the chosen one."""
 
 
 class Expressions(ABC):
@@ -313,8 +318,8 @@ class Expressions(ABC):
         writer.begin(end)
         return chosen()
 
-    def merge(self, a: Value, b: Value) -> tuple[list[tuple[str, str]], Callable[[], Value]]:
-        """Slots for either of two values, and what reads the chosen one."""
+    def merge(self, a: Value, b: Value) -> Merged:
+
         writer = self.writer
         if kind_of(a) is not None and kind_of(b) is not None:
             kinds = {kind_of(a), kind_of(b)}
@@ -323,9 +328,21 @@ class Expressions(ABC):
             return [(REGISTER[kind], slot.pointer)], lambda: self.load(slot)
         if isinstance(a, View) and isinstance(b, View) and a.dtype == b.dtype and len(a.dims) == len(b.dims):
             return self.merge_views(a, b)
+        if isinstance(a, Record) and isinstance(b, Record) and a.dtype == b.dtype:
+            pointer, read_only = writer.slot("ptr"), a.read_only or b.read_only
+            return [("ptr", pointer)], lambda: Record(
+                a.dtype, writer.value(f"load ptr, ptr {pointer}, align 8"), read_only
+            )
+        items, others = items_of(a), items_of(b)
+        if items is not None and others is not None and len(items) == len(others):
+            merged = [self.merge(x, y) for x, y in zip(items, others, strict=True)]
+            names = a.names if isinstance(a, Bundle) else ()
+            return [slot for slots, _ in merged for slot in slots], lambda: Bundle(
+                tuple(chosen() for _, chosen in merged), names
+            )
         raise KernelError(f"a choice between {in_words(a)} and {in_words(b)} is not in the language.")
 
-    def merge_views(self, a: View, b: View) -> tuple[list[tuple[str, str]], Callable[[], Value]]:
+    def merge_views(self, a: View, b: View) -> Merged:
         writer = self.writer
         slots = [("ptr", writer.slot("ptr"))]
         sizes: list[Any] = []
@@ -341,20 +358,31 @@ class Expressions(ABC):
                 for size, (_, slot) in zip(sizes, slots[1:], strict=True)
             )
             n = len(a.dims)
-            return View(a.dtype, pointer, read[:n], read[n:], a.read_only or b.read_only)
+            home = a.home if a.home == b.home else STACK if a.home or b.home else ""
+            return View(a.dtype, pointer, read[:n], read[n:], a.read_only or b.read_only, a.packed and b.packed, home)
 
         return slots, chosen
 
     def keep(self, slots: list[tuple[str, str]], value: Value) -> None:
         """Write a value into the slots that `merge` made."""
-        if isinstance(value, View):
-            texts = [value.pointer, *(str(size) for size in (*value.dims, *value.strides))]
-        else:
-            kinds: dict[str, Kind] = {type_: kind for kind, type_ in REGISTER.items()}  # type: ignore[misc]
-            texts = [convert(self.writer, value, kinds[slots[0][0]])]
-        for (type_, slot), text in zip(slots, texts, strict=True):
+        for (type_, slot), text in zip(slots, self.parts(value, [type_ for type_, _ in slots]), strict=True):
             if slot:
                 self.writer.do(f"store {type_} {text}, ptr {slot}, align 8")
+
+    def parts(self, value: Value, types: list[str]) -> list[str]:
+        """Registers of a value, in the order of the slots that `merge` made for it, which have these types."""
+        if isinstance(value, View):
+            return [value.pointer, *(str(size) for size in (*value.dims, *value.strides))]
+        if isinstance(value, Record):
+            return [value.pointer]
+        items = items_of(value)
+        if items is None:
+            kinds: dict[str, Kind] = {type_: kind for kind, type_ in REGISTER.items()}  # type: ignore[misc]
+            return [convert(self.writer, value, kinds[types[0]])]
+        found: list[str] = []
+        for item in items:
+            found += self.parts(item, types[len(found) :])
+        return found
 
     def of_Call(self, node: ast.Call) -> Value:
         if isinstance(node.func, ast.Attribute):
@@ -365,6 +393,8 @@ class Expressions(ABC):
                 copied = self.allocate(Bundle(tuple(memory.size_value(size) for size in holder.dims)), holder.dtype)
                 memory.fill(self.writer, copied, holder)
                 return copied
+            if isinstance(holder, View) and node.func.attr in ("max", "min") and not (node.args or node.keywords):
+                return memory.extreme(self.writer, holder, node.func.attr == "max")
             if isinstance(holder, View) and node.func.attr not in (holder.dtype.names or ()):
                 raise KernelError(f".{node.func.attr}() of an array is not in the language: write a loop.")
         function = self.expression(node.func)
@@ -487,7 +517,7 @@ class Expressions(ABC):
             if isinstance(stride, int) and isinstance(wanted, int) and stride != wanted:
                 raise KernelError("only an array without gaps can be reshaped.")
         strides = memory.packed_strides(self.writer, dims, view.dtype.itemsize)
-        return View(view.dtype, view.pointer, dims, strides, view.read_only)
+        return View(view.dtype, view.pointer, dims, strides, view.read_only, packed=True, home=view.home)
 
 
 def _nested(value: Value) -> tuple[tuple[int, ...], list[Value]]:

@@ -25,6 +25,10 @@ class Callee(Protocol):
     def reorder_sums(self) -> bool:
         """Sums in it may be reordered."""
 
+    @property
+    def apart(self) -> bool:
+        """It has machine code of its own."""
+
 
 @dataclass(frozen=True)
 class Adopted:
@@ -33,6 +37,7 @@ class Adopted:
     python: Callable[..., Any]
     inline: bool
     reorder_sums: bool
+    apart: bool = False
 
 
 def as_callee(function: Any) -> Callee | None:

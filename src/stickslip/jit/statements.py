@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 from stickslip.jit import memory, syntax
 from stickslip.jit.arithmetic import binary, convert
 from stickslip.jit.errors import KernelError
-from stickslip.jit.expressions import Expressions
+from stickslip.jit.expressions import Expressions, Merged
+from stickslip.jit.parallel import prange
 from stickslip.jit.scope import Loop, Missing, Names, Slot, joined
 from stickslip.jit.values import REGISTER, Constant, Record, Scalar, Value, View, in_words, items_of, kind_of
 
@@ -152,19 +154,40 @@ class Statements(Expressions):
             return
         yes, no, end = self.writer.label(), self.writer.label(), self.writer.label()
         self.writer.branch(condition.text, yes, no)
-        before, reached = dict(self.scope.names), []
+        before = dict(self.scope.names)
+        ways: list[tuple[list[str], Names | None]] = []  # text and names at the end of each; None: it ends elsewhere
         self.scope.depth += 1
         for label, body in ((yes, statement.body), (no, statement.orelse)):
             self.scope.names = dict(before)
-            self.writer.begin(label)
-            self.statements(body)
-            if not self.writer.ended:
-                reached.append(self.scope.names)
-                self.writer.jump(end)
+            with self.writer.aside() as part:
+                self.writer.begin(label)
+                self.statements(body)
+            ways.append((part, None if self.writer.ended else self.scope.names))
+            self.writer.ended = True
         self.scope.depth -= 1
+        reached = [names for _, names in ways if names is not None]
+        merged = self.merged_arrays(*reached) if len(reached) == 2 else {}
+        for part, names in ways:
+            self.writer.lines += part
+            self.writer.ended = names is None
+            if names is not None:
+                for name, (slots, _) in merged.items():
+                    self.keep(slots, names[name])  # type: ignore[arg-type]
+                self.writer.jump(end)
         if reached:
             self.writer.begin(end)
             self.scope.names = joined(reached)
+            self.scope.names |= {name: chosen() for name, (_, chosen) in merged.items()}
+
+    def merged_arrays(self, one: Names, two: Names) -> dict[str, Merged]:
+        """Slots of names that stand for different arrays, or tuples with arrays, at the ends of two branches."""
+        found: dict[str, Merged] = {}
+        for name in sorted(one.keys() & two.keys()):
+            a, b = one[name], two[name]
+            if a != b and not isinstance(a, (Slot, Missing)) and not isinstance(b, (Slot, Missing)):
+                with contextlib.suppress(KernelError):  # what cannot be joined has no value behind the branches
+                    found[name] = self.merge(a, b)
+        return found
 
     def do_While(self, statement: ast.While) -> None:
         head, inside, end = self.writer.label(), self.writer.label(), self.writer.label()
@@ -189,12 +212,22 @@ class Statements(Expressions):
         call = statement.iter
         if isinstance(call, ast.Call):
             function = self.expression(call.func)
-            if isinstance(function, Constant) and function.value is range and isinstance(statement.target, ast.Name):
-                self.count(statement, statement.target.id, call)
+            if (
+                isinstance(function, Constant)
+                and function.value in (range, prange)
+                and isinstance(statement.target, ast.Name)
+            ):
+                if call.keywords:
+                    raise KernelError("range takes one to three whole numbers.")
+                self.count(statement, *(self.expression(argument) for argument in call.args))
                 return
-        items = items_of(self.expression(call))
+        value = self.expression(call)
+        if isinstance(value, View):
+            self.count(statement, memory.size_value(value.dims[0]), over=value)
+            return
+        items = items_of(value)
         if items is None:
-            raise KernelError("a loop runs over range(...) or over a tuple.")
+            raise KernelError("a loop runs over range(...), a tuple or an array.")
         self.each(statement, items)
 
     def each(self, statement: ast.For, items: tuple[Value, ...]) -> None:
@@ -214,10 +247,9 @@ class Statements(Expressions):
             self.scope.names = joined(ways)
         self.leave(loop, [self.scope.names])
 
-    def count(self, statement: ast.For, name: str, call: ast.Call) -> None:
-        """A loop over range(...)."""
-        arguments = [self.expression(argument) for argument in call.args]
-        if not 1 <= len(arguments) <= 3 or call.keywords:
+    def count(self, statement: ast.For, *arguments: Value, over: View | None = None) -> None:
+        """A loop over range(arguments), or over the elements of an array of this length."""
+        if not 1 <= len(arguments) <= 3:
             raise KernelError("range takes one to three whole numbers.")
         first, last = (Constant(0), arguments[0]) if len(arguments) == 1 else (arguments[0], arguments[1])
         step = arguments[2] if len(arguments) == 3 else Constant(1)
@@ -236,7 +268,12 @@ class Statements(Expressions):
         writer.branch(writer.value(f"icmp {'slt' if step.value > 0 else 'sgt'} i64 {i}, {stop}"), inside, end)
         writer.begin(inside)
         self.scope.depth += 1
-        self.assign_scalar(name, Scalar("int", i))
+        if over is None:
+            assert isinstance(statement.target, ast.Name)
+            self.assign_scalar(statement.target.id, Scalar("int", i))
+        else:
+            found = memory.part(writer, over, (Scalar("int", i),))
+            self.assign(statement.target, memory.load(writer, over.dtype, found) if isinstance(found, str) else found)
         self.scope.depth -= 1
         loop = Loop(again, end)
         self.turn(statement.body, loop)
@@ -249,7 +286,7 @@ class Statements(Expressions):
     def enter_loop(self, body: list[ast.stmt]) -> Names:
         """Names before a loop: those of arrays that change in it must get their value anew in every turn."""
         changed = syntax.stored_names(body)
-        for name in changed:
+        for name in sorted(changed):  # the text is one for all processes
             binding = self.scope.names.get(name)
             if binding is not None and not isinstance(binding, Slot):
                 if kind_of(binding) is not None:  # type: ignore[arg-type]

@@ -16,6 +16,8 @@ import numpy as np
 Kind = Literal["float", "int", "bool"]
 REGISTER: dict[str, str] = {"float": "double", "int": "i64", "bool": "i1"}
 """LLVM type of a scalar of each kind."""
+STACK = "stack"
+"""Home of an array whose memory ends with its function: it lies on the stack, or in one of several places."""
 Size = int | str
 """A length or a stride: a number where it is known to the translator, else the register that holds it."""
 
@@ -56,13 +58,20 @@ class Scalar:
 
 @dataclass(frozen=True)
 class View:
-    """An array: element type, address, lengths of its axes, distances of neighbours on each axis [bytes]."""
+    """An array: element type, address, lengths of its axes, distances of neighbours on each axis [bytes].
+
+    packed : it has no gaps, the last axis fastest: its strides follow from its lengths.
+    home : where its memory comes from: STACK of this function, the slot of an address that this function frees, or
+        "" for memory of others.
+    """
 
     dtype: np.dtype[Any]
     pointer: str
     dims: tuple[Size, ...]
     strides: tuple[Size, ...]
     read_only: bool = False
+    packed: bool = False
+    home: str = ""
 
 
 @dataclass(frozen=True)

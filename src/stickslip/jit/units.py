@@ -1,0 +1,55 @@
+"""Kernels with machine code of their own: built once, kept on disk, and shared by all that call them.
+
+A unit has one function that others call by a name.  The name holds the hash of the unit's text, in which the names of
+all units stand that it calls: a changed kernel changes the names of all its callers.  Addresses are known where a unit
+is loaded, in each process anew, callees first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from stickslip.jit import cpu, objects
+from stickslip.jit.values import Value
+
+ENTRY = "entry"
+"""Name of the one function of an object that others can see."""
+
+
+@dataclass
+class Unit:
+    """Text of a kernel for arguments of some types."""
+
+    text: str
+    type: str  # LLVM's type of the result
+    result: Value  # as callers take it
+    needs: tuple[Unit, ...]
+    word: str  # of the kernel, for readers of the text
+    _address: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def name(self) -> str:
+        """Name by which others call it."""
+        return f"stickslip.{self.word}.{hashlib.sha256(self.text.encode()).hexdigest()[:24]}"
+
+    def address(self) -> int:
+        """Address of its machine code, loaded where that has not been done."""
+        with self._lock:
+            if not self._address:
+                for unit in self.needs:
+                    unit.address()
+                self._address = cpu.load(objects.built(self.text), ENTRY)
+                llvm.add_symbol(self.name, self._address)
+        return self._address
+
+
+known: dict[Any, Unit | None] = {}
+"""Units by kernel and types of the arguments; None while one is written."""
+writing = threading.RLock()
+"""Units are written by one thread at a time."""
