@@ -76,6 +76,50 @@ def uses_others(A, x, y):
     return dot(x, y), A.shape[0], len(x)
 
 
+@kernel
+def arrays_in_brackets(x, n):
+    table = np.array([[x, 1.0, -x], [2.0, n, 0.5 * x]])
+    whole = np.array([n, 2 * n, 3])
+    row = [x, 2.0 * x]
+    copy = np.array(table)
+    copy[0, 0] = 7.0
+    return table[1, 2] + row[1] + copy[0, 0], table[0, 0], whole[1] + table.shape[1], np.array((n, x))[0]
+
+
+def test_arrays_are_made_of_numbers_in_brackets() -> None:
+    agrees(arrays_in_brackets, 0.3, 5)
+
+
+@kernel
+def numpy_on_numbers(x, y, n):
+    first = np.floor(x) + np.ceil(y) + np.trunc(x * y) + np.sqrt(np.abs(x)) + np.sign(y)
+    return first, np.maximum(x, y), np.minimum(x, y), np.sign(n), np.copysign(x, y), np.isnan(x), np.sign(x)
+
+
+@pytest.mark.parametrize("x", [0.0, -0.0, 2.5, -3.7, math.nan, math.inf])
+def test_numpy_on_single_numbers(x) -> None:
+    for y in (1.5, -2.0, -math.inf, math.nan):
+        agrees(numpy_on_numbers, x, y, -4)
+
+
+def test_a_lambda_is_a_kernel_where_its_source_is_there() -> None:
+    offset = 0.25
+    first, second = (kernel(lambda x, y: x - y + offset), kernel(lambda x, y: x * (y if x > 0.5 else -y)))
+    agrees(first, 0.75, 0.5)
+    agrees(second, 0.75, 0.5)
+    agrees(second, 0.25, 0.5)
+    agrees(
+        kernel(
+            lambda x, y: (
+                x,
+                x + y,
+            )
+        ),
+        0.75,
+        0.5,
+    )
+
+
 def test_kernels_call_one_another() -> None:
     rng = np.random.default_rng(1)
     agrees(uses_others, rng.normal(size=(4, 4)), rng.normal(size=4), np.zeros(4))

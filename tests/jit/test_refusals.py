@@ -48,8 +48,15 @@ def swaps_arrays(a, b, n):
 
 
 @kernel
-def has_a_list(x):
-    return [x, x][0]
+def changes_a_list(x):
+    numbers = [x, x]
+    numbers[0] = 1.0
+    return numbers[0]
+
+
+@kernel
+def ragged(x):
+    return np.array([[x, x], [x]])[0, 0]
 
 
 @kernel
@@ -193,7 +200,8 @@ a = np.ones(3)
         (misses_a_value_after_a_loop, (3,), "last may have no value here"),
         (array_or_number, (a, 0.5), "row stands for different values"),
         (swaps_arrays, (a, a, 3), "different arrays in different turns"),
-        (has_a_list, (0.5,), "list"),
+        (changes_a_list, (0.5,), "only elements of arrays can be assigned"),
+        (ragged, (0.5,), "all rows of an array are equally long"),
         (asserts, (0.5,), "assert"),
         (comprehends, (0.5,), "generator"),
         (raises, (0.5,), "raise"),

@@ -192,6 +192,10 @@ class Expressions(ABC):
             return Constant(tuple(item.value for item in items))  # type: ignore[union-attr]
         return Bundle(tuple(items))
 
+    def of_List(self, node: ast.List) -> Value:
+        """A list that nobody changes is a tuple."""
+        return self.of_Tuple(ast.copy_location(ast.Tuple(node.elts, node.ctx), node))
+
     def of_Attribute(self, node: ast.Attribute) -> Value:
         holder, name = self.expression(node.value), node.attr
         if isinstance(holder, View) and name == "shape":
@@ -416,6 +420,10 @@ class Expressions(ABC):
         allocates = function in (np.empty, np.zeros, np.ones, np.full, np.empty_like, np.zeros_like)
         if allocates:
             return self.new(function, arguments, named)
+        if function in (np.array, np.asarray):
+            if function is np.asarray and isinstance(arguments[0], View) and len(arguments) == 1 and not named:
+                return arguments[0]
+            return self.array_of(arguments, named)
         if named:
             raise KernelError("arguments by name are for kernels only.")
         builtin = functions.find(function)
@@ -471,6 +479,28 @@ class Expressions(ABC):
             memory.fill(self.writer, view, filling)
         return view
 
+    def array_of(self, arguments: tuple[Value, ...], named: dict[str | None, Value]) -> View:
+        """`np.array` of numbers in brackets, nested or not; of another array it is a copy."""
+        given = dict(named)
+        dtype = given.pop("dtype", arguments[1] if len(arguments) == 2 else Constant(None))
+        if given or not 1 <= len(arguments) <= 2 or not isinstance(dtype, Constant):
+            raise KernelError("np.array takes numbers in brackets and a dtype.")
+        content = arguments[0]
+        if isinstance(content, View):
+            shape: Value = Bundle(tuple(memory.size_value(size) for size in content.dims))
+            view = self.allocate(shape, content.dtype if dtype.value is None else np.dtype(dtype.value))
+            memory.fill(self.writer, view, content)
+            return view
+        lengths, numbers = _nested(content)
+        kinds = {kind_of(number) for number in numbers}
+        kind: Any = float if "float" in kinds or not kinds else np.bool_ if kinds == {"bool"} else np.int64
+        view = self.allocate(Constant(lengths), np.dtype(kind if dtype.value is None else dtype.value))
+        for index, number in zip(np.ndindex(*lengths), numbers, strict=True):
+            place = memory.part(self.writer, view, tuple(Constant(i) for i in index))
+            assert isinstance(place, str)
+            memory.store(self.writer, view.dtype, place, number)
+        return view
+
     def allocate(self, shape: Value, dtype: np.dtype[Any]) -> View:
         view, slot = memory.new_array(self.writer, shape, dtype)
         if slot is not None:
@@ -488,3 +518,16 @@ class Expressions(ABC):
                 raise KernelError("only an array without gaps can be reshaped.")
         strides = memory.packed_strides(self.writer, dims, view.dtype.itemsize)
         return View(view.dtype, view.pointer, dims, strides, view.read_only, packed=True, home=view.home)
+
+
+def _nested(value: Value) -> tuple[tuple[int, ...], list[Value]]:
+    """Lengths of nested tuples, and their numbers one after the other."""
+    items = items_of(value)
+    if items is None:
+        if kind_of(value) is None:
+            raise KernelError(f"np.array takes numbers in brackets, got {in_words(value)}.")
+        return (), [value]
+    rows = [_nested(item) for item in items]
+    if any(lengths != rows[0][0] for lengths, _ in rows):
+        raise KernelError("all rows of an array are equally long.")
+    return (len(rows), *(rows[0][0] if rows else ())), [number for _, numbers in rows for number in numbers]

@@ -22,6 +22,7 @@ from stickslip.compiled import sources_hash
 from stickslip.complementarity.planar import PlanarSolver, solver_from
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.kernels import codes
+from stickslip.kernels.generate import NotKernels
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.model.system import Array, System, real_number, require_system
 from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
@@ -403,7 +404,16 @@ def _engine(
     if not Compiled.available(stepper, solver):
         what = f"solver {solver.name!r}" if stepper.scheme is not None else f"stepper {stepper.name!r}"
         raise ValueError(f"{what} has no compiled kernel; use engine='reference' or 'auto'.")
-    return Compiled.build(system, stepper, solver)
+    try:
+        return Compiled.build(system, stepper, solver)
+    except NotKernels as reason:
+        if wanted == "compiled":
+            raise ValueError(
+                f"{reason} docs/kernels.md says what a kernel may do; or use engine='reference'."
+            ) from None
+        slower = "engine='reference' runs it, some hundred times slower; docs/kernels.md says what a kernel may do."
+        warnings.warn(f"{reason} {slower}", RuntimeWarning, stacklevel=5)
+        return Reference(system, stepper, solver, go_on, law)
 
 
 def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
