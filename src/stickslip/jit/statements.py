@@ -121,7 +121,7 @@ class Statements(Expressions):
         if scope.in_turn:
             raise KernelError("`return` inside a loop over prange is not in the language.")
         value: Value = Constant(None) if statement.value is None else self.expression(statement.value)
-        last = scope.source.tree.body[-1] is statement and scope.source.returns == 1
+        last = scope.source.tree.body[-1] is statement and len(scope.source.returns) == 1
         if last:
             scope.result = value
         elif not (isinstance(value, Constant) and value.value is None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
+import linecache
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,11 +54,7 @@ class Source:
     parameters: tuple[str, ...]
     stores: Counter[str]  # how often each name is assigned
     single: set[str]  # names assigned once, in the body itself and in no branch or loop
-
-    @functools.cached_property
-    def returns(self) -> int:
-        """How many `return` it has."""
-        return sum(isinstance(node, ast.Return) for node in ast.walk(self.tree))
+    returns: list[ast.Return]
 
     def place(self, node: ast.AST) -> str:
         """File, line and text of a place in the source."""
@@ -71,28 +67,30 @@ class Source:
 def read(function: Callable[..., Any]) -> Source:
     """Read and check the source of a function."""
     try:
-        lines = tuple(inspect.findsource(function)[0])
+        file = function.__code__.co_filename
+        linecache.checkcache(file)
+        lines = tuple(linecache.getlines(file, function.__globals__))
         if function.__name__ == "<lambda>":
             tree: ast.FunctionDef = _lambda(function, "".join(lines))
         else:
             tree = _functions("".join(lines))[function.__code__.co_firstlineno]
             if tree.name != function.__name__:
                 raise OSError("another file by now")
-    except (OSError, TypeError, SyntaxError, KeyError):
+    except (AttributeError, OSError, SyntaxError, KeyError):
         raise KernelError(f"the source of {function.__name__!r} is not there: kernels are written in files.") from None
     top = Counter(name for statement in tree.body for name in _targets(statement))
     source = Source(
         function,
         tree,
-        inspect.getsourcefile(function) or "?",
+        file,
         lines,
         tuple(argument.arg for argument in tree.args.args),
         Counter(),
         set(),
+        [],
     )
-    found = _Survey(source)
-    source.stores.update(found.stores)
-    source.single.update(name for name, count in found.stores.items() if count == 1 and top[name] == 1)
+    _Survey(source)
+    source.single.update(name for name, count in source.stores.items() if count == 1 and top[name] == 1)
     return source
 
 
@@ -156,14 +154,10 @@ def stored_names(loop: ast.For | ast.While) -> set[str]:
 
 
 class _Survey:
-    """One walk through a kernel: what it assigns, and a check of all constructs.
-
-    stores : how often each name is assigned.
-    """
+    """One walk through a kernel: what it assigns and returns goes to `source`, and all constructs are checked."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.stores: Counter[str] = Counter()
         arguments = source.tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
             raise KernelError(
@@ -180,9 +174,11 @@ class _Survey:
             raise KernelError(f"{rule}.", self.source.place(node))
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Store):
-                self.stores[node.id] += 1
+                self.source.stores[node.id] += 1
                 return {node.id}
             return set()
+        if isinstance(node, ast.Return):
+            self.source.returns.append(node)
         found: set[str] = set()
         for name in kind._fields:
             child = getattr(node, name, None)
