@@ -90,6 +90,7 @@ class Scope:
     slots: dict[str, Slot] = field(default_factory=dict)
     loops: list[Loop] = field(default_factory=list)
     depth: int = 0  # of branches and loops
+    in_turn: bool = False  # of a loop over prange
     result: Value | None = None  # of the only `return`, at the end
     result_slots: list[Slot] | None = None
     result_is_tuple: bool = False

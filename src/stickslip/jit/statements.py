@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -130,6 +131,8 @@ class Statements(Expressions):
 
     def do_Return(self, statement: ast.Return) -> None:
         scope = self.scope
+        if scope.in_turn:
+            raise KernelError("`return` inside a loop over prange is not in the language.")
         value: Value = Constant(None) if statement.value is None else self.expression(statement.value)
         last = scope.source.tree.body[-1] is statement and scope.source.returns == 1
         if last:
@@ -228,14 +231,15 @@ class Statements(Expressions):
         call = statement.iter
         if isinstance(call, ast.Call):
             function = self.expression(call.func)
-            if (
-                isinstance(function, Constant)
-                and function.value in (range, prange)
-                and isinstance(statement.target, ast.Name)
-            ):
+            counts = isinstance(function, Constant) and function.value in (range, prange)
+            if counts and isinstance(statement.target, ast.Name):
                 if call.keywords:
                     raise KernelError("range takes one to three whole numbers.")
-                self.count(statement, *(self.expression(argument) for argument in call.args))
+                ends = [self.expression(argument) for argument in call.args]
+                if function == Constant(prange):
+                    self.shared(statement, ends)
+                else:
+                    self.count(statement, *ends)
                 return
         value = self.expression(call)
         if isinstance(value, View):
@@ -245,6 +249,10 @@ class Statements(Expressions):
         if items is None:
             raise KernelError("a loop runs over range(...), a tuple or an array.")
         self.each(statement, items)
+
+    @abstractmethod
+    def shared(self, statement: ast.For, arguments: list[Value]) -> None:
+        """A loop over prange(arguments); see `turns.Turns`."""
 
     def each(self, statement: ast.For, items: tuple[Value, ...]) -> None:
         """Write the body once for every value of a tuple."""
@@ -331,6 +339,8 @@ class Statements(Expressions):
 
     def do_Break(self, statement: ast.Break) -> None:
         loop = self.scope.loops[-1]
+        if not loop.end:
+            raise KernelError("`break` out of a loop over prange is not in the language.")
         loop.at_break.append(dict(self.scope.names))
         self.writer.jump(loop.end)
 

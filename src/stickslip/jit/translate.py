@@ -16,7 +16,7 @@ from typing import Any
 from stickslip.jit import memory, passing, syntax, units
 from stickslip.jit.errors import KernelError
 from stickslip.jit.scope import Callee, Scope
-from stickslip.jit.statements import Statements
+from stickslip.jit.turns import Turns
 from stickslip.jit.values import Bundle, Constant, Record, Value, View, kind_of
 from stickslip.jit.writer import Module, Writer
 
@@ -98,7 +98,7 @@ def unit_of(callee: Callee, arguments: tuple[Value, ...]) -> units.Unit:
     return unit
 
 
-class Body(Statements):
+class Body(Turns):
     """Writes kernels into one LLVM function; `heap` has the slots that the function frees at its end."""
 
     heap: list[str]
