@@ -77,6 +77,44 @@ def uses_others(A, x, y):
 
 
 @kernel
+def element_by_element(A, b, x, n):
+    C = -A * x + b  # rows of b
+    column = A[:, :1] / (b - 3.0)
+    whole = np.array([n, 2, 3]) // 2
+    b[1:] += b[:-1]
+    b *= 0.5
+    A[1] -= column[1, 0]
+    return C, column, whole, b**2, C[-1, 1:-1]
+
+
+def test_operators_on_arrays_go_element_by_element() -> None:
+    rng = np.random.default_rng(4)
+    agrees(element_by_element, rng.normal(size=(2, 4)), rng.normal(size=4), 0.3, 7)
+    agrees(element_by_element, rng.normal(size=(4, 2)).T[:, ::-1], rng.normal(size=4), 0.3, 7)
+
+
+@kernel
+def chosen_arrays(a, b, x):
+    row, pair = a, (x, 1)
+    if x > 1.0:
+        row = b[1:]
+        pair = (2.0 * x, 5)
+    elif x > 0.0:
+        row, pair = a[2:], (x - 1.0, 7)
+    first, second = (x, a[0]) if x > 0.5 else (b[0], -x)
+    total = first - second + pair[0] * pair[1]
+    for k in range(row.shape[0]):
+        total = 0.5 * total + row[k]
+    row[0] = total
+    return total, row.shape[0]
+
+
+@pytest.mark.parametrize("x", [-1.0, 0.3, 0.7, 2.0])
+def test_branches_choose_arrays_and_tuples(x) -> None:
+    agrees(chosen_arrays, np.arange(5.0), np.arange(2.0, 9.0), x)
+
+
+@kernel
 def arrays_in_brackets(x, n):
     table = np.array([[x, 1.0, -x], [2.0, n, 0.5 * x]])
     whole = np.array([n, 2 * n, 3])

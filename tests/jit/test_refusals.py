@@ -88,8 +88,8 @@ def unknown_name(x):
 
 
 @kernel
-def whole_array(a):
-    return a + 1.0
+def unlike_lengths(a):
+    return np.zeros(2) + np.zeros(3)
 
 
 @kernel
@@ -207,7 +207,7 @@ a = np.ones(3)
         (raises, (0.5,), "raise"),
         (unknown_function, (0.5,), "gamma is not in the language"),
         (unknown_name, (0.5,), "nowhere is not known"),
-        (whole_array, (a,), "write a loop"),
+        (unlike_lengths, (a,), "axes of lengths 2 and 3 do not match"),
         (sums, (a,), ".sum() of an array"),
         (writes_a_constant, (0.5,), "constant of its module"),
         (float_into_whole, (np.zeros(1, np.int64),), "write int(...)"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.jit import functions, memory, syntax
+from stickslip.jit import elementwise, functions, memory, syntax
 from stickslip.jit.arithmetic import binary, compare, convert, truth, unary
 from stickslip.jit.errors import KernelError
 from stickslip.jit.scope import Callee, Missing, Scope, Slot, as_callee
@@ -259,13 +259,19 @@ class Expressions(ABC):
     def of_UnaryOp(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.op, ast.Not):
             return self.condition(node)
-        return unary(self.writer, node.op, self.expression(node.operand))
+        return self.operated(lambda number: unary(self.writer, node.op, number), self.expression(node.operand))
 
     def of_BinOp(self, node: ast.BinOp) -> Value:
         left, right = self.expression(node.left), self.expression(node.right)
         if isinstance(node.op, ast.Add) and items_of(left) is not None and items_of(right) is not None:
             return Bundle((*items_of(left), *items_of(right)))  # type: ignore[misc]
-        return binary(self.writer, node.op, left, right)
+        return self.operated(lambda *numbers: binary(self.writer, node.op, *numbers), left, right)
+
+    def operated(self, operation: elementwise.Operation, *values: Value) -> Value:
+        """Result of an operation on numbers, or a new array of its results on the elements of arrays."""
+        if any(isinstance(value, View) for value in values):
+            return elementwise.apply(self.writer, self.allocate, operation, values)
+        return operation(*values)
 
     def of_BoolOp(self, node: ast.BoolOp) -> Value:
         for operand in node.values:

@@ -148,17 +148,21 @@ def entry(function: Callable[..., Any]) -> Entry: ...
 
 
 @overload
-def entry(*, reorder_sums: bool = False, apart: bool = False) -> Callable[[Callable[..., Any]], Entry]: ...
+def entry(
+    *, inline: bool = False, reorder_sums: bool = False, apart: bool = False
+) -> Callable[[Callable[..., Any]], Entry]: ...
 
 
-def entry(function: Callable[..., Any] | None = None, *, reorder_sums: bool = False, apart: bool = False) -> Any:
+def entry(
+    function: Callable[..., Any] | None = None, *, inline: bool = False, reorder_sums: bool = False, apart: bool = False
+) -> Any:
     """Mark a function of the kernel language that Python calls as machine code; options as of `kernel`.
 
     apart : kernels that call it share its machine code with Python.
     """
     if function is None:
-        return functools.partial(Entry, reorder_sums=reorder_sums, apart=apart)
-    return Entry(function, False, reorder_sums, apart)
+        return functools.partial(Entry, inline=inline, reorder_sums=reorder_sums, apart=apart)
+    return Entry(function, inline, reorder_sums, apart)
 
 
 @dataclass(frozen=True)

@@ -110,11 +110,16 @@ def part(writer: Writer, view: View, index: tuple[Value | slice, ...]) -> View |
 
 
 def _ends(writer: Writer, item: slice, size: Size) -> tuple[Size, Size]:
-    """First index and length of a slice; its ends are taken as they are, without a check against the axis."""
+    """First index and length of a slice; its ends are taken as they are, without a check against the axis.
+
+    An end that is known to the translator counts from the end where it is negative.
+    """
     first: Size = 0 if item.start is None else size_of(writer, item.start, "the beginning of a slice")
     last: Size = size if item.stop is None else size_of(writer, item.stop, "the end of a slice")
-    if (isinstance(first, int) and first < 0) or (isinstance(last, int) and last < 0):
-        raise KernelError("slices do not count from the end.")
+    first = difference(writer, size, -first) if isinstance(first, int) and first < 0 else first
+    last = difference(writer, size, -last) if isinstance(last, int) and last < 0 else last
+    if isinstance(first, int) and isinstance(last, int) and not 0 <= first <= last:
+        raise KernelError(f"a slice from {first} to {last} is empty, or outside its axis.")
     if isinstance(size, int) and isinstance(last, int) and last > size:
         raise KernelError(f"a slice up to {last} is beyond an axis of length {size}.")
     return first, difference(writer, last, first)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.jit import memory, syntax
+from stickslip.jit import elementwise, memory, syntax
 from stickslip.jit.arithmetic import binary, convert
 from stickslip.jit.errors import KernelError
 from stickslip.jit.expressions import Expressions, Merged
@@ -101,6 +101,9 @@ class Statements(Expressions):
         target = statement.target
         if isinstance(target, ast.Name):
             old = self.read(target.id)
+            if isinstance(old, View):
+                self.change_all(old, statement)
+                return
             self.bind(target.id, binary(self.writer, statement.op, old, self.expression(statement.value)))
             return
         if isinstance(target, ast.Subscript):
@@ -112,9 +115,22 @@ class Statements(Expressions):
             memory.require_writable(holder)
             place = self.address_of_field(holder, target.attr)
         if isinstance(place, View):
-            raise KernelError("arithmetic on whole arrays is not in the language: write a loop.")
+            self.change_all(place, statement)
+            return
         loaded = memory.load(self.writer, *place)
         memory.store(self.writer, *place, binary(self.writer, statement.op, loaded, self.expression(statement.value)))
+
+    def change_all(self, array: View, statement: ast.AugAssign) -> None:
+        """`array += value`, in place."""
+        value = self.expression(statement.value)
+
+        def operation(a: Value, b: Value) -> Constant | Scalar:
+            return binary(self.writer, statement.op, a, b)
+
+        if isinstance(value, View):  # parts of one array may overlap: all is read before the first is written
+            memory.fill(self.writer, array, self.operated(operation, array, value))
+        else:
+            elementwise.write(self.writer, array, operation, (array, value))
 
     def do_Return(self, statement: ast.Return) -> None:
         scope = self.scope

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from stickslip.compiled import compiled
+from stickslip.jit import entry
 from stickslip.kernels.impact_laws import POISSON, impact_of_one
 from stickslip.laws.lumped import MAX_LUMPED_PHASES
 from stickslip.laws.newton import COUPLING
@@ -27,7 +27,7 @@ CONTACT, CLUTCH = 0, 1
 ZERO_VELOCITY = 1e-12  # normal velocities below this share of their terms are zero
 
 
-@compiled
+@entry
 def factor(M: np.ndarray) -> bool:
     """M = L L^T in the lower triangle; False where M is not positive definite."""
     f = M.shape[0]
@@ -45,7 +45,7 @@ def factor(M: np.ndarray) -> bool:
     return True
 
 
-@compiled
+@entry
 def solve_factored(L: np.ndarray, w: np.ndarray, x: np.ndarray) -> None:
     """x = M^-1 w."""
     f = L.shape[0]
@@ -61,7 +61,7 @@ def solve_factored(L: np.ndarray, w: np.ndarray, x: np.ndarray) -> None:
         x[j] = s / L[j, j]
 
 
-@compiled
+@entry
 def state_of(N: float, T: float, mu: float, has_tangent: bool) -> int:
     """State of a closed contact by [PG05] section 5: where the tangential impulse lies in its interval."""
     if N == 0.0:
@@ -73,13 +73,13 @@ def state_of(N: float, T: float, mu: float, has_tangent: bool) -> int:
     return BACKWARD if T > 0.0 else FORWARD
 
 
-@compiled
+@entry
 def reverses(before: float, after: float, size: float) -> bool:
     """Whether the tangential velocity changes its sign, round-off apart."""
     return before * after < 0.0 and min(abs(before), abs(after)) > 1e-12 * size
 
 
-@compiled
+@entry
 def closed_contacts(
     kinds: np.ndarray, gap_tol: float, g: np.ndarray, before: np.ndarray, size: np.ndarray, closed: np.ndarray
 ) -> tuple[int, int, int]:
@@ -109,7 +109,7 @@ def closed_contacts(
     return m, last, SOLVED if m == 1 else MULTIPLE
 
 
-@compiled
+@entry
 def velocities(W_N: np.ndarray, W_T: np.ndarray, w_hat: np.ndarray, u: np.ndarray, gamma: np.ndarray) -> None:
     """gamma = W^T u + w_hat of every contact."""
     for i in range(W_N.shape[0]):
@@ -120,7 +120,7 @@ def velocities(W_N: np.ndarray, W_T: np.ndarray, w_hat: np.ndarray, u: np.ndarra
             gamma[i, 1] += W_T[i, j] * u[j]
 
 
-@compiled
+@entry
 def sizes(W_N: np.ndarray, W_T: np.ndarray, w_hat: np.ndarray, u: np.ndarray, size: np.ndarray) -> None:
     """How large the numbers are that the velocities are made of."""
     for i in range(W_N.shape[0]):
@@ -131,7 +131,7 @@ def sizes(W_N: np.ndarray, W_T: np.ndarray, w_hat: np.ndarray, u: np.ndarray, si
             size[i, 1] += abs(W_T[i, j] * u[j])
 
 
-@compiled
+@entry
 def dot(a: np.ndarray, b: np.ndarray) -> float:
     s = 0.0
     for j in range(a.shape[0]):
@@ -139,7 +139,7 @@ def dot(a: np.ndarray, b: np.ndarray) -> float:
     return s
 
 
-@compiled
+@entry
 def delassus_of_one(L: np.ndarray, w_N: np.ndarray, w_T: np.ndarray, V: np.ndarray) -> tuple[float, float, float]:
     """alpha, beta, delta of [PG05] eq. (22)."""
     solve_factored(L, w_N, V[0])
@@ -147,7 +147,7 @@ def delassus_of_one(L: np.ndarray, w_N: np.ndarray, w_T: np.ndarray, V: np.ndarr
     return dot(w_N, V[0]), dot(w_T, V[1]), dot(w_N, V[1])
 
 
-@compiled
+@entry
 def kinetic(M: np.ndarray, u: np.ndarray) -> float:
     """u^T M u / 2."""
     energy = 0.0
@@ -156,7 +156,7 @@ def kinetic(M: np.ndarray, u: np.ndarray) -> float:
     return energy
 
 
-@compiled
+@entry
 def end_of_impact(
     L: np.ndarray,
     u: np.ndarray,
@@ -202,7 +202,7 @@ def end_of_impact(
     return total
 
 
-@compiled
+@entry
 def strike(
     law: int,
     options: tuple,
@@ -262,7 +262,7 @@ def strike(
             status[s] = LEFT
 
 
-@compiled
+@entry
 def finish(
     U: np.ndarray,
     model: tuple,

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.compiled import compiled
 from stickslip.complementarity.friction.alternating import friction_step, row_velocity
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.method import FrictionMethod, Outcome, Progress, sweep_until
+from stickslip.jit import entry
 
 
-@compiled
+@entry
 def proximal_sweeps(
     data: np.ndarray,
     indptr: np.ndarray,

@@ -20,11 +20,11 @@ import numpy as np
 import scipy.linalg as linalg
 import scipy.sparse as sp
 
-from stickslip.compiled import compiled
 from stickslip.complementarity.friction.contacts import Contacts
 from stickslip.complementarity.friction.effort import STEP, better_dense, factorise
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.complementarity.friction.newton import TOO_LONG, newton_iterations
+from stickslip.jit import entry
 
 TINY = 1e-300
 LEAST_CENTRING = 0.3
@@ -56,7 +56,7 @@ def nesterov_todd(r: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (root_y / root_r)[:, None, None] * H
 
 
-@compiled
+@entry
 def longest_step(x: np.ndarray, dx: np.ndarray) -> float:
     """The largest t with x + t dx in the cone, x inside; inf where there is no end."""
     longest = np.inf

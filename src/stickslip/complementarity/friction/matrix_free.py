@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.compiled import compiled
 from stickslip.complementarity.friction.blocks import invert_blocks
 from stickslip.complementarity.friction.cones import relative_error
 from stickslip.complementarity.friction.delassus import Delassus
 from stickslip.complementarity.friction.effort import SWEEP_CONTACT
 from stickslip.complementarity.friction.one_contact import one_contact_2d, one_contact_3d
+from stickslip.jit import entry
 
 PER_ENTRY = 5e-9  # nominal seconds, of an entry of H in a sweep or a product
 
@@ -84,7 +84,7 @@ class MatrixFreeContacts:
         )
 
 
-@compiled
+@entry
 def velocity_sweeps(
     H_ptr: np.ndarray,
     H_ind: np.ndarray,

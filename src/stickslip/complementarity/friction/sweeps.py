@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from stickslip.complementarity.friction.contacts import Contacts
@@ -14,6 +15,7 @@ from stickslip.complementarity.friction.gauss_seidel import (
     CHECK_EVERY,
     CHECKS,
     ERROR,
+    SERIAL_LEVEL,
     accelerated_sweeps,
     anderson_state,
     begin_sweep,
@@ -25,6 +27,7 @@ from stickslip.complementarity.friction.gauss_seidel import (
 from stickslip.complementarity.friction.islands import rows_back
 from stickslip.complementarity.friction.matrix_free import MatrixFreeContacts
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress, sweep_until
+from stickslip.complementarity.threads import usable_cores
 
 ORDERS = ("given", "coloured")
 
@@ -76,7 +79,7 @@ class GaussSeidel(FrictionMethod):
         u, history = np.empty(len(r)), np.empty(at_once if progress.record else 0)
         work = np.empty((2 * self.memory + 4, len(r)))
         check_every, anderson = 1 if progress.record else CHECK_EVERY, anderson_state(self.memory)
-        advance = accelerated_sweeps if self.threads == 1 else _Threads(contacts, self.threads)
+        advance: Any = accelerated_sweeps if self.threads == 1 else _Threads(contacts, self.threads)
         best, done, error = Best(r.copy(), np.inf), 0, np.inf
         while done < self.limit and not error <= tol:
             count = min(at_once, self.limit - done)
@@ -98,30 +101,44 @@ class _Threads:
     """`accelerated_sweeps` with the contacts of a level shared among threads: the same arithmetic in the same order."""
 
     def __init__(self, contacts: Contacts, threads: int) -> None:
-        self.order, self.begins = levels(contacts.indptr, contacts.indices)
-        self.threads = min(threads, numba.config.NUMBA_NUM_THREADS)
+        self.order, begins = levels(contacts.indptr, contacts.indices)
+        self.threads = min(threads, usable_cores())
+        self.shares = self._shares(begins.tolist()) if self.threads > 1 else [[(0, len(self.order))]]
 
-    def __call__(self, *arguments: Any) -> tuple[int, float, int]:
-        before = numba.get_num_threads()
-        numba.set_num_threads(self.threads)
-        try:
-            return self._sweep(*arguments)
-        finally:
-            numba.set_num_threads(before)
+    def _shares(self, begins: list[int]) -> list[list[tuple[int, int]]]:
+        """Ranges of `order`, those of one list side by side: a large level each, or small ones one after the other."""
+        shares: list[list[tuple[int, int]]] = []
+        small = 0  # where the small levels begin that are not in a list yet
+        for a, b in itertools.pairwise(begins):
+            if b - a < SERIAL_LEVEL:
+                continue
+            if small < a:
+                shares.append([(small, a)])
+            k, n = self.threads, b - a
+            shares.append([(a + i * n // k, a + (i + 1) * n // k) for i in range(k)])
+            small = b
+        return shares + ([[(small, begins[-1])]] if small < begins[-1] else [])
 
-    def _sweep(
+    def __call__(
         self, data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, diagonal: np.ndarray, inverse: np.ndarray,
         q: np.ndarray, mu: np.ndarray, r: np.ndarray, u: np.ndarray, first: int, last: int, max_sweeps: int, tol: float,
         memory: int, relaxation: float, check_every: int, history: np.ndarray, work: np.ndarray, anderson: tuple,
     ) -> tuple[int, float, int]:  # fmt: skip
         blocks, laws = (data, indptr, indices), (q, mu)
-        for count in range(1, max_sweeps + 1):
-            begin_sweep(r, 0, work, len(r))
-            sweep_levels(*blocks, diagonal, inverse, *laws, r, relaxation, self.order, self.begins)
-            if end_sweep(
-                *blocks, *laws, r, u, first, last, count, max_sweeps, tol, memory, check_every, history, work, anderson
-            ):
-                break
+        given = (*blocks, diagonal, inverse, *laws, r, relaxation, self.order)
+        with ThreadPoolExecutor(self.threads) as pool:
+            for count in range(1, max_sweeps + 1):
+                begin_sweep(r, 0, work, len(r))
+                for share in self.shares:
+                    others = [pool.submit(sweep_levels, *given, *part) for part in share[1:]]
+                    sweep_levels(*given, *share[0])
+                    for other in others:
+                        other.result()
+                if end_sweep(
+                    *blocks, *laws, r, u, first, last, count, max_sweeps, tol, memory, check_every, history, work,
+                    anderson,
+                ):  # fmt: skip
+                    break
         return count, float(anderson[4][ERROR]), int(anderson[4][CHECKS])
 
 
