@@ -526,3 +526,45 @@ def test_threads_share_one_version() -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda k: loops.compiled(k % 9, np.zeros(30, np.int64)), range(200)))
     assert found == [loops(k % 9, np.zeros(30, np.int64)) for k in range(200)]
+
+
+@kernel
+def tuples_that_change(a, n):
+    best, far = (a[0], 0), ((0.0, 1.0), -1)
+    for i in range(n):
+        if a[i] > best[0]:
+            best = (a[i], i)
+        elif i > 2:
+            far = ((best[0], a[i]), i)
+            continue
+        if a[i] > 100.0:
+            break
+    (x, y), k = far
+    return best, x, y, k
+
+
+@kernel
+def moved(point, n):
+    for _ in range(n):
+        point = (point[1], 0.5 * point[0] + 1.0)
+    return point
+
+
+@kernel
+def nested_results(x):
+    if x < 0.0:
+        return x, (1.0, (True, 2)), 0.0
+    if x == 0.0:
+        return 0.0, (x, (False, 3)), 1.0
+    return 1.0, (2.0 * x, (x > 1.0, 4)), x
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 7])
+def test_tuples_that_change(n: int) -> None:
+    agrees(tuples_that_change, np.array([1.0, 5.0, -2.0, 3.0, 4.0, 900.0, 2.0]), n)
+    agrees(moved, (1.0, 2.0), n)
+
+
+@pytest.mark.parametrize("x", [-1.0, 0.0, 0.5, 2.0])
+def test_results_of_tuples_in_tuples(x: float) -> None:
+    agrees(nested_results, x)

@@ -13,7 +13,7 @@ import numpy as np
 from stickslip.jit import elementwise, functions, memory, syntax
 from stickslip.jit.arithmetic import binary, compare, convert, truth, unary
 from stickslip.jit.errors import KernelError
-from stickslip.jit.scope import Callee, Missing, Scope, Slot, as_callee
+from stickslip.jit.scope import Callee, Missing, Scope, Slot, Slots, as_callee
 from stickslip.jit.values import (
     REGISTER,
     STACK,
@@ -25,9 +25,12 @@ from stickslip.jit.values import (
     Value,
     View,
     in_words,
+    is_of_numbers,
     items_of,
     kind_of,
     literal,
+    nested,
+    numbers_in,
 )
 from stickslip.jit.writer import Writer
 
@@ -62,6 +65,12 @@ class Expressions(ABC):
         slot = self.scope.slots.get(name)
         if slot is None:
             slot = self.scope.slots[name] = Slot(kind, self.writer.slot(REGISTER[kind]))
+        self.store(name, slot, value)
+        self.scope.names[name] = slot
+
+    def store(self, name: str, slot: Slot, value: Value) -> None:
+        """Put a number of a name where it lies."""
+        kind = kind_of(value)
         if slot.kind != kind and not (slot.kind == "float" or (slot.kind == "int" and kind == "bool")):
             raise KernelError(
                 f"{name} is of kind {slot.kind} since its first assignment and cannot become {kind}: "
@@ -69,12 +78,25 @@ class Expressions(ABC):
             )
         text = convert(self.writer, value, slot.kind)
         self.writer.do(f"store {REGISTER[slot.kind]} {text}, ptr {slot.pointer}, align 8")
-        self.scope.names[name] = slot
+
+    def assign_tuple(self, name: str, value: Value) -> None:
+        """Give a name that changes its next tuple of numbers; each number lies in a slot of its own."""
+        numbers, nesting = numbers_in(value)
+        held = self.scope.tuples.get((name, nesting))
+        if held is None:
+            kinds = [kind_of(number) for number in numbers]
+            slots = tuple(Slot(kind, self.writer.slot(REGISTER[kind])) for kind in kinds if kind is not None)
+            held = self.scope.tuples[name, nesting] = Slots(slots, nesting)
+        for slot, number in zip(held.slots, numbers, strict=True):
+            self.store(name, slot, number)
+        self.scope.names[name] = held
 
     def bind(self, name: str, value: Value) -> None:
         """Give a name its value."""
         single = name in self.scope.source.single and self.scope.depth == 0
-        if single or kind_of(value) is None:
+        if self.scope.source.stores[name] > 1 and is_of_numbers(value):
+            self.assign_tuple(name, value)
+        elif single or kind_of(value) is None:
             self.scope.names[name] = value
         else:
             self.assign_scalar(name, value)
@@ -85,6 +107,8 @@ class Expressions(ABC):
             raise KernelError(f"{name} {binding.reason}.")
         if isinstance(binding, Slot):
             return self.load(binding)
+        if isinstance(binding, Slots):
+            return nested(iter([self.load(slot) for slot in binding.slots]), binding.nesting)
         if binding is not None:
             return binding
         if name in self.scope.source.stores:

@@ -15,8 +15,20 @@ from stickslip.jit.arithmetic import binary, convert
 from stickslip.jit.errors import KernelError
 from stickslip.jit.expressions import Expressions, Merged
 from stickslip.jit.parallel import prange
-from stickslip.jit.scope import Loop, Missing, Names, Slot, joined
-from stickslip.jit.values import REGISTER, Constant, Record, Scalar, Value, View, in_words, items_of, kind_of
+from stickslip.jit.scope import Loop, Missing, Names, Slot, Slots, joined
+from stickslip.jit.values import (
+    REGISTER,
+    Constant,
+    Record,
+    Scalar,
+    Value,
+    View,
+    in_words,
+    is_of_numbers,
+    items_of,
+    kind_of,
+    numbers_in,
+)
 
 
 class Statements(Expressions):
@@ -150,15 +162,14 @@ class Statements(Expressions):
     def keep_result(self, value: Value) -> None:
         """Put one of several results where the end of the kernel finds it."""
         scope = self.scope
-        items = items_of(value)
-        parts = (value,) if items is None else items
+        parts, nesting = numbers_in(value)
         if scope.result_slots is None:
             kinds = [kind_of(item) for item in parts]
             if None in kinds:
                 raise KernelError("arrays are returned by the only `return`, at the end of the kernel.")
             scope.result_slots = [Slot(kind, self.writer.slot(REGISTER[kind])) for kind in kinds]  # type: ignore[arg-type,index]
-            scope.result_is_tuple = items is not None
-        if len(parts) != len(scope.result_slots) or (items is not None) != scope.result_is_tuple:
+            scope.nesting = nesting
+        if nesting != scope.nesting:
             raise KernelError("all results have the same number of values.")
         for slot, item in zip(scope.result_slots, parts, strict=True):
             if slot.kind != "float" and kind_of(item) == "float":
@@ -206,7 +217,7 @@ class Statements(Expressions):
         found: dict[str, Merged] = {}
         for name in sorted(one.keys() & two.keys()):
             a, b = one[name], two[name]
-            if a != b and not isinstance(a, (Slot, Missing)) and not isinstance(b, (Slot, Missing)):
+            if a != b and not isinstance(a, (Slot, Slots, Missing)) and not isinstance(b, (Slot, Slots, Missing)):
                 with contextlib.suppress(KernelError):  # what cannot be joined has no value behind the branches
                     found[name] = self.merge(a, b)
         return found
@@ -315,9 +326,11 @@ class Statements(Expressions):
         changed = syntax.stored_names(loop)
         for name in sorted(changed):  # the text is one for all processes
             binding = self.scope.names.get(name)
-            if binding is not None and not isinstance(binding, Slot):
-                if kind_of(binding) is not None:  # type: ignore[arg-type]
-                    self.assign_scalar(name, binding)  # type: ignore[arg-type]
+            if binding is not None and not isinstance(binding, (Slot, Slots, Missing)):
+                if kind_of(binding) is not None:
+                    self.assign_scalar(name, binding)
+                elif is_of_numbers(binding):
+                    self.assign_tuple(name, binding)
                 else:
                     reason = "stands for different arrays in different turns of a loop: take another name in it"
                     self.scope.names[name] = Missing(reason)

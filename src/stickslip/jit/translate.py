@@ -17,7 +17,7 @@ from stickslip.jit import memory, passing, syntax, units
 from stickslip.jit.errors import KernelError
 from stickslip.jit.scope import Callee, Scope
 from stickslip.jit.turns import Turns
-from stickslip.jit.values import Bundle, Constant, Record, Value, View, kind_of
+from stickslip.jit.values import Bundle, Constant, Record, Value, View, kind_of, nested
 from stickslip.jit.writer import Module, Writer
 
 
@@ -135,8 +135,7 @@ class Body(Turns):
         writer.begin(scope.result_label)
         result = scope.result
         if scope.result_slots is not None:
-            loaded = tuple(self.load(slot) for slot in scope.result_slots)
-            result = Bundle(loaded) if scope.result_is_tuple else loaded[0]
+            result = nested(iter([self.load(slot) for slot in scope.result_slots]), scope.nesting)
         self.scope, writer.reorder_sums = outer, sums
         if outer is None:
             self.heap = scope.heap  # `passing.returned` frees it

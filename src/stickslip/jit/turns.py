@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from stickslip.jit import memory, parallel, passing, syntax
 from stickslip.jit.arithmetic import binary, convert
 from stickslip.jit.errors import KernelError
-from stickslip.jit.scope import Loop, Missing, Names, Scope, Slot
+from stickslip.jit.scope import Loop, Missing, Names, Scope
 from stickslip.jit.statements import Statements
 from stickslip.jit.values import Constant, Scalar, Value, kind_of
 from stickslip.jit.writer import Writer
@@ -43,11 +43,8 @@ class Turns(Statements):
         """Names of the kernel that a turn reads, with their values."""
         read = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
         for name in sorted(read - own):
-            binding = self.scope.names.get(name)
-            if isinstance(binding, Slot):
-                yield name, self.load(binding)
-            elif binding is not None and not isinstance(binding, Missing):
-                yield name, binding
+            if not isinstance(self.scope.names.get(name, Missing("")), Missing):
+                yield name, self.read(name)
 
     def _function(self, statement: ast.For, first: Value, outside: dict[str, Value], own: set[str]) -> str:
         """Write the function that does turns %first .. %last - 1, its names in the memory at %context."""

@@ -8,6 +8,7 @@ with names where it comes from a NamedTuple.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -125,6 +126,33 @@ def items_of(value: Value) -> tuple[Value, ...] | None:
     if isinstance(value, Constant) and isinstance(value.value, tuple):
         return tuple(Constant(item) for item in value.value)
     return None
+
+
+Nesting = tuple[Any, ...] | None
+"""How numbers are nested: None for a number, or a tuple of such."""
+
+
+def numbers_in(value: Value) -> tuple[list[Value], Nesting]:
+    """What a value is made of, tuples in tuples taken apart; and how they were nested."""
+    items = items_of(value)
+    if items is None:
+        return [value], None
+    found = [numbers_in(item) for item in items]
+    return [part for parts, _ in found for part in parts], tuple(nesting for _, nesting in found)
+
+
+def nested(parts: Iterator[Value], nesting: Nesting) -> Value:
+    """The value that `numbers_in` took apart."""
+    return next(parts) if nesting is None else Bundle(tuple(nested(parts, inner) for inner in nesting))
+
+
+def is_of_numbers(value: Value) -> bool:
+    """Whether a value is a tuple of numbers, or of such tuples, without names."""
+    items = items_of(value)
+    named = value.names if isinstance(value, Bundle) else hasattr(getattr(value, "value", None), "_fields")
+    if items is None or named:
+        return False
+    return all(kind_of(item) is not None or is_of_numbers(item) for item in items)
 
 
 def in_words(value: Value) -> str:

@@ -412,8 +412,8 @@ def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, 
         kinetic += 0.5 * m * (v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
         potential -= m * (gravity[0] * x[0] + gravity[1] * x[1] + gravity[2] * x[2])
         world_matrix(x, bodies.inertia[i], J)
-        a, b, c = times(J, v[3], v[4], v[5])
-        kinetic += 0.5 * (v[3] * a + v[4] * b + v[5] * c)
+        L0, L1, L2 = times(J, v[3], v[4], v[5])
+        kinetic += 0.5 * (v[3] * L0 + v[4] * L1 + v[5] * L2)
     if springs is not None:
         for s in range(springs.a.shape[0]):
             a, b, p, q = springs.a[s], springs.b[s], springs.local_a[s], springs.local_b[s]
