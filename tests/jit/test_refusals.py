@@ -60,6 +60,14 @@ def ragged(x):
 
 
 @kernel
+def tuple_that_grows(x, n):
+    pair = (x, x)
+    for _ in range(n):
+        pair = (x, x, pair[0])
+    return pair[0]
+
+
+@kernel
 def asserts(x):
     assert x > 0.0
     return x
@@ -202,6 +210,7 @@ a = np.ones(3)
         (swaps_arrays, (a, a, 3), "different arrays in different turns"),
         (changes_a_list, (0.5,), "only elements of arrays can be assigned"),
         (ragged, (0.5,), "all rows of an array are equally long"),
+        (tuple_that_grows, (0.5, 3), "tuples of different forms"),
         (asserts, (0.5,), "assert"),
         (comprehends, (0.5,), "generator"),
         (raises, (0.5,), "raise"),

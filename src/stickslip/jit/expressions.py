@@ -94,7 +94,8 @@ class Expressions(ABC):
     def bind(self, name: str, value: Value) -> None:
         """Give a name its value."""
         single = name in self.scope.source.single and self.scope.depth == 0
-        if self.scope.source.stores[name] > 1 and is_of_numbers(value):
+        changes = self.scope.source.stores[name] > 1 or isinstance(self.scope.names.get(name), Slots)
+        if changes and is_of_numbers(value):
             self.assign_tuple(name, value)
         elif single or kind_of(value) is None:
             self.scope.names[name] = value

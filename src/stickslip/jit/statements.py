@@ -235,6 +235,7 @@ class Statements(Expressions):
         self.writer.begin(inside)
         loop = Loop(head, end)
         self.turn(statement.body, loop)
+        self.require_one_tuple(before, loop)
         if not self.writer.ended:
             self.writer.jump(head)
         self.leave(loop, [] if endless else [before])
@@ -315,6 +316,7 @@ class Statements(Expressions):
         self.scope.depth -= 1
         loop = Loop(again, end)
         self.turn(statement.body, loop)
+        self.require_one_tuple(before, loop)
         writer.begin(again)
         following = writer.value(f"add nsw i64 {writer.value(f'load i64, ptr {counter}, align 8')}, {step.value}")
         writer.do(f"store i64 {following}, ptr {counter}, align 8")
@@ -335,6 +337,13 @@ class Statements(Expressions):
                     reason = "stands for different arrays in different turns of a loop: take another name in it"
                     self.scope.names[name] = Missing(reason)
         return dict(self.scope.names)
+
+    def require_one_tuple(self, before: Names, loop: Loop) -> None:
+        """Tuples of numbers that a loop changes are tuples of one form where the next turn begins."""
+        for names in (*loop.at_continue, *([] if self.writer.ended else [self.scope.names])):
+            for name, binding in before.items():
+                if isinstance(binding, Slots) and names.get(name) != binding:
+                    raise KernelError(f"{name} stands for tuples of different forms: take another name in the loop.")
 
     def turn(self, body: list[ast.stmt], loop: Loop) -> None:
         """Write the body of a loop."""
