@@ -84,7 +84,9 @@ class Expressions(ABC):
         self.scope.names[name] = slot
 
     def bind(self, name: str, value: Value) -> None:
-        """Give a name its value."""
+        """Give a name its value; `_` takes values of any kind where nobody reads it."""
+        if name == "_" and not self.scope.source.reads_blank:
+            return
         single = name in self.scope.source.single and self.scope.depth == 0
         if single or kind_of(value) is None:
             self.scope.names[name] = value

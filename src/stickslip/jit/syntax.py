@@ -57,6 +57,7 @@ class Source:
     stores: Counter[str]  # how often each name is assigned
     single: frozenset[str]  # names assigned once, in the body itself and in no branch or loop
     returns: int
+    reads_blank: bool  # the name `_` is read somewhere
 
     def place(self, node: ast.AST) -> str:
         """File, line and text of a place in the source."""
@@ -94,9 +95,16 @@ def read(function: Callable[..., Any]) -> Source:
         stores,
         frozenset(name for name, count in stores.items() if count == 1 and top[name] == 1),
         sum(isinstance(node, ast.Return) for node in ast.walk(tree)),
+        any(isinstance(node, ast.Name) and node.id == "_" and _is_read(node, tree) for node in ast.walk(tree)),
     )
     _check(source)
     return source
+
+
+def _is_read(name: ast.Name, tree: ast.AST) -> bool:
+    """Whether a place of a name reads it: by itself, or by `name += value`."""
+    changed = (node.target for node in ast.walk(tree) if isinstance(node, ast.AugAssign))
+    return isinstance(name.ctx, ast.Load) or any(target is name for target in changed)
 
 
 def _lambda(function: Callable[..., Any]) -> tuple[ast.stmt, str, int]:
