@@ -1,5 +1,8 @@
 """Kernels with machine code of their own, and calls by address."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,3 +116,21 @@ def test_calls_by_address() -> None:
     shapes.code[1] = second_way.address(shapes, bodies, 0, 0.0)
     assert agrees(by_table, shapes, bodies, 0.5) == 5
     assert shapes.code[1] == second_way.address(shapes, bodies, 5, 7.0)  # made once
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_units_are_built_behind_a_fork() -> None:
+    """The thread that builds is not there in the child; what it had begun is done before."""
+    program = (
+        "import os, warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        "import numpy as np\n"
+        "from tests.jit.test_units import filled, shared\n"
+        "from stickslip.jit.translate import unit_of\n"
+        "from stickslip.jit.values import Scalar\n"
+        "unit = unit_of(filled, (Scalar('int', ''), Scalar('float', '')))\n"
+        "if (child := os.fork()) == 0:\n"
+        "    os._exit(0 if shared(np.array([2.0])) == 3.0 and unit.address() else 1)\n"
+        "raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=60.0, check=False).returncode == 0

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,17 +50,6 @@ class Expressions(ABC):
     def call(self, callee: Callee, arguments: tuple[Value, ...]) -> Value:
         """Call a kernel; see `translate.Body`."""
 
-    @contextmanager
-    def placed(self, node: ast.AST) -> Iterator[None]:
-        """Give an error the place in the source where it was found."""
-        source = self.scope.source
-        try:
-            yield
-        except KernelError as problem:
-            if problem.place:
-                raise
-            raise KernelError(problem.rule, source.place(node)) from None
-
     # -- names ---------------------------------------------------------------------------------------------------------
 
     def load(self, slot: Slot) -> Scalar:
@@ -85,7 +73,7 @@ class Expressions(ABC):
 
     def bind(self, name: str, value: Value) -> None:
         """Give a name its value; `_` takes values of any kind where nobody reads it."""
-        if name == "_" and not self.scope.source.reads_blank:
+        if name == "_" and name not in self.scope.source.loads:
             return
         single = name in self.scope.source.single and self.scope.depth == 0
         if single or kind_of(value) is None:
@@ -129,12 +117,14 @@ class Expressions(ABC):
     # -- expressions ---------------------------------------------------------------------------------------------------
 
     def expression(self, node: ast.expr) -> Value:
-        method = getattr(self, f"of_{type(node).__name__}", None)
-        with self.placed(node):
+        method, source = getattr(self, f"of_{type(node).__name__}", None), self.scope.source
+        try:
             if method is None:
                 raise KernelError(f"{type(node).__name__} is not in the language.")
             found: Value = method(node)
             return found
+        except KernelError as problem:
+            raise problem.at(source, node) from None
 
     def condition(self, node: ast.expr) -> Constant | Scalar:
         """An expression where Python asks for its truth."""
@@ -145,8 +135,11 @@ class Expressions(ABC):
             if isinstance(inner, Constant):
                 return Constant(not inner.value)
             return Scalar("bool", self.writer.value(f"xor i1 {inner.text}, true"))
-        with self.placed(node):
-            return truth(self.writer, self.expression(node))
+        source, value = self.scope.source, self.expression(node)
+        try:
+            return truth(self.writer, value)
+        except KernelError as problem:
+            raise problem.at(source, node) from None
 
     def short_circuit(self, node: ast.BoolOp) -> Constant | Scalar:
         """`and`, `or`: what follows a decision is not computed."""

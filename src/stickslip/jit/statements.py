@@ -26,8 +26,11 @@ class Statements(Expressions):
         for statement in body:
             if self.writer.ended:
                 return
-            with self.placed(statement):
+            source = self.scope.source
+            try:
                 getattr(self, f"do_{type(statement).__name__}")(statement)
+            except KernelError as problem:
+                raise problem.at(source, statement) from None
 
     def do_Pass(self, statement: ast.Pass) -> None:
         """Nothing to do."""
@@ -134,7 +137,7 @@ class Statements(Expressions):
         if scope.in_turn:
             raise KernelError("`return` inside a loop over prange is not in the language.")
         value: Value = Constant(None) if statement.value is None else self.expression(statement.value)
-        last = scope.source.tree.body[-1] is statement and scope.source.returns == 1
+        last = scope.source.tree.body[-1] is statement and len(scope.source.returns) == 1
         if last:
             scope.result = value
         elif not (isinstance(value, Constant) and value.value is None):
@@ -210,7 +213,7 @@ class Statements(Expressions):
 
     def do_While(self, statement: ast.While) -> None:
         head, inside, end = self.writer.label(), self.writer.label(), self.writer.label()
-        before = self.enter_loop(statement.body)
+        before = self.enter_loop(statement)
         self.writer.begin(head)
         condition = self.condition(statement.test)
         endless = isinstance(condition, Constant) and bool(condition.value)
@@ -286,7 +289,7 @@ class Statements(Expressions):
         counter, stop = writer.slot("i64"), convert(writer, last, "int")
         writer.do(f"store i64 {convert(writer, first, 'int')}, ptr {counter}, align 8")
         head, inside, again, end = (writer.label() for _ in range(4))
-        before = self.enter_loop([*statement.body, statement])
+        before = self.enter_loop(statement)
         writer.begin(head)
         i = writer.value(f"load i64, ptr {counter}, align 8")
         writer.branch(writer.value(f"icmp {'slt' if step.value > 0 else 'sgt'} i64 {i}, {stop}"), inside, end)
@@ -307,9 +310,9 @@ class Statements(Expressions):
         writer.jump(head)
         self.leave(loop, [before])
 
-    def enter_loop(self, body: list[ast.stmt]) -> Names:
+    def enter_loop(self, loop: ast.For | ast.While) -> Names:
         """Names before a loop: those of arrays that change in it must get their value anew in every turn."""
-        changed = syntax.stored_names(body)
+        changed = syntax.stored_names(loop)
         for name in sorted(changed):  # the text is one for all processes
             binding = self.scope.names.get(name)
             if binding is not None and not isinstance(binding, Slot):

@@ -88,7 +88,8 @@ def unit_of(callee: Callee, arguments: tuple[Value, ...]) -> units.Unit:
                 program = Program()
                 type_, result = program.define(callee, arguments, units.ENTRY, "")
                 needs = tuple(program.units.values())
-                units.known[key] = units.Unit(program.module.text(), type_, result, needs, callee.python.__name__)
+                made = units.Unit(program.module.text(), type_, result, needs, callee.python.__name__)
+                units.known[key] = made.begin()
             finally:
                 if units.known[key] is None:
                     del units.known[key]

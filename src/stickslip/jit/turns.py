@@ -25,7 +25,7 @@ class Turns(Statements):
         assert isinstance(statement.target, ast.Name)
         first: Value = Constant(0) if len(arguments) == 1 else arguments[0]
         turns = binary(self.writer, ast.Sub(), arguments[-1], first)
-        own = syntax.stored_names([statement])
+        own = syntax.stored_names(statement)
         outside = dict(self._used(statement, own))
         given = [part for value in (first, *outside.values()) for part in passing.given(passing.loose(value))]
         room = self.writer.slot("i64", max(1, len(given)))
