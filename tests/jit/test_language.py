@@ -77,6 +77,37 @@ def uses_others(A, x, y):
 
 
 @kernel
+def blanks(x, n):
+    _, a = n, x
+    _, _, b = x, n, 2.0 * x
+    for _ in range(n):
+        a += b
+    return a
+
+
+@kernel
+def reads_blank(x):
+    _ = 2.0
+    _ += x
+    return x
+
+
+def test_the_blank_takes_values_of_any_kind() -> None:
+    agrees(blanks, 0.3, 4)
+    agrees(reads_blank, 0.3)
+
+
+@kernel
+def contained(x, n):
+    return x in (0.5, x * x, 2), n not in (1, 2, n + 1), n in (1, 2), 3 in (n, 4)
+
+
+def test_a_number_in_a_tuple() -> None:
+    for x, n in ((0.5, 1), (1.0, 3), (0.7, 2), (math.nan, 7)):
+        agrees(contained, x, n)
+
+
+@kernel
 def element_by_element(A, b, x, n):
     C = -A * x + b  # rows of b
     column = A[:, :1] / (b - 3.0)

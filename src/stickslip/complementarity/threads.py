@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+
+from stickslip.jit.parallel import most_threads
 
 OPERATIONS_PER_THREAD = 100_000  # fewer, counted roughly, are done before a thread has started
 _limit: int | None = None
 
 
-def usable_cores() -> int:
-    """Cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def get_threads() -> int:
     """Most threads that a solver takes unless it is told a number: `set_threads`, or the cores of this process."""
-    return usable_cores() if _limit is None else _limit
+    return most_threads() if _limit is None else _limit
 
 
 def set_threads(count: int | None) -> None:

@@ -92,7 +92,9 @@ class Expressions(ABC):
         self.scope.names[name] = held
 
     def bind(self, name: str, value: Value) -> None:
-        """Give a name its value."""
+        """Give a name its value; `_` takes values of any kind where nobody reads it."""
+        if name == "_" and name not in self.scope.source.loads:
+            return
         single = name in self.scope.source.single and self.scope.depth == 0
         changes = self.scope.source.stores[name] > 1 or isinstance(self.scope.names.get(name), Slots)
         if changes and is_of_numbers(value):

@@ -55,6 +55,7 @@ class Source:
     stores: Counter[str]  # how often each name is assigned
     single: set[str]  # names assigned once, in the body itself and in no branch or loop
     returns: list[ast.Return]
+    loads: set[str]  # names that are read, by `name += value`, too
 
     def place(self, node: ast.AST) -> str:
         """File, line and text of a place in the source."""
@@ -88,6 +89,7 @@ def read(function: Callable[..., Any]) -> Source:
         Counter(),
         set(),
         [],
+        set(),
     )
     _Survey(source)
     source.single.update(name for name, count in source.stores.items() if count == 1 and top[name] == 1)
@@ -154,7 +156,7 @@ def stored_names(loop: ast.For | ast.While) -> set[str]:
 
 
 class _Survey:
-    """One walk through a kernel: what it assigns and returns goes to `source`, and all constructs are checked."""
+    """One walk through a kernel: what it assigns, reads and returns goes to `source`, and all constructs are checked."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -176,9 +178,12 @@ class _Survey:
             if isinstance(node.ctx, ast.Store):
                 self.source.stores[node.id] += 1
                 return {node.id}
+            self.source.loads.add(node.id)
             return set()
         if isinstance(node, ast.Return):
             self.source.returns.append(node)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            self.source.loads.add(node.target.id)
         found: set[str] = set()
         for name in kind._fields:
             child = getattr(node, name, None)

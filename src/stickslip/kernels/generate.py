@@ -35,7 +35,7 @@ SOLVER_CODES = {
     "enumerate": codes.ENUMERATE,
     "newton": codes.NEWTON,
 }
-_CUDA_IMPORTS = [f"from stickslip.kernels.cuda import {name}\n" for name in ("cuda", "kernel")]
+_CUDA_IMPORTS = [f"from stickslip.kernels.cuda import {name}\n" for name in ("cuda", "kernel", "take_kernels")]
 STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"

@@ -18,11 +18,12 @@ from stickslip.complementarity.friction.blocks import add_product
 from stickslip.complementarity.friction.cones import relative_error
 from stickslip.complementarity.friction.one_contact import one_contact_2d, one_contact_3d
 from stickslip.complementarity.linear import lu_factor, lu_solve
-from stickslip.jit import entry
+from stickslip.jit import entry, prange
 from stickslip.sets import project_cone_2d, project_cone_3d
 
 CHECK_EVERY = 50
-SERIAL_LEVEL = 400  # contacts of a level below which threads cost more than they bring
+SERIAL_LEVEL = 64  # contacts of a level below which threads cost more than they bring
+SHARES = 16  # parts of a larger level that threads take
 F, F_BEFORE, G_BEFORE, X = -4, -3, -2, -1  # rows of `work`, see `anderson_step`
 # of the state: sweeps since the memory was cleared, last |f| accepted, |f| of this sweep, the relative change that
 # calls for a look at the error, the error then seen, how many of them are in the history
@@ -412,9 +413,15 @@ def sweep_levels(
     r: np.ndarray,
     relaxation: float,
     order: np.ndarray,
-    first: int,
-    last: int,
+    begins: np.ndarray,
 ) -> None:
-    """Contacts order[first] .. order[last - 1] of one sweep, one after the other."""
-    for m in range(first, last):
-        sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m], order[m] + 1)
+    """One sweep over all contacts, the contacts of one level shared among threads."""
+    for k in range(begins.shape[0] - 1):
+        a, b = begins[k], begins[k + 1]
+        if b - a < SERIAL_LEVEL:
+            for m in range(a, b):
+                sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m], order[m] + 1)
+        else:
+            for share in prange(SHARES):
+                for m in range(a + share * (b - a) // SHARES, a + (share + 1) * (b - a) // SHARES):
+                    sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m], order[m] + 1)

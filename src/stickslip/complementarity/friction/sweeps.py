@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +13,6 @@ from stickslip.complementarity.friction.gauss_seidel import (
     CHECK_EVERY,
     CHECKS,
     ERROR,
-    SERIAL_LEVEL,
     accelerated_sweeps,
     anderson_state,
     begin_sweep,
@@ -27,7 +24,7 @@ from stickslip.complementarity.friction.gauss_seidel import (
 from stickslip.complementarity.friction.islands import rows_back
 from stickslip.complementarity.friction.matrix_free import MatrixFreeContacts
 from stickslip.complementarity.friction.method import Best, FrictionMethod, Outcome, Progress, sweep_until
-from stickslip.complementarity.threads import usable_cores
+from stickslip.jit.parallel import team
 
 ORDERS = ("given", "coloured")
 
@@ -101,23 +98,8 @@ class _Threads:
     """`accelerated_sweeps` with the contacts of a level shared among threads: the same arithmetic in the same order."""
 
     def __init__(self, contacts: Contacts, threads: int) -> None:
-        self.order, begins = levels(contacts.indptr, contacts.indices)
-        self.threads = min(threads, usable_cores())
-        self.shares = self._shares(begins.tolist()) if self.threads > 1 else [[(0, len(self.order))]]
-
-    def _shares(self, begins: list[int]) -> list[list[tuple[int, int]]]:
-        """Ranges of `order`, those of one list side by side: a large level each, or small ones one after the other."""
-        shares: list[list[tuple[int, int]]] = []
-        small = 0  # where the small levels begin that are not in a list yet
-        for a, b in itertools.pairwise(begins):
-            if b - a < SERIAL_LEVEL:
-                continue
-            if small < a:
-                shares.append([(small, a)])
-            k, n = self.threads, b - a
-            shares.append([(a + i * n // k, a + (i + 1) * n // k) for i in range(k)])
-            small = b
-        return shares + ([[(small, begins[-1])]] if small < begins[-1] else [])
+        self.order, self.begins = levels(contacts.indptr, contacts.indices)
+        self.threads = threads
 
     def __call__(
         self, data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, diagonal: np.ndarray, inverse: np.ndarray,
@@ -125,15 +107,10 @@ class _Threads:
         memory: int, relaxation: float, check_every: int, history: np.ndarray, work: np.ndarray, anderson: tuple,
     ) -> tuple[int, float, int]:  # fmt: skip
         blocks, laws = (data, indptr, indices), (q, mu)
-        given = (*blocks, diagonal, inverse, *laws, r, relaxation, self.order)
-        with ThreadPoolExecutor(self.threads) as pool:
+        with team(self.threads):
             for count in range(1, max_sweeps + 1):
                 begin_sweep(r, 0, work, len(r))
-                for share in self.shares:
-                    others = [pool.submit(sweep_levels, *given, *part) for part in share[1:]]
-                    sweep_levels(*given, *share[0])
-                    for other in others:
-                        other.result()
+                sweep_levels(*blocks, diagonal, inverse, *laws, r, relaxation, self.order, self.begins)
                 if end_sweep(
                     *blocks, *laws, r, u, first, last, count, max_sweeps, tol, memory, check_every, history, work,
                     anderson,
