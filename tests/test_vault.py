@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from stickslip import vault as vaults
-from stickslip.compiled import _HashedFiles
+from stickslip.kernels.card_cache import _HashedFiles
 from stickslip.vault import Untrusted, cache_folder, vault
 
 pytestmark = pytest.mark.skipif(not vaults.HAS_MODES, reason="no modes on this platform")

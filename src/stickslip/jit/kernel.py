@@ -15,6 +15,7 @@ import numpy as np
 from stickslip.jit import addresses, cpu, memory, native, objects, passing, syntax, translate
 from stickslip.jit.errors import KernelError
 from stickslip.jit.handing import Results
+from stickslip.jit.making import making
 from stickslip.jit.translate import Body, Program
 from stickslip.jit.units import ENTRY
 from stickslip.jit.values import ELEMENTS, REGISTER, Bundle, Constant, Scalar, Value, View
@@ -88,7 +89,8 @@ class Kernel:
         return self.translated(args).program.module.text()
 
     def _make(self, args: tuple[Any, ...]) -> Version:
-        return NativeVersion(self, args) if native.usable() else SlotVersion(self, args)
+        with making():
+            return NativeVersion(self, args) if native.usable() else SlotVersion(self, args)
 
     def translated(self, args: tuple[Any, ...]) -> Translated:
         """Text for arguments that lie in one block of memory: for `SlotVersion`, and to be read."""
@@ -106,7 +108,8 @@ class Kernel:
         """Address of machine code that `call_address` calls with arguments of these types."""
         writer = Writer(Program().module)
         values = (_Slots(writer).take(_plain(argument)) for argument in args)
-        address = translate.unit_of(self, tuple(map(passing.by_address, values))).address()
+        with making():
+            address = translate.unit_of(self, tuple(map(passing.by_address, values))).address()
         addresses.known[address] = self.python
         return address
 
