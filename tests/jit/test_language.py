@@ -599,3 +599,20 @@ def test_tuples_that_change(n: int) -> None:
 @pytest.mark.parametrize("x", [-1.0, 0.0, 0.5, 2.0])
 def test_results_of_tuples_in_tuples(x: float) -> None:
     agrees(nested_results, x)
+
+
+@kernel
+def long_and_short(a, n):
+    total = 0.0
+    for i in range(n):
+        for j in range(3):
+            total += a[i + j]
+    return total
+
+
+def test_loops_of_unknown_length_are_not_copied() -> None:
+    """LLVM copies the body of a loop some times over unless it is told not to: that takes a third of its time."""
+    a = np.arange(9.0)
+    text = long_and_short.text(a, 4)
+    assert text.count("!llvm.loop !") == 1 and '!0 = !{!"llvm.loop.unroll.disable"}' in text
+    agrees(long_and_short, a, 4)
