@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-@compiled
+@entry
 def velocities(W_N: np.ndarray, W_T: np.ndarray, w_hat: np.ndarray, u: np.ndarray, gamma: np.ndarray) -> None:
     """gamma = W^T u + w_hat of every contact."""
     for i in range(W_N.shape[0]):
