@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from numba import njit
 from numpy.typing import NDArray
 
 from stickslip import sets
+from stickslip.jit import entry
 from stickslip.sets import (
     ConvexSet,
     Disk,
@@ -585,7 +585,7 @@ def test_sets_are_immutable_values() -> None:
         disk.radius[0] = 3.0
 
 
-@njit(error_model="numpy")
+@entry
 def _sweep(r: FloatArray, out: FloatArray) -> float:
     out[0] = sets.project_interval(r[0], -1.0, 1.0)
     out[1], out[2] = sets.project_disk(r[0], r[1], 0.5)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import sys
 import time
 import warnings
@@ -25,8 +26,16 @@ from typing import Any
 import numpy as np
 
 import stickslip as ss
-from stickslip import library
+from stickslip import library, sets
+from stickslip.bench.random_friction import KINDS, random_friction_problem
+from stickslip.contact.delassus import Delassus
+from stickslip.contact.newton import Newton
+from stickslip.contact.solve import METHODS
+from stickslip.contact.sweeps import GaussSeidel
+from stickslip.laws import NAMED_LAWS
+from stickslip.laws.friction import FrictionCurve
 from stickslip.library import scenes
+from stickslip.mechanisms import Contact
 
 STEPS = 400
 STEPPERS = ("moreau-midpoint", "moreau-jean", "stewart-trinkle", "paoli-schatzman")
@@ -34,6 +43,12 @@ SOLVERS = ("auto", "gauss-seidel", "lemke", "enumerate", "newton")
 ALL_SOLVERS = ("woodpecker", "slider_crank", "painleve_rod")
 """Mechanisms that run with every solver; the others run with `auto`."""
 MEASURED = ("failed_steps", "max_residual", "max_penetration", "max_energy_gain", "contact_work", "max_lcp_size")
+VARIANTS: dict[str, Any] = {
+    "sweeps relaxed": GaussSeidel(300, memory=0, relaxation=1.3),
+    "sweeps coloured": GaussSeidel(300, order="coloured", threads=2),
+    "newton fischer": Newton(formulation="fischer-burmeister"),
+}
+"""Friction methods with options of their own."""
 Case = tuple[str, Callable[[], list[Any]]]
 
 
@@ -52,6 +67,15 @@ def cases() -> Iterator[Case]:
         yield f"lcp {n}", _lcps(n)
     for contacts in (1, 4, 12):
         yield f"friction {contacts}", _friction(contacts)
+    for method in (*METHODS, *VARIANTS):
+        for dim in (2, 3):
+            yield f"friction {method} {dim}d", _friction_by(VARIANTS.get(method, method), dim)
+    yield "friction matrix-free", _friction_matrix_free
+    for law in NAMED_LAWS:
+        yield f"impact {law}", _impacts(law)
+    yield "sets", _sets
+    for stepper in (*STEPPERS, "event-driven"):
+        yield f"functions {stepper}", _functions(stepper)
 
 
 def _run(name: str, steps: int = STEPS, **options: Any) -> Callable[[], list[Any]]:
@@ -110,6 +134,116 @@ def _friction(contacts: int) -> Callable[[], list[Any]]:
         return [answer.status, answer.r, answer.u]
 
     return compute
+
+
+def _friction_by(method: Any, dim: int) -> Callable[[], list[Any]]:
+    """Every kind of random problem by one method, few iterations: what is not solved has bits, too."""
+
+    def compute() -> list[Any]:
+        found: list[Any] = []
+        for kind in KINDS:
+            for contacts in (2, 5) if method == "enumerate" else (3, 40, 300):
+                problem = random_friction_problem(kind, contacts, np.random.default_rng(contacts), dim)
+                if contacts != 3 and isinstance(problem.W, Delassus):  # sweeps go by W, not by the bodies' velocities
+                    problem = ss.FrictionProblem(problem.W.assembled(), problem.q, problem.mu, dim=dim)
+                given = {} if method == "auto" or not isinstance(method, str) else {"max_iterations": 60}
+                try:
+                    answer = ss.solve_friction(problem, method, **given)
+                except ValueError as problem_is:
+                    found.append(str(problem_is))
+                    continue
+                found += [answer.status, answer.r, answer.u, answer.error]
+        return found
+
+    return compute
+
+
+def _friction_matrix_free() -> list[Any]:
+    rng = np.random.default_rng(7)
+    M, H = np.diag(rng.uniform(0.5, 2.0, 18)), rng.normal(size=(18, 12)) * (rng.random((18, 12)) < 0.4)
+    problem = ss.FrictionProblem(Delassus(M, H), rng.normal(size=12), np.full(4, 0.5), dim=3)
+    answers = [ss.solve_friction(problem, method) for method in ("gauss-seidel", "projected-gradient", "auto")]
+    return [part for answer in answers for part in (answer.status, answer.r, answer.u)]
+
+
+def _impacts(law: str) -> Callable[[], list[Any]]:
+    """Stacks of impacts with one contact and with several, and some of their states alone."""
+
+    def compute() -> list[Any]:
+        rng = np.random.default_rng(3)
+        bar = library.impacting_bar(mass=1.0, half_length=1.0, friction=0.3, restitution_normal=0.5).system
+        phi = rng.uniform(0.0, 0.5 * np.pi, 400)
+        u = rng.normal(size=(400, 3)) - (0.0, 2.0, 0.0)
+        cradle = library.newton_cradle(balls=4).system
+        found: list[Any] = []
+        for system, q, v in (
+            (bar, np.stack([0.0 * phi, np.sin(phi), phi], axis=-1), u),
+            (cradle, np.zeros((20, 4)), np.sort(rng.normal(size=(20, 4)))[:, ::-1]),
+        ):
+            for part in (slice(None), slice(0, 5)):
+                states = [(q, v)] if part == slice(None) else zip(q[part], v[part], strict=True)
+                for state in states:
+                    try:
+                        hit = ss.impact(system, *state, law)
+                    except ValueError as problem:
+                        found.append(str(problem))
+                        continue
+                    found += [hit.u, hit.normal_impulse, hit.tangential_impulse, hit.state_code, hit.reversal]
+                    found += [hit.energy_before, hit.energy_change, hit.residual, hit.status]
+        return found
+
+    return compute
+
+
+def _pushed(q: Any, u: Any, t: float, p: Any) -> Any:
+    """Forces on a block that is pushed to and fro on the ground, and pulled up now and then."""
+    pull = 0.0
+    if t > 0.1:
+        pull = 12.0 * math.sin(9.0 * t) ** 2
+    return np.array([p[0] * math.cos(7.0 * t) - 0.2 * u[0] - 3.0 * q[0], pull - 9.81])
+
+
+def _curve(speed: float) -> float:
+    return 0.25 + 0.3 * math.exp(-(speed**2) / 0.04)
+
+
+def _functions(stepper: str) -> Callable[[], list[Any]]:
+    """A block on the ground, given by functions in Python."""
+
+    def compute() -> list[Any]:
+        contact = Contact(
+            "ground",
+            gap=lambda q, t, p: q[1],
+            normal=lambda q, t, p: (0.0, 1.0),
+            tangent=lambda q, t, p: [1.0, 0.0],
+            friction=FrictionCurve(_curve),
+            restitution_normal=0.4,
+        )
+        system = ss.LagrangianSystem(
+            mass=lambda q, t, p: np.array([[1.0, 0.0], [0.0, 1.0]]),
+            force=_pushed,
+            contacts=[contact],
+            coordinates=["x", "y"],
+            parameters={"push": 9.0},
+            potential=lambda q, t, p: 9.81 * q[1],
+        )
+        return _of(ss.simulate(system, [0.0, 0.02], [0.3, 0.0], dt=1e-3, t_end=0.6, stepper=stepper))
+
+    return compute
+
+
+def _sets() -> list[Any]:
+    rng = np.random.default_rng(5)
+    plane, space = rng.normal(size=(300, 2)) * 3.0, rng.normal(size=(300, 3)) * 3.0
+    pairs = [
+        (sets.Disk(1.2), plane),
+        (sets.Ellipse(2.0, 0.3), plane),
+        (sets.Ellipse(1e-3, 5.0), plane),
+        *((sets.SecondOrderCone(mu), points) for mu in (0.0, 0.4, 3.0, np.inf) for points in (plane, space)),
+        (sets.SecondOrderCone(0.7), rng.normal(size=(100, 5))),
+        (sets.Interval(-0.5, 1.0), plane),
+    ]
+    return [part for shape, x in pairs for part in (shape.project(x), shape.jacobian(x), shape.distance(x))]
 
 
 def digest(parts: list[Any]) -> str:

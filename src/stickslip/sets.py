@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.checks import refuse_masked
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 __all__ = [
     "ConvexSet",
@@ -66,7 +66,7 @@ EPS = 2.220446049250313e-16
 # ------------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@entry
 def norm_2d(a: float, b: float) -> float:
     """Euclidean norm of (a, b), safe against overflow and underflow."""
     square = a * a + b * b
@@ -75,7 +75,7 @@ def norm_2d(a: float, b: float) -> float:
     return math.hypot(a, b)
 
 
-@compiled
+@entry
 def project_interval(x: float, lower: float, upper: float) -> float:
     """prox of [lower, upper]; the bounds may be infinite."""
     if x < lower:
@@ -85,7 +85,7 @@ def project_interval(x: float, lower: float, upper: float) -> float:
     return x
 
 
-@compiled
+@entry
 def project_disk(x1: float, x2: float, radius: float) -> tuple[float, float]:
     """prox of {|x| <= radius} in the plane, radius >= 0."""
     norm = norm_2d(x1, x2)
@@ -95,7 +95,7 @@ def project_disk(x1: float, x2: float, radius: float) -> tuple[float, float]:
     return factor * x1, factor * x2
 
 
-@compiled
+@entry
 def jacobian_disk(x1: float, x2: float, radius: float, out: FloatArray) -> None:
     """Write a generalised Jacobian of `project_disk` into out, shape (2, 2).
 
@@ -114,7 +114,7 @@ def jacobian_disk(x1: float, x2: float, radius: float, out: FloatArray) -> None:
         out[0, 1] = out[1, 0] = -factor * e1 * e2
 
 
-@compiled
+@entry
 def _ellipse_foot(x1: float, x2: float, a: float, b: float) -> tuple[float, float, float]:
     """Foot point P = (a q1, b q2) of x outside an ellipse with a >= b > NEGLIGIBLE a; returns q1, q2, t.
 
@@ -157,7 +157,7 @@ def _ellipse_foot(x1: float, x2: float, a: float, b: float) -> tuple[float, floa
     return math.copysign(q1 / norm, x1), math.copysign(q2 / norm, x2), t
 
 
-@compiled
+@entry
 def _project_ellipse_sorted(x1: float, x2: float, a: float, b: float) -> tuple[float, float]:
     """`project_ellipse` for a >= b."""
     if b <= NEGLIGIBLE * a:
@@ -168,7 +168,7 @@ def _project_ellipse_sorted(x1: float, x2: float, a: float, b: float) -> tuple[f
     return a * q1, b * q2
 
 
-@compiled
+@entry
 def project_ellipse(x1: float, x2: float, a: float, b: float) -> tuple[float, float]:
     """prox of {(x1/a)^2 + (x2/b)^2 <= 1}; a semi-axis 0 makes it a segment, two make it the origin."""
     if a >= b:
@@ -177,7 +177,7 @@ def project_ellipse(x1: float, x2: float, a: float, b: float) -> tuple[float, fl
     return p1, p2
 
 
-@compiled
+@entry
 def _jacobian_ellipse_sorted(x1: float, x2: float, a: float, b: float) -> tuple[float, float, float]:
     """Entries 11, 12, 22 of the generalised Jacobian of `project_ellipse` for a >= b."""
     if b <= NEGLIGIBLE * a:
@@ -191,7 +191,7 @@ def _jacobian_ellipse_sorted(x1: float, x2: float, a: float, b: float) -> tuple[
     return weight * v1 * v1, weight * v1 * v2, weight * v2 * v2
 
 
-@compiled
+@entry
 def jacobian_ellipse(x1: float, x2: float, a: float, b: float, out: FloatArray) -> None:
     """Write a generalised Jacobian of `project_ellipse` into out, shape (2, 2).
 
@@ -207,7 +207,7 @@ def jacobian_ellipse(x1: float, x2: float, a: float, b: float, out: FloatArray) 
     out[1, 0] = out[0, 1]
 
 
-@compiled
+@entry
 def _cone_angle(mu: float) -> tuple[float, float]:
     """Cosine and sine of the half opening angle arctan(mu), 0 <= mu <= inf."""
     if mu <= 1.0:
@@ -218,7 +218,7 @@ def _cone_angle(mu: float) -> tuple[float, float]:
     return cotangent * sine, sine
 
 
-@compiled
+@entry
 def _project_cone_radial(r_N: float, norm_T: float, mu: float) -> tuple[float, float]:
     """prox of the friction cone by its rotational symmetry, prox(r) = (P_N, factor r_T); returns P_N, factor.
 
@@ -237,21 +237,21 @@ def _project_cone_radial(r_N: float, norm_T: float, mu: float) -> tuple[float, f
     return c * p, min(s * p / norm_T, 1.0)
 
 
-@compiled
+@entry
 def project_cone_2d(r_N: float, r_T: float, mu: float) -> tuple[float, float]:
     """prox of the planar friction cone {|r_T| <= mu r_N}, 0 <= mu <= inf."""
     p_N, factor = _project_cone_radial(r_N, abs(r_T), mu)
     return p_N, factor * r_T
 
 
-@compiled
+@entry
 def project_cone_3d(r_N: float, r_T1: float, r_T2: float, mu: float) -> tuple[float, float, float]:
     """prox of the spatial friction cone {|r_T| <= mu r_N}, 0 <= mu <= inf."""
     p_N, factor = _project_cone_radial(r_N, norm_2d(r_T1, r_T2), mu)
     return p_N, factor * r_T1, factor * r_T2
 
 
-@compiled
+@entry
 def _tangential_norm(r: FloatArray) -> float:
     """|r_T| of r = (r_N, r_T), any dimension >= 2."""
     if r.size == 2:
@@ -262,7 +262,7 @@ def _tangential_norm(r: FloatArray) -> float:
     return norm
 
 
-@compiled
+@entry
 def project_cone(r: FloatArray, mu: float, out: FloatArray) -> None:
     """Write prox of the friction cone in R^d, d >= 2, into out, shape (d,); out may be r itself."""
     if r.size == 2:
@@ -276,7 +276,7 @@ def project_cone(r: FloatArray, mu: float, out: FloatArray) -> None:
             out[i] = factor * r[i]
 
 
-@compiled
+@entry
 def jacobian_cone(r: FloatArray, mu: float, out: FloatArray) -> None:
     """Write a generalised Jacobian of `project_cone` into out, shape (d, d).
 
@@ -314,43 +314,43 @@ def jacobian_cone(r: FloatArray, mu: float, out: FloatArray) -> None:
         out[i, i] += factor
 
 
-@compiled
+@entry
 def _interval_all(x: FloatArray, lower: FloatArray, upper: FloatArray, out: FloatArray) -> None:
     for i in range(x.size):
         out[i] = project_interval(x[i], lower[i], upper[i])
 
 
-@compiled
+@entry
 def _disk_rows(x: FloatArray, radius: FloatArray, out: FloatArray) -> None:
     for i in range(x.shape[0]):
         out[i, 0], out[i, 1] = project_disk(x[i, 0], x[i, 1], radius[i])
 
 
-@compiled
+@entry
 def _disk_jacobian_rows(x: FloatArray, radius: FloatArray, out: FloatArray) -> None:
     for i in range(x.shape[0]):
         jacobian_disk(x[i, 0], x[i, 1], radius[i], out[i])
 
 
-@compiled
+@entry
 def _ellipse_rows(x: FloatArray, a: FloatArray, b: FloatArray, out: FloatArray) -> None:
     for i in range(x.shape[0]):
         out[i, 0], out[i, 1] = project_ellipse(x[i, 0], x[i, 1], a[i], b[i])
 
 
-@compiled
+@entry
 def _ellipse_jacobian_rows(x: FloatArray, a: FloatArray, b: FloatArray, out: FloatArray) -> None:
     for i in range(x.shape[0]):
         jacobian_ellipse(x[i, 0], x[i, 1], a[i], b[i], out[i])
 
 
-@compiled
+@entry
 def _cone_rows(x: FloatArray, mu: FloatArray, out: FloatArray) -> None:
     for i in range(x.shape[0]):
         project_cone(x[i], mu[i], out[i])
 
 
-@compiled
+@entry
 def _cone_jacobian_rows(x: FloatArray, mu: FloatArray, out: FloatArray) -> None:
     for i in range(x.shape[0]):
         jacobian_cone(x[i], mu[i], out[i])

@@ -76,6 +76,119 @@ def uses_others(A, x, y):
     return dot(x, y), A.shape[0], len(x)
 
 
+@kernel
+def blanks(x, n):
+    _, a = n, x
+    _, _, b = x, n, 2.0 * x
+    for _ in range(n):
+        a += b
+    return a
+
+
+@kernel
+def reads_blank(x):
+    _ = 2.0
+    _ += x
+    return x
+
+
+def test_the_blank_takes_values_of_any_kind() -> None:
+    agrees(blanks, 0.3, 4)
+    agrees(reads_blank, 0.3)
+
+
+@kernel
+def contained(x, n):
+    return x in (0.5, x * x, 2), n not in (1, 2, n + 1), n in (1, 2), 3 in (n, 4)
+
+
+def test_a_number_in_a_tuple() -> None:
+    for x, n in ((0.5, 1), (1.0, 3), (0.7, 2), (math.nan, 7)):
+        agrees(contained, x, n)
+
+
+@kernel
+def element_by_element(A, b, x, n):
+    C = -A * x + b  # rows of b
+    column = A[:, :1] / (b - 3.0)
+    whole = np.array([n, 2, 3]) // 2
+    b[1:] += b[:-1]
+    b *= 0.5
+    A[1] -= column[1, 0]
+    return C, column, whole, b**2, C[-1, 1:-1]
+
+
+def test_operators_on_arrays_go_element_by_element() -> None:
+    rng = np.random.default_rng(4)
+    agrees(element_by_element, rng.normal(size=(2, 4)), rng.normal(size=4), 0.3, 7)
+    agrees(element_by_element, rng.normal(size=(4, 2)).T[:, ::-1], rng.normal(size=4), 0.3, 7)
+
+
+@kernel
+def chosen_arrays(a, b, x):
+    row, pair = a, (x, 1)
+    if x > 1.0:
+        row = b[1:]
+        pair = (2.0 * x, 5)
+    elif x > 0.0:
+        row, pair = a[2:], (x - 1.0, 7)
+    first, second = (x, a[0]) if x > 0.5 else (b[0], -x)
+    total = first - second + pair[0] * pair[1]
+    for k in range(row.shape[0]):
+        total = 0.5 * total + row[k]
+    row[0] = total
+    return total, row.shape[0]
+
+
+@pytest.mark.parametrize("x", [-1.0, 0.3, 0.7, 2.0])
+def test_branches_choose_arrays_and_tuples(x) -> None:
+    agrees(chosen_arrays, np.arange(5.0), np.arange(2.0, 9.0), x)
+
+
+@kernel
+def arrays_in_brackets(x, n):
+    table = np.array([[x, 1.0, -x], [2.0, n, 0.5 * x]])
+    whole = np.array([n, 2 * n, 3])
+    row = [x, 2.0 * x]
+    copy = np.array(table)
+    copy[0, 0] = 7.0
+    return table[1, 2] + row[1] + copy[0, 0], table[0, 0], whole[1] + table.shape[1], np.array((n, x))[0]
+
+
+def test_arrays_are_made_of_numbers_in_brackets() -> None:
+    agrees(arrays_in_brackets, 0.3, 5)
+
+
+@kernel
+def numpy_on_numbers(x, y, n):
+    first = np.floor(x) + np.ceil(y) + np.trunc(x * y) + np.sqrt(np.abs(x)) + np.sign(y)
+    return first, np.maximum(x, y), np.minimum(x, y), np.sign(n), np.copysign(x, y), np.isnan(x), np.sign(x)
+
+
+@pytest.mark.parametrize("x", [0.0, -0.0, 2.5, -3.7, math.nan, math.inf])
+def test_numpy_on_single_numbers(x) -> None:
+    for y in (1.5, -2.0, -math.inf, math.nan):
+        agrees(numpy_on_numbers, x, y, -4)
+
+
+def test_a_lambda_is_a_kernel_where_its_source_is_there() -> None:
+    offset = 0.25
+    first, second = (kernel(lambda x, y: x - y + offset), kernel(lambda x, y: x * (y if x > 0.5 else -y)))
+    agrees(first, 0.75, 0.5)
+    agrees(second, 0.75, 0.5)
+    agrees(second, 0.25, 0.5)
+    agrees(
+        kernel(
+            lambda x, y: (
+                x,
+                x + y,
+            )
+        ),
+        0.75,
+        0.5,
+    )
+
+
 def test_kernels_call_one_another() -> None:
     rng = np.random.default_rng(1)
     agrees(uses_others, rng.normal(size=(4, 4)), rng.normal(size=4), np.zeros(4))
@@ -444,3 +557,45 @@ def test_threads_share_one_version() -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda k: loops.compiled(k % 9, np.zeros(30, np.int64)), range(200)))
     assert found == [loops(k % 9, np.zeros(30, np.int64)) for k in range(200)]
+
+
+@kernel
+def tuples_that_change(a, n):
+    best, far = (a[0], 0), ((0.0, 1.0), -1)
+    for i in range(n):
+        if a[i] > best[0]:
+            best = (a[i], i)
+        elif i > 2:
+            far = ((best[0], a[i]), i)
+            continue
+        if a[i] > 100.0:
+            break
+    (x, y), k = far
+    return best, x, y, k
+
+
+@kernel
+def moved(point, n):
+    for _ in range(n):
+        point = (point[1], 0.5 * point[0] + 1.0)
+    return point
+
+
+@kernel
+def nested_results(x):
+    if x < 0.0:
+        return x, (1.0, (True, 2)), 0.0
+    if x == 0.0:
+        return 0.0, (x, (False, 3)), 1.0
+    return 1.0, (2.0 * x, (x > 1.0, 4)), x
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 7])
+def test_tuples_that_change(n: int) -> None:
+    agrees(tuples_that_change, np.array([1.0, 5.0, -2.0, 3.0, 4.0, 900.0, 2.0]), n)
+    agrees(moved, (1.0, 2.0), n)
+
+
+@pytest.mark.parametrize("x", [-1.0, 0.0, 0.5, 2.0])
+def test_results_of_tuples_in_tuples(x: float) -> None:
+    agrees(nested_results, x)

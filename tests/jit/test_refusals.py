@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from stickslip.jit import KernelError, kernel
+from stickslip.jit import KernelError, call_address, kernel
 
 CONSTANT = np.array([1.0, 2.0])
 
@@ -32,11 +32,11 @@ def misses_a_value_after_a_loop(n):
 
 
 @kernel
-def array_by_branch(a, b, x):
+def array_or_number(a, x):
     if x > 0.0:
         row = a
     else:
-        row = b
+        row = (x, a)
     return row[0]
 
 
@@ -48,8 +48,23 @@ def swaps_arrays(a, b, n):
 
 
 @kernel
-def has_a_list(x):
-    return [x, x][0]
+def changes_a_list(x):
+    numbers = [x, x]
+    numbers[0] = 1.0
+    return numbers[0]
+
+
+@kernel
+def ragged(x):
+    return np.array([[x, x], [x]])[0, 0]
+
+
+@kernel
+def tuple_that_grows(x, n):
+    pair = (x, x)
+    for _ in range(n):
+        pair = (x, x, pair[0])
+    return pair[0]
 
 
 @kernel
@@ -81,8 +96,8 @@ def unknown_name(x):
 
 
 @kernel
-def whole_array(a):
-    return a + 1.0
+def unlike_lengths(a):
+    return np.zeros(2) + np.zeros(3)
 
 
 @kernel
@@ -94,11 +109,6 @@ def sums(a):
 def writes_a_constant(x):
     CONSTANT[0] = x
     return x
-
-
-@kernel
-def counts_from_the_end(a):
-    return a[-1]
 
 
 @kernel
@@ -138,9 +148,28 @@ def else_of_a_loop(n):
 
 
 @kernel
-def returns_new(n):
-    room = np.zeros(n)
-    return room
+def returns_a_function(x):
+    return math.sin
+
+
+@kernel(apart=True)
+def apart_calls_itself(n):
+    return apart_calls_itself(n - 1) if n > 0 else 0
+
+
+@kernel
+def address_with_gaps(code, a):
+    return call_address(code, 0, a[:, 0])
+
+
+@kernel
+def address_alone(code):
+    return call_address(code)
+
+
+@kernel
+def truths_alone(k):
+    return k.max()
 
 
 @kernel
@@ -177,24 +206,29 @@ a = np.ones(3)
         (changes_kind, (0.5,), "begin with 0.0"),
         (misses_a_value, (0.5,), "y may have no value here"),
         (misses_a_value_after_a_loop, (3,), "last may have no value here"),
-        (array_by_branch, (a, a, 0.5), "row stands for different values"),
+        (array_or_number, (a, 0.5), "row stands for different values"),
         (swaps_arrays, (a, a, 3), "different arrays in different turns"),
-        (has_a_list, (0.5,), "list"),
+        (changes_a_list, (0.5,), "only elements of arrays can be assigned"),
+        (ragged, (0.5,), "all rows of an array are equally long"),
+        (tuple_that_grows, (0.5, 3), "tuples of different forms"),
         (asserts, (0.5,), "assert"),
         (comprehends, (0.5,), "generator"),
         (raises, (0.5,), "raise"),
         (unknown_function, (0.5,), "gamma is not in the language"),
         (unknown_name, (0.5,), "nowhere is not known"),
-        (whole_array, (a,), "write a loop"),
+        (unlike_lengths, (a,), "axes of lengths 2 and 3 do not match"),
         (sums, (a,), ".sum() of an array"),
         (writes_a_constant, (0.5,), "constant of its module"),
-        (counts_from_the_end, (a,), "do not count from the end"),
         (float_into_whole, (np.zeros(1, np.int64),), "write int(...)"),
         (calls_itself, (3,), "calls itself"),
         (sometimes_returns, (0.5,), "without `return`"),
         (steps, (3, 1), "step of range"),
         (else_of_a_loop, (3,), "`else` of a loop"),
-        (returns_new, (5,), "a new array cannot be returned"),
+        (returns_a_function, (0.5,), "returns numbers, arrays or tuples of them"),
+        (apart_calls_itself, (3,), "calls itself"),
+        (address_with_gaps, (7, np.zeros((2, 2))), "takes arrays without gaps"),
+        (address_alone, (7,), "call_address takes an address"),
+        (truths_alone, (np.zeros(2, bool),), "largest of truths"),
         (wrong_index, (0.5,), "outside an axis of length 2"),
         (tuple_by_number, ((1.0, 2.0), 1), "indexed by a number that the translator knows"),
         (bits_of_floats, (0.5,), "bits of floats"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stickslip.lcp import solve
+from stickslip.lcp import lemke, solve
 from stickslip.lcp.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
 
 A = np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -135,7 +135,7 @@ def test_odd_arrays_do_not_compile_the_solvers_anew() -> None:
     """There is machine code of its own for read-only arrays and for arrays with gaps, which takes a second each."""
     solve_lcp(A, b)
     solve_lcp(A, b, "lemke")
-    kernels = (solve._lemke_at_once, solve._lemke)
+    kernels = (solve._lemke_at_once, lemke.lemke_alone)
     before = [len(kernel.signatures) for kernel in kernels]
     frozen_A, frozen_b = A.copy(), b.copy()
     frozen_A.flags.writeable = frozen_b.flags.writeable = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
 
@@ -86,14 +85,14 @@ def test_unsolvable_members_are_told_apart() -> None:
 def test_result_does_not_depend_on_the_number_of_threads(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "OPERATIONS_PER_THREAD", 1)  # even a small stack in threads
     A, b = stack("contact", 6, 500, seed=11)
-    threads = numba.get_num_threads()
+    threads = sharing.get_threads()
     results = []
     try:
         for count in sorted({1, threads}):
-            numba.set_num_threads(count)
+            sharing.set_threads(count)
             results += [solve_lcp(A, b, method, max_iterations=100 if method == "pgs" else None) for _ in range(2)]
     finally:
-        numba.set_num_threads(threads)
+        sharing.set_threads(None)
     for other in results[1:]:
         np.testing.assert_array_equal(results[0].x, other.x)
         np.testing.assert_array_equal(results[0].residual, other.residual)

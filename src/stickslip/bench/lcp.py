@@ -263,13 +263,12 @@ def rows_of(groups: list[Group], answers: dict[str, list[Answers]]) -> list[dict
 
 def measure_stacks(quick: bool, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Solves per second of stacks, on one core and on all."""
-    import numba
-
     from stickslip.bench.random_problems import random_lcp
     from stickslip.lcp.solve import solve_lcp
+    from stickslip.lcp.threads import get_threads, set_threads
 
     rows = []
-    all_threads = numba.get_num_threads()
+    all_threads = get_threads()
     for kind in ("P", "contact"):
         say(f"stacks of n = {STACK_SIZE}, {kind}")
         rng = np.random.default_rng([SEED, KINDS.index(kind)])
@@ -279,7 +278,7 @@ def measure_stacks(quick: bool, say: Callable[[str], None]) -> list[dict[str, An
         b = np.tile(np.array([b for _, b in pairs]), (copies, 1))
         try:
             for threads in sorted({1, all_threads}):
-                numba.set_num_threads(threads)
+                set_threads(threads)
                 best = np.inf
                 for _ in range(3 if quick else 30):
                     begin = time.perf_counter()
@@ -296,7 +295,7 @@ def measure_stacks(quick: bool, say: Callable[[str], None]) -> list[dict[str, An
                     }
                 )
         finally:
-            numba.set_num_threads(all_threads)
+            set_threads(None)
     return rows
 
 

@@ -16,13 +16,13 @@ import numpy as np
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.effort import AT_ONCE
 from stickslip.contact.method import FrictionMethod, Outcome, Progress, sweep_until
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 from stickslip.sets import project_disk, project_interval
 
 INNER_LIMIT = 100
 
 
-@compiled
+@entry
 def row_velocity(data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, r: np.ndarray, i: int, a: int) -> float:
     """Component a of (W r)_i."""
     dim = data.shape[1]
@@ -34,7 +34,7 @@ def row_velocity(data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, r: n
     return total
 
 
-@compiled
+@entry
 def normal_sweep(
     data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, diagonal: np.ndarray, q: np.ndarray, r: np.ndarray
 ) -> float:
@@ -51,7 +51,7 @@ def normal_sweep(
     return math.sqrt(change)
 
 
-@compiled
+@entry
 def tangential_step(D: np.ndarray) -> float:
     """1 / (largest row sum of the tangential local matrix), at most its inverse norm; 0 where it is zero."""
     dim = D.shape[0]
@@ -64,7 +64,7 @@ def tangential_step(D: np.ndarray) -> float:
     return 1.0 / largest if largest > 0.0 else 0.0
 
 
-@compiled
+@entry
 def project_friction(r: np.ndarray, k: int, dim: int, x1: float, x2: float, bound: float) -> float:
     """Set r_T of the contact at k to the point nearest (x1, x2) within `bound`; returns the square of the change."""
     if dim == 3:
@@ -78,7 +78,7 @@ def project_friction(r: np.ndarray, k: int, dim: int, x1: float, x2: float, boun
     return change
 
 
-@compiled
+@entry
 def friction_step(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -99,7 +99,7 @@ def friction_step(
     return project_friction(r, k, dim, x1, x2, bound)
 
 
-@compiled
+@entry
 def tangential_sweep(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -117,7 +117,7 @@ def tangential_sweep(
     return math.sqrt(change)
 
 
-@compiled
+@entry
 def alternate(
     data: np.ndarray,
     indptr: np.ndarray,

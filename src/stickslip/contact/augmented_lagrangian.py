@@ -14,10 +14,10 @@ import numpy as np
 from stickslip.contact.alternating import friction_step, row_velocity
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import FrictionMethod, Outcome, Progress, sweep_until
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 
-@compiled
+@entry
 def proximal_sweeps(
     data: np.ndarray,
     indptr: np.ndarray,

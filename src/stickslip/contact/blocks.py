@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import int64
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 SINGULAR = 1e-14  # regularisation of a local matrix, relative to its trace; one refinement step takes it out again
 
@@ -48,7 +47,7 @@ def block_arrays(W: Any, dim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-@compiled
+@entry
 def add_product(
     data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, x: np.ndarray, y: np.ndarray, first: int, last: int
 ) -> None:
@@ -79,7 +78,7 @@ def add_product(
             y[2 * i + 1] = y1
 
 
-@compiled
+@entry
 def invert_3(A: np.ndarray, out: np.ndarray) -> None:
     """Inverse of a 3 x 3 matrix with SINGULAR times its trace added to the diagonal; zero for a matrix of trace 0."""
     shift = SINGULAR * (A[0, 0] + A[1, 1] + A[2, 2])
@@ -100,7 +99,7 @@ def invert_3(A: np.ndarray, out: np.ndarray) -> None:
     out[2, 2] = scale * (a * e - b * d)
 
 
-@compiled
+@entry
 def invert_2(A: np.ndarray, out: np.ndarray) -> None:
     """`invert_3` for a 2 x 2 matrix."""
     shift = SINGULAR * (A[0, 0] + A[1, 1])
@@ -114,7 +113,7 @@ def invert_2(A: np.ndarray, out: np.ndarray) -> None:
     out[1, 1] = scale * a
 
 
-@compiled
+@entry
 def copy_block(source: np.ndarray, p: int, target: np.ndarray, w: int) -> None:
     """target[w] = source[p]."""
     for a in range(source.shape[1]):
@@ -122,7 +121,7 @@ def copy_block(source: np.ndarray, p: int, target: np.ndarray, w: int) -> None:
             target[w, a, b] = source[p, a, b]
 
 
-@compiled
+@entry
 def invert_blocks(A: np.ndarray) -> np.ndarray:
     """`invert_3` or `invert_2` of every block, (n, d, d)."""
     out = np.zeros(A.shape)
@@ -134,7 +133,7 @@ def invert_blocks(A: np.ndarray) -> np.ndarray:
     return out
 
 
-@compiled
+@entry
 def diagonal_blocks(data: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The local matrices W_ii and their (regularised) inverses, each (n, d, d)."""
     n = indptr.shape[0] - 1
@@ -147,7 +146,7 @@ def diagonal_blocks(data: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -
     return diagonal, invert_blocks(diagonal)
 
 
-@compiled
+@entry
 def components(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Connected components of the block graph: contacts sorted by component, and where each begins, (k + 1,).
 
@@ -188,7 +187,7 @@ def components(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.
     return order, offsets[: k + 1].copy()
 
 
-@compiled
+@entry
 def permute(
     data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -200,7 +199,7 @@ def permute(
     new_data = np.empty_like(data)
     new_indptr = np.zeros_like(indptr)
     new_indices = np.empty_like(indices)
-    w = int64(0)
+    w = 0
     for k in range(n):
         i = order[k]
         for p in range(indptr[i], indptr[i + 1]):

@@ -15,11 +15,11 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 
 
-@compiled
+@entry
 def natural_map_square(u: np.ndarray, r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int) -> float:
     """|| r - P_K(r - u - mu |u_T| e_N) ||^2 over contacts first .. last - 1."""
     total = 0.0
@@ -35,7 +35,7 @@ def natural_map_square(u: np.ndarray, r: np.ndarray, mu: np.ndarray, dim: int, f
     return total
 
 
-@compiled
+@entry
 def squares(x: np.ndarray, first: int, last: int) -> float:
     """Sum of x_k^2 for first <= k < last."""
     total = 0.0
@@ -44,7 +44,7 @@ def squares(x: np.ndarray, first: int, last: int) -> float:
     return total
 
 
-@compiled
+@entry
 def fastest_approach(u: np.ndarray, q: np.ndarray, dim: int, contacts: int) -> float:
     """The largest -u_N that is left at a contact, relative to the largest |q_k| of all rows; 0 where q is zero."""
     approach, largest = 0.0, 0.0
@@ -55,7 +55,7 @@ def fastest_approach(u: np.ndarray, q: np.ndarray, dim: int, contacts: int) -> f
     return approach / largest if largest > 0.0 else 0.0
 
 
-@compiled
+@entry
 def relative_error(
     u: np.ndarray, q: np.ndarray, r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int
 ) -> float:
@@ -68,7 +68,7 @@ def relative_error(
     return math.sqrt(defect / size) if size > 0.0 else math.sqrt(defect)
 
 
-@compiled
+@entry
 def project_elliptic_cone(x_N: float, x_1: float, x_2: float, mu_1: float, mu_2: float) -> tuple[float, float, float]:
     """prox of the cone { r_N >= |(r_1 / mu_1, r_2 / mu_2)| }, mu_1, mu_2 > 0, in the Euclidean metric.
 
@@ -111,7 +111,7 @@ def project_elliptic_cone(x_N: float, x_1: float, x_2: float, mu_1: float, mu_2:
     return norm_2d(P_1 / mu_1, P_2 / mu_2), P_1, P_2
 
 
-@compiled
+@entry
 def elliptic_map_square(u: np.ndarray, r: np.ndarray, axes: np.ndarray) -> float:
     """`natural_map_square` of all contacts for elliptic cones with semi-axes `axes`, shape (n, 2)."""
     total = 0.0

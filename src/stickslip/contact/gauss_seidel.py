@@ -13,24 +13,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import prange
 
 from stickslip.contact.blocks import add_product
 from stickslip.contact.cones import relative_error
 from stickslip.contact.one_contact import one_contact_2d, one_contact_3d
-from stickslip.jit.compiled import borrowed, compiled
+from stickslip.jit import entry, prange
 from stickslip.lcp.linear import lu_factor, lu_solve
 from stickslip.sets import project_cone_2d, project_cone_3d
 
 CHECK_EVERY = 50
 SERIAL_LEVEL = 64  # contacts of a level below which threads cost more than they bring
+SHARES = 16  # parts of a larger level that threads take
 F, F_BEFORE, G_BEFORE, X = -4, -3, -2, -1  # rows of `work`, see `anderson_step`
 # of the state: sweeps since the memory was cleared, last |f| accepted, |f| of this sweep, the relative change that
 # calls for a look at the error, the error then seen, how many of them are in the history
 KEPT, NORM, CHANGE, LIGHT, ERROR, CHECKS = range(6)
 
 
-@compiled
+@entry
 def update_3d(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -61,7 +61,7 @@ def update_3d(
     r[k], r[k + 1], r[k + 2] = n0, n1, n2
 
 
-@compiled
+@entry
 def update_2d(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -90,7 +90,7 @@ def update_2d(
     r[k], r[k + 1] = n0, n1
 
 
-@compiled
+@entry
 def sweep(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -105,7 +105,6 @@ def sweep(
     last: int,
 ) -> None:
     """One sweep over contacts first .. last - 1, in place."""
-    diagonal, inverse = borrowed(diagonal), borrowed(inverse)  # one view of each per contact
     if data.shape[1] == 3:  # asked once and not per contact, which would take half as long again
         for i in range(first, last):
             update_3d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, i)
@@ -114,7 +113,7 @@ def sweep(
             update_2d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, i)
 
 
-@compiled
+@entry
 def project_all(r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int) -> None:
     """Project the impulses of contacts first .. last - 1 onto their cones, in place."""
     for i in range(first, last):
@@ -125,7 +124,7 @@ def project_all(r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int) 
             r[k], r[k + 1] = project_cone_2d(r[k], r[k + 1], mu[i])
 
 
-@compiled
+@entry
 def dot(x: np.ndarray, y: np.ndarray) -> float:
     """Scalar product in a fixed order, eight sums side by side: fast, and the same bits wherever it is inlined."""
     a0, a1, a2, a3, a4, a5, a6, a7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -145,7 +144,7 @@ def dot(x: np.ndarray, y: np.ndarray) -> float:
     return ((a0 + a1) + (a2 + a3)) + ((a4 + a5) + (a6 + a7))
 
 
-@compiled
+@entry
 def error_of(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -165,20 +164,19 @@ def error_of(
     return relative_error(u, q, r, mu, dim, first, last)
 
 
-@compiled
+@entry
 def mixing(work: np.ndarray, n: int, stored: int, new: int, anderson: tuple) -> None:
     """gamma of the Anderson step; row and column `new` of the Gram matrix of the DF_j are brought up to date."""
     gram, A, gamma, pivot, _ = anderson
-    rows = borrowed(work)
-    f = rows[F, :n]
+    f = work[F, :n]
     for j in range(stored):
-        gram[new, j] = dot(rows[new, :n], rows[j, :n])
+        gram[new, j] = dot(work[new, :n], work[j, :n])
         gram[j, new] = gram[new, j]
     for j in range(stored):
         for k in range(stored):
             A[j, k] = gram[j, k]
         A[j, j] += 1e-10 * A[j, j] + 1e-300
-        gamma[j] = dot(rows[j, :n], f)
+        gamma[j] = dot(work[j, :n], f)
     if lu_factor(stored, A, pivot) > 0.0:
         lu_solve(stored, A, pivot, gamma)
     else:
@@ -186,7 +184,7 @@ def mixing(work: np.ndarray, n: int, stored: int, new: int, anderson: tuple) -> 
             gamma[j] = 0.0
 
 
-@compiled
+@entry
 def anderson_state(memory: int) -> tuple:
     """Gram matrix, scratch for its factors, gamma, pivots, and a state (KEPT to CHECKS)."""
     gram, factors = np.empty((memory, memory)), np.empty((memory, memory))
@@ -195,24 +193,23 @@ def anderson_state(memory: int) -> tuple:
     return anderson
 
 
-@compiled
+@entry
 def forget(anderson: tuple) -> None:
     """Begin with another range of contacts, or anew."""
     anderson[4][KEPT], anderson[4][NORM] = 0.0, np.inf
 
 
-@compiled
+@entry
 def sweep_change(r: np.ndarray, first: int, work: np.ndarray, n: int) -> tuple[float, float]:
     """Write f = g - x, x the impulses before the sweep (work[X]) and g those after; returns |f| and |g|."""
-    rows = borrowed(work)
-    f, x = rows[F, :n], rows[X, :n]
+    f, x = work[F, :n], work[X, :n]
     for k in range(n):
         f[k] = r[first + k] - x[k]
-    g = borrowed(r)[first : first + n]
+    g = r[first : first + n]
     return math.sqrt(dot(f, f)), math.sqrt(dot(g, g))
 
 
-@compiled
+@entry
 def anderson_step(
     r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int, memory: int, work: np.ndarray, anderson: tuple
 ) -> None:
@@ -222,10 +219,9 @@ def anderson_step(
     """
     a, b = dim * first, dim * last
     n = b - a
-    rows = borrowed(work)
-    f, f_before, g_before = rows[F, :n], rows[F_BEFORE, :n], rows[G_BEFORE, :n]
+    f, f_before, g_before = work[F, :n], work[F_BEFORE, :n], work[G_BEFORE, :n]
     gamma, state = anderson[2], anderson[4]
-    g = borrowed(r)[a:b]
+    g = r[a:b]
     kept = int(state[KEPT])
     if kept > 0 and not (state[CHANGE] <= 2.0 * state[NORM]):  # take the step back, forget
         for k in range(n):
@@ -250,14 +246,14 @@ def anderson_step(
         project_all(r, mu, dim, first, last)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def begin_sweep(r: np.ndarray, first: int, work: np.ndarray, n: int) -> None:
     """Keep the impulses that a sweep begins with."""
     for k in range(n):
         work[X, k] = r[first + k]
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def end_sweep(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -302,7 +298,7 @@ def end_sweep(
     return False
 
 
-@compiled
+@entry
 def accelerated_sweeps(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -344,7 +340,7 @@ def accelerated_sweeps(
     return count, anderson[4][ERROR], int(anderson[4][CHECKS])
 
 
-@compiled
+@entry
 def levels(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Contacts sorted by level, and where each level begins: a contact comes a level after its last earlier neighbour.
 
@@ -378,7 +374,7 @@ def levels(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndar
     return order, begins
 
 
-@compiled
+@entry
 def colours(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Contacts sorted by colour of a greedy colouring in their order: neighbours differ, so levels become few."""
     n = indptr.shape[0] - 1
@@ -405,7 +401,7 @@ def colours(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
     return order
 
 
-@compiled(parallel=True)
+@entry
 def sweep_levels(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -426,5 +422,6 @@ def sweep_levels(
             for m in range(a, b):
                 sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m], order[m] + 1)
         else:
-            for m in prange(a, b):
-                sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m], order[m] + 1)
+            for share in prange(SHARES):
+                for m in range(a + share * (b - a) // SHARES, a + (share + 1) * (b - a) // SHARES):
+                    sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m], order[m] + 1)

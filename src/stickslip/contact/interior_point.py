@@ -24,7 +24,7 @@ from stickslip.contact.contacts import Contacts
 from stickslip.contact.effort import STEP, better_dense, factorise
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 TINY = 1e-300
 LEAST_CENTRING = 0.3
@@ -56,7 +56,7 @@ def nesterov_todd(r: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (root_y / root_r)[:, None, None] * H
 
 
-@compiled
+@entry
 def longest_step(x: np.ndarray, dx: np.ndarray) -> float:
     """The largest t with x + t dx in the cone, x inside; inf where there is no end."""
     longest = np.inf

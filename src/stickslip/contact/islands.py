@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import int64
 
 from stickslip.contact.blocks import components, diagonal_blocks, permute
 from stickslip.contact.cones import relative_error, squares
 from stickslip.contact.gauss_seidel import CHECK_EVERY, accelerated_sweeps, anderson_state, error_of, forget, sweep
-from stickslip.jit.compiled import borrowed, compiled
+from stickslip.jit import entry
 
 LOOSEST = 1e-3
 
 
-@compiled
+@entry
 def rows_of(x: np.ndarray, order: np.ndarray, dim: int) -> np.ndarray:
     """The parts of contacts order[0], order[1], ... of x, one after the other."""
     out = np.empty(x.shape[0])
@@ -25,7 +24,7 @@ def rows_of(x: np.ndarray, order: np.ndarray, dim: int) -> np.ndarray:
     return out
 
 
-@compiled
+@entry
 def rows_back(x: np.ndarray, order: np.ndarray, dim: int) -> np.ndarray:
     """Undo `rows_of`."""
     out = np.empty(x.shape[0])
@@ -35,7 +34,7 @@ def rows_back(x: np.ndarray, order: np.ndarray, dim: int) -> np.ndarray:
     return out
 
 
-@compiled
+@entry
 def island_tolerance(
     q: np.ndarray, q_square: float, contacts: int, first: int, last: int, dim: int, tol: float
 ) -> float:
@@ -50,7 +49,7 @@ def island_tolerance(
     return max(tol, min(LOOSEST, tol * math.sqrt(share * q_square / max(own, 1e-300))))
 
 
-@compiled
+@entry
 def sweep_islands(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -76,15 +75,14 @@ def sweep_islands(
     x = r.copy()
     if count > 1:
         data, indptr, indices = permute(data, indptr, indices, order)
-        mu, q = rows_of(mu, order, int64(1)), rows_of(q, order, dim)
+        mu, q = rows_of(mu, order, 1), rows_of(q, order, dim)
         x = rows_of(r, order, dim)
     diagonal, inverse = diagonal_blocks(data, indptr, indices)
     u = np.empty(dim * n)
     largest = 0
     for k in range(count):
         largest = max(largest, offsets[k + 1] - offsets[k])
-    scratch = np.empty((2 * memory + 4, dim * largest))
-    work = borrowed(scratch)
+    work = np.empty((2 * memory + 4, dim * largest))
     no_history = np.empty(0)
     anderson = anderson_state(memory)
     total, most, missed, worst = 0, 0, 0, 0.0
@@ -105,6 +103,5 @@ def sweep_islands(
         most = max(most, sweeps)
         worst = max(worst, error)
         missed += not error <= tolerance
-    error = relative_error(u, q, x, mu, dim, int64(0), n)  # every island has left its velocities in u
-    scratch[0, 0] = 0.0  # lives until here
+    error = relative_error(u, q, x, mu, dim, 0, n)  # every island has left its velocities in u
     return (rows_back(x, order, dim) if count > 1 else x), total, most, worst, missed, error

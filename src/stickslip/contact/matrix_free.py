@@ -19,7 +19,7 @@ from stickslip.contact.cones import relative_error
 from stickslip.contact.delassus import Delassus
 from stickslip.contact.effort import SWEEP_CONTACT
 from stickslip.contact.one_contact import one_contact_2d, one_contact_3d
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 PER_ENTRY = 5e-9  # nominal seconds, of an entry of H in a sweep or a product
 
@@ -84,7 +84,7 @@ class MatrixFreeContacts:
         )
 
 
-@compiled
+@entry
 def velocity_sweeps(
     H_ptr: np.ndarray,
     H_ind: np.ndarray,

@@ -29,7 +29,7 @@ from stickslip.contact.contacts import Contacts, contacts_from
 from stickslip.contact.effort import STEP, better_dense, factorise
 from stickslip.contact.gauss_seidel import sweep
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 WINDOW = 8
 HALVINGS = 12
@@ -37,7 +37,7 @@ TOO_LONG = "the next factorisation would take longer than what is left"
 FORMULATIONS = ("alart-curnier", "fischer-burmeister")
 
 
-@compiled
+@entry
 def alart_curnier_value(
     u: np.ndarray, r: np.ndarray, mu: np.ndarray, rho: np.ndarray, dim: int, F: np.ndarray
 ) -> float:
@@ -64,7 +64,7 @@ def alart_curnier_value(
     return total
 
 
-@compiled
+@entry
 def alart_curnier_slopes(
     u: np.ndarray,
     r: np.ndarray,
@@ -111,7 +111,7 @@ def alart_curnier_slopes(
                 E[i, a, b] = (unit - P) / rho[i, 1]
 
 
-@compiled
+@entry
 def scale_rows(F: np.ndarray, rho: np.ndarray, active: np.ndarray, dim: int, b: np.ndarray) -> None:
     """b = -F, divided by rho where the rows of `alart_curnier_slopes` are."""
     for i in range(active.shape[0]):
@@ -122,7 +122,7 @@ def scale_rows(F: np.ndarray, rho: np.ndarray, active: np.ndarray, dim: int, b: 
             b[dim * i + a] = -F[dim * i + a] / scale
 
 
-@compiled
+@entry
 def scalar_pair(
     u: np.ndarray, r: np.ndarray, rho: float, dim: int, i: int, eps: float, F: np.ndarray, C: np.ndarray, E: np.ndarray
 ) -> None:
@@ -138,7 +138,7 @@ def scalar_pair(
         E[i, c, c] = 1.0
 
 
-@compiled
+@entry
 def lorentz_root(x: np.ndarray, y: np.ndarray, eps: float, z: np.ndarray) -> float:
     """z = (x^2 + y^2 + 2 eps^2 e)^(1/2) in the Jordan algebra of the cone, by spectral values; returns det z."""
     dim = x.shape[0]
@@ -157,7 +157,7 @@ def lorentz_root(x: np.ndarray, y: np.ndarray, eps: float, z: np.ndarray) -> flo
     return low * high
 
 
-@compiled
+@entry
 def arrow(v: np.ndarray, out: np.ndarray) -> None:
     """L_v, the matrix of the product with v: v_0 on the diagonal, v in the first row and column."""
     for a in range(v.shape[0]):
@@ -166,7 +166,7 @@ def arrow(v: np.ndarray, out: np.ndarray) -> None:
         out[a, 0] = v[a]
 
 
-@compiled
+@entry
 def arrow_inverse(z: np.ndarray, det: float, out: np.ndarray) -> None:
     """L_z^-1 = 1/det ( z_0, -z_T; -z_T, (det I + z_T z_T^T) / z_0 )."""
     out[0, 0] = z[0] / det
@@ -177,7 +177,7 @@ def arrow_inverse(z: np.ndarray, det: float, out: np.ndarray) -> None:
             out[a, b] = ((det if a == b else 0.0) + z[a] * z[b]) / (det * z[0])
 
 
-@compiled
+@entry
 def add_slopes(Lz: np.ndarray, L: np.ndarray, S: np.ndarray, out: np.ndarray) -> None:
     """out <- out + (I - L_z^-1 L) S."""
     dim = S.shape[0]
@@ -190,7 +190,7 @@ def add_slopes(Lz: np.ndarray, L: np.ndarray, S: np.ndarray, out: np.ndarray) ->
                 out[a, b] += slope * S[c, b]
 
 
-@compiled
+@entry
 def fischer_burmeister(
     u: np.ndarray,
     r: np.ndarray,
@@ -242,7 +242,7 @@ def fischer_burmeister(
     return total
 
 
-@compiled
+@entry
 def assemble(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -303,7 +303,7 @@ def assemble(
     return row, column, value, right
 
 
-@compiled
+@entry
 def scatter(row: np.ndarray, column: np.ndarray, value: np.ndarray, out: np.ndarray) -> None:
     """Write CSR arrays into a dense matrix of zeros."""
     for k in range(row.shape[0] - 1):

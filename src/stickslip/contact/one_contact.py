@@ -20,13 +20,13 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 SCAN = 48  # angles of the scan; the polynomial has at most four roots
 NEWTON_STEPS = 20
 
 
-@compiled
+@entry
 def stick_2d(D: np.ndarray, S: np.ndarray, q0: float, q1: float) -> tuple[float, float]:
     """-D^-1 q from the regularised inverse S, with one step of refinement."""
     r0 = -(S[0, 0] * q0 + S[0, 1] * q1)
@@ -36,7 +36,7 @@ def stick_2d(D: np.ndarray, S: np.ndarray, q0: float, q1: float) -> tuple[float,
     return r0 - (S[0, 0] * e0 + S[0, 1] * e1), r1 - (S[1, 0] * e0 + S[1, 1] * e1)
 
 
-@compiled
+@entry
 def slip_2d(D: np.ndarray, q0: float, q1: float, mu: float, t: float) -> tuple[float, float]:
     """Impulse r_N of slip against direction t = +-1, and t u_T, which must not be positive; r_N < 0: no such slip."""
     slope = D[0, 0] + t * mu * D[0, 1]
@@ -46,7 +46,7 @@ def slip_2d(D: np.ndarray, q0: float, q1: float, mu: float, t: float) -> tuple[f
     return r_N, t * (q1 + r_N * (D[1, 0] + t * mu * D[1, 1]))
 
 
-@compiled
+@entry
 def one_contact_2d(D: np.ndarray, S: np.ndarray, q0: float, q1: float, mu: float) -> tuple[float, float]:
     """Impulse of a planar contact: take-off, then stick, then slip with slope > 0, then the rest."""
     if q0 >= 0.0 or D[0, 0] <= 0.0:
@@ -68,7 +68,7 @@ def one_contact_2d(D: np.ndarray, S: np.ndarray, q0: float, q1: float, mu: float
     return -q0 / slope, -t * mu * q0 / slope
 
 
-@compiled
+@entry
 def stick_3d(D: np.ndarray, S: np.ndarray, q0: float, q1: float, q2: float) -> tuple[float, float, float]:
     """-D^-1 q from the regularised inverse S, with one step of refinement."""
     r0 = -(S[0, 0] * q0 + S[0, 1] * q1 + S[0, 2] * q2)
@@ -83,7 +83,7 @@ def stick_3d(D: np.ndarray, S: np.ndarray, q0: float, q1: float, q2: float) -> t
     return r0, r1, r2
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def slip_coefficients(D: np.ndarray, q0: float, q1: float, q2: float, mu: float) -> tuple:
     """slope u_T = x(t) is linear in t = (c, s): constant, factors of c and s of the slope, of x_1 and of x_2.
 
@@ -97,7 +97,7 @@ def slip_coefficients(D: np.ndarray, q0: float, q1: float, q2: float, mu: float)
     )  # fmt: skip
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def slip_equation(linear: tuple, c: float, s: float) -> tuple[float, float, float]:
     """For t = (c, s): F = slope (u_T x t), dF/da, and slope (u_T . t)."""
     _, _, _, a, b, d, e, f, g = linear
@@ -106,7 +106,7 @@ def slip_equation(linear: tuple, c: float, s: float) -> tuple[float, float, floa
     return x2 * c - x1 * s, (g * c - f * s) * c - (d * c - b * s) * s - along, along
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def slip_newton(linear: tuple, c: float, s: float) -> tuple[float, float, float]:
     """Newton for the angle from (c, s), in steps of at most half a radian; also slope u_T . t, NaN if it did not end.
 
@@ -126,7 +126,7 @@ def slip_newton(linear: tuple, c: float, s: float) -> tuple[float, float, float]
     return c, s, np.nan
 
 
-@compiled
+@entry
 def slip_scan(linear: tuple, size: float, c: float, s: float) -> tuple[float, float]:
     """The slip direction nearest to (c, s) among all roots on the circle; without one, the best angle of the scan.
 
@@ -164,14 +164,14 @@ def slip_scan(linear: tuple, size: float, c: float, s: float) -> tuple[float, fl
     return least_c, least_s
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def unit(x: float, y: float) -> tuple[float, float]:
     """(x, y) made a unit vector; (1, 0) for zero."""
     norm = math.sqrt(x * x + y * y)
     return (x / norm, y / norm) if norm > 0.0 else (1.0, 0.0)
 
 
-@compiled
+@entry
 def slip_3d(
     D: np.ndarray, q0: float, q1: float, q2: float, mu: float, c: float, s: float
 ) -> tuple[float, float, float]:
@@ -190,7 +190,7 @@ def slip_3d(
     return r_N, mu * r_N * c, mu * r_N * s
 
 
-@compiled
+@entry
 def one_contact_3d(
     D: np.ndarray, S: np.ndarray, q0: float, q1: float, q2: float, mu: float, r1: float, r2: float
 ) -> tuple[float, float, float]:
@@ -209,7 +209,7 @@ def one_contact_3d(
     return slip_3d(D, q0, q1, q2, mu, c, s)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def change_3d(
     D: np.ndarray, S: np.ndarray, u0: float, u1: float, u2: float, y0: float, y1: float, y2: float, mu: float,
     r1: float, r2: float,

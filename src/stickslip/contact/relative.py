@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 
-@compiled
+@entry
 def velocities(W_N: np.ndarray, W_T: np.ndarray, w_hat: np.ndarray, u: np.ndarray, gamma: np.ndarray) -> None:
     """gamma = W^T u + w_hat of every contact."""
     for i in range(W_N.shape[0]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from stickslip.contact.contacts import Contacts
@@ -25,6 +24,7 @@ from stickslip.contact.gauss_seidel import (
 from stickslip.contact.islands import rows_back
 from stickslip.contact.matrix_free import MatrixFreeContacts
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress, sweep_until
+from stickslip.jit.parallel import team
 
 ORDERS = ("given", "coloured")
 
@@ -76,7 +76,7 @@ class GaussSeidel(FrictionMethod):
         u, history = np.empty(len(r)), np.empty(at_once if progress.record else 0)
         work = np.empty((2 * self.memory + 4, len(r)))
         check_every, anderson = 1 if progress.record else CHECK_EVERY, anderson_state(self.memory)
-        advance = accelerated_sweeps if self.threads == 1 else _Threads(contacts, self.threads)
+        advance: Any = accelerated_sweeps if self.threads == 1 else _Threads(contacts, self.threads)
         best, done, error = Best(r.copy(), np.inf), 0, np.inf
         while done < self.limit and not error <= tol:
             count = min(at_once, self.limit - done)
@@ -99,29 +99,23 @@ class _Threads:
 
     def __init__(self, contacts: Contacts, threads: int) -> None:
         self.order, self.begins = levels(contacts.indptr, contacts.indices)
-        self.threads = min(threads, numba.config.NUMBA_NUM_THREADS)
+        self.threads = threads
 
-    def __call__(self, *arguments: Any) -> tuple[int, float, int]:
-        before = numba.get_num_threads()
-        numba.set_num_threads(self.threads)
-        try:
-            return self._sweep(*arguments)
-        finally:
-            numba.set_num_threads(before)
-
-    def _sweep(
+    def __call__(
         self, data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, diagonal: np.ndarray, inverse: np.ndarray,
         q: np.ndarray, mu: np.ndarray, r: np.ndarray, u: np.ndarray, first: int, last: int, max_sweeps: int, tol: float,
         memory: int, relaxation: float, check_every: int, history: np.ndarray, work: np.ndarray, anderson: tuple,
     ) -> tuple[int, float, int]:  # fmt: skip
         blocks, laws = (data, indptr, indices), (q, mu)
-        for count in range(1, max_sweeps + 1):
-            begin_sweep(r, 0, work, len(r))
-            sweep_levels(*blocks, diagonal, inverse, *laws, r, relaxation, self.order, self.begins)
-            if end_sweep(
-                *blocks, *laws, r, u, first, last, count, max_sweeps, tol, memory, check_every, history, work, anderson
-            ):
-                break
+        with team(self.threads):
+            for count in range(1, max_sweeps + 1):
+                begin_sweep(r, 0, work, len(r))
+                sweep_levels(*blocks, diagonal, inverse, *laws, r, relaxation, self.order, self.begins)
+                if end_sweep(
+                    *blocks, *laws, r, u, first, last, count, max_sweeps, tol, memory, check_every, history, work,
+                    anderson,
+                ):  # fmt: skip
+                    break
         return count, float(anderson[4][ERROR]), int(anderson[4][CHECKS])
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 ROUNDS = 8
 NEARLY_SINGULAR = 1e-2  # a pivot below this share of its diagonal entry: two digits are lost, sweeps lose none
@@ -21,7 +21,7 @@ ROUNDING = 1e-14  # of the velocities without impulses: what is left over beyond
 FREE, STICK, UP, DOWN = 0, 1, 2, 3  # no friction; Lambda_T inside its bound; at the upper bound; at the lower
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def first_branch(c_T: float, frictional: bool) -> int:
     """The branch to begin with: slip in the sense of the velocity without impulses."""
     if not frictional:
@@ -29,7 +29,7 @@ def first_branch(c_T: float, frictional: bool) -> int:
     return UP if c_T < 0.0 else DOWN
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def held_branches(
     G: np.ndarray, c: np.ndarray, mu: np.ndarray, a: np.ndarray, pushes: np.ndarray, branch: np.ndarray, A: np.ndarray
 ) -> None:
@@ -53,7 +53,7 @@ def held_branches(
             A[2 + i, 4] = s * a[i]
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def factor(A: np.ndarray) -> bool:
     """Factor the matrix of four equations in place, pivots in their order; False where one nearly vanishes.
 
@@ -79,7 +79,7 @@ def factor(A: np.ndarray) -> bool:
     )
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def substitute(A: np.ndarray, x: np.ndarray) -> None:
     """x <- solution for the right-hand side A[:, 4], with the factors in A."""
     for k in range(4):
@@ -94,7 +94,7 @@ def substitute(A: np.ndarray, x: np.ndarray) -> None:
         x[k] = s * A[k, k]
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def left_over(xi: np.ndarray, pushes: np.ndarray, branch: np.ndarray) -> float:
     """The largest of the velocities xi (4,) that the branches hold at zero: rounding errors of one solve."""
     worst = 0.0
@@ -106,7 +106,7 @@ def left_over(xi: np.ndarray, pushes: np.ndarray, branch: np.ndarray) -> float:
     return worst
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def correction(
     xi: np.ndarray, x: np.ndarray, mu: np.ndarray, a: np.ndarray, pushes: np.ndarray, branch: np.ndarray,
     A: np.ndarray, dx: np.ndarray,
@@ -127,7 +127,7 @@ def correction(
             dx[2 + i] = (bound if branch[i] == UP else -bound) - x[2 + i]
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def next_branches(
     G: np.ndarray, c: np.ndarray, mu: np.ndarray, a: np.ndarray, pushes: np.ndarray, branch: np.ndarray, x: np.ndarray
 ) -> bool:
@@ -160,7 +160,7 @@ def next_branches(
     return wrong
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def two_contacts(
     G: np.ndarray,
     c: np.ndarray,

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from stickslip.contact.relative import velocities
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 from stickslip.laws.lumped import MAX_LUMPED_PHASES
 from stickslip.laws.newton import COUPLING
 from stickslip.laws.poisson import GAIN
@@ -29,7 +29,7 @@ CONTACT, CLUTCH = 0, 1
 ZERO_VELOCITY = 1e-12  # normal velocities below this share of their terms are zero
 
 
-@compiled
+@entry
 def state_of(N: float, T: float, mu: float, has_tangent: bool) -> int:
     """State of a closed contact by [PG05] section 5: where the tangential impulse lies in its interval."""
     if N == 0.0:
@@ -41,13 +41,13 @@ def state_of(N: float, T: float, mu: float, has_tangent: bool) -> int:
     return BACKWARD if T > 0.0 else FORWARD
 
 
-@compiled
+@entry
 def reverses(before: float, after: float, size: float) -> bool:
     """Whether the tangential velocity changes its sign, round-off apart."""
     return before * after < 0.0 and min(abs(before), abs(after)) > 1e-12 * size
 
 
-@compiled
+@entry
 def closed_contacts(
     kinds: np.ndarray, gap_tol: float, g: np.ndarray, before: np.ndarray, size: np.ndarray, closed: np.ndarray
 ) -> tuple[int, int, int]:
@@ -77,7 +77,7 @@ def closed_contacts(
     return m, last, SOLVED if m == 1 else MULTIPLE
 
 
-@compiled
+@entry
 def sizes(W_N: np.ndarray, W_T: np.ndarray, w_hat: np.ndarray, u: np.ndarray, size: np.ndarray) -> None:
     """How large the numbers are that the velocities are made of."""
     for i in range(W_N.shape[0]):
@@ -88,7 +88,7 @@ def sizes(W_N: np.ndarray, W_T: np.ndarray, w_hat: np.ndarray, u: np.ndarray, si
             size[i, 1] += abs(W_T[i, j] * u[j])
 
 
-@compiled
+@entry
 def dot(a: np.ndarray, b: np.ndarray) -> float:
     s = 0.0
     for j in range(a.shape[0]):
@@ -96,7 +96,7 @@ def dot(a: np.ndarray, b: np.ndarray) -> float:
     return s
 
 
-@compiled
+@entry
 def delassus_of_one(L: np.ndarray, w_N: np.ndarray, w_T: np.ndarray, V: np.ndarray) -> tuple[float, float, float]:
     """alpha, beta, delta of [PG05] eq. (22)."""
     solve_factored(L, w_N, V[0])
@@ -104,7 +104,7 @@ def delassus_of_one(L: np.ndarray, w_N: np.ndarray, w_T: np.ndarray, V: np.ndarr
     return dot(w_N, V[0]), dot(w_T, V[1]), dot(w_N, V[1])
 
 
-@compiled
+@entry
 def kinetic(M: np.ndarray, u: np.ndarray) -> float:
     """u^T M u / 2."""
     energy = 0.0
@@ -113,7 +113,7 @@ def kinetic(M: np.ndarray, u: np.ndarray) -> float:
     return energy
 
 
-@compiled
+@entry
 def end_of_impact(
     L: np.ndarray,
     u: np.ndarray,
@@ -159,7 +159,7 @@ def end_of_impact(
     return total
 
 
-@compiled
+@entry
 def strike(
     law: int,
     options: tuple,
@@ -219,7 +219,7 @@ def strike(
             status[s] = LEFT
 
 
-@compiled
+@entry
 def finish(
     U: np.ndarray,
     model: tuple,

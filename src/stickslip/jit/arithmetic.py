@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stickslip.jit.errors import KernelError
-from stickslip.jit.values import REGISTER, Constant, Kind, Scalar, Value, in_words, kind_of, literal
+from stickslip.jit.values import REGISTER, Constant, Kind, Scalar, Value, in_words, items_of, kind_of, literal
 from stickslip.jit.writer import Writer
 
 _FOLD: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -242,9 +242,9 @@ def compare(writer: Writer, op: ast.cmpop, a: Value, b: Value) -> Constant | Sca
         same = isinstance(a, Constant) and a.value is None
         return Constant(same if isinstance(op, ast.Is) else not same)
     if isinstance(op, (ast.In, ast.NotIn)):
-        if not (isinstance(a, Constant) and isinstance(b, Constant)):
-            raise KernelError("`in` is for values that the translator knows: write a loop.")
-        return Constant((a.value in b.value) == isinstance(op, ast.In))
+        if isinstance(a, Constant) and isinstance(b, Constant):
+            return Constant((a.value in b.value) == isinstance(op, ast.In))
+        return _contained(writer, op, a, b)
     whole, real, fold = _COMPARE[type(op)]
     if isinstance(a, Constant) and isinstance(b, Constant):
         return Constant(bool(fold(a.value, b.value)))
@@ -254,6 +254,17 @@ def compare(writer: Writer, op: ast.cmpop, a: Value, b: Value) -> Constant | Sca
             "bool", writer.value(f"fcmp {real} double {convert(writer, a, 'float')}, {convert(writer, b, 'float')}")
         )
     return Scalar("bool", writer.value(f"icmp {whole} i64 {convert(writer, a, 'int')}, {convert(writer, b, 'int')}"))
+
+
+def _contained(writer: Writer, op: ast.cmpop, a: Value, b: Value) -> Constant | Scalar:
+    """`a in b`, `a not in b`, for a number and a tuple of numbers."""
+    items = items_of(b)
+    if items is None:
+        raise KernelError("`in` is for tuples: write a loop.")
+    found: Constant | Scalar = Constant(False)
+    for item in items:
+        found = binary(writer, ast.BitOr(), found, compare(writer, ast.Eq(), a, item))
+    return found if isinstance(op, ast.In) else binary(writer, ast.BitXor(), found, Constant(True))
 
 
 def unary(writer: Writer, op: ast.unaryop, value: Value) -> Constant | Scalar:

@@ -9,8 +9,11 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 
+COMPILER = f"llvmlite {llvmlite.__version__}"
+"""What makes the machine code."""
 OPTIMISATION = 3
 _loaded: list[Any] = []  # engines hold the code that addresses point to: they live as long as the process
 
@@ -68,17 +71,28 @@ def load(code: bytes, name: str) -> int:
 
 
 @functools.cache
+def _libraries() -> list[ctypes.CDLL]:
+    """The C library, and that of its mathematics."""
+    if sys.platform == "win32":
+        return [ctypes.CDLL("ucrtbase")]
+    return [ctypes.CDLL(None), ctypes.CDLL(ctypes.util.find_library("m") or None)]
+
+
+def free(address: int) -> None:
+    """Give memory back that machine code took."""
+    release = _libraries()[0].free
+    release.argtypes = (ctypes.c_void_p,)
+    release(address)
+
+
+@functools.cache
 def make_known() -> None:
     """Tell LLVM where the functions of the C library are that kernels call."""
     from stickslip.jit.functions import LIBRARY
 
     names = (*LIBRARY, "frexp", "ldexp", "malloc", "free", "memset", "memcpy")
-    if sys.platform == "win32":
-        libraries = [ctypes.CDLL("ucrtbase")]
-    else:
-        libraries = [ctypes.CDLL(None), ctypes.CDLL(ctypes.util.find_library("m") or None)]
     for name in names:
-        for library in libraries:
+        for library in _libraries():
             if hasattr(library, name):
                 llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
                 break

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterator
+import types
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ from numba import cuda, float64, int64  # noqa: E402
 from numba.core import config  # noqa: E402
 from numba.cuda import libdevice  # noqa: E402
 
-from stickslip.jit.compiled import PackageLocator, SealedCache, cached  # noqa: E402
+from stickslip.jit import Kernel  # noqa: E402
+from stickslip.jit.card_cache import PackageLocator, SealedCache, cached  # noqa: E402
 
-__all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare", "sincos"]
+__all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare", "sincos", "take_kernels"]
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 MAX_REGISTERS = 255
@@ -33,6 +35,9 @@ def advance_on_gpu(rows, P, n, t0, dt, n_steps, sweeps, tol, depth):
     """Advance n members, each by one thread; a thread takes several where there are more than the card runs at once."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         advance(rows[i], P[i], t0, dt, n_steps, sweeps, tol, depth)
+
+
+take_kernels(globals())
 '''
 """End of a generated module, in place of what `members.py` has for the CPU alone."""
 
@@ -48,6 +53,23 @@ def rare(function: Callable[..., Any]) -> Any:
 
 
 entry = dev
+
+
+@functools.cache
+def on_device(shared: Kernel) -> Any:
+    """A kernel of the package as a function of the device, with the kernels that it calls."""
+    python = shared.python
+    names = {**python.__globals__}
+    take_kernels(names, python.__code__.co_names)
+    copy = types.FunctionType(python.__code__, names, python.__name__, python.__defaults__, python.__closure__)
+    return dev(copy) if shared.inline else rare(copy)
+
+
+def take_kernels(names: dict[str, Any], wanted: Iterable[str] | None = None) -> None:
+    """Put functions of the device in place of the package's kernels among the names of a module."""
+    for name in list(names) if wanted is None else wanted:
+        if isinstance(names.get(name), Kernel):
+            names[name] = on_device(names[name])
 
 
 @dev

@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 import builtins
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.jit import functions, memory, syntax
+from stickslip.jit import elementwise, functions, memory, syntax
 from stickslip.jit.arithmetic import binary, compare, convert, truth, unary
 from stickslip.jit.errors import KernelError
-from stickslip.jit.scope import Callee, Missing, Scope, Slot, as_callee
+from stickslip.jit.scope import Callee, Missing, Scope, Slot, Slots, as_callee
 from stickslip.jit.values import (
     REGISTER,
+    STACK,
     Bundle,
     Constant,
     Kind,
@@ -25,14 +25,21 @@ from stickslip.jit.values import (
     Value,
     View,
     in_words,
+    is_of_numbers,
     items_of,
     kind_of,
     literal,
+    nested,
+    numbers_in,
 )
 from stickslip.jit.writer import Writer
 
 if TYPE_CHECKING:
     from stickslip.jit.translate import Program
+
+
+Merged = tuple[list[tuple[str, str]], Callable[[], Value]]
+"""LLVM types and slots for either of two values, and what reads the chosen one."""
 
 
 class Expressions(ABC):
@@ -46,17 +53,6 @@ class Expressions(ABC):
     def call(self, callee: Callee, arguments: tuple[Value, ...]) -> Value:
         """Call a kernel; see `translate.Body`."""
 
-    @contextmanager
-    def placed(self, node: ast.AST) -> Iterator[None]:
-        """Give an error the place in the source where it was found."""
-        source = self.scope.source
-        try:
-            yield
-        except KernelError as problem:
-            if problem.place:
-                raise
-            raise KernelError(problem.rule, source.place(node)) from None
-
     # -- names ---------------------------------------------------------------------------------------------------------
 
     def load(self, slot: Slot) -> Scalar:
@@ -69,6 +65,12 @@ class Expressions(ABC):
         slot = self.scope.slots.get(name)
         if slot is None:
             slot = self.scope.slots[name] = Slot(kind, self.writer.slot(REGISTER[kind]))
+        self.store(name, slot, value)
+        self.scope.names[name] = slot
+
+    def store(self, name: str, slot: Slot, value: Value) -> None:
+        """Put a number of a name where it lies."""
+        kind = kind_of(value)
         if slot.kind != kind and not (slot.kind == "float" or (slot.kind == "int" and kind == "bool")):
             raise KernelError(
                 f"{name} is of kind {slot.kind} since its first assignment and cannot become {kind}: "
@@ -76,12 +78,28 @@ class Expressions(ABC):
             )
         text = convert(self.writer, value, slot.kind)
         self.writer.do(f"store {REGISTER[slot.kind]} {text}, ptr {slot.pointer}, align 8")
-        self.scope.names[name] = slot
+
+    def assign_tuple(self, name: str, value: Value) -> None:
+        """Give a name that changes its next tuple of numbers; each number lies in a slot of its own."""
+        numbers, nesting = numbers_in(value)
+        held = self.scope.tuples.get((name, nesting))
+        if held is None:
+            kinds = [kind_of(number) for number in numbers]
+            slots = tuple(Slot(kind, self.writer.slot(REGISTER[kind])) for kind in kinds if kind is not None)
+            held = self.scope.tuples[name, nesting] = Slots(slots, nesting)
+        for slot, number in zip(held.slots, numbers, strict=True):
+            self.store(name, slot, number)
+        self.scope.names[name] = held
 
     def bind(self, name: str, value: Value) -> None:
-        """Give a name its value."""
+        """Give a name its value; `_` takes values of any kind where nobody reads it."""
+        if name == "_" and name not in self.scope.source.loads:
+            return
         single = name in self.scope.source.single and self.scope.depth == 0
-        if single or kind_of(value) is None:
+        changes = self.scope.source.stores[name] > 1 or isinstance(self.scope.names.get(name), Slots)
+        if changes and is_of_numbers(value):
+            self.assign_tuple(name, value)
+        elif single or kind_of(value) is None:
             self.scope.names[name] = value
         else:
             self.assign_scalar(name, value)
@@ -92,6 +110,8 @@ class Expressions(ABC):
             raise KernelError(f"{name} {binding.reason}.")
         if isinstance(binding, Slot):
             return self.load(binding)
+        if isinstance(binding, Slots):
+            return nested(iter([self.load(slot) for slot in binding.slots]), binding.nesting)
         if binding is not None:
             return binding
         if name in self.scope.source.stores:
@@ -122,12 +142,14 @@ class Expressions(ABC):
     # -- expressions ---------------------------------------------------------------------------------------------------
 
     def expression(self, node: ast.expr) -> Value:
-        method = getattr(self, f"of_{type(node).__name__}", None)
-        with self.placed(node):
+        method, source = getattr(self, f"of_{type(node).__name__}", None), self.scope.source
+        try:
             if method is None:
                 raise KernelError(f"{type(node).__name__} is not in the language.")
             found: Value = method(node)
             return found
+        except KernelError as problem:
+            raise problem.at(source, node) from None
 
     def condition(self, node: ast.expr) -> Constant | Scalar:
         """An expression where Python asks for its truth."""
@@ -138,8 +160,11 @@ class Expressions(ABC):
             if isinstance(inner, Constant):
                 return Constant(not inner.value)
             return Scalar("bool", self.writer.value(f"xor i1 {inner.text}, true"))
-        with self.placed(node):
-            return truth(self.writer, self.expression(node))
+        source, value = self.scope.source, self.expression(node)
+        try:
+            return truth(self.writer, value)
+        except KernelError as problem:
+            raise problem.at(source, node) from None
 
     def short_circuit(self, node: ast.BoolOp) -> Constant | Scalar:
         """`and`, `or`: what follows a decision is not computed."""
@@ -186,6 +211,10 @@ class Expressions(ABC):
         if all(isinstance(item, Constant) for item in items):
             return Constant(tuple(item.value for item in items))  # type: ignore[union-attr]
         return Bundle(tuple(items))
+
+    def of_List(self, node: ast.List) -> Value:
+        """A list that nobody changes is a tuple."""
+        return self.of_Tuple(ast.copy_location(ast.Tuple(node.elts, node.ctx), node))
 
     def of_Attribute(self, node: ast.Attribute) -> Value:
         holder, name = self.expression(node.value), node.attr
@@ -257,13 +286,19 @@ class Expressions(ABC):
     def of_UnaryOp(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.op, ast.Not):
             return self.condition(node)
-        return unary(self.writer, node.op, self.expression(node.operand))
+        return self.operated(lambda number: unary(self.writer, node.op, number), self.expression(node.operand))
 
     def of_BinOp(self, node: ast.BinOp) -> Value:
         left, right = self.expression(node.left), self.expression(node.right)
         if isinstance(node.op, ast.Add) and items_of(left) is not None and items_of(right) is not None:
             return Bundle((*items_of(left), *items_of(right)))  # type: ignore[misc]
-        return binary(self.writer, node.op, left, right)
+        return self.operated(lambda *numbers: binary(self.writer, node.op, *numbers), left, right)
+
+    def operated(self, operation: elementwise.Operation, *values: Value) -> Value:
+        """Result of an operation on numbers, or a new array of its results on the elements of arrays."""
+        if any(isinstance(value, View) for value in values):
+            return elementwise.apply(self.writer, self.allocate, operation, values)
+        return operation(*values)
 
     def of_BoolOp(self, node: ast.BoolOp) -> Value:
         for operand in node.values:
@@ -309,8 +344,8 @@ class Expressions(ABC):
         writer.begin(end)
         return chosen()
 
-    def merge(self, a: Value, b: Value) -> tuple[list[tuple[str, str]], Callable[[], Value]]:
-        """Slots for either of two values, and what reads the chosen one."""
+    def merge(self, a: Value, b: Value) -> Merged:
+
         writer = self.writer
         if kind_of(a) is not None and kind_of(b) is not None:
             kinds = {kind_of(a), kind_of(b)}
@@ -319,9 +354,21 @@ class Expressions(ABC):
             return [(REGISTER[kind], slot.pointer)], lambda: self.load(slot)
         if isinstance(a, View) and isinstance(b, View) and a.dtype == b.dtype and len(a.dims) == len(b.dims):
             return self.merge_views(a, b)
+        if isinstance(a, Record) and isinstance(b, Record) and a.dtype == b.dtype:
+            pointer, read_only = writer.slot("ptr"), a.read_only or b.read_only
+            return [("ptr", pointer)], lambda: Record(
+                a.dtype, writer.value(f"load ptr, ptr {pointer}, align 8"), read_only
+            )
+        items, others = items_of(a), items_of(b)
+        if items is not None and others is not None and len(items) == len(others):
+            merged = [self.merge(x, y) for x, y in zip(items, others, strict=True)]
+            names = a.names if isinstance(a, Bundle) else ()
+            return [slot for slots, _ in merged for slot in slots], lambda: Bundle(
+                tuple(chosen() for _, chosen in merged), names
+            )
         raise KernelError(f"a choice between {in_words(a)} and {in_words(b)} is not in the language.")
 
-    def merge_views(self, a: View, b: View) -> tuple[list[tuple[str, str]], Callable[[], Value]]:
+    def merge_views(self, a: View, b: View) -> Merged:
         writer = self.writer
         slots = [("ptr", writer.slot("ptr"))]
         sizes: list[Any] = []
@@ -337,20 +384,31 @@ class Expressions(ABC):
                 for size, (_, slot) in zip(sizes, slots[1:], strict=True)
             )
             n = len(a.dims)
-            return View(a.dtype, pointer, read[:n], read[n:], a.read_only or b.read_only)
+            home = a.home if a.home == b.home else STACK if a.home or b.home else ""
+            return View(a.dtype, pointer, read[:n], read[n:], a.read_only or b.read_only, a.packed and b.packed, home)
 
         return slots, chosen
 
     def keep(self, slots: list[tuple[str, str]], value: Value) -> None:
         """Write a value into the slots that `merge` made."""
-        if isinstance(value, View):
-            texts = [value.pointer, *(str(size) for size in (*value.dims, *value.strides))]
-        else:
-            kinds: dict[str, Kind] = {type_: kind for kind, type_ in REGISTER.items()}  # type: ignore[misc]
-            texts = [convert(self.writer, value, kinds[slots[0][0]])]
-        for (type_, slot), text in zip(slots, texts, strict=True):
+        for (type_, slot), text in zip(slots, self.parts(value, [type_ for type_, _ in slots]), strict=True):
             if slot:
                 self.writer.do(f"store {type_} {text}, ptr {slot}, align 8")
+
+    def parts(self, value: Value, types: list[str]) -> list[str]:
+        """Registers of a value, in the order of the slots that `merge` made for it, which have these types."""
+        if isinstance(value, View):
+            return [value.pointer, *(str(size) for size in (*value.dims, *value.strides))]
+        if isinstance(value, Record):
+            return [value.pointer]
+        items = items_of(value)
+        if items is None:
+            kinds: dict[str, Kind] = {type_: kind for kind, type_ in REGISTER.items()}  # type: ignore[misc]
+            return [convert(self.writer, value, kinds[types[0]])]
+        found: list[str] = []
+        for item in items:
+            found += self.parts(item, types[len(found) :])
+        return found
 
     def of_Call(self, node: ast.Call) -> Value:
         if isinstance(node.func, ast.Attribute):
@@ -361,6 +419,8 @@ class Expressions(ABC):
                 copied = self.allocate(Bundle(tuple(memory.size_value(size) for size in holder.dims)), holder.dtype)
                 memory.fill(self.writer, copied, holder)
                 return copied
+            if isinstance(holder, View) and node.func.attr in ("max", "min") and not (node.args or node.keywords):
+                return memory.extreme(self.writer, holder, node.func.attr == "max")
             if isinstance(holder, View) and node.func.attr not in (holder.dtype.names or ()):
                 raise KernelError(f".{node.func.attr}() of an array is not in the language: write a loop.")
         function = self.expression(node.func)
@@ -386,6 +446,10 @@ class Expressions(ABC):
         allocates = function in (np.empty, np.zeros, np.ones, np.full, np.empty_like, np.zeros_like)
         if allocates:
             return self.new(function, arguments, named)
+        if function in (np.array, np.asarray):
+            if function is np.asarray and isinstance(arguments[0], View) and len(arguments) == 1 and not named:
+                return arguments[0]
+            return self.array_of(arguments, named)
         if named:
             raise KernelError("arguments by name are for kernels only.")
         builtin = functions.find(function)
@@ -441,6 +505,28 @@ class Expressions(ABC):
             memory.fill(self.writer, view, filling)
         return view
 
+    def array_of(self, arguments: tuple[Value, ...], named: dict[str | None, Value]) -> View:
+        """`np.array` of numbers in brackets, nested or not; of another array it is a copy."""
+        given = dict(named)
+        dtype = given.pop("dtype", arguments[1] if len(arguments) == 2 else Constant(None))
+        if given or not 1 <= len(arguments) <= 2 or not isinstance(dtype, Constant):
+            raise KernelError("np.array takes numbers in brackets and a dtype.")
+        content = arguments[0]
+        if isinstance(content, View):
+            shape: Value = Bundle(tuple(memory.size_value(size) for size in content.dims))
+            view = self.allocate(shape, content.dtype if dtype.value is None else np.dtype(dtype.value))
+            memory.fill(self.writer, view, content)
+            return view
+        lengths, numbers = _nested(content)
+        kinds = {kind_of(number) for number in numbers}
+        kind: Any = float if "float" in kinds or not kinds else np.bool_ if kinds == {"bool"} else np.int64
+        view = self.allocate(Constant(lengths), np.dtype(kind if dtype.value is None else dtype.value))
+        for index, number in zip(np.ndindex(*lengths), numbers, strict=True):
+            place = memory.part(self.writer, view, tuple(Constant(i) for i in index))
+            assert isinstance(place, str)
+            memory.store(self.writer, view.dtype, place, number)
+        return view
+
     def allocate(self, shape: Value, dtype: np.dtype[Any]) -> View:
         view, slot = memory.new_array(self.writer, shape, dtype)
         if slot is not None:
@@ -457,4 +543,17 @@ class Expressions(ABC):
             if isinstance(stride, int) and isinstance(wanted, int) and stride != wanted:
                 raise KernelError("only an array without gaps can be reshaped.")
         strides = memory.packed_strides(self.writer, dims, view.dtype.itemsize)
-        return View(view.dtype, view.pointer, dims, strides, view.read_only)
+        return View(view.dtype, view.pointer, dims, strides, view.read_only, packed=True, home=view.home)
+
+
+def _nested(value: Value) -> tuple[tuple[int, ...], list[Value]]:
+    """Lengths of nested tuples, and their numbers one after the other."""
+    items = items_of(value)
+    if items is None:
+        if kind_of(value) is None:
+            raise KernelError(f"np.array takes numbers in brackets, got {in_words(value)}.")
+        return (), [value]
+    rows = [_nested(item) for item in items]
+    if any(lengths != rows[0][0] for lengths, _ in rows):
+        raise KernelError("all rows of an array are equally long.")
+    return (len(rows), *(rows[0][0] if rows else ())), [number for _, numbers in rows for number in numbers]

@@ -13,7 +13,7 @@ import numpy as np
 from stickslip.jit import memory
 from stickslip.jit.arithmetic import binary, common_kind, compare, convert, truth
 from stickslip.jit.errors import KernelError
-from stickslip.jit.values import REGISTER, Bundle, Constant, Scalar, Value, View, in_words, kind_of, literal
+from stickslip.jit.values import REGISTER, Bundle, Constant, Kind, Scalar, Value, View, in_words, kind_of, literal
 from stickslip.jit.writer import Writer
 
 Builtin = Callable[[Writer, tuple[Value, ...]], Value]
@@ -225,6 +225,61 @@ def _ldexp(writer: Writer, arguments: tuple[Value, ...]) -> Value:
     return Scalar("float", writer.call("double", "ldexp", given, {"external": True}))
 
 
+def _rounded(name: str) -> Builtin:
+    """`np.floor` and the like, whose results are floats."""
+
+    def call(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+        _expect(f"np.{name}", arguments, 1)
+        return Scalar(
+            "float", writer.call("double", ROUNDING[name], [("double", convert(writer, arguments[0], "float"))], {})
+        )
+
+    return call
+
+
+def _sign(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    """-1, 0 or 1; what is not a number stays so."""
+    _expect("np.sign", arguments, 1)
+    kind: Kind = "float" if kind_of(arguments[0]) == "float" else "int"
+    x = Scalar(kind, convert(writer, arguments[0], kind))
+    type_, found = REGISTER[kind], literal(kind, 0)
+    questions: list[tuple[ast.cmpop, str]] = [(ast.Lt(), literal(kind, -1)), (ast.Gt(), literal(kind, 1))]
+    if kind == "float":
+        found = x.text
+        questions.insert(0, (ast.Eq(), literal(kind, 0)))
+    for question, answer in questions:
+        holds = compare(writer, question, x, Constant(0))
+        assert isinstance(holds, Scalar)
+        found = writer.value(f"select i1 {holds.text}, {type_} {answer}, {type_} {found}")
+    return Scalar(kind, found)
+
+
+def _of_two(name: str, better: ast.cmpop) -> Builtin:
+    """`np.maximum`, `np.minimum`: not a number where one of both is."""
+    extreme = _extreme(name, better)
+
+    def call(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+        _expect(f"np.{name}imum", arguments, 2)
+        a, b = arguments
+        if common_kind(a, b) != "float":
+            return extreme(writer, arguments)
+        x, y = convert(writer, a, "float"), convert(writer, b, "float")
+        chosen = extreme(writer, (Scalar("float", x), Scalar("float", y)))
+        assert isinstance(chosen, Scalar)
+        wrong = writer.value(f"fcmp uno double {y}, {y}")
+        return Scalar("float", writer.value(f"select i1 {wrong}, double {y}, double {chosen.text}"))
+
+    return call
+
+
+OF_NUMPY = {
+    np.arcsin: math.asin, np.arccos: math.acos, np.arctan: math.atan, np.arctan2: math.atan2, np.power: math.pow,
+    **{getattr(np, name): getattr(math, name) for name in (
+        "sqrt", "fabs", "copysign", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p",
+        "hypot", "fmod", "isnan", "isinf", "isfinite", "frexp", "ldexp",
+    )},
+}  # fmt: skip
+"""Functions of NumPy on single numbers, with those of `math` that stand for them."""
 _TABLE: dict[Any, Builtin] = {
     **{getattr(math, name): _of_math(name) for name in (*INTRINSIC, *LIBRARY)},
     **{getattr(math, name): _of_rounding(name) for name in ROUNDING},
@@ -245,4 +300,12 @@ _TABLE: dict[Any, Builtin] = {
     np.int64: _int,
     np.bool_: _bool,
     round: _round,
+}
+_TABLE |= {function: _TABLE[other] for function, other in OF_NUMPY.items()}
+_TABLE |= {getattr(np, name): _rounded(name) for name in ROUNDING}
+_TABLE |= {
+    np.abs: _abs,
+    np.sign: _sign,
+    np.maximum: _of_two("max", ast.Gt()),
+    np.minimum: _of_two("min", ast.Lt()),
 }

@@ -12,14 +12,14 @@ from typing import Any, Protocol, overload
 
 import numpy as np
 
-from stickslip.jit import cpu, memory, native, objects
-from stickslip.jit.arithmetic import convert
+from stickslip.jit import addresses, cpu, memory, native, objects, passing, syntax, translate
 from stickslip.jit.errors import KernelError
-from stickslip.jit.translate import Body, Program, result_kinds
-from stickslip.jit.values import ELEMENTS, REGISTER, Bundle, Constant, Kind, Scalar, Value, View, items_of
+from stickslip.jit.handing import Results
+from stickslip.jit.making import making
+from stickslip.jit.translate import Body, Program
+from stickslip.jit.units import ENTRY
+from stickslip.jit.values import ELEMENTS, REGISTER, Bundle, Constant, Scalar, Value, View
 from stickslip.jit.writer import Writer
-
-ENTRY = "entry"
 
 
 class Kernel:
@@ -33,11 +33,14 @@ class Kernel:
     python : the function itself.
     inline : its text is written in place of its calls by other kernels.
     reorder_sums : sums in it may be reordered: faster, and with other roundings on other machines.
+    apart : it has machine code of its own, which all its callers share.
     """
 
-    def __init__(self, python: Callable[..., Any], inline: bool = False, reorder_sums: bool = False) -> None:
+    def __init__(
+        self, python: Callable[..., Any], inline: bool = False, reorder_sums: bool = False, apart: bool = False
+    ) -> None:
         functools.update_wrapper(self, python)
-        self.python, self.inline, self.reorder_sums = python, inline, reorder_sums
+        self.python, self.inline, self.reorder_sums, self.apart = python, inline, reorder_sums, apart
         self._versions: dict[Any, Version] = {}
         self._last: Callable[..., Any] = _none_yet
         self._lock = threading.Lock()
@@ -80,10 +83,11 @@ class Kernel:
 
     def text(self, *args: Any) -> str:
         """LLVM IR for arguments of these types."""
-        return self.translated(args).text
+        return self.translated(args).program.module.text()
 
     def _make(self, args: tuple[Any, ...]) -> Version:
-        return NativeVersion(self, args) if native.usable() else SlotVersion(self, args)
+        with making():
+            return NativeVersion(self, args) if native.usable() else SlotVersion(self, args)
 
     def translated(self, args: tuple[Any, ...]) -> Translated:
         """Text for arguments that lie in one block of memory: for `SlotVersion`, and to be read."""
@@ -91,11 +95,20 @@ class Kernel:
         writer = Writer(program.module)
         slots = _Slots(writer)
         values = tuple(slots.take(argument) for argument in args)
-        result = Body(program, writer).inline(self, values)
-        results = slots.give(result, self.python.__name__)
+        results = _run(self, program, writer, values)
+        slots.give(results)
         writer.do("ret void")
         writer.define(f"void @{ENTRY}(ptr %slots)")
-        return Translated(program.module.text(), slots.layout, results)
+        return Translated(program, slots.layout, results)
+
+    def address(self, *args: Any) -> int:
+        """Address of machine code that `call_address` calls with arguments of these types."""
+        writer = Writer(Program().module)
+        values = (_Slots(writer).take(_plain(argument)) for argument in args)
+        with making():
+            address = translate.unit_of(self, tuple(map(passing.by_address, values))).address()
+        addresses.known[address] = self.python
+        return address
 
 
 def _none_yet(*args: Any) -> Any:
@@ -114,35 +127,65 @@ def kernel(function: Callable[..., Any]) -> Kernel: ...
 
 
 @overload
-def kernel(*, inline: bool = False, reorder_sums: bool = False) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    *, inline: bool = False, reorder_sums: bool = False, apart: bool = False
+) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
-def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False, reorder_sums: bool = False) -> Any:
+def kernel(
+    function: Callable[..., Any] | None = None, *, inline: bool = False, reorder_sums: bool = False, apart: bool = False
+) -> Any:
     """Mark a function as one of the kernel language.
 
     inline : write its text in place of its calls, where small functions share arrays, tuples and constants.
     reorder_sums : let the compiler reorder sums: only where no result depends on their rounding.
+    apart : give it machine code of its own, built once for all its callers: larger functions.
     """
     if function is None:
-        return lambda marked: Kernel(marked, inline, reorder_sums)
-    return Kernel(function, inline, reorder_sums)
+        return functools.partial(Kernel, inline=inline, reorder_sums=reorder_sums, apart=apart)
+    return Kernel(function, inline, reorder_sums, apart)
 
 
-@dataclass(frozen=True)
-class Results:
-    """Kinds of the numbers that a kernel returns, and whether they are a tuple."""
+@overload
+def entry(function: Callable[..., Any]) -> Entry: ...
 
-    kinds: tuple[Kind, ...]
-    is_tuple: bool
+
+@overload
+def entry(
+    *, inline: bool = False, reorder_sums: bool = False, apart: bool = False
+) -> Callable[[Callable[..., Any]], Entry]: ...
+
+
+def entry(
+    function: Callable[..., Any] | None = None, *, inline: bool = False, reorder_sums: bool = False, apart: bool = False
+) -> Any:
+    """Mark a function of the kernel language that Python calls as machine code; options as of `kernel`.
+
+    apart : kernels that call it share its machine code with Python.
+    """
+    if function is None:
+        return functools.partial(Entry, inline=inline, reorder_sums=reorder_sums, apart=apart)
+    return Entry(function, inline, reorder_sums, apart)
 
 
 @dataclass(frozen=True)
 class Translated:
     """Text of a kernel whose arguments lie in one block of memory: see `SlotVersion`."""
 
-    text: str
+    program: Program
     layout: list[str]
     results: Results
+
+
+def _run(kernel: Kernel, program: Program, writer: Writer, values: tuple[Value, ...]) -> Results:
+    """Write a kernel, or the call of its unit, into a function that Python calls."""
+    body = Body(program, writer)
+    result = body.outermost(kernel, values)
+    source = syntax.read(kernel.python)
+    try:
+        return Results(writer, result, body.heap, kernel.python.__name__)
+    except KernelError as problem:
+        raise KernelError(problem.rule, source.place(source.tree)) from None
 
 
 class Version(Protocol):
@@ -165,12 +208,9 @@ class NativeVersion:
         reader.require(writer.value(f"icmp eq i64 %count, {len(args)}"))
         values = tuple(reader.argument(reader.field("%arguments", 8 * k), sample) for k, sample in enumerate(args))
         thread = reader.call("PyEval_SaveThread")
-        result = Body(program, writer).inline(kernel, values)
+        results = _run(kernel, program, writer, values)
         reader.call("PyEval_RestoreThread", thread)
-        kinds, is_tuple = result_kinds(result, name)
-        parts = items_of(result) or (result,)
-        numbers = [(kind, convert(writer, item, kind)) for kind, item in zip(kinds, parts, strict=False)]
-        writer.do(f"ret ptr {reader.result(numbers, is_tuple)}")
+        writer.do(f"ret ptr {reader.result(results.numbers, results.is_tuple or not results.is_plain)}")
         writer.ended = True
         writer.begin(other)
         reader.call("Py_IncRef", reader.address(NotImplemented))
@@ -179,8 +219,20 @@ class NativeVersion:
         native.make_known()
         code = objects.built(program.module.text())
         native.make_objects_known(reader.objects)
-        self.call, definition = native.function_at(cpu.load(code, ENTRY), name)
+        program.load_units()
+        function, definition = native.function_at(cpu.load(code, ENTRY), name)
         self._kept = (reader.objects, definition)  # as long as the code that holds their addresses
+        self.call = function if results.is_plain else _with_arrays(function, results)
+
+
+def _with_arrays(function: Callable[..., Any], results: Results) -> Callable[..., Any]:
+    """A function of machine code whose results are more than plain numbers."""
+
+    def call(*args: Any) -> Any:
+        found = function(*args)
+        return found if found is NotImplemented else results.python(found)
+
+    return call
 
 
 class SlotVersion:
@@ -192,9 +244,11 @@ class SlotVersion:
     def __init__(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
         translated = kernel.translated(args)
         results = translated.results
-        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(cpu.load(objects.built(translated.text), ENTRY))
+        translated.program.load_units()
+        code = objects.built(translated.program.module.text())
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(cpu.load(code, ENTRY))
         self._pack = struct.Struct("=" + "".join(translated.layout))
-        self._unpack = struct.Struct("=" + "".join("d" if kind == "float" else "q" for kind in results.kinds))
+        self._unpack = struct.Struct("=" + "".join("d" if kind == "float" else "q" for kind, _ in results.numbers))
         self._results = results
         self._signature = tuple(map(_signature, args))
 
@@ -209,11 +263,8 @@ class SlotVersion:
         self._pack.pack_into(room, 0, *values)
         self._run(room)
         found = self._unpack.unpack_from(room, self._pack.size)
-        kinds = self._results.kinds
-        numbers = tuple(bool(x) if kind == "bool" else x for x, kind in zip(found, kinds, strict=True))
-        if self._results.is_tuple:
-            return numbers
-        return numbers[0] if numbers else None
+        kinds = (kind for kind, _ in self._results.numbers)
+        return self._results.python(bool(x) if kind == "bool" else x for x, kind in zip(found, kinds, strict=True))
 
 
 _TYPES: dict[np.dtype[Any], np.dtype[Any]] = {}
@@ -308,16 +359,14 @@ class _Slots:
             strides = memory.packed_strides(self.writer, dims, argument.itemsize)
         else:
             strides = tuple(self.number("i64", "q") for _ in argument.shape)
-        return View(argument.dtype, pointer, dims, strides, not argument.flags.writeable)
+        return View(argument.dtype, pointer, dims, strides, not argument.flags.writeable, argument.flags.c_contiguous)
 
-    def give(self, result: Value, name: str) -> Results:
+    def give(self, results: Results) -> None:
         """Write the results behind the arguments."""
-        kinds, is_tuple = result_kinds(result, name)
         base = len(self.layout)
-        for k, (kind, item) in enumerate(zip(kinds, items_of(result) or (result,), strict=False)):
-            number, type_ = convert(self.writer, item, kind), REGISTER[kind]
+        for k, (kind, register) in enumerate(results.numbers):
+            number, type_ = register, REGISTER[kind]
             if kind == "bool":
                 number, type_ = self.writer.value(f"zext i1 {number} to i64"), "i64"
             place = memory.offset(self.writer, "%slots", 8 * (base + k))
             self.writer.do(f"store {type_} {number}, ptr {place}, align 8")
-        return Results(kinds, is_tuple)

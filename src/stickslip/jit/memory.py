@@ -1,7 +1,7 @@
 """Arrays and records: addresses of elements, loads and stores, views of parts, and room for new arrays.
 
 Indices are not checked, and negative ones do not count from the end: both would cost time in every access.  An index
-that is known to the translator is checked where the length is known, too.
+that is known to the translator is checked where the length is known, too, and counts from the end where it is negative.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from stickslip.jit.arithmetic import convert
 from stickslip.jit.errors import KernelError
 from stickslip.jit.values import (
     ELEMENTS,
+    REGISTER,
+    STACK,
     Bundle,
     Constant,
     Record,
@@ -87,10 +89,10 @@ def part(writer: Writer, view: View, index: tuple[Value | slice, ...]) -> View |
             strides.append(stride)
         else:
             first = size_of(writer, item, "an index")
-            if isinstance(first, int) and (first < 0 or (isinstance(size, int) and first >= size)):
-                raise KernelError(
-                    f"index {first} is outside an axis of length {size}; indices do not count from the end."
-                )
+            if isinstance(first, int) and isinstance(size, int) and not -size <= first < size:
+                raise KernelError(f"index {first} is outside an axis of length {size}.")
+            if isinstance(first, int) and first < 0:
+                first = difference(writer, size, -first)
         step = product(writer, first, stride)
         if isinstance(step, int):
             known += step
@@ -100,18 +102,24 @@ def part(writer: Writer, view: View, index: tuple[Value | slice, ...]) -> View |
     dims += view.dims[len(index) :]
     strides += view.strides[len(index) :]
     if dims:
-        return View(view.dtype, pointer, tuple(dims), tuple(strides), view.read_only)
+        packed = view.packed and not any(isinstance(item, slice) for item in index[:-1])
+        return View(view.dtype, pointer, tuple(dims), tuple(strides), view.read_only, packed, view.home)
     if view.dtype.fields is not None:
         return Record(view.dtype, pointer, view.read_only)
     return pointer
 
 
 def _ends(writer: Writer, item: slice, size: Size) -> tuple[Size, Size]:
-    """First index and length of a slice; its ends are taken as they are, without a check against the axis."""
+    """First index and length of a slice; its ends are taken as they are, without a check against the axis.
+
+    An end that is known to the translator counts from the end where it is negative.
+    """
     first: Size = 0 if item.start is None else size_of(writer, item.start, "the beginning of a slice")
     last: Size = size if item.stop is None else size_of(writer, item.stop, "the end of a slice")
-    if (isinstance(first, int) and first < 0) or (isinstance(last, int) and last < 0):
-        raise KernelError("slices do not count from the end.")
+    first = difference(writer, size, -first) if isinstance(first, int) and first < 0 else first
+    last = difference(writer, size, -last) if isinstance(last, int) and last < 0 else last
+    if isinstance(first, int) and isinstance(last, int) and not 0 <= first <= last:
+        raise KernelError(f"a slice from {first} to {last} is empty, or outside its axis.")
     if isinstance(size, int) and isinstance(last, int) and last > size:
         raise KernelError(f"a slice up to {last} is beyond an axis of length {size}.")
     return first, difference(writer, last, first)
@@ -140,7 +148,7 @@ def field(writer: Writer, value: View | Record, name: str) -> Value:
     if isinstance(value, View):
         return View(base, pointer, (*value.dims, *shape), (*value.strides, *inner), value.read_only)
     if shape:
-        return View(base, pointer, tuple(shape), inner, value.read_only)
+        return View(base, pointer, tuple(shape), inner, value.read_only, packed=True)
     if base.fields is not None:
         return Record(base, pointer, value.read_only)
     return load(writer, base, pointer)
@@ -181,8 +189,8 @@ def require_writable(value: View | Record) -> None:
         raise KernelError("this array is a constant of its module, or read-only: copy it before you write to it.")
 
 
-def new_array(writer: Writer, shape: Value, dtype: np.dtype[Any]) -> tuple[View, str | None]:
-    """An array without values: on the stack where it is small and of known size.
+def new_array(writer: Writer, shape: Value, dtype: np.dtype[Any], on_heap: bool = False) -> tuple[View, str | None]:
+    """An array without values: on the stack where it is small and of known size, unless it is wanted `on_heap`.
 
     Returns the array and, where it lies on the heap, the slot of the address that has to be freed; the slot is null
     before the array is made.  An array that is made in every turn of a loop takes the place of the one before.
@@ -193,16 +201,22 @@ def new_array(writer: Writer, shape: Value, dtype: np.dtype[Any]) -> tuple[View,
     count: Size = 1
     for size in dims:
         count = product(writer, count, size)
-    if isinstance(count, int) and count * dtype.itemsize <= STACK_BYTES:
+    if isinstance(count, int) and count * dtype.itemsize <= STACK_BYTES and not on_heap:
         words = max(1, math.ceil(count * dtype.itemsize / 8))
-        return View(dtype, writer.slot("i64", words), dims, strides), None
+        return View(dtype, writer.slot("i64", words), dims, strides, packed=True, home=STACK), None
+    total = product(writer, count, dtype.itemsize)
+    room = writer.call("ptr", "malloc", [("i64", str(total))], {"external": True})
+    slot = owned(writer, room)
+    return View(dtype, room, dims, strides, packed=True, home=slot), slot
+
+
+def owned(writer: Writer, room: str) -> str:
+    """Slot of an address that has to be freed; what the last turn of a loop left in it is freed now."""
     slot = writer.slot("ptr")
     writer.slots.append(f"  store ptr null, ptr {slot}, align 8")
     free(writer, slot)
-    total = product(writer, count, dtype.itemsize)
-    room = writer.call("ptr", "malloc", [("i64", str(total))], {"external": True})
     writer.do(f"store ptr {room}, ptr {slot}, align 8")
-    return View(dtype, room, dims, strides), slot
+    return slot
 
 
 def free(writer: Writer, slot: str) -> None:
@@ -247,6 +261,36 @@ def for_each(writer: Writer, dims: tuple[Size, ...], body: Any) -> None:
         writer.begin(end)
 
     level(0)
+
+
+def extreme(writer: Writer, view: View, largest: bool) -> Scalar:
+    """`.max()` or `.min()` of all elements, of which there is one at least; not a number where one of them is."""
+    element = element_of(view.dtype)
+    if element.kind == "bool":
+        raise KernelError("the largest of truths is not in the language: write a loop.")
+    type_, order = REGISTER[element.kind], "gt" if largest else "lt"
+    slot, zero = writer.slot(type_), tuple(Scalar("int", "0") for _ in view.dims)
+
+    def number(index: tuple[Scalar, ...]) -> str:
+        place = part(writer, view, index)
+        assert isinstance(place, str)
+        return load(writer, view.dtype, place).text
+
+    writer.do(f"store {type_} {number(zero)}, ptr {slot}, align 8")
+
+    def one(index: tuple[Scalar, ...]) -> None:
+        x, best = number(index), writer.value(f"load {type_}, ptr {slot}, align 8")
+        if element.kind == "float":  # one that is not a number wins, and stays
+            better = writer.value(f"fcmp u{order} double {x}, {best}")
+            stays = writer.value(f"fcmp uno double {best}, {best}")
+            better = writer.value(f"select i1 {stays}, i1 false, i1 {better}")
+        else:
+            better = writer.value(f"icmp s{order} i64 {x}, {best}")
+        chosen = writer.value(f"select i1 {better}, {type_} {x}, {type_} {best}")
+        writer.do(f"store {type_} {chosen}, ptr {slot}, align 8")
+
+    for_each(writer, view.dims, one)
+    return Scalar(element.kind, writer.value(f"load {type_}, ptr {slot}, align 8"))
 
 
 def fill(writer: Writer, view: View, value: Value) -> None:

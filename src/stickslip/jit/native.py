@@ -197,7 +197,8 @@ class Reader:
         else:
             steps = self.field(thing, STRIDES)
             strides = tuple(self.field(steps, 8 * k, "i64") for k in range(sample.ndim))
-        return View(sample.dtype, self.field(thing, DATA), dims, strides, not sample.flags.writeable)
+        packed = sample.flags.c_contiguous
+        return View(sample.dtype, self.field(thing, DATA), dims, strides, not sample.flags.writeable, packed)
 
     def number(self, kind: Kind, text: str) -> str:
         """New Python object of a number."""

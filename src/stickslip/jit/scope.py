@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from stickslip.jit import syntax
-from stickslip.jit.values import Kind, Value
+from stickslip.jit.values import Kind, Nesting, Value
 
 
 class Callee(Protocol):
@@ -25,6 +25,10 @@ class Callee(Protocol):
     def reorder_sums(self) -> bool:
         """Sums in it may be reordered."""
 
+    @property
+    def apart(self) -> bool:
+        """It has machine code of its own."""
+
 
 @dataclass(frozen=True)
 class Adopted:
@@ -33,6 +37,7 @@ class Adopted:
     python: Callable[..., Any]
     inline: bool
     reorder_sums: bool
+    apart: bool = False
 
 
 def as_callee(function: Any) -> Callee | None:
@@ -55,13 +60,21 @@ class Slot:
 
 
 @dataclass(frozen=True)
+class Slots:
+    """Where the numbers of a tuple lie whose name changes."""
+
+    slots: tuple[Slot, ...]
+    nesting: Nesting
+
+
+@dataclass(frozen=True)
 class Missing:
     """A name that has no value at this place, and why."""
 
     reason: str
 
 
-Binding = Slot | Value | Missing
+Binding = Slot | Slots | Value | Missing
 Names = dict[str, Binding]
 
 
@@ -83,11 +96,13 @@ class Scope:
     names: Names
     result_label: str
     slots: dict[str, Slot] = field(default_factory=dict)
+    tuples: dict[tuple[str, Nesting], Slots] = field(default_factory=dict)
     loops: list[Loop] = field(default_factory=list)
     depth: int = 0  # of branches and loops
+    in_turn: bool = False  # of a loop over prange
     result: Value | None = None  # of the only `return`, at the end
     result_slots: list[Slot] | None = None
-    result_is_tuple: bool = False
+    nesting: Nesting = None
     heap: list[str] = field(default_factory=list)  # slots of arrays that are freed where the kernel ends
 
 

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from stickslip.jit import memory, syntax
+from stickslip.jit import elementwise, memory, syntax
 from stickslip.jit.arithmetic import binary, convert
 from stickslip.jit.errors import KernelError
-from stickslip.jit.expressions import Expressions
-from stickslip.jit.scope import Loop, Missing, Names, Slot, joined
-from stickslip.jit.values import REGISTER, Constant, Record, Scalar, Value, View, in_words, items_of, kind_of
+from stickslip.jit.expressions import Expressions, Merged
+from stickslip.jit.parallel import prange
+from stickslip.jit.scope import Loop, Missing, Names, Slot, Slots, joined
+from stickslip.jit.values import (
+    REGISTER,
+    Constant,
+    Record,
+    Scalar,
+    Value,
+    View,
+    in_words,
+    is_of_numbers,
+    items_of,
+    kind_of,
+    numbers_in,
+)
 
 
 class Statements(Expressions):
@@ -23,8 +38,11 @@ class Statements(Expressions):
         for statement in body:
             if self.writer.ended:
                 return
-            with self.placed(statement):
+            source = self.scope.source
+            try:
                 getattr(self, f"do_{type(statement).__name__}")(statement)
+            except KernelError as problem:
+                raise problem.at(source, statement) from None
 
     def do_Pass(self, statement: ast.Pass) -> None:
         """Nothing to do."""
@@ -95,6 +113,9 @@ class Statements(Expressions):
         target = statement.target
         if isinstance(target, ast.Name):
             old = self.read(target.id)
+            if isinstance(old, View):
+                self.change_all(old, statement)
+                return
             self.bind(target.id, binary(self.writer, statement.op, old, self.expression(statement.value)))
             return
         if isinstance(target, ast.Subscript):
@@ -106,14 +127,29 @@ class Statements(Expressions):
             memory.require_writable(holder)
             place = self.address_of_field(holder, target.attr)
         if isinstance(place, View):
-            raise KernelError("arithmetic on whole arrays is not in the language: write a loop.")
+            self.change_all(place, statement)
+            return
         loaded = memory.load(self.writer, *place)
         memory.store(self.writer, *place, binary(self.writer, statement.op, loaded, self.expression(statement.value)))
 
+    def change_all(self, array: View, statement: ast.AugAssign) -> None:
+        """`array += value`, in place."""
+        value = self.expression(statement.value)
+
+        def operation(a: Value, b: Value) -> Constant | Scalar:
+            return binary(self.writer, statement.op, a, b)
+
+        if isinstance(value, View):  # parts of one array may overlap: all is read before the first is written
+            memory.fill(self.writer, array, self.operated(operation, array, value))
+        else:
+            elementwise.write(self.writer, array, operation, (array, value))
+
     def do_Return(self, statement: ast.Return) -> None:
         scope = self.scope
+        if scope.in_turn:
+            raise KernelError("`return` inside a loop over prange is not in the language.")
         value: Value = Constant(None) if statement.value is None else self.expression(statement.value)
-        last = scope.source.tree.body[-1] is statement and scope.source.returns == 1
+        last = scope.source.tree.body[-1] is statement and len(scope.source.returns) == 1
         if last:
             scope.result = value
         elif not (isinstance(value, Constant) and value.value is None):
@@ -126,15 +162,14 @@ class Statements(Expressions):
     def keep_result(self, value: Value) -> None:
         """Put one of several results where the end of the kernel finds it."""
         scope = self.scope
-        items = items_of(value)
-        parts = (value,) if items is None else items
+        parts, nesting = numbers_in(value)
         if scope.result_slots is None:
             kinds = [kind_of(item) for item in parts]
             if None in kinds:
                 raise KernelError("arrays are returned by the only `return`, at the end of the kernel.")
             scope.result_slots = [Slot(kind, self.writer.slot(REGISTER[kind])) for kind in kinds]  # type: ignore[arg-type,index]
-            scope.result_is_tuple = items is not None
-        if len(parts) != len(scope.result_slots) or (items is not None) != scope.result_is_tuple:
+            scope.nesting = nesting
+        if nesting != scope.nesting:
             raise KernelError("all results have the same number of values.")
         for slot, item in zip(scope.result_slots, parts, strict=True):
             if slot.kind != "float" and kind_of(item) == "float":
@@ -152,23 +187,44 @@ class Statements(Expressions):
             return
         yes, no, end = self.writer.label(), self.writer.label(), self.writer.label()
         self.writer.branch(condition.text, yes, no)
-        before, reached = dict(self.scope.names), []
+        before = dict(self.scope.names)
+        ways: list[tuple[list[str], Names | None]] = []  # text and names at the end of each; None: it ends elsewhere
         self.scope.depth += 1
         for label, body in ((yes, statement.body), (no, statement.orelse)):
             self.scope.names = dict(before)
-            self.writer.begin(label)
-            self.statements(body)
-            if not self.writer.ended:
-                reached.append(self.scope.names)
-                self.writer.jump(end)
+            with self.writer.aside() as part:
+                self.writer.begin(label)
+                self.statements(body)
+            ways.append((part, None if self.writer.ended else self.scope.names))
+            self.writer.ended = True
         self.scope.depth -= 1
+        reached = [names for _, names in ways if names is not None]
+        merged = self.merged_arrays(*reached) if len(reached) == 2 else {}
+        for part, names in ways:
+            self.writer.lines += part
+            self.writer.ended = names is None
+            if names is not None:
+                for name, (slots, _) in merged.items():
+                    self.keep(slots, names[name])  # type: ignore[arg-type]
+                self.writer.jump(end)
         if reached:
             self.writer.begin(end)
             self.scope.names = joined(reached)
+            self.scope.names |= {name: chosen() for name, (_, chosen) in merged.items()}
+
+    def merged_arrays(self, one: Names, two: Names) -> dict[str, Merged]:
+        """Slots of names that stand for different arrays, or tuples with arrays, at the ends of two branches."""
+        found: dict[str, Merged] = {}
+        for name in sorted(one.keys() & two.keys()):
+            a, b = one[name], two[name]
+            if a != b and not isinstance(a, (Slot, Slots, Missing)) and not isinstance(b, (Slot, Slots, Missing)):
+                with contextlib.suppress(KernelError):  # what cannot be joined has no value behind the branches
+                    found[name] = self.merge(a, b)
+        return found
 
     def do_While(self, statement: ast.While) -> None:
         head, inside, end = self.writer.label(), self.writer.label(), self.writer.label()
-        before = self.enter_loop(statement.body)
+        before = self.enter_loop(statement)
         self.writer.begin(head)
         condition = self.condition(statement.test)
         endless = isinstance(condition, Constant) and bool(condition.value)
@@ -179,6 +235,7 @@ class Statements(Expressions):
         self.writer.begin(inside)
         loop = Loop(head, end)
         self.turn(statement.body, loop)
+        self.require_one_tuple(before, loop)
         if not self.writer.ended:
             self.writer.jump(head)
         self.leave(loop, [] if endless else [before])
@@ -189,13 +246,28 @@ class Statements(Expressions):
         call = statement.iter
         if isinstance(call, ast.Call):
             function = self.expression(call.func)
-            if isinstance(function, Constant) and function.value is range and isinstance(statement.target, ast.Name):
-                self.count(statement, statement.target.id, call)
+            counts = isinstance(function, Constant) and function.value in (range, prange)
+            if counts and isinstance(statement.target, ast.Name):
+                if call.keywords:
+                    raise KernelError("range takes one to three whole numbers.")
+                ends = [self.expression(argument) for argument in call.args]
+                if function == Constant(prange):
+                    self.shared(statement, ends)
+                else:
+                    self.count(statement, *ends)
                 return
-        items = items_of(self.expression(call))
+        value = self.expression(call)
+        if isinstance(value, View):
+            self.count(statement, memory.size_value(value.dims[0]), over=value)
+            return
+        items = items_of(value)
         if items is None:
-            raise KernelError("a loop runs over range(...) or over a tuple.")
+            raise KernelError("a loop runs over range(...), a tuple or an array.")
         self.each(statement, items)
+
+    @abstractmethod
+    def shared(self, statement: ast.For, arguments: list[Value]) -> None:
+        """A loop over prange(arguments); see `turns.Turns`."""
 
     def each(self, statement: ast.For, items: tuple[Value, ...]) -> None:
         """Write the body once for every value of a tuple."""
@@ -214,10 +286,9 @@ class Statements(Expressions):
             self.scope.names = joined(ways)
         self.leave(loop, [self.scope.names])
 
-    def count(self, statement: ast.For, name: str, call: ast.Call) -> None:
-        """A loop over range(...)."""
-        arguments = [self.expression(argument) for argument in call.args]
-        if not 1 <= len(arguments) <= 3 or call.keywords:
+    def count(self, statement: ast.For, *arguments: Value, over: View | None = None) -> None:
+        """A loop over range(arguments), or over the elements of an array of this length."""
+        if not 1 <= len(arguments) <= 3:
             raise KernelError("range takes one to three whole numbers.")
         first, last = (Constant(0), arguments[0]) if len(arguments) == 1 else (arguments[0], arguments[1])
         step = arguments[2] if len(arguments) == 3 else Constant(1)
@@ -230,34 +301,49 @@ class Statements(Expressions):
         counter, stop = writer.slot("i64"), convert(writer, last, "int")
         writer.do(f"store i64 {convert(writer, first, 'int')}, ptr {counter}, align 8")
         head, inside, again, end = (writer.label() for _ in range(4))
-        before = self.enter_loop([*statement.body, statement])
+        before = self.enter_loop(statement)
         writer.begin(head)
         i = writer.value(f"load i64, ptr {counter}, align 8")
         writer.branch(writer.value(f"icmp {'slt' if step.value > 0 else 'sgt'} i64 {i}, {stop}"), inside, end)
         writer.begin(inside)
         self.scope.depth += 1
-        self.assign_scalar(name, Scalar("int", i))
+        if over is None:
+            assert isinstance(statement.target, ast.Name)
+            self.assign_scalar(statement.target.id, Scalar("int", i))
+        else:
+            found = memory.part(writer, over, (Scalar("int", i),))
+            self.assign(statement.target, memory.load(writer, over.dtype, found) if isinstance(found, str) else found)
         self.scope.depth -= 1
         loop = Loop(again, end)
         self.turn(statement.body, loop)
+        self.require_one_tuple(before, loop)
         writer.begin(again)
         following = writer.value(f"add nsw i64 {writer.value(f'load i64, ptr {counter}, align 8')}, {step.value}")
         writer.do(f"store i64 {following}, ptr {counter}, align 8")
         writer.jump(head)
         self.leave(loop, [before])
 
-    def enter_loop(self, body: list[ast.stmt]) -> Names:
+    def enter_loop(self, loop: ast.For | ast.While) -> Names:
         """Names before a loop: those of arrays that change in it must get their value anew in every turn."""
-        changed = syntax.stored_names(body)
-        for name in changed:
+        changed = syntax.stored_names(loop)
+        for name in sorted(changed):  # the text is one for all processes
             binding = self.scope.names.get(name)
-            if binding is not None and not isinstance(binding, Slot):
-                if kind_of(binding) is not None:  # type: ignore[arg-type]
-                    self.assign_scalar(name, binding)  # type: ignore[arg-type]
+            if binding is not None and not isinstance(binding, (Slot, Slots, Missing)):
+                if kind_of(binding) is not None:
+                    self.assign_scalar(name, binding)
+                elif is_of_numbers(binding):
+                    self.assign_tuple(name, binding)
                 else:
                     reason = "stands for different arrays in different turns of a loop: take another name in it"
                     self.scope.names[name] = Missing(reason)
         return dict(self.scope.names)
+
+    def require_one_tuple(self, before: Names, loop: Loop) -> None:
+        """Tuples of numbers that a loop changes are tuples of one form where the next turn begins."""
+        for names in (*loop.at_continue, *([] if self.writer.ended else [self.scope.names])):
+            for name, binding in before.items():
+                if isinstance(binding, Slots) and names.get(name) != binding:
+                    raise KernelError(f"{name} stands for tuples of different forms: take another name in the loop.")
 
     def turn(self, body: list[ast.stmt], loop: Loop) -> None:
         """Write the body of a loop."""
@@ -278,6 +364,8 @@ class Statements(Expressions):
 
     def do_Break(self, statement: ast.Break) -> None:
         loop = self.scope.loops[-1]
+        if not loop.end:
+            raise KernelError("`break` out of a loop over prange is not in the language.")
         loop.at_break.append(dict(self.scope.names))
         self.writer.jump(loop.end)
 

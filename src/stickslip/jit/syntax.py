@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
-import textwrap
+import linecache
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +27,6 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.GeneratorExp: "a generator is not in the language: write a loop",
     ast.Dict: "a dictionary is not in the language",
     ast.Set: "a set is not in the language",
-    ast.List: "a list is not in the language: make an array, or a tuple",
     ast.JoinedStr: "text is not in the language",
     ast.Yield: "`yield` is not in the language",
     ast.YieldFrom: "`yield` is not in the language",
@@ -52,49 +50,92 @@ class Source:
     function: Callable[..., Any]
     tree: ast.FunctionDef
     file: str
-    shift: int  # line of the file in front of the first line of `tree`
-    lines: tuple[str, ...]
+    lines: tuple[str, ...]  # of the file
     parameters: tuple[str, ...]
     stores: Counter[str]  # how often each name is assigned
-    single: frozenset[str]  # names assigned once, in the body itself and in no branch or loop
-    returns: int
+    single: set[str]  # names assigned once, in the body itself and in no branch or loop
+    returns: list[ast.Return]
+    loads: set[str]  # names that are read, by `name += value`, too
 
     def place(self, node: ast.AST) -> str:
         """File, line and text of a place in the source."""
         line = getattr(node, "lineno", 1)
         text = self.lines[line - 1].strip() if line <= len(self.lines) else ""
-        return f"{self.file}:{line + self.shift}: `{text}`"
+        return f"{self.file}:{line}: `{text}`"
 
 
 @functools.cache
 def read(function: Callable[..., Any]) -> Source:
     """Read and check the source of a function."""
     try:
-        lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError):
+        file = function.__code__.co_filename
+        linecache.checkcache(file)
+        lines = tuple(linecache.getlines(file, function.__globals__))
+        if function.__name__ == "<lambda>":
+            tree: ast.FunctionDef = _lambda(function, "".join(lines))
+        else:
+            tree = _functions("".join(lines))[function.__code__.co_firstlineno]
+            if tree.name != function.__name__:
+                raise OSError("another file by now")
+    except (AttributeError, OSError, SyntaxError, KeyError):
         raise KernelError(f"the source of {function.__name__!r} is not there: kernels are written in files.") from None
-    text = textwrap.dedent("".join(lines))
-    tree = ast.parse(text).body[0]
-    file = inspect.getsourcefile(function) or "?"
-    if not isinstance(tree, ast.FunctionDef):
-        raise KernelError(f"{file}:{first}: a kernel is a function with `def`.")
-    stores = Counter(
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
     top = Counter(name for statement in tree.body for name in _targets(statement))
     source = Source(
         function,
         tree,
         file,
-        first - 1,
-        tuple(text.splitlines()),
+        lines,
         tuple(argument.arg for argument in tree.args.args),
-        stores,
-        frozenset(name for name, count in stores.items() if count == 1 and top[name] == 1),
-        sum(isinstance(node, ast.Return) for node in ast.walk(tree)),
+        Counter(),
+        set(),
+        [],
+        set(),
     )
-    _check(source)
+    _Survey(source)
+    source.single.update(name for name, count in source.stores.items() if count == 1 and top[name] == 1)
     return source
+
+
+@functools.lru_cache(maxsize=64)
+def _functions(text: str) -> dict[int, ast.FunctionDef]:
+    """Functions of a module's text, by the line in which each begins, its decorators with it."""
+    found: dict[int, ast.FunctionDef] = {}
+    blocks: list[ast.AST] = [ast.parse(text)]
+    while blocks:
+        for statement in ast.iter_child_nodes(blocks.pop()):
+            if isinstance(statement, ast.FunctionDef):
+                found[min([statement.lineno, *(mark.lineno for mark in statement.decorator_list)])] = statement
+            if isinstance(statement, (ast.stmt, ast.ExceptHandler)) and hasattr(statement, "body"):
+                blocks.append(statement)
+    return found
+
+
+def _lambda(function: Callable[..., Any], text: str) -> ast.FunctionDef:
+    """A `lambda` as a function with one `return`; `text` is that of its file.
+
+    Several may stand in one line: the one is taken that all instructions of the function come from.
+    """
+    code = function.__code__
+    places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
+    found = [
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Lambda)
+        and tuple(argument.arg for argument in node.args.args) == code.co_varnames[: code.co_argcount]
+        and all(
+            (node.body.lineno, node.body.col_offset)
+            <= place
+            < (node.body.end_lineno or 0, node.body.end_col_offset or 0)
+            for place in places
+        )
+    ]
+    if not found:
+        raise OSError("another file by now")
+    node = min(found, key=lambda one: ((one.end_lineno or 0) - one.lineno, (one.end_col_offset or 0) - one.col_offset))
+    tree = ast.parse("def nameless(): return 0").body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    tree.args, tree.body = node.args, [ast.copy_location(ast.Return(node.body), node.body)]
+    return ast.copy_location(tree, node)
 
 
 def _targets(statement: ast.stmt) -> list[str]:
@@ -108,25 +149,49 @@ def _targets(statement: ast.stmt) -> list[str]:
     return [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
 
 
-def stored_names(body: list[ast.stmt]) -> set[str]:
-    """Names that statements assign, in branches and loops, too."""
-    return {
-        node.id
-        for statement in body
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+def stored_names(loop: ast.For | ast.While) -> set[str]:
+    """Names that a loop assigns, in branches and loops inside, too."""
+    found: set[str] = loop.stored  # type: ignore[union-attr]  # `_Survey` wrote it there
+    return found
 
 
-def _check(source: Source) -> None:
-    arguments = source.tree.args
-    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
-        raise KernelError("a kernel has plain parameters: no *args, **kwargs or keywords", source.place(source.tree))
-    for node in ast.walk(source.tree):
-        if node is source.tree:
-            continue
-        rule = REFUSED.get(type(node))
+class _Survey:
+    """One walk through a kernel: `source` gets what it assigns, reads and returns; all constructs are checked."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        arguments = source.tree.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
+            raise KernelError(
+                "a kernel has plain parameters: no *args, **kwargs or keywords", source.place(source.tree)
+            )
+        for statement in source.tree.body:
+            self.visit(statement)
+
+    def visit(self, node: ast.AST) -> set[str]:
+        """Names that a part of the source assigns."""
+        kind = type(node)
+        rule = REFUSED.get(kind)
         if rule is not None:
-            raise KernelError(f"{rule}.", source.place(node))
-        if isinstance(node, (ast.For, ast.While)) and node.orelse:
-            raise KernelError("`else` of a loop is not in the language.", source.place(node))
+            raise KernelError(f"{rule}.", self.source.place(node))
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                self.source.stores[node.id] += 1
+                return {node.id}
+            self.source.loads.add(node.id)
+            return set()
+        if isinstance(node, ast.Return):
+            self.source.returns.append(node)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            self.source.loads.add(node.target.id)
+        found: set[str] = set()
+        for name in kind._fields:
+            child = getattr(node, name, None)
+            for part in child if isinstance(child, list) else (child,):
+                if isinstance(part, ast.AST):
+                    found |= self.visit(part)
+        if isinstance(node, (ast.For, ast.While)):
+            if node.orelse:
+                raise KernelError("`else` of a loop is not in the language.", self.source.place(node))
+            node.stored = found  # type: ignore[union-attr]
+        return found

@@ -8,6 +8,7 @@ with names where it comes from a NamedTuple.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +17,8 @@ import numpy as np
 Kind = Literal["float", "int", "bool"]
 REGISTER: dict[str, str] = {"float": "double", "int": "i64", "bool": "i1"}
 """LLVM type of a scalar of each kind."""
+STACK = "stack"
+"""Home of an array whose memory ends with its function: it lies on the stack, or in one of several places."""
 Size = int | str
 """A length or a stride: a number where it is known to the translator, else the register that holds it."""
 
@@ -56,13 +59,20 @@ class Scalar:
 
 @dataclass(frozen=True)
 class View:
-    """An array: element type, address, lengths of its axes, distances of neighbours on each axis [bytes]."""
+    """An array: element type, address, lengths of its axes, distances of neighbours on each axis [bytes].
+
+    packed : it has no gaps, the last axis fastest: its strides follow from its lengths.
+    home : where its memory comes from: STACK of this function, the slot of an address that this function frees, or
+        "" for memory of others.
+    """
 
     dtype: np.dtype[Any]
     pointer: str
     dims: tuple[Size, ...]
     strides: tuple[Size, ...]
     read_only: bool = False
+    packed: bool = False
+    home: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,6 +126,33 @@ def items_of(value: Value) -> tuple[Value, ...] | None:
     if isinstance(value, Constant) and isinstance(value.value, tuple):
         return tuple(Constant(item) for item in value.value)
     return None
+
+
+Nesting = tuple[Any, ...] | None
+"""How numbers are nested: None for a number, or a tuple of such."""
+
+
+def numbers_in(value: Value) -> tuple[list[Value], Nesting]:
+    """What a value is made of, tuples in tuples taken apart; and how they were nested."""
+    items = items_of(value)
+    if items is None:
+        return [value], None
+    found = [numbers_in(item) for item in items]
+    return [part for parts, _ in found for part in parts], tuple(nesting for _, nesting in found)
+
+
+def nested(parts: Iterator[Value], nesting: Nesting) -> Value:
+    """The value that `numbers_in` took apart."""
+    return next(parts) if nesting is None else Bundle(tuple(nested(parts, inner) for inner in nesting))
+
+
+def is_of_numbers(value: Value) -> bool:
+    """Whether a value is a tuple of numbers, or of such tuples, without names."""
+    items = items_of(value)
+    named = value.names if isinstance(value, Bundle) else hasattr(getattr(value, "value", None), "_fields")
+    if items is None or named:
+        return False
+    return all(kind_of(item) is not None or is_of_numbers(item) for item in items)
 
 
 def in_words(value: Value) -> str:

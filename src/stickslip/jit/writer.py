@@ -47,7 +47,7 @@ class Module:
         body = f"[{len(cells)} x {element.type}] [{', '.join(cells)}], align 8"
         name = self._constants.setdefault(body, f"@table.{hashlib.sha256(body.encode()).hexdigest()[:16]}")
         strides = tuple(int(np.prod(values.shape[k + 1 :], dtype=int)) * values.itemsize for k in range(values.ndim))
-        return View(values.dtype, name, values.shape, strides, read_only=True)
+        return View(values.dtype, name, values.shape, strides, read_only=True, packed=True)
 
 
 class Writer:

@@ -280,8 +280,9 @@ def _exp(x: Any) -> Any:
 class FrictionCurve(FrictionLaw):
     """A coefficient mu(|v|) of your own; mu_s = mu(0).
 
-    curve : a function (speed) or (speed, p) that returns mu [-] for a speed [m/s] and the system's parameter vector and
-        that Numba can compile; or a SymPy expression in the symbol `speed` and the parameters of the system
+    curve : a function (speed) or (speed, p) that returns mu [-] for a speed [m/s] and the system's parameter vector, as
+        docs/kernels.md says (others run slowly, on the reference engine); or a SymPy expression in the symbol `speed`
+        and the parameters of the system
     speed : the symbol that stands for |v| in an expression
 
     The values must be finite and not negative at every speed that occurs: a run in which they are not stops there.

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 from stickslip.laws.base import LawSolution, Phase, one_row
 from stickslip.laws.routh import MOTIONS, STAGES
 
@@ -34,7 +34,7 @@ MAX_SAMPLES = 4_000_000
 GRAZING = 1e-9  # share of |gamma_T| that stands for gamma_N^- -> 0 where a jam makes an impact of it
 
 
-@compiled
+@entry
 def stick_modes(beta: float, delta: float, eta2: float, k: float) -> tuple:
     """Frequencies and rotation (cos, sin) of y'' = -K y, y = (z - z_0, x), in coordinates that make K symmetric."""
     off = -delta * math.sqrt(k / eta2)
@@ -48,7 +48,7 @@ def stick_modes(beta: float, delta: float, eta2: float, k: float) -> tuple:
     return math.sqrt(mean + half), math.sqrt(max(0.0, mean - half)), c, s
 
 
-@compiled
+@entry
 def propagate_stick(
     t: float, state: np.ndarray, k: float, z_0: float, eta2: float, modes: tuple, out: np.ndarray
 ) -> None:
@@ -73,7 +73,7 @@ def propagate_stick(
     out[3] = (s * d_1 + c * d_2) * eta
 
 
-@compiled
+@entry
 def slip_impulse(t: float, F: float, gamma_N: float, k: float, kappa: float) -> tuple[float, float]:
     """int F dt and F after time t of slipping; kappa = 1 - mu s delta < 0 is the jam, where both grow."""
     square = kappa * k
@@ -90,7 +90,7 @@ def slip_impulse(t: float, F: float, gamma_N: float, k: float, kappa: float) -> 
     return F * sine - k * gamma_N * fall, F * cosine - k * gamma_N * sine
 
 
-@compiled
+@entry
 def move(
     t: float,
     slip: float,
@@ -115,7 +115,7 @@ def move(
     return impulse
 
 
-@compiled
+@entry
 def indicator(
     which: int, stage: int, slip: float, s: np.ndarray, k: float, z_0: float, z_m: float, mu_eta2: float
 ) -> float:
@@ -132,7 +132,7 @@ def indicator(
     return slip * s[3] + mu_eta2 * k * s[1]  # s (gamma_T - x'), x' = -s mu eta^2 k gamma_N
 
 
-@compiled
+@entry
 def phase_end(
     stage: int,
     slip: float,
@@ -178,7 +178,7 @@ def phase_end(
     return 0.0, -1
 
 
-@compiled
+@entry
 def lumped(
     beta: float, delta: float, psi: float, mu: float, e: float, eta2: float, phases: np.ndarray
 ) -> tuple[float, float, int]:
@@ -238,7 +238,7 @@ def lumped(
     return N, T, -1
 
 
-@compiled
+@entry
 def lumped_impact(
     alpha: float,
     beta: float,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 from stickslip.laws.base import LawSolution, Phase, one_row
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MOTIONS = {0: "stick", 1: "slip+", -1: "slip-"}
 MAX_PHASES = 6
 
 
-@compiled
+@entry
 def direction(gamma_T: float, beta: float, delta: float, mu: float) -> tuple[float, float]:
     """Slip (1, -1, or 0 for stick) and r = dLambda_T/dp."""
     if beta == 0.0:
@@ -43,7 +43,7 @@ def direction(gamma_T: float, beta: float, delta: float, mu: float) -> tuple[flo
     return slip, -mu * slip if slip != 0.0 else -delta / beta
 
 
-@compiled
+@entry
 def rest_of_restitution(
     a: float, gamma_N: float, W: float, W_c: float, p: float, p_c: float, e: float, end: int
 ) -> float:
@@ -55,7 +55,7 @@ def rest_of_restitution(
     return max(0.0, 2.0 * missing / root) if root > 0.0 else 0.0
 
 
-@compiled
+@entry
 def routh(
     alpha: float,
     beta: float,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 from stickslip.laws.lumped import lumped_impact
 from stickslip.laws.routh import ENERGETIC, KINETIC, routh
 from stickslip.lcp.gauss_seidel import one_contact
@@ -15,7 +15,7 @@ from stickslip.lcp.residuals import IMPULSE_SHARE
 NEWTON, POISSON, STRONGE, POISSON_INTEGRATED, STRONGE_LUMPED = range(5)
 
 
-@compiled
+@entry
 def from_below(alpha: float, beta: float, delta: float, c_N: float, c_T: float, mu: float) -> tuple[float, float]:
     """One contact under Newton's law; c_N = 0 is the limit from below, [PG05] section 6: stick wherever it can be."""
     if c_N == 0.0 and beta > 0.0:
@@ -29,7 +29,7 @@ def from_below(alpha: float, beta: float, delta: float, c_N: float, c_T: float, 
     return one_contact(alpha, beta, delta, c_N, c_T, mu, 0.0)
 
 
-@compiled
+@entry
 def residual_of_one(
     alpha: float,
     beta: float,
@@ -62,7 +62,7 @@ def residual_of_one(
     return residual
 
 
-@compiled
+@entry
 def poisson_of_one(
     alpha: float,
     beta: float,
@@ -88,7 +88,7 @@ def poisson_of_one(
     return N_c + N, T_c + T, max(first, second)
 
 
-@compiled
+@entry
 def impact_of_one(
     law: int,
     local: tuple,

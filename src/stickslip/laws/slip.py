@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 UNSET, HELD, SLIDES = 0, 1, 2
 CONSTANT, DEPENDS, GRABS = 0, 1, 2  # codes of the laws: constant mu; depends on slip; with graze="grab"
@@ -30,7 +30,7 @@ STEEPEST = 0.99  # of the slope d end / d speed, up to which the secant is taken
 EARLY = 8  # rounds after which the interval of the fixed point is halved
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def begin_slip(k: int, code: int, sticks: float, gamma_A: float, sliding) -> None:  # type: ignore[no-untyped-def]
     """Set up contact k at its first round in a step; `sticks` is the flag from the step before."""
     mode, grab = sliding[0], sliding[1]
@@ -39,7 +39,7 @@ def begin_slip(k: int, code: int, sticks: float, gamma_A: float, sliding) -> Non
     start_slip(k, abs(gamma_A), sliding)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def start_slip(k: int, first: float, sliding) -> None:  # type: ignore[no-untyped-def]
     """Begin the fixed point of contact k at a speed."""
     _, _, speed, _, _, end_before, _, _, low, high = sliding
@@ -49,13 +49,13 @@ def start_slip(k: int, first: float, sliding) -> None:  # type: ignore[no-untype
     high[k] = math.inf
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def end_speed(gamma_E: float, size: float) -> float:
     """|gamma_T^E|, zero where it is nothing but round-off of terms of this size."""
     return 0.0 if abs(gamma_E) <= AT_REST * size else abs(gamma_E)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def holds(code: int, mode: int, end: float, gamma_A: float, size: float, loaded: bool) -> bool:
     """Whether a contact sticks after a step: it was held, or it rested at both ends of the step.
 
@@ -67,7 +67,7 @@ def holds(code: int, mode: int, end: float, gamma_A: float, size: float, loaded:
     return mode == HELD or code == GRABS or abs(gamma_A) <= AT_REST * size
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def secant(speed: float, end: float, speed_before: float, end_before: float) -> float:
     """Next speed for the fixed point end(speed) = speed; plain where the secant is too steep to be trusted."""
     if end_before < 0.0 or speed == speed_before:
@@ -78,7 +78,7 @@ def secant(speed: float, end: float, speed_before: float, end_before: float) -> 
     return speed + (end - speed) / (1.0 - slope)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def next_speed(k: int, sliding, late: bool) -> float:  # type: ignore[no-untyped-def]
     """The speed at which contact k tries its coefficient next: secant, or the middle of what encloses the fixed point.
 
@@ -100,7 +100,7 @@ def next_speed(k: int, sliding, late: bool) -> float:  # type: ignore[no-untyped
     return max(0.0, trial)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def next_slip(  # type: ignore[no-untyped-def]
     k: int, sliding, mu: float, gamma_A: float, gamma_E: float, size: float, beta: float, N: float, T: float, a: float,
     tol: float, late: bool,

@@ -9,11 +9,10 @@ linear programs with one generic objective.  Continua that touch are one continu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled, from_python
+from stickslip.jit import entry
 from stickslip.lcp.lemke import SOLVED, pivot_path, polish, scale
 from stickslip.lcp.lemke import workspace as lemke_workspace
 from stickslip.lcp.residuals import lcp_residual
@@ -28,7 +27,7 @@ MAX_POLYHEDRA = 2000  # singular supports looked at for continua
 EMPTY, POINT, POLYHEDRON, RETRY = 0, 1, 2, 3
 
 
-@compiled
+@entry
 def eliminate(k: int, n_columns: int, F: np.ndarray, order: np.ndarray, tolerance: float) -> int:
     """Reduce F[:k, :n_columns] = [A_ss | rhs] to row echelon form by complete pivoting on the first k columns.
 
@@ -64,7 +63,7 @@ def eliminate(k: int, n_columns: int, F: np.ndarray, order: np.ndarray, toleranc
     return k
 
 
-@compiled
+@entry
 def feasible_point(
     n: int,
     k: int,
@@ -127,7 +126,7 @@ def feasible_point(
     return True
 
 
-@compiled
+@entry
 def examine_support_once(
     n: int,
     mask: int,
@@ -142,8 +141,8 @@ def examine_support_once(
     rank_tolerance: float,
 ) -> int:
     """`examine_support` with pivots below `rank_tolerance` taken for zero; RETRY where that leaves no solution."""
-    k: Any = np.int64(0)  # not a literal, for which Numba would compile the callees twice
-    m: Any = np.int64(0)
+    k = 0
+    m = 0
     for i in range(n):
         if (mask >> i) & 1:
             active[k] = i
@@ -187,7 +186,7 @@ def examine_support_once(
     return POINT
 
 
-@compiled
+@entry
 def examine_support(
     n: int,
     mask: int,
@@ -207,8 +206,7 @@ def examine_support(
     return EMPTY if kind == RETRY else kind
 
 
-@from_python
-@compiled
+@entry
 def _examine_range(start: int, stop: int, n: int, D: np.ndarray, r: np.ndarray, kinds: np.ndarray) -> None:
     """Kinds of the supports start..stop."""
     work = lemke_workspace(n)
@@ -228,8 +226,7 @@ def examine_all(n: int, D: np.ndarray, r: np.ndarray) -> np.ndarray:
     return kinds
 
 
-@from_python
-@compiled
+@entry
 def _fill_points(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray, X: np.ndarray) -> None:
     """Write a point of each of the given supports to a row of X."""
     work = lemke_workspace(n)
@@ -248,7 +245,7 @@ def points_of(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray) -> np.nda
     return X
 
 
-@compiled
+@entry
 def enumerate_first(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, work: tuple, tol: float) -> tuple:
     """First support, in the order of its bits, whose point solves the LCP within tol: (found, supports, residual)."""
     n = b.shape[0]
@@ -269,9 +266,6 @@ def enumerate_first(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, 
     for i in range(n):
         x[i] = 0.0
     return False, 1 << n, lcp_residual(A, b, x, y)
-
-
-_scale, _polish, _residual = from_python(scale), from_python(polish), from_python(lcp_residual)
 
 
 @dataclass(frozen=True)
@@ -361,7 +355,7 @@ def enumerate_points(A: np.ndarray, b: np.ndarray, tol: float) -> list[Enumerate
     """All isolated solutions and one representative of each continuum, each within `tol` on the given problem."""
     n = len(b)
     D, r, R, C = np.empty((n, n + 1)), np.empty(n), np.empty(n), np.empty(n)
-    size = _scale(A, b, D, r, R, C) or 1.0
+    size = scale(A, b, D, r, R, C) or 1.0
     D = np.ascontiguousarray(D[:, :n])
     kinds = examine_all(n, D, r)
     found: list[np.ndarray] = []
@@ -370,7 +364,7 @@ def enumerate_points(A: np.ndarray, b: np.ndarray, tol: float) -> list[Enumerate
 
     def checked(x_scaled: np.ndarray) -> np.ndarray | None:
         x = x_scaled * C * size
-        ok = _polish(A, b, x, y, _residual(A, b, x, y), work) <= tol
+        ok = polish(A, b, x, y, lcp_residual(A, b, x, y), work) <= tol
         return x if ok else None
 
     polyhedra = np.flatnonzero(kinds == POLYHEDRON)

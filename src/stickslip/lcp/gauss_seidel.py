@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 from stickslip.lcp.lemke import polish
 from stickslip.lcp.residuals import lcp_residual
 
@@ -18,7 +18,7 @@ SWEEP_LIMIT = 4
 DIAGONAL = 5  # some a_ii <= 0: the method does not apply
 
 
-@compiled
+@entry
 def projected_gauss_seidel(
     A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, work: tuple, max_sweeps: int, tol: float
 ) -> tuple:
@@ -56,7 +56,7 @@ def projected_gauss_seidel(
     return (SOLVED if residual <= tol else SWEEP_LIMIT), max_sweeps, residual
 
 
-@compiled
+@entry
 def one_contact(
     alpha: float, beta: float, delta: float, c_N: float, c_T: float, mu: float, a: float
 ) -> tuple[float, float]:

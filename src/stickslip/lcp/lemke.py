@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 from stickslip.lcp.linear import drop_tiny, solve_support
 from stickslip.lcp.residuals import lcp_residual
 
@@ -37,20 +37,20 @@ IN_BLOCKS_FROM = 12
 TIE_TOLERANCE = 1e-12  # ratios closer than this are equal: the lexicographic rule decides
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def workspace(n: int) -> tuple:
     """Arrays that one solve of size n needs; give the same ones to many solves."""
     floats, integers = storage(n)
     return carve(n, floats, integers)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def storage(n: int) -> tuple:
     """The two arrays that a workspace is made of: allocating each of its own would take as long as a small solve."""
     return np.empty((2 * n + 16) * n + 5), np.empty(6 * n + 1, np.int64)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def carve(n: int, floats: np.ndarray, integers: np.ndarray) -> tuple:
     """Cut a workspace from `storage`."""
     f = floats[n * (2 * n + 1) :]
@@ -74,7 +74,7 @@ def carve(n: int, floats: np.ndarray, integers: np.ndarray) -> tuple:
     )
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def scale(A: np.ndarray, b: np.ndarray, D: np.ndarray, r: np.ndarray, R: np.ndarray, C: np.ndarray) -> float:
     """D = R A C with row and column maxima of 1, r = R b / max|R b|; return max|R b|."""
     n = b.shape[0]
@@ -106,7 +106,7 @@ def scale(A: np.ndarray, b: np.ndarray, D: np.ndarray, r: np.ndarray, R: np.ndar
     return largest
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def exchange(n: int, D: np.ndarray, r: np.ndarray, row: int, col: int, pivot_row: np.ndarray) -> None:
     """Swap the basic variable of `row` with the nonbasic one of `col` in basic = r + D nonbasic.
 
@@ -132,7 +132,7 @@ def exchange(n: int, D: np.ndarray, r: np.ndarray, row: int, col: int, pivot_row
             r[i] += f * right
 
 
-@compiled
+@entry
 def lexicographically_smaller(
     n: int,
     D: np.ndarray,
@@ -176,7 +176,7 @@ def lexicographically_smaller(
     return False
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def leaving_row(
     n: int,
     D: np.ndarray,
@@ -188,8 +188,8 @@ def leaving_row(
     tie: float,
 ) -> int:
     """Lexicographic ratio test for the nonbasic variable of `col`; x_0 leaves whenever it may; -1 on a ray."""
-    row: Any = np.int64(-1)  # not a literal, for which Numba would compile the callees twice
-    none: Any = np.int64(0)
+    row = -1
+    none = 0
     best = 0.0
     for i in range(n):
         if D[i, col] < -PIVOT_TOLERANCE:
@@ -210,7 +210,7 @@ def leaving_row(
     return row
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def first_row(
     n: int,
     D: np.ndarray,
@@ -222,7 +222,7 @@ def first_row(
 ) -> int:
     """Make every y_i basic, every x_i and x_0 nonbasic; the row in which x_0 enters, -1 where b >= 0."""
     lowest = 0.0
-    row: Any = np.int64(-1)  # not a literal, for which Numba would compile the callees twice
+    row = -1
     for i in range(n):
         basis[i] = i
         nonbasic[i] = n + i
@@ -236,7 +236,7 @@ def first_row(
     return row
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def swap_names(
     n: int,
     row: int,
@@ -266,7 +266,7 @@ def swap_names(
     return col
 
 
-@compiled
+@entry
 def pivot_path(
     n: int,
     D: np.ndarray,
@@ -298,7 +298,7 @@ def pivot_path(
     return PIVOT_LIMIT, max_pivots, -1
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def put_off_exchange(
     n: int,
     D: np.ndarray,
@@ -341,7 +341,7 @@ def put_off_exchange(
     r[row] = right
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def catch_up(n: int, D: np.ndarray, U: np.ndarray, V: np.ndarray, k: int) -> None:
     """D += U[:k]^T V[:k]."""
     if k == BLOCK:
@@ -358,7 +358,7 @@ def catch_up(n: int, D: np.ndarray, U: np.ndarray, V: np.ndarray, k: int) -> Non
                         D[i, c] += f * V[q, c]
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def leaving_row_in_blocks(
     n: int,
     D: np.ndarray,
@@ -373,7 +373,7 @@ def leaving_row_in_blocks(
     tie: float,
 ) -> int:
     """`leaving_row` for the dictionary D + U[:k]^T V[:k], of which the entering `column` is given."""
-    row: Any = np.int64(-1)
+    row = -1
     best = 0.0
     for i in range(n):
         if column[i] < -PIVOT_TOLERANCE:
@@ -394,7 +394,7 @@ def leaving_row_in_blocks(
     return row
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def name_hash(variable: int) -> int:
     """A number for a variable; the exclusive or of those of a basis stands for the basis."""
     mixed: Any = (variable + 1) * np.int64(0x1E3779B97F4A7C15)
@@ -404,7 +404,7 @@ def name_hash(variable: int) -> int:
     return mixed
 
 
-@compiled
+@entry
 def pivot_path_in_blocks(
     n: int,
     D: np.ndarray,
@@ -433,9 +433,9 @@ def pivot_path_in_blocks(
     col = n
     for i in range(n):
         column[i] = D[i, col]
-    k: Any = np.int64(0)
-    bases: Any = np.int64(0)
-    remembered: Any = np.int64(0)
+    k = 0
+    bases = 0
+    remembered = 0
     next_memory = 64
     for pivots in range(1, max_pivots + 1):
         put_off_exchange(n, D, r, row, col, column, U, V, k, new_row)
@@ -466,7 +466,7 @@ def pivot_path_in_blocks(
     return PIVOT_LIMIT, max_pivots, -1
 
 
-@compiled
+@entry
 def polish(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, residual: float, work: tuple) -> float:
     """Recompute x from its own support, A_ss x_s = -b_s, and keep that if the residual falls; return the residual.
 
@@ -474,7 +474,7 @@ def polish(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, residual:
     """
     n = b.shape[0]
     F, pivot, v, trial, active, other = work[8], work[9], work[10], work[11], work[12], work[13]
-    k: Any = np.int64(0)  # not a literal, for which Numba would compile the callees twice
+    k = 0
     for i in range(n):
         if x[i] > 0.0:
             active[k] = i
@@ -492,7 +492,7 @@ def polish(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, residual:
     return residual
 
 
-@compiled
+@entry
 def lemke(
     A: np.ndarray,
     b: np.ndarray,
@@ -511,7 +511,7 @@ def lemke(
     return lemke_attempts(A, b, x, y, ray, work, max_pivots, tol, 3)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def covering(attempt: int, i: int) -> float:
     """Component i of the covering vector d > 0: ones, then 1 to 1.1, later four decades, by a Weyl sequence."""
     if attempt == 0 or attempt == 2:
@@ -521,7 +521,7 @@ def covering(attempt: int, i: int) -> float:
     return 1.0 + 0.1 * u if attempt == 1 else 10.0 ** (4.0 * u - 2.0)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def follow_path(
     A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, work: tuple, max_pivots: int, tol: float, attempt: int
 ) -> tuple:
@@ -556,7 +556,7 @@ def follow_path(
     return (SOLVED if residual <= tol else INACCURATE), pivots, -1, residual
 
 
-@compiled
+@entry
 def lemke_attempts(
     A: np.ndarray,
     b: np.ndarray,
@@ -595,7 +595,7 @@ def lemke_attempts(
     return outcome, total, lcp_residual(A, b, x, y)
 
 
-@compiled
+@entry
 def lemke_alone(
     A: np.ndarray,
     b: np.ndarray,

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 
-@compiled(inline=True, reorder_sums=True)
+@entry(inline=True, reorder_sums=True)
 def all_finite(A: np.ndarray, b: np.ndarray) -> bool:
     """Whether neither a matrix nor the vector that goes with it has an infinite entry or a NaN."""
     total = 0.0
@@ -20,7 +20,7 @@ def all_finite(A: np.ndarray, b: np.ndarray) -> bool:
     return total == 0.0
 
 
-@compiled
+@entry
 def lu_factor(k: int, F: np.ndarray, pivot: np.ndarray) -> float:
     """Factor F[:k, :k] in place, P F = L U; return the smallest pivot relative to the largest, 0.0 when singular."""
     smallest = np.inf
@@ -50,7 +50,7 @@ def lu_factor(k: int, F: np.ndarray, pivot: np.ndarray) -> float:
     return smallest / largest if k > 0 else 1.0
 
 
-@compiled
+@entry
 def lu_solve(k: int, F: np.ndarray, pivot: np.ndarray, v: np.ndarray) -> None:
     """Solve with the factors of `lu_factor`, in place on v[:k]."""
     for j in range(k):
@@ -69,7 +69,7 @@ def lu_solve(k: int, F: np.ndarray, pivot: np.ndarray, v: np.ndarray) -> None:
         v[i] = s / F[i, i]
 
 
-@compiled
+@entry
 def solve_support(
     A: np.ndarray,
     b: np.ndarray,
@@ -114,7 +114,7 @@ def solve_support(
     return True
 
 
-@compiled
+@entry
 def drop_tiny(x: np.ndarray, C: np.ndarray, fraction: float) -> None:
     """Set to zero what is below `fraction` of the largest component, measured in the column units C.
 
@@ -129,7 +129,7 @@ def drop_tiny(x: np.ndarray, C: np.ndarray, fraction: float) -> None:
             x[i] = 0.0
 
 
-@compiled
+@entry
 def factor(M: np.ndarray) -> bool:
     """M = L L^T in the lower triangle; False where M is not positive definite."""
     f = M.shape[0]
@@ -147,7 +147,7 @@ def factor(M: np.ndarray) -> bool:
     return True
 
 
-@compiled
+@entry
 def solve_factored(L: np.ndarray, w: np.ndarray, x: np.ndarray) -> None:
     """x = M^-1 w."""
     f = L.shape[0]

@@ -12,11 +12,10 @@ References: Fischer, Optimization 24 (1992) 269; De Luca, Facchinei and Kanzow, 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 from stickslip.lcp.lemke import ROUND_OFF, scale
 from stickslip.lcp.linear import drop_tiny, lu_factor, lu_solve, solve_support
 from stickslip.lcp.residuals import mlcp_residual
@@ -26,7 +25,7 @@ ITERATION_LIMIT = 6
 STALLED = 7
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def workspace(n: int) -> tuple:
     """Arrays that one solve of size n needs; give the same ones to many solves."""
     return (
@@ -47,7 +46,7 @@ def workspace(n: int) -> tuple:
     )
 
 
-@compiled
+@entry
 def fischer_burmeister(
     n: int, D: np.ndarray, r: np.ndarray, free: np.ndarray, z: np.ndarray, w: np.ndarray, Phi: np.ndarray
 ) -> float:
@@ -69,7 +68,7 @@ def fischer_burmeister(
     return 0.5 * merit
 
 
-@compiled
+@entry
 def generalised_jacobian(n: int, D: np.ndarray, free: np.ndarray, z: np.ndarray, w: np.ndarray, J: np.ndarray) -> None:
     """One element of the generalised Jacobian of Phi: diag(alpha) + diag(beta) D."""
     for i in range(n):
@@ -89,7 +88,7 @@ def generalised_jacobian(n: int, D: np.ndarray, free: np.ndarray, z: np.ndarray,
         J[i, i] += alpha
 
 
-@compiled
+@entry
 def direction(
     n: int,
     J: np.ndarray,
@@ -135,7 +134,7 @@ def direction(
     return slope
 
 
-@compiled
+@entry
 def from_support(
     A: np.ndarray,
     b: np.ndarray,
@@ -149,7 +148,7 @@ def from_support(
     """x from the support {i : z_i > w_i or free} that the iterate suggests; its residual, inf when singular."""
     n = b.shape[0]
     C, F, pivot, step, trial, active = work[3], work[5], work[6], work[10], work[12], work[13]
-    k: Any = np.int64(0)  # not a literal, for which Numba would compile the callees twice
+    k = 0
     for i in range(n):
         if free[i] or z[i] > w[i]:
             active[k] = i
@@ -173,7 +172,7 @@ def from_support(
     return residual
 
 
-@compiled
+@entry
 def semismooth_newton(
     A: np.ndarray,
     b: np.ndarray,

@@ -25,7 +25,7 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 
 AMPLIFICATION = 1e6
 IMPULSE_SHARE = (
@@ -36,7 +36,7 @@ SMALL, LARGE = 2.0**-900, 2.0**900  # sums of products outside are taken apart: 
 _NO_FREE = np.zeros(0, np.bool_)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def largest_entry(A: np.ndarray, i: int, n: int) -> float:
     """max_j |a_ij|."""
     largest = 0.0
@@ -45,7 +45,7 @@ def largest_entry(A: np.ndarray, i: int, n: int) -> float:
     return largest
 
 
-@compiled
+@entry
 def right_hand_size(A: np.ndarray, b: np.ndarray) -> float:
     """max_i |b_i| / max_j |a_ij|: the size of b in the units of x."""
     n = b.shape[0]
@@ -57,7 +57,7 @@ def right_hand_size(A: np.ndarray, b: np.ndarray) -> float:
     return beta
 
 
-@compiled
+@entry
 def right_hand_size_by_exponents(A: np.ndarray, b: np.ndarray) -> tuple:
     """`right_hand_size` as (m, e) for m 2^e, whatever the exponents; m = 0 where b is zero."""
     n = b.shape[0]
@@ -75,7 +75,7 @@ def right_hand_size_by_exponents(A: np.ndarray, b: np.ndarray) -> tuple:
     return best, exponent
 
 
-@compiled
+@entry
 def row_by_exponents(A: np.ndarray, b: np.ndarray, x: np.ndarray, i: int, equation: bool) -> tuple:
     """(r_i, y_i) of a row whose terms are too large or too small to be added up as they are; inf where y_i overflows.
 
@@ -118,7 +118,7 @@ def row_by_exponents(A: np.ndarray, b: np.ndarray, x: np.ndarray, i: int, equati
     return max(0.0, defect / size), y
 
 
-@compiled(reorder_sums=True)
+@entry(reorder_sums=True)
 def mlcp_residual(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
     """Write y = A x + b into `y` and return the scaled residual of x; inf where a sign or a value is impossible.
 
@@ -159,13 +159,13 @@ def mlcp_residual(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray,
     return worst
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def lcp_residual(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
     """`mlcp_residual` of a problem without free unknowns."""
     return mlcp_residual(A, b, _NO_FREE, x, y)
 
 
-@compiled(inline=True)
+@entry(inline=True)
 def make_complementary(x: np.ndarray, y: np.ndarray) -> None:
     """Set y_i to 0 where x_i > 0 and to max(0, y_i) elsewhere: what is left of y = A x + b is the residual."""
     for i in range(x.shape[0]):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.jit.compiled import borrowed, compiled, from_python
+from stickslip.jit import entry
 from stickslip.lcp import gauss_seidel, matrices, newton
 from stickslip.lcp import lemke as lemke_method
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
@@ -26,10 +26,6 @@ from stickslip.lcp.residuals import make_complementary, mlcp_residual
 from stickslip.lcp.scaling import ScaledProblem, is_far_out, scaled
 from stickslip.lcp.threads import in_threads
 
-_lemke, _gauss_seidel = from_python(lemke_method.lemke_alone), from_python(gauss_seidel.projected_gauss_seidel)
-_newton, _from_support = from_python(newton.semismooth_newton), from_python(newton.from_support)
-_first_support, _scale = from_python(enumerate_first), from_python(lemke_method.scale)
-_residual, _make_complementary = from_python(mlcp_residual), from_python(make_complementary)
 METHODS = ("auto", "lemke", "enumerate", "pgs", "newton")
 MIXED_METHODS = ("auto", "lemke", "newton")
 
@@ -147,7 +143,9 @@ def _by_method(method: str, A: np.ndarray, b: np.ndarray, tol: float, limit: int
         return _by_enumeration(A, b, tol)
     if method == "pgs":
         x, y = start, np.empty(n)
-        code, count, residual = _gauss_seidel(A, b, x, y, lemke_method.workspace.py_func(n), limit, tol)
+        code, count, residual = gauss_seidel.projected_gauss_seidel(
+            A, b, x, y, lemke_method.workspace.py_func(n), limit, tol
+        )
         return _solution("pgs", x, y, code, count, residual)
     first = _by_newton(A, b, tol, limit, start)
     if first.solved:
@@ -162,11 +160,11 @@ def _in_given_units(
 ) -> LCPSolution:
     """The answer to a scaled problem as one to the given problem, and judged there: x or y may not exist in it."""
     x, y = problem.unknowns(answer.x), np.empty(len(b))
-    residual = _residual(A, b, free, x, y)
+    residual = mlcp_residual(A, b, free, x, y)
     solved = bool(answer.solved and residual <= tol)
     status = answer.status
     if solved:
-        _make_complementary(x, y)
+        make_complementary(x, y)
         y[free] = 0.0
     elif answer.solved:
         status = f"no solution in floating-point numbers: x or y overflows or vanishes; of the scaled problem: {status}"
@@ -194,10 +192,10 @@ def enumerate_lcp(A: Any, b: Any, *, tol: float = 1e-10) -> list[LCPSolution]:
     answers = []
     for point in points:
         x, y = point.x if problem is None else problem.unknowns(point.x), np.empty(n)
-        residual = _residual(M, v, np.zeros(n, dtype=bool), x, y)
+        residual = mlcp_residual(M, v, np.zeros(n, dtype=bool), x, y)
         if residual > tolerance:  # of a scaled problem, and not to be had in floating-point numbers of the given one
             continue
-        _make_complementary(x, y)
+        make_complementary(x, y)
         status = "isolated solution" if point.isolated else "representative of a continuum of solutions"
         answers.append(LCPSolution(x, y, True, status, residual, 1 << n, "enumerate", isolated=point.isolated))
     return answers
@@ -273,25 +271,22 @@ def _sentence(method: str, code: int, count: int, residual: float) -> str:
 def _solution(method: str, x: np.ndarray, y: np.ndarray, code: int, count: int, residual: float) -> LCPSolution:
     solved = code == lemke_method.SOLVED
     if solved:
-        _make_complementary(x, y)
+        make_complementary(x, y)
     return LCPSolution(x, y, solved, _sentence(method, code, count, residual), float(residual), int(count), method)
 
 
-@from_python
-@compiled
+@entry
 def _lemke_at_once(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, tol: float) -> tuple:
     """One path of Lemke's method, for the fast lane of `solve_lcp`; no success where A, b and tol make no problem."""
     n = b.shape[0]
     if not (0 < n == A.shape[0] == A.shape[1] and 0.0 < tol < 1.0 and all_finite(A, b)):
         return lemke_method.INACCURATE, 0, 0.0
     floats, integers = lemke_method.storage(n)
-    work = lemke_method.carve(n, borrowed(floats), borrowed(integers))
-    A, b, x, y = borrowed(A), borrowed(b), borrowed(x), borrowed(y)
-    first: Any = np.int64(0)  # not a literal, for which Numba would compile the callee twice
+    work = lemke_method.carve(n, floats, integers)
+    first = 0
     code, count, _, residual = lemke_method.follow_path(A, b, x, y, work, 50 * n + 200, tol, first)
     if code == 0:
         make_complementary(x, y)
-    floats[0], integers[0] = 0.0, 0  # alive until here
     return code, count, residual
 
 
@@ -303,7 +298,7 @@ def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSoluti
 def _follow_paths(A: np.ndarray, b: np.ndarray, tol: float, limit: int, attempts: int) -> LCPSolution:
     n = len(b)
     x, y, ray = np.empty(n), np.empty(n), np.zeros(n)
-    code, count, residual = _lemke(A, b, x, y, ray, limit, tol, attempts)
+    code, count, residual = lemke_method.lemke_alone(A, b, x, y, ray, limit, tol, attempts)
     solution = _solution("lemke", x, y, code, count, residual)
     return solution._replace(ray=ray) if code == lemke_method.RAY else solution
 
@@ -330,7 +325,7 @@ def _by_newton(
     n = len(b)
     mask = np.zeros(n, dtype=bool) if free is None else free
     x, y = start.copy(), np.empty(n)
-    code, count, residual = _newton(A, b, mask, x, y, newton.workspace.py_func(n), limit, tol)
+    code, count, residual = newton.semismooth_newton(A, b, mask, x, y, newton.workspace.py_func(n), limit, tol)
     if free is None:
         return _solution("newton", x, y, code, count, residual)
     return _mixed_solution("newton", x, y, mask, code, count, residual)
@@ -339,7 +334,7 @@ def _by_newton(
 def _by_enumeration(A: np.ndarray, b: np.ndarray, tol: float, ray: np.ndarray | None = None) -> LCPSolution:
     n = len(b)
     x, y = np.empty(n), np.empty(n)
-    found, count, residual = _first_support(A, b, x, y, lemke_method.workspace.py_func(n), tol)
+    found, count, residual = enumerate_first(A, b, x, y, lemke_method.workspace.py_func(n), tol)
     code = lemke_method.SOLVED if found else NO_SUPPORT
     solution = _solution("enumerate", x, y, code, count, residual)
     return solution if found else _explained(A, b, solution._replace(ray=ray))
@@ -402,17 +397,19 @@ def _lemke_raw(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> tuple[in
     x, y, ray = np.zeros(n), np.empty(n), np.empty(n)
     if n == 0:
         return lemke_method.SOLVED, 0, x
-    code, count, _ = _lemke(np.ascontiguousarray(A), np.ascontiguousarray(b), x, y, ray, limit, tol, 3)
+    code, count, _ = lemke_method.lemke_alone(
+        np.ascontiguousarray(A), np.ascontiguousarray(b), x, y, ray, limit, tol, 3
+    )
     return code, count, x
 
 
 def _mixed_polish(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
     """Recompute x from its support where that lowers the residual; y = A x + b."""
-    before = _residual(A, b, free, x, y)
+    before = mlcp_residual(A, b, free, x, y)
     better, y_better = np.empty_like(x), np.empty_like(y)
     work = newton.workspace.py_func(len(x))
-    _scale(A, b, *work[:4])
-    after = _from_support(A, b, free, x, np.zeros_like(x), better, y_better, work)
+    lemke_method.scale(A, b, *work[:4])
+    after = newton.from_support(A, b, free, x, np.zeros_like(x), better, y_better, work)
     if after < before:
         x[:], y[:] = better, y_better
         return after
@@ -426,8 +423,7 @@ def _regular(A: np.ndarray) -> bool:
     return bool(np.all(scale > 0.0)) and 1.0 / np.linalg.cond(A / scale[:, None], 1) > 1e-12
 
 
-@from_python
-@compiled
+@entry
 def _lemke_range(
     start: int,
     stop: int,
@@ -442,12 +438,11 @@ def _lemke_range(
     limit: int,
     tol: float,
 ) -> None:
-    """Problems start..stop of a stack by Lemke's method; the views are borrowed, or threads would count in turns."""
+    """Problems start..stop of a stack by Lemke's method."""
     n = b.shape[1]
     floats, integers = lemke_method.storage(n)
-    work = lemke_method.carve(n, borrowed(floats), borrowed(integers))
-    A, b, X, Y = borrowed(A), borrowed(b), borrowed(X), borrowed(Y)
-    first: Any = np.int64(0)  # not a literal, for which Numba would compile the callee twice
+    work = lemke_method.carve(n, floats, integers)
+    first = 0
     for i in range(start, stop):
         x, y = X[i], Y[i]
         code, count, _, residual = lemke_method.follow_path(A[i], b[i], x, y, work, limit, tol, first)
@@ -456,11 +451,9 @@ def _lemke_range(
         if code == 0:
             make_complementary(x, y)
         codes[i], counts[i], residuals[i] = code, count, residual
-    floats[0], integers[0] = 0.0, 0  # alive until here
 
 
-@from_python
-@compiled
+@entry
 def _other_range(
     start: int,
     stop: int,
@@ -478,7 +471,6 @@ def _other_range(
     """Problems start..stop of a stack by the other methods."""
     n = b.shape[1]
     work, newton_work, free = lemke_method.workspace(n), newton.workspace(n), np.zeros(n, np.bool_)
-    A, b, X, Y = borrowed(A), borrowed(b), borrowed(X), borrowed(Y)
     for i in range(start, stop):
         x, y = X[i], Y[i]
         if method == ENUMERATE:

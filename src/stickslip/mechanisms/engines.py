@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from stickslip import codes
 from stickslip.checks import Array
@@ -35,7 +34,6 @@ class Compiled:
     module: Any
     sweeps: int
     tol: float
-    calls_user: bool = False  # the kernel calls functions that a user wrote, which may fail
 
     name = "compiled"
 
@@ -49,7 +47,6 @@ class Compiled:
             compiled_module(system, TEMPLATE, solver.name, stepper.options),
             solver.max_iterations or 10_000,
             float(solver.tol),
-            bool(system.inject),
         )
 
     def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
@@ -72,18 +69,6 @@ class Compiled:
         return int(status)
 
     def _call(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> tuple[int, int]:
-        try:
-            return self._run_kernel(memory, dt, n_steps, every, block)
-        except (NumbaError, ArithmeticError, LookupError, TypeError, ValueError) as problem:
-            if not self.calls_user:
-                raise
-            reason = " ".join(str(problem).split())[:300]
-            raise ValueError(
-                f"a function of the system does not work in compiled code ({type(problem).__name__}: {reason}); write "
-                "it with what Numba compiles, or use engine='reference'."
-            ) from problem
-
-    def _run_kernel(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> tuple[int, int]:
         status, done, block.n_events, block.records = self.module.march(
             memory.q,
             memory.u,

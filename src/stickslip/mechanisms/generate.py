@@ -18,12 +18,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
-from numba import njit
+import numpy as np
 
 from stickslip import codes
+from stickslip.jit import Kernel, KernelError
 from stickslip.jit.cache import remove_old_versions
 from stickslip.jit.compiled import sources_hash
+from stickslip.jit.cpu import COMPILER
 from stickslip.jit.vault import Untrusted, leave, vault
 from stickslip.mechanisms.system import System
 
@@ -34,7 +35,7 @@ SOLVER_CODES = {
     "enumerate": codes.ENUMERATE,
     "newton": codes.NEWTON,
 }
-_CUDA_IMPORTS = [f"from stickslip.jit.cuda import {name}\n" for name in ("cuda", "kernel")]
+_CUDA_IMPORTS = [f"from stickslip.jit.cuda import {name}\n" for name in ("cuda", "kernel", "take_kernels")]
 STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
@@ -94,15 +95,13 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
     if system.n_contacts > STACK_LIMIT:
         head = head.replace("local_array", "heap_array as local_array")
         head = head.replace("import dev\n", "import rare as dev\n")  # inlined, its loops would unroll for minutes
-    if system.inject:  # functions that a user wrote may be outside the kernel language
-        head = head.replace("from stickslip.jit.marks import", "from stickslip.jit.by_numba import")
     options = options or {}
     model = constants(system, solver, options) + "\n\n" + system.source() + "\n\n" + system.sizes_source()
     if options.get("JACOBIAN"):
         model += "\n\n" + system.jacobian_source()
     if template in NEED_DRIFT:
         model += "\n\n" + system.drift_source()
-    stamp = f"# generated for {system.name!r}; numba {numba.__version__}, sources {sources_hash()}\n"
+    stamp = f"# generated for {system.name!r}; {COMPILER}, sources {sources_hash()}\n"
     return stamp + head + _BEGIN + model + _END + tail
 
 
@@ -167,14 +166,44 @@ def import_generated(system: System, source: str, kind: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = str(path)
     for key, function in system.inject.items():
-        module.__dict__[key] = function if hasattr(function, "py_func") else njit(error_model="numpy")(function)
+        module.__dict__[key] = Kernel(getattr(function, "py_func", function), inline=True)
     sys.modules[name] = module
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)
+        if system.inject:
+            _require_kernels(system, module)
     except BaseException:
         del sys.modules[name]
         raise
     return module
+
+
+class NotKernels(ValueError):
+    """A function that a user wrote is outside the kernel language."""
+
+
+def _require_kernels(system: System, module: ModuleType) -> None:
+    """Raise where a model function calls a user's function that cannot be translated."""
+    f, n, e = system.n_dof, system.n_contacts, len(system.parameter_values)
+    q, t, p, row = np.zeros(f), 0.0, np.zeros(max(1, e)), np.zeros(n)
+    arguments: dict[str, tuple[Any, ...]] = {
+        "mass": (q, t, p, np.zeros((f, f))),
+        "force": (q, q, t, p, q),
+        "gap": (q, t, p, row),
+        "geometry": (q, t, p, np.zeros((n, f)), np.zeros((n, f)), np.zeros((n, 2))),
+        "laws": (p, row, row, row, row),
+        "energy": (q, q, t, p, np.zeros(2)),
+        "friction": (p, row, row),
+    }
+    for name, given in arguments.items():
+        function = module.__dict__.get(name)
+        if isinstance(function, Kernel) and (system.injected_into is None or name in system.injected_into):
+            try:
+                function.text(*given)
+            except KernelError as problem:
+                raise NotKernels(
+                    f"{name} of system {system.name!r} calls a function that is not a kernel: {problem}"
+                ) from None
 
 
 def _write_once(name: str, source: str) -> Path:

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from stickslip import codes
@@ -21,11 +20,13 @@ from stickslip.checks import real_number
 from stickslip.engine import Memory
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.jit.compiled import sources_hash
+from stickslip.jit.cpu import COMPILER
+from stickslip.jit.making import Clock, running
 from stickslip.laws.friction import FrictionCurve
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONTACT
-from stickslip.run.compiling import CompileClock, announced, compile_clock
+from stickslip.run.compiling import announced
 from stickslip.run.records import Store
 from stickslip.run.simulate import ON_FAILURE, _stepper, _steps, progress_bar
 from stickslip.scenes import layout, step
@@ -105,7 +106,7 @@ class SceneRun:
             "dt": self.dt,
             "every": self.every,
             "method": f"{self.stepper.name}, {options!r}",
-            "sources": f"stickslip {__version__} {sources_hash('scenes')}, numba {numba.__version__}",
+            "sources": f"stickslip {__version__} {sources_hash('scenes')}, {COMPILER}",
         }
 
     def notes(self) -> dict[str, str]:
@@ -357,11 +358,11 @@ def _march(run: SceneRun, store: SceneStore, advance: Any) -> tuple[str, bool]:
 
     What is compiled on the way (how to solve islands, at the first contact) is none of the run's time.
     """
-    with compile_clock() as clock:
+    with running(Clock()) as clock:
         return _march_in_pieces(run, store, advance, clock)
 
 
-def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: CompileClock) -> tuple[str, bool]:
+def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: Clock) -> tuple[str, bool]:
     """Pieces take about a tenth of a second each; in large scenes longer: copies of the state cost little."""
     memory = run.memory
     width = 8 * (len(run.q0) + len(run.u0) + 4 * run.system.n_contacts)

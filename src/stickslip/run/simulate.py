@@ -14,7 +14,6 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from stickslip import codes
@@ -26,9 +25,12 @@ from stickslip.engine import Memory
 from stickslip.events.event_driven import EventDriven, EventEngine
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.jit.compiled import sources_hash
+from stickslip.jit.cpu import COMPILER
+from stickslip.jit.making import Clock, running
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.mechanisms.bounds import Bounds
 from stickslip.mechanisms.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Reference
+from stickslip.mechanisms.generate import NotKernels
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
 from stickslip.mechanisms.steppers.adaptive import Adaptive, AdaptiveEngine
 from stickslip.mechanisms.steppers.contact_problem import active_contacts, roundings
@@ -39,7 +41,7 @@ from stickslip.mechanisms.steppers.sliding import sticking_at_start
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.mechanisms.steppers.stewart_trinkle import StewartTrinkle
 from stickslip.mechanisms.system import System, require_system
-from stickslip.run.compiling import FIRST_TIME, compile_clock
+from stickslip.run.compiling import FIRST_TIME
 from stickslip.run.records import Store
 from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
 
@@ -243,7 +245,7 @@ class Run:
             "every": self.every,
             "method": f"{self.stepper!r}, {self.solver!r}, {self.law!r}, {self.engine.name}",
             "on_failure": "continue" if self.go_on else "stop",
-            "sources": f"stickslip {__version__} {sources_hash()}, numba {numba.__version__}",
+            "sources": f"stickslip {__version__} {sources_hash()}, {COMPILER}",
         }
 
     def notes(self) -> dict[str, str]:
@@ -405,7 +407,16 @@ def _engine(
     if not Compiled.available(stepper, solver):
         what = f"solver {solver.name!r}" if stepper.scheme is not None else f"stepper {stepper.name!r}"
         raise ValueError(f"{what} has no compiled kernel; use engine='reference' or 'auto'.")
-    return Compiled.build(system, stepper, solver)
+    try:
+        return Compiled.build(system, stepper, solver)
+    except NotKernels as reason:
+        if wanted == "compiled":
+            raise ValueError(
+                f"{reason} docs/kernels.md says what a kernel may do; or use engine='reference'."
+            ) from None
+        slower = "engine='reference' runs it, some hundred times slower; docs/kernels.md says what a kernel may do."
+        warnings.warn(f"{reason} {slower}", RuntimeWarning, stacklevel=5)
+        return Reference(system, stepper, solver, go_on, law)
 
 
 def _march(run: Run, store: Store, advance: Any) -> tuple[str, bool]:
@@ -597,7 +608,7 @@ def progress_bar(
             bar.update(task, completed=step, rate=f"{rate:.2g} steps/s")
 
     try:
-        with compile_clock(compiling) as clock:
+        with running(Clock(compiling)) as clock:
             yield advance
     finally:
         if shown:

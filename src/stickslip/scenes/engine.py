@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from stickslip import codes
@@ -18,6 +16,7 @@ from stickslip.contact.method import Progress
 from stickslip.contact.pyramid import pyramid_answers
 from stickslip.cost import require_memory
 from stickslip.engine import EVENT_COLUMNS, Block, Memory
+from stickslip.jit.parallel import team
 from stickslip.scenes import layout, step
 from stickslip.scenes import tables as tables
 from stickslip.scenes.checks import called, motion_at, turning, vector
@@ -63,17 +62,6 @@ DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices a
 FEW_CONTACTS, FIRST_EFFORT = 20, 1.0  # up to which only they are, for long; nominal seconds of work in between on more
 EVENTS_AT_ONCE = 4096
 _POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
-
-
-@contextlib.contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Let parallel kernels use so many threads, as far as there are."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def worth_sharing(sizes: np.ndarray) -> bool:
@@ -281,7 +269,7 @@ class SceneEngine:
                 self._solve_pyramid(contacts, int(k))
             return float(self.residuals[:count].max(initial=0.0))
         small = [k for k in open_islands if not self._is_pile(k)]
-        with _threads(self.threads):
+        with team(self.threads):
             for k in open_islands:
                 if self._is_pile(k):
                     self._solve_pile(contacts, int(k))

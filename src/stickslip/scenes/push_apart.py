@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import kernel
 from stickslip.scenes.collision.broad_phase import candidate_pairs
 from stickslip.scenes.collision.narrow_phase import find_pair, points_of_pair
 from stickslip.scenes.islands.problem import contact_velocity
@@ -55,7 +55,7 @@ class Points(NamedTuple):
     wanted: np.ndarray  # (m,)
 
 
-@compiled(inside=True)
+@kernel
 def allowed_depth(bodies: Bodies, a: int, b: int, share: float) -> float:
     """How deep two bodies may lie in one another [m]: a share of the radius of the smaller one that can move."""
     first = bodies.radius[a] if bodies.kind[a] == MOVING else np.inf
@@ -63,7 +63,7 @@ def allowed_depth(bodies: Bodies, a: int, b: int, share: float) -> float:
     return share * min(first, second)
 
 
-@compiled(inside=True)
+@kernel
 def is_fast(bodies: Bodies, a: int, b: int, dt: float, depth: float) -> bool:
     """Whether the motion of two bodies has second-order terms that count against `depth`."""
     sliding, turning = 0.0, 0.0
@@ -75,7 +75,7 @@ def is_fast(bodies: Bodies, a: int, b: int, dt: float, depth: float) -> bool:
     return dt * dt * (turning + sliding / min(first, second)) > FAST * depth
 
 
-@compiled(inside=True)
+@kernel
 def any_fast(bodies: Bodies, dt: float, sink: float) -> bool:
     """Whether a body is so fast that a pair may be, or goes elsewhere than could be foreseen.
 
@@ -101,7 +101,7 @@ def any_fast(bodies: Bodies, dt: float, sink: float) -> bool:
     return 2.0 * dt * dt * fastest > FAST * sink * smallest or 2.0 * farthest > sink * smallest
 
 
-@compiled(inside=True)
+@kernel
 def next_gap(bodies: Bodies, contacts: Contacts, active: Active, i: int, dt: float) -> float:
     """Gap of active contact i at the next midpoint, along the tangent of the motion."""
     c = active.contact[i]
@@ -109,7 +109,7 @@ def next_gap(bodies: Bodies, contacts: Contacts, active: Active, i: int, dt: flo
     return active.gap[i] + dt * u
 
 
-@compiled(inside=True)
+@kernel
 def any_sunk(bodies: Bodies, contacts: Contacts, active: Active, n: int, options: Options) -> bool:
     """Whether an active contact is too deep, and will be at the next midpoint."""
     for i in range(n):
@@ -121,7 +121,7 @@ def any_sunk(bodies: Bodies, contacts: Contacts, active: Active, n: int, options
     return False
 
 
-@compiled(inside=True)
+@kernel
 def go_to_next_midpoint(bodies: Bodies, geoms: Geoms, time: float) -> None:
     """Put bodies and geometries where they will be at the next midpoint."""
     for i in range(bodies.kind.shape[0]):
@@ -131,7 +131,7 @@ def go_to_next_midpoint(bodies: Bodies, geoms: Geoms, time: float) -> None:
         compose(bodies.mid[geoms.body[i]], geoms.local[i], geoms.world[i])
 
 
-@compiled(inside=True)
+@kernel
 def movable(bodies: Bodies, joints: Any) -> np.ndarray:
     """Which bodies may be shifted."""
     count = bodies.kind.shape[0]
@@ -146,7 +146,7 @@ def movable(bodies: Bodies, joints: Any) -> np.ndarray:
     return free
 
 
-@compiled(inside=True)
+@kernel
 def turn_of(bodies: Bodies, body: int, arm: np.ndarray, n: np.ndarray) -> tuple[float, float, float]:
     """J^-1 (arm x n) of a body."""
     return times(
@@ -157,7 +157,7 @@ def turn_of(bodies: Bodies, body: int, arm: np.ndarray, n: np.ndarray) -> tuple[
     )
 
 
-@compiled(inside=True)
+@kernel
 def along(d: np.ndarray, arm: np.ndarray, n: np.ndarray) -> float:
     """How far a point of a body goes along n when the body is shifted and turned by d."""
     x = d[0] + d[4] * arm[2] - d[5] * arm[1]
@@ -166,7 +166,7 @@ def along(d: np.ndarray, arm: np.ndarray, n: np.ndarray) -> float:
     return n[0] * x + n[1] * y + n[2] * z
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def sweep_apart(bodies: Bodies, free: np.ndarray, points: Points, n: int) -> np.ndarray:
     """Shifts and small turns (bodies, 6) that give n points the motion they want, or more."""
     ends, normal, arms, wanted = points
@@ -205,7 +205,7 @@ def sweep_apart(bodies: Bodies, free: np.ndarray, points: Points, n: int) -> np.
     return shift
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def ask_pair(
     bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, i: int, j: int, margin: float, sink: float,
     points: Points, count: int,
@@ -231,7 +231,7 @@ def ask_pair(
     return count, deep
 
 
-@compiled(inside=True)
+@kernel
 def ask_contact(
     bodies: Bodies, contacts: Contacts, active: Active, i: int, options: Options, points: Points, count: int
 ) -> bool:
@@ -249,7 +249,7 @@ def ask_contact(
     return deep
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def parting_shifts(
     bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, ignore: np.ndarray, candidates: np.ndarray,
     n_candidates: int, contacts: Contacts, pairs: Pairs, n_pairs: int, active: Active, n: int, joints: Any,
@@ -319,7 +319,7 @@ def parting_shifts(
     return True
 
 
-@compiled(inside=True)
+@kernel
 def pair_of(pairs: Pairs, n_pairs: int, c: int) -> int:
     """Number of the pair that contact point c belongs to: the last one that begins at c or before."""
     low, high = ZERO, n_pairs
@@ -332,7 +332,7 @@ def pair_of(pairs: Pairs, n_pairs: int, c: int) -> int:
     return low
 
 
-@compiled(inside=True)
+@kernel
 def take_shifts(bodies: Bodies, shift: np.ndarray, dim: int) -> None:
     """Move the poses, no body farther than FARTHEST of its radius."""
     for i in range(shift.shape[0]):

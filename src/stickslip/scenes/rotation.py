@@ -22,14 +22,14 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import kernel
 
 ROUNDS, HALVINGS = 60, 12
 MOST_TURN = 0.5  # radians by which one iteration may change what omega turns: larger steps reach other branches
 ROUNDING = 1e-14  # of the momentum: no iteration improves on it
 
 
-@compiled(inside=True)
+@kernel
 def rotate(pose: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
     """The vector (x, y, z), given in body axes, in world axes."""
     w, a, b, c = pose[3], pose[4], pose[5], pose[6]
@@ -39,7 +39,7 @@ def rotate(pose: np.ndarray, x: float, y: float, z: float) -> tuple[float, float
     return x + w * p + b * r - c * q, y + w * q + c * p - a * r, z + w * r + a * q - b * p
 
 
-@compiled(inside=True)
+@kernel
 def rotate_back(pose: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
     """The vector (x, y, z), given in world axes, in body axes."""
     w, a, b, c = pose[3], -pose[4], -pose[5], -pose[6]
@@ -49,20 +49,20 @@ def rotate_back(pose: np.ndarray, x: float, y: float, z: float) -> tuple[float, 
     return x + w * p + b * r - c * q, y + w * q + c * p - a * r, z + w * r + a * q - b * p
 
 
-@compiled(inside=True)
+@kernel
 def to_world(pose: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
     """The point (x, y, z) of a body, in world coordinates."""
     a, b, c = rotate(pose, x, y, z)
     return pose[0] + a, pose[1] + b, pose[2] + c
 
 
-@compiled(inside=True)
+@kernel
 def to_body(pose: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
     """A point of the world in body coordinates."""
     return rotate_back(pose, x - pose[0], y - pose[1], z - pose[2])
 
 
-@compiled(inside=True)
+@kernel
 def compose(outer: np.ndarray, inner: np.ndarray, out: np.ndarray) -> None:
     """out = the pose `inner`, given in the frame `outer`, in world coordinates."""
     w, a, b, c = outer[3], outer[4], outer[5], outer[6]
@@ -75,7 +75,7 @@ def compose(outer: np.ndarray, inner: np.ndarray, out: np.ndarray) -> None:
     out[6] = w * s + a * r - b * q + c * p
 
 
-@compiled(inside=True)
+@kernel
 def advance(pose: np.ndarray, vel: np.ndarray, time: float, out: np.ndarray) -> None:
     """out = pose moved with constant velocity and angular velocity; the quaternion stays of unit length."""
     out[0] = pose[0] + time * vel[0]
@@ -99,7 +99,7 @@ def advance(pose: np.ndarray, vel: np.ndarray, time: float, out: np.ndarray) -> 
     out[3], out[4], out[5], out[6] = scale * n0, scale * n1, scale * n2, scale * n3
 
 
-@compiled(inside=True)
+@kernel
 def world_matrix(pose: np.ndarray, A: np.ndarray, out: np.ndarray) -> None:
     """out = R A R^T of a 3 x 3 matrix in body axes."""
     B = np.empty(9)
@@ -109,7 +109,7 @@ def world_matrix(pose: np.ndarray, A: np.ndarray, out: np.ndarray) -> None:
         out[3 * i], out[3 * i + 1], out[3 * i + 2] = rotate(pose, B[3 * i], B[3 * i + 1], B[3 * i + 2])
 
 
-@compiled(inside=True)
+@kernel
 def times(A: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
     """A (x, y, z) of a 3 x 3 matrix given as nine numbers."""
     return (
@@ -119,7 +119,7 @@ def times(A: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, fl
     )
 
 
-@compiled(inside=True)
+@kernel
 def invert(A: np.ndarray, out: np.ndarray) -> None:
     """Inverse of a 3 x 3 matrix given as nine numbers."""
     c0 = A[4] * A[8] - A[5] * A[7]
@@ -139,7 +139,7 @@ def invert(A: np.ndarray, out: np.ndarray) -> None:
     )
 
 
-@compiled(inside=True)
+@kernel
 def turned(phi: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
     """exp [phi] (x, y, z) by Rodrigues' formula."""
     a, b, c = phi[0], phi[1], phi[2]
@@ -153,7 +153,7 @@ def turned(phi: np.ndarray, x: float, y: float, z: float) -> tuple[float, float,
     return x + f * p + g * (b * r - c * q), y + f * q + g * (c * p - a * r), z + f * r + g * (a * q - b * p)
 
 
-@compiled(inside=True)
+@kernel
 def momentum_slope(J: np.ndarray, omega: np.ndarray, time: float, phi: np.ndarray, K: np.ndarray) -> None:
     """K = d/d omega of E(time omega) J omega."""
     x, y, z = times(J, omega[0], omega[1], omega[2])
@@ -177,13 +177,13 @@ def momentum_slope(J: np.ndarray, omega: np.ndarray, time: float, phi: np.ndarra
         K[j], K[3 + j], K[6 + j] = turned(phi, k0, k1, k2)
 
 
-@compiled(inside=True)
+@kernel
 def determinant(A: np.ndarray) -> float:
     """Determinant of a 3 x 3 matrix given as nine numbers."""
     return A[0] * (A[4] * A[8] - A[5] * A[7]) + A[1] * (A[5] * A[6] - A[3] * A[8]) + A[2] * (A[3] * A[7] - A[4] * A[6])
 
 
-@compiled(inside=True)
+@kernel
 def momentum_gap(
     J: np.ndarray, omega: np.ndarray, time: float, L: np.ndarray, phi: np.ndarray, gap: np.ndarray
 ) -> float:
@@ -196,7 +196,7 @@ def momentum_gap(
     return math.sqrt(gap[0] ** 2 + gap[1] ** 2 + gap[2] ** 2)
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def rotation_with(
     J: np.ndarray, L: np.ndarray, before: np.ndarray, short: float, omega: np.ndarray, inverse: np.ndarray,
     phi: np.ndarray, K: np.ndarray,
@@ -243,7 +243,7 @@ def rotation_with(
     return momentum_gap(J, omega, short, L, phi, gap) / size
 
 
-@compiled(inside=True)
+@kernel
 def momentum_at_midpoint(J: np.ndarray, before: np.ndarray, time: float, phi: np.ndarray, L: np.ndarray) -> None:
     """L = E(-time omega) J omega of the angular velocity `before` at the beginning of the step."""
     x, y, z = times(J, before[0], before[1], before[2])
@@ -252,7 +252,7 @@ def momentum_at_midpoint(J: np.ndarray, before: np.ndarray, time: float, phi: np
     L[0], L[1], L[2] = turned(phi, x, y, z)
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def free_rotation(
     J: np.ndarray, before: np.ndarray, torque: np.ndarray, dt: float, theta: float, omega: np.ndarray,
     inverse: np.ndarray, phi: np.ndarray, K: np.ndarray,
@@ -268,7 +268,7 @@ def free_rotation(
     return rotation_with(J, L, before, theta * dt, omega, inverse, phi, K)
 
 
-@compiled(inside=True)
+@kernel
 def rotations_at_midpoint(
     J: np.ndarray, before: np.ndarray, free: np.ndarray, dt: float, theta: float, old: np.ndarray, new: np.ndarray,
     inverse: np.ndarray,

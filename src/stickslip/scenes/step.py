@@ -11,7 +11,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from stickslip.codes import (
     BOOK_SIZE,
@@ -27,7 +26,7 @@ from stickslip.codes import (
     PROJECTIONS,
     STEPS,
 )
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry, kernel, prange
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_dense, solve_island
@@ -59,7 +58,7 @@ PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, COU
 """Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
 
 
-@compiled(inside=True)
+@kernel
 def spring_wrenches(springs: Any, bodies: Bodies, wrench: np.ndarray) -> None:
     """Add forces and torques of springs and dampers at the midpoint, with the velocities before."""
     for s in range(springs.a.shape[0]):
@@ -92,7 +91,7 @@ def spring_wrenches(springs: Any, bodies: Bodies, wrench: np.ndarray) -> None:
             f[5] += sign * (r0 * y - r1 * x)
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def free_motion(
     bodies: Bodies, springs: Any, options: Options, t: float, driven: Any, step: int, wrench: np.ndarray
 ) -> float:
@@ -156,14 +155,14 @@ def free_motion(
     return worst
 
 
-@compiled(inside=True)
+@kernel
 def place_geoms(bodies: Bodies, geoms: Geoms) -> None:
     """Poses of all geometries at the midpoint."""
     for i in range(geoms.kind.shape[0]):
         compose(bodies.mid[geoms.body[i]], geoms.local[i], geoms.world[i])
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def sort_islands(
     active: Active, n: int, joints: Any, n_rows: int, count: int, order: np.ndarray, rows: np.ndarray,
     begins: np.ndarray, row_begins: np.ndarray,
@@ -199,7 +198,7 @@ def sort_islands(
             row_begins[count] = n_rows
 
 
-@compiled(parallel=True)
+@entry
 def solve_in_parallel(
     bodies: Bodies, contacts: Contacts, active: Active, joints: Any, options: Options, order: np.ndarray,
     rows: np.ndarray, begins: np.ndarray, row_begins: np.ndarray, chosen: np.ndarray, head: np.ndarray,
@@ -214,7 +213,7 @@ def solve_in_parallel(
         )  # fmt: skip
 
 
-@compiled(apart=True)
+@entry(apart=True)
 def prepare(
     bodies: Bodies, geoms: Geoms, materials: Materials, shapes: Shapes, joints: Any,
     springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, new: Contacts,
@@ -253,7 +252,7 @@ def prepare(
     return True
 
 
-@compiled(inside=True)
+@kernel
 def largest_speed(active: Active, n: int) -> float:
     """Largest |gamma| of the n active contacts before the step, sum norm [m/s]."""
     largest = 0.0
@@ -263,7 +262,7 @@ def largest_speed(active: Active, n: int) -> float:
     return largest
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def note_contacts(
     bodies: Bodies, contacts: Contacts, active: Active, counts: np.ndarray, options: Options, channel: np.ndarray,
     book: Book, t_end: float,
@@ -333,7 +332,7 @@ def note_contacts(
     return work
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def finish(
     bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, ignore: np.ndarray, candidates: np.ndarray,
     contacts: Contacts, pairs: Pairs, active: Active, joints: Any, springs: Any, rows: np.ndarray, options: Options,
@@ -400,7 +399,7 @@ def finish(
     return total == 0.0
 
 
-@compiled(apart=True)
+@entry(apart=True)
 def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, float]:
     """Kinetic and potential energy of the bodies that are there [J]."""
     kinetic, potential = 0.0, 0.0
@@ -413,8 +412,8 @@ def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, 
         kinetic += 0.5 * m * (v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
         potential -= m * (gravity[0] * x[0] + gravity[1] * x[1] + gravity[2] * x[2])
         world_matrix(x, bodies.inertia[i], J)
-        a, b, c = times(J, v[3], v[4], v[5])
-        kinetic += 0.5 * (v[3] * a + v[4] * b + v[5] * c)
+        L0, L1, L2 = times(J, v[3], v[4], v[5])
+        kinetic += 0.5 * (v[3] * L0 + v[4] * L1 + v[5] * L2)
     if springs is not None:
         for s in range(springs.a.shape[0]):
             a, b, p, q = springs.a[s], springs.b[s], springs.local_a[s], springs.local_b[s]
@@ -426,7 +425,7 @@ def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, 
     return kinetic, potential
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def record(
     bodies: Bodies, springs: Any, options: Options, channels: np.ndarray, book: Book, k: int, q: np.ndarray,
     u: np.ndarray, impulse: np.ndarray, state: np.ndarray, gap: np.ndarray, energy: np.ndarray,
@@ -449,7 +448,7 @@ def record(
         gap[k, c] = book.gap[c]
 
 
-@compiled
+@entry
 def start_limit(options: Options, counts: np.ndarray) -> float:
     """Residual up to which the impulses of the last step are taken as they are.
 
@@ -459,7 +458,7 @@ def start_limit(options: Options, counts: np.ndarray) -> float:
     return 1e-2 * options.start if counts[AFRESH] == 1 and options.start < options.tol else options.start
 
 
-@compiled
+@entry
 def march(
     bodies: Bodies, geoms: Geoms, materials: Materials, shapes: Shapes, joints: Any,
     springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, first: Contacts,

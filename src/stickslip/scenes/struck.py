@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import kernel
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
 from stickslip.scenes.rotation import rotation_with, rotations_at_midpoint, times, world_matrix
 
@@ -20,7 +20,7 @@ HARD = 4.0  # times what forces and gyroscopic terms change in a step: an approa
 FIRST = 0.5  # the same of a contact that carried nothing in the step before
 
 
-@compiled(inside=True)
+@kernel
 def change_in_step(bodies: Bodies, i: int, dt: float) -> float:
     """What forces and the rotation of body i change at its surface within a step [m/s]."""
     change, spin = 0.0, 0.0
@@ -30,7 +30,7 @@ def change_in_step(bodies: Bodies, i: int, dt: float) -> float:
     return math.sqrt(change) + dt * spin * bodies.radius[i]
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def strike(bodies: Bodies, contacts: Contacts, active: Active, n: int, options: Options) -> bool:
     """Mark the bodies that a contact strikes, and turn to their rotation at the midpoint; whether there are any.
 
@@ -53,7 +53,7 @@ def strike(bodies: Bodies, contacts: Contacts, active: Active, n: int, options: 
     return found
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def at_midpoint(bodies: Bodies, options: Options) -> np.ndarray:
     """Put the rotation at the midpoint in place of that at the end, for struck bodies; the velocities before."""
     vel = bodies.vel.copy()
@@ -69,7 +69,7 @@ def at_midpoint(bodies: Bodies, options: Options) -> np.ndarray:
     return vel
 
 
-@compiled(inside=True)
+@kernel
 def any_struck(bodies: Bodies) -> bool:
     """Whether a body is marked as struck in this step."""
     found = False
@@ -78,7 +78,7 @@ def any_struck(bodies: Bodies) -> bool:
     return found
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def to_end(bodies: Bodies, options: Options) -> float:
     """Angular velocities at the end of the step, of struck bodies; returns the largest part of a momentum missing."""
     worst = 0.0

@@ -11,14 +11,14 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import kernel
 from stickslip.scenes.layout import MOVING, ZERO, Bodies, Geoms
 
 ALL_PAIRS = 40  # geometries up to which all pairs are compared
 FULL = -1
 
 
-@compiled(inside=True)
+@kernel
 def excluded(first: int, second: int, count: int, keys: np.ndarray) -> bool:
     """Whether two of `count` bodies were asked to ignore one another; keys are sorted."""
     key = min(first, second) * count + max(first, second)
@@ -32,7 +32,7 @@ def excluded(first: int, second: int, count: int, keys: np.ndarray) -> bool:
     return low < keys.shape[0] and keys[low] == key
 
 
-@compiled(inside=True)
+@kernel
 def may_meet(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, i: int, j: int) -> bool:
     """Whether geometries i and j have to be looked at."""
     a, b = geoms.body[i], geoms.body[j]
@@ -50,7 +50,7 @@ def may_meet(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, i: i
     return ignore.shape[0] == 0 or not excluded(a, b, bodies.kind.shape[0], ignore)
 
 
-@compiled(inside=True)
+@kernel
 def add_pair(geoms: Geoms, i: int, j: int, pairs: np.ndarray, count: int) -> int:
     """Append a pair, ordered by kind; FULL where there is no room."""
     if count >= pairs.shape[0]:
@@ -62,12 +62,12 @@ def add_pair(geoms: Geoms, i: int, j: int, pairs: np.ndarray, count: int) -> int
     return count + 1
 
 
-@compiled(inside=True)
+@kernel
 def hash_cell(x: int, y: int, z: int, mask: int) -> int:
     return ((x * 73856093) ^ (y * 19349663) ^ (z * 83492791)) & mask
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def candidate_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, dim: int, pairs: np.ndarray) -> int:
     """Write the pairs and return their number, FULL where `pairs` is too short."""
     n = geoms.kind.shape[0]
@@ -83,7 +83,7 @@ def candidate_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: floa
     return grid_pairs(bodies, geoms, ignore, slop, dim, pairs)
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def grid_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, dim: int, pairs: np.ndarray) -> int:
     """`candidate_pairs` by the grid."""
     n = geoms.kind.shape[0]
@@ -140,7 +140,7 @@ def grid_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, di
     return count
 
 
-@compiled(inside=True)
+@kernel
 def stir(bodies: Bodies, geoms: Geoms, pairs: np.ndarray, count: int) -> None:
     """Write how far a body may be sent by one that hits it: as far as that one comes in the step."""
     for i in range(bodies.kind.shape[0]):

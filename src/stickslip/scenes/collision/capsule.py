@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import kernel
 from stickslip.scenes.collision.flat import (
     ALIGNED,
     CLIP,
@@ -26,14 +26,14 @@ from stickslip.scenes.collision.round import Point, add_point, along_segment, ba
 from stickslip.scenes.layout import ZERO, Hulls, Room
 
 
-@compiled(inside=True)
+@kernel
 def ball_inside(room: Room, count: int, x: float, y: float, z: float, r: float, n: np.ndarray, distance: float) -> int:
     """A ball whose centre lies behind the face with normal n, by -`distance`: it is pushed out there."""
     h = 0.5 * (distance - r) - distance
     return add_point(room, count, x + h * n[0], y + h * n[1], z + h * n[2], -n[0], -n[1], -n[2], distance - r)
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def ball_near_hull(
     hulls: Hulls, room: Room, count: int, x: float, y: float, z: float, r: float, table: np.ndarray, margin: float
 ) -> int:  # fmt: skip
@@ -70,7 +70,7 @@ def ball_near_hull(
     return balls(room, count, x, y, z, r, p0, p1, p2, 0.0, margin)
 
 
-@compiled(inside=True)
+@kernel
 def ball_near_polygon(
     hulls: Hulls, room: Room, count: int, x: float, y: float, r: float, table: np.ndarray, margin: float
 ) -> int:  # fmt: skip
@@ -92,7 +92,7 @@ def ball_near_polygon(
     return balls(room, count, x, y, 0.0, r, p0, p1, 0.0, 0.0, margin)
 
 
-@compiled(inside=True)
+@kernel
 def ball_hull(
     hulls: Hulls, room: Room, pose: np.ndarray, r: float, table: np.ndarray, other: np.ndarray, margin: float
 ) -> int:
@@ -101,7 +101,7 @@ def ball_hull(
     return ball_near_hull(hulls, room, ZERO, pose[0], pose[1], pose[2], r, table, margin)
 
 
-@compiled(inside=True)
+@kernel
 def ball_polygon(
     hulls: Hulls, room: Room, pose: np.ndarray, r: float, table: np.ndarray, other: np.ndarray, margin: float
 ) -> int:
@@ -110,19 +110,19 @@ def ball_polygon(
     return ball_near_polygon(hulls, room, ZERO, pose[0], pose[1], r, table, margin)
 
 
-@compiled(inside=True)
+@kernel
 def above(n: np.ndarray, v: np.ndarray, p: Point) -> float:
     """Height of p above the plane through v with normal n."""
     return n[0] * (p[0] - v[0]) + n[1] * (p[1] - v[1]) + n[2] * (p[2] - v[2])
 
 
-@compiled(inside=True)
+@kernel
 def between(p: Point, q: Point, f: float) -> Point:
     """The point p + f (q - p)."""
     return p[0] + f * (q[0] - p[0]), p[1] + f * (q[1] - p[1]), p[2] + f * (q[2] - p[2])
 
 
-@compiled(inside=True)
+@kernel
 def cut_part(low: float, high: float, s: float, t: float, tolerance: float) -> tuple[float, float]:
     """Of the part [low, high] of a segment with heights s and t at its ends, what lies no higher than `tolerance`."""
     if s > tolerance and t > tolerance:
@@ -134,7 +134,7 @@ def cut_part(low: float, high: float, s: float, t: float, tolerance: float) -> t
     return low, high
 
 
-@compiled(inside=True)
+@kernel
 def axis_and_faces(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, p: Point, q: Point
 ) -> tuple[int, float, float, float]:
@@ -149,7 +149,7 @@ def axis_and_faces(
     return face, best, low, high
 
 
-@compiled(inside=True)
+@kernel
 def lay_on_face(
     room: Room, count: int, n: np.ndarray, v: np.ndarray, p: Point, q: Point, low: float, high: float, r: float,
     margin: float,
@@ -165,7 +165,7 @@ def lay_on_face(
     return count
 
 
-@compiled(inside=True)
+@kernel
 def part_over_face(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, n: np.ndarray, face: int, p: Point, q: Point, size: float
 ) -> tuple[float, float]:
@@ -182,7 +182,7 @@ def part_over_face(
     return low, high
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def axis_through_hull(
     hulls: Hulls, room: Room, table: np.ndarray, p: Point, q: Point, r: float, face: int, s: float, margin: float
 ) -> int:
@@ -229,7 +229,7 @@ def axis_through_hull(
     return add_point(room, ZERO, a + 0.5 * gap * x, b + 0.5 * gap * y, c + 0.5 * gap * z, -x, -y, -z, gap)
 
 
-@compiled(inside=True)
+@kernel
 def nearest_edge(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, p: Point, q: Point
 ) -> tuple[float, float, float, float, float, float, float]:
@@ -248,7 +248,7 @@ def nearest_edge(
     return least, s0, s1, s2, t0, t1, t2
 
 
-@compiled(inside=True)
+@kernel
 def crossings(
     hulls: Hulls, room: Room, count: int, table: np.ndarray, face: int, p: Point, q: Point, r: float, margin: float
 ) -> int:
@@ -267,7 +267,7 @@ def crossings(
     return count
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def capsule_hull(
     hulls: Hulls, room: Room, pose: np.ndarray, half: float, r: float, table: np.ndarray, other: np.ndarray,
     margin: float,
@@ -302,7 +302,7 @@ def capsule_hull(
     return balls(room, count, s0, s1, s2, r, t0, t1, t2, 0.0, margin) if beside else count
 
 
-@compiled(inside=True)
+@kernel
 def axis_through_polygon(
     hulls: Hulls, room: Room, table: np.ndarray, p: Point, q: Point, r: float, edge: int, s: float, margin: float
 ) -> int:
@@ -340,7 +340,7 @@ def axis_through_polygon(
     return count
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def capsule_polygon(
     hulls: Hulls, room: Room, pose: np.ndarray, half: float, r: float, table: np.ndarray, other: np.ndarray,
     margin: float,

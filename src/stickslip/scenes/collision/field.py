@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import kernel
 from stickslip.scenes.collision.flat import CLIP, place
 from stickslip.scenes.collision.round import Point, add_point, along_segment
 from stickslip.scenes.layout import ZERO, Hulls, Room
@@ -37,24 +37,24 @@ SHALLOW = 0.1  # of the body: edges that pass deeper below one another do not to
 CROSS = 1e-6  # sine of the angle below which two edges are parallel
 
 
-@compiled(inside=True)
+@kernel
 def grid_point(heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int) -> Point:
     """Grid point (i, j) in the frame of the field, whose origin is the middle of the rectangle."""
     x, y = (i - 0.5 * (table[1] - 1)) * size[0], (j - 0.5 * (table[2] - 1)) * size[1]
     return x, y, heights[table[0] + i * table[2] + j]
 
 
-@compiled(inside=True)
+@kernel
 def minus(a: Point, b: Point) -> Point:
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@compiled(inside=True)
+@kernel
 def dot(a: Point, b: Point) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@compiled(inside=True)
+@kernel
 def cells_within(low: float, high: float, spacing: float, points: int) -> tuple[int, int]:
     """First and last cell that the interval [low, high] of one coordinate meets; the first is larger where none."""
     first = math.floor(low / spacing + 0.5 * (points - 1))
@@ -62,7 +62,7 @@ def cells_within(low: float, high: float, spacing: float, points: int) -> tuple[
     return int(min(max(first, 0.0), points - 1.0)), int(min(max(last, -1.0), points - 2.0))
 
 
-@compiled(inside=True)
+@kernel
 def edge_of_cell(i: int, j: int, k: int) -> tuple[int, int, int, int, int, int, int, int]:
     """Edge k of cell (i, j), k = 0 along x, 1 along y, 2 the diagonal: its grid points, and those opposite to it."""
     if k == 0:
@@ -72,12 +72,12 @@ def edge_of_cell(i: int, j: int, k: int) -> tuple[int, int, int, int, int, int, 
     return i + 1, j, i, j + 1, i, j, i + 1, j + 1
 
 
-@compiled(inside=True)
+@kernel
 def on_grid(table: np.ndarray, i: int, j: int) -> bool:
     return 0 <= i < table[1] and 0 <= j < table[2]
 
 
-@compiled(inside=True)
+@kernel
 def bulge(heights: np.ndarray, table: np.ndarray, i: int, j: int, k: int) -> float:
     """How far edge k of cell (i, j) stands out: twice the height of its middle above that of the opposite points.
 
@@ -93,7 +93,7 @@ def bulge(heights: np.ndarray, table: np.ndarray, i: int, j: int, k: int) -> flo
     return heights[z + a * n + b] + heights[z + c * n + d] - heights[z + e * n + f] - heights[z + g * n + h]
 
 
-@compiled(inside=True)
+@kernel
 def below(normal: Point, at: Point, heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int) -> bool:
     """Whether grid point (i, j) lies behind the plane through `at`, up to SLACK; beyond the rim: a point far down."""
     if not on_grid(table, i, j):
@@ -102,7 +102,7 @@ def below(normal: Point, at: Point, heights: np.ndarray, table: np.ndarray, size
     return dot(normal, d) <= SLACK * math.sqrt(dot(d, d))
 
 
-@compiled(inside=True)
+@kernel
 def stands_out(heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int) -> bool:
     """Whether grid point (i, j) is the end of an edge that stands out, and not inside a straight one."""
     least = FLAT * size[0]
@@ -135,7 +135,7 @@ def stands_out(heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int,
     return any_edge and not straight
 
 
-@compiled(inside=True)
+@kernel
 def add_field(
     room: Room, begin: int, count: int, field: np.ndarray, size: np.ndarray, foot: Point, n: Point, gap: float
 ) -> int:
@@ -157,7 +157,7 @@ def add_field(
     return count
 
 
-@compiled(inside=True)
+@kernel
 def triangle_plane(
     heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int, half: int
 ) -> tuple[Point, Point]:
@@ -170,7 +170,7 @@ def triangle_plane(
     return (scale * a, scale * b, scale), A
 
 
-@compiled(inside=True)
+@kernel
 def in_triangle(table: np.ndarray, size: np.ndarray, i: int, j: int, half: int, x: float, y: float) -> bool:
     """Whether (x, y) lies in the shadow of a triangle of cell (i, j)."""
     a = x / size[0] + 0.5 * (table[1] - 1) - i
@@ -180,7 +180,7 @@ def in_triangle(table: np.ndarray, size: np.ndarray, i: int, j: int, half: int, 
     return a <= 1.0 + ON_LINE and b <= 1.0 + ON_LINE and a + b >= 1.0 - ON_LINE
 
 
-@compiled(inside=True)
+@kernel
 def wall_beside(table: np.ndarray, size: np.ndarray, x: float, y: float) -> tuple[float, float, float]:
     """How far (x, y) lies outside the nearest wall (inside where negative), and the wall's outer normal."""
     X, Y = 0.5 * (table[1] - 1) * size[0], 0.5 * (table[2] - 1) * size[1]
@@ -189,7 +189,7 @@ def wall_beside(table: np.ndarray, size: np.ndarray, x: float, y: float) -> tupl
     return abs(y) - Y, 0.0, math.copysign(1.0, y)
 
 
-@compiled(inside=True)
+@kernel
 def surface(heights: np.ndarray, table: np.ndarray, size: np.ndarray, x: float, y: float) -> tuple[int, int, int]:
     """Cell and half of the triangle over or under (x, y), which is moved to the rim if it lies beyond."""
     a, b = x / size[0] + 0.5 * (table[1] - 1), y / size[1] + 0.5 * (table[2] - 1)
@@ -198,7 +198,7 @@ def surface(heights: np.ndarray, table: np.ndarray, size: np.ndarray, x: float, 
     return i, j, 0 if a + b <= 1.0 else 1
 
 
-@compiled(inside=True)
+@kernel
 def wall_point(
     room: Room, begin: int, count: int, field: np.ndarray, heights: np.ndarray, table: np.ndarray, size: np.ndarray,
     P: Point, r: float, margin: float,
@@ -216,7 +216,7 @@ def wall_point(
     return add_field(room, begin, count, field, size, (x, y, P[2]), (a, b, 0.0), s - r)
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def corner_field(
     room: Room, begin: int, count: int, field: np.ndarray, heights: np.ndarray, table: np.ndarray, size: np.ndarray,
     P: Point, margin: float,
@@ -271,7 +271,7 @@ def corner_field(
     return count
 
 
-@compiled(inside=True)
+@kernel
 def box_around(corners: np.ndarray, count: int) -> tuple[Point, Point]:
     """Lowest and highest coordinates of some points."""
     a, b, c, d, e, f = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
@@ -282,7 +282,7 @@ def box_around(corners: np.ndarray, count: int) -> tuple[Point, Point]:
     return (a, b, c), (d, e, f)
 
 
-@compiled(inside=True)
+@kernel
 def peak_at(normal: Point, at: Point, heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int) -> bool:
     """Whether a normal at grid point (i, j) looks out of the ground all around it."""
     return (
@@ -295,7 +295,7 @@ def peak_at(normal: Point, at: Point, heights: np.ndarray, table: np.ndarray, si
     )
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def peak_faces(
     hulls: Hulls, room: Room, begin: int, count: int, table: np.ndarray, field: np.ndarray, heights: np.ndarray,
     grid: np.ndarray, size: np.ndarray, i: int, j: int, margin: float,
@@ -326,7 +326,7 @@ def peak_faces(
     return add_field(room, begin, count, field, size, v, (-n[0], -n[1], -n[2]), best)
 
 
-@compiled(inside=True)
+@kernel
 def crossing(P: Point, e: Point, Q: Point, d: Point) -> tuple[float, float, Point, float]:
     """Where the lines P + f e and Q + g d are nearest: f, g, the common normal that looks up, the height of Q over P.
 
@@ -344,7 +344,7 @@ def crossing(P: Point, e: Point, Q: Point, d: Point) -> tuple[float, float, Poin
     return f, g, n, dot(n, w)
 
 
-@compiled(inside=True)
+@kernel
 def ridge_at(
     n: Point, P: Point, heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int, k: int
 ) -> bool:
@@ -353,7 +353,7 @@ def ridge_at(
     return below(n, P, heights, table, size, e, f) and below(n, P, heights, table, size, g, h)
 
 
-@compiled(inside=True)
+@kernel
 def behind_edge(corners: np.ndarray, count: int, n: Point, Q: Point) -> bool:
     """Whether all corners of a polyhedron lie on the side of n of the plane through Q, up to SLACK."""
     for k in range(count):
@@ -364,7 +364,7 @@ def behind_edge(corners: np.ndarray, count: int, n: Point, Q: Point) -> bool:
     return True
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def ridge_edges(
     hulls: Hulls, room: Room, begin: int, count: int, table: np.ndarray, field: np.ndarray, heights: np.ndarray,
     grid: np.ndarray, size: np.ndarray, i: int, j: int, k: int, deepest: float, margin: float,
@@ -392,7 +392,7 @@ def ridge_edges(
     return count
 
 
-@compiled(inside=True)
+@kernel
 def in_frame(outer: np.ndarray, pose: np.ndarray, out: np.ndarray) -> None:
     """out = `pose`, given in world coordinates, in the frame `outer`."""
     out[0], out[1], out[2] = to_body(outer, pose[0], pose[1], pose[2])
@@ -402,7 +402,7 @@ def in_frame(outer: np.ndarray, pose: np.ndarray, out: np.ndarray) -> None:
     out[5], out[6] = w * r - a * s + b * p + c * q, w * s + a * r - b * q + c * p
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def hull_on_field(
     hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, field: np.ndarray, heights: np.ndarray,
     grid: np.ndarray, size: np.ndarray, bound: float, margin: float,
@@ -435,7 +435,7 @@ def hull_on_field(
     return count
 
 
-@compiled(inside=True)
+@kernel
 def nearest_on_triangle(x: float, y: float, z: float, A: Point, B: Point, C: Point) -> Point:
     """The point of a triangle nearest to (x, y, z): inside by barycentric coordinates, else on the nearest side."""
     u0, u1, u2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
@@ -467,7 +467,7 @@ def nearest_on_triangle(x: float, y: float, z: float, A: Point, B: Point, C: Poi
     return r0, r1, r2
 
 
-@compiled(inside=True)
+@kernel
 def behind(normal: Point, at: Point, heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int) -> bool:
     """Whether grid point (i, j), if there is one, lies behind the plane through `at`."""
     if not on_grid(table, i, j):
@@ -475,7 +475,7 @@ def behind(normal: Point, at: Point, heights: np.ndarray, table: np.ndarray, siz
     return dot(normal, minus(grid_point(heights, table, size, i, j), at)) <= ON_LINE * size[0]
 
 
-@compiled(inside=True)
+@kernel
 def nearest_around(normal: Point, at: Point, heights: np.ndarray, table: np.ndarray, size: np.ndarray) -> bool:
     """Whether the way along `normal` to the point `at` of the surface is the shortest of all around it.
 
@@ -506,7 +506,7 @@ def nearest_around(normal: Point, at: Point, heights: np.ndarray, table: np.ndar
     return behind(normal, at, heights, table, size, e, f) and behind(normal, at, heights, table, size, g, h)
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def ball_field(
     room: Room, begin: int, count: int, P: Point, r: float, field: np.ndarray, heights: np.ndarray, table: np.ndarray,
     size: np.ndarray, margin: float,
@@ -567,7 +567,7 @@ def ball_field(
     return count
 
 
-@compiled(inside=True)
+@kernel
 def axis_ridge(
     room: Room, begin: int, count: int, p: Point, q: Point, r: float, field: np.ndarray, heights: np.ndarray,
     grid: np.ndarray, size: np.ndarray, i: int, j: int, k: int, deepest: float, margin: float,
@@ -585,7 +585,7 @@ def axis_ridge(
     return add_field(room, begin, count, field, size, foot, n, distance - r)
 
 
-@compiled(inside=True)
+@kernel
 def axis_peak(
     room: Room, begin: int, count: int, p: Point, q: Point, r: float, field: np.ndarray, heights: np.ndarray,
     grid: np.ndarray, size: np.ndarray, i: int, j: int, margin: float,
@@ -605,7 +605,7 @@ def axis_peak(
     return add_field(room, begin, count, field, size, v, n, distance - r)
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def capsule_on_field(
     room: Room, pose: np.ndarray, half: float, r: float, field: np.ndarray, heights: np.ndarray, grid: np.ndarray,
     size: np.ndarray, margin: float,

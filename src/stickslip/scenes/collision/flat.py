@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import kernel
 from stickslip.scenes.collision.round import add_point, nearest_of_segments
 from stickslip.scenes.layout import MAX_POINTS, ZERO, Hulls, Room
 from stickslip.scenes.rotation import rotate, to_world
@@ -23,7 +23,7 @@ CLIP = 1e-6
 SLANT = 1e-3  # cosine: a face that looks along an edge is no face beside it
 
 
-@compiled(inside=True)
+@kernel
 def place(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray, normals: np.ndarray) -> None:
     """Corners and face normals of a shape in world coordinates."""
     for k in range(table[1]):
@@ -34,7 +34,7 @@ def place(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray
         normals[k, 0], normals[k, 1], normals[k, 2] = rotate(pose, n[0], n[1], n[2])
 
 
-@compiled(inside=True)
+@kernel
 def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float, level: float, enough: float) -> float:
     """min over the corners of their coordinate along (a, b, c) above `level`, or one that is not above `enough`."""
     best = np.inf
@@ -45,7 +45,7 @@ def lowest(corners: np.ndarray, count: int, a: float, b: float, c: float, level:
     return best
 
 
-@compiled(inside=True)
+@kernel
 def separation(
     A: np.ndarray, count_a: int, B: np.ndarray, count_b: int, a: float, b: float, c: float, beat: float
 ) -> float:
@@ -61,7 +61,7 @@ def separation(
     return low - high
 
 
-@compiled(inside=True)
+@kernel
 def best_face(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, other: np.ndarray, others: int,
     margin: float,
@@ -80,7 +80,7 @@ def best_face(
     return face, best
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def spread(room: Room, count: int) -> int:
     """Reduce to MAX_POINTS: the deepest point, and the farthest ones in seven directions across the normal."""
     if count <= MAX_POINTS:
@@ -120,7 +120,7 @@ def spread(room: Room, count: int) -> int:
     return kept
 
 
-@compiled(inside=True)
+@kernel
 def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, plane: np.ndarray, margin: float) -> int:
     """The corners of a polyhedron or polygon near a half-space."""
     a, b, c = rotate(plane, 0.0, 0.0, 1.0)
@@ -135,7 +135,7 @@ def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, p
     return spread(room, count)
 
 
-@compiled(inside=True)
+@kernel
 def clip_half(
     source: np.ndarray, count: int, a: float, b: float, c: float, d: float, tolerance: float, target: np.ndarray
 ) -> int:
@@ -157,7 +157,7 @@ def clip_half(
     return kept
 
 
-@compiled(inside=True)
+@kernel
 def incident_face(hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, n: np.ndarray) -> int:
     """Of the faces at the corner that lies deepest behind n, the one that looks most against n."""
     deepest, depth = 0, np.inf
@@ -177,7 +177,7 @@ def incident_face(hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals:
     return incident
 
 
-@compiled(inside=True)
+@kernel
 def middle(corners: np.ndarray, count: int) -> tuple[float, float, float]:
     """The mean of the corners, which lies inside."""
     x, y, z = 0.0, 0.0, 0.0
@@ -188,7 +188,7 @@ def middle(corners: np.ndarray, count: int) -> tuple[float, float, float]:
     return x / count, y / count, z / count
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def clip_faces(
     hulls: Hulls, room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int,
     other_table: np.ndarray, other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
@@ -198,10 +198,9 @@ def clip_faces(
     incident = incident_face(hulls, other_table, other, other_normals, n)
     loop = hulls.loops[other_table[2] + incident]
     count = loop[1]
-    source, target = room.outline, room.cut
     for k in range(count):
         v = other[hulls.corners[loop[0] + k]]
-        source[k, 0], source[k, 1], source[k, 2] = v[0], v[1], v[2]
+        room.outline[k, 0], room.outline[k, 1], room.outline[k, 2] = v[0], v[1], v[2]
     loop = hulls.loops[table[2] + face]
     for k in range(loop[1]):
         P = corners[hulls.corners[loop[0] + k]]
@@ -210,15 +209,16 @@ def clip_faces(
         a, b, c = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
         norm = math.sqrt(a * a + b * b + c * c)
         a, b, c = a / norm, b / norm, c / norm
+        source, target = (room.outline, room.cut) if k % 2 == 0 else (room.cut, room.outline)
         count = clip_half(source, count, a, b, c, a * P[0] + b * P[1] + c * P[2], CLIP * size, target)
-        source, target = target, source
         if count == 0:
             return 0
+    cut = room.outline if loop[1] % 2 == 0 else room.cut
     P = corners[hulls.corners[loop[0]]]
     level = n[0] * P[0] + n[1] * P[1] + n[2] * P[2]
     found = ZERO
     for k in range(count):
-        v = source[k]
+        v = cut[k]
         gap = n[0] * v[0] + n[1] * v[1] + n[2] * v[2] - level
         if gap <= margin:
             h = 0.5 * gap
@@ -229,7 +229,7 @@ def clip_faces(
     return spread(room, found)
 
 
-@compiled(inside=True)
+@kernel
 def edges_near(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, other_table: np.ndarray, other: np.ndarray,
     normals: np.ndarray, face: int, reach: float, chosen: np.ndarray,
@@ -255,7 +255,7 @@ def edges_near(
     return count
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def edge_axes(
     hulls: Hulls, room: Room, table_a: np.ndarray, face_a: int, table_b: np.ndarray, face_b: int,
     towards: tuple[float, float, float], beat: float, reach: float,
@@ -296,7 +296,7 @@ def edge_axes(
     return found_a, found_b, best, x, y, z
 
 
-@compiled(inside=True)
+@kernel
 def support_edge(hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int, a: float, b: float, c: float) -> int:
     """The edge parallel to `edge` that lies farthest along (a, b, c)."""
     chosen, best = edge, -np.inf
@@ -309,7 +309,7 @@ def support_edge(hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int
     return chosen
 
 
-@compiled(inside=True)
+@kernel
 def facing(normals: np.ndarray, count: int, x: float, y: float, z: float) -> tuple[int, float]:
     """The face that looks most along (x, y, z), and the cosine of its angle with that direction."""
     face, most = ZERO, -np.inf
@@ -320,7 +320,7 @@ def facing(normals: np.ndarray, count: int, x: float, y: float, z: float) -> tup
     return face, most
 
 
-@compiled(inside=True)
+@kernel
 def take_axis(room: Room, count: int, x: float, y: float, z: float, s: float) -> None:
     """Give points on a face that stands for the axis (x, y, z) the depth s of the axis, and the deepest its direction.
 
@@ -336,7 +336,7 @@ def take_axis(room: Room, count: int, x: float, y: float, z: float, s: float) ->
     room.normals[deepest, 0], room.normals[deepest, 1], room.normals[deepest, 2] = x, y, z
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def clip_along_axis(
     hulls: Hulls, room: Room, table_a: np.ndarray, table_b: np.ndarray, x: float, y: float, z: float, s: float,
     size: float, margin: float,
@@ -369,7 +369,7 @@ def clip_along_axis(
     return found
 
 
-@compiled(inside=True)
+@kernel
 def nearest_face(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, x: float, y: float, z: float
 ) -> tuple[int, float]:
@@ -383,7 +383,7 @@ def nearest_face(
     return face, distance
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def corners_beside(
     hulls: Hulls, room: Room, table_a: np.ndarray, i: int, table_b: np.ndarray, j: int, x: float, y: float, z: float,
     margin: float,
@@ -413,7 +413,7 @@ def corners_beside(
     return found
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def hull_pair(
     hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
     size: float, margin: float,
@@ -462,7 +462,7 @@ def hull_pair(
     return clip_faces(hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
 
 
-@compiled(inside=True)
+@kernel
 def clip_edges(
     room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int, other_table: np.ndarray,
     other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
@@ -506,7 +506,7 @@ def clip_edges(
     return found
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def polygon_pair(
     hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
     size: float, margin: float,

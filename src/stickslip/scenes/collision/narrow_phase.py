@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.jit.compiled import call_address, compiled
+from stickslip.jit import call_address, entry, kernel
 from stickslip.scenes.layout import HULL, MOVING, POLYGON, ZERO, Bodies, Contacts, Geoms, Pairs, Room, Shapes
 from stickslip.scenes.rotation import rotate, rotate_back
 
@@ -17,7 +17,7 @@ STILL = 1e-4  # of the slop: poses that differ by less have not moved
 SAME_POINT = 0.05  # of the size: points nearer than this are the same one
 
 
-@compiled(inside=True)
+@kernel
 def place_about(bodies: Bodies, geoms: Geoms, i: int, holder: int, pose: np.ndarray) -> None:
     """Pose of geometry i about the centre of mass of body `holder`, in world axes."""
     body = geoms.body[i]
@@ -29,7 +29,7 @@ def place_about(bodies: Bodies, geoms: Geoms, i: int, holder: int, pose: np.ndar
         pose[k] = geoms.world[i, k]
 
 
-@compiled(inside=True)
+@kernel
 def points_of_pair(
     bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, i: int, j: int, holder: int, margin: float
 ) -> int:
@@ -42,7 +42,7 @@ def points_of_pair(
     return call_address(code, ZERO, shapes, geoms, room, i, j, margin)
 
 
-@compiled(inside=True)
+@kernel
 def find_pair(pairs: Pairs, key: int) -> int:
     """Number of the pair with this key, or -1."""
     mask = pairs.table.shape[0] - 1
@@ -54,7 +54,7 @@ def find_pair(pairs: Pairs, key: int) -> int:
     return -1
 
 
-@compiled
+@entry
 def store_pairs(pairs: Pairs, count: int) -> None:
     """Enter pairs 0 .. count - 1 into the hash table."""
     mask = pairs.table.shape[0] - 1
@@ -67,7 +67,7 @@ def store_pairs(pairs: Pairs, count: int) -> None:
         pairs.table[place] = k
 
 
-@compiled(inside=True)
+@kernel
 def unmoved(bodies: Bodies, pose: np.ndarray, a: int, b: int, tolerance: float, margin: float) -> bool:
     """Whether bodies a and b are where `pose` (two poses and a margin) says."""
     if pose[14] < margin:
@@ -78,7 +78,7 @@ def unmoved(bodies: Bodies, pose: np.ndarray, a: int, b: int, tolerance: float, 
     return True
 
 
-@compiled(inside=True)
+@kernel
 def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int) -> None:
     """Copy the points of a pair that has not moved."""
     for k in range(count):
@@ -93,7 +93,7 @@ def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int
             new.local[t, i] = old.local[s, i]
 
 
-@compiled(inside=True)
+@kernel
 def inherit(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count: int, size: float) -> None:
     """Give point t the impulse of the old point nearest to it on the body; `alone`: the pair has one point."""
     for i in range(3):
@@ -110,7 +110,7 @@ def inherit(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count
             new.impulse[t, i] = old.impulse[chosen, i]
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def contact_points(
     bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, n_candidates: int,
     slop: float, new: Contacts, new_pairs: Pairs, old: Contacts, old_pairs: Pairs,

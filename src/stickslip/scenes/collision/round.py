@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import kernel
 from stickslip.scenes.layout import ZERO, Room
 from stickslip.scenes.rotation import rotate
 
@@ -22,7 +22,7 @@ MEETING = 1e-10  # of the lengths: axes nearer than that have no direction from 
 Point = tuple[float, float, float]
 
 
-@compiled(inside=True)
+@kernel
 def add_point(room: Room, count: int, x: float, y: float, z: float, a: float, b: float, c: float, gap: float) -> int:
     """Append a point (x, y, z) with normal (a, b, c)."""
     room.points[count, 0], room.points[count, 1], room.points[count, 2] = x, y, z
@@ -31,7 +31,7 @@ def add_point(room: Room, count: int, x: float, y: float, z: float, a: float, b:
     return count + 1
 
 
-@compiled(inside=True)
+@kernel
 def add_round(
     room: Room, count: int, x: float, y: float, z: float, r: float, R: float, a: float, b: float, c: float,
     distance: float, margin: float,
@@ -47,7 +47,7 @@ def add_round(
     return add_point(room, count, x + k * a, y + k * b, z + k * c, a, b, c, gap)
 
 
-@compiled(inside=True)
+@kernel
 def balls(
     room: Room,
     count: int,
@@ -71,7 +71,7 @@ def balls(
     return add_round(room, count, x, y, z, r, R, a, b, c, distance, margin)
 
 
-@compiled(inside=True)
+@kernel
 def ball_plane(room: Room, count: int, x: float, y: float, z: float, r: float, plane: np.ndarray, margin: float) -> int:
     """A ball above a half-space, whose outer normal is the z axis of its pose."""
     a, b, c = rotate(plane, 0.0, 0.0, 1.0)
@@ -83,14 +83,14 @@ def ball_plane(room: Room, count: int, x: float, y: float, z: float, r: float, p
     return add_point(room, count, x - k * a, y - k * b, z - k * c, -a, -b, -c, gap)
 
 
-@compiled(inside=True)
+@kernel
 def ends(pose: np.ndarray, half: float) -> tuple[float, float, float, float, float, float]:
     """The ends of a capsule's axis."""
     a, b, c = rotate(pose, 0.0, 0.0, half)
     return pose[0] - a, pose[1] - b, pose[2] - c, pose[0] + a, pose[1] + b, pose[2] + c
 
 
-@compiled(inside=True)
+@kernel
 def along_segment(x: float, y: float, z: float, p: float, q: float, r: float, P: float, Q: float, R: float) -> float:
     """Fraction in [0, 1] of the segment p -> P whose point is nearest to x."""
     a, b, c = P - p, Q - q, R - r
@@ -100,7 +100,7 @@ def along_segment(x: float, y: float, z: float, p: float, q: float, r: float, P:
     return min(1.0, max(0.0, (a * (x - p) + b * (y - q) + c * (z - r)) / square))
 
 
-@compiled(inside=True)
+@kernel
 def nearest_of_segments(
     p: float, q: float, r: float, P: float, Q: float, R: float,
     s: float, t: float, v: float, S: float, T: float, V: float,
@@ -128,7 +128,7 @@ def nearest_of_segments(
     return f, g
 
 
-@compiled(inside=True)
+@kernel
 def across(a: float, b: float, c: float) -> tuple[float, float, float]:
     """A unit vector across (a, b, c), inside the plane z = 0 where (a, b, c) is: the way off an axis."""
     x, y, z = -b, a, 0.0
@@ -138,7 +138,7 @@ def across(a: float, b: float, c: float) -> tuple[float, float, float]:
     return x / norm, y / norm, z / norm
 
 
-@compiled(inside=True)
+@kernel
 def ball_capsule(
     room: Room, count: int, x: float, y: float, z: float, r: float, pose: np.ndarray, half: float, R: float,
     margin: float,
@@ -153,7 +153,7 @@ def ball_capsule(
     return add_round(room, count, x, y, z, r, R, a, b, c, 0.0, margin)
 
 
-@compiled(inside=True)
+@kernel
 def capsules_along(
     room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, low: float, high: float, margin: float
 ) -> int:
@@ -185,7 +185,7 @@ def capsules_along(
     return count
 
 
-@compiled(inside=True)
+@kernel
 def way_out(p: Point, a: Point, s: Point, b: Point) -> tuple[float, float, float]:
     """The unit vector (x, y) across p -> p + a with the least shift of s -> s + b to its side, and minus that shift.
 
@@ -199,7 +199,7 @@ def way_out(p: Point, a: Point, s: Point, b: Point) -> tuple[float, float, float
     return (x, y, low) if low >= high - MEETING * length else (-x, -y, high)
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def planar_axes(
     room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, g: float, margin: float
 ) -> int:
@@ -222,7 +222,7 @@ def planar_axes(
     return add_round(room, ZERO, p[0] + f * a[0], p[1] + f * a[1], 0.0, r, R, -b0, -b1, 0.0, other, margin)
 
 
-@compiled(inside=True)
+@kernel
 def end_to_end(room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, margin: float) -> int:
     """Capsules on one line whose axes meet at their ends, at the fraction f of the first: the normal goes along it."""
     x, y, z = p[0] + f * a[0], p[1] + f * a[1], p[2] + f * a[2]
@@ -233,7 +233,7 @@ def end_to_end(room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: 
     return add_round(room, ZERO, x, y, z, r, R, d / norm, e / norm, h / norm, 0.0, margin)
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def spatial_axes(
     room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, g: float, margin: float
 ) -> int:
@@ -261,7 +261,7 @@ def spatial_axes(
     return end_to_end(room, p, a, r, s, b, R, f, margin)
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def ends_beside(
     room: Room, count: int, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, g: float,
     margin: float,
@@ -293,7 +293,7 @@ def ends_beside(
     return count
 
 
-@compiled(inside=True)
+@kernel
 def capsules(
     room: Room, pose: np.ndarray, half: float, r: float, other: np.ndarray, other_half: float, R: float, planar: bool,
     margin: float,
@@ -324,7 +324,7 @@ def capsules(
     return ends_beside(room, count, p, a, r, s, b, R, f, g, margin) if count > 0 else count
 
 
-@compiled(inside=True)
+@kernel
 def capsule_plane(room: Room, pose: np.ndarray, half: float, r: float, plane: np.ndarray, margin: float) -> int:
     """A capsule above a half-space: its two ends."""
     p0, p1, p2, q0, q1, q2 = ends(pose, half)

@@ -16,7 +16,7 @@ import numpy as np
 
 from stickslip.contact.blocks import diagonal_blocks
 from stickslip.contact.gauss_seidel import accelerated_sweeps, anderson_state
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry, kernel
 from stickslip.scenes.islands.joint_rows import apply_row, row_velocity
 from stickslip.scenes.islands.newton import quiet_newton
 from stickslip.scenes.islands.problem import apply_contact, contact_velocity, side_product
@@ -38,7 +38,7 @@ ROUNDED = 1e-10  # the residual that violations of the size of rounding count fo
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
 
 
-@compiled(inside=True)
+@kernel
 def rough_defect(r: np.ndarray, mu: float, rho: float, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
     """Violation of the laws where mu > 1, times rho: r_N = max(0, r_N - rho u_N), r_T = P_D(mu r_N)(r_T - rho u_T).
 
@@ -57,7 +57,7 @@ def rough_defect(r: np.ndarray, mu: float, rho: float, u0: float, u1: float, u2:
     return math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
 
 
-@compiled(inside=True)
+@kernel
 def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
     """Violation of the laws at contact i [m/s]: |r - P_K(r - rho (u + mu |u_T| e_N))| / rho, rho = 1 / size, or -u_N.
 
@@ -82,7 +82,7 @@ def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim:
     return -u0 if -u0 > defect else defect  # max might lose what is not a number
 
 
-@compiled(inside=True)
+@kernel
 def row_size(joints: Any, s: int, bodies: Bodies) -> float:
     """Diagonal of W of a joint row, with the softness of a spring."""
     d, j = joints.row.direction[s], s // ROWS_PER_JOINT
@@ -94,7 +94,7 @@ def row_size(joints: Any, s: int, bodies: Bodies) -> float:
     return total + d[3] * x + d[4] * y + d[5] * z + d[6] * p + d[7] * q + d[8] * r
 
 
-@compiled(apart=True)
+@entry(apart=True)
 def end_velocities(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, dim: int,
@@ -122,7 +122,7 @@ def end_velocities(
             apply_row(joints, rows[m], joints.row.impulse[rows[m]], bodies, joints.link.a[j], joints.link.b[j])
 
 
-@compiled
+@entry
 def contact_defects(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
     edges: int, out: np.ndarray,
@@ -135,7 +135,7 @@ def contact_defects(
         out[m - first] = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
 
 
-@compiled(apart=True)
+@entry(apart=True)
 def island_residual(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, dim: int, edges: int, grains: float,
@@ -186,7 +186,55 @@ def island_residual(
     return min(residual, ROUNDED * worst / rounding) if worst <= rounding and rounding > 0.0 else residual
 
 
-@compiled
+@kernel
+def write_blocks(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, n: int, dim: int,
+    head: np.ndarray, follow: np.ndarray, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, counting: bool,
+) -> None:  # fmt: skip
+    """Where the blocks of each contact begin, and, unless they are only counted, the blocks; see `block_system`."""
+    w = 0
+    for m in range(n):
+        i = order[first + m]
+        c = active.contact[i]
+        a, b = contacts.a[c], contacts.b[c]
+        p = head[a] if bodies.inv_mass[a] > 0.0 else -1
+        q = head[b] if bodies.inv_mass[b] > 0.0 else -1
+        if p < 0 and q < 0:  # nothing moves: an empty diagonal block
+            if not counting:
+                indices[w] = m
+                data[w, :, :] = 0.0
+            w += 1
+        while p >= 0 or q >= 0:
+            k = p // 2 if (q < 0 or (p >= 0 and p // 2 <= q // 2)) else q // 2
+            if not counting:
+                indices[w] = k
+                j = order[first + k]
+                scale = 1.0 / math.sqrt(active.mobility[i] * active.mobility[j])
+                f, g = active.frame[i], active.frame[j]
+                for r in range(dim):
+                    for s in range(dim):
+                        data[w, r, s] = 0.0
+                if p >= 0 and p // 2 == k:
+                    sign = -scale if p % 2 == 1 else scale
+                    arm = active.arm_b[j] if p % 2 == 1 else active.arm_a[j]
+                    for r in range(dim):
+                        for s in range(dim):
+                            data[w, r, s] += sign * side_product(bodies, a, f, active.arm_a[i], g, arm, r, s)
+                if q >= 0 and q // 2 == k:
+                    sign = scale if q % 2 == 1 else -scale
+                    arm = active.arm_b[j] if q % 2 == 1 else active.arm_a[j]
+                    for r in range(dim):
+                        for s in range(dim):
+                            data[w, r, s] += sign * side_product(bodies, b, f, active.arm_b[i], g, arm, r, s)
+            if p >= 0 and p // 2 == k:
+                p = follow[p]
+            if q >= 0 and q // 2 == k:
+                q = follow[q]
+            w += 1
+        indptr[m + 1] = w
+
+
+@entry(apart=True)
 def block_system(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
     head: np.ndarray, follow: np.ndarray,
@@ -203,51 +251,12 @@ def block_system(
             if bodies.inv_mass[body] > 0.0:
                 follow[2 * m + side] = head[body]
                 head[body] = 2 * m + side
-    indptr = np.zeros(n + 1, np.int64)
-    for sweep in range(2):
-        w = 0
-        if sweep == 1:
-            indices = np.empty(indptr[n], np.int64)
-            data = np.empty((indptr[n], dim, dim))
-        for m in range(n):
-            i = order[first + m]
-            c = active.contact[i]
-            a, b = contacts.a[c], contacts.b[c]
-            p = head[a] if bodies.inv_mass[a] > 0.0 else -1
-            q = head[b] if bodies.inv_mass[b] > 0.0 else -1
-            if p < 0 and q < 0:  # nothing moves: an empty diagonal block
-                if sweep == 1:
-                    indices[w] = m
-                    data[w, :, :] = 0.0
-                w += 1
-            while p >= 0 or q >= 0:
-                k = p // 2 if (q < 0 or (p >= 0 and p // 2 <= q // 2)) else q // 2
-                if sweep == 1:
-                    indices[w] = k
-                    j = order[first + k]
-                    scale = 1.0 / math.sqrt(active.mobility[i] * active.mobility[j])
-                    f, g = active.frame[i], active.frame[j]
-                    for r in range(dim):
-                        for s in range(dim):
-                            data[w, r, s] = 0.0
-                    if p >= 0 and p // 2 == k:
-                        sign = -scale if p % 2 == 1 else scale
-                        arm = active.arm_b[j] if p % 2 == 1 else active.arm_a[j]
-                        for r in range(dim):
-                            for s in range(dim):
-                                data[w, r, s] += sign * side_product(bodies, a, f, active.arm_a[i], g, arm, r, s)
-                    if q >= 0 and q // 2 == k:
-                        sign = scale if q % 2 == 1 else -scale
-                        arm = active.arm_b[j] if q % 2 == 1 else active.arm_a[j]
-                        for r in range(dim):
-                            for s in range(dim):
-                                data[w, r, s] += sign * side_product(bodies, b, f, active.arm_b[i], g, arm, r, s)
-                if p >= 0 and p // 2 == k:
-                    p = follow[p]
-                if q >= 0 and q // 2 == k:
-                    q = follow[q]
-                w += 1
-            indptr[m + 1] = w
+    indptr, no_indices, no_data = np.zeros(n + 1, np.int64), np.empty(0, np.int64), np.empty((0, dim, dim))
+    write_blocks(
+        bodies, contacts, active, order, first, n, dim, head, follow, indptr, no_indices, no_data, True
+    )  # fmt: skip
+    indices, data = np.empty(indptr[n], np.int64), np.empty((indptr[n], dim, dim))
+    write_blocks(bodies, contacts, active, order, first, n, dim, head, follow, indptr, indices, data, False)
     for m in range(n):
         c = active.contact[order[first + m]]
         head[contacts.a[c]] = -1
@@ -255,7 +264,7 @@ def block_system(
     return data, indptr, indices
 
 
-@compiled
+@entry
 def right_side(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
     vel: np.ndarray, q: np.ndarray, mu: np.ndarray, z: np.ndarray,
@@ -275,7 +284,7 @@ def right_side(
         mu[m] = active.mu[i]
 
 
-@compiled
+@entry
 def take_impulses(active: Active, order: np.ndarray, first: int, last: int, dim: int, z: np.ndarray) -> None:
     """Unscale the impulses of an island's contacts."""
     for m in range(last - first):
@@ -285,7 +294,7 @@ def take_impulses(active: Active, order: np.ndarray, first: int, last: int, dim:
             active.r[i, k] = S * z[dim * m + k]
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def dense_system(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, dim: int, S: np.ndarray,
@@ -343,7 +352,7 @@ def dense_system(
     return W
 
 
-@compiled(apart=True)
+@entry(apart=True)
 def dense_problem(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, dim: int, S: np.ndarray, z: np.ndarray,
@@ -370,7 +379,7 @@ def dense_problem(
     return W, q, mu, low, high, grain
 
 
-@compiled
+@entry
 def take_dense(
     active: Active, order: np.ndarray, first: int, last: int, joints: Any, rows: np.ndarray, row_first: int,
     row_last: int, dim: int, S: np.ndarray, z: np.ndarray,
@@ -383,7 +392,7 @@ def take_dense(
             joints.row.impulse[rows[m]] = S[w] * z[w]
 
 
-@compiled(apart=True)
+@entry(apart=True)
 def solve_dense(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, options: Options,
@@ -401,7 +410,7 @@ def solve_dense(
     take_dense(active, order, first, last, joints, rows, row_first, row_last, dim, S, z)
 
 
-@compiled(apart=True)
+@entry(apart=True)
 def solve_sweeps(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, options: Options,
     head: np.ndarray, follow: np.ndarray, sweeps: int, tol: float,
@@ -422,7 +431,7 @@ def solve_sweeps(
     return error
 
 
-@compiled
+@entry
 def solve_island(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
     rows: np.ndarray, row_first: int, row_last: int, options: Options, head: np.ndarray, follow: np.ndarray,

@@ -24,7 +24,7 @@ import math
 import numpy as np
 
 from stickslip.codes import GRAIN
-from stickslip.jit.compiled import compiled
+from stickslip.jit import kernel
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Joints
 from stickslip.scenes.rotation import advance, compose, rotate, times
 
@@ -33,7 +33,7 @@ LIMIT, MOTOR, FRICTION = 6, 7, 8
 LENGTH, LOWER, UPPER, SPEED, EFFORT, HOLD, STIFFNESS, DAMPING = range(8)
 
 
-@compiled(inside=True)
+@kernel
 def relative_turn(A: np.ndarray, B: np.ndarray) -> tuple[float, float, float, float]:
     """Quaternion of frame B seen from frame A, with w >= 0."""
     w, x, y, z = A[3], -A[4], -A[5], -A[6]
@@ -46,7 +46,7 @@ def relative_turn(A: np.ndarray, B: np.ndarray) -> tuple[float, float, float, fl
     return sign * n0, sign * n1, sign * n2, sign * n3
 
 
-@compiled(inside=True)
+@kernel
 def joint_errors(kind: int, planar: bool, A: np.ndarray, B: np.ndarray, length: float, out: np.ndarray) -> int:
     """Position errors of a joint whose frames are at A and B; returns how many there are."""
     d0, d1, d2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
@@ -89,7 +89,7 @@ def joint_errors(kind: int, planar: bool, A: np.ndarray, B: np.ndarray, length: 
     return count
 
 
-@compiled(inside=True)
+@kernel
 def point_errors(kind: int, planar: bool) -> int:
     """How many of the position errors of a joint are lengths; the others, behind them, are angles."""
     if kind == DISTANCE:
@@ -97,7 +97,7 @@ def point_errors(kind: int, planar: bool) -> int:
     return (2 if planar else 3) - (1 if kind == PRISMATIC else 0)
 
 
-@compiled(inside=True)
+@kernel
 def opening(errors: np.ndarray, points: int, count: int, reach: float) -> float:
     """How far a joint is apart [m]: its position errors, and its turns at the distance `reach`."""
     total = 0.0
@@ -106,7 +106,7 @@ def opening(errors: np.ndarray, points: int, count: int, reach: float) -> float:
     return math.sqrt(total)
 
 
-@compiled(inside=True)
+@kernel
 def came_apart(joints: Joints) -> bool:
     """Whether a joint's position error is beyond its limit."""
     beyond = -np.inf
@@ -115,7 +115,7 @@ def came_apart(joints: Joints) -> bool:
     return beyond > 0.0
 
 
-@compiled(inside=True)
+@kernel
 def point_row(joints: Joints, row: int, x: float, y: float, z: float, arm_a: np.ndarray, arm_b: np.ndarray) -> None:
     """Relative velocity of two points along (x, y, z); arms from the centres of mass."""
     d = joints.row.direction[row]
@@ -124,7 +124,7 @@ def point_row(joints: Joints, row: int, x: float, y: float, z: float, arm_a: np.
     d[6], d[7], d[8] = arm_b[1] * z - arm_b[2] * y, arm_b[2] * x - arm_b[0] * z, arm_b[0] * y - arm_b[1] * x
 
 
-@compiled(inside=True)
+@kernel
 def turn_row(joints: Joints, row: int, x: float, y: float, z: float) -> None:
     """Relative angular velocity along (x, y, z)."""
     d = joints.row.direction[row]
@@ -133,7 +133,7 @@ def turn_row(joints: Joints, row: int, x: float, y: float, z: float) -> None:
     d[6], d[7], d[8] = x, y, z
 
 
-@compiled(inside=True)
+@kernel
 def row_velocity(joints: Joints, row: int, vel: np.ndarray, a: int, b: int) -> float:
     """Velocity of a row for body velocities `vel`."""
     d = joints.row.direction[row]
@@ -143,7 +143,7 @@ def row_velocity(joints: Joints, row: int, vel: np.ndarray, a: int, b: int) -> f
     return total
 
 
-@compiled(inside=True)
+@kernel
 def apply_row(joints: Joints, row: int, impulse: float, bodies: Bodies, a: int, b: int) -> None:
     """Add the impulse of a row to the end velocities."""
     d = joints.row.direction[row]
@@ -160,7 +160,7 @@ def apply_row(joints: Joints, row: int, impulse: float, bodies: Bodies, a: int, 
     bodies.end[b, 5] += z
 
 
-@compiled(inside=True)
+@kernel
 def equality_rows(
     joints: Joints, j: int, planar: bool, A: np.ndarray, B: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray
 ) -> int:
@@ -205,7 +205,7 @@ def equality_rows(
     return count
 
 
-@compiled(inside=True)
+@kernel
 def joint_coordinate(joints: Joints, j: int, A: np.ndarray, B: np.ndarray) -> float:
     """Angle [rad] of a revolute joint, counted over turns, or travel [m] of a prismatic one."""
     if joints.link.kind[j] == PRISMATIC:
@@ -219,7 +219,7 @@ def joint_coordinate(joints: Joints, j: int, A: np.ndarray, B: np.ndarray) -> fl
     return angle
 
 
-@compiled(inside=True)
+@kernel
 def coordinate_row(
     joints: Joints, j: int, slot: int, sign: float, A: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray
 ) -> None:
@@ -231,7 +231,7 @@ def coordinate_row(
         turn_row(joints, j * ROWS_PER_JOINT + slot, x, y, z)
 
 
-@compiled(inside=True)
+@kernel
 def bounded_rows(
     joints: Joints,
     j: int,
@@ -266,7 +266,7 @@ def bounded_rows(
         joints.row.low[s + FRICTION], joints.row.high[s + FRICTION] = -dt * data[HOLD], dt * data[HOLD]
 
 
-@compiled(inside=True)
+@kernel
 def spring_row(joints: Joints, j: int, bodies: Bodies, length: float, dt: float, theta: float) -> None:
     """The law of a spring whose length at the midpoint is `length`; its direction is set."""
     s, data, a, b = j * ROWS_PER_JOINT, joints.link.numbers[j], joints.link.a[j], joints.link.b[j]
@@ -278,7 +278,7 @@ def spring_row(joints: Joints, j: int, bodies: Bodies, length: float, dt: float,
     joints.row.target[s] = -given / factor
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: float) -> int:
     """Set up the rows of all joints at the midpoint; returns how many take part."""
     A, B, pose = np.empty(7), np.empty(7), np.empty(7)

@@ -28,7 +28,7 @@ import numpy as np
 
 from stickslip.contact.cones import natural_map_square, squares
 from stickslip.contact.newton import alart_curnier_slopes, alart_curnier_value, scale_rows
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry, kernel
 from stickslip.lcp.linear import lu_factor, lu_solve
 
 FLOOR = 1e-11  # least alpha, relative to the unit diagonal
@@ -47,7 +47,7 @@ EXACT = 1e-15
 EXACT_STEPS = 3  # iterations in which the rounding of joint rows is not thought of: those do where no row is redundant
 
 
-@compiled(inside=True)
+@kernel
 def island_error(
     u: np.ndarray, q: np.ndarray, z: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, dim: int
 ) -> float:
@@ -68,7 +68,7 @@ def island_error(
     return math.sqrt(total / size) if size > 0.0 else math.sqrt(total)
 
 
-@compiled(inside=True)
+@kernel
 def multiply(W: np.ndarray, x: np.ndarray, q: np.ndarray, out: np.ndarray) -> None:
     """out = W x + q."""
     for i in range(out.shape[0]):
@@ -78,7 +78,7 @@ def multiply(W: np.ndarray, x: np.ndarray, q: np.ndarray, out: np.ndarray) -> No
         out[i] = total
 
 
-@compiled(inside=True)
+@kernel
 def merit(
     u: np.ndarray, z: np.ndarray, mu: np.ndarray, rho: np.ndarray, low: np.ndarray, high: np.ndarray, dim: int,
     F: np.ndarray,
@@ -93,7 +93,7 @@ def merit(
     return total
 
 
-@compiled(inside=True)
+@kernel
 def left_over(
     C: np.ndarray, active: np.ndarray, held: np.ndarray, dim: int, alpha: float, dz: np.ndarray, b: np.ndarray
 ) -> float:
@@ -114,7 +114,7 @@ def left_over(
     return total
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def newton_step(
     W: np.ndarray, u: np.ndarray, z: np.ndarray, mu: np.ndarray, rho: np.ndarray, low: np.ndarray, high: np.ndarray,
     dim: int, alpha: float, F: np.ndarray, dz: np.ndarray,
@@ -158,7 +158,7 @@ def newton_step(
     pivot = np.empty(count, np.int64)
     if not lu_factor(count, A, pivot) > 0.0:
         return -1.0
-    first, before = squares(b, 0, count), np.inf
+    first, before, rest = squares(b, 0, count), np.inf, 0.0
     for k in range(count):
         dz[k] = 0.0
     for _ in range(1 + REFINEMENTS):
@@ -175,7 +175,7 @@ def newton_step(
     return math.sqrt(rest)
 
 
-@compiled(inside=True)
+@kernel
 def drop_grains(u: np.ndarray, grain: np.ndarray) -> None:
     """Take velocities of rows within their grain as none.
 
@@ -188,7 +188,7 @@ def drop_grains(u: np.ndarray, grain: np.ndarray) -> None:
             u[m + k] = 0.0
 
 
-@compiled(inside=True)
+@kernel
 def coarsest(grain: np.ndarray) -> float:
     """The largest grain of the joint rows; 0 where there are none."""
     largest = 0.0
@@ -197,7 +197,7 @@ def coarsest(grain: np.ndarray) -> float:
     return largest
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def newton_island(
     W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
     z: np.ndarray, tol: float, max_iterations: int, quiet: bool,
@@ -285,7 +285,7 @@ def newton_island(
     return best_error
 
 
-@compiled(inside=True)
+@kernel
 def unloaded(z: np.ndarray, count: int) -> bool:
     """Whether none of the first `count` impulses is other than zero, and there are any."""
     for i in range(count):
@@ -294,7 +294,7 @@ def unloaded(z: np.ndarray, count: int) -> bool:
     return count > 0
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def soften(
     W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
     S: np.ndarray, z: np.ndarray, max_iterations: int,
@@ -328,7 +328,7 @@ def soften(
         W[i, i] = diagonal[i]
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def quiet_newton(
     W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
     S: np.ndarray, z: np.ndarray, tol: float, max_iterations: int,
@@ -350,7 +350,7 @@ def quiet_newton(
                 z[i] = start[i]
 
 
-@compiled
+@entry
 def newton_alone(
     W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
     z: np.ndarray, tol: float, max_iterations: int,

@@ -24,11 +24,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from stickslip.contact.blocks import invert_2, invert_3
 from stickslip.contact.one_contact import change_3d, one_contact_2d
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry, kernel, prange
 from stickslip.scenes.islands.problem import contact_velocity, side_product
 from stickslip.scenes.islands.slabs import OUTSIDE
 from stickslip.scenes.islands.sphere_contacts import (
@@ -66,7 +65,7 @@ POINT = np.dtype(
 Points = Any
 
 
-@compiled
+@entry
 def set_up_point(
     bodies: Bodies, contacts: Contacts, active: Active, i: int, dim: int, place: np.ndarray, point: Points,
     k: int, D: np.ndarray, S: np.ndarray, z: np.ndarray,
@@ -106,7 +105,7 @@ def set_up_point(
         invert_2(D[k], S[k])
 
 
-@compiled(inline=True)
+@kernel(inline=True)
 def point_velocity(point: Points, k: int, vel: np.ndarray) -> tuple[float, float, float]:
     """Scaled relative velocity of a point, with its bias."""
     x, y, z = 0.0, 0.0, 0.0
@@ -129,7 +128,7 @@ def point_velocity(point: Points, k: int, vel: np.ndarray) -> tuple[float, float
     )
 
 
-@compiled(inline=True)
+@kernel(inline=True)
 def push(point: Points, k: int, vel: np.ndarray, inverse: np.ndarray, d0: float, d1: float, d2: float) -> None:
     """Add a scaled impulse at point k to the velocities; inverse (bodies, 10): 1/m and the inverse inertia."""
     f = point.frame[k]
@@ -157,7 +156,7 @@ def push(point: Points, k: int, vel: np.ndarray, inverse: np.ndarray, d0: float,
         v[5] += h
 
 
-@compiled
+@entry
 def sweep_points(
     point: Points, first: int, last: int, D: np.ndarray, S: np.ndarray, z: np.ndarray, before: np.ndarray,
     beta: float, vel: np.ndarray, inverse: np.ndarray, dim: int,
@@ -192,7 +191,7 @@ def sweep_points(
     return total
 
 
-@compiled
+@entry
 def points_defect(point: Points, first: int, last: int, z: np.ndarray, vel: np.ndarray, dim: int) -> float:
     """Worst violation of the laws [m/s], as `island.contact_defect` has it."""
     worst = 0.0
@@ -212,7 +211,7 @@ def points_defect(point: Points, first: int, last: int, z: np.ndarray, vel: np.n
     return worst
 
 
-@compiled
+@entry
 def largest(values: np.ndarray) -> float:
     """The largest value; not a number where one is."""
     most = 0.0
@@ -222,7 +221,7 @@ def largest(values: np.ndarray) -> float:
     return most
 
 
-@compiled
+@entry
 def load_bodies(bodies: Bodies, members: np.ndarray, motion: np.ndarray, inverse: np.ndarray) -> None:
     """Free velocities and inverse masses of the bodies of the island, close together in memory."""
     for k in range(members.shape[0]):
@@ -235,7 +234,7 @@ def load_bodies(bodies: Bodies, members: np.ndarray, motion: np.ndarray, inverse
         motion[k, 6], motion[k, 7] = bodies.inv_mass[body], bodies.inv_inertia[body, 8]
 
 
-@compiled
+@entry
 def extrapolate(motion: np.ndarray, earlier: np.ndarray, beta: float) -> None:
     """v = v + beta (v - earlier) for all velocities, and earlier = v as it was."""
     for k in range(earlier.shape[0]):
@@ -245,7 +244,7 @@ def extrapolate(motion: np.ndarray, earlier: np.ndarray, beta: float) -> None:
             earlier[k, j] = v
 
 
-@compiled
+@entry
 def store_impulses(
     point: Points, spheres: SphereContacts, chosen: np.ndarray, begins: np.ndarray, z: np.ndarray, active: Active
 ) -> None:
@@ -261,7 +260,7 @@ def store_impulses(
                     r[j] = z[k, j] / point.unscale[k]
 
 
-@compiled(parallel=True)
+@entry
 def solve_pile(
     bodies: Bodies, contacts: Contacts, active: Active, dim: int, chosen: np.ndarray, begins: np.ndarray,
     members: np.ndarray, place: np.ndarray, point: Points, spheres: SphereContacts, free: int, sweeps: int, aim: float,

@@ -23,14 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import kernel
 from stickslip.scenes.layout import MOVING, ZERO, Active, Bodies, Contacts, Geoms, Materials, Options
 from stickslip.scenes.rotation import rotate, times
 
 GRAIN = 2e-15  # of a body's coordinates: gaps below are rounding of positions, which a step doubles and adds
 
 
-@compiled(inside=True)
+@kernel
 def tangents(n: np.ndarray, planar: bool, frame: np.ndarray) -> None:
     """Rows n, t_1, t_2 of a right-handed frame; in the plane t_1 lies in it."""
     a, b, c = n[0], n[1], n[2]
@@ -49,7 +49,7 @@ def tangents(n: np.ndarray, planar: bool, frame: np.ndarray) -> None:
     frame[6], frame[7], frame[8] = b * z - c * y, c * x - a * z, a * y - b * x
 
 
-@compiled(inside=True)
+@kernel
 def grained(pose: np.ndarray, mu_1: float, aspect: float, frame: np.ndarray) -> float:
     """Turn the tangents to the x axis of a body and scale them so that elliptic friction has a circular cone.
 
@@ -72,7 +72,7 @@ def grained(pose: np.ndarray, mu_1: float, aspect: float, frame: np.ndarray) -> 
     return mu
 
 
-@compiled(inside=True)
+@kernel
 def contact_velocity(
     active: Active, i: int, bodies: Bodies, vel: np.ndarray, a: int, b: int
 ) -> tuple[float, float, float]:
@@ -85,7 +85,7 @@ def contact_velocity(
     return times(f, x, y, z)
 
 
-@compiled(inside=True)
+@kernel
 def world_impulse(active: Active, i: int, dim: int) -> tuple[float, float, float]:
     """Impulse of contact i on body b as a world vector."""
     f, r = active.frame[i], active.r[i]
@@ -97,7 +97,7 @@ def world_impulse(active: Active, i: int, dim: int) -> tuple[float, float, float
     )
 
 
-@compiled(inside=True)
+@kernel
 def apply_contact(active: Active, i: int, bodies: Bodies, a: int, b: int, dim: int) -> None:
     """Add the impulse of contact i to the end velocities."""
     x, y, z = world_impulse(active, i, dim)
@@ -121,7 +121,7 @@ def apply_contact(active: Active, i: int, bodies: Bodies, a: int, b: int, dim: i
         v[5] += f
 
 
-@compiled(inside=True)
+@kernel
 def side_product(
     bodies: Bodies, body: int, f: np.ndarray, p: np.ndarray, g: np.ndarray, q: np.ndarray, row: int, column: int
 ) -> float:
@@ -135,20 +135,20 @@ def side_product(
     return total + (p[1] * c - p[2] * b) * u + (p[2] * a - p[0] * c) * v + (p[0] * b - p[1] * a) * w
 
 
-@compiled(inside=True)
+@kernel
 def same_pair(contacts: Contacts, i: int, j: int) -> bool:
     """Whether two points belong to one pair of geometries."""
     return contacts.pair[i, 0] == contacts.pair[j, 0] and contacts.pair[i, 1] == contacts.pair[j, 1]
 
 
-@compiled(inside=True)
+@kernel
 def alone(contacts: Contacts, c: int, count: int) -> bool:
     """Whether point c is the only one of its pair."""
     first = c == 0 or not same_pair(contacts, c - 1, c)
     return first and (c + 1 == count or not same_pair(contacts, c, c + 1))
 
 
-@compiled(inside=True)
+@kernel
 def widest_gap(contacts: Contacts, c: int, count: int) -> float:
     """The largest gap of the pair whose points begin at number c."""
     widest, k = contacts.gap[c], c + 1
@@ -158,7 +158,7 @@ def widest_gap(contacts: Contacts, c: int, count: int) -> float:
     return widest
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def activate(
     contacts: Contacts, count: int, bodies: Bodies, vel: np.ndarray, geoms: Geoms, materials: Materials,
     options: Options, active: Active,
@@ -236,7 +236,7 @@ def activate(
     return n
 
 
-@compiled(inside=True)
+@kernel
 def root(parent: np.ndarray, i: int) -> int:
     """Root of body i, the path to it shortened."""
     while parent[i] != i:
@@ -245,7 +245,7 @@ def root(parent: np.ndarray, i: int) -> int:
     return i
 
 
-@compiled(inside=True)
+@kernel
 def join(parent: np.ndarray, bodies: Bodies, a: int, b: int) -> None:
     """Put two bodies into one island, if both can move."""
     if bodies.kind[a] == MOVING and bodies.kind[b] == MOVING:
@@ -256,7 +256,7 @@ def join(parent: np.ndarray, bodies: Bodies, a: int, b: int) -> None:
             parent[p] = q
 
 
-@compiled(inside=True, apart=True)
+@kernel(apart=True)
 def islands(
     bodies: Bodies, contacts: Contacts, n: int, active: Active, joints: Any, n_rows: int, parent: np.ndarray,
     label: np.ndarray,

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import kernel
 
 
-@compiled(inside=True)
+@kernel
 def polygon_support(x: float, y: float, m: int) -> float:
     """max c . (x, y) over the polygon: that of the corner nearest in direction."""
     angle, step = math.atan2(y, x), 2.0 * math.pi / m
     return math.sqrt(x * x + y * y) * math.cos(angle - step * round(angle / step))
 
 
-@compiled(inside=True)
+@kernel
 def project_polygon(x: float, y: float, radius: float, m: int) -> tuple[float, float]:
     """The point of the polygon with corners at `radius` nearest to (x, y): itself, on a side, or a corner."""
     step = 2.0 * math.pi / m
@@ -32,7 +32,7 @@ def project_polygon(x: float, y: float, radius: float, m: int) -> tuple[float, f
     return c * a - s * along, s * a + c * along
 
 
-@compiled(inside=True)
+@kernel
 def project_pyramid(n: float, x: float, y: float, mu: float, m: int) -> tuple[float, float, float]:
     """The point of the pyramid nearest to (n, x, y): itself, on a side, on an edge, or the apex."""
     step = 2.0 * math.pi / m

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry
 from stickslip.scenes.islands.sphere_contacts import between_spheres
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts
 
@@ -17,7 +17,7 @@ SLABS = 16
 OUTSIDE = -1  # a body that does not move freely
 
 
-@compiled
+@entry
 def breadth_first(
     contacts: Contacts, active: Active, order: np.ndarray, first: int, start: int, head: np.ndarray,
     follow: np.ndarray, level: np.ndarray, queue: np.ndarray,
@@ -39,7 +39,7 @@ def breadth_first(
     return count
 
 
-@compiled
+@entry
 def slabs_of(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, head: np.ndarray,
     follow: np.ndarray, dim: int,
@@ -79,7 +79,7 @@ def slabs_of(
     return sorted_contacts, begins, queue[:count].copy(), place
 
 
-@compiled
+@entry
 def group_levels(
     bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, n: int, level: np.ndarray,
     levels: int, dim: int,

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.jit.compiled import compiled
+from stickslip.jit import entry, kernel
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts
 from stickslip.sets import project_cone_2d
 
@@ -59,7 +59,7 @@ SphereContacts = Any
 MOTION = 8  # columns of `motion`, a row for each body: velocity, angular velocity, 1/m, 1/I; a line of the cache
 
 
-@compiled(inside=True)
+@kernel
 def arm_along(arm: np.ndarray, n: np.ndarray) -> float:
     """Component of an arm along the normal; not a number where it has another one."""
     along = arm[0] * n[0] + arm[1] * n[1] + arm[2] * n[2]
@@ -67,7 +67,7 @@ def arm_along(arm: np.ndarray, n: np.ndarray) -> float:
     return along if math.sqrt(x * x + y * y + z * z) <= SAME * abs(along) else np.nan
 
 
-@compiled(inside=True)
+@kernel
 def round_body(inv_inertia: np.ndarray, dim: int) -> bool:
     """Whether the inertia of a body is the same about all axes of rotation."""
     if dim == 2:
@@ -78,7 +78,7 @@ def round_body(inv_inertia: np.ndarray, dim: int) -> bool:
     return off <= SAME * j
 
 
-@compiled(inside=True)
+@kernel
 def between_spheres(bodies: Bodies, active: Active, i: int, a: int, b: int, dim: int) -> bool:
     """Whether normal and tangential law of contact i decouple: arms along n, round inertias, isotropic friction."""
     f = active.frame[i]
@@ -92,7 +92,7 @@ def between_spheres(bodies: Bodies, active: Active, i: int, a: int, b: int, dim:
     return True
 
 
-@compiled
+@entry
 def set_up_sphere_contact(
     bodies: Bodies, contacts: Contacts, active: Active, i: int, dim: int, place: np.ndarray, rest: int,
     spheres: SphereContacts, k: int,
@@ -130,7 +130,7 @@ def set_up_sphere_contact(
     p.inv_n, p.inv_t, p.size = 1.0 / w_n, 1.0 / w_t, (w_n + (dim - 1) * w_t) / dim
 
 
-@compiled(inline=True)
+@kernel(inline=True)
 def sphere_velocity(p: Any, va: np.ndarray, vb: np.ndarray) -> tuple[float, float, float]:
     """Relative velocity at a contact with its bias, v_b - v_a + (rho_b omega_b - rho_a omega_a) x n."""
     n, c = p.n, p.bias
@@ -144,7 +144,7 @@ def sphere_velocity(p: Any, va: np.ndarray, vb: np.ndarray) -> tuple[float, floa
     )
 
 
-@compiled(inline=True)
+@kernel(inline=True)
 def push_spheres(p: Any, va: np.ndarray, vb: np.ndarray, d0: float, d1: float, d2: float) -> None:
     """Add an impulse to the motion of both bodies."""
     n, ma, mb = p.n, va[6], vb[6]
@@ -164,7 +164,7 @@ def push_spheres(p: Any, va: np.ndarray, vb: np.ndarray, d0: float, d1: float, d
     vb[5] += jb * e2
 
 
-@compiled(inline=True)
+@kernel(inline=True)
 def sphere_impulse(
     p: Any, u0: float, u1: float, u2: float, y0: float, y1: float, y2: float, share: float, pull: float
 ) -> tuple[float, float, float]:
@@ -191,7 +191,7 @@ def sphere_impulse(
     return r_n * n0 + t0, r_n * n1 + t1, r_n * n2 + t2
 
 
-@compiled
+@entry
 def sweep_spheres(
     spheres: SphereContacts, first: int, last: int, beta: float, share: float, pull: float, motion: np.ndarray
 ) -> float:
@@ -217,7 +217,7 @@ def sweep_spheres(
     return total
 
 
-@compiled
+@entry
 def set_anchors(spheres: SphereContacts, first: int, last: int) -> None:
     """The anchor of each contact becomes its impulse."""
     for k in range(first, last):
@@ -226,7 +226,7 @@ def set_anchors(spheres: SphereContacts, first: int, last: int) -> None:
             p.anchor[j] = p.impulse[j]
 
 
-@compiled
+@entry
 def spheres_defect(spheres: SphereContacts, first: int, last: int, motion: np.ndarray) -> float:
     """Worst violation of the laws [m/s], as `island.contact_defect` has it."""
     worst = 0.0

@@ -1,0 +1,163 @@
+"""Arrays that kernels choose, return and loop over: plain Python and machine code give the same bits."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from stickslip.jit import entry, kernel, native
+from tests.jit.test_language import agrees
+
+
+@kernel
+def counted(n):
+    """A new array on the heap, one on the stack, and a part of the first."""
+    a, b = np.zeros(n), np.empty(3)
+    for i in range(n):
+        a[i] = 0.5 * i
+    for i in range(3):
+        b[i] = n + i
+    return a, b, a[1:]
+
+
+@kernel
+def row_of(A, i):
+    return A[i]
+
+
+@kernel
+def uses_new_arrays(n):
+    total = 0.0
+    for k in range(4):
+        a, b, rest = counted(n + k)
+        for x in a:
+            total += x
+        total += b[2] * rest[-1]
+        row_of(a.reshape(1, n + k), 0)[0] = 7.0  # memory of the caller
+        total += a[0]
+    return total
+
+
+@kernel
+def gives_arrays(n):
+    a, b, rest = counted(n)
+    A = np.full((2, n), 3)
+    return a, (b, rest), n, A[:, 1:], b.max() > 2.0
+
+
+@pytest.mark.parametrize("n", [2, 40, 9000])
+def test_new_arrays_are_handed_over(n: int) -> None:
+    agrees(uses_new_arrays, n)
+
+
+@pytest.mark.parametrize("usable", [True, False])
+@pytest.mark.parametrize("n", [2, 9000])
+def test_new_arrays_go_to_python(n: int, usable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    gives_arrays._versions.clear()
+    gives_arrays._last = lambda *args: NotImplemented
+    usable = usable and native.usable()
+    monkeypatch.setattr(native, "usable", lambda: usable)
+    a, _, _, A, flag = agrees(gives_arrays, n)
+    assert A.shape == (2, n - 1) and A.dtype == np.int64 and flag is True
+    assert a.flags.owndata and a.flags.writeable
+
+
+def test_handed_memory_is_given_back() -> None:
+    """A hundred times 80 MB would not fit."""
+    if not hasattr(ctypes.CDLL(None), "malloc"):
+        pytest.skip("no C library to ask")
+    for _ in range(100):
+        a = gives_arrays.compiled(5_000_000)[0] if _ == 0 else gives_arrays.compiled(50_000)[0]
+    assert a[-1] == 0.5 * 49_999
+
+
+@kernel
+def chosen_by_branch(a, b, x):
+    if x > 0.0:
+        row, name = a[1], (a, x)
+    elif x < 0.0:
+        row, name = b[0], (b, -x)
+    else:
+        row, name = b[:, 0], (a, 1.0)
+    row[0] = 9.0
+    return row[0] + row[1] + name[0][0, 1] * name[1]
+
+
+@kernel
+def chosen_new_array(n, x):
+    if x > 0.0:
+        row = np.full(n, 2.0)
+    else:
+        row = np.full(n + 1, 3.0)
+    return row
+
+
+@kernel
+def sum_of_chosen(n, x):
+    total = 0.0
+    for value in chosen_new_array(n, x):
+        total += value
+    return total
+
+
+@pytest.mark.parametrize("x", [-2.0, 0.0, 0.5])
+def test_arrays_by_branch(x: float) -> None:
+    A = np.arange(6.0).reshape(2, 3)
+    agrees(chosen_by_branch, A, 10.0 * A, x)
+    agrees(sum_of_chosen, 5, x)
+    agrees(sum_of_chosen, 5000, x)
+    agrees(chosen_new_array, 5, x)
+
+
+@kernel
+def choices(a, b, x):
+    p, q = (1.0, 2.0) if x > 0.0 else (x, 3.0)
+    (u, v), w = ((p, q), a) if p > q else ((q, p), b)
+    w[0] += u
+    return p, q, v
+
+
+@pytest.mark.parametrize("x", [-2.0, 0.5])
+def test_tuples_by_condition(x: float) -> None:
+    agrees(choices, np.zeros(2), np.ones(2), x)
+
+
+@kernel
+def loops_over_arrays(A, k):
+    total, count = 0.0, 0
+    for row in A:
+        if row[-1] > 100.0:
+            break
+        for x in row:
+            if x < 0.0:
+                continue
+            total += x
+            row[0] = total
+    for n in k:
+        count += n
+    return total, count, A[-1, -2]
+
+
+def test_loops_over_arrays() -> None:
+    A = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 900.0]])
+    agrees(loops_over_arrays, A, np.array([3, 4], np.int32))
+    agrees(loops_over_arrays, A[::-1, ::-1], np.array([], np.int32))
+
+
+@kernel
+def extremes(A, k):
+    return A.max(), A.min(), k.max(), k.min(), A[0].max()
+
+
+@pytest.mark.parametrize("odd", [0.0, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("place", [0, 4, 5])
+def test_extremes(odd: float, place: int) -> None:
+    A = np.array([0.5, -1.0, 3.0, 2.0, -7.0, 1.0])
+    A[place] = odd
+    agrees(extremes, A.reshape(2, 3), np.array([3, -2, 5], np.int64))
+
+
+def test_entries_are_machine_code() -> None:
+    double = entry(row_of.python)
+    A = np.arange(6.0).reshape(2, 3)
+    assert np.array_equal(double(A, 1), A[1]) and double.signatures
