@@ -82,10 +82,21 @@ def any_fast(bodies: Bodies, dt: float, sink: float) -> bool:
     Written to `stir`, which nobody needs any more in this step: how far a body's points go beyond where its velocities
     before, and without impulses, would take them [m].  Contacts were looked for with those.
     """
-    smallest, fastest, farthest = np.inf, 0.0, 0.0
-    for i in range(bodies.kind.shape[0]):
-        if bodies.kind[i] == MOVING and bodies.alive[i]:
-            smallest = min(smallest, bodies.radius[i])
+    smallest, fastest, farthest, turning = np.inf, 0.0, 0.0, 0.0
+    for i in range(bodies.kind.shape[0]):  # bounds that are cheaper, and enough where nothing is fast
+        if bodies.kind[i] > 0 and bodies.alive[i]:
+            if bodies.kind[i] == MOVING:
+                smallest = min(smallest, bodies.radius[i])
+            v, w = bodies.end[i], bodies.vel[i]
+            turning = max(turning, (v[3] ** 2 + v[4] ** 2 + v[5] ** 2) * bodies.radius[i])
+            fastest = max(fastest, v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
+            there = abs(v[0] - w[0]) + abs(v[1] - w[1]) + abs(v[2] - w[2])
+            about = abs(v[3] - w[3]) + abs(v[4] - w[4]) + abs(v[5] - w[5])
+            farthest = max(farthest, dt * (there + about * bodies.radius[i]))
+    slow = 2.0 * dt * dt * (turning * smallest + 2.0 * fastest) <= FAST * sink * smallest**2
+    if slow and 2.0 * farthest <= sink * smallest:
+        return False
+    fastest, farthest = 0.0, 0.0
     for i in range(bodies.kind.shape[0]):
         bodies.stir[i] = 0.0
         if bodies.kind[i] > 0 and bodies.alive[i]:
