@@ -320,10 +320,10 @@ class SceneEngine:
 
     def _is_first_touch(self, k: Any) -> bool:
         """Whether many contacts, none of which carries anything yet, are all there is in an island."""
-        contacts = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
-        if len(contacts) <= self.options.newton or self.row_begins[k + 1] > self.row_begins[k]:
+        first, last = self.begins[k], self.begins[k + 1]
+        if last - first <= self.options.newton or self.row_begins[k + 1] > self.row_begins[k]:
             return False  # Newton finds impulses of least norm itself
-        return not np.any(self.active.r[contacts])
+        return not np.any(self.active.r[self.order[first:last]])
 
     def _begin_by_least_norm(self, contacts: Any, k: int) -> None:
         """Impulses for sweeps to start from that are as symmetric as the bodies."""
