@@ -121,14 +121,16 @@ class Contacts:
         data, indptr, indices = permute(self.data, self.indptr, self.indices, order)
         return self._passing_on(Contacts(data, indptr, indices, q, self.mu[order]))
 
-    def shifted(self, shift: float, center: np.ndarray) -> Contacts:
-        """The proximal problem around `center`: W + shift I, q - shift center."""
+    def shifted(self, shift: float | np.ndarray, center: np.ndarray) -> Contacts:
+        """The proximal problem around `center`: W + D, q - D center, D = shift of all contacts, or (n,) of each."""
+        each = np.broadcast_to(shift, len(self))
         data = self.data.copy()
         rows = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         own = np.flatnonzero(rows == self.indices)
         for a in range(self.dim):
-            data[own, a, a] += shift
-        return self._passing_on(Contacts(data, self.indptr, self.indices, self.q - shift * center, self.mu))
+            data[own, a, a] += each[rows[own]]
+        q = self.q - np.repeat(each, self.dim) * center
+        return self._passing_on(Contacts(data, self.indptr, self.indices, q, self.mu))
 
     def _passing_on(self, other: Contacts) -> Contacts:
         """What was found out about the pattern holds for another problem with the same one."""

@@ -34,7 +34,7 @@ from stickslip.scenes.islands.island import (
     take_dense,
     take_impulses,
 )
-from stickslip.scenes.islands.piles import Pile
+from stickslip.scenes.islands.piles import Pile, least_norm
 from stickslip.scenes.islands.with_joints import (
     Answers,
     JointIsland,
@@ -268,6 +268,9 @@ class SceneEngine:
             for k in open_islands:
                 self._solve_pyramid(contacts, int(k))
             return float(self.residuals[:count].max(initial=0.0))
+        for k in open_islands:
+            if self._is_first_touch(k):
+                self._begin_by_least_norm(contacts, int(k))
         small = [k for k in open_islands if not self._is_pile(k)]
         with team(self.threads):
             for k in open_islands:
@@ -302,6 +305,22 @@ class SceneEngine:
         return bool(
             self.begins[k + 1] - self.begins[k] > PILE_CONTACTS and self.row_begins[k + 1] == self.row_begins[k]
         )
+
+    def _is_first_touch(self, k: Any) -> bool:
+        """Whether many contacts, none of which carries anything yet, are all there is in an island."""
+        first, last = self.begins[k], self.begins[k + 1]
+        if last - first <= self.options.newton or self.row_begins[k + 1] > self.row_begins[k]:
+            return False  # Newton finds impulses of least norm itself
+        return not np.any(self.active.r[self.order[first:last]])
+
+    def _begin_by_least_norm(self, contacts: Any, k: int) -> None:
+        """Impulses for sweeps to start from that are as symmetric as the bodies."""
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        problem, _ = self._friction_problem(contacts, k)
+        mobility = self.active.mobility[self.order[first:last]]
+        r = least_norm(problem, mobility.min() / mobility)
+        if r is not None:
+            take_impulses(self.active, self.order, first, last, self.options.dim, r)
 
     def _solve_pile(self, contacts: Any, k: int) -> None:
         """Sweeps, shared by many threads, and what helps them."""

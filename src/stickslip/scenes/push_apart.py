@@ -43,7 +43,7 @@ FAST = 0.25  # of `sink`: second-order terms beyond make a pair fast
 NEAR = 0.01  # of its radius: how far around a body neighbours are looked for
 FARTHEST = 0.1  # of its radius: how far a body is shifted in one step
 POINTS_EACH = 8  # of a pair, on average, that there is room for
-MOST_UNSEEN = 1000  # pairs without contact beside bodies that are pushed, that there is room for
+RINGS = 2  # neighbours of a body that is pushed, and their neighbours: pairs that are looked at anew
 
 
 class Points(NamedTuple):
@@ -82,10 +82,21 @@ def any_fast(bodies: Bodies, dt: float, sink: float) -> bool:
     Written to `stir`, which nobody needs any more in this step: how far a body's points go beyond where its velocities
     before, and without impulses, would take them [m].  Contacts were looked for with those.
     """
-    smallest, fastest, farthest = np.inf, 0.0, 0.0
-    for i in range(bodies.kind.shape[0]):
-        if bodies.kind[i] == MOVING and bodies.alive[i]:
-            smallest = min(smallest, bodies.radius[i])
+    smallest, fastest, farthest, turning = np.inf, 0.0, 0.0, 0.0
+    for i in range(bodies.kind.shape[0]):  # bounds that are cheaper, and enough where nothing is fast
+        if bodies.kind[i] > 0 and bodies.alive[i]:
+            if bodies.kind[i] == MOVING:
+                smallest = min(smallest, bodies.radius[i])
+            v, w = bodies.end[i], bodies.vel[i]
+            turning = max(turning, (v[3] ** 2 + v[4] ** 2 + v[5] ** 2) * bodies.radius[i])
+            fastest = max(fastest, v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
+            there = abs(v[0] - w[0]) + abs(v[1] - w[1]) + abs(v[2] - w[2])
+            about = abs(v[3] - w[3]) + abs(v[4] - w[4]) + abs(v[5] - w[5])
+            farthest = max(farthest, dt * (there + about * bodies.radius[i]))
+    slow = 2.0 * dt * dt * (turning * smallest + 2.0 * fastest) <= FAST * sink * smallest**2
+    if slow and 2.0 * farthest <= sink * smallest:
+        return False
+    fastest, farthest = 0.0, 0.0
     for i in range(bodies.kind.shape[0]):
         bodies.stir[i] = 0.0
         if bodies.kind[i] > 0 and bodies.alive[i]:
@@ -249,6 +260,45 @@ def ask_contact(
     return deep
 
 
+@kernel
+def spread(bodies: Bodies, geoms: Geoms, candidates: np.ndarray, chosen: np.ndarray, pushed: np.ndarray) -> None:
+    """Choose the pairs that a pushed body is in, and mark the bodies of these pairs as pushed, too."""
+    before = pushed.copy()
+    for c in range(chosen.shape[0]):
+        a, b = geoms.body[candidates[c, 0]], geoms.body[candidates[c, 1]]
+        if (before[a] and bodies.kind[a] == MOVING) or (before[b] and bodies.kind[b] == MOVING):
+            chosen[c], pushed[a], pushed[b] = True, True, True
+
+
+@kernel(apart=True)
+def ask_all(
+    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, chosen: np.ndarray,
+    contacts: Contacts, pairs: Pairs, n_pairs: int, active: Active, n: int, options: Options, margin: float,
+    points: Points,
+) -> tuple[int, bool]:  # fmt: skip
+    """Write what points ask for: of chosen pairs by geometry, of other active contacts along the tangent of the motion.
+
+    Returns their number, and whether one is too deep.
+    """
+    count, needed, geometries = ZERO, False, np.int64(geoms.kind.shape[0])
+    by_geometry = np.zeros(n_pairs, np.bool_)
+    for c in range(chosen.shape[0]):
+        if chosen[c]:
+            k = find_pair(pairs, candidates[c, 0] * geometries + candidates[c, 1])
+            if k >= 0:
+                by_geometry[k] = True
+    for i in range(n):
+        if not by_geometry[pair_of(pairs, n_pairs, active.contact[i])]:
+            needed = ask_contact(bodies, contacts, active, i, options, points, count) or needed
+            count += 1
+    for c in range(chosen.shape[0]):
+        if chosen[c]:
+            i, j = candidates[c, 0], candidates[c, 1]
+            count, deep = ask_pair(bodies, geoms, shapes, room, i, j, margin, options.sink, points, count)
+            needed = needed or deep
+    return count, needed
+
+
 @kernel(apart=True)
 def parting_shifts(
     bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, ignore: np.ndarray, candidates: np.ndarray,
@@ -259,62 +309,46 @@ def parting_shifts(
 
     Velocities and poses are those of the end of the step; `hasty`: what `any_fast` says.
     """
-    dt, geometries = options.dt, np.int64(geoms.kind.shape[0])
-    fast, looked_at = ZERO, np.zeros(n_pairs, np.bool_)
+    dt = options.dt
+    go_to_next_midpoint(bodies, geoms, (1.0 - options.theta) * dt)
     if hasty:
-        go_to_next_midpoint(bodies, geoms, (1.0 - options.theta) * dt)
         for i in range(bodies.kind.shape[0]):
             bodies.reach[i] = NEAR * bodies.radius[i]
         n_candidates = max(ZERO, candidate_pairs(bodies, geoms, ignore, options.slop, options.dim, candidates))
-    unseen = np.zeros(n_candidates if hasty else 0, np.bool_)
-    for c in range(unseen.shape[0]):
-        i, j = candidates[c, 0], candidates[c, 1]
-        a, b = geoms.body[i], geoms.body[j]
-        depth = allowed_depth(bodies, a, b, options.sink)
-        quick, sent = is_fast(bodies, a, b, dt, depth), bodies.stir[a] + bodies.stir[b] > depth
-        if quick or sent:
-            k = find_pair(pairs, i * geometries + j)
-            if k >= 0:
-                looked_at[k] = True
-            else:
-                unseen[c] = True
-            fast += 1
-    if fast == 0 and not any_sunk(bodies, contacts, active, n, options):
+    chosen, some = np.zeros(n_candidates, np.bool_), ZERO
+    if hasty:
+        for c in range(n_candidates):
+            a, b = geoms.body[candidates[c, 0]], geoms.body[candidates[c, 1]]
+            depth = allowed_depth(bodies, a, b, options.sink)
+            # a body that was struck may reach others that nobody could foresee
+            chosen[c] = is_fast(bodies, a, b, dt, depth) or bodies.stir[a] + bodies.stir[b] > depth
+            some += chosen[c]
+    if some == 0 and not any_sunk(bodies, contacts, active, n, options):
         return False
-    most = n + POINTS_EACH * (fast + min(n_candidates, MOST_UNSEEN))
+    most = n + POINTS_EACH * some
     points = Points(np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 2, 3)), np.empty(most))
-    count, needed = ZERO, False
-    if not hasty:
-        go_to_next_midpoint(bodies, geoms, (1.0 - options.theta) * dt)
-    for i in range(n):
-        if not looked_at[pair_of(pairs, n_pairs, active.contact[i])]:
-            needed = ask_contact(bodies, contacts, active, i, options, points, count) or needed
-            count += 1
-    for k in range(n_pairs):
-        if looked_at[k]:
-            i, j = pairs.entry.key[k] // geometries, pairs.entry.key[k] % geometries
-            count, deep = ask_pair(bodies, geoms, shapes, room, i, j, 0.0, options.sink, points, count)
-            needed = needed or deep
-    for c in range(unseen.shape[0]):
-        if unseen[c]:  # a body that was struck may reach others that nobody could foresee
-            i, j = candidates[c, 0], candidates[c, 1]
-            count, deep = ask_pair(bodies, geoms, shapes, room, i, j, 0.0, options.sink, points, count)
-            needed = needed or deep
+    count, needed = ask_all(
+        bodies, geoms, shapes, room, candidates, chosen, contacts, pairs, n_pairs, active, n, options, 0.0, points
+    )
     if not needed:
         return False
-    # what is pushed must not be pushed into a neighbour that was too far away for a contact
+    # What is pushed must not be pushed into a neighbour, nor that one into the next: all pairs around are asked by
+    # geometry, as far as the farthest push goes.
     farthest, pushed = 0.0, np.zeros(bodies.kind.shape[0], np.bool_)
     for m in range(count):
         if points.wanted[m] > 0.0:
             farthest = max(farthest, points.wanted[m])
             pushed[points.ends[m, 0]], pushed[points.ends[m, 1]] = True, True
+    for _ in range(RINGS):
+        spread(bodies, geoms, candidates, chosen, pushed)
+    some = ZERO
     for c in range(n_candidates):
-        i, j = candidates[c, 0], candidates[c, 1]
-        a, b = geoms.body[i], geoms.body[j]
-        near = (pushed[a] and bodies.kind[a] == MOVING) or (pushed[b] and bodies.kind[b] == MOVING)
-        known = unseen.shape[0] > 0 and unseen[c]
-        if near and not known and find_pair(pairs, i * geometries + j) < 0:
-            count, _ = ask_pair(bodies, geoms, shapes, room, i, j, farthest, options.sink, points, count)
+        some += chosen[c]
+    most = n + POINTS_EACH * some
+    points = Points(np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 2, 3)), np.empty(most))
+    count, _ = ask_all(
+        bodies, geoms, shapes, room, candidates, chosen, contacts, pairs, n_pairs, active, n, options, farthest, points
+    )
     shift[:] = sweep_apart(bodies, movable(bodies, joints), points, count)
     return True
 

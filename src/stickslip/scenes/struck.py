@@ -30,6 +30,16 @@ def change_in_step(bodies: Bodies, i: int, dt: float) -> float:
     return math.sqrt(change) + dt * spin * bodies.radius[i]
 
 
+@kernel
+def least_change(bodies: Bodies, a: int, b: int) -> float:
+    """A bound from below of `change_in_step` of two bodies together, that is cheaper [m/s]."""
+    largest = 0.0
+    for k in range(3):
+        for i in (a, b):
+            largest = max(largest, abs(bodies.free[i, k] - bodies.vel[i, k]))
+    return (1.0 - 1e-15) * largest
+
+
 @kernel(apart=True)
 def strike(bodies: Bodies, contacts: Contacts, active: Active, n: int, options: Options) -> bool:
     """Mark the bodies that a contact strikes, and turn to their rotation at the midpoint; whether there are any.
@@ -44,6 +54,8 @@ def strike(bodies: Bodies, contacts: Contacts, active: Active, n: int, options: 
         a, b = contacts.a[c], contacts.b[c]
         p = contacts.impulse[c]
         share = FIRST if p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0 else HARD
+        if not -active.before[m, 0] > share * least_change(bodies, a, b):
+            continue
         least = share * (change_in_step(bodies, a, options.dt) + change_in_step(bodies, b, options.dt))
         if -active.before[m, 0] > least:
             for i in (a, b):

@@ -164,6 +164,7 @@ FEET = {
     "three": [(0.3, 0.0), (-0.2, 0.25), (-0.1, -0.3)],
     "four": [(0.3, 0.2), (-0.3, 0.2), (-0.3, -0.2), (0.3, -0.2)],
     "five": [(0.3, 0.3), (-0.3, 0.3), (-0.3, -0.3), (0.3, -0.3), (0.1, 0.05)],
+    "hundred": [(0.12 * i - 0.5, 0.1 * j - 0.48) for i in range(10) for j in range(10)],  # more than Newton takes
 }
 
 
@@ -197,6 +198,28 @@ def test_table_of_four_legs_and_its_mirror_image():
         values.append(np.array(floor))
         assert np.array(floor) == pytest.approx(np.full((4, 4), 0.75 * G), rel=1e-6)
     assert values[1] == pytest.approx(values[0], rel=1e-6) and values[2] == pytest.approx(values[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("reserve", [1.1, 0.9])
+def test_grasp_in_a_large_island(reserve):
+    """A plate that carries 36 cubes, held by friction between a wall and a slide: 154 points without a joint.
+
+    With less force than (m g) / (2 mu) it goes down by (1 - reserve) g t^2 / 2.
+    """
+    scene, mu, each, t_end = ss.Scene(gravity=G), 0.5, 0.05, 0.1
+    scene.add_static(ss.HalfSpace((0, 0, 1), offset=-0.5), friction=0.0)
+    scene.add_static(ss.Box((0.02, 0.4, 0.4)), position=(-0.11, 0, 0), friction=mu)
+    plate = scene.add_body(ss.Box((0.2, 0.2, 0.1)), mass=MASS, friction=mu)
+    places = [0.028 * (i - 2.5) for i in range(6)]
+    for x in places:
+        for y in places:
+            scene.add_body(ss.Box((0.02, 0.02, 0.02)), mass=each, position=(x, y, 0.06), friction=mu)
+    slide = scene.add_body(ss.Box((0.2, 0.4, 1.0)), mass=2.0, position=(0.2, 0, 0), friction=mu)
+    scene.add_force(slide, force=(-reserve * (MASS + 36 * each) * G / (2 * mu), 0, 0))
+    run = scene.simulate(dt=1e-3, t_end=t_end)
+    assert run.complete and run.certificate.failed_steps == 0
+    moved = plate.path(run) - [0.0, 0.0, -0.5 * G * max(0.0, 1.0 - reserve) * t_end**2]
+    assert np.abs(moved[-1]).max() < 1e-9 and np.abs(plate.spin(run)).max() < 1e-9
 
 
 def test_four_balls_in_a_pile_load_the_floor_alike():

@@ -94,10 +94,8 @@ def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int
 
 
 @kernel
-def inherit(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count: int, size: float) -> None:
-    """Give point t the impulse of the old point nearest to it on the body; `alone`: the pair has one point."""
-    for i in range(3):
-        new.impulse[t, i] = 0.0
+def nearest_point(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count: int, size: float) -> int:
+    """Number of the old point nearest to point t on the body, -1: none is near; `alone`: the pair has one point."""
     chosen, best = -1, (SAME_POINT * size) ** 2
     for s in range(first, first + count):
         square = 0.0
@@ -105,9 +103,20 @@ def inherit(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count
             square += (old.local[s, i] - new.local[t, i]) ** 2
         if square < best or (alone and count == 1):
             chosen, best = s, square
-    if chosen >= 0:
+    return chosen
+
+
+@kernel
+def inherit(new: Contacts, total: int, points: int, old: Contacts, first: int, count: int, size: float) -> None:
+    """Give each of the points of a pair the impulse of the old point nearest to it; several share that of one."""
+    for t in range(total, total + points):
+        chosen, sharing = nearest_point(new, t, points == 1, old, first, count, size), 1.0
+        if chosen >= 0 and points > count:
+            for other in range(total, total + points):
+                if other != t and nearest_point(new, other, False, old, first, count, size) == chosen:
+                    sharing += 1.0
         for i in range(3):
-            new.impulse[t, i] = old.impulse[chosen, i]
+            new.impulse[t, i] = old.impulse[chosen, i] / sharing if chosen >= 0 else 0.0
 
 
 @kernel(apart=True)
@@ -153,11 +162,10 @@ def contact_points(
                 for m in range(3):
                     new.normal[t, m] = room.normals[k, m]
                 new.local[t, 0], new.local[t, 1], new.local[t, 2] = rotate_back(bodies.mid[holder], x, y, z)
-                if before >= 0:
-                    first, known = old_pairs.entry.first[before], old_pairs.entry.count[before]
-                    inherit(new, t, count == 1, old, first, known, min(geoms.bound[i], geoms.bound[j]))
-                else:
-                    new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
+                new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
+            if before >= 0:
+                first, known = old_pairs.entry.first[before], old_pairs.entry.count[before]
+                inherit(new, total, count, old, first, known, min(geoms.bound[i], geoms.bound[j]))
             for k in range(7):
                 new_pairs.entry.pose[pairs, k] = bodies.mid[a, k]
                 new_pairs.entry.pose[pairs, 7 + k] = bodies.mid[b, k]

@@ -23,6 +23,7 @@ import numpy as np
 from stickslip.contact.auto import hard_islands
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Progress
+from stickslip.contact.newton import compile_newton, newton_iterations
 from stickslip.scenes import layout
 from stickslip.scenes.islands.island import (
     GRAINS,
@@ -47,7 +48,25 @@ RINGS, MOST_RINGS = 2, 6  # neighbours that belong to a patch
 PATCH_CONTACTS = 6000  # beyond, a patch is no patch
 PATCH_EFFORT = 0.2  # nominal seconds of work
 PATCH_TOLERANCE = 1e-3  # of that of the pile
+SOFTER, SOFT_TOL, SOFT_STEPS = (0.1, 1e-3, 1e-6), 1e-9, 60  # a of the problems that lead to impulses of least norm
+FIRST_TOUCH_EFFORT = 1.0  # nominal seconds of work on them
 GAIN = 0.8  # of the least residual: a round that does not get below has gained little
+
+
+def least_norm(problem: Contacts, weights: np.ndarray) -> np.ndarray | None:
+    """Impulses near to those of least norm among the solutions, None where that would take long.
+
+    For contacts that carry nothing yet.  As `newton.soften` does for islands of few contacts: the solutions of
+    (W + a D, q), a from 0.1 down, lead there, and sweeps that start from them stay near.  weights: D of each contact.
+    """
+    progress, best, r = Progress(effort=FIRST_TOUCH_EFFORT), None, np.zeros_like(problem.q)
+    progress.leave_out(compile_newton)
+    for a in SOFTER:
+        outcome = newton_iterations(problem.shifted(a * weights, 0.0 * r), r, SOFT_TOL, SOFT_STEPS, progress, floor=0.0)
+        if not outcome.error <= SOFT_TOL:
+            break
+        best = r = outcome.r
+    return best
 
 
 @dataclass

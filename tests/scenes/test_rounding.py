@@ -1,0 +1,56 @@
+"""What the certificate takes for rounding is rounding: rows of joints, held against extended precision."""
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.run.scene_simulate import prepare_run
+from stickslip.scenes import step
+from stickslip.scenes.engine import room_for
+from stickslip.scenes.islands.island import LOAD_ROUNDING
+
+EXACT = np.longdouble
+
+
+def chain(links, ratio, away=0.0, inertia=None):
+    """Links of 0.1 m on ball joints, from the wall at x = away [m]; the last one has `ratio` times the mass."""
+    scene, before = ss.Scene(), None
+    given = {} if inertia is None else {"inertia": (inertia,) * 3}
+    for k in range(links):
+        mass = ratio if k == links - 1 else 1.0
+        place = (away + 0.1 * k + 0.05, 0, 0)
+        link = scene.add_body(ss.Box((0.08, 0.02, 0.03)), mass=mass, position=place, **given)
+        scene.add_spherical(before, link, at=(away + 0.1 * k, 0, 0))
+        before = link
+    return scene
+
+
+def violations(scene, dt, steps):
+    """Of each step: largest violation of a joint row, computed exactly from the impulses, and largest pull [m/s]."""
+    run = prepare_run(
+        scene, dt, steps * dt, "moreau-midpoint", "predictive", "circular", 1e-10, 1, 0.0, 1, "raise", 1e-6, "stop"
+    )
+    engine, found = run.engine, []
+    block, rows = room_for(steps, len(run.q0), len(run.u0), run.system.n_contacts)
+    for _ in range(steps):
+        assert engine.march(run.memory, dt, 1, 1, block, rows) == step.DONE
+        assert engine.book.numbers[step.MAX_RESIDUAL] <= 1e-10
+        row, bodies = engine.joints.row, engine.bodies
+        used = np.flatnonzero(row.used)
+        J, x = engine.joint_matrix(used).astype(EXACT), row.impulse[used].astype(EXACT)
+        turned = np.einsum("bij,rbj->rbi", bodies.inv_inertia.reshape(-1, 3, 3).astype(EXACT), J[:, :, 3:])
+        answer = np.concatenate([bodies.inv_mass[:, None].astype(EXACT) * J[:, :, :3], turned], axis=2)
+        v = bodies.free.astype(EXACT) + np.einsum("rbk,r->bk", answer, x)
+        w = np.einsum("rbk,bk->r", J, v) - row.target[used]
+        pull = np.abs(np.einsum("rbk,rbk->r", J, answer) * x).max()
+        found.append((np.abs(w).max(), pull))
+    return np.array(found, float).T
+
+
+@pytest.mark.parametrize(
+    ("links", "ratio", "away", "inertia"),
+    [(1, 1.0, 0.0, 1e-9), (2, 1e9, 1e5, None), (20, 1e6, 1e3, None), (20, 1e-6, 0.0, None)],
+)
+def test_joint_rows_are_solved_to_the_rounding_of_their_pulls(links, ratio, away, inertia):
+    wrong, pull = violations(chain(links, ratio, away, inertia), 1e-4, 20)
+    assert np.all(wrong <= LOAD_ROUNDING * pull)
