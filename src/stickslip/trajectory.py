@@ -421,7 +421,11 @@ class EventTable:
         return pd.DataFrame({"time": self.time, "kind": self.kind, "contact": self.contact})
 
     def __str__(self) -> str:
-        shown = min(len(self), 40)
+        return "\n".join(self.lines(40))
+
+    def lines(self, most: int | None = None) -> list[str]:
+        """The table as text: a heading, then a line per event, or the first `most` and how many there are."""
+        shown = len(self) if most is None else min(len(self), most)
         width = max((len(kind) for kind in self.kind[:shown]), default=4)
         rows = [f"{'time [s]':>18}  {'kind':<{width}}  contact"]
         rows += [f"{self.time[i]:>18.12g}  {self.kind[i]:<{width}}  {self.contact[i]}" for i in range(shown)]
@@ -429,7 +433,7 @@ class EventTable:
             rows.append(
                 f"... {len(self) - shown} more: {', '.join(f'{n} {kind}' for kind, n in self.counts().items())}"
             )
-        return "\n".join(rows)
+        return rows
 
 
 def _seen_events(t: np.ndarray, states: np.ndarray, impacts: ImpactTable) -> list[tuple[float, int, int]]:
@@ -494,7 +498,7 @@ class Trajectory:
     wall_s: float = 0.0
     version: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
-    event_table: EventTable | None = None
+    event_table: EventTable | None = None  # of an event-driven run; see `events()`
 
     def __len__(self) -> int:
         return len(self.t)
@@ -529,8 +533,8 @@ class Trajectory:
     def events(self) -> EventTable:
         """What happened, and when: impacts, contacts that close, open, stick, slip, reverse.
 
-        Exact times come from a run with `EventDriven`; from other runs and from files the changes of state that the
-        records show, with the times of those records (`exact` is False).
+        Exact times come from a run with `EventDriven`, also from its file; from other runs the changes of state that
+        the records show, with the times of those records (`exact` is False).
         """
         if self.event_table is not None:
             return self.event_table
