@@ -73,7 +73,9 @@ class Place:
         else:
             run = self._mechanism(what, *start, **options)
         if held and run.every == 1:
-            assert single_openings(run) == []
+            # on position level loads below the last digits of coordinates are not told from none; masses are 1 kg
+            digits = 10 * 2.0**-52 * self.distance / run.dt if run.stepper == "paoli-schatzman" else 0.0
+            assert single_openings(run, digits) == []
         return run
 
     # -- mechanisms --------------------------------------------------------------------------------------------
@@ -169,10 +171,13 @@ EVERYWHERE = pytest.mark.parametrize(
 """At home and at one other place in the default test suite, moved by 1, 1e3 and 1e5 m and turned in the slow one."""
 
 
-def single_openings(run: ss.Trajectory) -> list[str]:
-    """Contacts that lose their load for one step between steps in which they carry it, each opening by its name."""
-    loaded = run.normal_impulse[1:] > 0.0
-    lost = loaded[:-2] & ~loaded[1:-1] & loaded[2:]
+def single_openings(run: ss.Trajectory, least: float = 0.0) -> list[str]:
+    """Contacts that lose their load for one step between steps in which they carry it, each opening by its name.
+
+    Loads of at most `least` [N s] in a step do not count.
+    """
+    impulse = run.normal_impulse[1:]
+    lost = (impulse[:-2] > least) & (impulse[1:-1] <= 0.0) & (impulse[2:] > least)
     return [run.contact_names[k] for k in np.nonzero(lost)[1]]
 
 

