@@ -42,6 +42,7 @@ USUAL_TOLERANCE = 1e-10
 """Tolerance of a step's residual unless a run asks for another one."""
 _ROUNDING = 1e-12
 """Share of the energy in play below which an energy gain is rounding, and is called none in words."""
+_STEPS, _WORK = "by the steps", "work of applied forces and steps"  # names of entries of a certificate
 _RULE_GAIN = 0.01  # share of the energy in play that an integration rule may add without a warning
 
 
@@ -142,7 +143,6 @@ class Certificate:
 
     def entries(self) -> list[CertificateEntry]:
         """What a reader judges a run by: name, value in words, and the meaning of the number."""
-        steps = "steps and applied forces" if self.forced & FORCES else "steps"
         places = "contacts and motors" if self.forced & MOTORS else "contacts"
         rows = [
             ("failed steps", f"{self.failed_steps}", "Steps whose contact problem was not solved to the tolerance"),
@@ -157,12 +157,7 @@ class Certificate:
                 self._gain(self.max_energy_gain),
                 f"Largest energy that {places} put in during one step, as a share of the energy in play",
             ),
-            (
-                f"by the {steps}",
-                self._gain(self.integration_energy),
-                "Energy that the steps themselves added, as a share of the energy in play"
-                + ("; work of applied forces and driven bodies is in it" if self.forced & FORCES else ""),
-            ),
+            self._by_the_steps(),
         ]
         if self.projections:
             rows.insert(
@@ -191,6 +186,16 @@ class Certificate:
             )
         return [CertificateEntry(*row) for row in rows]
 
+    def _by_the_steps(self) -> tuple[str, str, str]:
+        """Energy that the rule added; beside forces without a potential it cannot be told from their work, no error."""
+        if not self.forced & FORCES:
+            meaning = "Energy that the steps themselves added, as a share of the energy in play"
+            return _STEPS, self._gain(self.integration_energy), meaning
+        work = self.integration_energy
+        value = "unknown" if math.isnan(work) else "none" if self.share(work) == 0.0 else f"{_short(work)} J"
+        meaning = "Energy that applied forces and driven bodies put in, no error by itself; that of the steps is in it"
+        return _WORK, value, meaning
+
     def _held_to(self) -> str:
         if self.tolerance == 0.0:
             return ""
@@ -211,10 +216,13 @@ class Certificate:
 
     def __str__(self) -> str:
         failed = f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}"
-        play = f" (of {_short(self.energy_in_play)} J in play)" if self.energy_in_play > 0.0 else ""
+        play = {}
+        if self.energy_in_play > 0.0:
+            size = _short(self.energy_in_play)
+            play = {_STEPS: f" (of {size} J in play)", _WORK: f" ({size} J in play)"}
         parts = [failed]
         for entry in self.entries()[1:]:
-            parts.append(f"{entry.name} {entry.value}{play if entry.name.startswith('by the') else ''}")
+            parts.append(f"{entry.name} {entry.value}{play.get(entry.name, '')}")
         return ", ".join(parts)
 
 

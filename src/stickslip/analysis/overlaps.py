@@ -83,9 +83,10 @@ def checked(scene: Scene, trajectory: Trajectory) -> Trajectory:
     """The trajectory with a note on its deepest overlap; a RuntimeWarning where its certificate is below the truth.
 
     Some ten records are looked at, fewer of many bodies.  The certificate may say a tenth less than the overlap, and
-    what the distances here are uncertain by.
+    what the distances here are uncertain by.  A run that ended early is not judged: its status says why, and its last
+    record may be of bodies that appeared in one another.
     """
-    if not len(trajectory):
+    if not (len(trajectory) and trajectory.complete):
         return trajectory
     records = int(np.clip(CHECKED / max(1, len(scene.contact_names)), 2, 10))
     truth, told = deepest_overlap(scene, trajectory, records), trajectory.certificate.max_penetration
