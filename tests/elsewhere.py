@@ -226,9 +226,10 @@ def _moved(system: ss.LagrangianSystem) -> ss.LagrangianSystem:
 
 def moved_system(system: ss.LagrangianSystem) -> ss.LagrangianSystem:
     """The system in the coordinates of a frame whose place and angle are its parameters P_x, P_y, beta."""
-    if system.source not in _known:
-        _known[system.source] = _moved(system)
-    return _known[system.source]
+    key = system.source()
+    if key not in _known:
+        _known[key] = _moved(system)
+    return _known[key]
 
 
 _known: dict[str, ss.LagrangianSystem] = {}  # by their source: values of parameters belong to runs
