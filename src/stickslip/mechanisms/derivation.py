@@ -166,7 +166,8 @@ def shorten(expression: Expr) -> Expr:
     """Return the shortest of an expression, its expansion, and the latter with sin^2 = 1 - cos^2.
 
     This cheap normal form is enough to see that the mass of a pendulum is constant; `sp.simplify` takes
-    seconds.
+    seconds.  Forms that lose digits are left out: (x - a)^2 is exact where x and a are large and near to one another,
+    x^2 - 2 a x + a^2 is not.
     """
     if expression.is_Atom or _expanded_terms(expression) > LARGEST_EXPANSION:
         return expression
@@ -176,7 +177,10 @@ def shorten(expression: Expr) -> Expr:
         without_squares = expanded.replace(_is_sine_power, _without_sine_squares)
         if _expanded_terms(without_squares) <= LARGEST_EXPANSION:
             forms.append(_expand(without_squares))
-    return min(forms, key=lambda form: form.count_ops())
+    shortest = min(forms, key=lambda form: form.count_ops())
+    if shortest is expression or not _loses_digits(shortest, expression):
+        return shortest
+    return min((form for form in forms if not _loses_digits(form, expression)), key=lambda form: form.count_ops())
 
 
 def _expand(expression: Expr) -> Expr:
