@@ -29,6 +29,7 @@ WORDS = {
     "codes": "numbers with names",
     "contact": "the contact problem",
     "cost": "memory and time asked",
+    "debug": "a switch for more checks",
     "drawing": "how things look",
     "engine": "state and block of a run",
     "ensembles": "many members at once",

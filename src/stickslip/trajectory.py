@@ -44,6 +44,7 @@ USUAL_TOLERANCE = 1e-10
 """Tolerance of a step's residual unless a run asks for another one."""
 _ROUNDING = 1e-12
 """Share of the energy in play below which an energy gain is rounding, and is called none in words."""
+_STEPS, _WORK = "by the steps", "work of applied forces and steps"  # names of entries of a certificate
 _RULE_GAIN = 0.01  # share of the energy in play that an integration rule may add without a warning
 
 
@@ -144,7 +145,6 @@ class Certificate:
 
     def entries(self) -> list[CertificateEntry]:
         """What a reader judges a run by: name, value in words, and the meaning of the number."""
-        steps = "steps and applied forces" if self.forced & FORCES else "steps"
         places = "contacts and motors" if self.forced & MOTORS else "contacts"
         rows = [
             ("failed steps", f"{self.failed_steps}", "Steps whose contact problem was not solved to the tolerance"),
@@ -159,12 +159,7 @@ class Certificate:
                 self._gain(self.max_energy_gain),
                 f"Largest energy that {places} put in during one step, as a share of the energy in play",
             ),
-            (
-                f"by the {steps}",
-                self._gain(self.integration_energy),
-                "Energy that the steps themselves added, as a share of the energy in play"
-                + ("; work of applied forces and driven bodies is in it" if self.forced & FORCES else ""),
-            ),
+            self._by_the_steps(),
         ]
         if self.projections:
             rows.insert(
@@ -193,6 +188,16 @@ class Certificate:
             )
         return [CertificateEntry(*row) for row in rows]
 
+    def _by_the_steps(self) -> tuple[str, str, str]:
+        """Energy that the rule added; beside forces without a potential it cannot be told from their work, no error."""
+        if not self.forced & FORCES:
+            meaning = "Energy that the steps themselves added, as a share of the energy in play"
+            return _STEPS, self._gain(self.integration_energy), meaning
+        work = self.integration_energy
+        value = "unknown" if math.isnan(work) else "none" if self.share(work) == 0.0 else f"{_short(work)} J"
+        meaning = "Energy that applied forces and driven bodies put in, no error by itself; that of the steps is in it"
+        return _WORK, value, meaning
+
     def _held_to(self) -> str:
         if self.tolerance == 0.0:
             return ""
@@ -213,10 +218,13 @@ class Certificate:
 
     def __str__(self) -> str:
         failed = f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}"
-        play = f" (of {_short(self.energy_in_play)} J in play)" if self.energy_in_play > 0.0 else ""
+        play = {}
+        if self.energy_in_play > 0.0:
+            size = _short(self.energy_in_play)
+            play = {_STEPS: f" (of {size} J in play)", _WORK: f" ({size} J in play)"}
         parts = [failed]
         for entry in self.entries()[1:]:
-            parts.append(f"{entry.name} {entry.value}{play if entry.name.startswith('by the') else ''}")
+            parts.append(f"{entry.name} {entry.value}{play.get(entry.name, '')}")
         return ", ".join(parts)
 
 
@@ -423,7 +431,11 @@ class EventTable:
         return pd.DataFrame({"time": self.time, "kind": self.kind, "contact": self.contact})
 
     def __str__(self) -> str:
-        shown = min(len(self), 40)
+        return "\n".join(self.lines(40))
+
+    def lines(self, most: int | None = None) -> list[str]:
+        """The table as text: a heading, then a line per event, or the first `most` and how many there are."""
+        shown = len(self) if most is None else min(len(self), most)
         width = max((len(kind) for kind in self.kind[:shown]), default=4)
         rows = [f"{'time [s]':>18}  {'kind':<{width}}  contact"]
         rows += [f"{self.time[i]:>18.12g}  {self.kind[i]:<{width}}  {self.contact[i]}" for i in range(shown)]
@@ -431,7 +443,7 @@ class EventTable:
             rows.append(
                 f"... {len(self) - shown} more: {', '.join(f'{n} {kind}' for kind, n in self.counts().items())}"
             )
-        return "\n".join(rows)
+        return rows
 
 
 def _seen_events(t: np.ndarray, states: np.ndarray, impacts: ImpactTable) -> list[tuple[float, int, int]]:
@@ -496,7 +508,7 @@ class Trajectory:
     wall_s: float = 0.0
     version: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
-    event_table: EventTable | None = None
+    event_table: EventTable | None = None  # of an event-driven run; see `events()`
 
     def __len__(self) -> int:
         return len(self.t)
@@ -531,8 +543,8 @@ class Trajectory:
     def events(self) -> EventTable:
         """What happened, and when: impacts, contacts that close, open, stick, slip, reverse.
 
-        Exact times come from a run with `EventDriven`; from other runs and from files the changes of state that the
-        records show, with the times of those records (`exact` is False).
+        Exact times come from a run with `EventDriven`, also from its file; from other runs the changes of state that
+        the records show, with the times of those records (`exact` is False).
         """
         if self.event_table is not None:
             return self.event_table

@@ -103,7 +103,7 @@ def test_cycles_of_one_and_of_three_periods_stay_two():
     assert sorted(result.labels.tolist()) == [0, 0, 1]
     assert resting.cycle.nontrivial == pytest.approx([0.0, 0.0], abs=1e-9)  # it forgets everything while it rests
     w = 60 * math.pi
-    lift = next(event["t"] for event in resting.cycle.events if event["kind"] == "lift-off")
+    lift = next(event["t"] for event in resting.cycle.events if event["kind"] == "opens")
     assert lift == pytest.approx(math.asin(9.81 / (0.00029 * w**2)) / w, rel=1e-7)  # where the table falls with g
     assert complex(leaping.cycle.multipliers.prod()) == pytest.approx(0.8**6, abs=1e-7)  # three impacts
     times = np.array([event["t"] for event in leaping.cycle.events])

@@ -103,7 +103,7 @@ def test_woodpecker_at_the_corner_of_its_branch():
     branch = ss.continue_cycle(ss.library.woodpecker(), "friction", 0.2839, 0.2836, settle_returns=60, largest_step=0.5)
     (border,) = branch.specials
     assert border.kind == "border" and border.contact == "sleeve upper"
-    assert border.change == "- slip ends of sleeve upper"
+    assert border.change == "- sleeve upper: sticks"
     assert border.parameter == pytest.approx(0.2837536, abs=2e-7)
     assert branch.status == "reached friction = 0.2836"
     behind = branch.values < border.parameter - 1e-9

@@ -78,7 +78,7 @@ def test_run_takes_the_event_driven_stepper(run):
     assert report["impacts"]["total"] == 1
     assert report["certificate"]["max_penetration"] < 1e-14
     code, out, _ = run("run", "bouncing_ball", "--stepper", "event-driven", "--dt", "0.01", "--t-end", "0.6")
-    assert "recorded every 0.01 s" in out and "1 events" in out and "steps/s" not in out
+    assert "recorded every 0.01 s" in out and "1 instants" in out and "steps/s" not in out
     code, out, _ = run("run", "--help")
     assert "spacing of the records" in " ".join(out.split())
 

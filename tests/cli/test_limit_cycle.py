@@ -100,3 +100,11 @@ def test_wrong_requests_end_in_one_line(run, arguments, message):
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert message in err and err.count("\n") == 1 and err.startswith("stickslip: error: ")
+
+
+def test_a_multiplier_that_is_zero_in_all_digits_has_no_sign():
+    from stickslip.cli.limit_cycle import _size
+    from stickslip.cli.sections import multiplier_text
+
+    assert multiplier_text(-3e-12 + 0j, 9) == "0" and multiplier_text(-0.25 + 0.5j, 3) == "-0.250 +0.500 i"
+    assert _size(-3e-12) == "3.0e-12" and _size(0.0) == "0.000000000" and _size(0.5) == "0.500000000"

@@ -72,7 +72,7 @@ def test_other_errors_are_one_line_with_their_type(run_failing):
 
 
 def test_debugging_shows_the_traceback(run_failing, monkeypatch):
-    monkeypatch.setattr(cli, "_debugging", lambda: True)
+    monkeypatch.setenv("STICKSLIP_DEBUG", "1")
     code, _, err = run_failing(ZeroDivisionError("float division by zero"))
     assert code == 1
     assert err.startswith("Traceback") and err.endswith("stickslip: error: ZeroDivisionError: float division by zero\n")

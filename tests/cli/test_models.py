@@ -51,7 +51,7 @@ def test_tolerance_and_counts_of_the_event_driven_integrator(run):
     )
     assert (code, err) == (0, "")
     report = json.loads(out)
-    assert "rtol=1e-08" in report["stepper_options"] and report["counts"]["events"] >= 1
+    assert "rtol=1e-08" in report["stepper_options"] and report["counts"]["instants"] >= 1
     assert "--rtol works with --stepper adaptive, event-driven" in run("run", "bouncing_ball", "--rtol", "1e-8")[2]
 
 

@@ -1,6 +1,7 @@
 """`stickslip run`: the summary, the JSON object, the files, and one clear line for what is wrong."""
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -51,6 +52,28 @@ def test_summary_says_when_not_all_impacts_are_counted(run, monkeypatch, tmp_pat
     code, out, _ = run(*SHORT[:4], "--t-end", "1.3", "--engine", "reference", "--out", tmp_path / "run.nc")
     assert code == 0 and "impacts     the first 1 (later ones are only in the file): table 1" in out
     assert len(load(tmp_path / "run.nc").impacts()) > 1
+
+
+def test_the_command_line_lists_events(run):
+    asked = ("run", "bouncing_ball", "--set", "restitution=0.5", "--stepper", "event-driven", "--dt", "0.01")
+    code, out, _ = run(*asked, "--t-end", "1", "--events", "--json")
+    ball = library.bouncing_ball(restitution=0.5)
+    report, expected = json.loads(out), ball.simulate(dt=0.01, t_end=1.0, stepper="event-driven").events()
+    assert code == 0 and report["events"] == {"impact": 2} and report["counts"]["instants"] == 2
+    assert [tuple(row.values()) for row in report["event_list"]] == [
+        (t, kind, contact) for t, kind, contact in zip(expected.time, expected.kind, expected.contact, strict=True)
+    ]
+    code, out, _ = run(*asked, "--t-end", "1", "--events")
+    assert code == 0 and [line.split()[1:] for line in out.splitlines()[-2:]] == [["impact", "table"]] * 2
+    assert "event_list" not in json.loads(run(*asked, "--t-end", "1", "--json")[1])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_not_taken_for_the_name_of_a_library_system(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    code, _, err = run("run", "pipe")
+    assert code == 2 and "pipe is a pipe; give the name of a model file, or of a library system" in err
 
 
 def test_events_are_asked_for_by_names_of_contacts():

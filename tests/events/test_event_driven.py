@@ -389,6 +389,16 @@ def test_a_printed_start_is_projected_onto_its_contacts():
     assert run.states()[1, 1] == "slip-"
 
 
+def test_a_start_within_the_tolerance_of_gaps_is_closed_and_a_smaller_one_sees_it():
+    ball = ss.library.bouncing_ball(height=1e-9, restitution=0.5)
+    rests = ball.simulate(dt=1e-5, t_end=1e-3, stepper="event-driven")
+    assert len(rests.events()) == 0 and set(rests.states()[1:, 0]) == {"closed"} and (rests.q == 0.0).all()
+    falls = ball.simulate(dt=1e-5, t_end=1e-3, stepper=ss.EventDriven(gap_tol=1e-13))
+    first = math.sqrt(2e-9 / 9.81)
+    assert falls.impacts()["time"][0] == pytest.approx(first, rel=1e-9)
+    assert falls.events().of_kind("accumulation ends").time == pytest.approx([3 * first], rel=1e-9)
+
+
 def test_a_contact_that_approaches_at_the_start_collides_there():
     run = ss.simulate(point_mass(), [0, 0], [0, -1], dt=0.01, t_end=0.1, params={"eps_N": 0.5}, stepper=TIGHT)
     hits = run.impacts()

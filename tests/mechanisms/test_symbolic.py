@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import stickslip as ss
 from stickslip import library
-from stickslip.mechanisms.derivation import derivative, lagrange, shorten
+from stickslip.mechanisms.derivation import derivative, gradient, lagrange, shorten
 from stickslip.mechanisms.source import Printer, angles_apart, function_source
 from stickslip.mechanisms.system import System
 
@@ -336,3 +336,17 @@ def test_pairs_inside_conditions_and_powers_are_printed_once():
         namespace["f"](*numbers, out)
         exact = [float(e.subs({x: numbers[0], y: numbers[1]})) for e in (value, sp.sin(x + y))]
         np.testing.assert_allclose(out, exact, rtol=1e-14)
+
+
+def test_forms_that_lose_digits_are_not_taken_for_being_short():
+    """Differences of large coordinates are exact; squares that are multiplied out are not."""
+    x, y, a, b = sp.symbols("x y a b")
+    turned = (sp.Float(0.8) * (x - a) + sp.Float(0.6) * (y - b), sp.Float(0.8) * (y - b) - sp.Float(0.6) * (x - a))
+    away = sp.sqrt(turned[0] ** 2 + turned[1] ** 2)
+    values = {x: 1e5 + 0.25, y: 3e4 - 0.5, a: 1e5, b: 3e4}
+    for entry, exact in zip(gradient(away, [x, y]), (0.25, -0.5), strict=True):
+        found = sp.lambdify([x, y, a, b], entry, "math")(*values.values())
+        assert found == pytest.approx(exact / math.hypot(0.25, 0.5), rel=1e-9)  # multiplied out: 1e-6
+    assert shorten(a * sp.cos(x) ** 2 + a * sp.sin(x) ** 2) == a
+    assert shorten((x - a) ** 2 - x**2 + 2 * a * x) == a**2
+    assert shorten((x + a) * b - a * b) == b * x

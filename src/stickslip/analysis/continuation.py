@@ -41,6 +41,7 @@ _CHORD = 3  # corrections before dP/da is computed anew
 _PARAMETER_STRETCH = 1e-5  # of differences in the parameter, in ranges
 _BISECTIONS = 16  # of the last step before events change
 _GRAZES = 1e-2  # gaps, closing velocities and slips below this share of what they were count as zero there
+_SLIP_ENDS = ("sticks", "slip reverses")
 _SHORT = 1e-5  # of the period: a slip that is as good as none
 _CORNER = (1e-5, 1e-4, 1e-3, 1e-2)  # ways past a corner of the branch that are tried, in ranges of the parameter
 
@@ -373,7 +374,7 @@ class _Walk:
         switches, names = point.back.switches, self.map.setting.scenario.system.contact_names
         for impact, after in pairwise(switches):
             same = set(impact.closes) & {k for k, _ in after.slots}
-            if after.kind == "slip ends" and same and after.t - impact.t < _SHORT * point.back.period:
+            if after.kind in _SLIP_ENDS and same and after.t - impact.t < _SHORT * point.back.period:
                 return names[min(same)]
         return ""
 
@@ -400,7 +401,7 @@ class _Walk:
 
         def words(point: _Point) -> list[str]:
             rows = point.back.signature
-            return [f"{kind} of {' and '.join(names[k] for k, _ in slots)}" for kind, slots in rows]
+            return [f"{' and '.join(names[k] for k, _ in slots)}: {kind}" for kind, slots in rows]
 
         changes = [line for line in difflib.ndiff(words(last), words(behind)) if line[0] in "+-"]
         return ", ".join(changes)

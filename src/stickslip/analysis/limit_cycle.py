@@ -102,8 +102,9 @@ class LimitCycle:
         whole turns of angles
     multipliers : (2 f,) complex, largest first;  kinds : "flow" or "translation" for those that are 1 in any case,
         else ""
-    events : what happens on the way, dicts with keys "t" (time since the section [s]), "kind", "contacts" (names) and
-        "speed" (closing velocity of an impact [m/s], else None); event-driven only
+    events : what happens on the way, dicts with keys "t" (time since the section [s]), "kind" (one of `EVENT_KINDS`, as
+        in `Trajectory.events()`), "contacts" (names) and "speed" (closing velocity of an impact [m/s], else None);
+        event-driven only
     orbit : times (k,) and states (k, 2 f) along the cycle
     extrema : lowest and highest value of each coordinate along the cycle, (2, f); to the accuracy of the integrator
         event by event, of the records by a time stepper

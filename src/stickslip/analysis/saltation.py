@@ -7,7 +7,7 @@ with a jump x+ = j(x, t) is met by the perturbed motion a little earlier or late
 
     impact                 h = g_N, j the impact law in the branch (pushing, sticking, slipping) that was taken
     slip stops, reverses   h = gamma_T, j = id: a stick that follows loses one dimension, a multiplier is 0
-    stick ends, lift-off   f+ = f- for one coefficient of friction: S = I; else h = mu lambda_N - |lambda_T|, j = id
+    slip begins, lift-off  f+ = f- for one coefficient of friction: S = I; else h = mu lambda_N - |lambda_T|, j = id
     impacts accumulate     j is the velocity projection that stands for all of them
 
 At a graze grad h^T f- is zero: there is no S, and `Undefined` is raised.
@@ -26,10 +26,11 @@ from stickslip.contact.planar import solver_from
 from stickslip.events.arcs import Arc, Event
 from stickslip.events.event_driven import EventDriven
 from stickslip.events.modes import Mode, onto_velocities
-from stickslip.events.motion import Motion
+from stickslip.events.motion import Motion, change
 from stickslip.laws import Newton
 from stickslip.mechanisms.generate import compiled_module
 from stickslip.mechanisms.system import CONTACT, SPRING, System
+from stickslip.trajectory import EVENT_KINDS, GRAZES, KINK, STRIKES
 
 _STEP = 6e-6  # of central differences in a state, relative to max(1, |x|)
 _TIME_STEP = 5e-4  # of differences in time [s], or a thousandth of the run
@@ -64,7 +65,7 @@ class Switch:
     Attributes
     ----------
     t : time [s];  slots : (contact, part) of the indicators that reached zero, as in `events.arcs.Event`
-    kind : "impact", "slip ends", "stick ends", "lift-off"
+    kind : a word of `EVENT_KINDS`, as in `Trajectory.events()`; "grazes" where a bound is met and nothing changes
     matrix : S, (2 f, 2 f)
     earlier : (2 f,), by how much a perturbation brings the event forward: grad h / (grad h^T f- + h_t)
     speed : closing velocity -gamma_N of an impact [m/s], else nan
@@ -82,7 +83,7 @@ class Switch:
     @property
     def closes(self) -> tuple[int, ...]:
         """Contacts that close in an impact."""
-        return tuple(k for k, part in self.slots if part == 0) if self.kind == "impact" else ()
+        return tuple(k for k, part in self.slots if part == 0) if self.kind == EVENT_KINDS[STRIKES] else ()
 
 
 @dataclass
@@ -216,11 +217,9 @@ class FollowedMotion(Motion):
         slots = tuple(event.slots)
         if self.hit is not None:
             return self._impact_switch(event, before, f_A, f_E)
-        contact, part = slots[0]
-        if contact >= self.system.n_contacts:
-            kind = "kink"
-        else:
-            kind = "lift-off" if part == 0 else ("stick ends" if before.stick[contact] else "slip ends")
+        contact = slots[0][0]
+        number = KINK if contact >= self.system.n_contacts else change(before, self.mode, contact)
+        kind = EVENT_KINDS[GRAZES if number is None else number]  # a bound is met, and nothing changes
         n = 2 * self.f
         if np.abs(f_E - f_A).max() <= _SAME_FIELD * (np.abs(f_A[self.f :]).max() + np.abs(f_E[self.f :]).max()):
             return Switch(event.t, slots, kind, np.eye(n), np.zeros(n))
@@ -239,7 +238,7 @@ class FollowedMotion(Motion):
         D_x = differences(lambda x: branch.jump(x, event.t), x)
         D_t = time_difference(lambda t: branch.jump(x, t), event.t, min(_TIME_STEP, 1e-3 * self.span))
         S = D_x + np.outer(f_E - D_x @ f_A - D_t, rows[0])
-        kind = "impact"
+        kind = EVENT_KINDS[STRIKES]
         one_sided = branch.at_the_bound or len(closing) < len(event.slots) or _disagree(rows)
         return Switch(event.t, tuple(event.slots), kind, S, rows[0], speed, one_sided)
 

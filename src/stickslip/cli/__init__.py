@@ -7,7 +7,6 @@ Errors end in one line on stderr and an exit code: 2 when the request was wrong 
 1 when the computation failed, 130 after Ctrl-C. `STICKSLIP_DEBUG=1` adds the traceback.
 """
 
-import os
 import re
 import sys
 import traceback
@@ -42,6 +41,7 @@ from stickslip.cli import (
     sweep,
     view,
 )
+from stickslip.debug import debugging
 from stickslip.io.printable import printable
 
 _REQUEST_WRONG = 2
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         result = _INTERRUPTED
     except Exception as error:
-        hint = "" if _debugging() else " (STICKSLIP_DEBUG=1 shows where)"
+        hint = "" if debugging() else " (STICKSLIP_DEBUG=1 shows where)"
         return _complain(error, f"{type(error).__name__}: {error}{hint}", _COMPUTATION_FAILED)
     # Typer returns the code of a typer.Exit, 130 after Ctrl-C among them, and whatever a command function returned.
     if result == _INTERRUPTED:
@@ -157,10 +157,6 @@ def _in_our_words(message: str, arguments: Sequence[str]) -> str:
     return f"{option} must be a {'whole ' if kind == 'integer' else ''}number, got {', '.join(map(repr, given))}."
 
 
-def _debugging() -> bool:
-    return os.environ.get("STICKSLIP_DEBUG", "0") not in ("", "0")
-
-
 def _where_to_read(error: typer.TyperException) -> str:
     """Name the help page of the command whose arguments were wrong."""
     context = getattr(error, "ctx", None)
@@ -168,7 +164,7 @@ def _where_to_read(error: typer.TyperException) -> str:
 
 
 def _complain(error: BaseException, message: str, code: int) -> int:
-    if _debugging():
+    if debugging():
         traceback.print_exception(error)
     one_line = printable(" ".join(message.split()))
     print(f"stickslip: error: {one_line}", file=sys.stderr)

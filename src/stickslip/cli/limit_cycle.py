@@ -97,7 +97,7 @@ def _show(cycle: "LimitCycle", files: list[Path]) -> None:
     row("error", f"about {certificate.error:.1e} of the ranges of the motion, an estimate")
     for multiplier, kind in zip(cycle.multipliers, cycle.kinds, strict=True):
         note = f"  1 in any case: {kind}" if kind else ""
-        row("multiplier", f"{multiplier_text(multiplier, 9)}  |.| = {abs(multiplier):.9f}{note}")
+        row("multiplier", f"{multiplier_text(multiplier, 9)}  |.| = {_size(multiplier)}{note}")
     near = ": a multiplier is within its error of the unit circle" if cycle.stability == "undecided" else ""
     row("stability", cycle.stability + near, "green" if cycle.stable else "red")
     for event in cycle.events:
@@ -107,6 +107,12 @@ def _show(cycle: "LimitCycle", files: list[Path]) -> None:
     row("certificate", _certificate(certificate))
     for path in files:
         row("written", str(path))
+
+
+def _size(multiplier: complex) -> str:
+    """The absolute value of a multiplier; one below its nine digits with its power of ten."""
+    size = abs(multiplier)
+    return f"{size:.9f}" if size >= 0.5e-9 or size == 0.0 else f"{size:.1e}"
 
 
 def _certificate(certificate: Any) -> str:

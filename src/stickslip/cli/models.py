@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a name means a file: by its suffix, a folder in it, or because it is there."""
-    return name.endswith(".toml") or "/" in name or "\\" in name or Path(name).is_file()
+    """Whether a name means a file: by its suffix, a folder in it, or because something is there, be it a pipe."""
+    return name.endswith(".toml") or "/" in name or "\\" in name or Path(name).exists()
 
 
 def opened(name: str, texts: Sequence[str]) -> "Model":

@@ -105,6 +105,10 @@ def run(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something goes wrong.")] = False,
+    list_events: Annotated[
+        bool,
+        typer.Option("--events", help="List what happened to the contacts: time, kind, contact (JSON: event_list)."),
+    ] = False,
 ) -> None:
     """Simulate a library system or a model file and print a summary with its certificate.
 
@@ -140,9 +144,14 @@ def run(
     problem = _draw(trajectory, scenario, {"plot": plot, "animate": animate, "export": export}, files, progress)
 
     if as_json:
-        print(json.dumps(report(trajectory, scenario, end, files), indent=2, allow_nan=False))
+        found = report(trajectory, scenario, end, files)
+        if list_events:
+            found["event_list"] = _event_rows(trajectory)
+        print(json.dumps(found, indent=2, allow_nan=False))
     elif not quiet:
         _show(trajectory, scenario, files)
+        if list_events:
+            print("\n".join(map(printable, trajectory.events().lines())))
     if problem is not None:
         print(f"stickslip: error: {printable(' '.join(str(problem).split()))}", file=sys.stderr)
     _judge(trajectory)
@@ -374,6 +383,13 @@ def report(
         "files": {key: str(path) for key, path in (files or {}).items()},
         "version": trajectory.version,
     }
+
+
+def _event_rows(trajectory: "Trajectory") -> list[dict[str, Any]]:
+    """The list of events as plain values, ready for JSON."""
+    events = trajectory.events()
+    columns = (events.time.tolist(), events.kind.tolist(), events.contact.tolist())
+    return [{"time": t, "kind": kind, "contact": contact} for t, kind, contact in zip(*columns, strict=True)]
 
 
 def _rate(trajectory: "Trajectory") -> float:

@@ -63,8 +63,14 @@ def require_json(path: Path | None) -> None:
 
 def multiplier_text(multiplier: complex, digits: int) -> str:
     """A multiplier with its sign, and its imaginary part where it has one."""
-    real = f"{multiplier.real:+.{digits}f}"
-    return real if abs(multiplier.imag) <= 1e-12 else f"{real} {multiplier.imag:+.{digits}f} i"
+    real = _signed(multiplier.real, digits)
+    return real if abs(multiplier.imag) <= 1e-12 else f"{real} {_signed(multiplier.imag, digits)} i"
+
+
+def _signed(value: float, digits: int) -> str:
+    """A number with its sign; one that is zero in all of its digits is 0."""
+    text = f"{value:+.{digits}f}"
+    return text if float(text) else "0"
 
 
 def line(text: str, style: str = "") -> None:

@@ -235,7 +235,7 @@ class EventEngine:
         memory.book[codes.MAX_LCP_SIZE] = book.lcp_size
         memory.book[codes.PROJECTION_ENERGY] = book.projection_energy
         memory.book[codes.PROJECTIONS] = book.projections
-        memory.book[codes.ITERATIONS] = book.counts["events"]
+        memory.book[codes.ITERATIONS] = book.counts["instants"]
 
     def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
         """Gaps (n, contacts) and energies (n, 2) of records."""

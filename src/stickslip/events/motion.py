@@ -56,6 +56,21 @@ _AHEAD = 1e-4  # of the last step: where a load that changes sides is looked at
 _NO_PROGRESS = 60  # mode changes at one instant that end a run
 
 
+def change(before: Mode, after: Mode, k: int) -> int | None:
+    """What happened to contact k between two modes, a number of `EVENT_KINDS`; None where its state is the old one."""
+    old, new = before.states()[k], after.states()[k]
+    if old == new:
+        return None
+    if OPEN in (old, new):
+        return CLOSES if old == OPEN else OPENS
+    if new == STICK:
+        return STICKS
+    turn = before.sense[k] * after.sense[k]
+    if turn > 0.0:
+        return None  # it slides on, with a load or without
+    return REVERSES if turn < 0.0 else SLIPS
+
+
 @dataclass
 class Motion:
     """The motion of a system from event to event.
@@ -215,18 +230,8 @@ class Motion:
     def _note(self, t: float, before: Mode, impacts: int) -> None:
         """Write down what happened at an event: impacts since then, and how each contact's state has changed."""
         self.happened += [(row[0], STRIKES, int(row[1])) for row in self.impacts[impacts:]]
-        old, new = before.states(), self.mode.states()
-        for k in np.flatnonzero(old != new):
-            turn = before.sense[k] * self.mode.sense[k]
-            if OPEN in (old[k], new[k]):
-                kind = CLOSES if old[k] == OPEN else OPENS
-            elif new[k] == STICK:
-                kind = STICKS
-            elif turn > 0.0:
-                continue  # it slides on, with a load or without
-            else:
-                kind = REVERSES if turn < 0.0 else SLIPS
-            self.happened.append((t, kind, int(k)))
+        changes = [(k, change(before, self.mode, k)) for k in range(self.system.n_contacts)]
+        self.happened += [(t, kind, k) for k, kind in changes if kind is not None]
 
     # -- equations of the mode -------------------------------------------------------------------------------
 
@@ -308,7 +313,7 @@ class Motion:
 
     def _count(self, event: Event) -> None:
         self.recent.append(event.t)
-        self.book.counts["events"] += 1
+        self.book.counts["instants"] += 1
         while self.recent and self.recent[0] < event.t - _WINDOW * self.span:
             self.recent.popleft()
         if len(self.recent) > self.max_events:
@@ -499,7 +504,6 @@ class Motion:
             self.impacts.append(
                 (self.t, float(k), gamma_A[k, 0], gamma_E[k, 0], *Lambda[k], gamma_A[k, 1], gamma_E[k, 1])
             )
-        self.book.counts["impacts"] += 1
         closed, sense = touching(self.system, self.t, self.q, self.u, before, self.p, self.gap_tol, self.mode)
         _, size = relative_velocities(self.system, self.t, self.q, before, self.p)
         moved = np.abs(gamma_A[:, 1]) > ROUND_OFF * size[:, 1]
@@ -540,7 +544,6 @@ class Motion:
             if short or gamma[i, 0] ** 2 < -2.0 * rise * 10.0 * self._gap_noise()[i]:  # or lower than round-off
                 closed[i] = True
                 sense[i] = np.sign(gamma[i, 1]) if abs(gamma[i, 1]) > ROUND_OFF * size[i, 1] else 0.0
-                self.book.counts["accumulations"] += 1
                 rest = 2.0 * gamma[i, 0] / max(-rise * (1.0 - self.eps_N[i]), 1e-300)
                 self.happened.append((self.t + rest, ACCUMULATES, int(i)))
         return closed, sense
@@ -572,7 +575,6 @@ class Motion:
         if np.any(rise[index] > 0.0):
             return closed, sense
         self.blows.clear()
-        self.book.counts["accumulations"] += 1
         self.book.accumulation_error = max(self.book.accumulation_error, found.error)
         self.happened += [(self.t + found.rest, ACCUMULATES, int(k)) for k in index]
         return both, slides

@@ -11,7 +11,11 @@ from matplotlib.figure import Figure
 from stickslip.analysis.limit_cycle import LimitCycle
 from stickslip.figures import style
 
-_EVENTS = {"impact": "o", "lift-off": "^", "stick ends": "s", "slip ends": "D", "kink": "v"}
+_EVENTS = {
+    "impact": "o", "closes": "<", "opens": "^", "sticks": "D", "slips": "s", "slip reverses": "d", "grazes": "x",
+    "kink": "v",
+}  # fmt: skip
+"""Markers of the kinds of events, words of `EVENT_KINDS`."""
 
 
 def draw(cycle: LimitCycle) -> Figure:

@@ -49,7 +49,17 @@ from stickslip.io.disk import (
     sync_folder,
 )
 from stickslip.mechanisms.system import KIND_NAMES
-from stickslip.trajectory import IMPACT_COLUMNS, OTHER, STATE_NAMES, Certificate, Energies, ImpactTable, Trajectory
+from stickslip.trajectory import (
+    EVENT_KINDS,
+    IMPACT_COLUMNS,
+    OTHER,
+    STATE_NAMES,
+    Certificate,
+    Energies,
+    EventTable,
+    ImpactTable,
+    Trajectory,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -114,9 +124,23 @@ _IMPACTS = {
 }
 _SECOND = "impact_other"  # of scenes only
 _IMPACTS[_SECOND] = _variable("impact", "<i8", "number of the second body, as impact_contact; -1: a static one")
-_TABLES = {"time": _RECORDS, "impact": _IMPACTS}  # which rows are appended to, by their dimension
+_EVENTS = {
+    "event_time": _variable("event", "<f8", "time of the event", "s"),
+    "event_kind": _variable(
+        "event",
+        "|i1",
+        "kind of the event",
+        flag_values=np.arange(len(EVENT_KINDS), dtype=np.int8),
+        flag_meanings=" ".join(kind.replace(" ", "_") for kind in EVENT_KINDS),
+    ),
+    "event_contact": _variable("event", "<i8", "number of the contact, as impact_contact; -1: none, a kink of forces"),
+}
+"""The list of events of an event-driven run; other files have none."""
+_TABLES = {"time": _RECORDS, "impact": _IMPACTS, "event": _EVENTS}  # which rows are appended to, by their dimension
+_FIRST = {"time": "time", "impact": "impact_time", "event": "event_time"}  # a variable that every such table has
 # Names last: once h5netcdf has the names of a dimension without entries, it adds no further variable along it.
-_LAYOUT = {**_RECORDS, **_IMPACTS, **_LABELS}
+_LAYOUT = {**_RECORDS, **_IMPACTS, **_EVENTS, **_LABELS}
+_OPTIONAL = {_SECOND, *_EVENTS}
 
 
 def _labels(trajectory: Trajectory) -> dict[str, list[str]]:
@@ -151,6 +175,30 @@ def _impacts(columns: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:
     return {f"impact_{column}": columns[column] for column in (*IMPACT_COLUMNS, OTHER) if column in columns}
 
 
+def _events(events: EventTable | None) -> dict[str, np.ndarray]:
+    """The columns of a list of events; none where there is no list."""
+    if events is None:
+        return {}
+    numbers = {name: k for k, name in enumerate(events.names)}
+    return {
+        "event_time": events.time,
+        "event_kind": np.array([EVENT_KINDS.index(kind) for kind in events.kind], dtype=np.int8),
+        "event_contact": np.array([numbers.get(name, -1) for name in events.contact], dtype=np.int64),
+    }
+
+
+def _is_left_out(name: str, header: Trajectory) -> bool:
+    """Whether the file of a run has no variable of this name."""
+    if name == _SECOND:
+        return OTHER not in header.impact_table.columns
+    return name in _EVENTS and header.event_table is None
+
+
+def _tables_in(datasets: Mapping[str, Any]) -> list[str]:
+    """The tables that a file has."""
+    return [table for table in _TABLES if _FIRST[table] in datasets]
+
+
 _METHOD_NOTES = ("law", "law_options", "stepper_options", "solver_options")
 """Notes that stand beside the names of stepper and solver as well, where one looks for them."""
 
@@ -178,6 +226,7 @@ def _attributes(trajectory: Trajectory) -> dict[str, str | int | float]:
         "complete": int(trajectory.complete),
         "wall_s": float(trajectory.wall_s),
         "notes": json.dumps(notes),
+        **({} if trajectory.event_table is None else {"events_exact": int(trajectory.event_table.exact)}),
         **{f"certificate_{key}": value for key, value in trajectory.certificate.to_dict().items()},
     }
 
@@ -185,8 +234,8 @@ def _attributes(trajectory: Trajectory) -> dict[str, str | int | float]:
 def to_dataset(trajectory: Trajectory) -> xr.Dataset:
     """Return the trajectory as an `xarray.Dataset`, laid out as in a saved file.
 
-    Dimensions time, coordinate, velocity, contact and impact, with the names of the system as labels; units and
-    long names on the variables; parameters, method, status and certificate in `attrs`.
+    Dimensions time, coordinate, velocity, contact and impact, of an event-driven run event, too; names of the system as
+    labels; units and long names on the variables; parameters, method, status and certificate in `attrs`.
     """
     import xarray as xr
 
@@ -194,6 +243,7 @@ def to_dataset(trajectory: Trajectory) -> xr.Dataset:
         **{name: np.array(labels, dtype=str) for name, labels in _labels(trajectory).items()},
         **_records(trajectory),
         **_impacts(trajectory.impact_table.columns),
+        **_events(trajectory.event_table),
     }
     variables = {
         name: xr.Variable(variable.dimensions, values[name], variable.attributes)
@@ -236,6 +286,7 @@ def save(trajectory: Trajectory, path: str | Path, overwrite: bool = False) -> P
             for write in (
                 lambda: writer._append("time", _records(trajectory)),
                 lambda: writer.append_impacts(trajectory.impact_table.columns),
+                lambda: writer.list_events(trajectory.event_table),
             ):
                 poll()
                 write()
@@ -278,7 +329,7 @@ class StreamWriter:
     Attributes
     ----------
     path : Path of the file to be.
-    records, impacts : numbers of rows written so far.
+    records, impacts, events : numbers of rows written so far.
     """
 
     def __init__(self, path: str | Path, header: Trajectory, *, overwrite: bool = False, _whole: bool = False) -> None:
@@ -311,6 +362,7 @@ class StreamWriter:
         self.path = file_path(path, "path")
         self.records = 0
         self.impacts = 0
+        self.events = 0
         self._header = header
         self._whole = whole  # the header is the whole run, about to be written in one go
         self._overwrite = overwrite
@@ -398,7 +450,7 @@ class StreamWriter:
             raise ValueError(f"{self._draft} is damaged, so no run can go on from it ({_reason(error)}).") from error
         self._measure(sizes)
         self._trim()
-        self._digests = {table: self._digests_so_far(table) for table in _TABLES}
+        self._digests = {table: self._digests_so_far(table) for table in _tables_in(self._variables)}
         self._last_time = float(self._file["time"][self.records - 1]) if self.records else math.nan
         return state
 
@@ -433,7 +485,7 @@ class StreamWriter:
         return int(self._file[digests.GROUP][table].attrs["rows"][0])
 
     def _count(self, table: str) -> int:
-        return self.records if table == "time" else self.impacts
+        return {"time": self.records, "impact": self.impacts, "event": self.events}[table]
 
     def _write_digests(self, table: str) -> None:
         """Bring the digests of a table's blocks in the file up to date."""
@@ -446,10 +498,11 @@ class StreamWriter:
 
     def _seal(self) -> None:
         """Write the digests of all that the file holds now."""
-        for table in _TABLES:
+        tables = _tables_in(self._variables)
+        for table in tables:
             self._write_digests(table)
         datasets = {**self._variables, **{name: self._file[name] for name in _LABELS}}
-        rows = {table: self._digest_rows(table) for table in _TABLES}
+        rows = {table: self._digest_rows(table) for table in tables}
         value = _header_digest(datasets, dict(self._file.attrs), rows, _checkpoint(self._file))
         digests.write_header(self._file[digests.GROUP], value)
 
@@ -518,9 +571,9 @@ class StreamWriter:
 
     def _measure(self, sizes: Mapping[str, int]) -> None:
         """Rows of a chunk and bytes of a row, as `_create` chose them."""
-        self._chunk_rows = {"time": self._file["time"].chunks[0], "impact": self._file["impact_time"].chunks[0]}
-        self._row_bytes = {"time": 0, "impact": 0}
-        for name in self._variables.keys() - {"impact"}:
+        self._chunk_rows = {table: self._file[_FIRST[table]].chunks[0] for table in _tables_in(self._variables)}
+        self._row_bytes = dict.fromkeys(self._chunk_rows, 0)
+        for name in self._variables.keys() & _LAYOUT.keys():
             table, *others = _LAYOUT[name].dimensions
             width = math.prod(max(1, sizes[dimension]) for dimension in others)
             self._row_bytes[table] += np.dtype(_LAYOUT[name].dtype).itemsize * width
@@ -541,31 +594,33 @@ class StreamWriter:
 
     def _hold_variables(self) -> None:
         """Held open, so that a chunk filled by several small blocks is written once."""
-        names = [name for name in (*_RECORDS, *_IMPACTS, "impact") if name != _SECOND or _SECOND in self._file]
+        names = [name for table, variables in _TABLES.items() for name in (*variables, table) if name in self._file]
         self._variables = {name: self._file[name] for name in names}
 
     def _trim(self) -> None:
         """Cut off rows that a block cut short, or the end of an interrupted run, has left behind."""
         for name, variable in self._variables.items():
-            variable.resize(self.records if name in _RECORDS else self.impacts, axis=0)
+            table = _LAYOUT[name].dimensions[0] if name in _LAYOUT else name
+            variable.resize(self._count(table), axis=0)
 
     def _create(self) -> None:
         """Lay out the file, without a row."""
         labels = _labels(self._header)
         sizes = {name: len(labels[name]) for name in ("coordinate", "velocity", "contact")}
         rows = max(1, min(_CHUNK_ROWS, _CHUNK_BYTES // (8 * max(1, *sizes.values()))))
-        self._chunk_rows = {"time": rows, "impact": rows}
+        listed = self._header.event_table
+        self._chunk_rows = {table: rows for table in _TABLES if table != "event" or listed is not None}
         if self._whole:  # a short run makes a small file
-            known = {"time": len(self._header), "impact": len(self._header.impact_table)}
-            self._chunk_rows = {table: max(1, min(rows, n)) for table, n in known.items()}
-        self._row_bytes = {"time": 0, "impact": 0}
+            known = {"time": len(self._header), "impact": len(self._header.impact_table), "event": len(listed or ())}
+            self._chunk_rows = {table: max(1, min(rows, known[table])) for table in self._chunk_rows}
+        self._row_bytes = dict.fromkeys(self._chunk_rows, 0)
         self._reserve(_SLACK)
         self._file = self._opened("w")
         # h5netcdf lays out dimensions and variables as netCDF wants them; from then on plain HDF5 appends the rows.
         with contextlib.closing(h5netcdf.File(self._file, "w")) as netcdf:
-            netcdf.dimensions = {**sizes, "time": None, "impact": None}
+            netcdf.dimensions = {**sizes, **dict.fromkeys(self._chunk_rows)}
             for name, variable in _LAYOUT.items():
-                if name == _SECOND and OTHER not in self._header.impact_table.columns:
+                if _is_left_out(name, self._header):
                     continue
                 if name in _LABELS:
                     _create_labels(netcdf, name, labels[name], variable.dimensions)
@@ -583,7 +638,7 @@ class StreamWriter:
         self._hold_variables()
         group = self._file.create_group(digests.GROUP)
         self._digests = {}
-        for table in _TABLES:
+        for table in self._chunk_rows:
             self._digests[table] = found = _table_digests(self._variables, table, self._chunk_rows[table], 0)
             shape = (len(found.names), digests.SIZE)
             dataset = group.create_dataset(
@@ -620,6 +675,22 @@ class StreamWriter:
     def append_impacts(self, columns: Mapping[str, ArrayLike]) -> None:
         """Append rows to the table of impacts; the keys are `IMPACT_COLUMNS`, of a scene `OTHER` too."""
         self._append("impact", _impacts(columns))
+
+    def list_events(self, events: EventTable | None) -> None:
+        """Write the list of events of the run, in the place of one that is there; a run that goes on lists them anew.
+
+        Only a file whose header has a list of events, be it empty, takes one.
+        """
+        if events is None:
+            return
+        self.events = 0
+        self._digests["event"] = _table_digests(self._variables, "event", self._chunk_rows["event"], 0)
+        self._header = replace(self._header, event_table=events)
+        self._append("event", _events(events))
+
+    def note(self, notes: Mapping[str, str]) -> None:
+        """Add to the notes of the run, which `close` writes."""
+        self._header = self._header.with_attributes(**notes)
 
     def close(
         self,
@@ -683,14 +754,14 @@ class StreamWriter:
         if self._file is None:
             raise ValueError(f"{self.path} is closed; open a new StreamWriter to write another run.")
         arrays = {name: np.asarray(values, dtype=_LAYOUT[name].dtype) for name, values in block.items()}
-        n = len(np.atleast_1d(arrays[table if table == "time" else "impact_time"]))
+        n = len(np.atleast_1d(arrays[_FIRST[table]]))
         for name, array in arrays.items():
             shape = (n, *self._variables[name].shape[1:])
             if array.shape != shape:
                 raise ValueError(f"{name} must have shape {shape}, one row per {table}, got {array.shape}.")
         if n == 0:
             return
-        begin = self.records if table == "time" else self.impacts
+        begin = self._count(table)
         with uninterrupted():
             self._reserve(self._room(table, begin + n))
             for name, array in arrays.items():
@@ -703,8 +774,9 @@ class StreamWriter:
                 self.records += n
                 self._last_time = float(arrays["time"][-1])
             else:
-                self._variables["impact"].resize(begin + n, axis=0)
-                self.impacts += n
+                self._variables[table].resize(begin + n, axis=0)
+                self.impacts += n if table == "impact" else 0
+                self.events += n if table == "event" else 0
             self._digests[table].append(arrays)
             if len(self._digests[table].full) >= _DIGESTS_HELD:
                 self._write_digests(table)
@@ -715,7 +787,7 @@ class StreamWriter:
 
     def _room(self, table: str, rows: int) -> int:
         """Bytes the file can take when `table` has `rows` rows, whatever HDF5 still holds back."""
-        counts = {"time": self.records, "impact": self.impacts, table: rows}
+        counts = {**{key: self._count(key) for key in self._chunk_rows}, table: rows}
         data = sum(
             -(-count // self._chunk_rows[key]) * self._chunk_rows[key] * self._row_bytes[key]
             for key, count in counts.items()
@@ -987,7 +1059,7 @@ def _own_datasets(file: Any) -> dict[str, Any]:
     """The variables of a file; ValueError where one is missing or lies in another file."""
     found = {name: member(file, name) for name in _LAYOUT}
     for name, dataset in found.items():
-        if dataset is None and name != _SECOND:
+        if dataset is None and name not in _OPTIONAL:
             raise ValueError(f"variable {name} is missing")
     return {name: dataset for name, dataset in found.items() if dataset is not None}
 
@@ -1009,8 +1081,8 @@ def _header_digest(
 ) -> bytes:
     """Digest of what a file holds besides the rows of its tables: attributes, names, numbers of rows, checkpoint."""
     parts = [*digests.attribute_parts(attributes), *digests.dataset_parts({name: datasets[name] for name in _LABELS})]
-    for table, variables in _TABLES.items():
-        shapes = {name: datasets[name].shape for name in variables if name in datasets}
+    for table in _tables_in(datasets):
+        shapes = {name: datasets[name].shape for name in _TABLES[table] if name in datasets}
         parts.append(f"{table}\0{rows[table]}\0{shapes}".encode())
     if packet is not None:
         parts += [*digests.attribute_parts(dict(packet.attrs)), np.asarray(packet[...]).tobytes()]
@@ -1030,11 +1102,11 @@ def _verify(
     group = member(file, digests.GROUP)
     if group is None:
         return False
-    written = {table: member(group, table) for table in _TABLES}
+    written = {table: member(group, table) for table in _tables_in(datasets)}
     rows = {table: int(_number(dataset.attrs["rows"])) for table, dataset in written.items()}
     digests.check_header(group, _header_digest(datasets, attributes, rows, _checkpoint(file)))
     source = datasets if values is None else values
-    for table in _TABLES:
+    for table in written:
         found = _table_digests(datasets, table, rows[table], 0)
         length = len(source[found.names[0]])
         width = sum(math.prod(datasets[name].shape[1:]) * 8 for name in found.names)
@@ -1056,6 +1128,12 @@ def _read_trajectory(file: Any) -> tuple[Trajectory, bool]:
     _require_range("impact_contact", values["impact_contact"], sizes["contact"])
     if _SECOND in values:
         _require_range(_SECOND, values[_SECOND] + 1, sizes["contact"] + 1)
+    events = None
+    if int(_number(attributes.get("events_exact", 0))):  # else a run under way, which lists them at its end
+        _require_range("event_kind", values["event_kind"], len(EVENT_KINDS))
+        _require_range("event_contact", values["event_contact"] + 1, sizes["contact"] + 1)
+        columns = (values[name].tolist() for name in _EVENTS)
+        events = EventTable.of(list(zip(*columns, strict=True)), labels["contact"], True)
     certificate: dict[str, Any] = {
         field.name: _number(attributes[f"certificate_{field.name}"])
         for field in fields(Certificate)
@@ -1092,6 +1170,7 @@ def _read_trajectory(file: Any) -> tuple[Trajectory, bool]:
         wall_s=float(_number(attributes["wall_s"])),
         version=_text(attributes["stickslip_version"]),
         attributes=_mapping(attributes["notes"]),
+        event_table=events,
     )
     return trajectory, _verify(file, datasets, attributes, values)
 

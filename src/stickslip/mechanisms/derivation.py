@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -20,6 +20,18 @@ Expr = Any
 
 
 Symbols = tuple[Any, ...]
+
+
+_FAR = 32.0  # of all symbols from zero, in units of their differences, where rounding errors are compared
+_WORSE = 16.0  # times the rounding error of another form, and of a rounded value itself
+_SLOPES: dict[type, tuple[Callable[[float], float], Callable[[float], float]]] = {
+    sp.sin: (math.sin, math.cos),
+    sp.cos: (math.cos, lambda x: -math.sin(x)),
+    sp.tan: (math.tan, lambda x: 1.0 + math.tan(x) ** 2),
+    sp.exp: (math.exp, math.exp),
+    sp.log: (math.log, lambda x: 1.0 / x),
+}
+"""Functions and their derivatives, for running error analysis."""
 
 
 def lagrange(
@@ -179,7 +191,8 @@ def shorten(expression: Expr) -> Expr:
     """Return the shortest of three forms of an expression: itself, expanded, expanded with sin^2 = 1 - cos^2.
 
     This cheap normal form is enough to see that the mass of a pendulum is constant; `sp.simplify` takes
-    seconds.
+    seconds.  Forms that lose digits are left out: (x - a)^2 is exact where x and a are large and near to one another,
+    x^2 - 2 a x + a^2 is not.
     """
     if expression.is_Atom or _expanded_terms(expression) > LARGEST_EXPANSION:
         return expression
@@ -189,11 +202,64 @@ def shorten(expression: Expr) -> Expr:
         without_squares = expanded.replace(_is_sine_power, _without_sine_squares)
         if _expanded_terms(without_squares) <= LARGEST_EXPANSION:
             forms.append(expand(without_squares))
-    return min(forms, key=lambda form: form.count_ops())
+    shortest = min(forms, key=lambda form: form.count_ops())
+    if shortest is expression or not _loses_digits(shortest, expression):
+        return shortest
+    return min((form for form in forms if not _loses_digits(form, expression)), key=lambda form: form.count_ops())
 
 
 def expand(expression: Expr) -> Expr:
     return expression.expand(power_base=False, power_exp=False, log=False, basic=False)
+
+
+def _loses_digits(form: Expr, other: Expr) -> bool:
+    """Whether a form has far larger rounding errors than another one of the same value, far from the origin.
+
+    False where that is not known, as for functions that are not smooth.
+    """
+    symbols = sorted(form.free_symbols | other.free_symbols, key=str)
+    point = {x: _FAR + math.modf(0.618 * (i + 1))[0] for i, x in enumerate(symbols)}
+    try:
+        value, error = _rounding_error(form, point)
+        _, usual = _rounding_error(other, point)
+    except (KeyError, ValueError, ArithmeticError):
+        return False
+    return error > _WORSE * (usual + abs(value))
+
+
+def _rounding_error(expression: Expr, point: Mapping[Expr, float]) -> tuple[float, float]:
+    """Value of an expression and a bound of its rounding error in units of the machine's: running error analysis.
+
+    Symbols are exact.  KeyError at a function whose derivative is not in `_SLOPES`.
+    """
+    found: dict[Expr, tuple[float, float]] = {}
+    for node in sp.postorder_traversal(expression):
+        if node in found:
+            continue
+        parts = [found[part] for part in node.args]
+        if node.is_Number or node.is_NumberSymbol:
+            value, error = float(node), 0.0
+        elif node.is_Symbol:
+            value, error = point[node], 0.0
+        elif node.is_Add:
+            value = math.fsum(x for x, _ in parts)
+            error = sum(e for _, e in parts) + (abs(value) if len(parts) == 2 else sum(abs(x) for x, _ in parts))
+        elif node.is_Mul:
+            value = math.prod(x for x, _ in parts)
+            rest = [math.prod(x for j, (x, _) in enumerate(parts) if j != i) for i in range(len(parts))]
+            error = sum(e * abs(others) for (_, e), others in zip(parts, rest, strict=True)) + abs(value)
+        elif node.is_Pow and node.exp.is_Number:
+            (base, off), power = parts[0], float(node.exp)
+            value = base**power
+            if isinstance(value, complex):
+                raise ValueError("a root of a negative number")
+            error = abs(power * base ** (power - 1.0)) * off + abs(value)
+        else:
+            function, slope = _SLOPES[type(node)]
+            value = function(parts[0][0])
+            error = abs(slope(parts[0][0])) * parts[0][1] + abs(value)
+        found[node] = value, error
+    return found[expression]
 
 
 def _is_sine_power(x: Expr) -> bool:

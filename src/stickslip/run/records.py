@@ -8,7 +8,7 @@ import json
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,10 +20,12 @@ from stickslip._version import __version__
 from stickslip.checks import Array
 from stickslip.cost import available_memory, in_bytes, require_disk
 from stickslip.engine import Block, Memory
+from stickslip.events.event_driven import EventEngine
 from stickslip.interrupts import poll
+from stickslip.mechanisms.steppers.adaptive import AdaptiveEngine
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.mechanisms.system import CONTACT
-from stickslip.trajectory import IMPACT_COLUMNS, OTHER, Certificate, Energies, ImpactTable, Trajectory
+from stickslip.trajectory import IMPACT_COLUMNS, OTHER, Certificate, Energies, EventTable, ImpactTable, Trajectory
 
 if TYPE_CHECKING:
     from stickslip.run.simulate import Run
@@ -360,7 +362,11 @@ class Store:
         trajectory = self._trajectory(
             t, q, u, impulse, state, gap, energy, _columns(events), self._certificate(), status, complete, wall
         )
+        notes = run.engine.notes() if isinstance(run.engine, (AdaptiveEngine, EventEngine)) else {}
+        trajectory = replace(trajectory, event_table=self._listed(True)).with_attributes(**notes)
         if self.writer is not None:
+            self.writer.list_events(trajectory.event_table)
+            self.writer.note(notes)
             self.writer.close(trajectory.certificate, plain, complete, memory.step, wall)
             self.writer = None
         return trajectory.with_attributes(resumed=self.resumed) if self.resume else trajectory
@@ -376,6 +382,7 @@ class Store:
                     self.checkpoint()
             if not self.writer.closed:
                 with contextlib.suppress(OSError):
+                    self.writer.list_events(self._listed(True))
                     self.writer.abort(
                         self._certificate(), f"{ended} at t = {t:.9g} s", memory.step, wall + self.wall_before
                     )
@@ -444,7 +451,7 @@ class Store:
         """Names, units, parameters and method, without a record: the header of a streamed file."""
         f, n = self.run.system.n_dof, self.run.system.n_contacts
         none = np.zeros(0)
-        return self._trajectory(
+        blank = self._trajectory(
             none,
             np.zeros((0, f)),
             np.zeros((0, f)),
@@ -458,6 +465,14 @@ class Store:
             False,
             0.0,
         )
+        return replace(blank, event_table=self._listed(False))
+
+    def _listed(self, exact: bool) -> EventTable | None:
+        """The list of events, of an engine that keeps one; not `exact` while the run goes on."""
+        engine = self.run.engine
+        if not isinstance(engine, EventEngine):
+            return None
+        return engine.events() if exact else EventTable.of([], self.run.system.contact_names, False)
 
     def _trajectory(
         self,

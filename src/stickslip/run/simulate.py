@@ -10,7 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -154,10 +154,6 @@ def simulate(
         except BaseException as problem:
             store.rescue(time.perf_counter() - store.begin, problem)
             raise
-    if isinstance(run.engine, (EventEngine, AdaptiveEngine)):
-        trajectory = trajectory.with_attributes(**run.engine.notes())
-    if isinstance(run.engine, EventEngine):
-        trajectory = replace(trajectory, event_table=run.engine.events())
     if on_energy_gain != "ignore":
         _report_gain(run, trajectory, on_energy_gain)
     return trajectory

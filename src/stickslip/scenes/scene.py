@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip.checks import refuse_masked
+from stickslip.debug import debugging
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
 from stickslip.on_request import service
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material
@@ -467,12 +468,20 @@ class Scene:
             moved out, or stays.
         on_failure : "stop" at a step that is not solved and return what there is, or "continue", counted.
         progress, out, overwrite, resume : as in `simulate`.
+
+        With the environment variable `STICKSLIP_DEBUG` set, the penetration in the certificate is compared with the
+        overlaps of the shapes, computed anew (`scenes.collision.overlaps`); a RuntimeWarning tells where it is below.
         """
-        return service("simulate a scene")(
+        run = service("simulate a scene")(
             self, dt, t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, every=every, t0=t0, threads=threads,
             overlap=overlap, penetration_tol=penetration_tol, on_failure=on_failure, progress=progress, out=out,
             overwrite=overwrite, resume=resume,
         )  # fmt: skip
+        if debugging():
+            from stickslip.scenes.collision.overlaps import checked
+
+            return checked(self, run)
+        return run
 
     def copy(self) -> Scene:
         """A scene of its own with the same bodies, joints, springs and forces."""

@@ -1,8 +1,4 @@
-"""Mechanisms that rest, stick, slide and roll, moved and turned in the plane: parameters say where to and how far.
-
-Each is written in its own frame (x, y, phi), with the floor at y = 0, and simulated in the coordinates (X, Y, Phi) of a
-frame in which the floor passes through (P_x, P_y) at an angle beta.  The physics is the same; the numbers are not.
-"""
+"""Mechanisms that rest, stick, slide and roll, in their own frame (x, y, phi) with the floor at y = 0."""
 
 from __future__ import annotations
 
@@ -15,10 +11,11 @@ import numpy as np
 import sympy as sp
 
 import stickslip as ss
+from tests.elsewhere import FAR, Place
 
 G = 9.81
-PLACES = [(0.0, 0.0), (1.0, 0.3), (1e3, 1.234), (1e5, -2.1), (1e3, 0.0), (0.0, 0.7)]
-"""Distance [m] and angle [rad] of the moves; the first is none."""
+PLACES = [*FAR, Place(1e3, 0.0), Place(0.0, 0.7)]
+"""Also moved without a turn, and turned on the spot."""
 
 
 @dataclass(frozen=True)
@@ -34,55 +31,25 @@ class Mechanism:
     error: float  # [m], [rad]: of the scheme, at dt = 1e-3 s
 
 
-def _frame() -> tuple[list, list, list, list]:
-    X, Y, turn = sp.symbols("X Y turn")
-    V_X, V_Y, spin = sp.symbols("V_X V_Y spin")
-    P_x, P_y, beta = sp.symbols("P_x P_y beta")
-    c, s = sp.cos(beta), sp.sin(beta)
-    own = [c * (X - P_x) + s * (Y - P_y), -s * (X - P_x) + c * (Y - P_y), turn - beta]
-    rates = [c * V_X + s * V_Y, -s * V_X + c * V_Y, spin]
-    return [X, Y, turn], [V_X, V_Y, spin], own, rates
-
-
 @cache
 def system(name: str) -> ss.LagrangianSystem:
-    """The mechanism, with its place as parameters P_x, P_y, beta."""
-    q, u, own, rates = _frame()
-    parts = BY_NAME[name].build(*own, *rates)
+    """The mechanism in its own frame, q = (x, y, phi)."""
+    q, u = sp.symbols("x y phi"), sp.symbols("v_x v_y omega")
+    parts = BY_NAME[name].build(*q, *u)
     return ss.LagrangianSystem.from_energies(
         q,
         velocities=u,
         kinetic=parts["kinetic"],
         potential=parts["potential"],
         contacts=parts["contacts"],
-        parameters={"P_x": 0.0, "P_y": 0.0, "beta": 0.0},
-        name=f"moved {name}",
+        name=name,
     )
 
 
-def place(distance: float, beta: float) -> dict[str, float]:
-    """Parameters of a move; the direction of the distance has nothing to do with the angle."""
-    return {"P_x": distance * math.cos(0.4), "P_y": distance * math.sin(0.4), "beta": beta}
-
-
-def run(mechanism: Mechanism, distance: float, beta: float, **options) -> tuple[ss.Trajectory, np.ndarray]:
-    """The motion of a moved mechanism, and its coordinates (n, 3) taken back into its own frame."""
-    p = place(distance, beta)
-    c, s = math.cos(beta), math.sin(beta)
-    turned = np.array([[c, -s], [s, c]])
-    q0 = np.append(turned @ mechanism.q0[:2] + (p["P_x"], p["P_y"]), mechanism.q0[2] + beta)
-    u0 = np.append(turned @ mechanism.u0[:2], mechanism.u0[2])
+def run(mechanism: Mechanism, place: Place, **options) -> ss.Trajectory:
+    """The motion of a moved mechanism, told in its own frame."""
     options = {"dt": 1e-3, "t_end": mechanism.t_end, "penetration_tol": 1e-8, **options}
-    trajectory = ss.simulate(system(mechanism.name), q0, u0, params=p, **options)
-    back = (trajectory.q[:, :2] - (p["P_x"], p["P_y"])) @ turned
-    return trajectory, np.column_stack([back, trajectory.q[:, 2] - beta])
-
-
-def single_openings(trajectory: ss.Trajectory) -> list[str]:
-    """Contacts that lose their load for one step between steps in which they carry it, each opening by its name."""
-    loaded = trajectory.normal_impulse[1:] > 0.0
-    lost = loaded[:-2] & ~loaded[1:-1] & loaded[2:]
-    return [trajectory.contact_names[k] for k in np.nonzero(lost)[1]]
+    return place.simulate(system(mechanism.name), mechanism.q0, mechanism.u0, **options)
 
 
 # -- the mechanisms --------------------------------------------------------------------------------------------

@@ -9,47 +9,46 @@ import sympy as sp
 from scipy.integrate import solve_ivp
 
 import stickslip as ss
+from tests.elsewhere import HOME, Place, single_openings
 from tests.mechanisms.steppers import moved
 
 STEPPERS = ["moreau-midpoint", "moreau-jean", "stewart-trinkle"]
 NAMES = [mechanism.name for mechanism in moved.MECHANISMS]
 
 
-def check(name: str, distance: float, beta: float, **options) -> None:
+def check(name: str, place: Place, **options) -> None:
     """A moved mechanism moves as it does at home but for rounding, and no contact lets go, not for a single step."""
     mechanism = moved.BY_NAME[name]
-    _, home = moved.run(mechanism, 0.0, 0.0, **options)
-    trajectory, q = moved.run(mechanism, distance, beta, **options)
-    assert trajectory.complete and trajectory.certificate.failed_steps == 0
+    home, there = (moved.run(mechanism, where, **options) for where in (HOME, place))
+    assert there.complete and there.certificate.failed_steps == 0
     # a step rounds to the last digit of the coordinates, a few times; closing velocities carry errors on
-    rounding = 2.0**-52 * max(1.0, distance) * (10 + trajectory.steps)
-    assert np.abs(q - home).max() <= rounding
+    rounding = 2.0**-52 * max(1.0, place.distance) * (10 + there.steps)
+    assert np.abs(there.q - home.q).max() <= rounding
     if options["stepper"] in STEPPERS[:2]:  # of second order, and exact for constant forces
-        assert np.abs(q - mechanism.exact(trajectory.t)).max() <= mechanism.error + rounding
-    assert moved.single_openings(trajectory) == []
-    assert len(trajectory.impacts()) == 0
-    assert (trajectory.normal_impulse[1:] > 0.0).any(axis=1).all()
+        assert np.abs(there.q - mechanism.exact(there.t)).max() <= mechanism.error + rounding
+    assert len(there.impacts()) == 0
+    assert (there.normal_impulse[1:] > 0.0).any(axis=1).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("distance", "beta"), [(1.0, 0.3), (1e5, 1.234)])
-def test_moved_and_turned(name, distance, beta):
-    check(name, distance, beta, stepper="moreau-midpoint", engine="reference", t_end=0.03)
+@pytest.mark.parametrize("place", [Place(1.0, 0.3), Place(1e5, 1.234)], ids=str)
+def test_moved_and_turned(name, place):
+    check(name, place, stepper="moreau-midpoint", engine="reference", t_end=0.03)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_moved_and_turned_everywhere(name):
-    for distance, beta in moved.PLACES:
-        check(name, distance, beta, stepper="moreau-midpoint", engine="compiled")
+    for place in moved.PLACES:
+        check(name, place, stepper="moreau-midpoint", engine="compiled")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stepper", [*STEPPERS, "paoli-schatzman"])
 @pytest.mark.parametrize("name", NAMES)
 def test_moved_and_turned_by_every_stepper(name, stepper):
-    for distance, beta in moved.PLACES:
-        check(name, distance, beta, stepper=stepper, engine="reference", t_end=0.1)
+    for place in moved.PLACES:
+        check(name, place, stepper=stepper, engine="reference", t_end=0.1)
 
 
 # -- the brick -------------------------------------------------------------------------------------------------
@@ -170,4 +169,4 @@ def test_tip_of_the_rod_keeps_its_load(stepper, restitution):
     rod = ss.library.painleve_rod(restitution=restitution)
     motion = rod.simulate(dt=1e-3, t_end=0.4, stepper=stepper, engine="reference")
     assert (motion.normal_impulse[1:, 0] > 0.0).all()
-    assert moved.single_openings(motion) == []
+    assert single_openings(motion) == []

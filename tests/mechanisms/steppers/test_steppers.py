@@ -12,6 +12,7 @@ from stickslip.mechanisms.steppers.contact_problem import contact_problem
 from stickslip.papers.failing_schemes import FailingMidpoint, FailingNewmark
 from stickslip.run.records import join_impacts
 from stickslip.run.simulate import STEPPERS
+from tests.elsewhere import EVERYWHERE, FAR, HOME
 from tests.mechanisms.steppers import systems
 
 G = 9.81
@@ -35,47 +36,51 @@ def test_names_lead_to_classes():
 # -- rest ------------------------------------------------------------------------------------------------------
 
 
-def rests(trajectory):
+def rests(trajectory, place):
     assert trajectory.complete, trajectory.status
-    assert (trajectory.q == 0.0).all() and (trajectory.u == 0.0).all()
+    assert np.abs(trajectory.q).max() <= place.rounding(trajectory)
+    assert np.abs(trajectory.u).max() <= place.speed_rounding(trajectory)
     assert set(trajectory.states()[1:, 0]) == {"stick"}
 
 
 @EVERY
 @pytest.mark.parametrize("mass, angle", [(1.0, 0.38), (0.7, 0.29), (3.3, 0.46)])
-def test_brick_below_the_friction_angle_stays(stepper, mass, angle):
+@EVERYWHERE
+def test_brick_below_the_friction_angle_stays(stepper, mass, angle, place):
     brick = library.brick_on_ramp(velocity=0.0, mass=mass, angle=angle)
-    rests(brick.simulate(t_end=0.1, stepper=stepper, engine="reference"))
+    rests(place.simulate(brick, t_end=place.span(0.1, 0.02), stepper=stepper, engine="reference"), place)
 
 
 @pytest.mark.slow
 @EVERY
-def test_brick_stays_for_a_million_steps(stepper):
+@pytest.mark.parametrize("place", [HOME, *FAR], ids=str)
+def test_brick_stays_for_a_million_steps(stepper, place):
     for mass, angle in ((1.0, 0.38), (0.7, 0.29), (3.3, 0.46)):
-        trajectory = library.brick_on_ramp(velocity=0.0, mass=mass, angle=angle).simulate(
-            t_end=1000.0, every=100, stepper=stepper, engine="compiled"
-        )
+        brick = library.brick_on_ramp(velocity=0.0, mass=mass, angle=angle)
+        trajectory = place.simulate(brick, t_end=1000.0, every=100, stepper=stepper, engine="compiled")
         assert trajectory.steps == 1_000_000
-        rests(trajectory)
+        rests(trajectory, place)
 
 
-def test_midpoint_brick_that_slid_stays_for_a_million_steps():
-    trajectory = library.brick_on_ramp(velocity=1.0).simulate(t_end=1000.0, every=100)
+@pytest.mark.parametrize("place", [HOME, *(pytest.param(place, marks=pytest.mark.slow) for place in FAR)], ids=str)
+def test_midpoint_brick_that_slid_stays_for_a_million_steps(place):
+    trajectory = place.simulate(library.brick_on_ramp(velocity=1.0), t_end=1000.0, every=100)
     later = trajectory.t > 10.0
     assert trajectory.steps == 1_000_000
-    assert (trajectory.u[later] == 0.0).all()
-    assert (np.ptp(trajectory.q[later], axis=0) == 0.0).all()
+    assert np.abs(trajectory.u[later]).max() <= place.speed_rounding(trajectory)
+    assert np.ptp(trajectory.q[later], axis=0).max() <= place.rounding(trajectory)
 
 
 @EVERY
-def test_a_body_on_two_feet_stays_on_its_slope(stepper):
+@EVERYWHERE
+def test_a_body_on_two_feet_stays_on_its_slope(stepper, place):
     """Four impulses share three velocities: each is a sum that has to cancel."""
-    trajectory = ss.simulate(
-        systems.two_feet(), [0.1, 0.0, 0.0], [0.0, 0.0, 0.0], dt=1e-3, t_end=0.2, stepper=stepper, engine="reference",
-        params={"slope": 0.2, "mass": 0.7},
+    trajectory = place.simulate(
+        systems.two_feet(), [0.1, 0.0, 0.0], [0.0, 0.0, 0.0], dt=1e-3, t_end=place.span(0.2, 0.02), stepper=stepper,
+        engine="reference", params={"slope": 0.2, "mass": 0.7},
     )  # fmt: skip
     assert (trajectory.contact_state[1:] != 0).all()
-    assert np.abs(trajectory.u).max() < 1e-16
+    assert np.abs(trajectory.u).max() < 1e-16 + place.speed_rounding(trajectory)
 
 
 # -- stiff springs ---------------------------------------------------------------------------------------------
