@@ -256,6 +256,8 @@ def mathematics(x):
     return (
         math.sqrt(x), math.sin(x), math.cos(x), math.tan(x), math.atan(x), math.exp(x), math.log(x), math.sinh(x),
         math.cosh(x), math.tanh(x), math.atan2(x, 2.0), math.hypot(x, 3.0), math.copysign(x, -1.0), math.erf(x),
+        math.asinh(x), math.acosh(1.0 + x * x), math.atanh(x / (1.0 + abs(x))), math.log2(1.0 + x * x),
+        math.log10(1.0 + x * x),
         math.expm1(x), math.log1p(x), math.fmod(x, 0.3), math.floor(x), math.ceil(x), math.trunc(x), round(x), int(x),
         math.isnan(x), math.isinf(x), math.isfinite(x), math.fabs(x), math.pi * x,
     )  # fmt: skip
