@@ -99,9 +99,12 @@ class Writer:
         self.ended = True
 
     def turn(self, head: str, known: bool) -> None:
-        """End the body of a loop: go on at its head; `known`: the translator knows how often it turns."""
+        """End the body of a loop: go on at its head; `known`: the translator knows how often it turns.
+
+        Where sums may be reordered, copies of the body decide their order: that stays as it has always been.
+        """
         if not self.ended:
-            self.do(f"br label %{head}{'' if known else self.module.long_loop()}")
+            self.do(f"br label %{head}{'' if known or self.reorder_sums else self.module.long_loop()}")
             self.ended = True
 
     def branch(self, condition: str, yes: str, no: str) -> None:
