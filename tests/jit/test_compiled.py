@@ -5,10 +5,10 @@ import pickle
 from pathlib import Path
 
 import pytest
-from stickslip.kernels.card_cache import PackageLocator, _HashedFiles
 
 import stickslip as ss
 from stickslip.jit.cache import cache_files, other_versions, remove_old_versions
+from stickslip.jit.card_cache import PackageLocator, _HashedFiles
 from stickslip.jit.compiled import COMPILED_SOURCES, PACKAGE, present_stamps, source_group, sources_hash
 from stickslip.jit.vault import cache_folder, vault
 from stickslip.mechanisms.generate import compiled_module

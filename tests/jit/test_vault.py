@@ -15,9 +15,9 @@ import warnings
 from pathlib import Path
 
 import pytest
-from stickslip.kernels.card_cache import _HashedFiles
 
 from stickslip.jit import vault as vaults
+from stickslip.jit.card_cache import _HashedFiles
 from stickslip.jit.vault import Untrusted, cache_folder, vault
 
 pytestmark = pytest.mark.skipif(not vaults.HAS_MODES, reason="no modes on this platform")

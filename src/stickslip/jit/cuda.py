@@ -23,7 +23,7 @@ from numba.core import config  # noqa: E402
 from numba.cuda import libdevice  # noqa: E402
 
 from stickslip.jit import Kernel  # noqa: E402
-from stickslip.kernels.card_cache import PackageLocator, SealedCache, cached  # noqa: E402
+from stickslip.jit.card_cache import PackageLocator, SealedCache, cached  # noqa: E402
 
 __all__ = ["cuda", "dev", "entry", "exact_arithmetic", "float64", "int64", "kernel", "rare", "sincos", "take_kernels"]
 
