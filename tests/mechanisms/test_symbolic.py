@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import stickslip as ss
 from stickslip import library
+from stickslip.jit import Entry, Kernel
 from stickslip.mechanisms.derivation import derivative, gradient, lagrange, shorten
 from stickslip.mechanisms.source import Printer, angles_apart, function_source
 from stickslip.mechanisms.system import System
+from tests.mechanisms.text import run_as_file
 
 t = sp.Symbol("t", real=True)
 
@@ -181,11 +183,8 @@ def test_printed_source_evaluates_like_sympy(point):
         assert value == pytest.approx(expected, rel=1e-11, abs=1e-11), name
 
 
-def test_printed_source_compiles_with_numba():
-    import numba
-
-    namespace = {"math": math, "dev": numba.njit(error_model="numpy"), "sincos": numba.njit(sincos)}
-    exec(SOURCE, namespace)
+def test_printed_source_is_a_kernel():
+    namespace = run_as_file({"math": math, "dev": Entry, "sincos": Kernel(sincos, inline=True)}, SOURCE)
     point, plain, fast = [0.7, -1.3, 2.1], np.empty(len(ZOO)), np.empty(len(ZOO))
     FUNCTION(point, plain)
     namespace["function"](np.array(point), fast)

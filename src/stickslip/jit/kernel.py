@@ -36,6 +36,9 @@ class Kernel:
     apart : it has machine code of its own, which all its callers share.
     """
 
+    short_loops = False
+    """Loops in it turn a few times, even where the translator does not know how often: copies of their bodies pay."""
+
     def __init__(
         self, python: Callable[..., Any], inline: bool = False, reorder_sums: bool = False, apart: bool = False
     ) -> None:
@@ -91,7 +94,7 @@ class Kernel:
 
     def translated(self, args: tuple[Any, ...]) -> Translated:
         """Text for arguments that lie in one block of memory: for `SlotVersion`, and to be read."""
-        program = Program()
+        program = Program(self.short_loops)
         writer = Writer(program.module)
         slots = _Slots(writer)
         values = tuple(slots.take(argument) for argument in args)
@@ -200,7 +203,7 @@ class NativeVersion:
     """Machine code that Python calls as a C function of its own: see `native`."""
 
     def __init__(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
-        program = Program()
+        program = Program(kernel.short_loops)
         name = kernel.python.__name__
         writer = Writer(program.module)
         other = writer.label()

@@ -257,7 +257,7 @@ def for_each(writer: Writer, dims: tuple[Size, ...], body: Any) -> None:
         level(axis + 1)
         index.pop()
         writer.do(f"store i64 {writer.value(f'add nsw i64 {i}, 1')}, ptr {counter}")
-        writer.jump(head)
+        writer.turn(head, isinstance(dims[axis], int))
         writer.begin(end)
 
     level(0)

@@ -33,8 +33,8 @@ class Made:
 class Program:
     """A module of functions that kernels became; each is written once per combination of argument types."""
 
-    def __init__(self) -> None:
-        self.module = Module()
+    def __init__(self, short_loops: bool = False) -> None:
+        self.module = Module(short_loops)
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
 

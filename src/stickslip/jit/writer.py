@@ -15,16 +15,27 @@ from stickslip.jit.values import ELEMENTS, View, literal
 class Module:
     """Text of one LLVM module: its functions in the order in which they were finished, callees first."""
 
-    def __init__(self) -> None:
+    def __init__(self, short_loops: bool = False) -> None:
         self.functions: list[str] = []
         self.declarations: dict[str, str] = {}  # name -> declaration
         self._constants: dict[str, str] = {}  # definition -> name
         self.external: set[str] = set()  # names of C functions that the text calls
+        self._loops, self._short_loops = 0, short_loops
 
     def text(self) -> str:
         """The whole module."""
         constants = [f"{name} = private unnamed_addr constant {body}" for body, name in self._constants.items()]
-        return "\n".join([*constants, *sorted(self.declarations.values()), *self.functions]) + "\n"
+        notes = [f"!{k} = distinct !{{!{k}, !0}}" for k in range(1, self._loops + 1)]
+        if notes:
+            notes.insert(0, '!0 = !{!"llvm.loop.unroll.disable"}')
+        return "\n".join([*constants, *sorted(self.declarations.values()), *self.functions, *notes]) + "\n"
+
+    def long_loop(self) -> str:
+        """Note for a loop that turns an unknown number of times: copies of its body cost more time than they save."""
+        if self._short_loops:
+            return ""
+        self._loops += 1
+        return f", !llvm.loop !{self._loops}"
 
     def declare(self, name: str, result: str, arguments: Sequence[str], *, external: bool = False) -> str:
         """Declare an intrinsic or a C function; return its name."""
@@ -86,6 +97,15 @@ class Writer:
         """End the block: go on at the label."""
         self.do(f"br label %{label}")
         self.ended = True
+
+    def turn(self, head: str, known: bool) -> None:
+        """End the body of a loop: go on at its head; `known`: the translator knows how often it turns.
+
+        Where sums may be reordered, copies of the body decide their order: that stays as it has always been.
+        """
+        if not self.ended:
+            self.do(f"br label %{head}{'' if known or self.reorder_sums else self.module.long_loop()}")
+            self.ended = True
 
     def branch(self, condition: str, yes: str, no: str) -> None:
         """End the block: go on at one of two labels."""

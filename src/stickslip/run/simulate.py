@@ -411,7 +411,7 @@ def _engine(
                 f"{reason} docs/kernels.md says what a kernel may do; or use engine='reference'."
             ) from None
         slower = "engine='reference' runs it, some hundred times slower; docs/kernels.md says what a kernel may do."
-        warnings.warn(f"{reason} {slower}", RuntimeWarning, stacklevel=5)
+        warnings.warn(f"{reason} {slower}", RuntimeWarning, stacklevel=4)
         return Reference(system, stepper, solver, go_on, law)
 
 
