@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import hashlib
 import io
 import json
 import math
 import os
-import secrets
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
@@ -32,19 +32,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip._version import __version__
-from stickslip.interrupts import poll, uninterrupted
+from stickslip.interrupts import poll, undoing, uninterrupted
 from stickslip.io import digests
 from stickslip.io.disk import (
     Disk,
     NotRegular,
+    draft_of,
     file_path,
     journal_of,
     lock,
     member,
     open_binary,
+    open_draft,
     open_regular,
     reading,
     recover,
+    remove_dead_drafts,
     require_sound_heaps,
     sync_folder,
 )
@@ -288,13 +291,15 @@ class StreamWriter:
     def _begin(self, path: str | Path, header: Trajectory, overwrite: bool, whole: bool) -> None:
         self._start(path, header, overwrite, whole)
         _require_free(self.path, self._target, overwrite)
+        self._tidy()
         if not whole:
             _drop_unfinished(self.path, self._part, overwrite)
-        # Named without the target's name, which may already be as long as a name can be.
-        self._draft = self._target.with_name(f".stickslip-{secrets.token_hex(8)}.tmp")
+        self._draft = draft_of(self._target, ".tmp")
+        self._ending.enter_context(undoing(functools.partial(self._draft.unlink, missing_ok=True)))
         try:
-            descriptor = os.open(self._draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            descriptor = open_draft(self._draft)
         except OSError as error:
+            self._ending.close()
             raise _write_error(self.path, error) from error
         self._disk = Disk(descriptor)
         try:
@@ -302,7 +307,7 @@ class StreamWriter:
             self._check()
             if not whole:
                 self._settle()  # a file that opens, from its first moment
-                self._claim_name(descriptor)
+                self._claim_name()
         except BaseException:
             self.discard()
             raise
@@ -319,10 +324,15 @@ class StreamWriter:
         self._part = part_of(self._target)
         self._file: Any = None
         self._variables: dict[str, Any] = {}
+        self._ending = contextlib.ExitStack()  # what a signal that ends the process does first
 
-    def _claim_name(self, descriptor: int) -> None:
+    def _tidy(self) -> None:
+        """Remove what writers of this file that were killed left beside it."""
+        for path in (self._target, journal_of(self._part)):
+            remove_dead_drafts(path)
+
+    def _claim_name(self) -> None:
         """Call the draft `<name>.part` from now on; whoever comes second finds it taken."""
-        lock(descriptor)
         try:
             os.link(self._draft, self._part)  # unlike a rename, it replaces nothing
             self._draft.unlink()
@@ -331,6 +341,7 @@ class StreamWriter:
         except OSError:  # a file system without hard links
             os.rename(self._draft, self._part)
         self._draft = self._part
+        self._ending.close()
 
     @classmethod
     def resumed(cls, path: str | Path, header: Trajectory) -> tuple[StreamWriter, dict[str, np.ndarray]] | None:
@@ -345,6 +356,7 @@ class StreamWriter:
     def _resumed(cls, path: str | Path, header: Trajectory) -> tuple[StreamWriter, dict[str, np.ndarray]] | None:
         writer = cls.__new__(cls)
         writer._start(path, header, True, False)
+        writer._tidy()
         source = writer._part if writer._part.exists() else writer._target
         if not source.exists() or not is_trajectory(source):
             if source.exists():
@@ -668,6 +680,7 @@ class StreamWriter:
             self._close_file()
             with contextlib.suppress(OSError):
                 self._draft.unlink(missing_ok=True)
+            self._ending.close()
 
     def __enter__(self) -> StreamWriter:
         return self
@@ -776,6 +789,8 @@ class StreamWriter:
             if isinstance(error, ValueError):
                 raise ValueError(f"{error} Meanwhile {kept}.") from error
             raise _write_error(self.path, error, kept) from error
+        finally:
+            self._ending.close()
         sync_folder(self._target.parent)
 
 

@@ -62,7 +62,7 @@ class InFolder:
         buffer = io.BytesIO()
         np.savez(buffer, **values)  # type: ignore[arg-type]
         content = buffer.getbuffer()
-        with replacing(self._path(chunk)) as draft, open(draft, "wb") as file:
+        with replacing(self._path(chunk), tidy=False) as draft, open(draft, "wb") as file:
             file.write(content)
             file.write(self._digest(chunk, content))
 
