@@ -95,6 +95,9 @@ def same(a, b) -> bool:
     return np.array_equal(a, b, equal_nan=True)
 
 
+NEVER = {"ensemble": ("while a block is taken", "in a checkpoint", "in a commit")}
+
+
 class Watch:
     """What a child does at the moment, in memory that its parent reads."""
 
@@ -232,8 +235,13 @@ def quiet() -> bool:
     return before is signal.default_int_handler and ending == {signal.SIG_DFL}
 
 
-def trial(case: Case, watch: Watch, number: int, delay: float, with_file: bool, goes_on: bool) -> tuple[int, str]:
-    """Fork, signal, wait; the exit code of the child, or minus the signal that ended it, and the moment of the hit."""
+def trial(
+    case: Case, watch: Watch, number: int, delay: float, aim: str | None, with_file: bool, goes_on: bool
+) -> tuple[int, str]:
+    """Fork, signal, wait; the exit code of the child, or minus the signal that ended it, and the moment of the hit.
+
+    The signal comes after `delay` seconds, at the first moment of the kind `aim` where one is given.
+    """
     sys.stderr.flush()
     watch.shared[0] = 0
     pid = os.fork()
@@ -247,8 +255,8 @@ def trial(case: Case, watch: Watch, number: int, delay: float, with_file: bool, 
             sys.stderr.flush()
             os._exit(code)
     begin = time.perf_counter()
-    while time.perf_counter() - begin < delay:
-        time.sleep(min(1e-3, delay))
+    while (elapsed := time.perf_counter() - begin) < delay or (aim not in (None, watch.moment()) and elapsed < 60.0):
+        time.sleep(min(1e-3, delay) if elapsed < delay else 2e-5)
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             case.seconds = 0.5 * (case.seconds + time.perf_counter() - begin)  # others may use the machine as well
@@ -308,6 +316,7 @@ def main(name: str, kind: str, count: int, seed: int, folder: Path) -> dict:
     outcomes: collections.Counter[str] = collections.Counter()
     moments: collections.Counter[str] = collections.Counter()
     wrong, drafts = [], 0
+    aims = {True: [moment for moment in MOMENTS if moment not in NEVER.get(name, ())], False: ["in the march"]}
     for k in range(count):
         case, kind = cases[k % len(cases)], kinds[k % len(kinds)]
         number = getattr(signal, kind)
@@ -317,7 +326,10 @@ def main(name: str, kind: str, count: int, seed: int, folder: Path) -> dict:
         if new:
             code, moment = fresh_trial(case, number, share)
         else:
-            code, moment = trial(case, watch, number, share * case.seconds, with_file, k % 4 == 0)
+            aim = random.choice(aims[with_file]) if k % 2 else None
+            if aim is not None:
+                share = 0.0 if aim == "while a file is opened" else random.uniform(0.0, 0.6)
+            code, moment = trial(case, watch, number, share * case.seconds, aim, with_file, k % 4 == 0)
         outcomes[NAMES.get(code, f"ended by signal {-code}")] += 1
         moments[moment] += 1
         if (code not in NAMES and code != -number) or code in (WRONG, BROKEN):
