@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.complementarity.planar import PlanarSolver
+from stickslip.ensembles.bounds import judge
 from stickslip.ensembles.cluster import Cluster
 from stickslip.ensembles.cpu import Cores, cores
 from stickslip.ensembles.gpu import Card, check_solver, unavailable
@@ -228,7 +229,9 @@ def _compute(request: Request, where: Device, store: Store, progress: bool | Non
     with _progress(show, request, total) as report:
         for first, last in missing:
             rows, P = request.rows(first, last)
+            starts = rows[:, : 2 * request.system.n_dof].copy()
             where.advance(request, rows, P, report)
+            judge(request, starts, rows, P)
             store.put((first, last), request.read(rows))
             poll()
     return time.perf_counter() - begin, total
