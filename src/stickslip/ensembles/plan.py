@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.arrays import refuse_masked
+from stickslip.arrays import require_numbers
 from stickslip.library.scenario import Scenario
 from stickslip.model.system import Array, unknown_name
 from stickslip.stepping.records import memory_budget
@@ -103,7 +103,7 @@ def axis_values(name: str, value: Any) -> Array:
     """The values of one axis, from text such as "0.2:0.4:1001", a number, or an array."""
     if isinstance(value, str):
         return _from_text(name, value)
-    refuse_masked(value, name)
+    require_numbers(value, name)
     try:
         values = np.atleast_1d(np.array(value, dtype=float))
     except (TypeError, ValueError):

@@ -9,6 +9,7 @@ with gaps g_Ni(q, t) and relative velocities gamma = w^T u + w_hat ([GS05] eq. (
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import math
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stickslip.arrays import refuse_masked
+from stickslip.arrays import require_numbers, shown
 from stickslip.laws.friction import FrictionLaw
 
 CONTACT = 0
@@ -600,7 +601,7 @@ def require_unique(what: str, names: Sequence[str]) -> None:
 
 def real_array(values: Any, message: str) -> Array:
     """A fresh array of real numbers, or ValueError with the message, whose first word names it."""
-    refuse_masked(values, message.split()[0])
+    require_numbers(values, message.split()[0])
     try:
         if np.iscomplexobj(values):  # NumPy would drop the imaginary parts with a warning
             raise TypeError
@@ -611,13 +612,11 @@ def real_array(values: Any, message: str) -> Array:
 
 def real_number(value: Any, name: str) -> float:
     """The argument `name` as a finite float, or ValueError."""
-    if (
-        isinstance(value, (int, float, np.integer, np.floating))
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-    ):
-        return float(value)
-    raise ValueError(f"{name} must be a finite number, got {value!r}.")
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):  # a whole number of hundreds of digits
+            if math.isfinite(float(value)):
+                return float(value)
+    raise ValueError(f"{name} must be a finite number, got {shown(value)}.")
 
 
 def require_system(value: Any) -> None:
@@ -630,9 +629,10 @@ def require_system(value: Any) -> None:
 def finite(value: Any, name: str) -> float:
     """Return a parameter's value as a finite float, or raise."""
     try:
+        require_numbers(value, "it")
         number = float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"parameter {name!r} must be a number, got {value!r}.") from None
+        raise ValueError(f"parameter {name!r} must be a number, got {shown(value)}.") from None
     if not math.isfinite(number):
         raise ValueError(f"parameter {name!r} must be finite, got {number}.")
     return number
