@@ -1,4 +1,4 @@
-"""Arrays that are no arrays of real numbers: one line, wherever they come in; odd ones that are, are taken as they are."""
+"""Arrays that are none of real numbers: one line, wherever they come in; odd ones that are, are taken as they are."""
 
 import fractions
 
