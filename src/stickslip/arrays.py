@@ -32,7 +32,7 @@ def require_numbers(value: Any, name: str) -> None:
     if wrong is None:
         wrong = next((shown(entry) for entry in array.flat if not _is_number(entry)), None)
     if wrong is not None:
-        raise ValueError(f"{name} must hold real numbers, got {wrong}.")
+        raise ValueError(f"{name} must be a real number or an array of real numbers, got {wrong}.")
 
 
 def shown(value: Any) -> str:

@@ -118,8 +118,11 @@ def ensemble(
         return _load(target)
     with uninterrupted():
         store = _store(request, where, target, chunk, fingerprint, resume, overwrite)
-        wall, steps = _compute(request, where, store, progress)
-        dataset = _publish(request, store, target, fingerprint)
+        try:
+            wall, steps = _compute(request, where, store, progress)
+            dataset = _publish(request, store, target, fingerprint)
+        finally:
+            store.release()
     return Ensemble(dataset, where.name, wall, steps)
 
 
