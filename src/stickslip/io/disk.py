@@ -302,6 +302,7 @@ class Disk:
     def __init__(self, descriptor: int, committed: int = 0) -> None:
         self.error: BaseException | None = None
         self.descriptor = descriptor
+        self._identity = os.fstat(descriptor)
         self._position = 0
         self._end = committed
         self._reserved = committed
@@ -333,6 +334,15 @@ class Disk:
             journal.unlink()
         self._pages.clear()
         self._kept = -(-self._end // _PAGE)
+
+    def is_at(self, path: Path) -> bool:
+        """Whether a name leads to this file; OSError where it leads nowhere."""
+        return os.path.samestat(os.stat(path), self._identity)
+
+    def require_name(self, path: Path) -> None:
+        """Raise the OSError that says so where the name of this file leads to another one, or nowhere, by now."""
+        if not self.is_at(path):
+            raise OSError("another file stands in its place")
 
     def reserve(self, size: int) -> None:
         """Claim room on the disk for a file of `size` bytes, or raise the OSError that says why not."""

@@ -423,7 +423,7 @@ class StreamWriter:
         """
         if self._file is None:
             raise ValueError(f"{self.path} is closed; open a new StreamWriter to write another run.")
-        with uninterrupted():
+        with uninterrupted(), self._unchanged():
             self._keep_state(state)
             self._write_attributes(
                 replace(
@@ -473,22 +473,31 @@ class StreamWriter:
         try:
             self._check()
             self._commit()
+            self._open()
         except OSError:
             self._file = None
+            self._disk.close()  # and with it goes the claim: the last commit can be gone on with
             raise
-        self._open()
 
     def _commit(self) -> None:
         try:
+            self._disk.require_name(self._draft)
             self._disk.commit(self._draft)
         except OSError as error:
             raise _write_error(self.path, error, self._kept("what there was before is safe in")) from error
 
+    def _require_name(self) -> None:
+        try:
+            self._disk.require_name(self._draft)
+        except OSError as error:
+            raise _write_error(self.path, error, self._kept("the run is in")) from error
+
     def _kept(self, words: str) -> str:
         """What is left of the run's file, which may have gone with its folder or its drive."""
-        if self._draft.exists():
-            return f"{words} {self._draft}"
-        return f"{self._draft} has gone, with its folder or its drive"
+        try:
+            return f"{words} {self._draft}" if self._disk.is_at(self._draft) else f"{self._draft} is none of this run"
+        except OSError:
+            return f"{self._draft} has gone, with its folder or its drive"
 
     @property
     def closed(self) -> bool:
@@ -704,7 +713,7 @@ class StreamWriter:
         if n == 0:
             return
         begin = self.records if table == "time" else self.impacts
-        with uninterrupted():
+        with uninterrupted(), self._unchanged():
             self._reserve(self._room(table, begin + n))
             for name, array in arrays.items():
                 variable = self._variables[name]
@@ -721,6 +730,15 @@ class StreamWriter:
             self._digests[table].append(arrays)
             if len(self._digests[table].full) >= _DIGESTS_HELD:
                 self._write_digests(table)
+
+    @contextlib.contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Let what HDF5 says about a file that another program has written into be an OSError, as all that fails."""
+        try:
+            yield
+        except (KeyError, RuntimeError) as error:
+            cause = OSError(f"another program has changed it ({_reason(error)})")
+            raise _write_error(self.path, cause, "run again") from error
 
     def _write_attributes(self, run: Trajectory) -> None:
         for key, value in _attributes(run).items():
@@ -749,7 +767,7 @@ class StreamWriter:
     def _finish(self, run: Trajectory) -> Path:
         if self._file is None:
             raise ValueError(f"{self.path} is closed already.")
-        with uninterrupted():
+        with uninterrupted(), self._unchanged():
             try:
                 self._trim()
                 self._write_attributes(run)
@@ -761,6 +779,7 @@ class StreamWriter:
                     self._commit()
                 self._disk.sync()
                 self._check()
+                self._require_name()
             except BaseException:
                 if self._whole:
                     self.discard()
@@ -894,7 +913,8 @@ def _require_free(path: Path, target: Path, overwrite: bool) -> None:
 
 def _write_error(path: Path, cause: BaseException, kept: str = "nothing was replaced") -> OSError:
     number = getattr(cause, "errno", None)
-    reason = os.strerror(number) if number else f"{type(cause).__name__}: {cause}"
+    named = str(cause) if type(cause) is OSError else f"{type(cause).__name__}: {cause}"
+    reason = os.strerror(number) if number else named
     helps = "; free some space, or choose another folder" if number in (errno.ENOSPC, errno.EDQUOT) else ""
     error = OSError(f"{path} could not be written: {reason}; {kept}{helps}.")
     error.errno = number
