@@ -9,6 +9,7 @@ with gaps g_Ni(q, t) and relative velocities gamma = w^T u + w_hat ([GS05] eq. (
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import math
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stickslip.checks import refuse_masked
+from stickslip.checks import require_numbers, shown
 from stickslip.laws.friction import FrictionLaw
 
 CONTACT = 0
