@@ -652,7 +652,7 @@ ERRORS: list[tuple[Any, str]] = [
     (lambda: Disk(1.0).residual(X, X, rho=0.0), "rho must be > 0, got 0.0; .* 1 will do"),
     (lambda: Disk(1.0).residual([X] * 3, X, rho=[1.0, 2.0]), r"must broadcast .* rho \(2,\), points \(3,\)"),
     (lambda: Disk(1.0).contains(X, tol=-1.0), "tol must be >= 0, got -1.0; it is an absolute distance"),
-    (lambda: Disk(1.0).project(["a", "b"]), "x must be a real number or an array of real numbers, got list"),
+    (lambda: Disk(1.0).project(["a", "b"]), "x must be a real number or an array of real numbers, got texts"),
     (lambda: Disk(1.0).project(np.array([1j, 0.0])), "real numbers, got complex numbers"),
     (lambda: Upr().evaluate(np.nan), "x must not contain NaN"),
     (lambda: Upr().contains([1.0, 2.0], [1.0, 2.0, 3.0]), r"must broadcast .* x \(2,\), minus_y \(3,\)"),

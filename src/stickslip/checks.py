@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
 import re
@@ -14,9 +15,15 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 MOST_NAMES, NEAREST_NAMES = 40, 12  # known names up to which all are listed; of more, the nearest
 
+_KINDS = {"c": "complex numbers", "U": "texts", "S": "texts", "M": "dates", "m": "spans of time", "V": "records"}
+_SHOWN = 80  # letters
 
-def refuse_masked(value: Any, name: str) -> None:
-    """ValueError where an array, or a row of a list, has a mask: NumPy would hand over what lies under it."""
+
+def require_numbers(value: Any, name: str) -> None:
+    """ValueError where an array, or a list, holds anything but real numbers, or has a mask.
+
+    NumPy hands over what lies under a mask, makes numbers of texts, dates and records, and drops imaginary parts.
+    """
     rows = value if isinstance(value, (list, tuple)) else (value,)
     for row in rows:
         if isinstance(row, np.ma.MaskedArray):
@@ -24,6 +31,33 @@ def refuse_masked(value: Any, name: str) -> None:
                 f"{name} must be a plain array, got a masked one; fill it ({name}.filled(value)) or leave out what is "
                 "masked."
             )
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, OverflowError):
+        return  # rows of several lengths: the caller says which shape it wants
+    if array.dtype.kind in "biuf":
+        return
+    wrong = _KINDS.get(array.dtype.kind)
+    if wrong is None:
+        wrong = next((shown(entry) for entry in array.flat if not _is_number(entry)), None)
+    if wrong is not None:
+        raise ValueError(f"{name} must be a real number or an array of real numbers, got {wrong}.")
+
+
+def shown(value: Any) -> str:
+    """A value in one line of a message."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, (str, bytes, complex)):
+        return False
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
@@ -64,7 +98,7 @@ def require_unique(what: str, names: Sequence[str]) -> None:
 
 def real_array(values: Any, message: str) -> Array:
     """A fresh array of real numbers, or ValueError with the message, whose first word names it."""
-    refuse_masked(values, message.split()[0])
+    require_numbers(values, message.split()[0])
     try:
         if np.iscomplexobj(values):  # NumPy would drop the imaginary parts with a warning
             raise TypeError
@@ -75,21 +109,20 @@ def real_array(values: Any, message: str) -> Array:
 
 def real_number(value: Any, name: str) -> float:
     """The argument `name` as a finite float, or ValueError."""
-    if (
-        isinstance(value, (int, float, np.integer, np.floating))
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-    ):
-        return float(value)
-    raise ValueError(f"{name} must be a finite number, got {value!r}.")
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):  # a whole number of hundreds of digits
+            if math.isfinite(float(value)):
+                return float(value)
+    raise ValueError(f"{name} must be a finite number, got {shown(value)}.")
 
 
 def finite(value: Any, name: str) -> float:
     """Return a parameter's value as a finite float, or raise."""
     try:
+        require_numbers(value, "it")
         number = float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"parameter {name!r} must be a number, got {value!r}.") from None
+        raise ValueError(f"parameter {name!r} must be a number, got {shown(value)}.") from None
     if not math.isfinite(number):
         raise ValueError(f"parameter {name!r} must be finite, got {number}.")
     return number

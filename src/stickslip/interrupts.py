@@ -7,10 +7,13 @@ up to the first that raises: then what follows is noted again.  So an exception 
 undone, and a second one cannot come while they are.
 
 Only the main thread of a process runs handlers; in the others nothing of this has an effect, and none is needed.
+
+A signal that nobody handles ends the process.  `undoing` names what SIGTERM and SIGHUP shall not leave behind then.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -37,7 +40,7 @@ class _Hold:
         """Put `receive` in the place of every handler that is a function."""
         for number in sorted(signal.valid_signals()):
             handler = signal.getsignal(number)
-            if callable(handler):
+            if callable(handler) and handler is not _end:
                 self.handlers[number] = handler
                 signal.signal(number, self.receive)
 
@@ -149,3 +152,35 @@ def poll() -> None:
     hold = _present()
     if hold is not None:
         hold.poll()
+
+
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_to_undo: dict[object, tuple[int, Callable[[], object]]] = {}  # process and function, by the block they belong to
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End the process as the signal would have done, once nothing is left to undo."""
+    for process, undo in list(_to_undo.values()):
+        if process == os.getpid():  # a child that was forked meanwhile has made nothing
+            with contextlib.suppress(OSError):
+                undo()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+@contextmanager
+def undoing(undo: Callable[[], object]) -> Iterator[None]:
+    """Let `undo` run before SIGTERM or SIGHUP ends the process within the block; handlers of the user come first."""
+    block, taken = object(), []
+    _to_undo[block] = (os.getpid(), undo)
+    try:
+        if threading.current_thread() is threading.main_thread():
+            taken = [number for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL]
+            for number in taken:
+                signal.signal(number, _end)
+        yield
+    finally:
+        for number in taken:
+            if signal.getsignal(number) is _end:
+                signal.signal(number, signal.SIG_DFL)
+        del _to_undo[block]

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stickslip.checks import refuse_masked
+from stickslip.checks import require_numbers
 from stickslip.jit import entry
 
 __all__ = [
@@ -369,7 +369,7 @@ def _first(mask: BoolArray) -> tuple[tuple[int, ...], str]:
 
 def _numbers(name: str, value: ArrayLike) -> FloatArray:
     """value as a float array without NaN."""
-    refuse_masked(value, name)
+    require_numbers(value, name)
     kind = "complex numbers" if np.iscomplexobj(value) else None
     try:
         array = np.asarray(value, dtype=float) if kind is None else np.zeros(())

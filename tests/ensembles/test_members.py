@@ -109,6 +109,18 @@ def test_a_parameter_that_makes_the_start_penetrate_fails_its_member():
         ss.ensemble(bird, {"r_O": [0.5]}, ["final"], dt=1e-3, t_end=0.01)
 
 
+def test_members_that_leave_all_bounds_fail_as_runs_do():
+    """Three steps of a second: every contact problem is solved, and energy comes from nowhere."""
+    bird = library.woodpecker()
+    result = ss.ensemble(bird, {"r_O": [0.0025, 0.00249]}, ["final", "period"], dt=1.0, t_end=3.0)
+    assert [member.reason for member in result.failed()] == ["the motion grew beyond all bounds"] * 2
+    assert np.isnan(result["final_q"]).all()
+    run = bird.simulate(dt=1.0, t_end=3.0, engine="reference")
+    assert "the motion grows beyond all bounds" in run.status
+    short = ss.ensemble(bird, {"r_O": [0.0025, 0.00249]}, ["final", "period"], dt=1e-3, t_end=0.5)
+    assert short.failed() == []
+
+
 def test_starts_that_are_all_refused_are_bad_input():
     with pytest.raises(ValueError, match=r"penetration of 0\.5 m"):
         ss.ensemble(library.bouncing_ball().starting({"y": -0.5}), {"restitution": [0.1, 0.2]}, ["final"])

@@ -144,18 +144,46 @@ def test_chunks_of_an_unfinished_sweep(tmp_path):
     folder = InFolder.begin(tmp_path / "sweep.nc.parts", 20, 10, "abc")
     for chunk in ((0, 10), (10, 20)):
         folder.put(chunk, {"drop": np.zeros(10), "status": np.arange(10) + chunk[0]})
-    assert InFolder.resume(folder.folder, 20, "abc").missing() == []
+    folder.release()
+
+    def missing():
+        again = InFolder.resume(folder.folder, 20, "abc")
+        again.release()
+        return again.missing()
+
+    assert missing() == []
     first, second = (folder._path(chunk) for chunk in ((0, 10), (10, 20)))
     whole = first.read_bytes()
     for content in (second.read_bytes(), whole[:-1], whole.replace(b"\0" * 8, b"\xff" * 8), b"", b"x" * 8):
         first.write_bytes(content)
-        assert InFolder.resume(folder.folder, 20, "abc").missing() == [(0, 10)]
+        assert missing() == [(0, 10)]
         with pytest.raises(OSError, match="was there and is not any more"):
             list(folder.column("drop"))
     first.unlink()
     os.mkfifo(first)
-    assert InFolder.resume(folder.folder, 20, "abc").missing() == [(0, 10)]
+    assert missing() == [(0, 10)]
     header = folder.folder / "sweep.json"
     header.write_text(header.read_text().replace('"chunk": 10', '"chunk": -5'))
     with pytest.raises(ValueError, match="is no unfinished sweep of ours"):
         InFolder.resume(folder.folder, 20, "abc")
+
+
+def test_one_process_at_a_time_writes_a_sweep(tmp_path):
+    """The second is refused; what the first left, or has ended with, is free again."""
+    place = tmp_path / "sweep.nc.parts"
+    first = InFolder.begin(place, 20, 10, "abc")
+    for second in (
+        lambda: InFolder.begin(place, 20, 10, "abd"),
+        lambda: InFolder.resume(place, 20, "abc"),
+    ):
+        with pytest.raises(ValueError, match="is being written by another process; wait for it, or give another"):
+            second()
+    first.put((0, 10), {"drop": np.zeros(10)})
+    first.release()
+    second = InFolder.resume(place, 20, "abc")
+    assert second.missing() == [(10, 20)]
+    second.release()
+    third = InFolder.begin(place, 20, 10, "abd")
+    assert third.missing() == [(0, 10), (10, 20)]
+    third.discard()
+    assert not place.exists() and third.claim == -1

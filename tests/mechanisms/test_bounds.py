@@ -58,6 +58,23 @@ def test_an_unstable_spring_ends_whatever_is_recorded(every):
     assert resolved.complete and resolved.energy.total.max() < 100.0
 
 
+def test_an_event_driven_motion_whose_tolerance_is_no_tolerance():
+    """Errors of 1e9 m are accepted: every arc is integrated, and energy comes from nowhere."""
+    options = {"dt": 1.0, "t_end": 40.0}
+    run = ss.simulate(systems.oscillator(), [1.0], [0.0], stepper=ss.EventDriven(rtol=1e-2, atol=1e9), **options)
+    assert not run.complete and LEFT in run.status and run.status.endswith("try a smaller atol and rtol")
+    assert run.certificate.failed_steps == 1
+    kept = ss.simulate(systems.oscillator(), [1.0], [0.0], stepper=ss.EventDriven(rtol=1e-2), **options)
+    assert kept.complete
+
+
+def test_an_event_driven_motion_that_its_forces_drive_away_is_no_alarm():
+    bounds = Bounds(systems.oscillator(), np.zeros(1), np.array([1e-9]), np.zeros(0), 0.0, 1.0)
+    far = (np.array([1.0]), np.zeros((1, 1)), np.array([[1e9]]), np.array([5e17]), np.array([0.0]), 0.0, 1.0)
+    assert bounds.excess(*far, (1e-2, 1e-5)) is None
+    assert bounds.excess(*far, (1e-2, 1e9)).startswith("an energy of 5e+17 J")
+
+
 GOING_FAR = {
     "driven in resonance, recorded where the force is zero": (
         particle(sp.sin(2 * t), 2 * x**2),

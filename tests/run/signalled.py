@@ -1,16 +1,22 @@
 """Runs that are hit by real signals at random moments, and what they leave: started by `test_signals`.
 
-`python signalled.py CASE SIGNAL,... COUNT SEED FOLDER`: a process forks a child for every trial, sends it the signal
-after a random time, goes on with what it left, and compares the end with an undisturbed run, bit for bit: JSON.
+`python signalled.py CASE SIGNAL,... COUNT SEED FOLDER`: a process that has all kernels loaded forks a child for every
+trial, sends it the signal after a random time, goes on with what it left, and compares the end with an undisturbed run,
+bit for bit: JSON.  Every `FRESH`-th trial starts a whole new interpreter instead (`python signalled.py --fresh ...`).
+A child tells what it is doing through a byte of memory that it shares: so we know which moments were hit.
 """
 
 from __future__ import annotations
 
 import collections
+import functools
 import json
+import mmap
 import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -20,27 +26,58 @@ from pathlib import Path
 import numpy as np
 
 import stickslip as ss
+from stickslip.ensembles import cpu
+from stickslip.ensembles import files as sweeps
+from stickslip.ensembles import parts as sweep_parts
+from stickslip.events import event_driven
+from stickslip.io import disk, netcdf
+from stickslip.mechanisms import engines
+from stickslip.mechanisms.steppers import adaptive
 from stickslip.run import records, scene_simulate, simulate
+from stickslip.scenes import engine as scene_engine
 
 RETURNED, RAISED, FINISHED, WRONG, BROKEN = 10, 11, 12, 13, 14
 NAMES = {RETURNED: "returned", RAISED: "raised", FINISHED: "finished", WRONG: "wrong", BROKEN: "broken"}
-CASES = {
-    "compiled": ({"dt": 1e-4, "t_end": 4.0, "every": 1}, {"dt": 1e-4, "t_end": 300.05, "every": 1000}),
+BALL = {"system": "bouncing_ball"}  # quick to compute in Python; the others are woodpeckers
+CASES: dict[str, tuple[dict, ...]] = {
+    "compiled": ({"dt": 1e-4, "t_end": 1.0, "every": 1}, {"dt": 1e-4, "t_end": 60.05, "every": 1000}),
     "reference": (
-        {"dt": 1e-4, "t_end": 0.03, "every": 1, "engine": "reference"},
-        {"dt": 1e-5, "t_end": 0.0105, "every": 1000, "engine": "reference"},
+        {"dt": 2e-3, "t_end": 0.06, "every": 1, "engine": "reference"},
+        {"dt": 1e-3, "t_end": 1.05, "every": 1000, "engine": "reference", **BALL},
     ),
     "adaptive": (
-        {"dt": 1e-3, "t_end": 0.06, "every": 1, "stepper": "adaptive", "engine": "reference"},
-        {"dt": 1e-4, "t_end": 0.15, "every": 1000, "stepper": "adaptive", "engine": "reference"},
+        {"dt": 1e-3, "t_end": 0.005, "every": 1, "stepper": "adaptive", "engine": "reference"},
+        {"dt": 5e-4, "t_end": 0.6005, "every": 1000, "stepper": "adaptive", "engine": "reference", **BALL},
     ),
     "event-driven": (
-        {"dt": 1e-2, "t_end": 0.4, "every": 1, "stepper": "event-driven"},
-        {"dt": 1e-4, "t_end": 0.35, "every": 1000, "stepper": "event-driven"},
+        {"dt": 1e-2, "t_end": 0.1, "every": 1, "stepper": "event-driven"},
+        {"dt": 1e-3, "t_end": 2.05, "every": 1000, "stepper": "event-driven", **BALL},
     ),
     "scene": ({"dt": 1e-3, "t_end": 1.0, "every": 1}, {"dt": 1e-4, "t_end": 0.5005, "every": 1000}),
-    "ensemble": ({"dt": 1e-4, "t_end": 2.0},),
+    "ensemble": ({"dt": 1e-4, "t_end": 4.0},),
 }
+FRESH = 25  # one trial of so many starts a new interpreter
+MOMENTS: dict[str, list[tuple[object, str]]] = {
+    "in the march": [
+        (engines.Compiled, "march"),
+        (engines.Reference, "march"),
+        (adaptive.AdaptiveEngine, "march"),
+        (event_driven.EventEngine, "march"),
+        (scene_engine.SceneEngine, "march"),
+        (cpu.Cores, "advance"),
+    ],
+    "while a block is taken": [(records.Store, "take")],
+    "while a file is opened": [
+        (netcdf.StreamWriter, "_begin"),
+        (netcdf.StreamWriter, "_resumed"),
+        (sweep_parts.InFolder, "begin"),
+    ],
+    "while a file is written": [(netcdf.StreamWriter, "_append"), (sweep_parts.InFolder, "put")],
+    "in a checkpoint": [(netcdf.StreamWriter, "checkpoint")],
+    "in a commit": [(disk.Disk, "commit")],
+    "while a file is closed": [(netcdf.StreamWriter, "_finish"), (sweeps, "write_sweep")],
+}
+"""What a child does, by the functions that do it; anything else is "between"."""
 ARRAYS = ("t", "q", "u", "gap", "normal_impulse", "tangential_impulse", "contact_state")
 
 
@@ -64,13 +101,55 @@ def same(a, b) -> bool:
     return np.array_equal(a, b, equal_nan=True)
 
 
+NEVER = {"ensemble": ("while a block is taken", "in a checkpoint", "in a commit")}
+
+
+class Watch:
+    """What a child does at the moment, in memory that its parent reads."""
+
+    def __init__(self) -> None:
+        self.shared = mmap.mmap(-1, 1)
+        self.names = ["between", *MOMENTS]
+
+    def moment(self) -> str:
+        return self.names[self.shared[0]]
+
+    def begin(self) -> None:
+        """Let this process tell what it does."""
+        for number, places in enumerate(MOMENTS.values(), start=1):
+            for owner, name in places:
+                whole = vars(owner)[name] if isinstance(owner, type) else getattr(owner, name)
+                kind = type(whole) if isinstance(whole, classmethod) else None
+                wrapped = self._telling(whole.__func__ if kind else whole, number)
+                setattr(owner, name, kind(wrapped) if kind else wrapped)
+
+    def _telling(self, function, number: int):
+        @functools.wraps(function)
+        def tell(*arguments, **named):
+            before, self.shared[0] = self.shared[0], number
+            try:
+                return function(*arguments, **named)
+            finally:
+                self.shared[0] = before
+
+        return tell
+
+
 class Case:
     """A run that can be done, gone on with, and compared with the undisturbed one."""
 
     def __init__(self, name: str, options: dict, folder: Path) -> None:
-        self.name, self.options, self.folder = name, options, folder
-        self.scenario = ss.library.scenes.cube_stack(3) if name == "scene" else ss.library.woodpecker()
+        self.name, self.folder = name, folder
+        self.options = {key: value for key, value in options.items() if key != "system"}
+        self.number = CASES[name].index(options)
+        system = options.get("system", "woodpecker")
+        self.scenario = ss.library.scenes.cube_stack(3) if name == "scene" else ss.library.get(system)
         self.out = folder / "run.nc"
+        self.fresh_seconds = 1.0
+
+    def prepare(self) -> None:
+        """What an undisturbed run gives, and how long it takes."""
+        folder = self.folder
         self.do(None)  # compiled, and the reference of ensembles
         self.expected = self.load(self.do(folder / "expected.nc", overwrite=True))
         begin = time.perf_counter()
@@ -79,7 +158,7 @@ class Case:
 
     def do(self, out, **more):
         if self.name == "ensemble":
-            vary = {"phi_S": "-0.11:-0.09:8"}
+            vary = {"phi_S": "-0.11:-0.09:16"}
             return ss.ensemble(
                 self.scenario, vary, observe="final,impacts,energy", chunk=2, threads=2, out=out, **self.options, **more
             )
@@ -122,19 +201,17 @@ class Case:
             return wrong
         return differences(part, self.scenario.simulate(**options))
 
-    def clean(self) -> int:
-        """Remove what a trial left; returns the number of drafts among it."""
-        drafts = 0
-        for path in self.folder.iterdir():
-            if path.name.startswith(("run.nc", ".stickslip")):
-                drafts += path.name.startswith(".stickslip")
-                if path.is_dir():
-                    for part in path.iterdir():
-                        part.unlink()
-                    path.rmdir()
-                else:
-                    path.unlink()
-        return drafts
+    def drafts(self) -> int:
+        """Files that are there and not finished, but for the run itself."""
+        return len([*self.folder.glob(".stickslip*"), *self.folder.glob("*/.stickslip*")])
+
+    def clean(self) -> None:
+        """Remove what a trial left."""
+        for path in (*self.folder.glob("run.nc*"), *self.folder.glob(".stickslip*")):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 def child(case: Case, with_file: bool, goes_on: bool) -> int:
@@ -146,7 +223,7 @@ def child(case: Case, with_file: bool, goes_on: bool) -> int:
     except KeyboardInterrupt:
         part, code, ours = None, RAISED, quiet()
     if not ours:
-        print(case.name, "the handler of SIGINT was not put back", file=sys.stderr)
+        print(case.name, "the handler of a signal was not put back", file=sys.stderr)
         return BROKEN
     wrong = [] if part is None else case.wrong_part(part)
     if goes_on and with_file:  # in the same process: no lock was left
@@ -157,15 +234,22 @@ def child(case: Case, with_file: bool, goes_on: bool) -> int:
 
 
 def quiet() -> bool:
-    """Let no signal come any more; whether the handler was what it is before a run."""
+    """Let no signal come any more; whether handlers are what they are before a run."""
     before = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return before is signal.default_int_handler
+    ending = {signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    return before is signal.default_int_handler and ending == {signal.SIG_DFL}
 
 
-def trial(case: Case, number: int, delay: float, with_file: bool, goes_on: bool) -> int:
-    """Fork, signal, wait; the exit code of the child, or minus the signal that ended it."""
+def trial(
+    case: Case, watch: Watch, number: int, delay: float, aim: str | None, with_file: bool, goes_on: bool
+) -> tuple[int, str]:
+    """Fork, signal, wait; the exit code of the child, or minus the signal that ended it, and the moment of the hit.
+
+    The signal comes after `delay` seconds, at the first moment of the kind `aim` where one is given.
+    """
     sys.stderr.flush()
+    watch.shared[0] = 0
     pid = os.fork()
     if pid == 0:
         code = BROKEN
@@ -177,44 +261,97 @@ def trial(case: Case, number: int, delay: float, with_file: bool, goes_on: bool)
             sys.stderr.flush()
             os._exit(code)
     begin = time.perf_counter()
-    while time.perf_counter() - begin < delay:
-        time.sleep(min(1e-3, delay))
+    while (elapsed := time.perf_counter() - begin) < delay or (aim not in (None, watch.moment()) and elapsed < 60.0):
+        time.sleep(min(1e-3, delay) if elapsed < delay else 2e-5)
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             case.seconds = 0.5 * (case.seconds + time.perf_counter() - begin)  # others may use the machine as well
-            return os.waitstatus_to_exitcode(status)
+            return os.waitstatus_to_exitcode(status), "after the end"
+    moment = watch.moment()
     os.kill(pid, number)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), moment
 
 
-def main(name: str, kind: str, count: int, seed: int, folder: Path) -> dict:
+def fresh_trial(case: Case, number: int, share: float) -> tuple[int, str]:
+    """As `trial`, with a new interpreter, which is hit after it has imported everything; it never goes on."""
+    command = [sys.executable, __file__, "--fresh", case.name, str(case.number), str(case.folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        begin, delay = time.perf_counter(), share * case.fresh_seconds
+        try:
+            process.wait(delay)
+            case.fresh_seconds = time.perf_counter() - begin
+            return process.returncode, "after the end"
+        except subprocess.TimeoutExpired:
+            case.fresh_seconds = max(case.fresh_seconds, delay * 1.2)
+        os.kill(process.pid, number)
+        return process.wait(), "in a new interpreter"
+
+
+def fresh(name: str, which: int, folder: Path) -> int:
+    """What a new interpreter does."""
+    settle()
+    case = Case(name, CASES[name][which], folder)
+    print("ready", flush=True)
+    try:
+        part = case.do(case.out)
+    except KeyboardInterrupt:
+        return RAISED
+    return FINISHED if name == "ensemble" or part.complete else RETURNED
+
+
+def settle() -> None:
+    """Signals as a terminal leaves them, many checkpoints, short pieces."""
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background jobs ignore it, `nohup` SIGHUP
     for ends in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ends, signal.SIG_DFL)
-    records.CHECKPOINT_SECONDS = 0.02
-    simulate._PIECE_SECONDS = scene_simulate._PIECE_SECONDS = 0.01
+    records.CHECKPOINT_SECONDS = 0.05
+    simulate._PIECE_SECONDS = scene_simulate._PIECE_SECONDS = 0.02
+
+
+def main(name: str, kind: str, count: int, seed: int, folder: Path) -> dict:
+    settle()
     random.seed(seed)
     kinds = kind.split(",")
     cases = [Case(name, options, folder) for options in CASES[name]]
+    for case in cases:
+        case.prepare()
+    watch = Watch()
+    watch.begin()
     outcomes: collections.Counter[str] = collections.Counter()
+    moments: collections.Counter[str] = collections.Counter()
     wrong, drafts = [], 0
+    aims = {True: [moment for moment in MOMENTS if moment not in NEVER.get(name, ())], False: ["in the march"]}
     for k in range(count):
         case, kind = cases[k % len(cases)], kinds[k % len(kinds)]
-        with_file = kind != "SIGINT" or k % 3 != 2
-        share = random.choice([(0.0, 0.2), (0.2, 1.0), (0.2, 1.0), (0.2, 1.0), (0.85, 1.1)])
-        code = trial(case, getattr(signal, kind), random.uniform(*share) * case.seconds, with_file, k % 2 == 0)
+        number = getattr(signal, kind)
+        new = k % FRESH == FRESH - 1
+        with_file = new or kind != "SIGINT" or k % 3 != 2
+        share = random.uniform(*random.choice([(0.0, 0.2), (0.2, 1.0), (0.2, 1.0), (0.2, 1.0), (0.85, 1.1)]))
+        if new:
+            code, moment = fresh_trial(case, number, share)
+        else:
+            aim = random.choice(aims[with_file]) if k % 2 else None
+            if aim is not None:
+                share = 0.0 if aim == "while a file is opened" else random.uniform(0.0, 0.6)
+            code, moment = trial(case, watch, number, share * case.seconds, aim, with_file, k % 4 == 0)
         outcomes[NAMES.get(code, f"ended by signal {-code}")] += 1
-        if code in (WRONG, BROKEN):
-            wrong.append(f"trial {k}: {NAMES[code]}")
+        moments[moment] += 1
+        if (code not in NAMES and code != -number) or code in (WRONG, BROKEN):
+            wrong.append(f"trial {k}: {NAMES.get(code, code)}")
+        left = case.drafts()
+        drafts += left
+        if left and kind != "SIGKILL":
+            wrong.append(f"trial {k}: a draft was left behind")
         if with_file and (case.out.exists() or kind != "SIGINT" or list(folder.glob("run.nc*"))):
             wrong += [f"trial {k}: {item}" for item in case.resumed()]
-        left = case.clean()
-        drafts += left
-        if left and kind == "SIGINT":
-            wrong.append(f"trial {k}: a draft was left behind")
+        if case.drafts():
+            wrong.append(f"trial {k}: a draft was left by the run that went on")
+        case.clean()
     return {
         "outcomes": dict(outcomes),
+        "moments": dict(moments),
         "wrong": wrong,
         "drafts": drafts,
         "seconds": [round(case.seconds, 2) for case in cases],
@@ -222,4 +359,6 @@ def main(name: str, kind: str, count: int, seed: int, folder: Path) -> dict:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "--fresh":
+        sys.exit(fresh(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])))
     print(json.dumps(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5]))))

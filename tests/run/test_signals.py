@@ -42,8 +42,9 @@ def restored():
 def bombarded(case: str, kind: str, count: int, folder: Path) -> dict:
     """What the trials of `signalled.py` came to."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "2"}
-    command = [sys.executable, str(SCRIPT), case, kind, str(count), "1", str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120 + 20 * count)
+    seed = os.environ.get("STICKSLIP_SEED", "1")
+    command = [sys.executable, str(SCRIPT), case, kind, str(count), seed, str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300 + 60 * count)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["wrong"] == [], f"{found}\n{done.stderr[-3000:]}"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.ensembles.bounds import judge
 from stickslip.ensembles.cpu import Cores
 from stickslip.ensembles.request import Request
 
@@ -21,7 +22,9 @@ Chunk = tuple[int, int]
 def compute_chunk(request: Request, first: int, last: int) -> dict[str, np.ndarray]:
     """What a worker does: the members first .. last - 1 on one thread; Dask runs several such tasks at a time."""
     rows, P = request.rows(first, last)
+    starts = rows[:, : 2 * request.system.n_dof].copy()
     Cores(threads=1).advance(request, rows, P, lambda steps: None)
+    judge(request, starts, rows, P)
     return request.read(rows)
 
 

@@ -161,7 +161,7 @@ def _new_file(path: Path, sizes: Mapping[str, int], notes: Mapping[str, Any]) ->
     target = Path(os.path.realpath(path))
     try:
         with replacing(target) as draft, uninterrupted():
-            with h5py.File(draft, "w", libver=("v110", "v110"), track_order=True) as file:
+            with h5py.File(draft, "w", libver=("v110", "v110"), track_order=True, locking=False) as file:
                 with contextlib.closing(h5netcdf.File(file, "w")) as netcdf:
                     netcdf.dimensions = dict(sizes)
                     yield netcdf, file

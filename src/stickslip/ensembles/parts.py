@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -20,29 +21,40 @@ import numpy as np
 
 from stickslip.ensembles.store import Chunk, Values, chunks_of
 from stickslip.io import digests
-from stickslip.io.disk import DRAFT, open_binary, read_regular, replacing
+from stickslip.io.disk import DRAFT, lock, open_binary, open_regular, read_regular, replacing
 
 _HEADER = "sweep.json"
 
 
 @dataclass
 class InFolder:
-    """Chunks as files in `folder`; `header` says which sweep they belong to."""
+    """Chunks as files in `folder`, which one process at a time writes; `header` says which sweep they belong to."""
 
     folder: Path
     size: int
     chunk: int
     header: dict[str, Any]
+    claim: int = -1  # descriptor of the header, held as long as this process writes chunks
 
     @classmethod
     def begin(cls, folder: Path, size: int, chunk: int, fingerprint: str) -> InFolder:
         """An empty folder for a new sweep; one of an earlier sweep is removed."""
+        if begun(folder):
+            read_header(folder)
+            before = _claimed(folder)
+            try:
+                discard_folder(folder)
+            finally:
+                os.close(before)
         discard_folder(folder)
-        folder.mkdir()
         header = {"fingerprint": fingerprint, "size": size, "chunk": chunk}
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            raise _taken(folder) from None
         with replacing(folder / _HEADER) as draft:
             draft.write_text(json.dumps({**header, "digest": _header_digest(header)}), encoding="utf-8")
-        return cls(folder, size, chunk, header)
+        return cls(folder, size, chunk, header, _claimed(folder))
 
     @classmethod
     def resume(cls, folder: Path, size: int, fingerprint: str) -> InFolder:
@@ -53,7 +65,7 @@ class InFolder:
                 f"{folder} holds another sweep: what varies, what is observed, the step or the version differ; "
                 "repeat that sweep's options, or give another --out."
             )
-        return cls(folder, size, int(header["chunk"]), header)
+        return cls(folder, size, int(header["chunk"]), header, _claimed(folder))
 
     def missing(self) -> list[Chunk]:
         return [chunk for chunk in chunks_of(self.size, self.chunk) if self._read(chunk) is None]
@@ -62,7 +74,7 @@ class InFolder:
         buffer = io.BytesIO()
         np.savez(buffer, **values)  # type: ignore[arg-type]
         content = buffer.getbuffer()
-        with replacing(self._path(chunk)) as draft, open(draft, "wb") as file:
+        with replacing(self._path(chunk), tidy=False) as draft, open(draft, "wb") as file:
             file.write(content)
             file.write(self._digest(chunk, content))
 
@@ -76,6 +88,12 @@ class InFolder:
 
     def discard(self) -> None:
         discard_folder(self.folder)
+        self.release()
+
+    def release(self) -> None:
+        if self.claim >= 0:
+            os.close(self.claim)
+            self.claim = -1
 
     def _path(self, chunk: Chunk) -> Path:
         return self.folder / f"{chunk[0]:012d}-{chunk[1]:012d}.npz"
@@ -100,6 +118,22 @@ class InFolder:
 def parts_folder(out: Path) -> Path:
     """Where the chunks of an unfinished sweep are kept."""
     return out.with_name(out.name + ".parts")
+
+
+def _claimed(folder: Path) -> int:
+    """The descriptor of the header of a sweep, claimed for this process; ValueError where another process has it."""
+    try:
+        descriptor = open_regular(folder / _HEADER, os.O_RDWR)
+    except FileNotFoundError:  # the other one is done, or begins anew
+        raise _taken(folder) from None
+    if not lock(descriptor):
+        os.close(descriptor)
+        raise _taken(folder)
+    return descriptor
+
+
+def _taken(folder: Path) -> ValueError:
+    return ValueError(f"{folder} is being written by another process; wait for it, or give another --out.")
 
 
 def _header_digest(header: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import Array, refuse_masked, unknown_name
+from stickslip.checks import Array, require_numbers, unknown_name
 from stickslip.run.records import memory_budget
 from stickslip.scenario import Scenario
 
@@ -102,7 +102,7 @@ def axis_values(name: str, value: Any) -> Array:
     """The values of one axis, from text such as "0.2:0.4:1001", a number, or an array."""
     if isinstance(value, str):
         return _from_text(name, value)
-    refuse_masked(value, name)
+    require_numbers(value, name)
     try:
         values = np.atleast_1d(np.array(value, dtype=float))
     except (TypeError, ValueError):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.contact.planar import PlanarSolver
+from stickslip.ensembles.bounds import judge
 from stickslip.ensembles.cluster import Cluster
 from stickslip.ensembles.cpu import Cores, cores
 from stickslip.ensembles.gpu import Card, check_solver, unavailable
@@ -117,8 +118,11 @@ def ensemble(
         return _load(target)
     with uninterrupted():
         store = _store(request, where, target, chunk, fingerprint, resume, overwrite)
-        wall, steps = _compute(request, where, store, progress)
-        dataset = _publish(request, store, target, fingerprint)
+        try:
+            wall, steps = _compute(request, where, store, progress)
+            dataset = _publish(request, store, target, fingerprint)
+        finally:
+            store.release()
     return Ensemble(dataset, where.name, wall, steps)
 
 
@@ -228,7 +232,9 @@ def _compute(request: Request, where: Device, store: Store, progress: bool | Non
     with _progress(show, request, total) as report:
         for first, last in missing:
             rows, P = request.rows(first, last)
+            starts = rows[:, : 2 * request.system.n_dof].copy()
             where.advance(request, rows, P, report)
+            judge(request, starts, rows, P)
             store.put((first, last), request.read(rows))
             poll()
     return time.perf_counter() - begin, total

@@ -32,6 +32,9 @@ class Store(Protocol):
     def discard(self) -> None:
         """Forget everything."""
 
+    def release(self) -> None:
+        """Let others go on with what is kept."""
+
 
 @dataclass
 class InMemory:
@@ -53,3 +56,6 @@ class InMemory:
 
     def discard(self) -> None:
         self.parts.clear()
+
+    def release(self) -> None:
+        """Nothing to do: nobody else knows of it."""

@@ -67,6 +67,11 @@ class EventDriven:
         if isinstance(self.max_events, bool) or not (isinstance(self.max_events, int) and self.max_events > 0):
             raise ValueError(f"max_events must be a whole number >= 1, got {self.max_events!r}.")
 
+    @property
+    def tolerances(self) -> tuple[float, float]:
+        """The relative and the absolute one."""
+        return float(self.rtol), 1e-3 * float(self.rtol) if self.atol is None else float(self.atol)
+
     def onto_contacts(self, system: System, q: Array, t: float, p: Array) -> Array:
         """Coordinates of a start without the small penetrations that a printed state may have ([GS05] Table I)."""
         kinds = np.array(system.contact_kinds, dtype=int)
@@ -87,10 +92,9 @@ class EventDriven:
     ) -> Motion:
         """The walk from event to event of a checked state."""
         kernel = compiled_module(system.branched, "smooth", "auto") if kernel is None else kernel
-        atol = 1e-3 * self.rtol if self.atol is None else float(self.atol)
         return Motion(
             system, kernel, p, law, solver, t0, q.copy(), u.copy(), t_end,
-            float(self.rtol), atol, float(self.gap_tol), float(self.zeno), self.max_events,
+            *self.tolerances, float(self.gap_tol), float(self.zeno), self.max_events,
         )  # fmt: skip
 
     def arcs(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import Array
+from stickslip.checks import Array, require_numbers
 from stickslip.contact.planar import PlanarSolver
 from stickslip.impacts import kernel as kernel
 from stickslip.impacts.impact import Impact, _Setting, no_closed_contact, separating
@@ -134,6 +134,8 @@ def _stack(
             raise ValueError(f"{name} must have shape (..., {f}), one number per coordinate, got {state.shape}.")
         if not np.all(np.isfinite(state)):
             raise ValueError(f"{name} must be finite, got {np.sum(~np.isfinite(state))} entries that are not.")
+    for key, value in params.items():
+        require_numbers(value, f"parameter {str(key)!r}")
     varied = {str(key): np.asarray(value, dtype=float) for key, value in params.items() if np.ndim(value)}
     fixed = {key: value for key, value in params.items() if not np.ndim(value)}
     try:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import hashlib
 import io
 import mmap
 import os
+import platform
 import secrets
 import stat
 import struct
@@ -20,6 +22,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from stickslip.interrupts import undoing
 
 
 def sync_folder(folder: Path) -> None:
@@ -137,17 +141,73 @@ def member(group: Any, name: str) -> Any:
 
 DRAFT = ".stickslip-"
 """How the names of files begin that are not finished yet."""
+_ATTEMPTS = 20
+
+
+def _drafts_of(path: Path) -> str:
+    """How the names of all drafts for `path` begin that are written on this machine."""
+    word = hashlib.sha256(platform.node().encode() + b"\0" + os.fsencode(path.name)).hexdigest()[:16]
+    return f"{DRAFT}{word}-"
+
+
+def draft_of(path: Path, suffix: str) -> Path:
+    """A name for a draft beside `path`, never used before; without the name of `path`, which may be long."""
+    return path.with_name(f"{_drafts_of(path)}{secrets.token_hex(8)}{suffix}")
+
+
+def open_draft(draft: Path) -> int:
+    """The descriptor of a new draft, claimed for this process until it is closed."""
+    for _ in range(_ATTEMPTS):
+        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        if lock(descriptor) and os.fstat(descriptor).st_nlink:
+            return descriptor
+        os.close(descriptor)  # another process took it for a dead one, in the moment before it was claimed
+        while draft.exists():
+            time.sleep(1e-3)
+    raise FileExistsError(errno.EEXIST, "taken by another process again and again", str(draft))
+
+
+def remove_dead_drafts(path: Path) -> None:
+    """Remove drafts for `path` whose writer was killed: those of this user and machine that nobody has a claim on."""
+    begin = _drafts_of(path)
+    flags = os.O_RDWR | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
+        for draft in [entry.path for entry in entries if entry.name.startswith(begin)]:
+            with contextlib.suppress(OSError):
+                descriptor = os.open(draft, flags)
+                try:
+                    at = os.fstat(descriptor)
+                    if stat.S_ISREG(at.st_mode) and _claim(descriptor) and at.st_uid == os.geteuid():
+                        os.unlink(draft)
+                finally:
+                    os.close(descriptor)
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A draft beside `path` that takes its place when the block ends well, and vanishes when it does not."""
-    draft = path.with_name(f"{DRAFT}{secrets.token_hex(8)}{path.suffix}")
-    try:
-        yield draft
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+def replacing(path: Path, tidy: bool = True) -> Iterator[Path]:
+    """A draft beside `path` that takes its place when the block ends well, and vanishes when it does not.
+
+    tidy : remove drafts that killed processes left; reads the whole folder.
+    """
+    if tidy:
+        remove_dead_drafts(path)
+    draft = draft_of(path, path.suffix)
+    with undoing(functools.partial(draft.unlink, missing_ok=True)):
+        try:
+            try:
+                descriptor = open_draft(draft)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(path)) from error
+            try:
+                if os.name != "posix":  # there an open file can be neither written by others nor renamed
+                    os.close(descriptor)
+                yield draft
+                os.replace(draft, path)
+            finally:
+                if os.name == "posix":
+                    os.close(descriptor)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 _PAGE = 4096
@@ -184,14 +244,19 @@ def recover(path: Path) -> None:
 
 
 def lock(descriptor: int) -> bool:
-    """Claim a file for this process until it is closed; False if another process has it.  True where nothing can.
+    """Claim a file for this process until it is closed; False if another process has it.  True where nothing can."""
+    return _claim(descriptor) is not False
+
+
+def _claim(descriptor: int) -> bool | None:
+    """As `lock`, but None where nothing can.
 
     Not by `flock` where there is another way: HDF5 takes that, and nobody could look at a run under way.
     """
     try:
         import fcntl
     except ImportError:
-        return True
+        return None
     try:
         if hasattr(fcntl, "F_OFD_SETLK"):
             whole_file = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
@@ -201,7 +266,7 @@ def lock(descriptor: int) -> bool:
     except (BlockingIOError, PermissionError):
         return False
     except OSError:  # a file system without locks
-        return True
+        return None
     return True
 
 
@@ -237,6 +302,7 @@ class Disk:
     def __init__(self, descriptor: int, committed: int = 0) -> None:
         self.error: BaseException | None = None
         self.descriptor = descriptor
+        self._identity = os.fstat(descriptor)
         self._position = 0
         self._end = committed
         self._reserved = committed
@@ -250,9 +316,9 @@ class Disk:
         os.fsync(self.descriptor)
         if self._pages:
             journal = journal_of(path)
-            with replacing(journal) as draft:
+            with replacing(journal, tidy=False) as draft:
                 digest = hashlib.sha256(_MAGIC)
-                with open(draft, "xb") as file:
+                with open(draft, "wb") as file:
                     file.write(_MAGIC)
                     for number, page in self._pages.items():
                         entry = struct.pack("<q", number * _PAGE) + page
@@ -268,6 +334,15 @@ class Disk:
             journal.unlink()
         self._pages.clear()
         self._kept = -(-self._end // _PAGE)
+
+    def is_at(self, path: Path) -> bool:
+        """Whether a name leads to this file; OSError where it leads nowhere."""
+        return os.path.samestat(os.stat(path), self._identity)
+
+    def require_name(self, path: Path) -> None:
+        """Raise the OSError that says so where the name of this file leads to another one, or nowhere, by now."""
+        if not self.is_at(path):
+            raise OSError("another file stands in its place")
 
     def reserve(self, size: int) -> None:
         """Claim room on the disk for a file of `size` bytes, or raise the OSError that says why not."""

@@ -177,7 +177,7 @@ def write_fclib(problem: FrictionProblem, path: str | Path, title: str = "") -> 
         raise ValueError("FCLIB has no elliptic friction: mu must have one coefficient per contact.")
     n = problem.dim * problem.contacts
     _check_joints(problem, n)
-    with replacing(Path(path)) as draft, h5py.File(draft, "w") as file:
+    with replacing(Path(path)) as draft, h5py.File(draft, "w", locking=False) as file:
         if isinstance(problem.W, Delassus):
             group = file.create_group("fclib_global")
             M, H = problem.W.M, problem.W.H.tocsr()

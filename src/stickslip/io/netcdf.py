@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import hashlib
 import io
 import json
 import math
 import os
-import secrets
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
@@ -32,19 +32,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip._version import __version__
-from stickslip.interrupts import poll, uninterrupted
+from stickslip.interrupts import poll, undoing, uninterrupted
 from stickslip.io import digests
 from stickslip.io.disk import (
     Disk,
     NotRegular,
+    draft_of,
     file_path,
     journal_of,
     lock,
     member,
     open_binary,
+    open_draft,
     open_regular,
     reading,
     recover,
+    remove_dead_drafts,
     require_sound_heaps,
     sync_folder,
 )
@@ -339,13 +342,15 @@ class StreamWriter:
     def _begin(self, path: str | Path, header: Trajectory, overwrite: bool, whole: bool) -> None:
         self._start(path, header, overwrite, whole)
         _require_free(self.path, self._target, overwrite)
+        self._tidy()
         if not whole:
             _drop_unfinished(self.path, self._part, overwrite)
-        # Named without the target's name, which may already be as long as a name can be.
-        self._draft = self._target.with_name(f".stickslip-{secrets.token_hex(8)}.tmp")
+        self._draft = draft_of(self._target, ".tmp")
+        self._ending.enter_context(undoing(functools.partial(self._draft.unlink, missing_ok=True)))
         try:
-            descriptor = os.open(self._draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            descriptor = open_draft(self._draft)
         except OSError as error:
+            self._ending.close()
             raise _write_error(self.path, error) from error
         self._disk = Disk(descriptor)
         try:
@@ -353,7 +358,7 @@ class StreamWriter:
             self._check()
             if not whole:
                 self._settle()  # a file that opens, from its first moment
-                self._claim_name(descriptor)
+                self._claim_name()
         except BaseException:
             self.discard()
             raise
@@ -371,10 +376,15 @@ class StreamWriter:
         self._part = part_of(self._target)
         self._file: Any = None
         self._variables: dict[str, Any] = {}
+        self._ending = contextlib.ExitStack()  # what a signal that ends the process does first
 
-    def _claim_name(self, descriptor: int) -> None:
+    def _tidy(self) -> None:
+        """Remove what writers of this file that were killed left beside it."""
+        for path in (self._target, journal_of(self._part)):
+            remove_dead_drafts(path)
+
+    def _claim_name(self) -> None:
         """Call the draft `<name>.part` from now on; whoever comes second finds it taken."""
-        lock(descriptor)
         try:
             os.link(self._draft, self._part)  # unlike a rename, it replaces nothing
             self._draft.unlink()
@@ -383,6 +393,7 @@ class StreamWriter:
         except OSError:  # a file system without hard links
             os.rename(self._draft, self._part)
         self._draft = self._part
+        self._ending.close()
 
     @classmethod
     def resumed(cls, path: str | Path, header: Trajectory) -> tuple[StreamWriter, dict[str, np.ndarray]] | None:
@@ -397,6 +408,7 @@ class StreamWriter:
     def _resumed(cls, path: str | Path, header: Trajectory) -> tuple[StreamWriter, dict[str, np.ndarray]] | None:
         writer = cls.__new__(cls)
         writer._start(path, header, True, False)
+        writer._tidy()
         source = writer._part if writer._part.exists() else writer._target
         if not source.exists() or not is_trajectory(source):
             if source.exists():
@@ -463,7 +475,7 @@ class StreamWriter:
         """
         if self._file is None:
             raise ValueError(f"{self.path} is closed; open a new StreamWriter to write another run.")
-        with uninterrupted():
+        with uninterrupted(), self._unchanged():
             self._keep_state(state)
             self._write_attributes(
                 replace(
@@ -514,22 +526,31 @@ class StreamWriter:
         try:
             self._check()
             self._commit()
+            self._open()
         except OSError:
             self._file = None
+            self._disk.close()  # and with it goes the claim: the last commit can be gone on with
             raise
-        self._open()
 
     def _commit(self) -> None:
         try:
+            self._disk.require_name(self._draft)
             self._disk.commit(self._draft)
         except OSError as error:
             raise _write_error(self.path, error, self._kept("what there was before is safe in")) from error
 
+    def _require_name(self) -> None:
+        try:
+            self._disk.require_name(self._draft)
+        except OSError as error:
+            raise _write_error(self.path, error, self._kept("the run is in")) from error
+
     def _kept(self, words: str) -> str:
         """What is left of the run's file, which may have gone with its folder or its drive."""
-        if self._draft.exists():
-            return f"{words} {self._draft}"
-        return f"{self._draft} has gone, with its folder or its drive"
+        try:
+            return f"{words} {self._draft}" if self._disk.is_at(self._draft) else f"{self._draft} is none of this run"
+        except OSError:
+            return f"{self._draft} has gone, with its folder or its drive"
 
     @property
     def closed(self) -> bool:
@@ -739,6 +760,7 @@ class StreamWriter:
             self._close_file()
             with contextlib.suppress(OSError):
                 self._draft.unlink(missing_ok=True)
+            self._ending.close()
 
     def __enter__(self) -> StreamWriter:
         return self
@@ -762,7 +784,7 @@ class StreamWriter:
         if n == 0:
             return
         begin = self._count(table)
-        with uninterrupted():
+        with uninterrupted(), self._unchanged():
             self._reserve(self._room(table, begin + n))
             for name, array in arrays.items():
                 variable = self._variables[name]
@@ -780,6 +802,15 @@ class StreamWriter:
             self._digests[table].append(arrays)
             if len(self._digests[table].full) >= _DIGESTS_HELD:
                 self._write_digests(table)
+
+    @contextlib.contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Let what HDF5 says about a file that another program has written into be an OSError, as all that fails."""
+        try:
+            yield
+        except (KeyError, RuntimeError) as error:
+            cause = OSError(f"another program has changed it ({_reason(error)})")
+            raise _write_error(self.path, cause, "run again") from error
 
     def _write_attributes(self, run: Trajectory) -> None:
         for key, value in _attributes(run).items():
@@ -808,7 +839,7 @@ class StreamWriter:
     def _finish(self, run: Trajectory) -> Path:
         if self._file is None:
             raise ValueError(f"{self.path} is closed already.")
-        with uninterrupted():
+        with uninterrupted(), self._unchanged():
             try:
                 self._trim()
                 self._write_attributes(run)
@@ -820,6 +851,7 @@ class StreamWriter:
                     self._commit()
                 self._disk.sync()
                 self._check()
+                self._require_name()
             except BaseException:
                 if self._whole:
                     self.discard()
@@ -848,6 +880,8 @@ class StreamWriter:
             if isinstance(error, ValueError):
                 raise ValueError(f"{error} Meanwhile {kept}.") from error
             raise _write_error(self.path, error, kept) from error
+        finally:
+            self._ending.close()
         sync_folder(self._target.parent)
 
 
@@ -951,7 +985,8 @@ def _require_free(path: Path, target: Path, overwrite: bool) -> None:
 
 def _write_error(path: Path, cause: BaseException, kept: str = "nothing was replaced") -> OSError:
     number = getattr(cause, "errno", None)
-    reason = os.strerror(number) if number else f"{type(cause).__name__}: {cause}"
+    named = str(cause) if type(cause) is OSError else f"{type(cause).__name__}: {cause}"
+    reason = os.strerror(number) if number else named
     helps = "; free some space, or choose another folder" if number in (errno.ENOSPC, errno.EDQUOT) else ""
     error = OSError(f"{path} could not be written: {reason}; {kept}{helps}.")
     error.errno = number

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from stickslip.checks import refuse_masked
+from stickslip.checks import require_numbers, shown
 
 if TYPE_CHECKING:  # laws and complementarity are neighbours: problems and solvers are handed in, never imported
     from stickslip.contact.planar import PlanarProblem, PlanarSolution, PlanarSolver
@@ -149,13 +149,13 @@ class ImpactLaw(ABC):
         value = getattr(self, name)
         if value is None:
             return None
-        refuse_masked(value, name)
+        require_numbers(value, name)
         try:
             numbers = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             numbers = np.array(np.nan)
         if numbers.ndim > 1 or not np.all((numbers >= 0.0) & (numbers <= 1.0)):
-            raise ValueError(f"{name} of {type(self).__name__} must lie in [0, 1], got {value!r}.")
+            raise ValueError(f"{name} of {type(self).__name__} must lie in [0, 1], got {shown(value)}.")
         return float(numbers) if numbers.ndim == 0 else tuple(numbers.tolist())
 
     def _own(self, name: str, given: Array, kinds: Sequence[int]) -> Array:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import refuse_masked
+from stickslip.checks import require_numbers
 
 
 class LCPSolution(NamedTuple):
@@ -93,7 +93,7 @@ def checked_start(x0: Any, n: int) -> np.ndarray:
 
 
 def checked_mask(free: Any, n: int) -> np.ndarray:
-    refuse_masked(free, "free")
+    require_numbers(free, "free")
     mask = np.asarray(free)
     if mask.dtype != bool or mask.shape != (n,):
         raise ValueError(
@@ -104,7 +104,7 @@ def checked_mask(free: Any, n: int) -> np.ndarray:
 
 
 def _floats(value: Any, name: str) -> np.ndarray:
-    refuse_masked(value, name)
+    require_numbers(value, name)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "bifu":

@@ -9,6 +9,8 @@ A motion with a thousand times more than the largest of these is either one that
 that the steps made up.  A free step tells which: done in two halves it ends where it did if the step follows the
 forces, and elsewhere if it does not.  Both must hold for an alarm, so a motion that is resolved never gives one.
 
+An integrator that keeps its error within tolerances follows the forces where these are small against the velocities.
+
 A penetration needs no second test.  Velocity level steppers notice a contact one step late; a depth of a thousand times
 the gaps at the start, and the way that velocities and forces of the start can go in the time so far, is none of that.
 """
@@ -80,11 +82,20 @@ class Bounds:
         return np.nan_to_num(slope)
 
     def excess(
-        self, t: Array, q: Array, u: Array, kinetic: Array, potential: Array, work: float, dt: float
+        self,
+        t: Array,
+        q: Array,
+        u: Array,
+        kinetic: Array,
+        potential: Array,
+        work: float,
+        dt: float,
+        tolerances: tuple[float, float] | None = None,
     ) -> str | None:
         """What is too much at states (n, f) with energies (n,) [J], after so much work of the contacts; None: nothing.
 
         dt : length of the steps that led there [s].
+        tolerances : of an integrator that chooses its steps by its error, relative and absolute; dt means nothing then.
         """
         T_0, V_0 = self.energies
         level = np.where(np.isfinite(potential), potential, V_0)
@@ -98,7 +109,14 @@ class Bounds:
         known = np.maximum(known, (math.sqrt(T_0) + self.reach[0] * (t - self.t0)) ** 2)
         beyond = gained - FACTOR * np.maximum(known, noise)
         worst = int(np.argmax(beyond))
-        if not beyond[worst] > 0.0 or self.resolved(float(t[worst]), q[worst], u[worst], dt):
+        if not beyond[worst] > 0.0:
+            return None
+        if tolerances is None:
+            resolved = self.resolved(float(t[worst]), q[worst], u[worst], dt)
+        else:
+            speed = float(np.abs(u[worst]).max())
+            resolved = tolerances[0] * speed + tolerances[1] <= UNRESOLVED * speed
+        if resolved:
             return None
         return (
             f"an energy of {gained[worst]:.2g} J, where start, potential, contacts and forces account for "

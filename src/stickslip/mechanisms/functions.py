@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike
 
-from stickslip.checks import refuse_masked, unknown_name
+from stickslip.checks import require_numbers, shown, unknown_name
 from stickslip.jit.fingerprint import function_fingerprint
 from stickslip.mechanisms.derivation import Expr
 from stickslip.mechanisms.elements import LAWS, Contact, SlidingRow, curve_functions, sliding_row
@@ -102,10 +102,12 @@ class FunctionModel:
         if callable(mass):
             call = [f"mass_value = {self._call('mass', 'mass', mass)}"]
             return call, [[f"mass_value[{i}][{j}]" for j in range(f)] for i in range(f)]
-        refuse_masked(mass, "mass")
+        require_numbers(mass, "mass")
         matrix = np.atleast_2d(np.asarray(mass, dtype=float))
         if matrix.shape != (f, f):
             raise ValueError(f"mass must have shape ({f}, {f}), one row per coordinate, got {matrix.shape}.")
+        if not np.all(np.isfinite(matrix)):
+            raise ValueError(f"mass must be finite, got {shown(matrix.tolist())}.")
         return [], [[repr(float(x)) for x in row] for row in matrix]
 
     def _gap(self, k: int, contact: Contact) -> str:
@@ -153,10 +155,12 @@ class FunctionModel:
             lines.append(f"{role}_{k} = {self._call(f'{role}_{k}', origin, value)}")
             entries = [f"{role}_{k}[{i}]" for i in range(self.n_dof)]
         else:
-            refuse_masked(value, origin)
+            require_numbers(value, origin)
             vector = np.asarray(value, dtype=float)
             if vector.shape != (self.n_dof,):
                 raise ValueError(f"{origin} must have shape ({self.n_dof},), got {vector.shape}.")
+            if not np.all(np.isfinite(vector)):
+                raise ValueError(f"{origin} must be finite, got {shown(vector.tolist())}.")
             entries = [repr(float(x)) for x in vector]
         lines += [f"{target}[{k}, {i}] = {entry}" for i, entry in enumerate(entries)]
         if callable(drift):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import linecache
 import re
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -207,7 +207,7 @@ def _require_kernels(system: System, module: ModuleType) -> None:
 
 
 def _write_once(name: str, source: str) -> Path:
-    """Put the source into the user's cache folder unless the same text is there; a private copy if none can be had."""
+    """Put the source into the user's cache folder unless the same text is there; where none can be had, into memory."""
     file, text = f"{name}.py", source.encode()
     try:
         place = vault()
@@ -221,8 +221,7 @@ def _write_once(name: str, source: str) -> Path:
             place = vault()
         path = place.write(text, "modules", file)
     except OSError:
-        path = Path(tempfile.mkdtemp(prefix="stickslip-")) / file
-        path.write_bytes(text)
-        return path
+        linecache.cache[file] = (len(text), None, source.splitlines(keepends=True), file)
+        return Path(file)
     remove_old_versions()  # where the cache grows, what nobody needs any more makes room
     return path

@@ -38,8 +38,8 @@ KEPT = 2
 IDLE_SECONDS = 30.0  # after which one that is too many, or too large, is ended
 MOST = 6
 """Processes at a time; further runs wait."""
-MOST_GROWTH = 50_000_000
-"""Bytes by which all processes together may grow after their start."""
+MOST_GROWTH = 100_000_000
+"""Bytes by which all processes together may grow after their start: solids in space and a dozen mechanisms."""
 GRACE = 1.0  # seconds before the end of its time from which a run ends at the next end of a piece
 MOST_PREPARING = 30.0  # seconds before and after a simulation: the model, the payload
 MOST_STARTING, MOST_COMPILING = 120.0, 300.0  # seconds

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.checks import Array, real_array, real_number, refuse_masked
+from stickslip.checks import Array, real_array, real_number, require_numbers, shown
 from stickslip.run.simulate import _steps, progress_bar
 
 _PIECE = 1000
@@ -169,9 +169,9 @@ def sweeping_process(
     steps = _steps(step, end, start)
     if abs(steps * step - (end - start)) > 1e-9 * step * steps:
         steps = math.ceil((end - start) / step)
-    x = real_array(x0, f"x0 must be a point, got {x0!r}.")
+    x = real_array(x0, f"x0 must be a point, got {shown(x0)}.")
     if x.ndim != 1 or not np.all(np.isfinite(x)):
-        raise ValueError(f"x0 must be a point of finite numbers, shape (d,), got {x0!r}.")
+        raise ValueError(f"x0 must be a point of finite numbers, shape (d,), got {shown(x0)}.")
     t = np.append(start + step * np.arange(steps, dtype=np.float64), end)
     path = np.empty((steps + 1, len(x)))
     path[0] = _caught(moving, t[0], x)
@@ -218,7 +218,7 @@ def _proof(moving: MovingSet, t: Array, path: Array) -> tuple[float, float]:
 def _value(what: Any, t: float, name: str) -> Array:
     """A constant or the value of a function at t, as finite numbers."""
     given = what(t) if callable(what) else what
-    refuse_masked(given, name)
+    require_numbers(given, name)
     value = np.asarray(given, dtype=float)
     if not np.all(np.isfinite(value)):
         raise ValueError(f"{name} must be finite, got {value.tolist()} at t = {t:g}.")

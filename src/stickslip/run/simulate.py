@@ -517,23 +517,21 @@ def _finer(run: Run) -> str:
     """What helps against an unstable motion."""
     if isinstance(run.engine, AdaptiveEngine):
         return "try a smaller smallest_step, or a smaller rtol"
+    if isinstance(run.engine, EventEngine):
+        return "try a smaller atol and rtol"
     stiff = " or, for stiff forces, the implicit stepper MoreauJean(theta=1)"
     return f"try a smaller dt{'' if run.stepper.name == MoreauJean.name else stiff}"
 
 
 def _excess(run: Run, store: Store, bounds: Bounds) -> str | None:
-    """Why a motion whose steps were all solved must end: it has left all bounds.  None where it has not.
-
-    An event-driven motion is known to its tolerance, so that its energy is what it is.
-    """
-    if isinstance(run.engine, EventEngine):
-        return None
+    """Why a motion whose steps were all solved must end: it has left all bounds.  None where it has not."""
     memory = run.memory
     now, book = memory.t0 + memory.step * run.dt, memory.book
     dt = run.engine.plain_step(memory) if isinstance(run.engine, AdaptiveEngine) else run.dt
     t, q, u, energy = store.states()
     work = float(book[codes.CONTACT_WORK])
-    excess = bounds.excess(t, q, u, energy[:, 0], energy[:, 1], work, dt)
+    tolerances = run.engine.stepper.tolerances if isinstance(run.engine, EventEngine) else None
+    excess = bounds.excess(t, q, u, energy[:, 0], energy[:, 1], work, dt, tolerances)
     excess = excess or bounds.too_deep(store.deepest_so_far(), now, memory.q)
     return excess and f"failed at t = {now:.9g} s: the motion grows beyond all bounds, with {excess}; {_finer(run)}"
 

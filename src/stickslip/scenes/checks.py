@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import refuse_masked
+from stickslip.checks import require_numbers, shown
 
 LEAST_LENGTH, MOST_LENGTH = 1e-50, 1e50  # [m]
 _ROUNDING = 5e-16  # a length that is off by this is 1: what was made unit once stays as it is, bit for bit
@@ -19,7 +19,11 @@ _ROUNDING = 5e-16  # a length that is off by this is 1: what was made unit once 
 def number(value: Any, name: str, *, positive: bool = False, least: float = -math.inf, most: float = math.inf) -> float:
     """A finite number within bounds."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ValueError(f"{name} must be a number, got {value!r}.")
+        raise ValueError(f"{name} must be a number, got {shown(value)}.")
+    try:
+        value = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        value = math.inf
     if not math.isfinite(value):
         raise ValueError(f"{name} must be finite, got {value!r}.")
     if positive and not value > 0.0:
@@ -42,13 +46,13 @@ def length(value: Any, name: str) -> float:
 
 def vector(value: Any, name: str, size: int) -> np.ndarray:
     """A vector of finite numbers."""
-    refuse_masked(value, name)
+    require_numbers(value, name)
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be {size} numbers, got {value!r}.") from None
+        raise ValueError(f"{name} must be {size} numbers, got {shown(value)}.") from None
     if array.ndim == 0:
-        raise ValueError(f"{name} must be {size} numbers, got {value!r}.")
+        raise ValueError(f"{name} must be {size} numbers, got {shown(value)}.")
     if array.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), got {array.shape}.")
     if not np.all(np.isfinite(array)):
@@ -99,11 +103,11 @@ def motion_at(motion: Callable[[float], Any], t: float, body: str, dim: int) -> 
 
 def points(value: Any, name: str, size: int, least: int) -> np.ndarray:
     """At least `least` points of `size` finite coordinates."""
-    refuse_masked(value, name)
+    require_numbers(value, name)
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be points of {size} coordinates, got {value!r}.") from None
+        raise ValueError(f"{name} must be points of {size} coordinates, got {shown(value)}.") from None
     if array.ndim != 2 or array.shape[1] != size or len(array) < least:
         raise ValueError(f"{name} must have shape (n, {size}) with n >= {least}, got {array.shape}.")
     if not np.all(np.isfinite(array)):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.checks import refuse_masked
+from stickslip.checks import require_numbers
 from stickslip.debug import debugging
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
 from stickslip.on_request import service
@@ -561,7 +561,7 @@ def _friction_of(friction: Any, dim: int, whose: str) -> Any:
 def _inertia(value: Any, dim: int) -> np.ndarray:
     if dim == 2:
         return np.diag([0.0, 0.0, number(value, "inertia", positive=True)])
-    refuse_masked(value, "inertia")
+    require_numbers(value, "inertia")
     array = np.array(value, dtype=float)
     if array.shape == (3,):
         array = np.diag(array)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.checks import require_numbers
 from stickslip.scenes.checks import length, number, points, quaternion, unit, vector
 
 KINDS = ("sphere", "capsule", "hull", "polygon", "plane", "field")
@@ -435,6 +436,7 @@ class HeightField(Unbounded):
     dim = 3
 
     def __post_init__(self) -> None:
+        require_numbers(self.heights, "heights of HeightField")
         h = np.array(self.heights, dtype=float)
         if h.ndim != 2 or min(h.shape) < 2:
             raise ValueError(f"heights of HeightField must have shape (m, n) with m, n >= 2, got {h.shape}.")

@@ -1,0 +1,82 @@
+"""What other programs do to the files of a run under way: the run says so, and nothing of theirs is touched."""
+
+import os
+import resource
+
+import pytest
+
+import stickslip as ss
+from stickslip.run import records, simulate
+from tests.run.signalled import differences
+
+OPTIONS = {"engine": "reference", "dt": 2e-2, "t_end": 0.7, "every": 2}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A run to a file with a checkpoint every few steps; `act` is done in the middle of it."""
+    monkeypatch.setattr(records, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(simulate, "_PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(simulate, "_FIRST_PIECE", 4)
+    ball, file = ss.library.bouncing_ball(), tmp_path / "run.nc"
+
+    def run(act=lambda: None, **more):
+        left = [act]
+
+        def progress(step):
+            if step >= 16 and left:
+                left.pop()()
+
+        return ball.simulate(out=file, progress=progress, **OPTIONS, **more)
+
+    run.file, run.part = file, tmp_path / "run.nc.part"
+    run.expected = lambda: ball.simulate(**OPTIONS)
+    return run
+
+
+def test_a_foreign_file_in_the_place_of_the_run_is_never_published(run):
+    def exchange():
+        run.part.unlink()
+        run.part.write_text("precious")
+
+    with pytest.raises(OSError, match=r"another file stands in its place; .*run\.nc\.part is none of this run"):
+        run(exchange)
+    assert run.part.read_text() == "precious" and not run.file.exists()
+
+
+def test_another_run_in_its_place(run, tmp_path):
+    def exchange():
+        run.part.rename(tmp_path / "moved.nc")
+        run.expected().save(run.part)
+
+    with pytest.raises(OSError, match="another file stands in its place"):
+        run(exchange)
+    assert not run.file.exists() and ss.load(run.part).complete
+    moved = ss.load(tmp_path / "moved.nc")
+    assert moved.status.startswith("running: safe up to t = ")
+
+
+def test_a_file_that_was_cut_short(run):
+    with pytest.raises(OSError, match=r"could not be written: "):
+        run(lambda: os.truncate(run.part, 4096))
+
+
+def test_after_a_commit_that_failed_the_same_process_can_go_on(run):
+    """The journal cannot be written: the claim on the file goes with the error."""
+    journal = run.part.with_name("run.nc.part-journal")
+    with pytest.raises(OSError, match=r"what there was before is safe in .*run\.nc\.part"):
+        run(journal.mkdir)
+    journal.rmdir()
+    assert run(resume=True).complete
+    assert differences(ss.load(run.file), run.expected()) == []
+
+
+def test_without_a_descriptor_left(run):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            run(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert run(resume=True).complete
+    assert differences(ss.load(run.file), run.expected()) == []

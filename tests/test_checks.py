@@ -1,0 +1,89 @@
+"""Arrays that are none of real numbers: one line, wherever they come in; odd ones that are, are taken as they are."""
+
+import fractions
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip import library
+from stickslip.checks import real_number
+from stickslip.ensembles.plan import axis_values
+
+BALL = library.bouncing_ball()
+TAKERS = {
+    "q0": ([1.0], lambda a: ss.simulate(BALL.system, a, [0.0], dt=1e-2, t_end=1e-2, engine="reference").q),
+    "u0": ([0.0], lambda a: ss.simulate(BALL.system, [1.0], a, dt=1e-2, t_end=1e-2, engine="reference").q),
+    "mass": ([[1.0]], lambda a: ss.LagrangianSystem(mass=a, force=lambda q, u, t, p: (-1.0,), name="m").mass([0.0])),
+    "Box": ([1.0, 2.0, 3.0], lambda a: ss.Box(a).pieces(3)[0].size),
+    "Polygon": ([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], lambda a: ss.Polygon(a).vertices),
+    "ConvexHull": ([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], lambda a: ss.ConvexHull(a).points),
+    "HeightField": ([[0.0, 1.0], [2.0, 3.0]], lambda a: ss.HeightField(a).heights),
+    "gravity": ([0.0, 0.0, -9.81], lambda a: ss.Scene(gravity=a).gravity),
+    "vary": ([0.1, 0.2], lambda a: axis_values("x", a)),
+    "law": ([0.5], lambda a: np.array(ss.Newton(a).restitution_normal)),
+    "centre": ([0.5, 0.5], lambda a: ss.sweeping_process(ss.MovingBall(a, 1.0), [0.5, 0.5], dt=0.1, t_end=0.1).x),
+    "solve_lcp": ([-1.0, -2.0], lambda a: ss.solve_lcp(np.eye(2), a).x),
+}
+
+
+def wrong(numbers):
+    """Arrays of the shape of these numbers that are none of real numbers."""
+    a = np.array(numbers)
+    mask = np.zeros(a.shape, bool)
+    mask.flat[0] = True
+    yield "masked", np.ma.masked_array(a, mask)
+    yield "complex", a + 1j
+    for kind in ("U", "S"):
+        yield "texts", a.astype(kind)
+    yield "dates", a.astype("i8").astype("M8[s]")
+    yield "spans", a.astype("i8").astype("m8[s]")
+    yield "records", np.zeros(a.shape, [("x", float)])
+    for entry in ("1.5x", None, [1, 2], 1j, 10**400):
+        mixed = a.astype(object)
+        mixed.flat[0] = entry
+        yield f"with {str(entry)[:5]}", mixed
+    for entry in (np.nan, np.inf, np.longdouble("1e4000")):
+        odd = a.astype(np.longdouble)
+        odd.flat[0] = entry
+        yield f"with {entry}", odd
+    yield "a mapping", {"a": 1.0}
+
+
+def right(numbers):
+    """The same numbers in other layouts and types."""
+    a = np.array(numbers)
+    locked = a.copy()
+    locked.setflags(write=False)
+    yield from (a.astype(">f8"), locked, np.asfortranarray(a), np.repeat(a, 2, axis=-1)[..., ::2], a.tolist())
+    yield a.astype(np.longdouble)
+    yield a[..., ::-1].copy()[..., ::-1]
+    yield np.vectorize(fractions.Fraction, otypes=[object])(a) if a.size else a
+
+
+@pytest.mark.parametrize("name", TAKERS)
+def test_what_is_no_array_of_real_numbers_is_refused_in_one_line(name):
+    numbers, take = TAKERS[name]
+    for kind, array in wrong(numbers):
+        with pytest.raises(ValueError) as problem:
+            take(array)
+        assert "\n" not in str(problem.value), kind
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", TAKERS)
+def test_layouts_and_types_change_nothing(name):
+    numbers, take = TAKERS[name]
+    expected = np.asarray(take(np.array(numbers)))
+    for array in right(numbers):
+        if name == "solve_lcp" and np.asarray(array).dtype == object:
+            continue  # refused there, with what helps
+        assert np.array_equal(np.asarray(take(array), dtype=float), expected)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), float("nan"), "1", None, True, np.array(1.0)])
+def test_numbers_that_are_none(value):
+    with pytest.raises(ValueError, match="dt must be a finite number, got"):
+        real_number(value, "dt")
+    with pytest.raises(ValueError, match="radius of Sphere must be"):
+        ss.Sphere(value)
