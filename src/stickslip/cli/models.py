@@ -1,6 +1,5 @@
 """What `NAME|FILE` on the command line stands for: a library system or a model file, with its settings."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -49,8 +48,3 @@ def _set(model: "Model", name: str, texts: Sequence[str]) -> "Model":
     if isinstance(scenario, Scenario) and params:
         scenario = replace(scenario, params={**(scenario.params or {}), **params})
     return replace(model, scenario=scenario)
-
-
-def default_file_name(title: str) -> str:
-    """A file name made of a title."""
-    return re.sub(r"\W+", "_", title).strip("_").lower() or "model"

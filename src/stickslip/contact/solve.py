@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.contact.admm import ADMM
 from stickslip.contact.alternating import Alternating
 from stickslip.contact.augmented_lagrangian import AugmentedLagrangian
 from stickslip.contact.auto import Auto
@@ -21,7 +20,6 @@ from stickslip.contact.matrix_free import MatrixFreeContacts
 from stickslip.contact.method import EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import Newton
 from stickslip.contact.problem import FrictionProblem, FrictionSolution
-from stickslip.contact.projected_gradient import ProjectedGradient
 from stickslip.contact.proximal_point import ProximalPoint
 from stickslip.contact.pyramid import Lemke
 from stickslip.contact.sweeps import GaussSeidel
@@ -35,8 +33,6 @@ METHODS: dict[str, type[FrictionMethod]] = {
         Newton,
         InteriorPoint,
         ProximalPoint,
-        ADMM,
-        ProjectedGradient,
         Alternating,
         AugmentedLagrangian,
         Lemke,
@@ -65,9 +61,9 @@ def solve_friction(
     ----------
     problem : the problem.
     method : "auto" (islands; accelerated Gauss-Seidel, then harder methods where needed), "gauss-seidel", "newton",
-        "interior-point", "proximal-point", "admm", "projected-gradient", "alternating", "augmented-lagrangian", "lemke"
-        (on a pyramid, small problems), "enumerate" (very small ones), or a method object with options of its own, such
-        as `stickslip.contact.sweeps.GaussSeidel(threads=2)`.
+        "interior-point", "proximal-point", "alternating", "augmented-lagrangian", "lemke" (on a pyramid, small
+        problems), "enumerate" (very small ones), or a method object with options of its own, such as
+        `stickslip.contact.sweeps.GaussSeidel(relaxation=1.2)`.
     tol : largest error that counts as solved; relative, and the same measure for every method.
     max_iterations : sweeps, steps or products, None for the method's default.
     time_limit : seconds by the clock after which the best impulses so far are returned.  None: a fixed amount of work,

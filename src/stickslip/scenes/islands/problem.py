@@ -24,7 +24,17 @@ from typing import Any
 import numpy as np
 
 from stickslip.jit.compiled import compiled
-from stickslip.scenes.layout import MOVING, ZERO, Active, Bodies, Contacts, Geoms, Materials, Options
+from stickslip.scenes.layout import (
+    MOVING,
+    ROWS_PER_JOINT,
+    ZERO,
+    Active,
+    Bodies,
+    Contacts,
+    Geoms,
+    Materials,
+    Options,
+)
 from stickslip.scenes.rotation import rotate, times
 
 GRAIN = 2e-15  # of a body's coordinates: gaps below are rounding of positions, which a step doubles and adds
@@ -271,7 +281,7 @@ def islands(
         if n_rows > 0:
             for s in range(joints.row.used.shape[0]):
                 if joints.row.used[s]:
-                    j = s // 9
+                    j = s // ROWS_PER_JOINT
                     join(parent, bodies, joints.link.a[j], joints.link.b[j])
     count = 0
     for i in range(n):
@@ -286,7 +296,7 @@ def islands(
             for s in range(joints.row.used.shape[0]):
                 joints.row.island[s] = -1
                 if joints.row.used[s]:
-                    j = s // 9
+                    j = s // ROWS_PER_JOINT
                     a, b = joints.link.a[j], joints.link.b[j]
                     k = root(parent, a if bodies.kind[a] == MOVING else b)
                     if label[k] < 0:
