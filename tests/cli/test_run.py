@@ -117,7 +117,7 @@ def test_a_setting_may_be_several_numbers(run):
 
 
 def test_whole_numbers_texts_and_the_start_can_be_set():
-    from stickslip.cli.run import scenario_with
+    from stickslip.cli.settings import scenario_with
 
     assert scenario_with(["balls=4"], "newton_cradle").system.n_dof == 4
     assert scenario_with(["built_from=parts"], "slider_crank").system.name == "slider_crank"

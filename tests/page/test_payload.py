@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from stickslip import library
-from stickslip.analysis.cycle import SECTIONS, mean_cycle, passages_of_records
+from stickslip.analysis.cycle import mean_cycle
+from stickslip.analysis.poincare import poincare
 from stickslip.analysis.recurrence import recurrence
+from stickslip.analysis.sections import SECTIONS
 from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Polyline, Text, flat
 from stickslip.library import scenes
 from stickslip.page.controls import bounds, controls, with_values
@@ -140,8 +142,8 @@ def test_the_period_seen_is_that_of_the_section():
     scenario = library.woodpecker()
     run = scenario.simulate(dt=1e-4, t_end=4.0)
     seen = recurrence(run)
-    times, travels = passages_of_records(run, SECTIONS["woodpecker"])
-    assert seen.period == pytest.approx(mean_cycle(times, travels, skip=10).period, rel=2e-3)
+    points = poincare(run, SECTIONS["woodpecker"])
+    assert seen.period == pytest.approx(mean_cycle(points.t, points["y"], skip=10).period, rel=2e-3)
 
 
 def test_no_period_is_seen_where_there_is_none():

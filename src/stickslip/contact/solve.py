@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from stickslip.checks import unknown_name
 from stickslip.contact.alternating import Alternating
 from stickslip.contact.augmented_lagrangian import AugmentedLagrangian
 from stickslip.contact.auto import Auto
@@ -19,10 +21,12 @@ from stickslip.contact.interior_point import InteriorPoint
 from stickslip.contact.matrix_free import MatrixFreeContacts
 from stickslip.contact.method import EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import Newton
+from stickslip.contact.planar import PlanarSolver
 from stickslip.contact.problem import FrictionProblem, FrictionSolution
 from stickslip.contact.proximal_point import ProximalPoint
 from stickslip.contact.pyramid import Lemke
 from stickslip.contact.sweeps import GaussSeidel
+from stickslip.lcp.methods import asked
 from stickslip.lcp.problems import _check_finite, _floats, checked_tolerance
 
 METHODS: dict[str, type[FrictionMethod]] = {
@@ -42,18 +46,20 @@ METHODS: dict[str, type[FrictionMethod]] = {
 CROWDED = 2_000_000  # blocks of W above which `auto` first tries to do without it
 MATRIX_FREE_SWEEPS = 100_000
 TIGHTER, LEAST_TOLERANCE = 8, 1e-15  # times that a problem is solved again, to a tenth of the error
+TOLERANCE = 1e-8  # unless a call or a solver object says otherwise
 PENETRATION = 0.02  # of the largest velocity: what a solved problem may leave of the approach of two bodies
 
 
 def solve_friction(
     problem: FrictionProblem,
-    method: str | FrictionMethod = "auto",
+    method: str | FrictionMethod | PlanarSolver = "auto",
     *,
-    tol: float = 1e-8,
+    tol: float = TOLERANCE,
     max_iterations: int | None = None,
     time_limit: float | None = None,
     r0: Any = None,
     record: bool = False,
+    **options: Any,
 ) -> FrictionSolution:
     """Solve a frictional contact problem: find r with a natural-map error of at most `tol` (see `FrictionProblem`).
 
@@ -62,14 +68,15 @@ def solve_friction(
     problem : the problem.
     method : "auto" (islands; accelerated Gauss-Seidel, then harder methods where needed), "gauss-seidel", "newton",
         "interior-point", "proximal-point", "alternating", "augmented-lagrangian", "lemke" (on a pyramid, small
-        problems), "enumerate" (very small ones), or a method object with options of its own, such as
-        `stickslip.contact.sweeps.GaussSeidel(relaxation=1.2)`.
+        problems), "enumerate" (very small ones), or a solver object of that name, such as `GaussSeidel(tol=1e-6)`.
     tol : largest error that counts as solved; relative, and the same measure for every method.
     max_iterations : sweeps, steps or products, None for the method's default.
     time_limit : seconds by the clock after which the best impulses so far are returned.  None: a fixed amount of work,
         counted, so that the same problem gets the same answer, bit for bit, however busy the machine is.
     r0 : impulses to start from, like q, default zero.
     record : keep the error after every iteration in `history` (slower: each costs a product with W).
+    options : of the method: memory, relaxation ("gauss-seidel"); formulation ("newton"); relaxation
+        ("augmented-lagrangian"); directions, refine ("lemke"); see the classes in `stickslip.contact`.
 
     Returns
     -------
@@ -86,7 +93,7 @@ def solve_friction(
     >>> s.solved, s.r.tolist(), s.u.tolist()
     (True, [1.0, -0.5], [0.0, 2.0])
     """
-    chosen = _checked_method(method, max_iterations)
+    chosen, tol = _checked_method(method, tol, max_iterations, options)
     _compile(type(chosen))
     limit = _checked_time(time_limit)
     _check_problem(problem)
@@ -193,7 +200,7 @@ def _stays_matrix_free(problem: FrictionProblem) -> bool:
     )
 
 
-def enumerate_friction(problem: FrictionProblem, *, tol: float = 1e-8) -> list[FrictionSolution]:
+def enumerate_friction(problem: FrictionProblem, *, tol: float = TOLERANCE) -> list[FrictionSolution]:
     """Every solution of a very small problem (6 contacts in the plane, 3 in space); empty where none was found.
 
     Complete in the plane, up to continua of solutions; in space the slip directions are searched from several angles.
@@ -252,14 +259,22 @@ def _penetration(problem: FrictionProblem, u: np.ndarray) -> float:
     return fastest_approach(u, problem.q, problem.dim, problem.contacts)
 
 
-def _checked_method(method: str | FrictionMethod, max_iterations: int | None) -> FrictionMethod:
+def _checked_method(
+    method: Any, tol: float, max_iterations: int | None, options: dict[str, Any]
+) -> tuple[FrictionMethod, float]:
+    """The method with its options, and the tolerance that counts."""
     if isinstance(method, FrictionMethod):
-        if max_iterations is not None:
-            raise ValueError("max_iterations belongs into the method object where one is given.")
-        return method
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)} or a method object, got {method!r}.")
-    return METHODS[method](max_iterations)
+        if max_iterations is not None or options:
+            given = ["max_iterations"] if max_iterations is not None else list(options)
+            raise ValueError(f"{given[0]} belongs into the method object where one is given.")
+        return method, tol
+    _, word, tol, limit = asked(method, METHODS, tol, TOLERANCE, max_iterations)
+    kind = METHODS[word]
+    known = [each.name for each in fields(kind) if each.name != "max_iterations"]
+    for name in options:
+        if name not in known:
+            raise ValueError(f"method {word!r}: {unknown_name('option', name, known)}")
+    return kind(limit, **options), tol
 
 
 def _checked_time(limit: float | None) -> float | None:
