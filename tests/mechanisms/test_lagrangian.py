@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
-from stickslip.mechanisms import Contact, DryFriction, LagrangianSystem, PrestressedSpring, SpragClutch, Stop
+from stickslip import Contact, DryFriction, LagrangianSystem, PrestressedSpring, SpragClutch, Stop
 from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING
 
 phi, omega, m, r, g, mu = sp.symbols("phi omega m r g mu")

@@ -112,7 +112,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless
 def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with one parameter for every field of the dataclasses that it takes."""
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     flat: list[inspect.Parameter] = []
     for parameter in inspect.signature(command).parameters.values():
         group = groups.get(parameter.name)
@@ -124,13 +124,13 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
             inspect.Parameter(
                 each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=kinds[each.name]
             )
-            for each in fields(group)  # type: ignore[arg-type]
+            for each in fields(group)
         ]
 
     @functools.wraps(command)
     def with_groups(**given: Any) -> Any:
         for name, group in groups.items():
-            given[name] = group(**{each.name: given.pop(each.name) for each in fields(group)})  # type: ignore[arg-type, operator]
+            given[name] = group(**{each.name: given.pop(each.name) for each in fields(group)})
         return command(**given)
 
     with_groups.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}

@@ -123,7 +123,7 @@ def ensemble(
     """
     refuse_unknown_options("ensemble", options, Options.__annotations__)
     kept = {name: options[name] for name in Keeping.__annotations__ if name in options}  # type: ignore[literal-required]
-    asked = {name: value for name, value in options.items() if name not in kept}
+    asked: dict[str, Any] = {name: value for name, value in options.items() if name not in kept}
     request = prepare(
         scenario, vary, observe, dt=dt, t_end=t_end, stepper=stepper, solver=solver, params=params, **asked
     )
