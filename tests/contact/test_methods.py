@@ -5,19 +5,19 @@ import pytest
 
 import stickslip as ss
 from stickslip.bench.random_friction import KINDS, crowded, granular, random_friction_problem, stack
-from stickslip.contact.newton import Newton
-from stickslip.contact.pyramid import Lemke, pyramid_solution
+from stickslip.contact.newton import ConeNewton
+from stickslip.contact.pyramid import PyramidLemke, pyramid_solution
 from stickslip.contact.solve import METHODS
-from stickslip.contact.sweeps import GaussSeidel
+from stickslip.contact.sweeps import Sweeps
 from tests.contact import measure
 
 SMALL = {"lemke": 4, "enumerate": 2}
 OPTIONS = [
     *METHODS,
-    Newton(formulation="fischer-burmeister"),
-    GaussSeidel(memory=0),
-    GaussSeidel(relaxation=1.2, memory=0),
-    Lemke(directions=16),
+    ConeNewton(formulation="fischer-burmeister"),
+    Sweeps(memory=0),
+    Sweeps(relaxation=1.2, memory=0),
+    PyramidLemke(directions=16),
 ]
 
 
@@ -100,7 +100,7 @@ def test_lemke_is_exact_in_the_plane_and_a_pyramid_in_space():
         R = r.reshape(-1, 3)
         assert np.all(np.linalg.norm(R[:, 1:], axis=1) <= 0.3 * R[:, 0] + 1e-7)  # inscribed
     assert off[2] < 0.5 * off[0]
-    unrefined = ss.solve_friction(space, Lemke(refine=False))
+    unrefined = ss.solve_friction(space, PyramidLemke(refine=False))
     assert not unrefined.solved and "pyramid with 8 directions" in unrefined.status
 
 
@@ -125,11 +125,11 @@ def test_enumeration_finds_what_the_others_find():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: GaussSeidel(relaxation=2.5), "relaxation must lie between 0 and 2"),
-        (lambda: GaussSeidel(memory=-1), "memory must be a whole number >= 0"),
-        (lambda: Newton(formulation="x"), "formulation must be one of alart-curnier, fischer-burmeister"),
-        (lambda: Lemke(directions=2), "directions must be a whole number >= 3"),
-        (lambda: GaussSeidel(-1), "max_iterations of GaussSeidel"),
+        (lambda: Sweeps(relaxation=2.5), "relaxation must lie between 0 and 2"),
+        (lambda: Sweeps(memory=-1), "memory must be a whole number >= 0"),
+        (lambda: ConeNewton(formulation="x"), "formulation must be one of alart-curnier, fischer-burmeister"),
+        (lambda: PyramidLemke(directions=2), "directions must be a whole number >= 3"),
+        (lambda: Sweeps(-1), "max_iterations of gauss-seidel"),
     ],
 )
 def test_bad_options(make, message):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from stickslip.analysis.progress import Progress
 from stickslip.analysis.sections import (
     TURN,
     AnySection,
@@ -104,7 +105,7 @@ def poincare(
     dt: float | None = None,
     t_end: float | None = None,
     every: int = 1,
-    progress: bool | None = None,
+    progress: Progress = None,
 ) -> SectionPoints:
     """The points of a motion on a section.
 

@@ -11,36 +11,36 @@ import numpy as np
 
 from stickslip.checks import unknown_name
 from stickslip.contact.alternating import Alternating
-from stickslip.contact.augmented_lagrangian import AugmentedLagrangian
-from stickslip.contact.auto import Auto
+from stickslip.contact.augmented_lagrangian import ProximalFixedPoint
+from stickslip.contact.auto import Ladder
 from stickslip.contact.cones import fastest_approach
 from stickslip.contact.contacts import contacts_from
 from stickslip.contact.delassus import Delassus
-from stickslip.contact.enumeration import Enumerate, all_impulses, check_size
+from stickslip.contact.enumeration import Enumeration, all_impulses, check_size
 from stickslip.contact.interior_point import InteriorPoint
 from stickslip.contact.matrix_free import MatrixFreeContacts
 from stickslip.contact.method import EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, FrictionMethod, Outcome, Progress
-from stickslip.contact.newton import Newton
+from stickslip.contact.newton import ConeNewton
 from stickslip.contact.planar import PlanarSolver
 from stickslip.contact.problem import FrictionProblem, FrictionSolution
 from stickslip.contact.proximal_point import ProximalPoint
-from stickslip.contact.pyramid import Lemke
-from stickslip.contact.sweeps import GaussSeidel
+from stickslip.contact.pyramid import PyramidLemke
+from stickslip.contact.sweeps import Sweeps
 from stickslip.lcp.methods import asked
 from stickslip.lcp.problems import _check_finite, _floats, checked_tolerance
 
 METHODS: dict[str, type[FrictionMethod]] = {
     method.name: method
     for method in (
-        Auto,
-        GaussSeidel,
-        Newton,
+        Ladder,
+        Sweeps,
+        ConeNewton,
         InteriorPoint,
         ProximalPoint,
         Alternating,
-        AugmentedLagrangian,
-        Lemke,
-        Enumerate,
+        ProximalFixedPoint,
+        PyramidLemke,
+        Enumeration,
     )
 }
 CROWDED = 2_000_000  # blocks of W above which `auto` first tries to do without it
@@ -98,12 +98,12 @@ def solve_friction(
     limit = _checked_time(time_limit)
     _check_problem(problem)
     tolerance = checked_tolerance(tol)
-    progress = _progress(problem, limit, bool(record), max_iterations is not None and not isinstance(chosen, Auto))
+    progress = _progress(problem, limit, bool(record), max_iterations is not None and not isinstance(chosen, Ladder))
     start = _checked_impulses(r0, problem)
     if chosen.matrix_free and _stays_matrix_free(problem):
         operator = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
         return _until_solved(problem, chosen, operator, _same, start, tolerance, progress)
-    if isinstance(chosen, Auto) and _stays_matrix_free(problem) and problem.W.expected_blocks(problem.dim) > CROWDED:
+    if isinstance(chosen, Ladder) and _stays_matrix_free(problem) and problem.W.expected_blocks(problem.dim) > CROWDED:
         swept = _sweep_velocities(problem, start, tolerance, progress)
         solution = _solution(problem, swept.r, tolerance, chosen, swept, progress)
         if solution.solved or progress.expired:
@@ -161,7 +161,7 @@ def _progress(problem: FrictionProblem, time_limit: float | None, record: bool, 
 def _compile(method: type[FrictionMethod]) -> None:
     """Have a method's kernels compiled or loaded before the clock starts, on one contact that slides."""
     contacts = contacts_from(np.eye(3), np.array([-1.0, 0.3, 0.2]), np.array([0.1]), 3)
-    method(1).run(contacts, np.zeros(3), 1e-8 if method is Auto else -1.0, Progress())
+    method(1).run(contacts, np.zeros(3), 1e-8 if method is Ladder else -1.0, Progress())
     fastest_approach(contacts.q, contacts.q, 3, 1)
 
 
@@ -173,7 +173,7 @@ def expand_matters(problem: FrictionProblem) -> bool:
 def _run(method: FrictionMethod, contacts: Any, start: np.ndarray, tol: float, progress: Progress) -> Outcome:
     if not len(contacts):
         return Outcome(start, 0.0, 0)
-    if isinstance(method, Auto):
+    if isinstance(method, Ladder):
         return method.run(contacts, start, tol, progress)
     stages = len(progress.stages)
     with np.errstate(all="ignore"):  # an iterate that runs away is noticed, and what is returned is checked
@@ -187,7 +187,7 @@ def _sweep_velocities(problem: FrictionProblem, start: np.ndarray, tol: float, p
     """Sweeps without W, for half of the work: few bodies with many contacts each would fill it."""
     contacts = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
     half = progress.part(2.0 * progress.share)
-    return _run(GaussSeidel(MATRIX_FREE_SWEEPS), contacts, start, tol, half)
+    return _run(Sweeps(MATRIX_FREE_SWEEPS), contacts, start, tol, half)
 
 
 def _stays_matrix_free(problem: FrictionProblem) -> bool:

@@ -18,7 +18,7 @@ from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress, sw
 
 
 @dataclass(frozen=True)
-class GaussSeidel(FrictionMethod):
+class Sweeps(FrictionMethod):
     """Sweeps over the contacts, each solved exactly.
 
     Attributes
