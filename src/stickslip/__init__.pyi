@@ -1,5 +1,6 @@
 """The public names: one line each, read by type checkers, by editors and by `__init__.py` when a name is first used."""
 
+from stickslip import contact as contact
 from stickslip import laws as laws
 from stickslip import lcp as lcp
 from stickslip import library as library
