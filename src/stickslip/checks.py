@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import math
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 MOST_NAMES, NEAREST_NAMES = 40, 12  # known names up to which all are listed; of more, the nearest
 
 _KINDS = {"c": "complex numbers", "U": "texts", "S": "texts", "M": "dates", "m": "spans of time", "V": "records"}
@@ -126,3 +130,31 @@ def finite(value: Any, name: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"parameter {name!r} must be finite, got {number}.")
     return number
+
+
+def renamed(**names: str) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
+    """Decorator: keywords `old="new"` that a function once had work still, with a DeprecationWarning."""
+
+    def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+        @functools.wraps(function)
+        def with_old_names(*args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+            for old in [name for name in options if name in names]:
+                new = names[old]
+                if new in options:
+                    raise ValueError(f"{function.__name__}: {old} is the old name of {new}: give {new} alone.")
+                text = f"{function.__name__}: {old} is called {new} now."
+                warnings.warn(text, DeprecationWarning, stacklevel=2)
+                options[new] = options.pop(old)
+            return function(*args, **options)
+
+        return with_old_names
+
+    return decorate
+
+
+def refuse_unknown_options(function: str, options: Iterable[str], known: Iterable[str]) -> None:
+    """TypeError for a keyword that a function with grouped options does not have."""
+    known = tuple(known)
+    for name in options:
+        if name not in known:
+            raise TypeError(f"{function}: {unknown_name('keyword', name, known)}")

@@ -359,11 +359,6 @@ class ImpactTable:
         return "\n".join(rows)
 
 
-def empty_impacts(names: tuple[str, ...]) -> ImpactTable:
-    columns = {key: np.zeros(0, dtype=np.int64 if key == "contact" else float) for key in IMPACT_COLUMNS}
-    return ImpactTable(columns, names)
-
-
 @dataclass(frozen=True, eq=False)
 class EventTable:
     """What happened to the contacts of a run, one row per event and contact, in the order of time.

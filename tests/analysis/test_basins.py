@@ -16,7 +16,7 @@ JAMMED = {"v": 0.0, "phi_M": -0.1034}
 
 
 def test_woodpecker_doubles_over_friction():
-    diagram = ss.bifurcation(TOY, "friction", [0.26, 0.3, 0.4], dt=2e-5, duration=12.0, keep=20)
+    diagram = ss.bifurcation(TOY, "friction", [0.26, 0.3, 0.4], dt=2e-5, t_end=12.0, points=20)
     assert list(diagram.branches("v", tol=0.1)) == [0, 1, 2]
     assert list(diagram.failed) == [0.26] and "returns to the section" in diagram.failed[0.26]
     at, drops = diagram.of("shift of y")
@@ -28,7 +28,7 @@ def test_diagram_that_follows_an_attractor():
     ball, _ = locked_ball(1.0)
     unit = float(ball.system.parameter_values[ball.system.parameter_names.index("amplitude")])
     values = unit * np.array([1.0, 1.04, 1.09])
-    diagram = ss.bifurcation(ball, "amplitude", values, dt=1e-5, keep=12, follow=True)
+    diagram = ss.bifurcation(ball, "amplitude", values, dt=1e-5, points=12, follow=True)
     assert list(diagram.branches("v", tol=0.3)) == [1, 1, 2]  # it doubles at 1.0708
 
 
@@ -37,7 +37,7 @@ def test_four_outcomes_of_the_woodpecker():
     starts = {(-0.5, -10.0): 1, (0.1, 0.0): 2, (-0.23, -0.5): 0, (-0.095, 0.0): 0}
     found = {}
     for (phi, omega), returns in starts.items():
-        maps = ss.basins(TOY.starting(JAMMED), {"phi_S": [phi], "omega_S": [omega]}, dt=2e-5, duration=12.0)
+        maps = ss.basins(TOY.starting(JAMMED), {"phi_S": [phi], "omega_S": [omega]}, dt=2e-5, t_end=12.0)
         (attractor,) = maps.attractors
         assert attractor.returns == returns, str(attractor)
         found[attractor.kind, attractor.returns] = attractor
@@ -48,7 +48,7 @@ def test_four_outcomes_of_the_woodpecker():
 
 
 def test_starts_on_one_attractor_share_a_label():
-    result = ss.basins(TOY.starting(JAMMED), {"omega_S": [4.0, 8.0], "phi_S": [0.3, 0.35]}, dt=2e-5, duration=12.0)
+    result = ss.basins(TOY.starting(JAMMED), {"omega_S": [4.0, 8.0], "phi_S": [0.3, 0.35]}, dt=2e-5, t_end=12.0)
     assert result.labels.shape == (2, 2) and (result.labels == 0).all()
     assert result.attractors[0].share == 1.0 and "cycle of 2" in str(result.attractors[0])
     assert result.to_dict()["attractors"][0]["verdict"] == "not confirmed"
@@ -58,7 +58,7 @@ def test_starts_on_one_attractor_share_a_label():
 def test_a_late_start_is_no_attractor_of_its_own(device, monkeypatch):
     """Falls for 15 s before it meets the pole: after 20 s its last returns seem to be a cycle of 0.30298 s."""
     starts = {"phi_S": [-0.0185], "omega_S": [-0.9, 4.5, 9.9]}
-    options = {"dt": 1e-5, "duration": 20.0, "device": device}
+    options = {"dt": 1e-5, "t_end": 20.0, "device": device}
     hasty = ss.basins(TOY.starting(JAMMED), starts, **options)  # a third of the starts is not rare
     assert [a.period for a in hasty.attractors] == pytest.approx([DOUBLE, 0.30298], rel=2e-3)
     monkeypatch.setattr("stickslip.analysis.basins.RARE", 0.5)
@@ -69,7 +69,7 @@ def test_a_late_start_is_no_attractor_of_its_own(device, monkeypatch):
 @pytest.mark.slow
 def test_judge_confirms_both_cycles():
     result = ss.basins(
-        TOY.starting(JAMMED), {"phi_S": [-0.5], "omega_S": [-10.0, 0.0]}, dt=2e-5, duration=12.0, confirm=True
+        TOY.starting(JAMMED), {"phi_S": [-0.5], "omega_S": [-10.0, 0.0]}, dt=2e-5, t_end=12.0, confirm=True
     )
     judged = {attractor.returns: attractor.cycle for attractor in result.attractors}
     assert judged[1].period == pytest.approx(PERIOD, rel=1e-9)
@@ -97,7 +97,7 @@ def test_a_cycle_found_as_its_multiple_is_judged_and_counted_once():
 def test_cycles_of_one_and_of_three_periods_stay_two():
     """At Gamma = 1.05 a ball that comes to rest in every period, and one that strikes once in each of three."""
     ball = ss.library.bouncing_ball_on_table(amplitude=0.00029)
-    result = ss.basins(ball, {"y": [0.0008, 0.0014, 0.002]}, duration=3.0, confirm=True)
+    result = ss.basins(ball, {"y": [0.0008, 0.0014, 0.002]}, t_end=3.0, confirm=True)
     resting, leaping = result.attractors
     assert (resting.returns, leaping.returns) == (1, 3) and resting.share == pytest.approx(2 / 3)
     assert sorted(result.labels.tolist()) == [0, 0, 1]
@@ -113,7 +113,7 @@ def test_cycles_of_one_and_of_three_periods_stay_two():
 @pytest.mark.slow
 def test_a_coarse_map_of_the_woodpecker_has_two_cycles():
     grid = {"phi_S": np.linspace(-0.5, 0.4, 7), "omega_S": np.linspace(-15.0, 15.0, 7)}
-    result = ss.basins(TOY.starting(JAMMED), grid, dt=1e-4, duration=6.0, confirm=True)
+    result = ss.basins(TOY.starting(JAMMED), grid, dt=1e-4, t_end=6.0, confirm=True)
     cycles = [attractor for attractor in result.attractors if attractor.kind == CYCLE]
     assert [(a.returns, a.cycle.period) for a in cycles] == [(2, pytest.approx(DOUBLE)), (1, pytest.approx(PERIOD))]
     shares = [attractor.share for attractor in result.attractors]
@@ -123,14 +123,14 @@ def test_a_coarse_map_of_the_woodpecker_has_two_cycles():
 
 def test_lyapunov_exponents_of_a_cycle_are_those_of_its_multipliers():
     ball, _ = locked_ball(0.7)
-    result = ss.lyapunov(ball, t_end=2.0, transient=0.2)
+    result = ss.lyapunov(ball, t_end=2.0, skip=0.2)
     assert result.exponents.sum() == pytest.approx(2 * 30 * math.log(0.8), rel=2e-2)  # det = e^2 per period
     assert result.largest == pytest.approx(30 * math.log(0.8), rel=0.2) and result.largest < 0.0
 
 
 def test_lyapunov_exponent_of_a_chaotic_ball_is_positive():
     ball = ss.library.bouncing_ball_on_table(amplitude=3.0 * 9.81 / (60 * math.pi) ** 2, height=0.01)
-    result = ss.lyapunov(ball, t_end=3.0, transient=1.0)
+    result = ss.lyapunov(ball, t_end=3.0, skip=1.0)
     assert result.largest > 5.0
 
 
@@ -158,8 +158,8 @@ def test_recurrence():
         (lambda: ss.bifurcation(TOY, "mu", [0.3]), "unknown parameter 'mu'"),
         (lambda: ss.bifurcation(TOY, "friction", [0.3, -1.0]), "friction of contact 'beak' must be finite"),
         (lambda: ss.bifurcation(TOY, "friction", ["x"]), "vary: friction must be numbers or text"),
-        (lambda: ss.bifurcation(TOY, "friction", [0.3], keep=0), "keep must be a whole number >= 1"),
-        (lambda: ss.lyapunov(TOY, t_end=1.0, transient=2.0), "transient must lie between 0 and t_end = 1 s, got 2"),
+        (lambda: ss.bifurcation(TOY, "friction", [0.3], points=0), "points must be a whole number >= 1"),
+        (lambda: ss.lyapunov(TOY, t_end=1.0, skip=2.0), "skip must lie between 0 and t_end = 1 s, got 2"),
         (lambda: ss.recurrence(ss.poincare(TOY, t_end=1.0), tol=2.0), "tol must lie between 0 and 1, got 2"),
     ],
 )
@@ -172,11 +172,11 @@ def test_bad_input_is_refused_in_one_line(call, message):
 @pytest.mark.slow
 def test_an_ensemble_gives_the_same_diagram_and_basins():
     values = [0.26, 0.3, 0.4]
-    diagram = ss.bifurcation(TOY, "friction", values, dt=2e-5, duration=12.0, keep=20, device="cpu")
+    diagram = ss.bifurcation(TOY, "friction", values, dt=2e-5, t_end=12.0, points=20, device="cpu")
     assert list(diagram.branches("v", tol=0.1)) == [0, 1, 2] and list(diagram.failed) == [0.26]
     starts = {"phi_S": [-0.5, 0.1, -0.23, -0.095], "omega_S": [-10.0, 0.0]}
-    alone = ss.basins(TOY.starting(JAMMED), starts, dt=2e-5, duration=12.0)
-    together = ss.basins(TOY.starting(JAMMED), starts, dt=2e-5, duration=12.0, device="cpu")
+    alone = ss.basins(TOY.starting(JAMMED), starts, dt=2e-5, t_end=12.0)
+    together = ss.basins(TOY.starting(JAMMED), starts, dt=2e-5, t_end=12.0, device="cpu")
     assert np.array_equal(alone.labels, together.labels)
     for a, b in zip(alone.attractors, together.attractors, strict=True):
         assert (a.kind, a.returns) == (b.kind, b.returns)
@@ -184,7 +184,7 @@ def test_an_ensemble_gives_the_same_diagram_and_basins():
     ball, _ = locked_ball(0.7)
     amplitudes = [1.8e-4, 2.0e-4]
     one, other = (
-        ss.bifurcation(ball, "amplitude", amplitudes, dt=1e-4, keep=6, duration=5.0, device=device)
+        ss.bifurcation(ball, "amplitude", amplitudes, dt=1e-4, points=6, t_end=5.0, device=device)
         for device in (None, "cpu")
     )
     assert one.of("v")[1] == pytest.approx(other.of("v")[1], abs=2e-2)
@@ -192,5 +192,5 @@ def test_an_ensemble_gives_the_same_diagram_and_basins():
 
 def test_a_section_with_an_offset_needs_its_own_runs():
     ball, _ = locked_ball(0.7)
-    with pytest.raises(ValueError, match="has no offset on a device"):
+    with pytest.raises(ValueError, match="of an ensemble has no offset"):
         ss.bifurcation(ball, "amplitude", [2e-4], section=ss.PhaseSection(1 / 30, 0.01), device="cpu")

@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.analysis.cycle import (
-    SECTIONS,
-    judged_cycle,
-    mean_cycle,
-    passages_of_arcs,
-    passages_of_records,
-    settled_cycle,
-    stepped_cycle,
-)
+from stickslip.analysis.cycle import judged_cycle, mean_cycle, settled_cycle, stepped_cycle
+from stickslip.analysis.sections import SECTIONS, TRAVELS
 
 PERIOD, DROP = 0.145976065144, 0.019445379285  # by `stickslip converge woodpecker`, two tolerances, nine digits
 
@@ -35,21 +28,18 @@ def test_geometric_approach_is_extrapolated():
 
 def test_arcs_and_records_pass_the_section_at_the_same_times():
     toy, section = ss.library.woodpecker(), SECTIONS["woodpecker"]
-    judge = ss.EventDriven()
-    run = toy.simulate(dt=1e-4, t_end=0.6, stepper=judge)
-    names = toy.system.coordinate_names
-    arcs = judge.arcs(toy.system, run.q[0], run.u[0], t_end=0.6)
-    exact = passages_of_arcs(arcs, names.index("phi_S"), names.index("y"), section.level)
-    records = passages_of_records(run, section)
-    assert len(exact[0]) == len(records[0]) >= 4
-    assert records[0] == pytest.approx(exact[0], abs=1e-9)
-    assert records[1] == pytest.approx(exact[1], abs=1e-9)
-    assert np.diff(exact[0])[-1] == pytest.approx(PERIOD, abs=1e-3)  # not settled yet
+    run = toy.simulate(dt=1e-4, t_end=0.6, stepper=ss.EventDriven())
+    exact = ss.poincare(toy, section, stepper=ss.EventDriven(), t_end=0.6)
+    records = ss.poincare(run, section)
+    assert len(exact) == len(records) >= 4
+    assert records.t == pytest.approx(exact.t, abs=1e-9)
+    assert records["y"] == pytest.approx(exact["y"], abs=1e-9)
+    assert exact.periods[-1] == pytest.approx(PERIOD, abs=1e-3)  # not settled yet
 
 
 def test_midpoint_rule_comes_near_the_judged_cycle():
     toy, section = ss.library.woodpecker(), SECTIONS["woodpecker"]
-    cycle = stepped_cycle(toy, section, "moreau-midpoint", 1e-5)
+    cycle = stepped_cycle(toy, section, TRAVELS["woodpecker"], "moreau-midpoint", 1e-5)
     assert cycle.period == pytest.approx(PERIOD, abs=5e-5)  # first order: 3.4e-5 measured
     assert cycle.drop == pytest.approx(DROP, abs=3e-5)
     assert cycle.cycles > 55
@@ -59,6 +49,6 @@ def test_midpoint_rule_comes_near_the_judged_cycle():
 def test_period_and_drop_stand_to_nine_digits():
     toy, section = ss.library.woodpecker(), SECTIONS["woodpecker"]
     for rtol in (1e-11, 1e-12):
-        cycle = judged_cycle(toy, section, rtol)
+        cycle = judged_cycle(toy, section, TRAVELS["woodpecker"], rtol)
         assert cycle.period == pytest.approx(PERIOD, rel=1e-10)
         assert cycle.drop == pytest.approx(DROP, rel=1e-10)

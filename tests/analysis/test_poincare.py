@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.analysis.poincare import is_driven, section_of, translations
+from stickslip.analysis.poincare import translations
+from stickslip.analysis.sections import is_driven, section_of
 
 TOY = ss.library.woodpecker()
 BALL = ss.library.bouncing_ball_on_table()
@@ -53,7 +54,8 @@ def test_what_a_system_says_of_itself():
             "unknown coordinate or velocity 'phi_X'; did you mean",
         ),
         (lambda: section_of(TOY, ss.ClosingSection("beek")), "unknown contact 'beek'; did you mean 'beak'"),
-        (lambda: section_of(TOY, "phi_S"), "must be a LevelSection, PhaseSection or ClosingSection, got str"),
+        (lambda: section_of(TOY, "phi_S"), "section cannot be read; write 'phi<0.1'"),
+        (lambda: section_of(TOY, 0.1), "must be a LevelSection, PhaseSection, ClosingSection, DriveSection or text"),
         (lambda: ss.PhaseSection(0.0), "period of a section must be positive"),
         (lambda: ss.LevelSection("y", float("nan")), "level of a section must be a finite number"),
         (lambda: ss.poincare(TOY.simulate(t_end=1e-3)), "section must be given for a trajectory"),

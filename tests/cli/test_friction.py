@@ -68,7 +68,7 @@ def test_json_knows_no_infinity(tmp_path, capsys):
 
 
 def test_unsolved_is_exit_code_one(folder, capsys):
-    assert main(["friction", "solve", str(folder / "c.dat"), "--method", "admm", "--max-iterations", "1"]) == 1
+    assert main(["friction", "solve", str(folder / "c.dat"), "--method", "alternating", "--max-iterations", "1"]) == 1
     assert "0 of 1 solved" in capsys.readouterr().out
 
 
@@ -100,7 +100,7 @@ def test_bad_requests_get_one_line_and_exit_code_two(folder, capsys, arguments, 
 
 def test_bench_of_a_folder(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(peers, "find_siconos", lambda: {"python": None, "version": None})
-    monkeypatch.setattr(bench_friction, "OURS", ("auto", "newton", "admm"))
+    monkeypatch.setattr(bench_friction, "OURS", ("auto", "newton", "alternating"))
     picture = tmp_path / "profiles.png"
     assert main(["bench", "friction", str(folder), "--quick", "--json", "--plot", str(picture)]) == 0
     result = json.loads(capsys.readouterr().out)

@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from stickslip import library
-from stickslip.cli import impact_map, progress
+from stickslip.analysis import progress
+from stickslip.cli import impact_map
 from stickslip.impacts.impact import Impact
 from stickslip.papers.pg05_data import BACKWARD, FORWARD, STICK, Bar, centres
 
@@ -160,7 +161,7 @@ def test_large_maps_are_solved_in_blocks(run, monkeypatch):
 def test_progress_appears_after_a_while_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(progress, "_PATIENCE", -1.0)
-    with progress.progress_bar("impacts", 2) as advance:
+    with progress.reported(None, "impacts", 2) as advance:
         advance(1)
         advance(2)
     assert "impacts" in capsys.readouterr().err

@@ -12,7 +12,9 @@ LOCKED = ("--set", "height=0.00113262", "--set", "velocity=-0.09938126")  # the 
 
 def test_limit_cycle_of_the_ball(run, tmp_path):
     plot, out = tmp_path / "cycle.png", tmp_path / "cycle.json"
-    code, text, err = run("limit-cycle", "bouncing_ball_on_table", *BALL, "--settle", 100, "--plot", plot, "--out", out)
+    code, text, err = run(
+        "limit-cycle", "bouncing_ball_on_table", *BALL, "--settle-returns", 100, "--plot", plot, "--out", out
+    )
     assert (code, err) == (0, "")
     for part in ("period      0.0333333333333 s", "stable", "impact, table", "derivative against differences"):
         assert part in text
@@ -28,7 +30,7 @@ def test_limit_cycle_of_the_ball(run, tmp_path):
 def test_bifurcation_diagram_and_branch(run, tmp_path):
     plot = tmp_path / "diagram.svg"
     code, text, err = run(
-        "bifurcation", "bouncing_ball_on_table", *BALL, "--vary", "amplitude=0.00019:0.0003:4", "--keep", 8,
+        "bifurcation", "bouncing_ball_on_table", *BALL, "--vary", "amplitude=0.00019:0.0003:4", "--points", 8,
         "--plot", plot,
     )  # fmt: skip
     assert (code, err) == (0, "") and style.is_ours(plot)
@@ -68,7 +70,7 @@ def test_basins_lyapunov_and_recurrence(run, tmp_path):
 def test_no_cycle_is_one_plain_line(run):
     code, out, err = run("limit-cycle", "bouncing_ball_on_table", "--settle", 60)
     assert (code, out) == (1, "") and err.count("\n") == 1
-    assert "no limit cycle: after 60 returns (--settle)" in err
+    assert "no limit cycle: after 60 returns (--settle-returns)" in err
     assert "NoCycle" not in err and "STICKSLIP_DEBUG" not in err
 
 
@@ -93,7 +95,7 @@ def test_no_cycle_is_one_plain_line(run):
         (("bifurcation", "woodpecker", "--vary", "friction=0.2", "--continue"), "--vary must read NAME=FIRST:LAST"),
         (("basins", "woodpecker", "--vary", "v=0:1:2", "--vary", "v=0:1:2"), "--vary v is given twice"),
         (("limit-cycle", "billiards"), "billiards is a scene of bodies and shapes"),
-        (("lyapunov", "woodpecker", "--t-end", "1", "--transient", "3"), "transient must lie between 0 and t_end"),
+        (("lyapunov", "woodpecker", "--t-end", "1", "--skip", "3"), "skip must lie between 0 and t_end"),
     ],
 )
 def test_wrong_requests_end_in_one_line(run, arguments, message):
@@ -103,8 +105,9 @@ def test_wrong_requests_end_in_one_line(run, arguments, message):
 
 
 def test_a_multiplier_that_is_zero_in_all_digits_has_no_sign():
-    from stickslip.cli.limit_cycle import _size
     from stickslip.cli.sections import multiplier_text
+
+    from stickslip.cli.limit_cycle import _size
 
     assert multiplier_text(-3e-12 + 0j, 9) == "0" and multiplier_text(-0.25 + 0.5j, 3) == "-0.250 +0.500 i"
     assert _size(-3e-12) == "3.0e-12" and _size(0.0) == "0.000000000" and _size(0.5) == "0.500000000"

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from stickslip import library
-from stickslip.cli.run import mechanism_with
+from stickslip.cli.settings import mechanism_with
 from stickslip.io.netcdf import load
 from tests.io.models.robots import URDF
 

@@ -1,6 +1,4 @@
-"""`auto` on generated problems of every kind, in any order of the contacts; threads; islands."""
-
-from itertools import pairwise
+"""`auto` on generated problems of every kind, in any order of the contacts; islands."""
 
 import numpy as np
 import pytest
@@ -8,8 +6,6 @@ import scipy.sparse as sp
 
 import stickslip as ss
 from stickslip.bench.random_friction import KINDS, granular, random_friction_problem, stack
-from stickslip.contact.gauss_seidel import colours, levels
-from stickslip.contact.sweeps import GaussSeidel
 from tests.contact import measure
 
 
@@ -75,29 +71,6 @@ def test_same_input_same_output_bit_for_bit():
         problem = random_friction_problem("stack", 60, np.random.default_rng(5), dim)
         a, b = (ss.solve_friction(problem) for _ in range(2))
         assert a.r.tobytes() == b.r.tobytes() and a.u.tobytes() == b.u.tobytes() and a.iterations == b.iterations
-
-
-@pytest.mark.parametrize("dim", [2, 3])
-@pytest.mark.parametrize("order", ["given", "coloured"])
-@pytest.mark.parametrize("memory", [0, 10])
-def test_threads_change_nothing_bit_for_bit(dim, order, memory):
-    problem = measure.shuffled(granular(2000, np.random.default_rng(6), dim), 1)
-    options = {"max_iterations": 60, "memory": memory, "order": order}
-    serial, parallel = (ss.solve_friction(problem, GaussSeidel(threads=n, **options), tol=1e-14) for n in (1, 2))
-    assert serial.iterations == parallel.iterations == 60
-    assert serial.r.tobytes() == parallel.r.tobytes()
-
-
-def test_levels_and_colours_never_put_neighbours_together():
-    contacts, _ = granular(500, np.random.default_rng(7), 3).contacts_alone
-    graph = sp.csr_matrix((np.ones(len(contacts.indices)), contacts.indices, contacts.indptr))
-    order, begins = levels(contacts.indptr, contacts.indices)
-    assert sorted(order) == list(range(500))
-    for a, b in pairwise(begins):
-        together = graph[order[a:b]][:, order[a:b]]
-        assert together.nnz == b - a  # each with itself alone
-    by_colour = contacts.permuted(colours(contacts.indptr, contacts.indices))
-    assert len(levels(by_colour.indptr, by_colour.indices)[1]) < len(begins)
 
 
 @pytest.mark.parametrize(("kind", "dim"), [("stack", 2), ("stack", 3), ("redundant", 2), ("granular", 2)])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import stickslip as ss
 from stickslip.contact.blocks import diagonal_blocks
-from stickslip.contact.one_contact import change_3d, one_contact_2d, one_contact_3d, one_contact_solutions_2d
+from stickslip.contact.one_contact import change_3d, one_contact_2d, one_contact_3d, slip_2d
 from tests.contact import measure
 
 
@@ -94,6 +94,27 @@ def test_singular_local_matrices_give_finite_impulses_in_the_cone(D, mu):
 def test_a_zero_local_matrix_cannot_push():
     assert one_contact_3d(*local(np.zeros((3, 3))), -1.0, 1.0, 0.0, 0.5, 0.0, 0.0) == (0.0, 0.0, 0.0)
     assert one_contact_2d(*local(np.zeros((2, 2))), -1.0, 1.0, 0.5) == (0.0, 0.0)
+
+
+def one_contact_solutions_2d(D: np.ndarray, q: np.ndarray, mu: float) -> list[tuple[str, np.ndarray]]:
+    """Every solution of one planar contact, as (case, impulse): take-off, stick, slip+ (t = 1), slip-.
+
+    Supercritical friction gives up to three; several cases that give the same impulse are named once.
+    """
+    D, q = np.asarray(D, float), np.asarray(q, float)
+    found: list[tuple[str, np.ndarray]] = []
+    if q[0] >= 0.0:
+        found.append(("take-off", np.zeros(2)))
+    if np.linalg.det(D) != 0.0:
+        r = -np.linalg.solve(D, q)
+        if r[0] >= 0.0 and abs(r[1]) <= mu * r[0]:
+            found.append(("stick", r))
+    for case, t in (("slip+", 1.0), ("slip-", -1.0)):
+        r_N, along = slip_2d(D, q[0], q[1], mu, t)
+        r = np.array([r_N, t * mu * r_N])
+        if r_N >= 0.0 and along <= 0.0 and all(np.linalg.norm(r - o) > 1e-12 * np.linalg.norm(r) for _, o in found):
+            found.append((case, r))
+    return found
 
 
 def test_painleve_has_three_solutions_and_the_kernel_takes_one():

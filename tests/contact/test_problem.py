@@ -115,10 +115,9 @@ def test_mass_matrix_is_inverted_block_by_block(sizes):
     np.testing.assert_allclose(W.product(x), expected @ x, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["gauss-seidel", "projected-gradient"])
-def test_matrix_free_methods_never_form_the_matrix(method):
+def test_sweeps_never_form_the_matrix():
     problem = granular(60, np.random.default_rng(4), 3)
-    s = ss.solve_friction(problem, method, tol=1e-7)
+    s = ss.solve_friction(problem, "gauss-seidel", tol=1e-7)
     assert "matrix" not in problem.__dict__
     assert s.solved and measure.error(problem, s.r) <= 1.01e-7
 
@@ -256,7 +255,7 @@ def test_the_unit_of_mass_may_be_anything(scale):
 def test_no_warnings_leak(recwarn):
     W = np.diag([1e200, 1e-200, 1.0])
     for q in ([-1.0, 2.0, 3.0], [-1e100, 1e-100, 0.0]):
-        for method in ("auto", "newton", "interior-point", "proximal-point", "admm", "projected-gradient", "lemke"):
+        for method in ("auto", "newton", "interior-point", "proximal-point", "lemke"):
             ss.solve_friction(ss.FrictionProblem(W, q, 0.5), method, time_limit=0.2)
     ss.enumerate_friction(ss.FrictionProblem(W, [-1.0, 2.0, 3.0], 0.5))
     assert not recwarn.list

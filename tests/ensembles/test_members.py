@@ -206,15 +206,13 @@ def test_flights_are_the_steps_of_simulate(name, vary, place, level):
 
 @pytest.mark.slow
 def test_period_and_drop_of_the_woodpecker_are_those_of_its_records():
-    from stickslip.analysis.cycle import SECTIONS, passages_of_records
-
     scenario = library.woodpecker()
     result = ss.ensemble(
         scenario, {"friction": [0.3]}, ["period", "drop", "points"], t_end=3.0, skip=1.0, progress=False
     )
-    times, travels = passages_of_records(scenario.simulate(t_end=3.0, progress=False), SECTIONS["woodpecker"])
-    watched = times > 1.0
-    times, travels = times[watched], travels[watched]
+    points = ss.poincare(scenario.simulate(t_end=3.0, progress=False), "phi_S<-0.2788")
+    watched = points.t > 1.0
+    times, travels = points.t[watched], points["y"][watched]
     member = result.dataset.isel(friction=0)
     assert member.passages.item() == len(times)
     assert np.allclose(member.point_time[: len(times)], times, rtol=0.0, atol=1e-13)

@@ -131,9 +131,9 @@ def test_a_sweep_goes_on_where_it_ended_and_gives_the_same_bytes(tmp_path, monke
     parts = sorted(parts_folder(broken).glob("*.npz"))
     assert len(parts) == 2
     parts[1].write_bytes(parts[1].read_bytes()[:100])  # a damaged chunk is computed again
-    with pytest.raises(ValueError, match="unfinished sweep; --resume"):
+    with pytest.raises(ValueError, match="unfinished ensemble; --resume"):
         balls(GRID, out=broken)
-    with pytest.raises(ValueError, match="another sweep"):
+    with pytest.raises(ValueError, match="another ensemble"):
         balls({"restitution": "0.2:0.9:20"}, out=broken, resume=True)
     result = balls(GRID, out=broken, resume=True)
     assert broken.read_bytes() == whole.read_bytes()
@@ -146,10 +146,10 @@ def test_files_of_others_are_never_replaced(tmp_path):
     foreign = tmp_path / "mine.nc"
     foreign.write_text("notes")
     for options in ({}, {"overwrite": True}):
-        with pytest.raises(ValueError, match="not a sweep of ours"):
+        with pytest.raises(ValueError, match="not an ensemble of ours"):
             balls(GRID, out=foreign, **options)
     assert foreign.read_text() == "notes"
-    with pytest.raises(ValueError, match="not a sweep of ours"):
+    with pytest.raises(ValueError, match="not an ensemble of ours"):
         ss.load_ensemble(foreign)
 
 
@@ -346,5 +346,5 @@ def test_a_sweep_that_was_killed_before_its_first_file_begins_anew(tmp_path):
     assert not folder.exists()
     folder.write_text("a file of somebody else")
     assert sweep_parts.begun(folder)
-    with pytest.raises(ValueError, match="is no unfinished sweep of ours"):
+    with pytest.raises(ValueError, match="is no unfinished ensemble of ours"):
         sweep_parts.discard_folder(folder)

@@ -21,7 +21,8 @@ import h5py
 import numpy as np
 import xarray as xr
 
-from stickslip.io import netcdf, sweeps
+from stickslip.ensembles import files
+from stickslip.io import netcdf
 from stickslip.io.netcdf import StreamWriter, load, save
 from tests.io.test_netcdf import assert_same, records, trajectory
 
@@ -84,7 +85,7 @@ def damaged(seed: Seed, random_: random.Random) -> tuple[str, bytes]:
 
 def seeds(folder: Path) -> list[Seed]:
     """A saved run, a run that was killed and can go on, and a sweep."""
-    netcdf._CHUNK_ROWS, sweeps._CHUNK_BYTES = ROWS, 8 * ROWS
+    netcdf._CHUNK_ROWS, files._CHUNK_BYTES = ROWS, 8 * ROWS
     run = trajectory(n=30, impacts=11)
     run.u[3:20] = 0.0  # as velocities and impulses often are
     run.normal_impulse[5:] = 0.0
@@ -119,13 +120,13 @@ def seeds(folder: Path) -> list[Seed]:
         {"mass": np.linspace(1.0, 2.0, 6), "speed": np.zeros(5), "contact": ["left", "right"]},
         {"stickslip_format": "sweep", "fingerprint": "abc", "varied": "mass,speed", "system": "ball"},
     )
-    sweeps.save_dataset(grid, folder / "sweep.nc")
+    files.save_dataset(grid, folder / "sweep.nc")
 
     def same_sweep(path: Path) -> None:
-        with sweeps.load_ensemble(path).dataset as found:
+        with files.load_ensemble(path).dataset as found:
             assert found.load().identical(whole)
 
-    with sweeps.load_ensemble(folder / "sweep.nc").dataset as found:
+    with files.load_ensemble(folder / "sweep.nc").dataset as found:
         whole = found.load()
     return [
         Seed(folder / "saved.nc", lambda path: assert_same(load(path), saved)),

@@ -164,7 +164,7 @@ def test_chunks_of_an_unfinished_sweep(tmp_path):
     assert missing() == [(0, 10)]
     header = folder.folder / "sweep.json"
     header.write_text(header.read_text().replace('"chunk": 10', '"chunk": -5'))
-    with pytest.raises(ValueError, match="is no unfinished sweep of ours"):
+    with pytest.raises(ValueError, match="is no unfinished ensemble of ours"):
         InFolder.resume(folder.folder, 20, "abc")
 
 

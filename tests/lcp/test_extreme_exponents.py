@@ -10,7 +10,7 @@ from stickslip.lcp.infeasibility import proves_no_solution
 from stickslip.lcp.residuals import AMPLIFICATION
 
 TOL = Fraction(1, 10**10)
-SINGLE = ("auto", "auto", "auto", "lemke", "newton", "enumerate", "pgs")
+SINGLE = ("auto", "auto", "auto", "lemke", "newton", "enumerate", "gauss-seidel")
 
 
 def exact_residual(A, b, x, free):
@@ -76,7 +76,7 @@ def solve_many(count, seed):
         A, b = problem(random)
         kind = k % 10
         if kind < 7:
-            answer = ss.solve_lcp(A, b, SINGLE[kind], max_iterations=200 if SINGLE[kind] == "pgs" else None)
+            answer = ss.solve_lcp(A, b, SINGLE[kind], max_iterations=200 if SINGLE[kind] == "gauss-seidel" else None)
             solved["single"] += judge(A, b, answer)
             if answer.proof is not None:
                 assert proves_no_solution(A, b, answer.proof)
@@ -101,7 +101,7 @@ def test_a_hundred_thousand_problems_of_any_size():
     assert solved["single"] > 20_000
 
 
-@pytest.mark.parametrize("method", ["auto", "lemke", "newton", "enumerate", "pgs"])
+@pytest.mark.parametrize("method", ["auto", "lemke", "newton", "enumerate", "gauss-seidel"])
 def test_stacks_of_problems_of_any_size(method):
     random = np.random.default_rng(3)
     n, k = 3, 60
@@ -132,7 +132,7 @@ def test_a_y_that_overflows_is_no_solution():
 def test_a_product_that_vanishes_is_no_zero():
     # y_2 = -1e-200 x_1 with x_1 = 1e-200 is negative, though the product is 0 in floating-point numbers.
     A, b = np.array([[1.0, 0.0], [-1e-200, 0.0]]), np.array([-1e-200, 0.0])
-    for method in ("auto", "lemke", "newton", "enumerate", "pgs"):
+    for method in ("auto", "lemke", "newton", "enumerate", "gauss-seidel"):
         assert not ss.solve_lcp(A, b, method).solved
     assert ss.enumerate_lcp(A, b) == []
 
@@ -144,7 +144,7 @@ def test_units_do_not_matter():
     A, b = B @ B.T + np.eye(6), random.normal(size=6)
     tame = ss.solve_lcp(A, b)
     rows, columns = 2.0 ** np.array([-390, 400, 0, 390, -400, 77]), 2.0 ** np.array([390, -300, 9, 0, 200, -390])
-    for method in ("auto", "lemke", "newton", "enumerate", "pgs"):
+    for method in ("auto", "lemke", "newton", "enumerate", "gauss-seidel"):
         wild = ss.solve_lcp(rows[:, None] * A * columns, rows * b, method)
         assert wild.solved
         np.testing.assert_allclose(wild.x * columns, tame.x, rtol=1e-8, atol=1e-12)
@@ -156,7 +156,7 @@ def test_units_do_not_matter():
         lambda masked: ss.solve_lcp(masked, [-1.0, -1.0]),
         lambda masked: ss.solve_lcp([[2.0, 1.0], [1.0, 2.0]], masked[0]),
         lambda masked: ss.solve_lcp([masked[0], masked[1]], [-1.0, -1.0]),
-        lambda masked: ss.solve_lcp([[2.0, 1.0], [1.0, 2.0]], [-1.0, -1.0], "pgs", x0=masked[0]),
+        lambda masked: ss.solve_lcp([[2.0, 1.0], [1.0, 2.0]], [-1.0, -1.0], "gauss-seidel", x0=masked[0]),
         lambda masked: ss.solve_mlcp(masked, [-1.0, -1.0], [True, False]),
         lambda masked: ss.enumerate_lcp(masked, [-1.0, -1.0]),
         lambda masked: ss.classify_matrix(masked),

@@ -24,7 +24,7 @@ def test_stack_equals_single_solves(kind: str, n: int, method: str) -> None:
     if method == "enumerate" and n > 6:
         pytest.skip("2^15 supports of 30 problems")
     A, b = stack(kind, n, 30, seed=n)
-    limit = 200 if method == "pgs" else None
+    limit = 200 if method == "gauss-seidel" else None
     many = solve_lcp(A, b, method, max_iterations=limit)
     assert many.x.shape == many.y.shape == b.shape
     assert many.solved.shape == many.residual.shape == many.iterations.shape == many.status.shape == b.shape[:1]
@@ -81,7 +81,7 @@ def test_unsolvable_members_are_told_apart() -> None:
     assert s.ray is None or s.ray.shape == b.shape
 
 
-@pytest.mark.parametrize("method", ("auto", "lemke", "newton", "pgs", "enumerate"))
+@pytest.mark.parametrize("method", ("auto", "lemke", "newton", "gauss-seidel", "enumerate"))
 def test_result_does_not_depend_on_the_number_of_threads(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "OPERATIONS_PER_THREAD", 1)  # even a small stack in threads
     A, b = stack("contact", 6, 500, seed=11)
@@ -90,7 +90,9 @@ def test_result_does_not_depend_on_the_number_of_threads(method: str, monkeypatc
     try:
         for count in sorted({1, threads}):
             sharing.set_threads(count)
-            results += [solve_lcp(A, b, method, max_iterations=100 if method == "pgs" else None) for _ in range(2)]
+            results += [
+                solve_lcp(A, b, method, max_iterations=100 if method == "gauss-seidel" else None) for _ in range(2)
+            ]
     finally:
         sharing.set_threads(None)
     for other in results[1:]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from stickslip.mechanisms import Contact, DryFriction, LagrangianSystem, PrestressedSpring, SpragClutch, Stop
+from stickslip import Contact, DryFriction, LagrangianSystem, PrestressedSpring, SpragClutch, Stop
 from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING
 
 x, y, v, w, k = sp.symbols("x y v w k")

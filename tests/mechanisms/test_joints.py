@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from stickslip.mechanisms import (
+from stickslip import (
     LagrangianSystem,
     Link,
     RevoluteClearanceJoint,

@@ -9,8 +9,8 @@ import pytest
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
+from stickslip import Contact, DryFriction, LagrangianSystem, PrestressedSpring, SpragClutch, Stop
 from stickslip.jit import Entry, Kernel
-from stickslip.mechanisms import Contact, DryFriction, LagrangianSystem, PrestressedSpring, SpragClutch, Stop
 from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING
 from tests.mechanisms.text import run_as_file
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from stickslip.mechanisms import Contact, LagrangianSystem
+from stickslip import Contact, LagrangianSystem
 
 x, phi, v, omega, m, L, g = sp.symbols("x phi v omega m L g")
 

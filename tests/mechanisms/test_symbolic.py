@@ -235,7 +235,7 @@ def test_source_is_the_same_in_every_process():
     program = """
 import hashlib, sympy as sp, stickslip.library as library
 from sympy.physics.mechanics import dynamicsymbols
-from stickslip.mechanisms import Contact, LagrangianSystem
+from stickslip import Contact, LagrangianSystem
 a, b = dynamicsymbols("a b")
 m, l, k = sp.symbols("m l k")
 xy = [l * sp.sin(a), l * sp.cos(a), l * sp.sin(a) + l * sp.sin(b), l * sp.cos(a) + l * sp.cos(b)]

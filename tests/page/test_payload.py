@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from stickslip import library
-from stickslip.analysis.cycle import SECTIONS, mean_cycle, passages_of_records
-from stickslip.analysis.recurrence import recurrence
+from stickslip.analysis.cycle import mean_cycle
+from stickslip.analysis.poincare import poincare
+from stickslip.analysis.sections import SECTIONS
+from stickslip.analysis.seen_period import seen_period
 from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Polyline, Text, flat
 from stickslip.library import scenes
 from stickslip.page.controls import bounds, controls, with_values
@@ -139,19 +141,19 @@ def test_slip_turns_with_the_marks(woodpecker):
 def test_the_period_seen_is_that_of_the_section():
     scenario = library.woodpecker()
     run = scenario.simulate(dt=1e-4, t_end=4.0)
-    seen = recurrence(run)
-    times, travels = passages_of_records(run, SECTIONS["woodpecker"])
-    assert seen.period == pytest.approx(mean_cycle(times, travels, skip=10).period, rel=2e-3)
+    seen = seen_period(run)
+    points = poincare(run, SECTIONS["woodpecker"])
+    assert seen.period == pytest.approx(mean_cycle(points.t, points["y"], skip=10).period, rel=2e-3)
 
 
 def test_no_period_is_seen_where_there_is_none():
-    assert recurrence(library.bouncing_ball().simulate()) is None  # comes to rest
-    assert recurrence(library.brick_on_ramp().simulate()) is None
+    assert seen_period(library.bouncing_ball().simulate()) is None  # comes to rest
+    assert seen_period(library.brick_on_ramp().simulate()) is None
 
 
 def test_forced_motion_has_the_period_of_its_force():
     run = library.friction_oscillator().simulate()
-    assert recurrence(run).period == pytest.approx(1.0 / 1.2, rel=1e-3)
+    assert seen_period(run).period == pytest.approx(1.0 / 1.2, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", (*library.names(), *library.scene_names()))

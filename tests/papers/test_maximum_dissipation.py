@@ -194,7 +194,7 @@ def check_slides(m, mean, largest, longer):
         (lambda: DissipationProblem(np.eye(3), np.zeros(3), -0.3), "mu must be 1 finite numbers >= 0"),
         (
             lambda: DissipationProblem(np.eye(3), np.zeros(3), 0.3, [Ellipse(), Ellipse()]),
-            "section must be a Section or 1",
+            "section must be a CrossSection or 1",
         ),
         (lambda: Ellipse(0.0, 1.0), "a of Ellipse must be positive"),
         (lambda: PowerNorm(1.0), "p of PowerNorm must be a finite number > 1"),

@@ -26,11 +26,13 @@ import numpy as np
 
 from stickslip.analysis.limit_cycle import LimitCycle, NoCycle, limit_cycle
 from stickslip.analysis.members import Member, MemberOptions, changed, members
-from stickslip.analysis.poincare import Section, section_of, translations
+from stickslip.analysis.poincare import translations
+from stickslip.analysis.progress import Progress, reported
 from stickslip.analysis.return_map import NoReturn, Setting
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.same_cycle import Passages, shortest
-from stickslip.checks import Array, unknown_name
+from stickslip.analysis.sections import AnySection, section_of
+from stickslip.checks import Array, renamed, unknown_name
 from stickslip.ensembles.plan import axis_values
 from stickslip.events.book import MotionError
 from stickslip.scenario import Scenario, require_scenario
@@ -126,19 +128,19 @@ class BasinMap:
         }
 
 
+@renamed(duration="t_end", advance="progress", tell="progress")
 def basins(
     scenario: Scenario,
     vary: Mapping[str, Any],
     *,
-    section: Section | None = None,
+    section: AnySection | None = None,
     tol: float = 0.03,
     confirm: bool = False,
     stepper: Any = "moreau-midpoint",
     dt: float | None = None,
-    duration: float | None = None,
+    t_end: float | None = None,
     device: str | None = None,
-    advance: Callable[[int], None] | None = None,
-    tell: Callable[[str], None] | None = None,
+    progress: Progress = None,
 ) -> BasinMap:
     """Run a scenario from every start of a grid and tell the attractors apart.
 
@@ -146,12 +148,12 @@ def basins(
     ----------
     vary : values of coordinates, velocities or parameters by name, arrays or text such as "-1:1:41"; the grid is their
         product.  Starts that penetrate a contact are taken as they are: the contact is closed
-    section, stepper, dt, duration, device : as in `bifurcation`
+    section, stepper, dt, t_end, device : as in `bifurcation`
     tol : cycles whose period, shift or section state differ by more than this, relative, are different
     confirm : judge every cycle by event-driven shooting from where it was found: `Attractor.cycle`; those that turn
         out to be the same are one attractor then
-    advance : called with the number of finished runs
-    tell : called with a line at what follows: late starts that run on, cycles that are judged
+    progress : show a progress bar on stderr, see `analysis.progress`; a function is called with the number of finished
+        runs, and then with lines: late starts that run on, cycles that are judged
     """
     require_scenario(scenario, "a map of basins")
     if not vary:
@@ -162,19 +164,21 @@ def basins(
         if name not in known:
             raise ValueError(f"vary: {unknown_name('coordinate, velocity or parameter', name, known)}")
     axes = tuple(axis_values(name, values) for name, values in vary.items())
-    options = MemberOptions(stepper, dt, duration, _LAST, device)
+    options = MemberOptions(stepper, dt, t_end, _LAST, device, None if progress is None else progress is True)
     grid = dict(zip(vary, axes, strict=True))
     starts = [dict(zip(vary, map(float, values), strict=True)) for values in product(*axes)]
-    sorter = _Sorter(scenario, section, options, tol, tell or (lambda line: None))
-    runs = members(scenario, grid, section, options, advance)
-    labels = [
-        sorter.label(sorter.outcome(here, member, start)) for start, (here, member) in zip(starts, runs, strict=True)
-    ]
-    for longer in _LONGER:
-        labels = sorter.run_on(starts, labels, longer)
-    numbers, chosen = _by_share(np.array(labels), sorter.found)
-    if confirm:
-        numbers, chosen = _by_share(_judged(scenario, section, chosen, sorter.tell)[numbers], chosen)
+    with reported(progress, f"{len(starts)} starts", len(starts)) as report:
+        sorter = _Sorter(scenario, section, options, tol, report)
+        runs = members(scenario, grid, section, options, report)
+        labels = [
+            sorter.label(sorter.outcome(here, member, start))
+            for start, (here, member) in zip(starts, runs, strict=True)
+        ]
+        for longer in _LONGER:
+            labels = sorter.run_on(starts, labels, longer)
+        numbers, chosen = _by_share(np.array(labels), sorter.found)
+        if confirm:
+            numbers, chosen = _by_share(_judged(scenario, section, chosen, report)[numbers], chosen)
     shape = tuple(len(axis) for axis in axes)
     return BasinMap(system.name, tuple(vary), axes, numbers.reshape(shape), tuple(chosen), dict(system.units))
 
@@ -189,13 +193,13 @@ def _by_share(numbers: np.ndarray, found: list[Attractor]) -> tuple[np.ndarray, 
 
 
 def _judged(
-    scenario: Scenario, section: Section | None, found: list[Attractor], tell: Callable[[str], None]
+    scenario: Scenario, section: AnySection | None, found: list[Attractor], report: Callable[[str], None]
 ) -> np.ndarray:
     """Judge the attractors; for each the number of the first one whose confirmed cycle is the same, or its own."""
     cycles: list[Passages | None] = []
     first = np.arange(len(found))
     for k, attractor in enumerate(found):
-        tell(f"judging outcome {k + 1} of {len(found)}")
+        report(f"judging outcome {k + 1} of {len(found)}")
         here = judge(scenario, attractor, section)
         if here is not None:
             first[k] = next((i for i, there in enumerate(cycles) if there is not None and there.coincides(here)), k)
@@ -208,10 +212,10 @@ class _Sorter:
     """Tells the attractors apart that starts end on: `found`, in the order in which they turn up."""
 
     scenario: Scenario
-    section: Section | None
+    section: AnySection | None
     options: MemberOptions
     tol: float
-    tell: Callable[[str], None]
+    report: Callable[[str], None]
     found: list[Attractor] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -235,12 +239,12 @@ class _Sorter:
         if not late:
             return labels
         vary = {name: np.array([starts[i][name] for i in late]) for name in starts[0]}
-        duration = longer * self.options.length(self.scenario, section_of(self.scenario, self.section))
-        options = replace(self.options, duration=duration)
+        t_end = longer * self.options.length(self.scenario, section_of(self.scenario, self.section))
+        options = replace(self.options, t_end=t_end)
         after = list(labels)
 
         def advance(done: int) -> None:
-            self.tell(f"late starts run on, {longer:g} times as long: {done} of {len(late)}")
+            self.report(f"late starts run on, {longer:g} times as long: {done} of {len(late)}")
 
         if options.device is None:  # on a device they have a bar of their own
             advance(0)
@@ -253,7 +257,7 @@ class _Sorter:
         return after
 
 
-def judge(scenario: Scenario, attractor: Attractor, section: Section | None = None) -> Passages | None:
+def judge(scenario: Scenario, attractor: Attractor, section: AnySection | None = None) -> Passages | None:
     """Confirm a cycle by event-driven shooting from its state on the section; `verdict` says what came out.
 
     The cycle counts with the fewest returns that close it, and so does the attractor then.  Returned where it is
@@ -267,7 +271,9 @@ def judge(scenario: Scenario, attractor: Attractor, section: Section | None = No
     params = {key: value for key, value in attractor.start.items() if key not in names}
     here = changed(scenario, {**params, **dict(zip(names, attractor.state[: 2 * f].tolist(), strict=True))})
     try:
-        cycle = limit_cycle(here, section=section, returns=attractor.returns, settle_returns=4 * attractor.returns)
+        cycle = limit_cycle(
+            here, section=section, returns=attractor.returns, settle_returns=4 * attractor.returns, progress=False
+        )
         found = shortest(Setting.of(here, section), cycle)
     except (NoCycle, NoReturn, Undefined, MotionError) as problem:
         attractor.verdict = f"not found by the judge: {problem}"

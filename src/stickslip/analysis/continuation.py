@@ -27,10 +27,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 from stickslip.analysis.limit_cycle import Guess, LimitCycle, NoCycle, as_cycle, newton, on_contacts
-from stickslip.analysis.poincare import Section
+from stickslip.analysis.progress import Progress, reported
 from stickslip.analysis.return_map import EventMap, NoReturn, Return, Setting
 from stickslip.analysis.saltation import Undefined
-from stickslip.checks import Array, real_number, unknown_name
+from stickslip.analysis.sections import AnySection
+from stickslip.checks import Array, real_number, renamed, unknown_name
 from stickslip.events.book import MotionError
 from stickslip.events.modes import Mode
 from stickslip.scenario import Scenario, require_scenario
@@ -122,20 +123,21 @@ class _Point:
     cycle: LimitCycle
 
 
+@renamed(most="max_cycles", advance="progress")
 def continue_cycle(
     scenario: Scenario,
     parameter: str,
     start: float,
     end: float,
     *,
-    section: Section | None = None,
+    section: AnySection | None = None,
     returns: int | None = None,
     settle_returns: int = 200,
     rtol: float = 1e-11,
     tol: float = 1e-9,
-    most: int = 400,
+    max_cycles: int = 400,
     largest_step: float = _LARGEST,
-    advance: Callable[[float], None] | None = None,
+    progress: Progress = None,
 ) -> Branch:
     """Follow the limit cycle of a scenario from one value of a parameter to another, event by event.
 
@@ -143,9 +145,10 @@ def continue_cycle(
     ----------
     parameter, start, end : name and values of a parameter of the system; the scenario settles at `start`
     section, returns, settle_returns, rtol, tol : as in `limit_cycle`
-    most : cycles at most
+    max_cycles : cycles of the branch at most
     largest_step : in (z, a), relative to their ranges
-    advance : called with the parameter after each cycle
+    progress : show a progress bar on stderr, see `analysis.progress`; a function is called with how far the parameter
+        is from `start`, after each cycle
 
     The branch ends at `end`, at `start` again after a fold, or where the cycle disappears, and says which.
     """
@@ -163,7 +166,8 @@ def continue_cycle(
     guess = Guess.of(setting, returns, settle_returns, "moreau-midpoint", rtol)
     event_map = EventMap(setting, guess.returns, rtol, guess.horizon)
     walk = _Walk(event_map, parameter, (first, last), guess.scale, tol, largest_step)
-    return walk.run(guess, most, advance or (lambda value: None))
+    with reported(progress, f"{parameter} from {first:g} to {last:g}", abs(last - first)) as report:
+        return walk.run(guess, max_cycles, lambda value: report(abs(value - first)))
 
 
 class _Walk:

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from stickslip.checks import Array, unknown_name
+from stickslip.analysis.progress import Progress, reported
+from stickslip.checks import Array, renamed, unknown_name
 from stickslip.events.event_driven import EventDriven
 from stickslip.mechanisms.steppers.adaptive import Adaptive
 from stickslip.run.simulate import STEPPERS
@@ -157,6 +158,7 @@ class JudgedMotion:
         return float(np.abs(dq / scale_q).max()), float(np.abs(du / scale_u).mean(axis=0).max()), float(graph)
 
 
+@renamed(advance="progress")
 def converge(
     scenario: Scenario,
     steppers: Sequence[str] | None = None,
@@ -165,7 +167,7 @@ def converge(
     halvings: int = 4,
     t_end: float | None = None,
     rtol: float = 1e-12,
-    advance: Callable[[str], None] | None = None,
+    progress: Progress = None,
 ) -> Convergence:
     """Run every stepper with dt, dt/2, ..., dt/2^halvings, and measure its errors against the event-driven judge.
 
@@ -175,7 +177,7 @@ def converge(
     steppers : names, all that there are where None
     dt, t_end : coarsest step size and end time [s]; the scenario's own where None
     rtol : of the judge
-    advance : called with a name before each run, for a progress bar
+    progress : name the runs on stderr, see `analysis.progress`; a function is called with a name before each run
 
     Raises
     ------
@@ -192,9 +194,16 @@ def converge(
         raise ValueError(f"dt must be positive and t_end at least dt, got dt = {coarse:g}, t_end = {end:g}.")
     if not 1 <= halvings <= 20:
         raise ValueError(f"halvings must lie between 1 and 20, got {halvings}.")
-    tell = advance or (lambda name: None)
-    judge = EventDriven(rtol=rtol)
-    system, n = scenario.system, max(1, round(end / coarse))
+    with reported(progress, "the judge") as tell:
+        return _measured(scenario, chosen, end, max(1, round(end / coarse)), halvings, rtol, tell)
+
+
+def _measured(
+    scenario: Scenario, chosen: tuple[str, ...], end: float, n: int, halvings: int, rtol: float,
+    tell: Callable[[str], None],
+) -> Convergence:  # fmt: skip
+    """Errors of the chosen steppers with n, 2 n, ..., n 2^halvings steps until `end`."""
+    judge, system = EventDriven(rtol=rtol), scenario.system
     q, _, p = system.check(scenario.q0, scenario.u0, scenario.params)
     scenario = replace(scenario, q0=judge.onto_contacts(system, q, 0.0, p))
     tell("the judge")

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.members import Member, MemberOptions, changed, members, run_member
-from stickslip.analysis.poincare import Section, SectionPoints, section_of, translations
-from stickslip.checks import Array, unknown_name
+from stickslip.analysis.poincare import SectionPoints, translations
+from stickslip.analysis.progress import Progress, reported
+from stickslip.analysis.sections import AnySection, section_of
+from stickslip.checks import Array, renamed, unknown_name
 from stickslip.ensembles.plan import axis_values
 from stickslip.scenario import Scenario, require_scenario
 
@@ -65,19 +67,20 @@ class BifurcationDiagram:
         }
 
 
+@renamed(duration="t_end", keep="points", advance="progress")
 def bifurcation(
     scenario: Scenario,
     parameter: str,
     values: Any,
     *,
-    section: Section | None = None,
+    section: AnySection | None = None,
     stepper: Any = "moreau-midpoint",
     dt: float | None = None,
-    duration: float | None = None,
-    keep: int = 40,
+    t_end: float | None = None,
+    points: int = 40,
     follow: bool = False,
     device: str | None = None,
-    advance: Callable[[int], None] | None = None,
+    progress: Progress = None,
 ) -> BifurcationDiagram:
     """Run a scenario at every value of a parameter and keep the last returns to its section.
 
@@ -85,13 +88,13 @@ def bifurcation(
     ----------
     parameter, values : name of a parameter of the system, and its values as `ensemble` takes them: an array, or text
         such as "0.2:0.4:101"
-    section : None for the system's own
+    section : an object or text, see `analysis.sections`; None for the system's own
     follow : start each run from the end of the one before, to follow an attractor past where it loses its basin
     stepper, dt : as `simulate` takes them; the scenario's dt where None
-    duration : of each run [s]; None: ten times the scenario's, or 150 to 400 periods of a drive
-    keep : returns at the end of each run that are kept
+    t_end : of each run [s]; None: ten times the scenario's, or 150 to 400 periods of a drive
+    points : returns at the end of each run that are kept
     device : None: one after the other in this process; else an `ensemble` on "cpu" (all cores), "gpu", "dask:ADDRESS"
-    advance : called with the number of finished runs
+    progress : show a progress bar on stderr, see `analysis.progress`; a function is called with the number of runs
 
     Raises ValueError for a name or number that does not fit; runs that fail are listed, not raised.
     """
@@ -99,17 +102,29 @@ def bifurcation(
     system = scenario.system
     if parameter not in system.parameter_names:
         raise ValueError(f"system {system.name!r}: {unknown_name('parameter', parameter, system.parameter_names)}")
-    chosen = MemberOptions(stepper, dt, duration, keep, device)
-    chosen = replace(chosen, keep=keep + 1)  # n returns lie between n + 1 points
+    chosen = MemberOptions(stepper, dt, t_end, points, device, None if progress is None else progress is True)
+    chosen = replace(chosen, points=points + 1)  # n returns lie between n + 1 points
     grid = axis_values(parameter, values)
     for value in (grid.min(), grid.max()):
         system.parameter_vector({**(scenario.params or {}), parameter: float(value)})
-    travel, names = translations(scenario), (*system.coordinate_names, *system.velocity_names)
+    runs: list[tuple[float, Member]] = []
+    with reported(progress, f"{len(grid)} runs", len(grid)) as report:
+        for run in _runs(scenario, parameter, grid, section, chosen, follow, report):
+            runs.append(run)
+    return _diagram(scenario, parameter, grid, section, runs)
+
+
+def _diagram(
+    scenario: Scenario, parameter: str, grid: Array, section: AnySection | None, runs: list[tuple[float, Member]]
+) -> BifurcationDiagram:
+    """The points of all members over the parameter."""
+    system, travel = scenario.system, translations(scenario)
+    names = (*system.coordinate_names, *system.velocity_names)
     shifts = {f"shift of {system.coordinate_names[i]}": i for i in travel}
     columns: dict[str, list[Array]] = {key: [] for key in (*names, "period", *shifts)}
     index: list[int] = []
     failed: dict[float, str] = {}
-    for i, (value, member) in enumerate(_runs(scenario, parameter, grid, section, chosen, follow, travel, advance)):
+    for i, (value, member) in enumerate(runs):
         points = member.points
         if member.status != "finished" or len(points) < 2:
             why = member.status if member.status != "finished" else f"{len(points)} returns to the section"
@@ -131,23 +146,22 @@ def bifurcation(
 
 
 def _runs(
-    scenario: Scenario, parameter: str, grid: Array, section: Section | None, options: MemberOptions, follow: bool,
-    travel: tuple[int, ...], advance: Callable[[int], None] | None,
+    scenario: Scenario, parameter: str, grid: Array, section: AnySection | None, options: MemberOptions, follow: bool,
+    report: Callable[[int], None],
 ) -> Iterator[tuple[float, Member]]:  # fmt: skip
     """Each value with its member."""
     if not follow:
-        found = members(scenario, {parameter: grid}, section, options, advance)
+        found = members(scenario, {parameter: grid}, section, options, report)
         yield from ((float(value), member) for value, (_, member) in zip(grid, found, strict=True))
         return
-    start = scenario
+    start, travel = scenario, translations(scenario)
     for i, value in enumerate(grid, 1):
         here = changed(start, {parameter: float(value)})
         member = run_member(here, section_of(here, section), options)
         if member.status == "finished" and len(member.points):
             start = _restarted(scenario, member.points, travel)
         yield float(value), member
-        if advance is not None:
-            advance(i)
+        report(i)
 
 
 def _restarted(scenario: Scenario, points: SectionPoints, travel: tuple[int, ...]) -> Scenario:

@@ -23,11 +23,12 @@ from scipy.linalg import eig
 from scipy.optimize import brentq
 
 from stickslip._version import __version__
-from stickslip.analysis.poincare import TURN, PhaseSection, Section
+from stickslip.analysis.progress import Progress, reported
 from stickslip.analysis.return_map import EventMap, NoReturn, Return, Setting
 from stickslip.analysis.saltation import Undefined
+from stickslip.analysis.sections import TURN, AnySection, PhaseSection
 from stickslip.analysis.step_map import MeanReturn, Settled, StepMap, settle
-from stickslip.checks import Array, real_number
+from stickslip.checks import Array, real_number, renamed
 from stickslip.events.arcs import SAMPLES
 from stickslip.events.book import MotionError
 from stickslip.events.event_driven import EventDriven
@@ -217,10 +218,11 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+@renamed(advance="progress")
 def limit_cycle(
     scenario: Scenario,
     *,
-    section: Section | None = None,
+    section: AnySection | None = None,
     stepper: Any = "event-driven",
     returns: int | None = None,
     settle_returns: int = 200,
@@ -229,15 +231,15 @@ def limit_cycle(
     members: int = 32,
     tol: float = 1e-9,
     check: bool = True,
-    advance: Callable[[str], None] | None = None,
+    progress: Progress = None,
 ) -> LimitCycle:
     """Find the limit cycle that a motion settles on, or the one next to its start, with its Floquet multipliers.
 
     Parameters
     ----------
     scenario : what moves
-    section : where cycles are cut: `LevelSection`, `ClosingSection`, or `PhaseSection` for driven systems; None: the
-        system's own
+    section : where cycles are cut, an object or text: `LevelSection`, `ClosingSection`, or `PhaseSection` and
+        `DriveSection` for driven systems, see `analysis.sections`; None: the system's own
     stepper : "event-driven" or `EventDriven(rtol)`; else a time stepper as `simulate` takes it
     returns : passages of the section per cycle; None: what the settled motion shows, at most 16
     settle_returns : passages that a time stepper runs before Newton's method takes over; 0: the start is the guess,
@@ -248,7 +250,7 @@ def limit_cycle(
     members : motions over which the time stepper's return map is averaged, see `analysis.step_map`
     tol : closure at which Newton's method ends, relative to the ranges of the motion (event-driven)
     check : also compute DP by differences, and the largest disagreement (event-driven)
-    advance : called with a line before each stage, for a progress bar
+    progress : name the stages on stderr, see `analysis.progress`; a function is called with a line before each stage
 
     Raises
     ------
@@ -257,18 +259,20 @@ def limit_cycle(
     """
     setting = Setting.of(scenario, section)
     _check_numbers(returns, settle_returns, members, tol)
-    tell = advance or (lambda line: None)
     judge = stepper if isinstance(stepper, EventDriven) else EventDriven(rtol=rtol)
     by_events = isinstance(stepper, EventDriven) or stepper == EventDriven.name
-    tell("settling")
-    guess = Guess.of(setting, returns, settle_returns, "moreau-midpoint" if by_events else stepper, judge.rtol)
-    if by_events:
-        found = shoot(EventMap(setting, guess.returns, judge.rtol, guess.horizon), guess, tol, check, tell)
-        doubled = found.nontrivial.size and found.nontrivial[0].real < -1.0 and returns is None and settle_returns > 0
-        return _doubled(setting, guess, judge.rtol, tol, check, tell, found) if doubled else found
-    step_map = StepMap(setting, guess.returns, stepper, scenario.dt, members, guess.horizon)
-    fine = (_FINE_STEP if step_map.even else _COARSE_STEP) * scenario.dt if dt is None else real_number(dt, "dt")
-    return shoot_stepped(replace(step_map, dt=fine), guess, tell)
+    with reported(progress, "settling") as tell:
+        tell("settling")
+        guess = Guess.of(setting, returns, settle_returns, "moreau-midpoint" if by_events else stepper, judge.rtol)
+        if by_events:
+            found = shoot(EventMap(setting, guess.returns, judge.rtol, guess.horizon), guess, tol, check, tell)
+            doubled = (
+                found.nontrivial.size and found.nontrivial[0].real < -1.0 and returns is None and settle_returns > 0
+            )
+            return _doubled(setting, guess, judge.rtol, tol, check, tell, found) if doubled else found
+        step_map = StepMap(setting, guess.returns, stepper, scenario.dt, members, guess.horizon)
+        fine = (_FINE_STEP if step_map.even else _COARSE_STEP) * scenario.dt if dt is None else real_number(dt, "dt")
+        return shoot_stepped(replace(step_map, dt=fine), guess, tell)
 
 
 def _check_numbers(returns: Any, settle_returns: Any, members: Any, tol: Any) -> None:

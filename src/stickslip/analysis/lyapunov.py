@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stickslip.analysis.poincare import SectionPoints
+from stickslip.analysis.progress import Progress, reported
 from stickslip.analysis.saltation import FollowedMotion
-from stickslip.checks import Array, real_number
+from stickslip.checks import Array, real_number, renamed
 from stickslip.scenario import Scenario, require_scenario
 
 
@@ -39,13 +39,14 @@ class Lyapunov:
         )
 
 
+@renamed(transient="skip", advance="progress")
 def lyapunov(
     scenario: Scenario,
     *,
     t_end: float | None = None,
-    transient: float | None = None,
+    skip: float | None = None,
     rtol: float = 1e-9,
-    advance: Callable[[float], None] | None = None,
+    progress: Progress = None,
 ) -> Lyapunov:
     """Mean rates at which perturbations of a motion grow, lambda = lim (1/t) ln |dx(t)| / |dx(0)|.
 
@@ -55,9 +56,9 @@ def lyapunov(
 
     Parameters
     ----------
-    t_end, transient : length of the run, and of its begin that is left out [s]; None: ten times the scenario's, a fifth
+    t_end, skip : length of the run, and of its begin that is left out [s]; None: ten times the scenario's, a fifth
     rtol : of the event-driven integrator
-    advance : called with the share that is done
+    progress : show a progress bar on stderr, see `analysis.progress`; a function is called with the share done
 
     Raises
     ------
@@ -67,28 +68,28 @@ def lyapunov(
     require_scenario(scenario, "lyapunov")
     system = scenario.system
     end = 10.0 * scenario.t_end if t_end is None else real_number(t_end, "t_end")
-    begin = 0.2 * end if transient is None else real_number(transient, "transient")
+    begin = 0.2 * end if skip is None else real_number(skip, "skip")
     if not 0.0 <= begin < end:
-        raise ValueError(f"transient must lie between 0 and t_end = {end:g} s, got {begin:g}.")
+        raise ValueError(f"skip must lie between 0 and t_end = {end:g} s, got {begin:g}.")
     q, u, p = system.check(scenario.q0, scenario.u0, scenario.params)
     motion = FollowedMotion.of(system, np.concatenate([q, u]), p, 0.0, end, rtol)
     sums, times, history, start = np.zeros(2 * system.n_dof), [], [], None
-    for arc in motion.arcs():
-        motion.passed.clear()
-        motion.Phi, R = np.linalg.qr(motion.Phi)
-        if advance is not None:
-            advance(arc.t_A / end)
-        if arc.t_A < begin:
-            continue
-        if start is None:
-            start = arc.t_A  # growth counts from here
-            continue
-        with np.errstate(divide="ignore"):
-            sums = sums + np.log(np.abs(np.diag(R)))
-        times.append(arc.t_A - start)
-        history.append(float(sums[0]))
+    with reported(progress, "motion and perturbations", 1.0) as report:
+        for arc in motion.arcs():
+            motion.passed.clear()
+            motion.Phi, R = np.linalg.qr(motion.Phi)
+            report(arc.t_A / end)
+            if arc.t_A < begin:
+                continue
+            if start is None:
+                start = arc.t_A  # growth counts from here
+                continue
+            with np.errstate(divide="ignore"):
+                sums = sums + np.log(np.abs(np.diag(R)))
+            times.append(arc.t_A - start)
+            history.append(float(sums[0]))
     if start is None or len(times) < 2:
-        raise ValueError(f"t_end - transient = {end - begin:g} s is too short: the motion has no two arcs in it.")
+        raise ValueError(f"t_end - skip = {end - begin:g} s is too short: the motion has no two arcs in it.")
     t = np.array(times)
     running = np.array(history) / t
     half = running[len(running) // 2 :]

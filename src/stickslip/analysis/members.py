@@ -9,15 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.poincare import (
-    ClosingSection,
-    LevelSection,
-    PhaseSection,
-    Section,
-    SectionPoints,
-    poincare,
-    section_of,
-)
+from stickslip.analysis.poincare import SectionPoints, poincare
+from stickslip.analysis.sections import AnySection, PhaseSection, Section, given_section, section_of
 from stickslip.checks import Array, real_number
 from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
@@ -47,28 +40,32 @@ class Member:
 
 @dataclass(frozen=True)
 class MemberOptions:
-    """How members are run: stepper, step and duration [s] (None: what suits the scenario), points that are kept, and
-    the device: None for one after the other in this process, or as `ensemble` takes it ("cpu" is all cores).
+    """How members are run.
+
+    Attributes: stepper; dt and t_end [s], None for what suits the scenario; points of the section that are kept;
+    device, None for one after the other in this process, or as `ensemble` takes it ("cpu" is all cores), with its
+    progress bar.
     """
 
     stepper: Any = "moreau-midpoint"
     dt: float | None = None
-    duration: float | None = None
-    keep: int = 40
+    t_end: float | None = None
+    points: int = 40
     device: str | None = None
+    progress: bool | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.keep, bool) or not (isinstance(self.keep, int) and self.keep >= 1):
-            raise ValueError(f"keep must be a whole number >= 1, got {self.keep!r}.")
-        for name in ("dt", "duration"):
+        if isinstance(self.points, bool) or not (isinstance(self.points, int) and self.points >= 1):
+            raise ValueError(f"points must be a whole number >= 1, got {self.points!r}.")
+        for name in ("dt", "t_end"):
             value = getattr(self, name)
             if value is not None and not real_number(value, name) > 0.0:
                 raise ValueError(f"{name} must be positive [s], got {value:g}.")
 
     def length(self, scenario: Scenario, section: Section) -> float:
-        """Duration of a run [s]: ten times the scenario's, or 150 to 400 periods of a drive."""
-        if self.duration is not None:
-            return float(self.duration)
+        """Length of a run [s]: ten times the scenario's, or 150 to 400 periods of a drive."""
+        if self.t_end is not None:
+            return float(self.t_end)
         length = 10.0 * scenario.t_end
         if isinstance(section, PhaseSection):
             length = min(max(length, 150.0 * section.period), 400.0 * section.period)
@@ -90,7 +87,7 @@ def run_member(scenario: Scenario, section: Section, options: MemberOptions) -> 
     x = np.concatenate([run.q, run.u], axis=1)
     late = x[len(x) // 2 :]
     return Member(
-        _last(poincare(run, section), options.keep), float(run.t[-1]), x[-1], late.min(axis=0), late.max(axis=0),
+        _last(poincare(run, section), options.points), float(run.t[-1]), x[-1], late.min(axis=0), late.max(axis=0),
         run.status,
     )  # fmt: skip
 
@@ -98,9 +95,9 @@ def run_member(scenario: Scenario, section: Section, options: MemberOptions) -> 
 def members(
     scenario: Scenario,
     vary: Mapping[str, Array],
-    section: Section | None,
+    section: AnySection | None,
     options: MemberOptions,
-    advance: Callable[[int], None] | None = None,
+    report: Callable[[int], None] | None = None,
     paired: bool = False,
 ) -> Iterator[tuple[Scenario, Member]]:
     """The motions of a grid, the last name fastest, or of paired values; each with its scenario."""
@@ -110,8 +107,8 @@ def members(
     for count, values in enumerate(_combined(vary, paired), 1):
         here = changed(scenario, dict(zip(vary, map(float, values), strict=True)))
         yield here, run_member(here, section_of(here, section), options)
-        if advance is not None:
-            advance(count)
+        if report is not None:
+            report(count)
 
 
 def _combined(vary: Mapping[str, Array], paired: bool) -> Iterator[tuple[Any, ...]]:
@@ -132,7 +129,7 @@ def _last(points: SectionPoints, count: int) -> SectionPoints:
 
 
 def _on_device(
-    scenario: Scenario, vary: Mapping[str, Array], section: Section | None, options: MemberOptions, paired: bool
+    scenario: Scenario, vary: Mapping[str, Array], section: AnySection | None, options: MemberOptions, paired: bool
 ) -> Iterator[tuple[Scenario, Member]]:
     from stickslip.ensembles.observables import STATUS_NAMES
     from stickslip.ensembles.run import ensemble
@@ -141,8 +138,8 @@ def _on_device(
     length = options.length(scenario, own)
     result = ensemble(
         scenario, vary, ["points", "extremes", "final"], device=str(options.device), dt=options.dt, t_end=length,
-        stepper=options.stepper, section=section_text(scenario, section, own), points=options.keep, skip=0.5 * length,
-        penetration_tol=1.0, params=scenario.params, paired=paired,
+        stepper=options.stepper, section=given_section(scenario, section), points=options.points, skip=0.5 * length,
+        penetration_tol=1.0, params=scenario.params, paired=paired, progress=options.progress,
     ).to_xarray()  # fmt: skip
     names, shape = tuple(result["status"].dims), result["status"].shape
     columns = {
@@ -161,14 +158,3 @@ def _on_device(
         status = STATUS_NAMES[int(columns["status"][i])]
         here = changed(scenario, dict(zip(vary, map(float, values), strict=True)))
         yield here, Member(points, float(columns["time_reached"][i]), both[0], both[1], both[2], status)
-
-
-def section_text(scenario: Scenario, given: Section | None, own: Section) -> str:
-    """The section as `ensemble` reads it."""
-    if isinstance(own, LevelSection):
-        return f"{own.name}{'>' if own.rising else '<'}{own.level!r}"
-    if isinstance(own, ClosingSection):
-        return f"impact:{own.contact}"
-    if own.offset:
-        raise ValueError(f"a PhaseSection has no offset on a device, got {own.offset:g} s; leave the device out.")
-    return "phase:frequency" if given is None else f"every:{own.period!r}"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.analysis.progress import Progress, reported
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.events.modes import onto_contacts
 from stickslip.mechanisms.system import CONTACT, System
-from stickslip.run.simulate import progress_bar
 from stickslip.scenes.scene import Scene
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def outcomes(
     *,
     seed: int = 0,
     apart: float = 0.05,
-    progress: bool | None = None,
+    progress: Progress = None,
     **options: Any,
 ) -> Outcomes:
     """Repeat a scenario with random disturbances of its start and parameters, and tell the kinds of its ends apart.
@@ -105,7 +105,7 @@ def outcomes(
     n : number of runs
     seed : of the random numbers
     apart : distance at which ends differ, as a share of the largest coordinate and velocity of their unit in all runs
-    progress : show a progress bar on stderr (None: when stderr is a terminal)
+    progress : show a progress bar on stderr, see `analysis.progress`; a function is called with the number of runs
     options : passed to `Scenario.simulate` (dt, t_end, stepper, ...); with q0, u0 that start is disturbed
 
     Examples
@@ -123,7 +123,7 @@ def outcomes(
     first = scenario.simulate(**{"progress": False, **options})
     runs: dict[int, Trajectory] = {}
     failed: dict[int, str] = {}
-    with progress_bar(progress, scenario.system.name, n) as tell:
+    with reported(progress, f"{n} runs of {scenario.system.name}", n) as tell:
         for i, draw in enumerate(draws):
             tell(i + 1)
             try:

@@ -1,11 +1,4 @@
-"""Poincaré sections: where a motion is looked at once per cycle.
-
-    LevelSection("phi_S", -0.2788)    a coordinate or velocity falls (or rises) through a level
-    PhaseSection(period)              once per period of a force or a wall that moves: t = offset + k period
-    ClosingSection("beak")            a contact closes; the states are those right after the impact
-
-`poincare` takes the points from a trajectory, or computes them with a time stepper or event by event.
-"""
+"""`poincare`: the points of a motion on a section, from a trajectory, with a time stepper, or event by event."""
 
 from __future__ import annotations
 
@@ -15,8 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
-from stickslip.analysis.cycle import SECTIONS, crossing, hermite
+from stickslip.analysis.progress import Progress
+from stickslip.analysis.sections import (
+    TURN,
+    AnySection,
+    ClosingSection,
+    DriveSection,
+    LevelSection,
+    PhaseSection,
+    Section,
+    read_section,
+    section_of,
+)
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.contact.planar import solver_from
 from stickslip.events.arcs import SAMPLES, Arc
@@ -24,68 +29,10 @@ from stickslip.events.event_driven import EventDriven
 from stickslip.events.motion import Motion
 from stickslip.laws import Newton
 from stickslip.mechanisms.system import System
-from stickslip.scenario import Scenario, require_scenario
+from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
-TURN = 2.0 * math.pi  # [rad]
 _AT_THE_START = 1e-9  # share of a run within which a motion that starts on its section is still there
-
-
-@dataclass(frozen=True)
-class LevelSection:
-    """Coordinate or velocity `name` falls through `level`, or rises through it."""
-
-    name: str
-    level: float
-    rising: bool = False
-
-    def __post_init__(self) -> None:
-        real_number(self.level, "level of a section")
-
-    def __str__(self) -> str:
-        return f"{self.name} {'rises' if self.rising else 'falls'} through {self.level:g}"
-
-    def place(self, system: System) -> int:
-        """Where the quantity stands in x = (q, u)."""
-        names = (*system.coordinate_names, *system.velocity_names)
-        if self.name not in names:
-            raise ValueError(f"section: {unknown_name('coordinate or velocity', self.name, names)}")
-        return names.index(self.name)
-
-
-@dataclass(frozen=True)
-class PhaseSection:
-    """t = offset + k period [s]: for systems that are driven with that period."""
-
-    period: float
-    offset: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not real_number(self.period, "period of a section") > 0.0:
-            raise ValueError(f"period of a section must be positive [s], got {self.period:g}.")
-        real_number(self.offset, "offset of a section")
-
-    def __str__(self) -> str:
-        return f"every {self.period:.6g} s"
-
-
-@dataclass(frozen=True)
-class ClosingSection:
-    """A contact closes: the states right after the impact."""
-
-    contact: str
-
-    def __str__(self) -> str:
-        return f"contact {self.contact!r} closes"
-
-    def place(self, system: System) -> int:
-        """Number of the contact."""
-        if self.contact not in system.contact_names:
-            raise ValueError(f"section: {unknown_name('contact', self.contact, system.contact_names)}")
-        return system.contact_names.index(self.contact)
-
-
-Section = LevelSection | PhaseSection | ClosingSection
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,49 +67,6 @@ class SectionPoints:
         return np.diff(self.t)
 
 
-def section_of(scenario: Scenario, section: Section | None = None) -> Section:
-    """The section that is given, checked; else the one that a system is known by, or the period of its drive.
-
-    Raises ValueError where there is none of these.
-    """
-    require_scenario(scenario, "a Poincaré section")
-    system = scenario.system
-    if isinstance(section, (LevelSection, ClosingSection)):
-        section.place(system)
-        return section
-    if isinstance(section, PhaseSection):
-        return section
-    if section is not None:
-        raise ValueError(
-            f"section must be a LevelSection, PhaseSection or ClosingSection, got {type(section).__name__}."
-        )
-    known = SECTIONS.get(system.name)
-    if known is not None:
-        return LevelSection(known.place, known.level)
-    if is_driven(scenario) and "frequency" in system.parameter_names:
-        values = dict(zip(system.parameter_names, system.parameter_vector(scenario.params), strict=True))
-        if values["frequency"] > 0.0:
-            return PhaseSection(1.0 / values["frequency"])
-    raise ValueError(
-        f"system {system.name!r} has no section of its own; give one, such as "
-        f"LevelSection({system.coordinate_names[0]!r}, 0.0) (--section {system.coordinate_names[0]}=0)."
-    )
-
-
-def is_driven(scenario: Scenario) -> bool:
-    """Whether time stands in the equations: forces or gaps that move."""
-    system = scenario.system
-    p = system.parameter_vector(scenario.params)
-
-    def values(t: float) -> Array:
-        parts = (system.mass(scenario.q0, t, p), system.force(scenario.q0, scenario.u0, t, p),
-                 system.gap(scenario.q0, t, p), *system.geometry(scenario.q0, t, p))  # fmt: skip
-        return np.concatenate([np.ravel(part) for part in parts])
-
-    start, span = values(0.0), scenario.t_end
-    return any(np.any(values(share * span) != start) for share in (0.1234567, 0.381966, 0.7))
-
-
 def translations(scenario: Scenario) -> tuple[int, ...]:
     """Coordinates that stand in none of the equations: shifted by any amount the motion is the same."""
     return symmetries(scenario)[0]
@@ -195,12 +99,13 @@ def symmetries(scenario: Scenario) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def poincare(
     source: Trajectory | Scenario,
-    section: Section | None = None,
+    section: AnySection | None = None,
     *,
     stepper: Any = "moreau-midpoint",
     dt: float | None = None,
     t_end: float | None = None,
     every: int = 1,
+    progress: Progress = None,
 ) -> SectionPoints:
     """The points of a motion on a section.
 
@@ -208,13 +113,16 @@ def poincare(
     ----------
     source : a trajectory, between whose records coordinates are cubic and velocities linear; or a scenario, which is
         run here, with `EventDriven()` as exactly as its tolerance
-    section : where to look; the system's own where None (scenarios only)
-    stepper, dt, t_end, every : of the run; dt and t_end the scenario's own where None
+    section : where to look, an object or text, see `analysis.sections`; the system's own where None (scenarios only)
+    stepper, dt, t_end, every, progress : of the run, as in `simulate`; dt and t_end the scenario's own where None
     """
     if isinstance(source, Trajectory):
         if section is None:
-            raise ValueError("section must be given for a trajectory, such as LevelSection('y', 0.0).")
-        return _of_records(source, section)
+            raise ValueError("section must be given for a trajectory, such as LevelSection('y', 0.0) or 'y<0'.")
+        known = read_section(section)
+        return _of_records(
+            source, known.at(source.parameters, source.units) if isinstance(known, DriveSection) else known
+        )
     chosen = section_of(source, section)
     end = source.t_end if t_end is None else real_number(t_end, "t_end")
     if stepper == EventDriven.name or isinstance(stepper, EventDriven):
@@ -224,7 +132,12 @@ def poincare(
         found = [(t, *arc.state(t)) for t, arc in passages(motion, chosen)]
         return _points(chosen, found, source.system.coordinate_names, source.system.velocity_names)
     run = source.simulate(
-        dt=source.dt if dt is None else dt, t_end=end, stepper=stepper, every=every, on_energy_gain="ignore"
+        dt=source.dt if dt is None else dt,
+        t_end=end,
+        stepper=stepper,
+        every=every,
+        on_energy_gain="ignore",
+        progress=progress,
     )
     if not run.complete:
         raise ArithmeticError(f"{run.stepper} with dt = {run.dt:g} s {run.status}")
@@ -309,3 +222,16 @@ def _parts(run: Trajectory, section: LevelSection | PhaseSection) -> Iterator[tu
             yield int(k), crossing(run.t[k + 1] - run.t[k], x[k : k + 2], slopes[k : k + 2])
         else:
             yield int(k), float(x[k] / (x[k] - x[k + 1]))
+
+
+def hermite(s: float, h: float, x: Array, v: Array) -> Array:
+    """Cubic polynomials with values x and slopes v (first axis) at both ends of a step h, at the part s of it."""
+    rest = 1.0 - s
+    return np.asarray(
+        rest * rest * (1.0 + 2.0 * s) * x[0] + s * s * (3.0 - 2.0 * s) * x[1] + s * rest * h * (rest * v[0] - s * v[1])
+    )
+
+
+def crossing(h: float, x: Array, slopes: Array) -> float:
+    """The part of a step at which the cubic polynomial through both ends is zero."""
+    return float(brentq(lambda s: float(hermite(s, h, x, slopes)), 0.0, 1.0))

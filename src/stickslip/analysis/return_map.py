@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stickslip.analysis.poincare import (
+from stickslip.analysis.poincare import passages, symmetries
+from stickslip.analysis.saltation import FollowedMotion, Switch, differences
+from stickslip.analysis.sections import (
     TURN,
+    AnySection,
     ClosingSection,
     LevelSection,
     PhaseSection,
     Section,
     is_driven,
-    passages,
     section_of,
-    symmetries,
 )
-from stickslip.analysis.saltation import FollowedMotion, Switch, differences
 from stickslip.checks import Array
 from stickslip.events.arcs import SAMPLES, Arc
 from stickslip.events.event_driven import measured
@@ -94,7 +94,7 @@ class Setting:
     """
 
     scenario: Scenario
-    given: Section | None
+    given: AnySection | None
     section: Section
     p: Array
     driven: bool
@@ -102,13 +102,13 @@ class Setting:
     turning: tuple[int, ...]
 
     @classmethod
-    def of(cls, scenario: Scenario, section: Section | None = None) -> Setting:
+    def of(cls, scenario: Scenario, section: AnySection | None = None) -> Setting:
         """Raises ValueError for a section that does not suit the system."""
         chosen, driven, name = section_of(scenario, section), is_driven(scenario), scenario.system.name
         if driven and not isinstance(chosen, PhaseSection):
             raise ValueError(
                 f"system {name!r} is driven, so its cycles have the period of the drive: "
-                f"give a PhaseSection(period) (--section phase:PERIOD), got a section where {chosen}."
+                f"give a PhaseSection(period) ('phase:PARAMETER', 'every:SECONDS'), got a section where {chosen}."
             )
         if isinstance(chosen, PhaseSection) and not driven:
             raise ValueError(

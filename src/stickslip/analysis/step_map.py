@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.members import section_text
-from stickslip.analysis.poincare import LevelSection, PhaseSection, SectionPoints, poincare
+from stickslip.analysis.poincare import SectionPoints, poincare
 from stickslip.analysis.return_map import NoReturn, Setting
+from stickslip.analysis.sections import LevelSection, PhaseSection
 from stickslip.checks import Array
 from stickslip.events.modes import Mode
 from stickslip.mechanisms.generate import STACK_LIMIT
@@ -115,7 +115,7 @@ class StepMap:
         result = ensemble(
             scenario, dict(zip(names, starts.T, strict=True)), ["period", "points"], dt=self.dt, t_end=duration,
             stepper=self.stepper, params=scenario.params, paired=True, penetration_tol=1.0, progress=False,
-            section=section_text(scenario, setting.given, setting.section), points=room,
+            section=setting.section, points=room,
         )  # fmt: skip
         if result.n_failed:
             raise ArithmeticError(f"{stepper_from(self.stepper).name} with dt = {self.dt:g} s: {result.failed(1)[0]}")

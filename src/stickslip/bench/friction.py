@@ -23,8 +23,7 @@ from stickslip.figures.files import require_figure
 from stickslip.io.printable import plain
 
 OURS = (
-    "auto", "gauss-seidel", "newton", "interior-point", "proximal-point", "admm", "projected-gradient", "alternating",
-    "augmented-lagrangian",
+    "auto", "gauss-seidel", "newton", "interior-point", "proximal-point", "alternating", "augmented-lagrangian",
 )  # fmt: skip
 PEERS = {"Siconos NSGS": "NSGS", "Siconos NSN_AC": "NSN_AC"}
 TOLERANCE = 1e-8

@@ -41,6 +41,7 @@ from stickslip.cli import (
     sweep,
     view,
 )
+from stickslip.cli.output import Interrupted
 from stickslip.debug import debugging
 from stickslip.io.printable import printable
 
@@ -120,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except ValueError as error:
         return _complain(error, str(error) or type(error).__name__, _REQUEST_WRONG)
-    except run.Interrupted as error:
+    except Interrupted as error:
         return _complain(error, str(error), _INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
         result = _INTERRUPTED

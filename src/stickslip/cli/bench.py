@@ -1,11 +1,13 @@
 """`stickslip bench`: ratios against whatever peers are installed."""
 
 import importlib
-import json
 import sys
 from typing import Annotated, Any
 
 import typer
+
+from stickslip.cli.options import AsJson
+from stickslip.cli.output import print_json
 
 _MODULES = {
     "lcp": "stickslip.bench.lcp",
@@ -24,7 +26,7 @@ def bench(
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer problems and repetitions.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: AsJson = False,
     plot: Annotated[str | None, typer.Option(help="File of the figure of friction: profiles, or cost.")] = None,
 ) -> None:
     """Measure stickslip and its peers in one run, on this machine.
@@ -43,7 +45,7 @@ def bench(
             console = Console(width=None if sys.stdout.isatty() else 160)  # a pipe has no width of its own
             console.print(module.table(results[name]))
     if as_json:
-        print(json.dumps(results[wanted[0]] if len(wanted) == 1 else results, indent=2, allow_nan=False))
+        print_json(results[wanted[0]] if len(wanted) == 1 else results, indent=2)
 
 
 def _wanted(words: list[str]) -> tuple[list[str], str | None]:

@@ -1,109 +1,114 @@
 """`stickslip bifurcation NAME --vary P=A:B:N`: what stays on the section, over a parameter; or one cycle continued."""
 
-import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stickslip.cli.sections import DEVICE_HELP, MECHANISM_HELP, SECTION_HELP
+from stickslip.cli.options import (
+    AsJson,
+    Device,
+    Dt,
+    JsonOut,
+    LongTEnd,
+    Mechanism,
+    Plot,
+    Section,
+    Settings,
+    SettleReturns,
+    Stepper,
+    grouped,
+)
+from stickslip.cli.output import line, multiplier_text, print_json, require_json, require_plot, write_json, written
+from stickslip.cli.settings import mechanism_with, range_from, varied
 
 if TYPE_CHECKING:
     from stickslip.analysis.continuation import Branch
     from stickslip.analysis.diagram import BifurcationDiagram
-    from stickslip.analysis.poincare import Section
-    from stickslip.library import Scenario
+    from stickslip.scenario import Scenario
 
 
-def bifurcation(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
-    vary: Annotated[
-        str,
-        typer.Option(metavar="NAME=A:B:N", help="Parameter and its values; NAME=A:B with --continue."),
-    ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),
-    ] = None,
-    section: Annotated[str | None, typer.Option(help=SECTION_HELP, metavar="SECTION")] = None,
+@dataclass(frozen=True)
+class Diagram:
+    """Options of the diagram: a run at every value."""
+
     observe: Annotated[
         str | None, typer.Option(help="What is drawn, separated by commas; default: period, then the state.")
-    ] = None,
-    continuation: Annotated[
-        bool,
-        typer.Option("--continue", help="Follow one cycle by continuation and locate fold, flip and grazing."),
-    ] = False,
-    settle: Annotated[int, typer.Option(help="With --continue: passages before Newton's method.", metavar="N")] = 200,
-    largest_step: Annotated[
-        float, typer.Option(help="With --continue: longest step along the branch, in ranges.", metavar="S")
-    ] = 0.05,
+    ] = None
     follow: Annotated[
         bool, typer.Option("--follow", help="Start each run where the one before ended, to follow an attractor.")
-    ] = False,
-    stepper: Annotated[str, typer.Option(help="Time stepper of the diagram.", metavar="NAME")] = "moreau-midpoint",
-    dt: Annotated[float | None, typer.Option(help="Step size [s]; default: the system's own.", metavar="S")] = None,
-    duration: Annotated[
-        float | None, typer.Option(help="Of each run [s]; default: ten times the system's own.", metavar="S")
-    ] = None,
-    device: Annotated[str | None, typer.Option(help=DEVICE_HELP, metavar="DEVICE")] = None,
-    keep: Annotated[int, typer.Option(help="Returns that are kept at the end of each run.", metavar="N")] = 40,
-    out: Annotated[Path | None, typer.Option(help="Write the points.", metavar="FILE.json")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    ] = False
+    stepper: Stepper = "moreau-midpoint"
+    dt: Dt = None
+    t_end: LongTEnd = None
+    device: Device = None
+    points: Annotated[
+        int, typer.Option("--points", "--keep", help="Returns that are kept at the end of each run.", metavar="N")
+    ] = 40
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """Options of the continuation of one cycle."""
+
+    continuation: Annotated[
+        bool, typer.Option("--continue", help="Follow one cycle by continuation and locate fold, flip and grazing.")
+    ] = False
+    settle_returns: SettleReturns = 200
+    largest_step: Annotated[
+        float, typer.Option(help="With --continue: longest step along the branch, in ranges.", metavar="S")
+    ] = 0.05
+
+
+@grouped
+def bifurcation(
+    name: Mechanism,
+    vary: Annotated[
+        str, typer.Option(metavar="NAME=A:B:N", help="Parameter and its values; NAME=A:B with --continue.")
+    ],
+    *,
+    settings: Settings = None,
+    section: Section = None,
+    diagram: Diagram,
+    branch: Continuation,
+    out: JsonOut = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw the bifurcation diagram of a system over one parameter, or continue one of its cycles.
 
     The diagram runs the time stepper at every value and keeps the last returns to the section.  With --continue the
     cycle at the first value is followed event by event, stable or not, and its bifurcations are located.
     """
-    from stickslip.cli.run import mechanism_with
-    from stickslip.cli.sections import require_json, section_from
-    from stickslip.figures.files import require_figure
-
-    scenario = mechanism_with(settings or [], name)
+    scenario = mechanism_with(settings, name)
     require_json(out)
-    if plot is not None:
-        require_figure("--plot", plot)
-    where = section_from(section, scenario)
-    if continuation:
-        branch = _continued(scenario, vary, where, settle, largest_step, plot)
-        report = branch.to_dict()
+    require_plot(plot)
+    result: Branch | BifurcationDiagram
+    if branch.continuation:
+        result = _continued(scenario, vary, section, branch, plot)
     else:
-        diagram = _diagram(scenario, vary, where, observe, stepper, dt, duration, keep, follow, device, plot)
-        report = diagram.to_dict()
-    if out is not None:
-        out.write_text(json.dumps(report, allow_nan=False) + "\n", encoding="utf-8")
+        result = _drawn(scenario, vary, section, diagram, plot)
+    report = result.to_dict()
+    write_json(report, out)
     if as_json:
-        print(json.dumps(report, allow_nan=False))
+        print_json(report)
         return
-    if continuation:
-        _show_branch(branch)
-    else:
-        _show_diagram(diagram)
-    from stickslip.cli.sections import line
-
-    for path in (out, plot):
-        if path is not None:
-            line(f"  written     {path}")
+    _show(result)
+    written(out, plot)
 
 
-def _diagram(
-    scenario: "Scenario", vary: str, section: "Section | None", observe: str | None, stepper: str, dt: float | None,
-    duration: float | None, keep: int, follow: bool, device: str | None, plot: Path | None,
-) -> "BifurcationDiagram":  # fmt: skip
+def _drawn(
+    scenario: "Scenario", vary: str, section: str | None, asked: Diagram, plot: Path | None
+) -> "BifurcationDiagram":
     from stickslip.analysis.diagram import bifurcation as compute
-    from stickslip.cli.progress import progress_bar
-    from stickslip.cli.sweep import varied
-    from stickslip.ensembles.plan import axis_values
 
-    ((parameter, text),) = varied([vary]).items()
-    values = axis_values(parameter, text)
-    with progress_bar(f"{len(values)} runs", len(values)) as advance:
-        result = compute(
-            scenario, parameter, values, section=section, stepper=stepper, dt=dt, duration=duration, keep=keep,
-            follow=follow, device=device, advance=advance,
-        )  # fmt: skip
-    names = [part.strip() for part in observe.split(",")] if observe else _usual(result)
+    ((parameter, values),) = varied([vary]).items()
+    result = compute(
+        scenario, parameter, values, section=section, stepper=asked.stepper, dt=asked.dt, t_end=asked.t_end,
+        points=asked.points, follow=asked.follow, device=asked.device,
+    )  # fmt: skip
+    names = [part.strip() for part in asked.observe.split(",")] if asked.observe else _usual(result)
     for name in names:
         result.of(name)
     if plot is not None:
@@ -126,18 +131,15 @@ def _usual(result: "BifurcationDiagram") -> list[str]:
 
 
 def _continued(
-    scenario: "Scenario", vary: str, section: "Section | None", settle: int, largest_step: float, plot: Path | None
+    scenario: "Scenario", vary: str, section: str | None, asked: Continuation, plot: Path | None
 ) -> "Branch":
     from stickslip.analysis.continuation import continue_cycle
-    from stickslip.cli.progress import progress_bar
-    from stickslip.cli.sections import range_from
 
     parameter, first, last = range_from(vary)
-    with progress_bar(f"{parameter} from {first:g} to {last:g}", abs(last - first)) as advance:
-        branch = continue_cycle(
-            scenario, parameter, first, last, section=section, settle_returns=settle, largest_step=largest_step,
-            advance=lambda value: advance(abs(value - first)),
-        )  # fmt: skip
+    branch = continue_cycle(
+        scenario, parameter, first, last, section=section, settle_returns=asked.settle_returns,
+        largest_step=asked.largest_step,
+    )  # fmt: skip
     if plot is not None:
         from stickslip.figures import style
         from stickslip.figures.bifurcation import branch as draw
@@ -146,9 +148,16 @@ def _continued(
     return branch
 
 
-def _show_diagram(result: "BifurcationDiagram") -> None:
-    from stickslip.cli.sections import line
+def _show(result: "Branch | BifurcationDiagram") -> None:
+    from stickslip.analysis.diagram import BifurcationDiagram
 
+    if isinstance(result, BifurcationDiagram):
+        _show_diagram(result)
+    else:
+        _show_branch(result)
+
+
+def _show_diagram(result: "BifurcationDiagram") -> None:
     line(f"{result.system}: {len(result.values)} values of {result.name}, section where {result.section}", "bold")
     key = _usual(result)[0]
     counts = result.branches(key)
@@ -162,8 +171,6 @@ def _show_diagram(result: "BifurcationDiagram") -> None:
 
 
 def _show_branch(branch: "Branch") -> None:
-    from stickslip.cli.sections import line, multiplier_text
-
     line(f"{branch.cycles[0].system}: {len(branch.cycles)} cycles over {branch.name}, {branch.status}", "bold")
     for value, cycle in zip(branch.values, branch.cycles, strict=True):
         largest = multiplier_text(cycle.nontrivial[0], 6) if cycle.nontrivial.size else "none"

@@ -1,12 +1,13 @@
 """`stickslip check FILE`: validate a model file and say what it holds."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stickslip.cli.options import AsJson
+from stickslip.cli.output import print_json
 from stickslip.io.printable import printable
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def check(
     files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="Model files.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of model files.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check model files: keys, expressions, equations and the initial state; nothing is run.
 
@@ -40,7 +41,7 @@ def check(
         model = read_model(path)
         found.append({"file": str(path), **describe(model.scenario), "problem": problem_at_start(model)})
     if as_json:
-        print(json.dumps({"files": found}, indent=2))
+        print_json({"files": found}, indent=2)
     for entry in [] if as_json else found:
         sizes = ", ".join(f"{count} {what}" for what, count in entry["sizes"].items())
         head = printable(f"{entry['file']}: {entry['title']}")

@@ -1,11 +1,10 @@
 """`stickslip compare-laws NAME`: one oblique impact under every impact law, with the energy book open."""
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from stickslip.cli.impact_map import collision_named, fixed_values, parse_values, quantities
+from stickslip.cli.options import AsJson, Collision, Quantities
+from stickslip.cli.output import print_json
 
 if TYPE_CHECKING:
     from stickslip.impacts.impact import Impact
@@ -18,12 +17,9 @@ _COLUMNS = {
 
 
 def compare_laws(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="bar (impacting_bar in the library) or kane_pendulum.")],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a quantity, angles in degrees; may be repeated."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    name: Collision,
+    settings: Quantities = None,
+    as_json: AsJson = False,
 ) -> None:
     """Solve one oblique impact by every law and print impulses [N s], velocities [m/s] and energy [J] side by side.
 
@@ -41,7 +37,7 @@ def compare_laws(
     solved = [row for row in rows if row["refused"] is None]
     result = {"system": name, "values": fixed_values(collision, values), "before": _before(solved[0]), "laws": rows}
     if as_json:
-        print(json.dumps(result, indent=2, allow_nan=False))
+        print_json(result, indent=2)
     else:
         _show(result)
 

@@ -26,6 +26,9 @@ def demo(
 def _woodpecker(out: Path) -> None:
     import numpy as np
 
+    from stickslip.analysis.cycle import mean_cycle
+    from stickslip.analysis.poincare import poincare
+    from stickslip.analysis.sections import SECTIONS, TRAVELS
     from stickslip.figures import style
     from stickslip.figures.files import require_figure
     from stickslip.figures.trajectory import plot
@@ -37,21 +40,16 @@ def _woodpecker(out: Path) -> None:
     print("Three degrees of freedom, three contacts with friction and impact [Glocker, Studer 2005].")
     print("Preparing its equations and a compiled kernel (some seconds the first time) ...", flush=True)
     run = toy.simulate(t_end=3.0, dt=1e-4)
-    phi = run["phi_S"]
-    down = np.flatnonzero((phi[:-1] > -0.2788) & (phi[1:] <= -0.2788))
-    part = (-0.2788 - phi[down]) / (phi[down + 1] - phi[down])
-    times = run.t[down] + part * run.dt
-    heights = run["y"][down] + part * np.diff(run["y"])[down]
-    cycles = len(times) - 1
+    points = poincare(run, SECTIONS["woodpecker"])
+    cycle = mean_cycle(points.t, points[TRAVELS["woodpecker"]], skip=0)
     impacts = run.impacts()
     print()
     print(
         f"   {run.steps:,} steps of {run.dt:g} s in {run.wall_s:.3f} s: {run.steps / run.wall_s:,.0f} steps per second"
     )
     print(
-        f"   every {1e3 * (times[-1] - times[0]) / cycles:.0f} ms it pecks once and drops "
-        f"{1e3 * (heights[0] - heights[-1]) / cycles:.1f} mm; {len(impacts)} impacts, "
-        f"{len(impacts.of('beak'))} of them with the beak"
+        f"   every {1e3 * cycle.period:.0f} ms it pecks once and drops {1e3 * cycle.drop:.1f} mm; "
+        f"{len(impacts)} impacts, {len(impacts.of('beak'))} of them with the beak"
     )
     share = np.mean(run.contact_state[:, run.contact_names.index("sleeve lower")] == 1)
     print(f"   for {100 * share:.0f} % of the time the sleeve's lower edge is jammed: it sticks exactly, without creep")

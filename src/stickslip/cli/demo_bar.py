@@ -85,9 +85,9 @@ def explain() -> None:
         s = solve_lcp(A, b, method)
         if s.solved:
             numbers = "  ".join(f"{value:.10f}" for value in s.x)
-            print(f"   {method:<10} x = ({numbers})   residual {s.residual:.0e}   {s.status}")
+            print(f"   {method:<12} x = ({numbers})   residual {s.residual:.0e}   {s.status}")
         else:
-            print(f"   {method:<10} {s.status}")
+            print(f"   {method:<12} {s.status}")
     solutions = enumerate_lcp(A, b)
     print(f"   all {2 ** len(b)} supports looked at: {_count(len(solutions))}")
     print()

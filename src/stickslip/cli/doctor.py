@@ -3,7 +3,6 @@
 import importlib
 import importlib.metadata
 import importlib.util
-import json
 import os
 import platform
 import stat
@@ -16,6 +15,8 @@ import typer
 
 from stickslip._version import __version__
 from stickslip.bench.peers import Report, ask, find_package, find_siconos, version_of
+from stickslip.cli.options import AsJson
+from stickslip.cli.output import print_json
 
 # Display name -> (module to import, distribution that carries the version).
 _REQUIRED = {
@@ -41,9 +42,7 @@ _JUDGES = {"coal": ("coal", "coal")}
 
 
 def doctor(
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the report as one JSON object and nothing else.")
-    ] = False,
+    as_json: AsJson = False,
     clean_cache: Annotated[
         bool, typer.Option("--clean-cache", help="Empty the kernel cache; what is needed again is compiled again.")
     ] = False,
@@ -64,7 +63,7 @@ def doctor(
     if removed is not None:
         report["cache"]["removed"] = {"files": removed.files, "bytes": removed.bytes}
     if as_json:
-        print(json.dumps(report, indent=2))
+        print_json(report, indent=2)
     else:
         _show(report)
     if not report["ok"]:

@@ -1,13 +1,13 @@
 """`stickslip friction solve FILE|DIR`: one-step frictional contact problems from files."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from stickslip.figures.files import require_figure
+from stickslip.cli.options import AsJson, Plot
+from stickslip.cli.output import print_json, require_plot
 from stickslip.io.printable import plain
 
 app = typer.Typer(
@@ -35,8 +35,8 @@ def solve(
     max_iterations: Annotated[
         int | None, typer.Option(help="Sweeps or steps; the method's default if omitted.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    plot: Annotated[str | None, typer.Option(help="Draw error against time to this file (.png, .svg, .pdf).")] = None,
+    as_json: AsJson = False,
+    plot: Plot = None,
     impulses: Annotated[
         bool, typer.Option("--impulses", help="With --json: the impulses r and velocities u too.")
     ] = False,
@@ -53,8 +53,7 @@ def solve(
         if name not in METHODS:
             raise ValueError(f"there is no method {name!r}; choose from {', '.join(METHODS)}.")
     checked_tolerance(tol)
-    if plot is not None:
-        require_figure("--plot", Path(plot))
+    require_plot(plot)
     options = {"tol": tol, "time_limit": time_limit, "max_iterations": max_iterations, "record": plot is not None}
     rows, histories = _solve_all(Path(path), methods, options, impulses)
     if plot is not None:
@@ -62,7 +61,7 @@ def solve(
     solved, unreadable = sum(row["solved"] for row in rows), sum("unreadable" in row for row in rows)
     if as_json:
         result = {"tol": tol, "solved": solved, "unreadable": unreadable, "problems": rows}
-        print(json.dumps(result, indent=2, allow_nan=False))
+        print_json(result, indent=2)
     else:
         _print_table(rows, solved)
     if unreadable:
@@ -133,7 +132,8 @@ def _row(file: str, problem: Any, method: str, s: Any, impulses: bool) -> dict[s
     return row
 
 
-def _draw(histories: dict[str, Any], title: str, tol: float, path: str) -> None:
+def _draw(histories: dict[str, Any], title: str, tol: float, path: Path) -> None:
+    """Draw error against time."""
     from stickslip.figures import friction as pictures
     from stickslip.figures import style
 

@@ -1,7 +1,5 @@
 """`stickslip impact-map NAME`: regimes of an impact over any pair of parameters; and the collisions it knows."""
 
-import json
-import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -11,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.progress import progress_bar
+from stickslip.cli.options import AsJson, Law, Quantities
+from stickslip.cli.options import Collision as CollisionName
+from stickslip.cli.output import print_json
+from stickslip.cli.settings import number, split_settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,11 +89,8 @@ class Collision:
 
 
 def impact_map(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="bar (impacting_bar in the library) or kane_pendulum.")],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a quantity, angles in degrees; may be repeated."),
-    ] = None,
+    name: CollisionName,
+    settings: Quantities = None,
     x: Annotated[
         str | None,
         typer.Option("--x", metavar="NAME=LO:HI:N", help="Quantity along x; default: ratio, kane_pendulum friction."),
@@ -103,14 +101,11 @@ def impact_map(
             "--y", metavar="NAME=LO:HI:N", help="Quantity along y; default: angle, kane_pendulum restitution_normal."
         ),
     ] = None,
-    law: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="newton, poisson, poisson-integrated, stronge, stronge-lumped or walton."),
-    ] = "newton",
+    law: Law = "newton",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Figure: .png, .svg or .pdf; default: impact-map-NAME-X-Y.png.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Draw which impacts stick or slip, over any pair of quantities, and print the shares of the regimes.
 
@@ -136,7 +131,7 @@ def impact_map(
     _draw(file, collision, result, first, second, found)
     result["file"] = str(file)
     if as_json:
-        print(json.dumps(result, indent=2, allow_nan=False))
+        print_json(result, indent=2)
     else:
         _show(result, first, second)
 
@@ -156,14 +151,11 @@ def collision_named(name: str) -> Collision:
 def parse_values(texts: Sequence[str], collision: Collision, name: str) -> dict[str, float]:
     """Settings `friction=0.3` as numbers, checked; what is not set keeps its default in `collision`."""
     values: dict[str, float] = {}
-    for text in texts:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not (key and equals and value):
-            raise ValueError(f"a setting must read NAME=VALUE, such as --set friction=0.3, got {text!r}.")
-        key = _known(key, collision, name)
+    for given, value in split_settings(texts, _COEFFICIENTS).items():
+        key = _known(given, collision, name)
         if key in values:
             raise ValueError(f"{key} is set twice; the second time to {value}.")
-        values[key] = _number(key, value)
+        values[key] = number(key, value)
         _check_range(key, values[key], values[key], f"got {value}")
     if "ratio" in values and "tangential_velocity" in values:
         raise ValueError("ratio and tangential_velocity both say how fast the tip slides: set one of them.")
@@ -177,7 +169,7 @@ def parse_axis(option: str, text: str, collision: Collision, name: str) -> Axis:
     if not key.strip() or len(parts) not in (2, 3):
         raise ValueError(f"{option} must read NAME=LO:HI:N, such as {option} friction=0:2:400, got {text!r}.")
     key = _known(key.strip(), collision, name)
-    low, high = (_number(f"{option} {key}", part) for part in parts[:2])
+    low, high = (number(f"{option} {key}", part) for part in parts[:2])
     if not low < high:
         raise ValueError(f"{option} {key} must rise from LO to HI, got {low:g}:{high:g}.")
     if len(parts) == 3 and not (parts[2].strip().isascii() and parts[2].strip().isdigit() and int(parts[2]) >= 2):
@@ -201,16 +193,6 @@ def _known(key: str, collision: Collision, name: str) -> str:
     if key not in collision.defaults:
         raise ValueError(f"{name}: {unknown_name('parameter', key, collision.defaults)}")
     return key
-
-
-def _number(key: str, text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        raise ValueError(f"{key} must be a number, got {text.strip()!r}.") from None
-    if not math.isfinite(number):
-        raise ValueError(f"{key} must be finite, got {text.strip()}.")
-    return number
 
 
 def _check_range(key: str, low: float, high: float, got: str) -> None:
@@ -246,12 +228,13 @@ def _solve(
     """What the impact of every cell did, by name; arrays of shape (y.cells, x.cells)."""
     import numpy as np
 
+    from stickslip.analysis.progress import reported
     from stickslip.impacts.impact import impact
 
     system, rows = collision.system, max(1, _BLOCK // x.cells)
     parts: list[tuple[np.ndarray, ...]] = []
     _warm_up(collision, values, law)
-    with progress_bar("impacts", y.cells) as advance:
+    with reported(None, "impacts", y.cells) as report:
         for start in range(0, y.cells, rows):
             block = y.centres[start : start + rows, None]
             given = quantities(collision, {**values, x.name: x.centres[None, :], y.name: block})
@@ -263,7 +246,7 @@ def _solve(
             parts.append(
                 (hit.state_code[..., 0], hit.reversal[..., 0], hit.residual, hit.solved, hit.energy_change, gain)
             )
-            advance(start + len(block))
+            report(start + len(block))
     names = ("state", "reversal", "residual", "solved", "energy_change", "gain")
     return {name: np.concatenate(rows_) for name, rows_ in zip(names, zip(*parts, strict=True), strict=True)}
 

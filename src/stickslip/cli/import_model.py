@@ -6,18 +6,19 @@ from typing import Annotated
 
 import typer
 
+from stickslip.cli.new import write_text
+from stickslip.cli.options import TextOut
 from stickslip.io.printable import printable
 
 
 def import_model(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A MuJoCo (MJCF) or URDF file.")],
-    out: Annotated[Path | None, typer.Option(help="Write to this file instead of stdout.", metavar="FILE")] = None,
+    out: TextOut = None,
 ) -> None:
     """Turn a robot description into a model file: rigid bodies, primitive shapes, simple joints.
 
     What cannot be carried over is listed on stderr and at the head of the file; nothing is dropped in silence.
     """
-    from stickslip.cli.new import write_text
     from stickslip.io.models.imports import import_robot
 
     found = import_robot(path)

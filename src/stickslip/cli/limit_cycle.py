@@ -1,42 +1,38 @@
 """`stickslip limit-cycle NAME`: period, state on the section, Floquet multipliers, stability."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.sections import MECHANISM_HELP, SECTION_HELP
+from stickslip.cli.options import AsJson, JsonOut, Mechanism, Plot, Rtol, Section, Settings, SettleReturns
+from stickslip.cli.output import line, multiplier_text, print_json, require_json, require_plot
+from stickslip.cli.settings import mechanism_with
 
 if TYPE_CHECKING:
     from stickslip.analysis.limit_cycle import LimitCycle
 
 
 def limit_cycle(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),
-    ] = None,
-    section: Annotated[str | None, typer.Option(help=SECTION_HELP, metavar="SECTION")] = None,
+    name: Mechanism,
+    settings: Settings = None,
+    section: Section = None,
     stepper: Annotated[
         str, typer.Option(help="event-driven, or a time stepper such as moreau-midpoint.", metavar="NAME")
     ] = "event-driven",
     returns: Annotated[
         int | None, typer.Option(help="Passages of the section per cycle; default: what is seen.", metavar="N")
     ] = None,
-    settle: Annotated[
-        int, typer.Option(help="Passages before Newton's method begins; 0: from the start itself.", metavar="N")
-    ] = 200,
+    settle_returns: SettleReturns = 200,
     dt: Annotated[
-        float | None, typer.Option(help="Step of the time stepper [s]; default: 5e-4 of the system's.")
+        float | None, typer.Option(help="Step of the time stepper [s]; default: 5e-4 of the system's.", metavar="S")
     ] = None,
-    rtol: Annotated[float, typer.Option(help="Tolerance of the event-driven integrator.", metavar="TOL")] = 1e-11,
+    rtol: Rtol = 1e-11,
     members: Annotated[int, typer.Option(help="Motions the time stepper's map is averaged over.", metavar="N")] = 32,
-    out: Annotated[Path | None, typer.Option(help="Write everything with the orbit.", metavar="FILE.json")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    out: JsonOut = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
 ) -> None:
     """Find the limit cycle that a system settles on, by Newton shooting, with its Floquet multipliers.
 
@@ -46,43 +42,33 @@ def limit_cycle(
     """
     from stickslip.analysis.limit_cycle import NoCycle
     from stickslip.analysis.limit_cycle import limit_cycle as find
-    from stickslip.cli.progress import status_line
-    from stickslip.cli.run import mechanism_with
-    from stickslip.cli.sections import require_json, section_from
-    from stickslip.figures.files import require_figure
     from stickslip.run.simulate import STEPPERS
 
-    scenario = mechanism_with(settings or [], name)
+    scenario = mechanism_with(settings, name)
     if stepper not in STEPPERS:
         raise ValueError(f"--stepper must be one of {', '.join(STEPPERS)}, got {stepper!r}.")
     require_json(out)
-    if plot is not None:
-        require_figure("--plot", plot)
-    chosen = section_from(section, scenario)
+    require_plot(plot)
     try:
-        with status_line("settling") as advance:
-            cycle = find(
-                scenario, section=chosen, stepper=stepper, returns=returns, settle_returns=settle, dt=dt, rtol=rtol,
-                members=members, advance=advance,
-            )  # fmt: skip
+        cycle = find(
+            scenario, section=section, stepper=stepper, returns=returns, settle_returns=settle_returns, dt=dt,
+            rtol=rtol, members=members,
+        )  # fmt: skip
     except NoCycle as problem:
-        text = str(problem).replace("settle_returns", "--settle")
-        print(
-            f"stickslip: error: {text}; a larger --settle waits longer, 0 starts at the start itself", file=sys.stderr
-        )
+        text = str(problem).replace("settle_returns", "--settle-returns")
+        advice = "a larger --settle-returns waits longer, 0 starts at the start itself"
+        print(f"stickslip: error: {text}; {advice}", file=sys.stderr)
         raise typer.Exit(1) from None
     files = [cycle.save(out)] if out is not None else []
     if plot is not None:
         files.append(cycle.plot(plot))
     if as_json:
-        print(json.dumps(cycle.to_dict(), indent=2, allow_nan=False))
+        print_json(cycle.to_dict(), indent=2)
     else:
         _show(cycle, files)
 
 
 def _show(cycle: "LimitCycle", files: list[Path]) -> None:
-    from stickslip.cli.sections import line, multiplier_text
-
     def row(name: str, value: str, style: str = "") -> None:
         line(f"  {name:<12}{value}", style)
 

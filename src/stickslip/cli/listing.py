@@ -1,14 +1,14 @@
 """`stickslip list`: the library of systems.  (A module called `list` would hide Python's own in this package.)"""
 
-import json
 import sys
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from stickslip.cli.options import AsJson
+from stickslip.cli.output import print_json
 
 
 def list_systems(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the library: name, degrees of freedom, contacts, paper.
 
@@ -16,7 +16,7 @@ def list_systems(
     """
     rows = [describe(name) for name in _names()]
     if as_json:
-        print(json.dumps({"systems": rows}, indent=2))
+        print_json({"systems": rows}, indent=2)
         return
     from rich.console import Console
     from rich.table import Table

@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
+from stickslip.cli.options import Settings, TextOut
+from stickslip.cli.settings import scenario_with
+
 
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A library system or scene, see `stickslip list`.")],
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write to this file instead of stdout.", metavar="FILE")] = None,
+    settings: Settings = None,
+    out: TextOut = None,
 ) -> None:
     """Write a library system or scene as a model file: the same equations, the same motion, bit for bit."""
-    from stickslip.cli.run import scenario_with
     from stickslip.io.models.file import model_text
 
     scenario = scenario_with(settings or [], name, scenes=True)

@@ -1,6 +1,5 @@
 """`stickslip reproduce KEY`: figures of the papers, computed and drawn anew."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,6 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from stickslip.cli.options import AsJson
+from stickslip.cli.output import print_json
 
 if TYPE_CHECKING:
     from stickslip.trajectory import Certificate
@@ -23,7 +25,7 @@ def reproduce(
     formats: Annotated[
         str, typer.Option("--format", help="Any of png, svg, pdf, with commas between them.", metavar="LIST")
     ] = "png,svg",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compute and draw a paper's figure; print its files, the command for it and our certificate.
 
@@ -51,7 +53,7 @@ def reproduce(
 
         write_index(index, [{**row, **_proof(row)} for row in drawn])
     if as_json:
-        print(json.dumps({"figures": drawn} | ({} if index is None else {"index": str(index)}), indent=2))
+        print_json({"figures": drawn} | ({} if index is None else {"index": str(index)}), indent=2)
     elif index is not None:
         print(f"index: {index}")
     if any("error" in row for row in drawn):

@@ -1,14 +1,32 @@
 """`stickslip run NAME|FILE`: simulate a library system or a model file, report, and write files."""
 
-import json
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stickslip.cli.options import (
+    AsJson,
+    Dt,
+    LawIfGiven,
+    MoreSettings,
+    Name,
+    NetcdfOut,
+    Overwrite,
+    Plot,
+    Quiet,
+    Resume,
+    Settings,
+    SolverIfGiven,
+    StepperIfGiven,
+    TEnd,
+    grouped,
+)
+from stickslip.cli.output import Interrupted, print_json
+from stickslip.cli.settings import opened
 from stickslip.figures.files import refuse_foreign, require_figure, require_page, require_writable
 from stickslip.io.printable import plain, printable
 
@@ -24,87 +42,95 @@ _MOST_WORDS = 24  # values in a line of the summary
 _FAILED = 1
 _DEEP = 10.0  # tolerances of penetration
 _METHOD = ("law", "law_options", "stepper_options", "solver_options", "resumed")  # of the trajectory's attributes
+_OF_MECHANISMS = ("solver", "law", "engine", "rtol", "projection")
 
 
-class Interrupted(Exception):
-    """A run that Ctrl-C ended, told and written as far as it came; says where."""
+@dataclass(frozen=True)
+class Method:
+    """How a run is computed; None: as the model file says, or as `simulate` does."""
 
-
-def run(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME|FILE", help="A library system, see `stickslip list`, or a model file (.toml)."),
-    ],
-    more_settings: Annotated[list[str] | None, typer.Argument(metavar="NAME=VALUE", hidden=True)] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),
-    ] = None,
-    dt: Annotated[
-        float | None,
-        typer.Option(
-            help="Step size [s], of adaptive and event-driven the spacing of the records; default: the system's own.",
-            metavar="S",
-        ),
-    ] = None,
-    t_end: Annotated[float | None, typer.Option(help="End time [s]; default: the system's own.", metavar="S")] = None,
-    stepper: Annotated[
-        str | None,
-        typer.Option(
-            help="moreau-midpoint (default), moreau-jean, paoli-schatzman, stewart-trinkle, adaptive or event-driven.",
-            metavar="NAME",
-        ),
-    ] = None,
-    theta: Annotated[
-        float | None, typer.Option(help="theta of moreau-jean, 0.5 to 1; default: 0.5.", metavar="X")
-    ] = None,
+    stepper: StepperIfGiven = None
+    theta: Annotated[float | None, typer.Option(help="theta of moreau-jean, 0.5 to 1; default: 0.5.", metavar="X")] = (
+        None
+    )
     rtol: Annotated[
-        float | None, typer.Option(help="Relative tolerance of adaptive and event-driven.", metavar="X")
-    ] = None,
-    solver: Annotated[
-        str | None, typer.Option(help="Solver of each step's contact problem; default: auto.", metavar="NAME")
-    ] = None,
-    law: Annotated[
-        str | None,
-        typer.Option(
-            help="Impact law with the system's coefficients: newton, poisson, poisson-integrated, stronge, "
-            "stronge-lumped or walton.",
-            metavar="NAME",
-        ),
-    ] = None,
+        float | None, typer.Option(help="Relative tolerance of adaptive and event-driven.", metavar="TOL")
+    ] = None
+    solver: SolverIfGiven = None
+    law: LawIfGiven = None
     projection: Annotated[
         float | None,
         typer.Option(help="Remove penetrations deeper than this from the positions [m]; default: none.", metavar="M"),
-    ] = None,
+    ] = None
     penetration_tol: Annotated[
         float | None, typer.Option(help="Deepest penetration at the start that is accepted [m].", metavar="M")
-    ] = None,
+    ] = None
     overlap: Annotated[
         str | None,
         typer.Option(
             help="Bodies of a scene that overlap at the start: raise (default), resolve (move them apart) or keep.",
             metavar="WHAT",
         ),
-    ] = None,
-    engine: Annotated[str | None, typer.Option(help="auto, compiled or reference.", metavar="NAME")] = None,
+    ] = None
+    engine: Annotated[str | None, typer.Option(help="auto, compiled or reference.", metavar="NAME")] = None
     every: Annotated[
         int | None, typer.Option(help="Record every N-th step; default: 1, or more in long runs.", metavar="N")
-    ] = None,
+    ] = None
     on_failure: Annotated[
         str | None, typer.Option(help="stop or continue where a contact problem is not solved.", metavar="WHAT")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the trajectory, netCDF.", metavar="FILE.nc")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")] = None,
-    animate: Annotated[Path | None, typer.Option(help="Write a film: .gif or .mp4.", metavar="FILE")] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a run writes."""
+
+    out: NetcdfOut = None
+    plot: Plot = None
+    animate: Annotated[Path | None, typer.Option(help="Write a film: .gif or .mp4.", metavar="FILE")] = None
     export: Annotated[
         Path | None, typer.Option(help="Write a page with the run inside, for any browser.", metavar="FILE.html")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a trajectory that is there.")] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run that `--out` holds, if it is not finished.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something goes wrong.")] = False,
+    ] = None
+    overwrite: Overwrite = False
+    resume: Resume = False
+
+    def check(self) -> None:
+        """Raise before anything is computed if a file could not be written afterwards."""
+        for option, path in (("--out", self.out), ("--plot", self.plot), ("--animate", self.animate)):
+            if path is not None:
+                require_writable(option, path)
+        if self.out is not None and self.out.exists():
+            from stickslip.io.netcdf import is_trajectory
+
+            if not is_trajectory(self.out):
+                raise ValueError(f"--out {self.out} exists and is not a trajectory of ours: it is never replaced.")
+            if not (self.overwrite or self.resume):
+                raise ValueError(f"--out {self.out} exists; give --overwrite to replace it, or another name.")
+        if self.plot is not None:
+            require_figure("--plot", self.plot)
+        if self.animate is not None:
+            from stickslip.figures.animation import check_path
+
+            check_path(self.animate)
+            refuse_foreign("--animate", self.animate)
+        if self.resume and self.out is None:
+            raise ValueError("--resume needs --out, the file of the run to go on with.")
+        if self.export is not None:
+            require_page("--export", self.export)
+
+
+@grouped
+def run(
+    name: Name,
+    more_settings: MoreSettings = None,
+    *,
+    settings: Settings = None,
+    dt: Dt = None,
+    t_end: TEnd = None,
+    method: Method,
+    files: Files,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
     list_events: Annotated[
         bool,
         typer.Option("--events", help="List what happened to the contacts: time, kind, contact (JSON: event_list)."),
@@ -114,42 +140,31 @@ def run(
 
     Exit codes: 0 done, 1 the computation failed (what was computed is kept and written), 2 the request was wrong.
     """
-    from stickslip.cli.models import opened
-
     model = opened(name, [*(settings or []), *(more_settings or [])])
     scenario = model.scenario
     step, end = scenario.dt if dt is None else dt, scenario.t_end if t_end is None else t_end
     _check_times(step, end)
-    given = {
-        "stepper": stepper, "theta": theta, "rtol": rtol, "projection": projection, "solver": solver, "law": law,
-        "engine": engine, "penetration_tol": penetration_tol, "on_failure": on_failure, "every": every,
-        "overlap": overlap,
-    }  # fmt: skip
-    options = _options(model, {key: value for key, value in given.items() if value is not None})
+    options = _options(model, {key: value for key, value in asdict(method).items() if value is not None})
     if "every" not in options:
         options["every"] = max(1, math.ceil(end / step / _MOST_RECORDS))
-    _check_files(out, plot, animate, overwrite or resume)
-    if animate is not None and scenario.drawing is None:
+    files.check()
+    if files.animate is not None and scenario.drawing is None:
         raise ValueError(f"--animate: {scenario.system.name} has no drawing, so there is no film of it.")
-    if resume and out is None:
-        raise ValueError("--resume needs --out, the file of the run to go on with.")
-    if export is not None:
-        require_page("--export", export)
 
     progress = False if quiet else None
     trajectory = scenario.simulate(
-        dt=step, t_end=end, progress=progress, out=out, overwrite=overwrite, resume=resume, **options
+        dt=step, t_end=end, progress=progress, out=files.out, overwrite=files.overwrite, resume=files.resume, **options
     )
-    files = {} if out is None else {"out": out}
-    problem = _draw(trajectory, scenario, {"plot": plot, "animate": animate, "export": export}, files, progress)
+    made = {} if files.out is None else {"out": files.out}
+    problem = _draw(trajectory, scenario, files, made, progress)
 
     if as_json:
-        found = report(trajectory, scenario, end, files)
+        found = report(trajectory, scenario, end, made)
         if list_events:
             found["event_list"] = _event_rows(trajectory)
-        print(json.dumps(found, indent=2, allow_nan=False))
+        print_json(found, indent=2)
     elif not quiet:
-        _show(trajectory, scenario, files)
+        _show(trajectory, scenario, made)
         if list_events:
             print("\n".join(map(printable, trajectory.events().lines())))
     if problem is not None:
@@ -159,110 +174,21 @@ def run(
         raise typer.Exit(_FAILED)
 
 
-_DEFAULTS = {
-    "stepper": "moreau-midpoint",
-    "solver": "auto",
-    "law": "newton",
-    "engine": "auto",
-    "penetration_tol": 1e-5,
-    "on_failure": "stop",
-}
-_OF_MECHANISMS = ("solver", "law", "engine", "rtol", "projection")
-
-
 def _options(model: "Model", given: dict[str, Any]) -> dict[str, Any]:
-    """Options for `simulate`: what was given, before what the file says, before the defaults."""
+    """Options for `simulate`: what was given, before what the file says."""
     from stickslip.run.options import OF_STEPPERS, stepper_from
     from stickslip.scenario import Scenario
 
-    if not isinstance(model.scenario, Scenario):
+    if isinstance(model.scenario, Scenario):
+        if "overlap" in given:
+            raise ValueError(f"--overlap is for scenes of bodies, got {given['overlap']!r}; see --penetration-tol.")
+    else:
         for key in _OF_MECHANISMS:
             if key in given:
                 raise ValueError(f"--{key} has no meaning for a scene, got {given[key]!r}.")
-        options = {**model.options, **given}
-    else:
-        if "overlap" in given:
-            raise ValueError(f"--overlap is for scenes of bodies, got {given['overlap']!r}; see --penetration-tol.")
-        options = {**_DEFAULTS, **model.options, **given}
+    options = {**model.options, **given}
     options["stepper"] = stepper_from(options)
     return {key: value for key, value in options.items() if key not in OF_STEPPERS}
-
-
-def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "Scenario":
-    """A library entry with settings such as `friction=0.25`: keywords of the entry, or coordinates and velocities of
-    its start; several numbers, `velocity=0.5,-1,0`, for a keyword that is a tuple.
-    """
-    from stickslip import library
-    from stickslip.checks import unknown_name
-
-    known = library.keywords(name)
-    if name in library.scene_names() and not scenes:
-        raise ValueError(_NO_SCENE.format(name))
-    values = split_settings(texts, known)
-    keywords = {key: keyword_from(key, value, known[key]) for key, value in values.items() if key in known}
-    state = {key: value for key, value in values.items() if key not in known}
-    scenario = library.get(name, **keywords)
-    names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
-    for key in state:
-        if key not in names:
-            raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, [*known, *names])}")
-    return scenario.starting({key: number(key, value) for key, value in state.items()}) if state else scenario
-
-
-_NO_SCENE = "{} is a scene of bodies and shapes; this command needs generalised coordinates."
-
-
-def mechanism_with(texts: Sequence[str], name: str) -> "Scenario":
-    """A library mechanism, or that of a model file, with settings."""
-    from stickslip.cli.models import opened
-    from stickslip.scenario import Scenario
-
-    scenario = opened(name, texts).scenario
-    if not isinstance(scenario, Scenario):
-        raise ValueError(_NO_SCENE.format(name))
-    return scenario
-
-
-def split_settings(texts: Sequence[str], known: Iterable[str]) -> dict[str, str]:
-    """Settings `NAME=VALUE` as a mapping; the first of the known names serves as an example."""
-    values: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not (key and equals and value):
-            example = next(iter(known), "friction")
-            raise ValueError(f"a setting must read NAME=VALUE, such as --set {example}=1, got {text!r}.")
-        if key in values:
-            raise ValueError(f"{key} is set twice; the second time to {value}.")
-        values[key] = value
-    return values
-
-
-def keyword_from(key: str, text: str, default: Any) -> Any:
-    """The value of a keyword, of the kind of its default: text, a whole number, a number, or several."""
-    if isinstance(default, str):
-        return text
-    numbers = [number(key, part) for part in text.split(",")]
-    wanted = len(default) if isinstance(default, tuple) else 1
-    if len(numbers) != wanted:
-        raise ValueError(f"{key} must be {wanted} number{'s' if wanted > 1 else ''}, got {len(numbers)}: {text!r}.")
-    if wanted > 1:
-        return tuple(numbers)
-    if isinstance(default, int):
-        if not numbers[0].is_integer():
-            raise ValueError(f"{key} must be a whole number, got {text}.")
-        return int(numbers[0])
-    return numbers[0]
-
-
-def number(key: str, text: str) -> float:
-    """A finite number that was typed for `key`."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"{key} must be a number, got {text!r}.") from None
-    if not math.isfinite(value):
-        raise ValueError(f"{key} must be finite, got {text}.")
-    return value
 
 
 def _check_times(dt: float, t_end: float) -> None:
@@ -275,45 +201,25 @@ def _check_times(dt: float, t_end: float) -> None:
         raise ValueError(f"--t-end must be at least one step, got {t_end:g} s with a step of {dt:g} s.")
 
 
-def _check_files(out: Path | None, plot: Path | None, animate: Path | None, overwrite: bool) -> None:
-    """Raise before anything is computed if a file could not be written afterwards."""
-    for option, path in (("--out", out), ("--plot", plot), ("--animate", animate)):
-        if path is not None:
-            require_writable(option, path)
-    if out is not None and out.exists():
-        from stickslip.io.netcdf import is_trajectory
-
-        if not is_trajectory(out):
-            raise ValueError(f"--out {out} exists and is not a trajectory of ours: it is never replaced.")
-        if not overwrite:
-            raise ValueError(f"--out {out} exists; give --overwrite to replace it, or another name.")
-    if plot is not None:
-        require_figure("--plot", plot)
-    if animate is not None:
-        from stickslip.figures.animation import check_path
-
-        check_path(animate)
-        refuse_foreign("--animate", animate)
-
-
 def _draw(
     trajectory: "Trajectory",
     scenario: "Scenario | SceneScenario",
-    wanted: dict[str, Path | None],
-    files: dict[str, Path],
+    files: Files,
+    made: dict[str, Path],
     progress: bool | None,
 ) -> Exception | None:
-    """Write the wanted pictures of a run and note them in `files`; returns what prevented one of them.
+    """Write the wanted pictures of a run and note them in `made`; returns what prevented one of them.
 
     A drawing may have no value in the midst of the motion; the run itself is told all the same.
     """
     if len(trajectory) < 2:
         return None
     problem: Exception | None = None
-    for kind, path in wanted.items():
+    for kind, picture in _PICTURES.items():
+        path: Path | None = getattr(files, kind)
         if path is not None:
             try:
-                files[kind] = _PICTURES[kind](trajectory, scenario, path, progress)
+                made[kind] = picture(trajectory, scenario, path, progress)
             except (ValueError, ArithmeticError, OSError) as error:
                 problem = problem or error
     return problem

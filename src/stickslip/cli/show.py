@@ -4,14 +4,13 @@ from typing import Annotated, Any
 
 import typer
 
+from stickslip.cli.options import Name
+from stickslip.cli.settings import opened
 from stickslip.io.printable import printable
 
 
 def show(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME|FILE", help="A library system, see `stickslip list`, or a model file (.toml)."),
-    ],
+    name: Name,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX instead of text.")] = False,
 ) -> None:
     """Show mass matrix, forces, gaps and force directions, derived from the energies.
@@ -19,7 +18,6 @@ def show(
     As text the values of the parameters follow, under the names that `stickslip run --set` takes.
     """
     from stickslip import library
-    from stickslip.cli.models import opened
 
     scenario: Any = opened(name, []).scenario
     scene = isinstance(scenario, library.SceneScenario)

@@ -1,15 +1,32 @@
-"""`stickslip sweep NAME`: many motions of a library system, observed while they run."""
+"""`stickslip sweep NAME`: an ensemble, many motions of a system, observed while they run."""
 
-import json
 import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.run import Interrupted, mechanism_with
-from stickslip.cli.sections import MECHANISM_HELP
-from stickslip.figures.files import require_figure, require_writable
+from stickslip.cli.options import (
+    AsJson,
+    Dt,
+    Mechanism,
+    NetcdfOut,
+    Overwrite,
+    Plot,
+    Quiet,
+    Resume,
+    Section,
+    Settings,
+    Skip,
+    Solver,
+    Stepper,
+    TEnd,
+    grouped,
+)
+from stickslip.cli.output import Interrupted, print_json, require_plot
+from stickslip.cli.settings import mechanism_with, varied
+from stickslip.figures.files import require_writable
 
 if TYPE_CHECKING:
     from stickslip.ensembles.result import Ensemble
@@ -18,8 +35,51 @@ _LISTED = 20  # failed members that are told one by one
 _TABLE = ("period", "shortest_period", "longest_period", "passages", "drop", "kinetic_end", "potential_end")
 
 
+@dataclass(frozen=True)
+class Method:
+    """How and where the members are computed."""
+
+    dt: Dt = None
+    t_end: TEnd = None
+    stepper: Stepper = "moreau-midpoint"
+    solver: Solver = "auto"
+    device: Annotated[str, typer.Option(help="cpu, gpu, auto or dask:ADDRESS.", metavar="WHERE")] = "cpu"
+    threads: Annotated[int | None, typer.Option(help="Threads of the cpu; default: all cores.", metavar="N")] = None
+
+
+@dataclass(frozen=True)
+class Watching:
+    """What of a motion is watched."""
+
+    section: Section = None
+    travel: Annotated[str | None, typer.Option(help="Coordinate whose way is the drop.", metavar="NAME")] = None
+    points: Annotated[int | None, typer.Option(help="Points of the section to keep; default 16.", metavar="N")] = None
+    skip: Skip = 0.0
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How the values of what varies are combined and drawn."""
+
+    samples: Annotated[int | None, typer.Option(help="Number of random values.", metavar="N")] = None
+    seed: Annotated[int, typer.Option(help="Seed of the random values.", metavar="N")] = 0
+    paired: Annotated[bool, typer.Option("--paired", help="Values go in pairs instead of spanning a grid.")] = False
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Where the result is kept."""
+
+    out: NetcdfOut = None
+    resume: Resume = False
+    overwrite: Overwrite = False
+    chunk: Annotated[int | None, typer.Option(help="Members computed between two savings.", metavar="N")] = None
+
+
+@grouped
 def sweep(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help=MECHANISM_HELP)],
+    name: Mechanism,
+    *,
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -31,71 +91,43 @@ def sweep(
     observe: Annotated[
         str,
         typer.Option(
-            metavar="NAMES",
-            help="With commas: period, drop, points, extremes, impacts, shares, final, energy.",
+            metavar="NAMES", help="With commas: period, drop, points, extremes, impacts, shares, final, energy."
         ),
     ] = "final",
-    out: Annotated[Path | None, typer.Option(help="Write the result, netCDF.", metavar="FILE.nc")] = None,
-    device: Annotated[str, typer.Option(help="cpu, gpu, auto or dask:ADDRESS.", metavar="WHERE")] = "cpu",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a sweep that was interrupted.")] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change what all members share; may be repeated."),
-    ] = None,
-    dt: Annotated[float | None, typer.Option(help="Step size [s]; default: the system's own.", metavar="S")] = None,
-    t_end: Annotated[float | None, typer.Option(help="End time [s]; default: the system's own.", metavar="S")] = None,
-    skip: Annotated[float, typer.Option(help="Seconds before anything is watched.", metavar="S")] = 0.0,
-    section: Annotated[
-        str | None,
-        typer.Option(
-            help="'phi_S<-0.28', 'phi_S>0', impact:CONTACT, phase:PARAMETER or every:SECONDS; default: its own.",
-            metavar="WHERE",
-        ),
-    ] = None,
-    travel: Annotated[str | None, typer.Option(help="Coordinate whose way is the drop.", metavar="NAME")] = None,
-    points: Annotated[int | None, typer.Option(help="Points of the section to keep; default 16.", metavar="N")] = None,
-    stepper: Annotated[str, typer.Option(help="As in `stickslip run`.", metavar="NAME")] = "moreau-midpoint",
-    solver: Annotated[str, typer.Option(help="Solver of each step's contact problem.", metavar="NAME")] = "auto",
-    samples: Annotated[int | None, typer.Option(help="Number of random values.", metavar="N")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random values.", metavar="N")] = 0,
-    paired: Annotated[bool, typer.Option("--paired", help="Values go in pairs instead of spanning a grid.")] = False,
-    threads: Annotated[int | None, typer.Option(help="Threads of the cpu; default: all cores.", metavar="N")] = None,
-    chunk: Annotated[int | None, typer.Option(help="Members computed between two savings.", metavar="N")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a sweep that is there.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something goes wrong.")] = False,
+    settings: Settings = None,
+    method: Method,
+    watching: Watching,
+    drawing: Drawing,
+    keeping: Keeping,
+    plot: Plot = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Compute many motions of a library system, over parameters and starts, and keep what was observed.
+    """Compute an ensemble: many motions of a system, over parameters and starts, and keep what was observed.
 
     Exit codes: 0 done, 1 no member came to its end, 2 the request was wrong. Members that fail are listed and go into
     no mean.
     """
     from stickslip.ensembles.run import ensemble
 
-    scenario = mechanism_with(settings or [], name)
-    if out is not None:
-        require_writable("--out", out)
-    if plot is not None:
-        require_figure("--plot", plot)
+    scenario = mechanism_with(settings, name)
+    if keeping.out is not None:
+        require_writable("--out", keeping.out)
+    require_plot(plot)
+    options = asdict(method) | asdict(watching) | asdict(drawing) | asdict(keeping)
     try:
-        result = ensemble(
-            scenario, varied(vary or []), observe, device=device, dt=dt, t_end=t_end, stepper=stepper, solver=solver,
-            section=section, travel=travel, points=points, skip=skip, samples=samples, seed=seed, paired=paired,
-            threads=threads, chunk=chunk, out=out, resume=resume, overwrite=overwrite,
-            progress=False if quiet else None,
-        )  # fmt: skip
+        result = ensemble(scenario, varied(vary), observe, progress=False if quiet else None, **options)
     except KeyboardInterrupt:
-        kept = "nothing is kept without --out" if out is None else "the same command with --resume goes on"
-        raise Interrupted(f"the sweep of {name} was interrupted; {kept}") from None
-    files = {} if out is None else {"out": out}
+        kept = "nothing is kept without --out" if keeping.out is None else "the same command with --resume goes on"
+        raise Interrupted(f"the ensemble of {name} was interrupted; {kept}") from None
+    files = {} if keeping.out is None else {"out": keeping.out}
     if plot is not None:
         from stickslip.figures import style
-        from stickslip.figures.sweep import draw_sweep
+        from stickslip.figures.ensemble import draw_ensemble
 
-        files["plot"] = style.save(draw_sweep(result), plot, title=str(result.dataset.attrs["title"]))
+        files["plot"] = style.save(draw_ensemble(result), plot, title=str(result.dataset.attrs["title"]))
     if as_json:
-        print(json.dumps(report(result, files), indent=2, allow_nan=False))
+        print_json(report(result, files), indent=2)
     elif not quiet:
         _show(result, files)
     if result.n_failed == len(result):
@@ -103,21 +135,6 @@ def sweep(
         raise typer.Exit(1)
     if result.n_failed and not as_json:
         print(f"stickslip: warning: {result.n_failed} of {len(result)} members failed", file=sys.stderr)
-
-
-def varied(texts: list[str]) -> dict[str, str]:
-    """The `--vary` options as names and values."""
-    values: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not (key and equals and value):
-            raise ValueError(f"--vary must read NAME=VALUES, such as --vary friction=0.2:0.4:1001, got {text!r}.")
-        if key in values:
-            raise ValueError(f"--vary {key} is given twice; the second time as {value}.")
-        values[key] = value
-    if not values:
-        raise ValueError("say what varies, such as --vary friction=0.2:0.4:1001.")
-    return values
 
 
 def report(result: "Ensemble", files: dict[str, Path]) -> dict[str, Any]:
@@ -157,7 +174,7 @@ def _show(result: "Ensemble", files: dict[str, Path]) -> None:
         console.print(f"[bold]{label:<15}[/] {f'[{style}]{text}[/]' if style else text}")
 
     axes = " x ".join(f"{name} {size:,}" for name, size in dataset["status"].sizes.items())
-    row("sweep", f"{dataset.attrs['system']}, {len(result):,} members: {axes}")
+    row("ensemble", f"{dataset.attrs['system']}, {len(result):,} members: {axes}")
     row("motion", f"{int(dataset.attrs['steps']):,} steps of {float(dataset.attrs['dt']):g} s each")
     if result.steps:
         row("rate", f"{result.steps_per_s:.3g} steps/s, {result.wall_s:.3f} s, {result.device}")

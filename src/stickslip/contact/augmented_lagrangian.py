@@ -43,7 +43,7 @@ def proximal_sweeps(
 
 
 @dataclass(frozen=True)
-class AugmentedLagrangian(FrictionMethod):
+class ProximalFixedPoint(FrictionMethod):
     """Proximal fixed point; an iteration is one sweep.
 
     Attributes: relaxation of both steps, 0 < omega < 2.

@@ -30,7 +30,7 @@ from stickslip.contact.islands import island_tolerance, rows_back, rows_of, swee
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import compile_newton, newton_iterations
 from stickslip.contact.proximal_point import ProximalPoint
-from stickslip.contact.sweeps import GaussSeidel
+from stickslip.contact.sweeps import Sweeps
 
 SWEEPS, FEW = 300, 5
 PATCH, MOST_PATCHES = 500, 40  # plain sweeps that have to halve the error, and how often they may
@@ -45,7 +45,7 @@ SEED = 20050131
 
 
 @dataclass(frozen=True)
-class Auto(FrictionMethod):
+class Ladder(FrictionMethod):
     """Gauss-Seidel, Newton, interior point, proximal point, as far as needed."""
 
     name = "auto"
@@ -117,7 +117,7 @@ def _compile_sweeps() -> None:
 
 @functools.cache
 def _compile_pieces() -> None:
-    GaussSeidel(1).run(_one_contact(), np.zeros(2), 1e-8, Progress())
+    Sweeps(1).run(_one_contact(), np.zeros(2), 1e-8, Progress())
 
 
 @functools.cache
@@ -178,7 +178,7 @@ def _sweep_in_pieces(
         part, rows = islands.part(first, last), islands.rows(first, last)
         if last == first + 1:
             wanted = islands.tolerance(first)
-            outcome = GaussSeidel(sweeps, memory=MEMORY).run(part, x[rows].copy(), wanted, progress.silent())
+            outcome = Sweeps(sweeps, memory=MEMORY).run(part, x[rows].copy(), wanted, progress.silent())
             x[rows], error, count, longest = outcome.r, outcome.error, outcome.iterations, outcome.iterations
             missed += not error <= wanted
         else:
@@ -259,7 +259,7 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
     left = 4.0 * progress.share
     progress.leave_out(_compile_pieces)
     if not (progress.affords(contacts.analysis_cost) and DIRECT_STEPS * contacts.factorisation_cost <= left):
-        island.stage(GaussSeidel(), island.best.r.copy())
+        island.stage(Sweeps(), island.best.r.copy())
         return Outcome(island.best.r, island.best.error, island.iterations)
     progress.spend(contacts.analysis_cost)
     cost = contacts.factorisation_cost
@@ -297,7 +297,7 @@ def _patient_sweeps(island: _Island) -> None:
     for k in range(MOST_PATCHES):
         if best.error <= island.tol or island.progress.expired:
             break
-        outcome = GaussSeidel(PATCH, memory=0).run(island.contacts, best.r.copy(), island.tol, island.progress)
+        outcome = Sweeps(PATCH, memory=0).run(island.contacts, best.r.copy(), island.tol, island.progress)
         done += outcome.iterations
         best.offer(outcome.r, outcome.error)
         if k > 0 and not outcome.error < 0.5 * before:
@@ -349,7 +349,7 @@ def _reorder_and_repeat(island: _Island) -> None:
         shuffled = contacts.permuted(order)
         x = y.reshape(-1, d)[order].ravel()
         back = np.empty((len(contacts), d))
-        for method in (GaussSeidel(20_000, memory=0), None, ProximalPoint(40, start=1e-3, floor=1e-10),
+        for method in (Sweeps(20_000, memory=0), None, ProximalPoint(40, start=1e-3, floor=1e-10),
                        ProximalPoint(50, start=1e-3, floor=1e-10, jumps=True)):  # fmt: skip
             if method is None:
                 outcome = island.newton(x, 40, contacts=shuffled)

@@ -94,7 +94,7 @@ def all_impulses(contacts: Contacts, tol: float) -> list[np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Enumerate(FrictionMethod):
+class Enumeration(FrictionMethod):
     """All combinations of open, stick and slip; the solution with the least error (`enumerate_friction` gives all)."""
 
     name = "enumerate"

@@ -17,13 +17,11 @@ import numpy as np
 from stickslip.contact.blocks import add_product
 from stickslip.contact.cones import relative_error
 from stickslip.contact.one_contact import one_contact_2d, one_contact_3d
-from stickslip.jit import entry, prange
+from stickslip.jit import entry
 from stickslip.lcp.linear import lu_factor, lu_solve
 from stickslip.sets import project_cone_2d, project_cone_3d
 
 CHECK_EVERY = 50
-SERIAL_LEVEL = 64  # contacts of a level below which threads cost more than they bring
-SHARES = 16  # parts of a larger level that threads take
 F, F_BEFORE, G_BEFORE, X = -4, -3, -2, -1  # rows of `work`, see `anderson_step`
 # of the state: sweeps since the memory was cleared, last |f| accepted, |f| of this sweep, the relative change that
 # calls for a look at the error, the error then seen, how many of them are in the history
@@ -338,90 +336,3 @@ def accelerated_sweeps(
         ):  # fmt: skip
             break
     return count, anderson[4][ERROR], int(anderson[4][CHECKS])
-
-
-@entry
-def levels(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Contacts sorted by level, and where each level begins: a contact comes a level after its last earlier neighbour.
-
-    Contacts of one level do not touch one another, and a sweep level by level reads and writes exactly what the sweep
-    in order does: threads change nothing, bit for bit.
-    """
-    n = indptr.shape[0] - 1
-    level = np.zeros(n, np.int64)
-    deepest = 0
-    for i in range(n):
-        for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            if j < i and level[j] >= level[i]:
-                level[i] = level[j] + 1
-        # The pattern may be one-sided: a later contact that reads this one must wait as well.
-        for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            if j > i and level[j] <= level[i]:
-                level[j] = level[i] + 1
-        deepest = max(deepest, level[i])
-    begins = np.zeros(deepest + 2, np.int64)
-    for i in range(n):
-        begins[level[i] + 1] += 1
-    for k in range(deepest + 1):
-        begins[k + 1] += begins[k]
-    place = begins[:-1].copy()
-    order = np.empty(n, np.int64)
-    for i in range(n):
-        order[place[level[i]]] = i
-        place[level[i]] += 1
-    return order, begins
-
-
-@entry
-def colours(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """Contacts sorted by colour of a greedy colouring in their order: neighbours differ, so levels become few."""
-    n = indptr.shape[0] - 1
-    colour = np.full(n, -1, np.int64)
-    taken = np.full(n + 1, -1, np.int64)
-    most = 0
-    for i in range(n):
-        for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            if j != i and colour[j] >= 0:
-                taken[colour[j]] = i
-        c = 0
-        while taken[c] == i:
-            c += 1
-        colour[i] = c
-        most = max(most, c)
-    order = np.empty(n, np.int64)
-    w = 0
-    for c in range(most + 1):
-        for i in range(n):
-            if colour[i] == c:
-                order[w] = i
-                w += 1
-    return order
-
-
-@entry
-def sweep_levels(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    diagonal: np.ndarray,
-    inverse: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    r: np.ndarray,
-    relaxation: float,
-    order: np.ndarray,
-    begins: np.ndarray,
-) -> None:
-    """One sweep over all contacts, the contacts of one level shared among threads."""
-    for k in range(begins.shape[0] - 1):
-        a, b = begins[k], begins[k + 1]
-        if b - a < SERIAL_LEVEL:
-            for m in range(a, b):
-                sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m], order[m] + 1)
-        else:
-            for share in prange(SHARES):
-                for m in range(a + share * (b - a) // SHARES, a + (share + 1) * (b - a) // SHARES):
-                    sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, order[m], order[m] + 1)

@@ -125,7 +125,7 @@ class FrictionMethod(ABC):
     matrix_free: ClassVar[bool] = False  # whether `run` also takes `MatrixFreeContacts`
 
     def __post_init__(self) -> None:
-        checked_count(self.max_iterations, f"max_iterations of {type(self).__name__}", self.default_iterations)
+        checked_count(self.max_iterations, f"max_iterations of {self.name}", self.default_iterations)
 
     @property
     def limit(self) -> int:

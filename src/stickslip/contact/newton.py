@@ -457,7 +457,7 @@ def _step_length(
 
 
 @dataclass(frozen=True)
-class Newton(FrictionMethod):
+class ConeNewton(FrictionMethod):
     """Semismooth Newton, started by a few sweeps of Gauss-Seidel.
 
     Attributes: formulation "alart-curnier" or "fischer-burmeister"; sweeps before the first step.

@@ -232,24 +232,3 @@ def change_3d(
     q2 = u2 - D[2, 0] * y0 - D[2, 1] * y1 - D[2, 2] * y2
     c, s = unit(r1, r2) if r1 != 0.0 or r2 != 0.0 else unit(s1, s2)
     return slip_3d(D, q0, q1, q2, mu, c, s)
-
-
-def one_contact_solutions_2d(D: np.ndarray, q: np.ndarray, mu: float) -> list[tuple[str, np.ndarray]]:
-    """Every solution of one planar contact, as (case, impulse): take-off, stick, slip+ (t = 1), slip-.
-
-    Supercritical friction gives up to three; several cases that give the same impulse are named once.
-    """
-    D, q = np.asarray(D, float), np.asarray(q, float)
-    found: list[tuple[str, np.ndarray]] = []
-    if q[0] >= 0.0:
-        found.append(("take-off", np.zeros(2)))
-    if np.linalg.det(D) != 0.0:
-        r = -np.linalg.solve(D, q)
-        if r[0] >= 0.0 and abs(r[1]) <= mu * r[0]:
-            found.append(("stick", r))
-    for case, t in (("slip+", 1.0), ("slip-", -1.0)):
-        r_N, along = slip_2d(D, q[0], q[1], mu, t)
-        r = np.array([r_N, t * mu * r_N])
-        if r_N >= 0.0 and along <= 0.0 and all(np.linalg.norm(r - o) > 1e-12 * np.linalg.norm(r) for _, o in found):
-            found.append((case, r))
-    return found

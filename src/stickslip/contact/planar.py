@@ -390,7 +390,8 @@ def solver_from(value: str | PlanarSolver) -> PlanarSolver:
         return value
     if isinstance(value, str) and value in SOLVERS:
         return SOLVERS[value]()
-    raise ValueError(f"solver must be one of {', '.join(SOLVERS)} or a solver object, got {value!r}.")
+    law = "; ss.Newton is an impact law, the solver is SemismoothNewton()" if type(value).__name__ == "Newton" else ""
+    raise ValueError(f"solver must be one of {', '.join(SOLVERS)} or a solver object, got {value!r}{law}.")
 
 
 def all_solutions(problem: PlanarProblem, tol: float = 1e-10) -> list[PlanarSolution]:

@@ -94,7 +94,7 @@ def _affordable_pivots(unknowns: int, progress: Progress) -> int | None:
 
 
 @dataclass(frozen=True)
-class Lemke(FrictionMethod):
+class PyramidLemke(FrictionMethod):
     """Lemke's method on the pyramid, then Newton on the cone.
 
     Attributes: directions m >= 3; refine: whether Newton makes the pyramid's answer one of the cone.

@@ -4,60 +4,62 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from stickslip.contact.admm import ADMM
+from stickslip.checks import unknown_name
 from stickslip.contact.alternating import Alternating
-from stickslip.contact.augmented_lagrangian import AugmentedLagrangian
-from stickslip.contact.auto import Auto
+from stickslip.contact.augmented_lagrangian import ProximalFixedPoint
+from stickslip.contact.auto import Ladder
 from stickslip.contact.cones import fastest_approach
 from stickslip.contact.contacts import contacts_from
 from stickslip.contact.delassus import Delassus
-from stickslip.contact.enumeration import Enumerate, all_impulses, check_size
+from stickslip.contact.enumeration import Enumeration, all_impulses, check_size
 from stickslip.contact.interior_point import InteriorPoint
 from stickslip.contact.matrix_free import MatrixFreeContacts
 from stickslip.contact.method import EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, FrictionMethod, Outcome, Progress
-from stickslip.contact.newton import Newton
+from stickslip.contact.newton import ConeNewton
+from stickslip.contact.planar import PlanarSolver
 from stickslip.contact.problem import FrictionProblem, FrictionSolution
-from stickslip.contact.projected_gradient import ProjectedGradient
 from stickslip.contact.proximal_point import ProximalPoint
-from stickslip.contact.pyramid import Lemke
-from stickslip.contact.sweeps import GaussSeidel
+from stickslip.contact.pyramid import PyramidLemke
+from stickslip.contact.sweeps import Sweeps
+from stickslip.lcp.methods import asked
 from stickslip.lcp.problems import _check_finite, _floats, checked_tolerance
 
 METHODS: dict[str, type[FrictionMethod]] = {
     method.name: method
     for method in (
-        Auto,
-        GaussSeidel,
-        Newton,
+        Ladder,
+        Sweeps,
+        ConeNewton,
         InteriorPoint,
         ProximalPoint,
-        ADMM,
-        ProjectedGradient,
         Alternating,
-        AugmentedLagrangian,
-        Lemke,
-        Enumerate,
+        ProximalFixedPoint,
+        PyramidLemke,
+        Enumeration,
     )
 }
 CROWDED = 2_000_000  # blocks of W above which `auto` first tries to do without it
 MATRIX_FREE_SWEEPS = 100_000
 TIGHTER, LEAST_TOLERANCE = 8, 1e-15  # times that a problem is solved again, to a tenth of the error
+TOLERANCE = 1e-8  # unless a call or a solver object says otherwise
 PENETRATION = 0.02  # of the largest velocity: what a solved problem may leave of the approach of two bodies
 
 
 def solve_friction(
     problem: FrictionProblem,
-    method: str | FrictionMethod = "auto",
+    method: str | FrictionMethod | PlanarSolver = "auto",
     *,
-    tol: float = 1e-8,
+    tol: float = TOLERANCE,
     max_iterations: int | None = None,
     time_limit: float | None = None,
     r0: Any = None,
     record: bool = False,
+    **options: Any,
 ) -> FrictionSolution:
     """Solve a frictional contact problem: find r with a natural-map error of at most `tol` (see `FrictionProblem`).
 
@@ -65,15 +67,16 @@ def solve_friction(
     ----------
     problem : the problem.
     method : "auto" (islands; accelerated Gauss-Seidel, then harder methods where needed), "gauss-seidel", "newton",
-        "interior-point", "proximal-point", "admm", "projected-gradient", "alternating", "augmented-lagrangian", "lemke"
-        (on a pyramid, small problems), "enumerate" (very small ones), or a method object with options of its own, such
-        as `stickslip.contact.sweeps.GaussSeidel(threads=2)`.
+        "interior-point", "proximal-point", "alternating", "augmented-lagrangian", "lemke" (on a pyramid, small
+        problems), "enumerate" (very small ones), or a solver object of that name, such as `GaussSeidel(tol=1e-6)`.
     tol : largest error that counts as solved; relative, and the same measure for every method.
     max_iterations : sweeps, steps or products, None for the method's default.
     time_limit : seconds by the clock after which the best impulses so far are returned.  None: a fixed amount of work,
         counted, so that the same problem gets the same answer, bit for bit, however busy the machine is.
     r0 : impulses to start from, like q, default zero.
     record : keep the error after every iteration in `history` (slower: each costs a product with W).
+    options : of the method: memory, relaxation ("gauss-seidel"); formulation ("newton"); relaxation
+        ("augmented-lagrangian"); directions, refine ("lemke"); see the classes in `stickslip.contact`.
 
     Returns
     -------
@@ -90,17 +93,17 @@ def solve_friction(
     >>> s.solved, s.r.tolist(), s.u.tolist()
     (True, [1.0, -0.5], [0.0, 2.0])
     """
-    chosen = _checked_method(method, max_iterations)
+    chosen, tol = _checked_method(method, tol, max_iterations, options)
     _compile(type(chosen))
     limit = _checked_time(time_limit)
     _check_problem(problem)
     tolerance = checked_tolerance(tol)
-    progress = _progress(problem, limit, bool(record), max_iterations is not None and not isinstance(chosen, Auto))
+    progress = _progress(problem, limit, bool(record), max_iterations is not None and not isinstance(chosen, Ladder))
     start = _checked_impulses(r0, problem)
     if chosen.matrix_free and _stays_matrix_free(problem):
         operator = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
         return _until_solved(problem, chosen, operator, _same, start, tolerance, progress)
-    if isinstance(chosen, Auto) and _stays_matrix_free(problem) and problem.W.expected_blocks(problem.dim) > CROWDED:
+    if isinstance(chosen, Ladder) and _stays_matrix_free(problem) and problem.W.expected_blocks(problem.dim) > CROWDED:
         swept = _sweep_velocities(problem, start, tolerance, progress)
         solution = _solution(problem, swept.r, tolerance, chosen, swept, progress)
         if solution.solved or progress.expired:
@@ -158,7 +161,7 @@ def _progress(problem: FrictionProblem, time_limit: float | None, record: bool, 
 def _compile(method: type[FrictionMethod]) -> None:
     """Have a method's kernels compiled or loaded before the clock starts, on one contact that slides."""
     contacts = contacts_from(np.eye(3), np.array([-1.0, 0.3, 0.2]), np.array([0.1]), 3)
-    method(1).run(contacts, np.zeros(3), 1e-8 if method is Auto else -1.0, Progress())
+    method(1).run(contacts, np.zeros(3), 1e-8 if method is Ladder else -1.0, Progress())
     fastest_approach(contacts.q, contacts.q, 3, 1)
 
 
@@ -170,7 +173,7 @@ def expand_matters(problem: FrictionProblem) -> bool:
 def _run(method: FrictionMethod, contacts: Any, start: np.ndarray, tol: float, progress: Progress) -> Outcome:
     if not len(contacts):
         return Outcome(start, 0.0, 0)
-    if isinstance(method, Auto):
+    if isinstance(method, Ladder):
         return method.run(contacts, start, tol, progress)
     stages = len(progress.stages)
     with np.errstate(all="ignore"):  # an iterate that runs away is noticed, and what is returned is checked
@@ -184,7 +187,7 @@ def _sweep_velocities(problem: FrictionProblem, start: np.ndarray, tol: float, p
     """Sweeps without W, for half of the work: few bodies with many contacts each would fill it."""
     contacts = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
     half = progress.part(2.0 * progress.share)
-    return _run(GaussSeidel(MATRIX_FREE_SWEEPS), contacts, start, tol, half)
+    return _run(Sweeps(MATRIX_FREE_SWEEPS), contacts, start, tol, half)
 
 
 def _stays_matrix_free(problem: FrictionProblem) -> bool:
@@ -197,7 +200,7 @@ def _stays_matrix_free(problem: FrictionProblem) -> bool:
     )
 
 
-def enumerate_friction(problem: FrictionProblem, *, tol: float = 1e-8) -> list[FrictionSolution]:
+def enumerate_friction(problem: FrictionProblem, *, tol: float = TOLERANCE) -> list[FrictionSolution]:
     """Every solution of a very small problem (6 contacts in the plane, 3 in space); empty where none was found.
 
     Complete in the plane, up to continua of solutions; in space the slip directions are searched from several angles.
@@ -256,14 +259,22 @@ def _penetration(problem: FrictionProblem, u: np.ndarray) -> float:
     return fastest_approach(u, problem.q, problem.dim, problem.contacts)
 
 
-def _checked_method(method: str | FrictionMethod, max_iterations: int | None) -> FrictionMethod:
+def _checked_method(
+    method: Any, tol: float, max_iterations: int | None, options: dict[str, Any]
+) -> tuple[FrictionMethod, float]:
+    """The method with its options, and the tolerance that counts."""
     if isinstance(method, FrictionMethod):
-        if max_iterations is not None:
-            raise ValueError("max_iterations belongs into the method object where one is given.")
-        return method
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)} or a method object, got {method!r}.")
-    return METHODS[method](max_iterations)
+        if max_iterations is not None or options:
+            given = ["max_iterations"] if max_iterations is not None else list(options)
+            raise ValueError(f"{given[0]} belongs into the method object where one is given.")
+        return method, tol
+    _, word, tol, limit = asked(method, METHODS, tol, TOLERANCE, max_iterations)
+    kind = METHODS[word]
+    known = [each.name for each in fields(kind) if each.name != "max_iterations"]
+    for name in options:
+        if name not in known:
+            raise ValueError(f"method {word!r}: {unknown_name('option', name, known)}")
+    return kind(limit, **options), tol
 
 
 def _checked_time(limit: float | None) -> float | None:

@@ -1,7 +1,7 @@
-"""Sweeps as netCDF-4 files: one array per observable over the varied quantities, written chunk by chunk.
+"""Ensembles as netCDF-4 files: one array per observable over the varied quantities, written chunk by chunk.
 
-Neither times of day nor names of machines stand in the files: the same sweep gives the same bytes, however often it was
-interrupted and wherever it was computed.
+Neither times of day nor names of machines stand in the files: the same ensemble gives the same bytes, however often it
+was interrupted and wherever it was computed.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _CHUNK_BYTES = 2**18
 
 
 def header(request: Request, fingerprint: str) -> dict[str, Any]:
-    """Global attributes of a sweep: text and numbers only."""
+    """Global attributes of an ensemble: text and numbers only."""
     return {
         "Conventions": "CF-1.11",
-        "title": f"Sweep of {request.system.name} over {', '.join(request.plan.values)}",
+        "title": f"Ensemble of {request.system.name} over {', '.join(request.plan.values)}",
         "stickslip_format": FORMAT,
         "stickslip_format_version": FORMAT_VERSION,
         "stickslip_version": __version__,
@@ -106,8 +106,8 @@ def _axis_attributes(request: Request, name: str) -> dict[str, Any]:
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write_sweep(path: Path, request: Request, store: Store, fingerprint: str) -> None:
-    """Write a sweep from its chunks: the file appears whole or not at all.
+def write_ensemble(path: Path, request: Request, store: Store, fingerprint: str) -> None:
+    """Write an ensemble from its chunks: the file appears whole or not at all.
 
     Array after array, each from its beginning to its end: then HDF5 lays the file out in the same way, however large
     the chunks were that the members were computed in.
@@ -236,7 +236,7 @@ def rectangles(shape: tuple[int, ...], first: int, last: int) -> Iterator[tuple[
 
 
 def fingerprint_of(path: Path) -> str | None:
-    """Which sweep a file holds; None where it holds none."""
+    """Which ensemble a file holds; None where it holds none."""
     try:
         with open_binary(path) as content, reading(content) as file:
             if _text(file.attrs["stickslip_format"]) != FORMAT:
@@ -247,14 +247,14 @@ def fingerprint_of(path: Path) -> str | None:
 
 
 def require_free(path: Path, overwrite: bool) -> None:
-    """Raise unless a sweep may be written to `path`."""
+    """Raise unless an ensemble may be written to `path`."""
     if not path.parent.is_dir():
         raise ValueError(f"{path}: the folder {path.parent} does not exist.")
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file in it.")
     if path.exists():
         if fingerprint_of(path) is None:
-            raise ValueError(f"{path} exists and is not a sweep of ours: it is never replaced; give another name.")
+            raise ValueError(f"{path} exists and is not an ensemble of ours: it is never replaced; give another name.")
         if not overwrite:
             raise ValueError(f"{path} exists; give --overwrite (overwrite=True) to replace it, or another name.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
@@ -262,7 +262,7 @@ def require_free(path: Path, overwrite: bool) -> None:
 
 
 def load_ensemble(path: str | Path) -> Ensemble:
-    """Read a sweep that was saved; arrays are read from the file when they are looked at.
+    """Read an ensemble that was saved; arrays are read from the file when they are looked at.
 
     The digests of all arrays are checked first, for which the file is read once.
     """
@@ -275,7 +275,9 @@ def load_ensemble(path: str | Path) -> Ensemble:
         with open_binary(target) as content:  # says so if there is no regular file, or it may not be read
             pass
         if fingerprint_of(target) is None:
-            raise _NotLoadable(f"{target} is not a sweep of ours; load_ensemble reads what `stickslip sweep` wrote.")
+            raise _NotLoadable(
+                f"{target} is not an ensemble of ours; load_ensemble reads what `stickslip sweep` wrote."
+            )
         with open_binary(target) as content, reading(content) as file:
             digested = digests.verify(file)
         result = Ensemble(xr.open_dataset(target, engine="h5netcdf"))

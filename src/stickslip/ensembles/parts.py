@@ -1,8 +1,8 @@
-"""An unfinished sweep: a folder beside the file to be, with a file for every chunk that is computed.
+"""An unfinished ensemble: a folder beside the file to be, with a file for every chunk that is computed.
 
-Each chunk appears whole or not at all, and its file ends with a digest of its content, its place and its sweep.
-Which chunks are there says all about where a sweep stands: after `kill -9` the others are computed, and the result is
-what it would have been.
+Each chunk appears whole or not at all, and its file ends with a digest of its content, its place and its ensemble.
+Which chunks are there says all about where an ensemble stands: after `kill -9` the others are computed, and the result
+is what it would have been.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HEADER = "sweep.json"
 
 @dataclass
 class InFolder:
-    """Chunks as files in `folder`, which one process at a time writes; `header` says which sweep they belong to."""
+    """Chunks as files in `folder`, which one process at a time writes; `header` says which ensemble they belong to."""
 
     folder: Path
     size: int
@@ -38,7 +38,7 @@ class InFolder:
 
     @classmethod
     def begin(cls, folder: Path, size: int, chunk: int, fingerprint: str) -> InFolder:
-        """An empty folder for a new sweep; one of an earlier sweep is removed."""
+        """An empty folder for a new ensemble; one of an earlier ensemble is removed."""
         if begun(folder):
             read_header(folder)
             before = _claimed(folder)
@@ -58,12 +58,12 @@ class InFolder:
 
     @classmethod
     def resume(cls, folder: Path, size: int, fingerprint: str) -> InFolder:
-        """The folder of an unfinished sweep, or ValueError where it is of another one."""
+        """The folder of an unfinished ensemble, or ValueError where it is of another one."""
         header = read_header(folder)
         if header.get("fingerprint") != fingerprint or header.get("size") != size:
             raise ValueError(
-                f"{folder} holds another sweep: what varies, what is observed, the step or the version differ; "
-                "repeat that sweep's options, or give another --out."
+                f"{folder} holds another ensemble: what varies, what is observed, the step or the version differ; "
+                "repeat that ensemble's options, or give another --out."
             )
         return cls(folder, size, int(header["chunk"]), header, _claimed(folder))
 
@@ -83,7 +83,7 @@ class InFolder:
         for chunk in chunks_of(self.size, self.chunk):
             values = self._read(chunk, name)
             if values is None or name not in values:
-                raise OSError(f"{self._path(chunk)} was there and is not any more; repeat the sweep with --resume.")
+                raise OSError(f"{self._path(chunk)} was there and is not any more; repeat the ensemble with --resume.")
             yield chunk, values[name]
 
     def discard(self) -> None:
@@ -116,7 +116,7 @@ class InFolder:
 
 
 def parts_folder(out: Path) -> Path:
-    """Where the chunks of an unfinished sweep are kept."""
+    """Where the chunks of an unfinished ensemble are kept."""
     return out.with_name(out.name + ".parts")
 
 
@@ -141,7 +141,7 @@ def _header_digest(header: dict[str, Any]) -> str:
 
 
 def read_header(folder: Path) -> dict[str, Any]:
-    """What an unfinished sweep wrote first, or ValueError."""
+    """What an unfinished ensemble wrote first, or ValueError."""
     try:
         written = json.loads(read_regular(folder / _HEADER, 2**16))
         header = {"fingerprint": written["fingerprint"], "size": written["size"], "chunk": written["chunk"]}
@@ -149,11 +149,11 @@ def read_header(folder: Path) -> dict[str, Any]:
             raise ValueError("the digest differs")
         return header
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise ValueError(f"{folder} is no unfinished sweep of ours; remove it, or give another --out.") from None
+        raise ValueError(f"{folder} is no unfinished ensemble of ours; remove it, or give another --out.") from None
 
 
 def discard_folder(folder: Path) -> None:
-    """Remove the chunks of a sweep; a folder that is not one of ours stays, and is an error."""
+    """Remove the chunks of an ensemble; a folder that is not one of ours stays, and is an error."""
     if begun(folder):
         read_header(folder)
     for part in sorted(folder.glob("*"), key=lambda part: part.name == _HEADER):  # it says whose they are to the last
@@ -163,7 +163,7 @@ def discard_folder(folder: Path) -> None:
 
 
 def begun(folder: Path) -> bool:
-    """Whether a folder holds a sweep, or anything else: not where its writer was killed before the first file."""
+    """Whether a folder holds an ensemble, or anything else: not where its writer was killed before the first file."""
     if not folder.is_dir():
         return folder.exists()
     return any(not part.name.startswith(DRAFT) for part in folder.iterdir())

@@ -120,9 +120,7 @@ def _from_text(name: str, text: str) -> Array:
     if not (count >= 1 and count.is_integer()):
         raise ValueError(f"vary: the count of {name} must be a whole number >= 1, got {text!r}.")
     if 8.0 * count > memory_budget() or count >= LONGEST_AXIS:
-        raise ValueError(
-            f"vary: the {count:.3g} values of {name} alone do not fit into memory; split the range into several sweeps."
-        )
+        raise ValueError(f"vary: the {count:.3g} values of {name} alone do not fit into memory; split the range.")
     if len(parts) == 4:
         if not start * end > 0.0:
             raise ValueError(f"vary: {name} on a log scale needs ends of one sign and not zero, got {text!r}.")
@@ -160,7 +158,7 @@ def _sample_count(samples: Any, random: Sequence[str]) -> int:
     if not random:
         raise ValueError("samples counts random values, and none is asked for; such as friction=uniform:0.2:0.4.")
     if 8 * int(samples) * len(random) > memory_budget():
-        raise ValueError(f"{samples:.3g} samples do not fit into memory; split them into sweeps with different seeds.")
+        raise ValueError(f"{samples:.3g} samples do not fit into memory; take several ensembles with different seeds.")
     return int(samples)
 
 

@@ -12,13 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from stickslip import codes
 from stickslip._version import __version__
+from stickslip.analysis.sections import (
+    SECTIONS,
+    TRAVELS,
+    DriveSection,
+    PhaseSection,
+    Section,
+    cycles,
+    read_section,
+    watched,
+)
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.contact.planar import PlanarSolver, solver_from
 from stickslip.ensembles.observables import NEED_SECTION, bytes_per_member, observables_of, read_rows
 from stickslip.ensembles.plan import Plan, plan_of
-from stickslip.ensembles.section import Cut, cut_of, default_section, default_travel
 from stickslip.jit.compiled import sources_hash
 from stickslip.mechanisms.engines import Compiled
 from stickslip.mechanisms.generate import STACK_LIMIT, import_generated, members_source
@@ -42,7 +50,7 @@ class Request:
     ----------
     system, q0, u0, p : the system, and the start and the parameters that members share where they do not vary.
     plan : what varies.
-    observe, cut, travel, points, skip : what is watched; from step `skip` on.
+    observe, section, travel, points, skip : what is watched; from step `skip` on.
     dt, steps : step size [s] and number of steps.
     stepper, solver, penetration_tol : as in `simulate`.
     """
@@ -53,7 +61,7 @@ class Request:
     p: Array
     plan: Plan
     observe: tuple[str, ...]
-    cut: Cut
+    section: Section | DriveSection | None
     travel: int
     points: int
     skip: int
@@ -66,11 +74,12 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         """Compile-time constants of the kernel."""
+        kind, place, _ = watched(self.system, self.section)
         return {
             **self.stepper.options,
             "WATCHED": True,
-            "SECTION": self.cut.kind,
-            "PLACE": self.cut.place,
+            "SECTION": kind,
+            "PLACE": place,
             "EXTREMES": "extremes" in self.observe,
             "SHARES": "shares" in self.observe,
         }
@@ -113,11 +122,11 @@ class Request:
                 self._begin_friction(layout, row, p[: len(system.parameter_names)])
         book = rows[:, layout.BOOK_OF_MEMBER :]
         book[:, layout.FIRST_WATCHED] = self.skip
-        book[:, layout.LEVEL] = self.cut.level
+        book[:, layout.LEVEL] = watched(system, self.section)[2]
         book[:, layout.TRAVEL] = self.travel
         book[:, layout.N_POINTS] = self.points
-        if self.cut.kind == codes.PHASE:
-            book[:, layout.CYCLE] = self.cut.cycles(P)
+        if isinstance(self.section, PhaseSection | DriveSection):
+            book[:, layout.CYCLE] = cycles(system, self.section, P)
             with np.errstate(invalid="ignore"):
                 # phases that have passed before the watch begins
                 book[:, layout.PHASES] = np.floor(self.skip * self.dt / book[:, layout.CYCLE] * (1.0 + 1e-12))
@@ -164,7 +173,7 @@ class Request:
             "steps": self.steps,
             "t_end": self.steps * self.dt,
             "skip": self.skip * self.dt,
-            "section": self.cut.text,
+            "section": "" if self.section is None else self.section.text,
             "travel": system.coordinate_names[self.travel] if self.travel >= 0 else "",
             "observe": ",".join(self.observe),
             "units": json.dumps(dict(system.units)),
@@ -228,7 +237,7 @@ def prepare(
     plan = plan_of(scenario, vary, samples, seed, paired)
     p = system.parameter_vector({**(scenario.params or {}), **(params or {})})
     tolerance = penetration_tolerance(penetration_tol)
-    cut, way = _watched(system, wanted, section, travel)
+    cut, way = _watching(system, wanted, section, travel)
     request = Request(
         system,
         np.array(scenario.q0),
@@ -263,17 +272,20 @@ def _method(system: System, stepper: Any, solver: Any) -> tuple[Stepper, PlanarS
     return chosen, method
 
 
-def _watched(system: System, observe: tuple[str, ...], section: Any, travel: Any) -> tuple[Cut, int]:
+def _watching(
+    system: System, observe: tuple[str, ...], section: Any, travel: Any
+) -> tuple[Section | DriveSection | None, int]:
     """The section and the number of the coordinate that travels, -1 for none."""
     needing = [name for name in observe if name in NEED_SECTION]
-    text = default_section(system) if section is None else section
-    if needing and text is None:
+    chosen = SECTIONS.get(system.name) if section is None else read_section(section)
+    if needing and chosen is None:
         raise ValueError(
             f"observable {needing[0]!r} needs a section, and {system.name!r} has none of its own; give one, such as "
             f"section='{system.coordinate_names[0]}<0' (--section)."
         )
-    cut = cut_of(system, text) if needing or section is not None else Cut()
-    name = default_travel(system) if travel is None else travel
+    cut = chosen if needing or section is not None else None
+    watched(system, cut)  # checks the names in it
+    name = TRAVELS.get(system.name) if travel is None else travel
     if name is None and "drop" in observe:
         raise ValueError(
             f"observable 'drop' needs a coordinate that travels; give one of {', '.join(system.coordinate_names)} as "

@@ -99,7 +99,7 @@ class Ensemble:
         return worst
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write to a netCDF file, atomically; a file that is there and is not a sweep of ours is never replaced."""
+        """Write to a netCDF file, atomically; a file that is there and is not an ensemble of ours is never replaced."""
         from stickslip.ensembles.files import save_dataset
 
         return save_dataset(self.dataset, path, overwrite=overwrite)

@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from stickslip.analysis.sections import AnySection
+from stickslip.checks import refuse_unknown_options
 from stickslip.contact.planar import PlanarSolver
 from stickslip.ensembles.bounds import judge
 from stickslip.ensembles.cluster import Cluster
@@ -21,7 +23,6 @@ from stickslip.ensembles.request import Request, prepare
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import InMemory, Store
 from stickslip.interrupts import opened, poll, uninterrupted
-from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.run.records import memory_budget
 from stickslip.run.simulate import progress_bar
@@ -31,33 +32,54 @@ Device = Cores | Card | Cluster
 DEVICES = "cpu, gpu, auto or dask:ADDRESS"
 
 
+class Watching(TypedDict, total=False):
+    """What of the motion is watched."""
+
+    section: AnySection | None
+    travel: str | None
+    points: int | None
+    skip: float
+
+
+class Drawing(TypedDict, total=False):
+    """How the values of what varies are combined and drawn."""
+
+    samples: int | None
+    seed: int
+    paired: bool
+
+
+class Keeping(TypedDict, total=False):
+    """Where the result is kept."""
+
+    chunk: int | None
+    out: str | Path | None
+    resume: bool
+    overwrite: bool
+
+
+class Options(Watching, Drawing, Keeping, total=False):
+    """Keywords of `ensemble` that few calls need."""
+
+    penetration_tol: float
+
+
 def ensemble(
     scenario: Scenario,
     vary: Mapping[str, Any],
     observe: Any = ("final",),
     *,
     device: str = "cpu",
+    threads: int | None = None,
     dt: float | None = None,
     t_end: float | None = None,
     stepper: str | Stepper = "moreau-midpoint",
     solver: str | PlanarSolver = "auto",
     params: Mapping[Any, float] | None = None,
-    section: str | None = None,
-    travel: str | None = None,
-    points: int | None = None,
-    skip: float = 0.0,
-    samples: int | None = None,
-    seed: int = 0,
-    paired: bool = False,
-    penetration_tol: float = PENETRATION_TOLERANCE,
-    threads: int | None = None,
-    chunk: int | None = None,
-    out: str | Path | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    progress: bool | None = None,
+    progress: bool | Callable[[int], None] | None = None,
+    **options: Unpack[Options],
 ) -> Ensemble:
-    """Compute many motions of a system and return what was observed of each.
+    """Compute many motions of a system, the members of an ensemble, and return what was observed of each.
 
     Parameters
     ----------
@@ -70,47 +92,53 @@ def ensemble(
         contact), "shares" (of time in each contact state), "final" (state at the end), "energy".  Status and
         certificate of every member are always there.
     device : "cpu", "gpu", "auto" (a GPU where there is one) or "dask:ADDRESS" of a scheduler, dask:tcp://host:8786.
+    threads : of the device "cpu"; default: all cores.  The result does not depend on it.
     dt, t_end, stepper, solver, params, penetration_tol : as in `simulate`; default: the scenario's own.
-    section : where the motion is cut: "phi_S<-0.28" (falls through a level), "phi_S>0" (rises), "impact:beak",
-        "phase:omega" (every period of a parameter in rad/s) or "every:0.01" [s]; default: the section that a library
-        system is known by.
+    progress : show a progress bar on stderr (None: after two seconds, where stderr is a terminal); or a function that
+        is called with the number of steps done.
+
+    What is watched:
+
+    section : where the motion is cut, an object or text, see `stickslip.analysis.sections`: "phi_S<-0.28" (falls
+        through a level), "phi_S>0" (rises), "impact:beak", "phase:omega" (every period of a parameter in rad/s) or
+        "every:0.01" [s]; default: the section that a library system is known by.
     travel : coordinate whose way per cycle "drop" tells.
     points : states on the section that are kept of each member, the last ones; default 16.
     skip : seconds before anything is watched: section, extremes, impacts and shares.
+
+    How values are drawn:
+
     samples, seed : number of random values, and the seed of their generator.
     paired : arrays go in pairs, as columns of a table, instead of spanning a grid.
-    threads : of the device "cpu"; default: all cores.  The result does not depend on it.
+
+    Where the result is kept:
+
     chunk : members computed between two savings.
     out : write the result to this netCDF file; chunks are kept beside it, in `out.parts`, until it is complete.
-    resume : go on with a sweep that was interrupted; the file is the same, bit for bit, as without interruption.
-    overwrite : allow `out` to replace a sweep of ours.
-    progress : show a progress bar on stderr (None: after two seconds, where stderr is a terminal).
+    resume : go on with an ensemble that was interrupted; the file is the same, bit for bit, as without interruption.
+    overwrite : allow `out` to replace an ensemble of ours.
 
     A member that fails has its reason in `failed()`, nan in all observables, and goes into no mean.  Bad input raises
     ValueError before anything is computed.  On CPU and GPU a member takes the steps of `simulate`, bit for bit on the
     CPU; on a GPU unless its system calls sines or powers, whose last digits differ.
     """
+    refuse_unknown_options("ensemble", options, Options.__annotations__)
+    kept = {name: options[name] for name in Keeping.__annotations__ if name in options}  # type: ignore[literal-required]
+    asked: dict[str, Any] = {name: value for name, value in options.items() if name not in kept}
     request = prepare(
-        scenario,
-        vary,
-        observe,
-        dt=dt,
-        t_end=t_end,
-        stepper=stepper,
-        solver=solver,
-        params=params,
-        section=section,
-        travel=travel,
-        points=points,
-        skip=skip,
-        samples=samples,
-        seed=seed,
-        paired=paired,
-        penetration_tol=penetration_tol,
+        scenario, vary, observe, dt=dt, t_end=t_end, stepper=stepper, solver=solver, params=params, **asked
     )
     where = _device(device, threads)
     if isinstance(where, Card):
         check_solver(request)
+    return _kept(request, where, progress, **kept)
+
+
+def _kept(
+    request: Request, where: Device, progress: bool | Callable[[int], None] | None, *,
+    chunk: Any = None, out: str | Path | None = None, resume: bool = False, overwrite: bool = False,
+) -> Ensemble:  # fmt: skip
+    """The members of a request, computed or read from where an earlier call kept them."""
     target = None if out is None else Path(out)
     fingerprint = request.fingerprint(where.kind)
     _check_size(request, target)
@@ -169,15 +197,15 @@ def _chunk(request: Request, where: Device, chunk: Any) -> int:
 
 
 def _is_there(out: Path, fingerprint: str) -> bool:
-    """Whether the file of a sweep that is to go on is complete already; ValueError where it is of another sweep."""
+    """Whether the file of an ensemble to go on with is complete already; ValueError where it holds another one."""
     from stickslip.ensembles.files import fingerprint_of
 
     if not out.exists():
         return False
     if fingerprint_of(out) != fingerprint:
         raise ValueError(
-            f"{out} is of another sweep: what varies, what is observed, the step, the device or the version differ; "
-            "repeat that sweep's options, or give another --out."
+            f"{out} is of another ensemble: what varies, what is observed, the step, the device or the version differ; "
+            "repeat that ensemble's options, or give another --out."
         )
     return True
 
@@ -207,21 +235,23 @@ def _store(
     require_free(out, overwrite)
     if begun(folder) and not overwrite:
         raise ValueError(
-            f"{folder} holds an unfinished sweep; --resume (resume=True) goes on with it, --overwrite begins anew."
+            f"{folder} holds an unfinished ensemble; --resume (resume=True) goes on with it, --overwrite begins anew."
         )
     return InFolder.begin(folder, size, members, fingerprint)
 
 
-def _compute(request: Request, where: Device, store: Store, progress: bool | None) -> tuple[float, int]:
+def _compute(
+    request: Request, where: Device, store: Store, progress: bool | Callable[[int], None] | None
+) -> tuple[float, int]:
     """Compute the missing chunks; seconds without compilation, and steps."""
     missing = store.missing()
     total = sum(last - first for first, last in missing) * request.steps
     if not missing:
         return 0.0, 0
-    show = sys.stderr.isatty() if progress is None else progress
+    show = sys.stderr.isatty() if progress is None else progress is True
     if isinstance(where, Cluster):
         begin = time.perf_counter()
-        with _progress(show, request, total) as report, opened():
+        with _progress(progress, request, total) as report, opened():
             for chunk, values in where.run(request, missing, report):
                 with uninterrupted():
                     store.put(chunk, values)
@@ -229,7 +259,7 @@ def _compute(request: Request, where: Device, store: Store, progress: bool | Non
     with opened():
         _warm_up(request, where, show)
     begin = time.perf_counter()
-    with _progress(show, request, total) as report:
+    with _progress(progress, request, total) as report:
         for first, last in missing:
             rows, P = request.rows(first, last)
             starts = rows[:, : 2 * request.system.n_dof].copy()
@@ -252,22 +282,24 @@ def _warm_up(request: Request, where: Cores | Card, show: bool) -> None:
 
 
 def _publish(request: Request, store: Store, out: Path | None, fingerprint: str) -> Any:
-    from stickslip.ensembles.files import to_dataset, write_sweep
+    from stickslip.ensembles.files import to_dataset, write_ensemble
 
     if out is None:
         dataset = to_dataset(request, store, fingerprint)
     else:
-        write_sweep(out, request, store, fingerprint)
+        write_ensemble(out, request, store, fingerprint)
         dataset = _load(out).dataset
     store.discard()
     return dataset
 
 
 @contextmanager
-def _progress(show: bool, request: Request, total: int) -> Iterator[Callable[[int], None]]:
+def _progress(
+    progress: bool | Callable[[int], None] | None, request: Request, total: int
+) -> Iterator[Callable[[int], None]]:
     """The bar of `simulate`, from the third second on: share, rate and remaining time; told of more steps done."""
     done = 0
-    with progress_bar(show, request.system.name, total) as advance:
+    with progress_bar(progress, request.system.name, total) as advance:
 
         def report(steps: int) -> None:
             nonlocal done

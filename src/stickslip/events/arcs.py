@@ -36,7 +36,8 @@ class Stand:
 class Arc:
     """One step of the integrator: the motion in one mode from t_A to t_E, as a function of time.
 
-    `vector(t)` is y of `kernels.smooth` at one time, or one row per time; `f` coordinates; `stand`, before the step.
+    `vector(t)` is y of the template `smooth` at one time, or one row per time; `f` coordinates; `stand`,
+    before the step.
     """
 
     t_A: float

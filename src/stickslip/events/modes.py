@@ -25,9 +25,9 @@ class Mode:
     ----------
     closed : contacts that touch and have no normal velocity; clutches that are engaged; friction joints and springs
     sense : of slip, +-1 (side of a prestressed spring); 0 where the contact sticks or is open
-    normal, stick, slip : what the equations of motion keep to, see `kernels.smooth`.  A closed contact whose constraint
-        others imply, such as a third foot on a floor, has none of its own; where its friction is at the static bound
-        stick is -1 (`HELD`)
+    normal, stick, slip : what the equations of motion keep to, see the template `smooth`.  A closed contact whose
+        constraint others imply, such as a third foot on a floor, has none of its own; where its friction is at the
+        static bound stick is -1 (`HELD`)
     branches : of the system's kinks, +-1, see `mechanisms.kinks`
     """
 

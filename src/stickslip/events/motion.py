@@ -75,7 +75,7 @@ def change(before: Mode, after: Mode, k: int) -> int | None:
 class Motion:
     """The motion of a system from event to event.
 
-    Attributes: kernel, the compiled module of `kernels.smooth`; p, parameters; law, solver, eps_N for impacts; rtol,
+    Attributes: kernel, the compiled template `smooth`; p, parameters; law, solver, eps_N for impacts; rtol,
     gap_tol, zeno, max_events as in `EventDriven`; t, y, mode, the present; impacts, rows of the impact table so far.
     """
 

@@ -1,1 +1,1 @@
-"""Files: trajectories and sweeps as netCDF, contact problems, model files, digests over all of them."""
+"""Files: trajectories and ensembles as netCDF, contact problems, model files, digests over all of them."""

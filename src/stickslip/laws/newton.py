@@ -15,6 +15,7 @@ from stickslip.laws.base import (
     LawSolution,
     as_law_solution,
 )
+from stickslip.laws.scalar import NEWTON
 
 if TYPE_CHECKING:
     from stickslip.contact.planar import PlanarProblem, PlanarSolver
@@ -42,7 +43,7 @@ class Newton(ImpactLaw):
 
     @property
     def code(self) -> int:
-        return 0
+        return NEWTON
 
     def solve(
         self, problem: PlanarProblem, gamma_N: Array, gamma_T: Array, eps_N: Array, eps_T: Array, solver: PlanarSolver
@@ -89,7 +90,7 @@ class Walton(ImpactLaw):
 
     @property
     def code(self) -> int:
-        return 0
+        return NEWTON
 
     @property
     def single(self) -> bool:

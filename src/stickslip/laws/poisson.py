@@ -18,6 +18,7 @@ from stickslip.laws.base import (
     energy_of,
 )
 from stickslip.laws.routh import KINETIC, integrate
+from stickslip.laws.scalar import POISSON, POISSON_INTEGRATED
 
 if TYPE_CHECKING:
     from stickslip.contact.planar import PlanarProblem, PlanarSolution, PlanarSolver
@@ -73,7 +74,7 @@ class Poisson(ImpactLaw):
 
     @property
     def code(self) -> int:
-        return 1 if self.model == "lcp" else 3
+        return POISSON if self.model == "lcp" else POISSON_INTEGRATED
 
     @property
     def single(self) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from stickslip.laws.base import Array, Coefficient, ImpactLaw, LawSolution
 from stickslip.laws.lumped import integrate_lumped
 from stickslip.laws.routh import ENERGETIC, integrate
+from stickslip.laws.scalar import STRONGE, STRONGE_LUMPED
 
 if TYPE_CHECKING:
     from stickslip.contact.planar import PlanarProblem, PlanarSolver
@@ -57,7 +58,7 @@ class Stronge(ImpactLaw):
 
     @property
     def code(self) -> int:
-        return 2 if self.model == "rigid" else 4
+        return STRONGE if self.model == "rigid" else STRONGE_LUMPED
 
     @property
     def single(self) -> bool:

@@ -13,6 +13,7 @@ from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.lcp.enumeration import enumerate_first, enumerate_points
 from stickslip.lcp.infeasibility import find_proof, proves_no_solution
 from stickslip.lcp.linear import all_finite
+from stickslip.lcp.methods import asked
 from stickslip.lcp.problems import (
     LCPSolution,
     checked_count,
@@ -26,8 +27,9 @@ from stickslip.lcp.residuals import make_complementary, mlcp_residual
 from stickslip.lcp.scaling import ScaledProblem, is_far_out, scaled
 from stickslip.lcp.threads import in_threads
 
-METHODS = ("auto", "lemke", "enumerate", "pgs", "newton")
+METHODS = ("auto", "lemke", "enumerate", "gauss-seidel", "newton")
 MIXED_METHODS = ("auto", "lemke", "newton")
+TOLERANCE = 1e-10  # unless a call or a solver object says otherwise
 
 NO_SUPPORT = 8  # enumeration: every support looked at, none solves
 AUTO_ATTEMPTS = 50  # paths of Lemke's method that `auto` follows
@@ -40,27 +42,27 @@ _SENTENCES = {
     lemke_method.PIVOT_LIMIT: "stopped after {iterations} pivots without a solution; raise max_iterations",
     lemke_method.INACCURATE: "lost accuracy: residual {residual:.1e} after {iterations} {unit}; try method='newton'",
     gauss_seidel.SWEEP_LIMIT: "not converged: residual {residual:.1e} after {iterations} sweeps; try method='lemke'",
-    gauss_seidel.DIAGONAL: "pgs needs a positive diagonal and this matrix has none throughout; try method='lemke'",
+    gauss_seidel.DIAGONAL: "{method} needs a positive diagonal and this matrix has none throughout; try method='lemke'",
     newton.ITERATION_LIMIT: "not converged: residual {residual:.1e} after {iterations} steps; try method='lemke'",
     newton.STALLED: "Newton's method stalled at residual {residual:.1e} after {iterations} steps; try method='lemke'",
     NO_SUPPORT: "no solution found: none of the {iterations} complementary supports gives one within the tolerance",
 }
 _PROVED = "no solution exists (proof returned); "
-_UNITS = {"lemke": "pivots", "pgs": "sweeps", "newton": "Newton steps", "enumerate": "supports"}
+_UNITS = {"lemke": "pivots", "newton": "Newton steps", "enumerate": "supports"}  # of the others: sweeps
 _ndarray, _float64, _empty = np.ndarray, np.dtype(np.float64), np.empty
 _new: Any = tuple.__new__
 _SOLVED_BY_LEMKE = [f"solved by lemke in {count} pivots" for count in range(100)]
-_LIMITS = {"auto": None, "lemke": None, "enumerate": None, "pgs": 10_000, "newton": 100}  # None: 50 n + 200
-ENUMERATE, PGS, NEWTON = 0, 1, 2
-_CODES = {"enumerate": ENUMERATE, "pgs": PGS, "newton": NEWTON}
+_LIMITS = {"auto": None, "lemke": None, "enumerate": None, "gauss-seidel": 10_000, "newton": 100}  # None: 50 n + 200
+ENUMERATE, GAUSS_SEIDEL, NEWTON = 0, 1, 2
+_CODES = {"enumerate": ENUMERATE, "gauss-seidel": GAUSS_SEIDEL, "newton": NEWTON}
 
 
 def solve_lcp(
     A: Any,
     b: Any,
-    method: str = "auto",
+    method: str | Any = "auto",
     *,
-    tol: float = 1e-10,
+    tol: float = TOLERANCE,
     max_iterations: int | None = None,
     x0: Any = None,
 ) -> LCPSolution:
@@ -70,11 +72,12 @@ def solve_lcp(
     ----------
     A, b : shapes (n, n) and (n,); or a stack (k, n, n) and (k, n), solved in parallel.
     method : "auto" (Lemke, then Newton, then all supports of a small problem, then a proof that there is no
-        solution), "lemke" (lexicographic, scaled), "newton" (semismooth, falls back to Lemke when it stalls), "pgs"
-        (projected Gauss-Seidel), "enumerate" (all 2^n supports, n <= 20, first solution found).
+        solution), "lemke" (lexicographic, scaled), "newton" (semismooth, falls back to Lemke when it stalls),
+        "gauss-seidel" (projected; "pgs" is its old word), "enumerate" (all 2^n supports, n <= 20, first solution
+        found); or a solver object of that name, such as `Lemke()` or `GaussSeidel(tol=1e-6)`.
     tol : largest scaled residual that counts as solved.
     max_iterations : pivots (default 50 n + 200), Newton steps (100) or sweeps (10000).
-    x0 : start of "newton" and "pgs", shape (n,), default zero; single problems only.
+    x0 : start of "newton" and "gauss-seidel", shape (n,), default zero; single problems only.
 
     Returns
     -------
@@ -109,8 +112,7 @@ def solve_lcp(
             # A named tuple without the quarter of a microsecond in which its constructor fills in the defaults.
             return _new(LCPSolution, (x, y, True, status, residual, count, "lemke", None, None, None))
     M, v = checked_problem(A, b, stack=True)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    word, method, tol, max_iterations = asked(method, METHODS, tol, TOLERANCE, max_iterations)
     tolerance = checked_tolerance(tol)
     n = M.shape[-1]
     if method == "enumerate":
@@ -121,19 +123,22 @@ def solve_lcp(
     if M.ndim == 3:
         if x0 is not None:
             raise ValueError("x0 is for single problems; a stack of shape (k, n, n) starts every problem at zero.")
-        return _solve_stack(M, v, method, tolerance, limit)
+        return _solve_stack(M, v, method, tolerance, limit, word)
     start = np.maximum(0.0, checked_start(x0, n))
     if n == 0:
-        return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, method)
+        return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, word)
     if not is_far_out(M, v):
-        return _by_method(method, M, v, tolerance, limit, start)
+        return _by_method(method, M, v, tolerance, limit, start, word)
     with np.errstate(all="ignore"):  # the answer is judged, whatever overflowed on the way
         problem = scaled(M, v)
-        answer = _by_method(method, problem.A, problem.b, tolerance, limit, problem.start(start))
+        answer = _by_method(method, problem.A, problem.b, tolerance, limit, problem.start(start), word)
         return _in_given_units(M, v, np.zeros(n, dtype=bool), problem, answer, tolerance)
 
 
-def _by_method(method: str, A: np.ndarray, b: np.ndarray, tol: float, limit: int, start: np.ndarray) -> LCPSolution:
+def _by_method(
+    method: str, A: np.ndarray, b: np.ndarray, tol: float, limit: int, start: np.ndarray, word: str
+) -> LCPSolution:
+    """Solve one problem; `word` is what the caller called the method."""
     n = len(b)
     if method == "auto":
         return _by_auto(A, b, tol, limit)
@@ -141,12 +146,12 @@ def _by_method(method: str, A: np.ndarray, b: np.ndarray, tol: float, limit: int
         return _by_lemke(A, b, tol, limit)
     if method == "enumerate":
         return _by_enumeration(A, b, tol)
-    if method == "pgs":
+    if method == "gauss-seidel":
         x, y = start, np.empty(n)
         code, count, residual = gauss_seidel.projected_gauss_seidel(
             A, b, x, y, lemke_method.workspace.py_func(n), limit, tol
         )
-        return _solution("pgs", x, y, code, count, residual)
+        return _solution(word, x, y, code, count, residual)
     first = _by_newton(A, b, tol, limit, start)
     if first.solved:
         return first
@@ -175,7 +180,7 @@ def _in_given_units(
     return answer._replace(x=x, y=y, solved=solved, status=status, residual=float(residual), ray=ray, proof=proof)
 
 
-def enumerate_lcp(A: Any, b: Any, *, tol: float = 1e-10) -> list[LCPSolution]:
+def enumerate_lcp(A: Any, b: Any, *, tol: float = TOLERANCE) -> list[LCPSolution]:
     """Every solution of a small LCP (n <= 20): all isolated ones and one representative of each continuum.
 
     The list is empty when there is no solution.  `isolated` tells a representative (False) from an isolated solution.
@@ -202,19 +207,19 @@ def enumerate_lcp(A: Any, b: Any, *, tol: float = 1e-10) -> list[LCPSolution]:
 
 
 def solve_mlcp(
-    A: Any, b: Any, free: Any, method: str = "auto", *, tol: float = 1e-10, max_iterations: int | None = None
+    A: Any, b: Any, free: Any, method: str | Any = "auto", *, tol: float = TOLERANCE, max_iterations: int | None = None
 ) -> LCPSolution:
     """Solve the mixed LCP  y = A x + b with y_i = 0, x_i of any sign where free[i], 0 <= y_i perp x_i >= 0 elsewhere.
 
     "lemke" eliminates the free unknowns where their block is regular; where it is singular (redundant bilateral
     constraints) each is split into two non-negative ones, which keeps PSD and copositive-plus matrices so.
-    "newton" works on the mixed problem as it stands.  "auto" takes Lemke first.
+    "newton" works on the mixed problem as it stands.  "auto" takes Lemke first.  Solver objects are taken as well, see
+    `solve_lcp`.
     """
     M, v = checked_problem(A, b)
     n = len(v)
     mask = checked_mask(free, n)
-    if method not in MIXED_METHODS:
-        raise ValueError(f"method must be one of {', '.join(MIXED_METHODS)}, got {method!r}.")
+    _, method, tol, max_iterations = asked(method, MIXED_METHODS, tol, TOLERANCE, max_iterations)
     tolerance = checked_tolerance(tol)
     if n == 0:
         return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, method)
@@ -264,7 +269,8 @@ def _check_enumerable(n: int) -> None:
 
 
 def _sentence(method: str, code: int, count: int, residual: float) -> str:
-    unit = _UNITS[method].removesuffix("s") if count == 1 else _UNITS[method]
+    unit = _UNITS.get(method, "sweeps")
+    unit = unit.removesuffix("s") if count == 1 else unit
     return _SENTENCES[code].format(method=method, iterations=count, unit=unit, residual=residual)
 
 
@@ -476,7 +482,7 @@ def _other_range(
         if method == ENUMERATE:
             found, count, residual = enumerate_first(A[i], b[i], x, y, work, tol)
             code = 0 if found else NO_SUPPORT
-        elif method == PGS:
+        elif method == GAUSS_SEIDEL:
             code, count, residual = gauss_seidel.projected_gauss_seidel(A[i], b[i], x, y, work, limit, tol)
         else:
             code, count, residual = newton.semismooth_newton(A[i], b[i], free, x, y, newton_work, limit, tol)
@@ -485,7 +491,7 @@ def _other_range(
         codes[i], counts[i], residuals[i] = code, count, residual
 
 
-def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: int) -> LCPSolution:
+def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: int, word: str) -> LCPSolution:
     k, n = b.shape
     X, Y = np.zeros((k, n)), np.zeros((k, n))
     codes, counts = np.zeros(k, np.int64), np.zeros(k, np.int64)
@@ -497,7 +503,7 @@ def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: i
     elif k and n:
         operations = 2**n if method == "enumerate" else 20 * n * n
         in_threads(lambda start, stop: _other_range(start, stop, *arrays, _CODES[method], limit, tol), k, operations)
-    name = "lemke" if method == "auto" else method
+    name = "lemke" if method == "auto" else word
     status = np.empty(k, dtype=object)
     status[:] = f"solved by {name}"
     rays = np.zeros((k, n))

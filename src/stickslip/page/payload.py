@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.recurrence import recurrence
+from stickslip.analysis.seen_period import seen_period
 from stickslip.drawing.primitives import Drawing, markers
 from stickslip.mechanisms.system import KIND_NAMES, System
 from stickslip.page.packing import floats, octets, plain
@@ -67,7 +67,7 @@ def _method(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _numbers(trajectory: Trajectory) -> dict[str, Any]:
-    cycle = recurrence(trajectory)
+    cycle = seen_period(trajectory)
     counts = trajectory.impacts().counts()
     return {
         "period": None if cycle is None else {"value": cycle.period, "difference": cycle.difference},

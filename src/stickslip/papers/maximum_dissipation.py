@@ -28,7 +28,7 @@ _AT_BOUND = 1e-9  # an impulse this close to the edge of its section lies on it
 # -- sections ------------------------------------------------------------------------------------------------
 
 
-class Section(ABC):
+class CrossSection(ABC):
     """A convex set C = { psi <= 1 } of the plane with 0 inside: the shape of a friction cone's section.
 
     Contract for whoever adds one: `gauge` is psi, `farthest` the point of C farthest along a direction (any one where
@@ -53,7 +53,7 @@ class Section(ABC):
 
 
 @dataclass(frozen=True)
-class Ellipse(Section):
+class Ellipse(CrossSection):
     """psi(beta) = |(beta_1 / a, beta_2 / b)|: anisotropic friction; a = b = 1 is Coulomb's isotropic law."""
 
     a: float = 1.0
@@ -75,7 +75,7 @@ class Ellipse(Section):
 
 
 @dataclass(frozen=True)
-class PowerNorm(Section):
+class PowerNorm(CrossSection):
     """psi(beta) = (|beta_1|^p + |beta_2|^p)^(1/p), p > 1: a section between diamond, circle and square."""
 
     p: float = 2.0
@@ -99,7 +99,7 @@ class PowerNorm(Section):
 
 
 @dataclass(frozen=True)
-class Polygon(Section):
+class Polygon(CrossSection):
     """The convex hull of vertices, shape (m, 2), anticlockwise about 0; m unit vectors: the pyramid of [S00] 2.2."""
 
     vertices: tuple[tuple[float, float], ...]
@@ -148,7 +148,7 @@ def _norm(x: np.ndarray, p: float) -> float:
     return largest * float(((np.abs(x) / largest) ** p).sum()) ** (1.0 / p) if largest > 0.0 else 0.0
 
 
-def _require_positive(section: Section, *names: str) -> None:
+def _require_positive(section: CrossSection, *names: str) -> None:
     for name in names:
         value = getattr(section, name)
         if isinstance(value, bool) or not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
@@ -168,7 +168,7 @@ class DissipationProblem:
     W: np.ndarray
     q: np.ndarray
     mu: np.ndarray
-    section: Section | Sequence[Section] = Ellipse()
+    section: CrossSection | Sequence[CrossSection] = Ellipse()
 
     def __post_init__(self) -> None:
         W, q = _floats(self.W, "W"), _floats(self.q, "q")
@@ -180,16 +180,16 @@ class DissipationProblem:
         mu = np.broadcast_to(_floats(self.mu, "mu"), (n,)).copy() if np.ndim(self.mu) == 0 else _floats(self.mu, "mu")
         if mu.shape != (n,) or not np.all((mu >= 0.0) & (mu < np.inf)):
             raise ValueError(f"mu must be {n} finite numbers >= 0, one per contact, got {self.mu!r}.")
-        sections = (self.section,) * n if isinstance(self.section, Section) else tuple(self.section)
-        if len(sections) != n or not all(isinstance(section, Section) for section in sections):
-            raise ValueError(f"section must be a Section or {n} of them, one per contact, got {self.section!r}.")
+        sections = (self.section,) * n if isinstance(self.section, CrossSection) else tuple(self.section)
+        if len(sections) != n or not all(isinstance(section, CrossSection) for section in sections):
+            raise ValueError(f"section must be a CrossSection or {n} of them, one per contact, got {self.section!r}.")
         _check_finite(W, "W")
         _check_finite(q, "q")
         for name, value in (("W", W), ("q", q), ("mu", mu), ("section", sections)):
             object.__setattr__(self, name, value)
 
     @property
-    def sections(self) -> tuple[Section, ...]:
+    def sections(self) -> tuple[CrossSection, ...]:
         assert isinstance(self.section, tuple)
         return self.section
 
@@ -220,7 +220,7 @@ class DissipationProblem:
         return worst
 
 
-def _distance(force: np.ndarray, multiplier: float, section: Section, beta: np.ndarray) -> float:
+def _distance(force: np.ndarray, multiplier: float, section: CrossSection, beta: np.ndarray) -> float:
     """Distance of `force` = -u_T to lambda d psi(beta), [S00] (2.17)."""
     if multiplier == 0.0 or not beta.any():
         return float(np.hypot(*force))
@@ -287,7 +287,7 @@ def solve_dissipation(
     return _answer(problem, r, tol, "sweeps", sweeps)
 
 
-def one_contact_solutions(W: np.ndarray, q: np.ndarray, mu: float, section: Section) -> list[np.ndarray]:
+def one_contact_solutions(W: np.ndarray, q: np.ndarray, mu: float, section: CrossSection) -> list[np.ndarray]:
     """Impulses (3,) that satisfy the conditions of one contact: open, stick, and every slip that was found.
 
     Slip in the direction -d: beta = mu r_N b(d) with b(d) the point of C farthest along d, r_N = -q_N / (W_NN + mu W_NT
@@ -320,7 +320,7 @@ class _Slip:
     W: np.ndarray
     q: np.ndarray
     mu: float
-    section: Section
+    section: CrossSection
 
     def impulse(self, b: np.ndarray) -> np.ndarray | None:
         """r with beta = mu r_N b and u_N = 0; None where no positive r_N does it."""

@@ -26,7 +26,6 @@ from stickslip.scenes.shapes import IDENTITY, quaternion_product, turn_from_z
 
 _NOT_MOTION = ("asset", "visual", "statistic", "size", "custom", "sensor", "keyframe", "extension")
 _JOINT_LEFT_OUT = ("damping", "armature", "stiffness", "springref", "springdamper", "ref", "margin")
-_WORLD = ("light", "camera", "site", "body", "geom", "frame", "replicate", "composite", "flexcomp")
 
 
 class _Reader:

@@ -33,6 +33,7 @@ from stickslip.scenes.layout import (
     HULL,
     MOVING,
     POLYGON,
+    ROWS_PER_JOINT,
     ZERO,
     Active,
     Bodies,
@@ -357,7 +358,7 @@ def islands(
         if n_rows > 0:
             for s in range(joints.row.used.shape[0]):
                 if joints.row.used[s]:
-                    j = s // 9
+                    j = s // ROWS_PER_JOINT
                     join(parent, bodies, joints.link.a[j], joints.link.b[j])
     count = 0
     for i in range(n):
@@ -372,7 +373,7 @@ def islands(
             for s in range(joints.row.used.shape[0]):
                 joints.row.island[s] = -1
                 if joints.row.used[s]:
-                    j = s // 9
+                    j = s // ROWS_PER_JOINT
                     a, b = joints.link.a[j], joints.link.b[j]
                     k = root(parent, a if bodies.kind[a] == MOVING else b)
                     if label[k] < 0:

@@ -1,4 +1,4 @@
-"""Figures of a sweep: observables over one varied quantity, or over two as maps; points of the section as a diagram."""
+"""Figures of an ensemble: observables over one varied quantity, or two as maps; points of the section as a diagram."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _SHOWN = ("period", "drop", "passages", "kinetic_end", "max_penetration")
 _MOST_POINTS = 800_000
 
 
-def draw_sweep(result: Ensemble) -> Figure:
-    """What was observed of a sweep over one or two quantities; further axes are cut at their first value."""
+def draw_ensemble(result: Ensemble) -> Figure:
+    """What was observed of an ensemble over one or two quantities; further axes are cut at their first value."""
     dataset = result.dataset
     axes = [str(name) for name in dataset["status"].dims]
     shown = [name for name in _SHOWN if name in dataset][:2]

@@ -22,14 +22,14 @@ _CYCLES = 2.0  # that must fit into the half of the run that is looked at
 
 
 @dataclass(frozen=True)
-class Recurrence:
+class SeenPeriod:
     """Period [s] of a motion and how well it repeats: 0 exactly, 1 not at all."""
 
     period: float
     difference: float
 
 
-def recurrence(trajectory: Trajectory) -> Recurrence | None:
+def seen_period(trajectory: Trajectory) -> SeenPeriod | None:
     """The period of the second half of a run, or None where it rests or does not repeat itself at least twice."""
     t, u = trajectory.t, trajectory.u
     if len(t) < 32 or not (np.isfinite(u).all() and t[-1] > t[0]):
@@ -58,7 +58,7 @@ def _differences(z: Array) -> tuple[Array, Array]:
     return lags.astype(float), np.where(power > 0.0, 1.0 - 2.0 * products[lags] / np.maximum(power, 1e-300), 1.0)
 
 
-def _first_dip(lags: Array, D: Array) -> Recurrence | None:
+def _first_dip(lags: Array, D: Array) -> SeenPeriod | None:
     """The first local minimum after D has been large that is nearly as deep as the deepest."""
     away = np.flatnonzero(D > 0.5)
     if not len(away):
@@ -70,4 +70,4 @@ def _first_dip(lags: Array, D: Array) -> Recurrence | None:
     first = dips[D[dips] <= max(2.0 * D[dips].min(), 0.02)][0]
     bend = D[first - 1] - 2.0 * D[first] + D[first + 1]
     shift = 0.5 * (D[first - 1] - D[first + 1]) / bend if bend > 0.0 else 0.0  # the parabola's lowest point
-    return Recurrence(float(lags[first] + shift * (lags[1] - lags[0])), float(max(D[first], 0.0)))
+    return SeenPeriod(float(lags[first] + shift * (lags[1] - lags[0])), float(max(D[first], 0.0)))

@@ -1,0 +1,49 @@
+"""What `progress` means in all analyses, and bars on stderr for it.
+
+None     a bar or a line on stderr, where that is a terminal and the work takes longer than two seconds
+True     also where stderr is no terminal
+False    nothing
+function called with what is done: the number of runs or the share of the way, or the name of the stage
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Progress = bool | Callable[..., None] | None
+_PATIENCE = 2.0  # seconds before a bar appears
+
+
+@contextmanager
+def reported(progress: Progress, what: str, total: float | None = None) -> Iterator[Callable[[float | str], None]]:
+    """The function to call with what is done of `total`, or with the name of a stage whose length is not known.
+
+    what : what is computed, beside the bar
+    """
+    if callable(progress):
+        yield progress
+        return
+    if not (sys.stderr.isatty() if progress is None else progress):
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    bar = Bar(console=Console(stderr=True), transient=True)
+    task, begin = bar.add_task(what, total=total), time.perf_counter()
+
+    def report(done: float | str) -> None:
+        if isinstance(done, str):
+            bar.update(task, description=done, total=None)
+        else:
+            bar.update(task, completed=done)
+        if time.perf_counter() - begin > _PATIENCE:
+            bar.start()
+
+    try:
+        yield report
+    finally:
+        bar.stop()

@@ -1,0 +1,253 @@
+"""Sections: where a motion is looked at once per cycle, as objects or as text.
+
+    LevelSection("phi_S", -0.2788)           "phi_S<-0.2788"   a coordinate or velocity falls through a level
+    LevelSection("phi_S", 0.0, rising=True)  "phi_S>0"         it rises through the level
+    ClosingSection("beak")                   "impact:beak"     a contact closes; states are those after the impact
+    PhaseSection(0.01)                       "every:0.01"      t = offset + k period [s]
+    DriveSection("omega")                    "phase:omega"     every period of a parameter: 2 pi / omega, or 1 / f
+                                                               where the unit of the parameter is Hz
+
+Whatever takes a section takes both forms: `ensemble`, `poincare`, `limit_cycle`, `bifurcation`, `basins`,
+`continue_cycle` and the option `--section`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip import codes
+from stickslip.checks import Array, real_number, unknown_name
+from stickslip.mechanisms.system import System
+from stickslip.scenario import Scenario, require_scenario
+
+TURN = 2.0 * math.pi  # [rad]
+_HERTZ = ("Hz", "1/s")
+_HELP = "write 'phi<0.1', 'phi>0.1', 'impact:CONTACT', 'phase:PARAMETER' or 'every:SECONDS'"
+
+
+@dataclass(frozen=True)
+class LevelSection:
+    """Coordinate or velocity `name` falls through `level`, or rises through it."""
+
+    name: str
+    level: float
+    rising: bool = False
+
+    def __post_init__(self) -> None:
+        real_number(self.level, "level of a section")
+
+    def __str__(self) -> str:
+        return f"{self.name} {'rises' if self.rising else 'falls'} through {self.level:g}"
+
+    @property
+    def text(self) -> str:
+        return f"{self.name}{'>' if self.rising else '<'}{float(self.level)!r}"
+
+    def place(self, system: System) -> int:
+        """Where the quantity stands in x = (q, u)."""
+        names = (*system.coordinate_names, *system.velocity_names)
+        if self.name not in names:
+            raise ValueError(f"section: {unknown_name('coordinate or velocity', self.name, names)}")
+        return names.index(self.name)
+
+
+@dataclass(frozen=True)
+class PhaseSection:
+    """t = offset + k period [s]: for systems that are driven with that period."""
+
+    period: float
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not real_number(self.period, "period of a section") > 0.0:
+            raise ValueError(f"period of a section must be positive [s], got {self.period:g}.")
+        real_number(self.offset, "offset of a section")
+
+    def __str__(self) -> str:
+        return f"every {self.period:.6g} s"
+
+    @property
+    def text(self) -> str:
+        return f"every:{float(self.period)!r}"
+
+
+@dataclass(frozen=True)
+class ClosingSection:
+    """A contact closes: the states right after the impact."""
+
+    contact: str
+
+    def __str__(self) -> str:
+        return f"contact {self.contact!r} closes"
+
+    @property
+    def text(self) -> str:
+        return f"impact:{self.contact}"
+
+    def place(self, system: System) -> int:
+        """Number of the contact."""
+        if self.contact not in system.contact_names:
+            raise ValueError(f"section: {unknown_name('contact', self.contact, system.contact_names)}")
+        return system.contact_names.index(self.contact)
+
+
+@dataclass(frozen=True)
+class DriveSection:
+    """Every period of a parameter of the system: 2 pi / parameter, or 1 / parameter where its unit is Hz.
+
+    A `PhaseSection` whose period follows the parameter, also where that is varied.
+    """
+
+    parameter: str
+
+    def __str__(self) -> str:
+        return f"every period of {self.parameter}"
+
+    @property
+    def text(self) -> str:
+        return f"phase:{self.parameter}"
+
+    def cycle(self, names: tuple[str, ...], units: Mapping[str, str]) -> float:
+        """One period in the unit of the parameter: 2 pi for an angular velocity, 1 for a frequency."""
+        if self.parameter not in names:
+            raise ValueError(f"section: {unknown_name('parameter', self.parameter, names)}")
+        unit = units.get(self.parameter) or ("Hz" if self.parameter == "frequency" else "rad/s")
+        return 1.0 if unit in _HERTZ else TURN
+
+    def at(self, values: Mapping[str, float], units: Mapping[str, str]) -> PhaseSection:
+        """The section at given values of the parameters."""
+        cycle = self.cycle(tuple(values), units)
+        value = abs(values[self.parameter])
+        if not value > 0.0:
+            raise ValueError(f"section: {self.parameter} must not be zero, a drive without a period, got {value:g}.")
+        return PhaseSection(cycle / value)
+
+
+Section = LevelSection | PhaseSection | ClosingSection
+"""A section with all of its numbers."""
+AnySection = Section | DriveSection | str
+"""What a user may give."""
+
+SECTIONS = {"woodpecker": LevelSection("phi_S", -0.2788)}
+"""Systems whose motion settles on a cycle; the woodpecker's is the section of [GS05] Table I."""
+TRAVELS = {"woodpecker": "y"}
+"""Coordinates whose way per cycle, the drop, a system is known by."""
+
+
+def read_section(section: Any) -> Section | DriveSection:
+    """A section from its text, or the section itself; names are not checked yet."""
+    if isinstance(section, LevelSection | PhaseSection | ClosingSection | DriveSection):
+        return section
+    if not isinstance(section, str) or not section.strip():
+        raise ValueError(
+            f"section must be a LevelSection, PhaseSection, ClosingSection, DriveSection or text; {_HELP}, "
+            f"got {section if isinstance(section, str) else type(section).__name__!s}."
+        )
+    kind, colon, rest = (part.strip() for part in section.partition(":"))
+    if colon and kind == "impact":
+        return ClosingSection(rest)
+    if colon and kind == "phase":
+        return DriveSection(rest)
+    if colon and kind == "every":
+        seconds = _number(rest, section)
+        if not seconds > 0.0:
+            raise ValueError(f"section: the seconds must be positive, got {section!r}.")
+        return PhaseSection(seconds)
+    found = re.fullmatch(r"(.+?)\s*([<>])\s*(.+)", section.strip())
+    if found is None:
+        raise ValueError(f"section cannot be read; {_HELP}, got {section!r}.")
+    name, sign, level = found.groups()
+    return LevelSection(name, _number(level, section), rising=sign == ">")
+
+
+def _number(part: str, text: str) -> float:
+    try:
+        value = float(part)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"section cannot be read; {_HELP}, got {text!r}.")
+    return value
+
+
+def given_section(scenario: Scenario, section: AnySection | None = None) -> Section | DriveSection:
+    """The section that is given; else the one that a system is known by, or the period of its drive.
+
+    Raises ValueError where there is none of these.
+    """
+    require_scenario(scenario, "a Poincaré section")
+    system = scenario.system
+    if section is not None:
+        return read_section(section)
+    if system.name in SECTIONS:
+        return SECTIONS[system.name]
+    if "frequency" in system.parameter_names and _values(scenario)["frequency"] > 0.0 and is_driven(scenario):
+        return DriveSection("frequency")
+    name = system.coordinate_names[0]
+    raise ValueError(
+        f"system {system.name!r} has no section of its own; give one, such as LevelSection({name!r}, 0.0), that is "
+        f"'{name}<0' (--section '{name}<0')."
+    )
+
+
+def section_of(scenario: Scenario, section: AnySection | None = None) -> Section:
+    """The section of `given_section` at the parameters of the scenario, checked."""
+    chosen = given_section(scenario, section)
+    if isinstance(chosen, DriveSection):
+        return chosen.at(_values(scenario), scenario.system.units)
+    if isinstance(chosen, LevelSection | ClosingSection):
+        chosen.place(scenario.system)
+    return chosen
+
+
+def _values(scenario: Scenario) -> dict[str, float]:
+    system = scenario.system
+    return dict(zip(system.parameter_names, system.parameter_vector(scenario.params).tolist(), strict=True))
+
+
+def is_driven(scenario: Scenario) -> bool:
+    """Whether time stands in the equations: forces or gaps that move."""
+    system = scenario.system
+    p = system.parameter_vector(scenario.params)
+
+    def values(t: float) -> Array:
+        parts = (system.mass(scenario.q0, t, p), system.force(scenario.q0, scenario.u0, t, p),
+                 system.gap(scenario.q0, t, p), *system.geometry(scenario.q0, t, p))  # fmt: skip
+        return np.concatenate([np.ravel(part) for part in parts])
+
+    start, span = values(0.0), scenario.t_end
+    return any(np.any(values(share * span) != start) for share in (0.1234567, 0.381966, 0.7))
+
+
+def watched(system: System, section: Section | DriveSection | None) -> tuple[int, int, float]:
+    """The section as kernels of members know it: its kind (`codes.FALLS`, ...), the number of the coordinate, velocity
+    or contact, and the level.  ValueError for names that the system does not have.
+    """
+    if section is None:
+        return codes.NO_SECTION, 0, 0.0
+    if isinstance(section, LevelSection):
+        return codes.RISES if section.rising else codes.FALLS, section.place(system), float(section.level)
+    if isinstance(section, ClosingSection):
+        return codes.STRIKES, section.place(system), 0.0
+    if isinstance(section, PhaseSection) and section.offset:
+        raise ValueError(
+            f"a PhaseSection of an ensemble has no offset, got {section.offset:g} s; leave the device out."
+        )
+    if isinstance(section, DriveSection):
+        section.cycle(system.parameter_names, system.units)
+    return codes.PHASE, 0, 0.0
+
+
+def cycles(system: System, section: PhaseSection | DriveSection, P: Array) -> Array:
+    """Seconds between two points by phase for members with parameters P (n, parameters); shape (n,)."""
+    if isinstance(section, PhaseSection):
+        return np.full(len(P), float(section.period))
+    cycle = section.cycle(system.parameter_names, system.units)
+    with np.errstate(divide="ignore"):
+        return cycle / np.abs(P[:, system.parameter_names.index(section.parameter)])

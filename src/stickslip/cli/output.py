@@ -1,0 +1,71 @@
+"""What commands write: files that are checked before anything is computed, JSON, and lines on stdout."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+class Interrupted(Exception):
+    """A run that Ctrl-C ended, told and written as far as it came; says where."""
+
+
+def require_json(path: Path | None) -> None:
+    """Raise before anything is computed if --out could not be written afterwards."""
+    from stickslip.figures.files import require_writable
+
+    if path is None:
+        return
+    if path.suffix.lower() != ".json":
+        raise ValueError(f"--out must end in .json, got {path.name!r}.")
+    require_writable("--out", path)
+    if path.exists():
+        raise ValueError(f"--out {path} exists; give another name.")
+
+
+def require_plot(path: Path | None) -> None:
+    """Raise before anything is computed if --plot could not be drawn afterwards."""
+    from stickslip.figures.files import require_figure
+
+    if path is not None:
+        require_figure("--plot", path)
+
+
+def write_json(value: Any, path: Path | None, indent: int | None = None) -> None:
+    """Write plain values to --out, whole or not at all."""
+    from stickslip.io.disk import replacing
+
+    if path is not None:
+        with replacing(path) as draft:
+            draft.write_text(json.dumps(value, indent=indent, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def print_json(value: Any, indent: int | None = None) -> None:
+    """The one object of --json on stdout."""
+    print(json.dumps(value, indent=indent, allow_nan=False))
+
+
+def multiplier_text(multiplier: complex, digits: int) -> str:
+    """A multiplier with its sign, and its imaginary part where it has one."""
+    real = _signed(multiplier.real, digits)
+    return real if abs(multiplier.imag) <= 1e-12 else f"{real} {_signed(multiplier.imag, digits)} i"
+
+
+def _signed(value: float, digits: int) -> str:
+    """A number with its sign; one that is zero in all of its digits is 0."""
+    text = f"{value:+.{digits}f}"
+    return text if float(text) else "0"
+
+
+def line(text: str, style: str = "") -> None:
+    """One line on stdout."""
+    from rich.console import Console
+    from rich.text import Text
+
+    Console().print(Text(text, style=style), soft_wrap=True)
+
+
+def written(*paths: Path | None) -> None:
+    """A line for every file that was asked for."""
+    for path in paths:
+        if path is not None:
+            line(f"  written     {path}")

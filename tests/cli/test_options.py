@@ -1,0 +1,59 @@
+"""Options of commands are declared once: the same option has the same help wherever it stands."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+import typer
+
+from stickslip import cli
+from stickslip.cli.options import Dt, grouped
+
+SHARED = ("--set", "--dt", "--section", "--stepper", "--solver", "--rtol", "--plot", "--json", "--quiet", "--device")
+OTHERWISE = {
+    ("--set", "impact-map"), ("--set", "compare-laws"),  # quantities of a collision, not parameters of a system
+    ("--dt", "limit-cycle"), ("--dt", "converge"),  # of the fine map; the coarsest one
+    ("--stepper", "limit-cycle"), ("--rtol", "run"), ("--device", "sweep"), ("--plot", "bench"),
+}  # fmt: skip
+
+
+def options():
+    """Command, option and help of every option of every command."""
+    group = typer.main.get_command(cli.app)
+    commands = dict(group.commands) | {"friction solve": group.commands["friction"].commands["solve"]}
+    for name, command in commands.items():
+        for parameter in command.params:
+            for word in parameter.opts:
+                yield name, word, getattr(parameter, "help", None)
+
+
+@pytest.mark.parametrize("option", SHARED)
+def test_an_option_has_one_meaning(option):
+    helps = {text for name, word, text in options() if word == option and (option, name) not in OTHERWISE}
+    assert len(helps) == 1
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two options."""
+
+    dt: Dt = None
+    count: Annotated[int, typer.Option(help="How many.")] = 3
+
+
+def test_groups_are_options_for_typer_and_objects_for_the_command():
+    got = []
+
+    @grouped
+    def command(name: str, *, pair: Pair, loud: bool = False) -> None:
+        got.append((name, pair, loud))
+
+    assert list(inspect.signature(command).parameters) == ["name", "dt", "count", "loud"]
+    command(name="x", dt=0.1, count=5, loud=True)
+    assert got == [("x", Pair(0.1, 5), True)]
+
+
+def test_no_command_function_takes_more_than_sixteen_arguments():
+    for function in cli._COMMANDS.values():
+        assert len(inspect.signature(inspect.unwrap(function)).parameters) <= 16
