@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import stickslip as ss
-from stickslip.run import records, scene_simulate, simulate
+from stickslip.run import driver, records
 
 RETURNED, RAISED, FINISHED, WRONG, BROKEN = 10, 11, 12, 13, 14
 NAMES = {RETURNED: "returned", RAISED: "raised", FINISHED: "finished", WRONG: "wrong", BROKEN: "broken"}
@@ -193,7 +193,7 @@ def main(name: str, kind: str, count: int, seed: int, folder: Path) -> dict:
     for ends in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ends, signal.SIG_DFL)
     records.CHECKPOINT_SECONDS = 0.02
-    simulate._PIECE_SECONDS = scene_simulate._PIECE_SECONDS = 0.01
+    driver._PIECE_SECONDS = 0.01
     random.seed(seed)
     kinds = kind.split(",")
     cases = [Case(name, options, folder) for options in CASES[name]]

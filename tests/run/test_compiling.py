@@ -8,7 +8,7 @@ import pytest
 from numba.core import event
 
 from stickslip.run.compiling import FIRST_TIME, announced, compile_clock
-from stickslip.run.simulate import progress_bar
+from stickslip.run.progress import progress_bar
 
 
 def fresh_kernel():

@@ -23,7 +23,7 @@ from scipy.spatial import cKDTree
 from stickslip.checks import Array, unknown_name
 from stickslip.events.event_driven import EventDriven
 from stickslip.mechanisms.steppers.adaptive import Adaptive
-from stickslip.run.simulate import STEPPERS
+from stickslip.run.options import STEPPERS
 from stickslip.scenario import Scenario, require_scenario
 from stickslip.trajectory import Trajectory
 

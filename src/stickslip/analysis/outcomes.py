@@ -11,7 +11,7 @@ import numpy as np
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.events.modes import onto_contacts
 from stickslip.mechanisms.system import CONTACT, System
-from stickslip.run.simulate import progress_bar
+from stickslip.run.progress import progress_bar
 from stickslip.scenes.scene import Scene
 
 if TYPE_CHECKING:

@@ -84,16 +84,9 @@ def draw_start(scenario: "Scenario") -> None:
 
 def _prepare(scenario: "SceneScenario") -> None:
     """Set a scene up as `Scene.simulate` does with the options of the file, which looks for overlaps."""
-    from inspect import signature
-
     from stickslip.run.scene_simulate import prepare_run
-    from stickslip.scenes.scene import Scene
 
-    options = {name: each.default for name, each in signature(Scene.simulate).parameters.items()}
-    options |= {"dt": scenario.dt, "t_end": scenario.t_end, **scenario.options}
-    prepare_run(
-        scenario.scene, **{name: options[name] for name in signature(prepare_run).parameters if name != "scene"}
-    )
+    prepare_run(scenario.scene, scenario.dt, scenario.t_end, **scenario.options)
 
 
 def describe(scenario: Any) -> dict[str, Any]:

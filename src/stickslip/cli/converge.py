@@ -94,7 +94,7 @@ def _cycles(
     from stickslip.analysis.cycle import SECTIONS, Cycle, judged_cycle, stepped_cycle
     from stickslip.events.event_driven import EventDriven
     from stickslip.mechanisms.steppers.adaptive import Adaptive
-    from stickslip.run.simulate import STEPPERS
+    from stickslip.run.options import STEPPERS
 
     section = SECTIONS.get(scenario.system.name)
     if section is None:

@@ -50,7 +50,7 @@ def limit_cycle(
     from stickslip.cli.run import mechanism_with
     from stickslip.cli.sections import require_json, section_from
     from stickslip.figures.files import require_figure
-    from stickslip.run.simulate import STEPPERS
+    from stickslip.run.options import STEPPERS
 
     scenario = mechanism_with(settings or [], name)
     if stepper not in STEPPERS:

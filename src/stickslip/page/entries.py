@@ -11,8 +11,7 @@ from typing import Any
 from stickslip import library
 from stickslip.checks import unknown_name
 from stickslip.io.models.file import Model, read_model
-from stickslip.run.options import OF_STEPPERS, stepper_from
-from stickslip.run.simulate import STEPPERS
+from stickslip.run.options import OF_STEPPERS, STEPPERS, stepper_from
 from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
