@@ -11,8 +11,7 @@ from stickslip.io.printable import printable
 
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
-    from stickslip.scenario import Scenario
-    from stickslip.scene_scenario import SceneScenario
+    from stickslip.scenario import Scenario, SceneScenario
 
 
 def check(
@@ -57,11 +56,11 @@ def check(
 def problem_at_start(model: "Model") -> str | None:
     """What `run` would say of the initial state: bodies or contacts that overlap beyond the tolerance."""
     from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
-    from stickslip.scenario import Scenario
+    from stickslip.scenario import SceneScenario
 
     scenario = model.scenario
     try:
-        if isinstance(scenario, Scenario):
+        if not isinstance(scenario, SceneScenario):
             system = scenario.system
             gaps = system.gap(scenario.q0, 0.0, system.parameter_vector(scenario.params))
             tolerance = model.options.get("penetration_tol", PENETRATION_TOLERANCE)
@@ -91,10 +90,10 @@ def _prepare(scenario: "SceneScenario") -> None:
 
 def describe(scenario: Any) -> dict[str, Any]:
     """Facts about a scenario, plain values only."""
-    from stickslip.scenario import Scenario
+    from stickslip.scenario import SceneScenario
 
     common = {"title": scenario.title, "dt": scenario.dt, "t_end": scenario.t_end}
-    if not isinstance(scenario, Scenario):
+    if isinstance(scenario, SceneScenario):
         scene = scenario.scene
         kinds = [body.kind for body in scene.bodies[1:]]
         sizes = {f"{kind} bodies": kinds.count(kind) for kind in ("moving", "driven", "static") if kind in kinds}

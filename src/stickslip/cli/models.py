@@ -31,13 +31,12 @@ def _set(model: "Model", name: str, texts: Sequence[str]) -> "Model":
     """A model with other values of its parameters and its start."""
     from stickslip.checks import unknown_name
     from stickslip.cli.run import number, split_settings
-    from stickslip.scenario import Scenario
 
     if not texts:
         return model
     scenario = model.scenario
     system = scenario.system
-    names = scenario.system.parameter_names if isinstance(scenario, Scenario) else ()
+    names = tuple(scenario.parameters)
     state = (*system.coordinate_names, *system.velocity_names)
     values = {key: number(key, text) for key, text in split_settings(texts, (*names, *state)).items()}
     for key in values:
@@ -46,7 +45,7 @@ def _set(model: "Model", name: str, texts: Sequence[str]) -> "Model":
     start = {key: value for key, value in values.items() if key in state}
     params = {key: value for key, value in values.items() if key not in state}
     scenario = scenario.starting(start) if start else scenario
-    if isinstance(scenario, Scenario) and params:
+    if params:
         scenario = replace(scenario, params={**(scenario.params or {}), **params})
     return replace(model, scenario=scenario)
 

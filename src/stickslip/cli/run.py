@@ -15,7 +15,6 @@ from stickslip.io.printable import plain, printable
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
     from stickslip.scenario import Scenario
-    from stickslip.scene_scenario import SceneScenario
     from stickslip.trajectory import Trajectory
 
 _MOST_RECORDS = 500_000
@@ -164,9 +163,9 @@ _OF_MECHANISMS = ("solver", "law", "engine", "rtol", "projection")
 def _options(model: "Model", given: dict[str, Any]) -> dict[str, Any]:
     """Options for `simulate`: what was given, before what the file says, before the defaults."""
     from stickslip.run.options import OF_STEPPERS, stepper_from
-    from stickslip.scenario import Scenario
+    from stickslip.scenario import SceneScenario
 
-    if not isinstance(model.scenario, Scenario):
+    if isinstance(model.scenario, SceneScenario):
         for key in _OF_MECHANISMS:
             if key in given:
                 raise ValueError(f"--{key} has no meaning for a scene, got {given[key]!r}.")
@@ -206,10 +205,10 @@ _NO_SCENE = "{} is a scene of bodies and shapes; this command needs generalised 
 def mechanism_with(texts: Sequence[str], name: str) -> "Scenario":
     """A library mechanism, or that of a model file, with settings."""
     from stickslip.cli.models import opened
-    from stickslip.scenario import Scenario
+    from stickslip.scenario import SceneScenario
 
     scenario = opened(name, texts).scenario
-    if not isinstance(scenario, Scenario):
+    if isinstance(scenario, SceneScenario):
         raise ValueError(_NO_SCENE.format(name))
     return scenario
 
@@ -289,7 +288,7 @@ def _check_files(out: Path | None, plot: Path | None, animate: Path | None, over
 
 def _draw(
     trajectory: "Trajectory",
-    scenario: "Scenario | SceneScenario",
+    scenario: "Scenario",
     wanted: dict[str, Path | None],
     files: dict[str, Path],
     progress: bool | None,
@@ -310,7 +309,7 @@ def _draw(
     return problem
 
 
-def _plot(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", path: Path, progress: bool | None) -> Path:
+def _plot(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None) -> Path:
     from stickslip.figures import scene, style
     from stickslip.figures.trajectory import plot as draw
 
@@ -318,14 +317,14 @@ def _plot(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", path: 
     return style.save(picture(trajectory, scenario), path, title=scenario.title)
 
 
-def _animate(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", path: Path, progress: bool | None) -> Path:
+def _animate(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None) -> Path:
     from stickslip.figures import animation
 
     assert scenario.drawing is not None  # `run` has checked
     return animation.animate(trajectory, scenario.drawing, path, title=scenario.title, progress=progress)
 
 
-def _export(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", path: Path, progress: bool | None) -> Path:
+def _export(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None) -> Path:
     from stickslip.page.document import export
 
     return export(trajectory, path, scenario)
@@ -335,7 +334,7 @@ _PICTURES = {"plot": _plot, "animate": _animate, "export": _export}
 
 
 def report(
-    trajectory: "Trajectory", scenario: "Scenario | SceneScenario", t_end: float, files: dict[str, Path] | None = None
+    trajectory: "Trajectory", scenario: "Scenario", t_end: float, files: dict[str, Path] | None = None
 ) -> dict[str, Any]:
     """The summary of a run as plain values, ready for JSON."""
     impacts = trajectory.impacts()
@@ -380,7 +379,7 @@ def _rate(trajectory: "Trajectory") -> float:
     return trajectory.steps / max(trajectory.wall_s, 1e-9)
 
 
-def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files: dict[str, Path]) -> None:
+def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]) -> None:
     from rich.console import Console
     from rich.text import Text
 
