@@ -155,6 +155,14 @@ class Block:
             every,
         )
 
+    def record(self, state: State) -> None:
+        """Write a state as the next record; the sum of its impulses begins anew."""
+        i = self.records
+        self.q[i], self.u[i], self.impulse[i] = state.q, state.u, state.impulse_sum
+        state.impulse_sum[:] = 0.0
+        self.state[i + 1] = self.state[i]
+        self.records += 1
+
 
 class Engine(Protocol):
     """What does the steps of a run.  An engine for one kind of system says so in the type of the states it marches.

@@ -11,7 +11,7 @@ from stickslip.io.printable import printable
 
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
-    from stickslip.scenario import Scenario, SceneScenario
+    from stickslip.scenario import Scenario
 
 
 def check(
@@ -56,6 +56,7 @@ def check(
 def problem_at_start(model: "Model") -> str | None:
     """What `run` would say of the initial state: bodies or contacts that overlap beyond the tolerance."""
     from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
+    from stickslip.run.scene_simulate import prepare_run
     from stickslip.scenario import SceneScenario
 
     scenario = model.scenario
@@ -66,8 +67,8 @@ def problem_at_start(model: "Model") -> str | None:
             tolerance = model.options.get("penetration_tol", PENETRATION_TOLERANCE)
             check_penetration(system, gaps, tolerance, "q0", "starts")
             draw_start(scenario)
-        else:
-            _prepare(scenario)
+        else:  # as `Scene.simulate` does with the options of the file, which looks for overlaps
+            prepare_run(scenario.scene, scenario.dt, scenario.t_end, **scenario.options)
     except ValueError as problem:
         return str(problem)
     return None
@@ -79,13 +80,6 @@ def draw_start(scenario: "Scenario") -> None:
 
     if scenario.drawing is not None:
         scenario.drawing(scenario.q0.tolist(), 0.0, parameters_of(scenario))
-
-
-def _prepare(scenario: "SceneScenario") -> None:
-    """Set a scene up as `Scene.simulate` does with the options of the file, which looks for overlaps."""
-    from stickslip.run.scene_simulate import prepare_run
-
-    prepare_run(scenario.scene, scenario.dt, scenario.t_end, **scenario.options)
 
 
 def describe(scenario: Any) -> dict[str, Any]:

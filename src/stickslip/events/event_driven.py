@@ -227,15 +227,11 @@ class EventEngine(MechanismEngine):
         memory.q[:], memory.u[:] = y[:f], y[f : 2 * f]
         totals = y[2 * f : 2 * f + 2 * n].reshape(2, n).T
         memory.impulse_sum[:] = totals - self.totals
-        i = block.records
-        block.state[i] = np.where(self.struck, IMPACT, arc.mode.states())
+        block.state[block.records] = np.where(self.struck, IMPACT, arc.mode.states())
         self.struck[:] = False
         if number % block.every == 0:
-            block.state[i + 1] = block.state[i]
-            block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
+            block.record(memory)
             self.totals = totals.copy()
-            memory.impulse_sum[:] = 0.0
-            block.records += 1
 
     def _keep_books(self, memory: Memory, block: Block, motion: Motion) -> None:
         new = motion.impacts[self.written :]

@@ -143,28 +143,11 @@ class Compiled(MechanismEngine):
 
     def _run_kernel(self, memory: Memory, n_steps: int, block: Block) -> tuple[int, int]:
         status, done, block.n_events, block.records = self.module.march(
-            memory.q,
-            memory.u,
-            memory.p,
-            memory.t0,
-            memory.dt,
-            n_steps,
-            block.every,
-            self.solver.max_iterations or 10_000,
-            float(self.solver.tol),
-            block.q,
-            block.u,
-            block.impulse,
-            block.state,
-            memory.impulse_before,
-            memory.impulse_sum,
-            memory.last_loaded,
-            memory.carried,
-            memory.reach,
-            block.events,
-            0,
-            memory.book,
-        )
+            memory.q, memory.u, memory.p, memory.t0, memory.dt, n_steps, block.every,
+            self.solver.max_iterations or 10_000, float(self.solver.tol), block.q, block.u, block.impulse, block.state,
+            memory.impulse_before, memory.impulse_sum, memory.last_loaded, memory.carried, memory.reach, block.events,
+            0, memory.book,
+        )  # fmt: skip
         return status, done
 
     def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
@@ -195,20 +178,15 @@ class Reference(MechanismEngine):
         return reasons.reason(self.system, self.stepper, self.solver, state, code, self._finer(), self.law is not None)
 
     def march(self, memory: Memory, n_steps: int, block: Block) -> int:
-        dt, every = memory.dt, block.every
         block.records = block.n_events = 0
         if memory.step == 0 and self.stepper.level == "velocity" and not getattr(self.stepper, "lasting", False):
-            memory.reach[:] = reach_at_start(self.system, memory.q, memory.u, memory.t0, dt, memory.p)
+            memory.reach[:] = reach_at_start(self.system, memory.q, memory.u, memory.t0, memory.dt, memory.p)
         for _ in range(n_steps):
             code = self._step(memory, block)
             if code != codes.DONE:
                 return code
-            if memory.step % every == 0:
-                i = block.records
-                block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
-                memory.impulse_sum[:] = 0.0
-                block.state[i + 1] = block.state[i]
-                block.records += 1
+            if memory.step % block.every == 0:
+                block.record(memory)
             if block.n_events > len(block.events) - self.system.n_contacts:
                 return codes.EVENTS_FULL
         return codes.DONE

@@ -177,19 +177,9 @@ class Store:
     # -- records -------------------------------------------------------------------------------------------------------
 
     _CHANGING: ClassVar[tuple[str, ...]] = (
-        "parts",
-        "events",
-        "last_state",
-        "stride",
-        "seen",
-        "deepest",
-        "most_kinetic",
-        "potential",
-        "events_dropped",
-        "unfinished",
-        "dropped",
-        "last",
-    )
+        "parts", "events", "last_state", "stride", "seen", "deepest", "most_kinetic", "potential", "events_dropped",
+        "unfinished", "dropped", "last",
+    )  # fmt: skip
 
     @contextlib.contextmanager
     def piece(self) -> Iterator[None]:

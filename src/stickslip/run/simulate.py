@@ -89,20 +89,9 @@ def simulate(
 
 
 def prepare(
-    system: System,
-    q0: Any,
-    u0: Any,
-    dt: Any,
-    t_end: Any,
-    stepper: Any,
-    solver: Any,
-    law: Any,
-    params: Any,
-    t0: Any,
-    engine: Any,
-    records: Records,
-    checks: Checks,
-) -> Run:
+    system: System, q0: Any, u0: Any, dt: Any, t_end: Any, stepper: Any, solver: Any, law: Any, params: Any, t0: Any,
+    engine: Any, records: Records, checks: Checks,
+) -> Run:  # fmt: skip
     """Check the arguments of `simulate` and set up the run."""
     start = real_number(t0, "t0")
     steps = number_of_steps(real_number(dt, "dt"), real_number(t_end, "t_end"), start)
@@ -185,15 +174,9 @@ def _checked_law(law: ImpactLaw, system: System, p: Array) -> ImpactLaw | None:
 
 
 def _engine(
-    system: System,
-    stepper: Integrator,
-    solver: PlanarSolver,
-    wanted: str,
-    go_on: bool,
-    law: ImpactLaw | None,
-    t_end: float,
-    steps: int,
-) -> MechanismEngine:
+    system: System, stepper: Integrator, solver: PlanarSolver, wanted: str, go_on: bool, law: ImpactLaw | None,
+    t_end: float, steps: int,
+) -> MechanismEngine:  # fmt: skip
     """The engine for a stepper and a solver, as far as `wanted` leaves a choice; ValueError where there is none."""
     if isinstance(stepper, EventDriven):
         if wanted == "reference":

@@ -195,12 +195,8 @@ class AdaptiveEngine(MechanismEngine):
                 code = problem.code
                 break
             memory.advance(number - memory.step)
-            i = block.records
             if number % every == 0:
-                block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
-                memory.impulse_sum[:] = 0.0
-                block.state[i + 1] = block.state[i]
-                block.records += 1
+                block.record(memory)
         block.events = np.array(events).reshape(len(events), block.events.shape[1])
         block.n_events = len(events)
         return code
