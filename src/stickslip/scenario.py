@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -227,7 +227,8 @@ class SceneScenario(Scenario):
         ):
             if value not in allowed:
                 raise ValueError(f"{name} of a scene must be {' or '.join(map(repr, allowed))}, got {value!r}.")
-        grouped = [name for group in (records, checks) if group is not None for name in asdict(group)]
+        groups = [kind for kind, given in ((Records, records), (Checks, checks)) if given is not None]
+        grouped = {each.name for kind in groups for each in fields(kind)}
         own = {name: value for name, value in self.options.items() if name not in grouped}
         chosen = _given(
             dt=dt, t_end=t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, t0=t0, threads=threads,
