@@ -76,10 +76,9 @@ def problem_at_start(model: "Model") -> str | None:
 
 def draw_start(scenario: "Scenario") -> None:
     """Raise ValueError where a shape of the drawing has no value at the start."""
-    from stickslip.io.models.drawing import parameters_of
 
     if scenario.drawing is not None:
-        scenario.drawing(scenario.q0.tolist(), 0.0, parameters_of(scenario))
+        scenario.drawing(scenario.q0.tolist(), 0.0, scenario.parameters)
 
 
 def describe(scenario: Any) -> dict[str, Any]:
