@@ -76,7 +76,6 @@ def problem_at_start(model: "Model") -> str | None:
 
 def draw_start(scenario: "Scenario") -> None:
     """Raise ValueError where a shape of the drawing has no value at the start."""
-
     if scenario.drawing is not None:
         scenario.drawing(scenario.q0.tolist(), 0.0, scenario.parameters)
 
