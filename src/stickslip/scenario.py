@@ -127,7 +127,7 @@ class Scenario:
         """Run the scenario; keywords are those of `stickslip.simulate` and override the scenario's own values.
 
         None stands for the scenario's own value, or for what `stickslip.simulate` does where it is not told.  `params`
-        are put on top of the scenario's own.
+        are put on top of the scenario's own.  The fields of `Records` and `Checks` are keywords as well.
         """
         chosen = _given(
             params={**(self.params or {}), **(params or {})} or None, stepper=stepper, solver=solver, law=law, t0=t0,
