@@ -442,8 +442,11 @@ def test_streaming_gives_the_file_that_save_gives(tmp_path):
     assert one.identical(other)
 
 
-def test_streaming_keeps_a_thinned_copy_in_memory(tmp_path, monkeypatch):
+@pytest.mark.parametrize("piece", [1000, 1037])
+def test_streaming_keeps_a_thinned_copy_in_memory(tmp_path, monkeypatch, piece):
+    """Pieces of the run end on records that are kept, or between them."""
     monkeypatch.setattr(records, "available_memory", lambda: 4 * 64 * 2000)
+    monkeypatch.setattr(driver, "_PIECE_BYTES", piece * 8 * (1 + 1 + 4))
     path = tmp_path / "run.nc"
     trajectory = drop(t_end=20.0, out=path)
     on_disk = ss.load(path)

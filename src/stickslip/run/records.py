@@ -294,7 +294,8 @@ class Store:
         impulse = rows[3]
         if len(kept):
             chosen = [x[kept] for x in rows]
-            chosen[3] = np.add.reduceat(impulse, np.append(0, kept[:-1] + 1)) if self.stride > 1 else chosen[3]
+            if self.stride > 1:  # sums up to each record that is kept, and no further
+                chosen[3] = np.add.reduceat(impulse[: kept[-1] + 1], np.append(0, kept[:-1] + 1))
             chosen[3][0] += self.dropped
             self.parts.append(tuple(chosen))
             self.dropped = impulse[kept[-1] + 1 :].sum(axis=0)
