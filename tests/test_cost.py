@@ -7,7 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip import cost
-from stickslip.run import records
+from stickslip.run import driver, records
 
 
 def test_a_run_of_many_steps_says_how_long_it_will_take(monkeypatch):
@@ -24,15 +24,14 @@ def test_a_run_of_many_steps_says_how_long_it_will_take(monkeypatch):
     cost.tell_time("ball", 10**12, trial, safe=True)  # no warning
 
 
-def test_the_trial_counts_for_nothing(monkeypatch):
+@pytest.mark.parametrize(("name", "options"), [("bouncing_ball", {"engine": "reference"}), ("thrown_cube", {})])
+def test_the_trial_counts_for_nothing(name, options, monkeypatch):
     """The motion is the same with and without the announcement."""
-    from stickslip.run import simulate as module
-
-    plain = ss.library.bouncing_ball().simulate(t_end=0.5, engine="reference")
-    monkeypatch.setattr(module, "_MANY_STEPS", 1)
+    plain = ss.library.get(name).simulate(t_end=0.5, **options)
+    monkeypatch.setattr(driver, "_MANY_STEPS", 1)
     monkeypatch.setattr(cost, "LONG", 1e-9)
-    with pytest.warns(RuntimeWarning, match="500 steps of bouncing_ball will take about"):
-        told = ss.library.bouncing_ball().simulate(t_end=0.5, engine="reference")
+    with pytest.warns(RuntimeWarning, match=f"{plain.steps} steps of .* will take about"):
+        told = ss.library.get(name).simulate(t_end=0.5, **options)
     np.testing.assert_array_equal(told.q, plain.q)
     assert told.certificate == plain.certificate
 

@@ -46,11 +46,13 @@ WORDS = {
     "on_request": "the calls that go up",
     "page": "the live page",
     "papers": "what is there to be shown",
+    "request": "what a run may be asked",
     "run": "driver, records",
     "scenario": "a system with its start",
-    "scene_scenario": "a scene with its times",
     "scenes": "bodies, shapes, islands",
     "sets": "convex sets",
+    "solvers": "names of solvers",
+    "steppers": "names of steppers",
     "trajectory": "records, certificate",
 }
 

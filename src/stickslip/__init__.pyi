@@ -82,6 +82,8 @@ from stickslip.mechanisms.steppers.stewart_trinkle import StewartTrinkle as Stew
 from stickslip.papers.sweeping import MovingBall as MovingBall
 from stickslip.papers.sweeping import MovingPolygon as MovingPolygon
 from stickslip.papers.sweeping import sweeping_process as sweeping_process
+from stickslip.request import Checks as Checks
+from stickslip.request import Records as Records
 from stickslip.run.simulate import simulate as simulate
 from stickslip.scenario import Scenario as Scenario
 from stickslip.scenes import shapes as shapes

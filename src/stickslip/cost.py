@@ -81,7 +81,7 @@ def tell_time(name: str, steps: int, trial: Callable[[int], None], safe: bool) -
         warnings.warn(
             f"{steps:.3g} steps of {name} will take about {in_time(seconds)} ({count / elapsed:.2g} steps/s); {helps}",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -1,9 +1,16 @@
-"""What every engine marches: the state of a run in one array, and a block of records that a march fills."""
+"""The engine protocol: how one driver runs mechanisms, scenes, event-driven and adaptive motions alike.
+
+An `Engine` marches a `State` by some steps and writes what is recorded on the way into a `Block`.  `simulate` is the
+driver of `stickslip.run` around an engine: pieces, records, checkpoints, progress.  A caller who steps by hand needs
+the same three things and nothing else.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,62 +20,103 @@ from stickslip.checks import Array
 EVENT_COLUMNS = 8
 
 
-@dataclass
-class Memory:
-    """State of a run between calls: its clock, the motion, the contact memory, and the book of its certificate.
+class Measured(NamedTuple):
+    """Gaps (n, contacts) [m], and kinetic and potential energies (n, 2) [J] of n states."""
 
-    All of it lies in one array, `row`; the fields below are views of it.  So the state is copied, and taken back, by
-    one assignment that nothing can cut in two, and no part of it can be of another time than the clock.
+    gap: Array
+    energy: Array
 
-    Attributes: q, u; impulse_before, (n,) Lambda_N of the step before; impulse_sum, (n, 2) impulses since the last
-    record; last_loaded, (n,) int64, number of the last step with a normal impulse; carried, (n, 3) impulses of the step
-    before where it was the first half of an impact, and 1 where a contact sticks; reach, (n,) [m], how far a contact
-    that carried load in the step before may seem open; book, whose entry STEPS is the clock.
+
+class Seen(NamedTuple):
+    """States of a motion: times (n,) [s], coordinates, velocities, and energies (n, 2) [J]."""
+
+    t: Array
+    q: Array
+    u: Array
+    energy: Array
+
+
+class State(Protocol):
+    """State of a run between two marches: its clock, the motion, the contact memory, and the book of its certificate.
+
+    The clock is an entry of the book, which lies in an array that the kernel itself writes: nothing can separate them.
+
+    Attributes: t0 [s], time of step 0; dt [s], length of a step, or the spacing of records where the engine chooses
+    its steps; p, parameters; q, u; impulse_sum, (n, 2) impulses since the last record; sizes, of q and u, number of
+    contacts; problem_text, what an engine says of a step that it could not do.
     """
 
-    row: Array
-    p: Array
     t0: float
-    sizes: tuple[int, int, int]  # of q and u, number of contacts
+    dt: float
+    p: Array
+    q: Array
+    u: Array
+    impulse_sum: Array
+    book: Array
+    sizes: tuple[int, int, int]
     problem_text: str = ""
-
-    def __post_init__(self) -> None:
-        n_q, n_u, n = self.sizes
-        parts = np.split(self.row, np.cumsum([n_q, n_u, n, 2 * n, n, 3 * n, n]))
-        self.q, self.u, self.impulse_before, impulse_sum, last_loaded, carried, self.reach, self.book = parts
-        self.impulse_sum, self.carried = impulse_sum.reshape(n, 2), carried.reshape(n, 3)
-        self.last_loaded = last_loaded.view(np.int64)
-
-    @classmethod
-    def start(cls, q: Array, u: Array, p: Array, t0: float, contacts: int) -> Memory:
-        size = len(q) + len(u) + 8 * contacts + codes.BOOK_SIZE
-        memory = cls(np.zeros(size), p, t0, (len(q), len(u), contacts))
-        memory.q[:], memory.u[:], memory.last_loaded[:] = q, u, -10
-        return memory
 
     @property
     def step(self) -> int:
         """Number of steps done."""
         return int(self.book[codes.STEPS])
 
-    @step.setter
-    def step(self, number: int) -> None:
-        self.book[codes.STEPS] = number
+    @property
+    def t(self) -> float:
+        """Present time [s]."""
+        return self.t0 + self.step * self.dt
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Copies of all that changes during a run, for a checkpoint."""
+        ...
+
+    def take(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go back to what `arrays` returned."""
+        ...
+
+
+class Memory(State):
+    """State of a mechanism.  All of it lies in one array, `row`; the fields below are views of it.
+
+    So the state is copied, and taken back, by one assignment that nothing can cut in two.
+
+    Attributes: those of `State`, and impulse_before, (n,) Lambda_N of the step before; last_loaded, (n,) int64, number
+    of the last step with a normal impulse; carried, (n, 3) impulses of the step before where it was the first half of
+    an impact, and 1 where a contact sticks; reach, (n,) [m], how far a contact that carried load in the step before may
+    seem open.
+    """
+
+    def __init__(self, row: Array, p: Array, t0: float, dt: float, sizes: tuple[int, int, int]) -> None:
+        self.row, self.p, self.t0, self.dt, self.sizes = row, p, t0, dt, sizes
+        n_q, n_u, n = sizes
+        parts = np.split(row, np.cumsum([n_q, n_u, n, 2 * n, n, 3 * n, n]))
+        self.q, self.u, self.impulse_before, impulse_sum, last_loaded, carried, self.reach, self.book = parts
+        self.impulse_sum, self.carried = impulse_sum.reshape(n, 2), carried.reshape(n, 3)
+        self.last_loaded = last_loaded.view(np.int64)
+
+    @classmethod
+    def start(cls, q: Array, u: Array, p: Array, t0: float, contacts: int, dt: float) -> Memory:
+        size = len(q) + len(u) + 8 * contacts + codes.BOOK_SIZE
+        memory = cls(np.zeros(size), p, t0, dt, (len(q), len(u), contacts))
+        memory.q[:], memory.u[:], memory.last_loaded[:] = q, u, -10
+        return memory
+
+    def advance(self, steps: int) -> None:
+        """Move the clock on."""
+        self.book[codes.STEPS] += steps
 
     def copy(self) -> Memory:
         """A copy to come back to with `return_to`."""
-        return Memory(self.row.copy(), self.p, self.t0, self.sizes, self.problem_text)
+        return Memory(self.row.copy(), self.p, self.t0, self.dt, self.sizes)
 
     def return_to(self, earlier: Memory) -> None:
         """Take over the state of an earlier copy, in the same array."""
         self.row[:] = earlier.row
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All that changes during a run, for a checkpoint."""
         return {"row": self.row.copy()}
 
     def take(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Go back to what `arrays` returned."""
         if arrays["row"].shape != self.row.shape:
             raise ValueError(f"the checkpoint's state has shape {arrays['row'].shape}, not {self.row.shape}.")
         self.row[:] = arrays["row"]
@@ -76,22 +124,131 @@ class Memory:
 
 @dataclass
 class Block:
-    """Room for the records and events of one call; the row after the last record holds the current contact states."""
+    """Room for the records and events of one march; the row after the last record holds the current contact states.
+
+    every : steps between two records.
+    measured : gaps and energies of the records, where the march measures them on the way.
+    """
 
     q: Array
     u: Array
     impulse: Array
     state: np.ndarray
     events: Array
+    every: int = 1
     records: int = 0
     n_events: int = 0
+    measured: Measured | None = None
 
     @classmethod
-    def room(cls, records: int, events: int, dof: int, contacts: int) -> Block:
+    def room(
+        cls, records: int, events: int, sizes: tuple[int, int, int], every: int = 1, columns: int = EVENT_COLUMNS
+    ) -> Block:
+        """Room for some records and events of a state of these sizes, see `State`."""
+        n_q, n_u, contacts = sizes
         return cls(
-            np.empty((records + 1, dof)),
-            np.empty((records + 1, dof)),
+            np.empty((records + 1, n_q)),
+            np.empty((records + 1, n_u)),
             np.zeros((records + 1, contacts, 2)),
             np.zeros((records + 1, contacts), np.int8),
-            np.empty((events + contacts + 1, EVENT_COLUMNS)),
+            np.empty((events + contacts + 1, columns)),
+            every,
         )
+
+    def record(self, state: State) -> None:
+        """Write a state as the next record; the sum of its impulses begins anew."""
+        i = self.records
+        self.q[i], self.u[i], self.impulse[i] = state.q, state.u, state.impulse_sum
+        state.impulse_sum[:] = 0.0
+        self.state[i + 1] = self.state[i]
+        self.records += 1
+
+
+class Engine(Protocol):
+    """What does the steps of a run.  An engine for one kind of system says so in the type of the states it marches.
+
+    Attributes
+    ----------
+    name : "compiled" or "reference", as trajectories and files have it
+    first_piece : steps of the first march, when nobody knows yet how long a step takes
+    soon_done : a march takes as long as it was estimated, so that Ctrl-C can wait for its end
+    chooses_steps : it divides the time between records itself
+    counts_failures : a step that ends a march is in the book already
+    helper : the engine that does a step which this one left unsolved; None: there is none
+    """
+
+    first_piece: ClassVar[int] = 1
+    soon_done: ClassVar[bool] = False
+    chooses_steps: ClassVar[bool] = False
+    counts_failures: ClassVar[bool] = False
+    helper: Engine | None = None
+
+    @property
+    def name(self) -> str: ...
+
+    def begin(self, state: Any, q0: Array, u0: Array, steps: int) -> None:
+        """Note the start (q0, u0) of a run of some steps; `state` may be that of a later checkpoint."""
+
+    def warm_up(self, state: Any, block: Block) -> None:
+        """Compile, or load from the disk cache, without doing a step."""
+        self.march(state, 0, block)
+
+    def march(self, state: Any, steps: int, block: Block) -> int:
+        """Do up to `steps` steps, filling `block` from its beginning; return the status code, `codes.DONE` or why not.
+
+        State and block change together: they hold the steps that were done, all of them and no other.
+        """
+        ...
+
+    def measure(self, state: Any, t: Array, q: Array, u: Array) -> Measured:
+        """Gaps and energies of states of this run."""
+        ...
+
+    def reason(self, state: Any, code: int) -> str:
+        """Why a march ended with this code, and what helps, in words."""
+        ...
+
+    def excess(self, state: Any, seen: Seen, depth: float) -> str | None:
+        """Why a motion whose steps were all solved must end: it has left all bounds.  None where it has not.
+
+        seen : the latest states; depth : deepest penetration so far [m].
+        """
+        return None
+
+    def books_integration(self) -> bool:
+        """Whether the book has what the integration rule does to the energy, step by step."""
+        return False
+
+    def step_energy(self, state: Any) -> float:
+        """Kinetic energy that the forces of the start give a system at rest in one step [J]."""
+        return 0.0
+
+    def resolution(self, state: Any, trajectory: Any) -> float:
+        """Energy gain of contacts that is the scheme's own resolution [J]; infinite: no gain is reported."""
+        return math.inf
+
+    def certificate(self) -> dict[str, Any]:
+        """Entries of the certificate that only this engine measures."""
+        return {}
+
+    def notes(self) -> dict[str, str]:
+        """What only this engine knows of the run, such as counts of its steps: for the attributes of the trajectory."""
+        return {}
+
+    def events(self) -> Any:
+        """The table of events so far, of an engine that keeps one; else None."""
+        return None
+
+    def arrays(self, state: Any) -> dict[str, np.ndarray]:
+        """Copies of all that changes during a run, for a checkpoint: the state, and what the engine keeps besides."""
+        found: dict[str, np.ndarray] = state.arrays()
+        return found
+
+    def take(self, state: Any, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go back to what `arrays` returned."""
+        state.take(arrays)
+
+
+def beyond_bounds(t: float, excess: str, cure: str) -> str:
+    """The sentence of a run that ends at t [s] because of what is too much about its motion."""
+    return f"failed at t = {t:.9g} s: the motion grows beyond all bounds, with {excess}; {cure}"

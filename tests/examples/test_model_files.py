@@ -9,7 +9,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.drawing.primitives import markers
-from stickslip.io.models.drawing import parameters_of, same_shapes
+from stickslip.io.models.drawing import same_shapes
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -33,7 +33,7 @@ def test_the_rattling_gear_is_the_librarys():
 def test_every_mechanism_is_drawn_where_it_touches(name):
     """A mark for every contact that has a place, and shapes that move with the start."""
     scenario = model(name)
-    p = parameters_of(scenario)
+    p = scenario.parameters
     shapes = scenario.drawing(scenario.q0, 0.0, p)
     marked = {scenario.system.contact_names[mark.contact] for mark in markers(shapes)}
     assert marked >= set(scenario.system.contact_names) - {"hole", "bolt out"}
@@ -46,7 +46,7 @@ def test_the_steps_of_the_documentation_make_the_latch():
     blocks = re.findall(r"```toml\n(.*?)```", page, flags=re.S)
     typed = ss.model_from_text("".join(textwrap.dedent("    " + block) for block in blocks), "typed.toml").scenario
     assert typed.system.source() == model("door_latch").system.source()
-    assert len(typed.drawing(typed.q0, 0.0, parameters_of(typed))) == 3
+    assert len(typed.drawing(typed.q0, 0.0, typed.parameters)) == 3
 
 
 @pytest.mark.slow

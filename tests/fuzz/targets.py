@@ -24,7 +24,6 @@ import sympy as sp
 import stickslip as ss
 from stickslip import library
 from stickslip.io.friction_files import read_friction_problem, write_friction_problem
-from stickslip.io.models.drawing import parameters_of
 from stickslip.io.models.expressions import FUNCTIONS, ExpressionError, parse, text_of
 from stickslip.io.models.file import model_from_text, model_text
 from stickslip.io.models.imports import imported
@@ -135,7 +134,7 @@ def read_model_text(text: str) -> Any:
 def _drawn(scenario: Any) -> None:
     """What the start looks like."""
     if isinstance(scenario, library.Scenario) and scenario.drawing is not None:
-        scenario.drawing(scenario.q0, 0.0, parameters_of(scenario))
+        scenario.drawing(scenario.q0, 0.0, scenario.parameters)
 
 
 def hostile_model(data: bytes) -> None:

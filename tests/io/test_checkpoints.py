@@ -14,7 +14,8 @@ import pytest
 import stickslip as ss
 from stickslip.io import disk, netcdf
 from stickslip.io.netcdf import StreamWriter, load
-from stickslip.run import records, simulate
+from stickslip.mechanisms.engines import MechanismEngine, Reference
+from stickslip.run import driver, records
 
 ARRAYS = ("t", "q", "u", "gap", "normal_impulse", "tangential_impulse", "contact_state")
 
@@ -85,7 +86,7 @@ def test_a_finished_run_is_returned_and_can_be_made_longer(tmp_path):
 
 def test_the_clock_of_a_run_that_goes_on_leaves_out_the_compilation(tmp_path, monkeypatch):
     path = tmp_path / "run.nc"
-    monkeypatch.setattr(simulate, "_warm_up", lambda *_: time.sleep(1.0))
+    monkeypatch.setattr(Reference, "warm_up", lambda *_: time.sleep(1.0))
     before = ball(path, t_end=0.02)
     after = ball(path, t_end=0.04, resume=True)
     assert before.wall_s < after.wall_s < 1.0 and load(path).wall_s == after.wall_s
@@ -104,9 +105,9 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     path = tmp_path / "run.nc"
     original, calls = records.Store.take, []
 
-    def take(self, block, memory):
-        original(self, block, memory)
-        calls.append(memory.step)
+    def take(self, block):
+        original(self, block)
+        calls.append(block)
         if len(calls) == 2:
             raise KeyboardInterrupt
 
@@ -143,8 +144,8 @@ def test_methods_that_choose_their_steps_go_on(case, tmp_path, killed_after, mon
     """Integrator, mode and indicators, or step size and barrier, are taken up in the middle of an arc."""
     name, options = CHOOSING[case]
     engine = {"engine": "reference"} if isinstance(options["stepper"], ss.Adaptive) else {}
-    monkeypatch.setattr(simulate, "_PIECE_SECONDS", 0.0)  # a piece of 200 records, then ever smaller ones
-    monkeypatch.setattr(simulate, "_FIRST_PIECE", 200)
+    monkeypatch.setattr(driver, "_PIECE_SECONDS", 0.0)  # a piece of 200 records, then ever smaller ones
+    monkeypatch.setattr(MechanismEngine, "first_piece", 200)
 
     def run(path=None, **more):
         return getattr(ss.library, name)().simulate(out=path, **{**options, **engine, **more})

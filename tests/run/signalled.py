@@ -33,7 +33,7 @@ from stickslip.events import event_driven
 from stickslip.io import disk, netcdf
 from stickslip.mechanisms import engines
 from stickslip.mechanisms.steppers import adaptive
-from stickslip.run import records, scene_simulate, simulate
+from stickslip.run import driver, records
 from stickslip.scenes import engine as scene_engine
 
 RETURNED, RAISED, FINISHED, WRONG, BROKEN = 10, 11, 12, 13, 14
@@ -307,7 +307,7 @@ def settle() -> None:
     for ends in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ends, signal.SIG_DFL)
     records.CHECKPOINT_SECONDS = 0.05
-    simulate._PIECE_SECONDS = scene_simulate._PIECE_SECONDS = 0.02
+    driver._PIECE_SECONDS = 0.02
 
 
 def main(name: str, kind: str, count: int, seed: int, folder: Path) -> dict:

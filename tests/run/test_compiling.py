@@ -8,7 +8,7 @@ import pytest
 from stickslip.jit import KernelError, kernel
 from stickslip.jit.making import Clock, making, run, running
 from stickslip.run.compiling import FIRST_TIME, announced
-from stickslip.run.simulate import progress_bar
+from stickslip.run.progress import progress_bar
 
 
 def fresh_kernel():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.run.simulate import EnergyGain
+from stickslip.run.gain import EnergyGain
 
 
 def ratio(run: ss.Trajectory) -> float:

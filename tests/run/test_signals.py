@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.engine import Block
 from stickslip.ensembles import parts as sweep_parts
 from stickslip.events import event_driven
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.io import disk, netcdf
 from stickslip.mechanisms import engines
 from stickslip.mechanisms.steppers import adaptive
-from stickslip.run import records, simulate
+from stickslip.request import Checks, Records
+from stickslip.run import driver, records, simulate
 from tests.run.signalled import CASES, differences
 
 SCRIPT = Path(__file__).with_name("signalled.py")
@@ -72,7 +74,7 @@ def test_many_signals_at_random_moments(case, kind, tmp_path):
 
 # -- signals at every line ---------------------------------------------------------------------------------------------
 
-FILES = {module.__file__ for module in (disk, netcdf, sweep_parts, records, simulate, event_driven, adaptive)}
+FILES = {module.__file__ for module in (disk, netcdf, sweep_parts, records, driver, simulate, event_driven, adaptive)}
 FILES.add(uninterrupted.__wrapped__.__code__.co_filename)
 
 
@@ -108,9 +110,8 @@ class Lines:
 def ball(tmp_path, monkeypatch):
     """A short run with pieces of a few steps, a checkpoint after each, and impacts; to a file that is new each time."""
     monkeypatch.setattr(records, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(simulate, "_PIECE_SECONDS", 0.0)
-    monkeypatch.setattr(simulate, "_FIRST_PIECE", 12)
-    monkeypatch.setattr(simulate, "_FIRST_PIECE_OF_KERNELS", 12)
+    monkeypatch.setattr(driver, "_PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(engines.MechanismEngine, "first_piece", 12)
     scenario = ss.library.bouncing_ball()
     file = tmp_path / "run.nc"
 
@@ -211,17 +212,18 @@ def test_without_a_file_the_last_record_belongs_to_its_time(ball, restored):
 def test_the_state_that_a_piece_returns_to_is_a_copy(stepper):
     """Flags of impacts since the last record, armed indicators, modes: nothing in it changes while the run goes on."""
     toy = ss.library.woodpecker()
-    chosen = (1e-3, 0.4, stepper, "auto", None, 7, 0.0, "auto" if stepper == "event-driven" else "reference")
-    run = simulate.Run.prepare(toy.system, toy.q0, toy.u0, *chosen, False, 1e-5, "stop", "warn", None)
+    engine = "auto" if stepper == "event-driven" else "reference"
+    chosen = (1e-3, 0.4, stepper, "auto", None, None, 0.0, engine, Records(every=7), Checks())
+    run = simulate.prepare(toy.system, toy.q0, toy.u0, *chosen)
     for steps in (20, 21, 22):
-        state = run.state()
+        state = run.engine.arrays(run.state)
         before = {name: value.tobytes() for name, value in state.items()}
-        block = engines.Block.room(steps, 100, run.system.n_dof, run.system.n_contacts)
-        assert run.engine.march(run.memory, run.dt, steps, run.every, block) == engines.DONE
+        block = Block.room(steps, 100, run.state.sizes, 7)
+        assert run.engine.march(run.state, steps, block) == engines.DONE
         assert {name: value.tobytes() for name, value in state.items()} == before
-    again = engines.Block.room(steps, 100, run.system.n_dof, run.system.n_contacts)
-    run.go_back(state)
-    assert run.engine.march(run.memory, run.dt, steps, run.every, again) == engines.DONE
+    again = Block.room(steps, 100, run.state.sizes, 7)
+    run.engine.take(run.state, state)
+    assert run.engine.march(run.state, steps, again) == engines.DONE
     m = again.records
     assert m == block.records > 0 and again.n_events == block.n_events
     for name in ("q", "u", "impulse"):
@@ -292,9 +294,9 @@ def test_a_run_in_a_thread_is_none_of_the_signals_business(restored, ball):
 
 def test_an_error_in_a_march_leaves_state_and_records_of_one_time(restored, ball, monkeypatch):
     """What a user's function raises, in the middle of a step."""
-    monkeypatch.setattr(simulate, "_PIECE_SECONDS", 1.0)
+    monkeypatch.setattr(driver, "_PIECE_SECONDS", 1.0)
     expected = ball()
-    step, calls = simulate.Reference._keep_books, []
+    step, calls = engines.Reference._keep_books, []
 
     def failing(self, *arguments):
         calls.append(arguments)
@@ -304,7 +306,7 @@ def test_an_error_in_a_march_leaves_state_and_records_of_one_time(restored, ball
 
     ball.file.unlink()
     with monkeypatch.context() as patch:
-        patch.setattr(simulate.Reference, "_keep_books", failing)
+        patch.setattr(engines.Reference, "_keep_books", failing)
         with pytest.raises(RuntimeError, match="no value here"):
             ball()
     part = ss.load(ball.file)

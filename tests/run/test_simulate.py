@@ -16,8 +16,8 @@ import stickslip as ss
 from stickslip import library
 from stickslip.mechanisms.engines import Compiled, Reference
 from stickslip.mechanisms.generate import compiled_module
-from stickslip.run import records
-from stickslip.run import simulate as module
+from stickslip.run import driver, records
+from stickslip.run.gain import EnergyGain
 from tests.mechanisms.steppers import systems
 
 BALL = {"q0": [1.0], "u0": [0.0], "dt": 1e-3, "t_end": 0.1}
@@ -360,7 +360,7 @@ def test_energy_that_contacts_put_in_is_reported():
         trajectory = bar()
     # One step of gravity more or less: g dt against 1 m/s.
     assert trajectory.certificate.max_energy_gain == pytest.approx(expected, rel=5e-3)
-    with pytest.raises(module.EnergyGain, match=r"put 0\.08") as caught:
+    with pytest.raises(EnergyGain, match=r"put 0\.08") as caught:
         bar(on_energy_gain="raise")
     np.testing.assert_array_equal(caught.value.trajectory.q, trajectory.q)
     assert bar(on_energy_gain="ignore").certificate == trajectory.certificate
@@ -378,7 +378,7 @@ def test_progress_goes_to_stderr(capsys, monkeypatch):
         return march(self, *arguments)
 
     monkeypatch.setattr(Compiled, "march", slowly)
-    monkeypatch.setattr(module, "_PIECE_SECONDS", 10.0)
+    monkeypatch.setattr(driver, "_PIECE_SECONDS", 10.0)
     drop(t_end=110.0, every=1000, progress=True)  # five pieces of 5,000, 20,000, ... steps
     output = capsys.readouterr()
     assert output.out == ""
@@ -390,14 +390,14 @@ def test_slow_steps_are_done_one_by_one(engine, monkeypatch):
     """Pieces are cut to a tenth of a second, but never to nothing."""
     sizes, march = [], engine.march
 
-    def slowly(self, memory, dt, n_steps, *arguments):
-        sizes.append(n_steps)
-        assert n_steps > 0 or len(sizes) == 1
-        clock[0] += 1.0 * n_steps
-        return march(self, memory, dt, n_steps, *arguments)
+    def slowly(self, state, steps, block):
+        sizes.append(steps)
+        assert steps > 0 or len(sizes) == 1
+        clock[0] += 1.0 * steps
+        return march(self, state, steps, block)
 
     clock = [0.0]
-    monkeypatch.setattr(module.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(driver.time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(engine, "march", slowly)
     assert drop(t_end=7.0, engine=engine.name).complete
     assert sizes[-1] == 1 and sum(sizes) == 7000
@@ -442,8 +442,11 @@ def test_streaming_gives_the_file_that_save_gives(tmp_path):
     assert one.identical(other)
 
 
-def test_streaming_keeps_a_thinned_copy_in_memory(tmp_path, monkeypatch):
+@pytest.mark.parametrize("piece", [1000, 1037])
+def test_streaming_keeps_a_thinned_copy_in_memory(tmp_path, monkeypatch, piece):
+    """Pieces of the run end on records that are kept, or between them."""
     monkeypatch.setattr(records, "available_memory", lambda: 4 * 64 * 2000)
+    monkeypatch.setattr(driver, "_PIECE_BYTES", piece * 8 * (1 + 1 + 4))
     path = tmp_path / "run.nc"
     trajectory = drop(t_end=20.0, out=path)
     on_disk = ss.load(path)

@@ -127,10 +127,10 @@ def test_method_that_breaks_down_is_a_failed_step(monkeypatch):
 def test_contact_point_that_is_no_number_is_a_failed_step_that_names_the_body(monkeypatch):
     march = SceneEngine.march
 
-    def spoiled(self, memory, dt, n_steps, every, block, records):
-        if memory.step > 0:
+    def spoiled(self, state, steps, block):
+        if state.step > 0:
             self.bodies.wrench[2, 0] = np.nan
-        return march(self, memory, dt, n_steps, every, block, records)
+        return march(self, state, steps, block)
 
     monkeypatch.setattr(SceneEngine, "march", spoiled)
     run = scenes.thrown_cube(speed=6.0, friction=0.5).simulate(dt=1e-3, t_end=0.5)

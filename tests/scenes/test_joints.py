@@ -9,9 +9,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import stickslip as ss
+from stickslip.engine import Block
 from stickslip.library.scenes import hanging_chain
 from stickslip.run.scene_simulate import prepare_run
-from stickslip.scenes.engine import room_for
 from stickslip.scenes.islands.with_joints import JointIsland, by_lemke, proximal_answers
 
 G = 9.81
@@ -82,11 +82,9 @@ def test_motor_at_its_bound_is_no_contradiction_of_joints():
     scene = ss.Scene(dim=2, gravity=0.0)
     wheel = scene.add_body(ss.Circle(0.1), mass=1.0)
     scene.add_revolute(None, wheel, at=(0, 0), motor=(50.0, 0.01))
-    run = prepare_run(
-        scene, 1e-3, 1.0, "moreau-midpoint", "predictive", "circular", 1e-10, 1, 0.0, 1, "raise", 1e-6, "stop"
-    )
-    block, rows = room_for(3, len(run.q0), len(run.u0), run.system.n_contacts)
-    run.engine.march(run.memory, 1e-3, 3, 1, block, rows)
+    run = prepare_run(scene, 1e-3, 1.0)
+    block = Block.room(3, 0, run.state.sizes, columns=9)
+    run.engine.march(run.state, 3, block)
     assert block.u[2, 2] < 1.0  # far from what the motor is asked for
     assert run.engine.joint_contradiction(0) < 1e-12
 

@@ -24,7 +24,7 @@ from stickslip.analysis.progress import Progress, reported
 from stickslip.checks import Array, renamed, unknown_name
 from stickslip.events.event_driven import EventDriven
 from stickslip.mechanisms.steppers.adaptive import Adaptive
-from stickslip.run.simulate import STEPPERS
+from stickslip.run.options import STEPPERS
 from stickslip.scenario import Scenario, require_scenario
 from stickslip.trajectory import Trajectory
 

@@ -16,7 +16,6 @@ from stickslip.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from stickslip.scenario import Scenario
-    from stickslip.scene_scenario import SceneScenario
     from stickslip.trajectory import Trajectory
 
 
@@ -82,7 +81,7 @@ class Outcomes:
 
 
 def outcomes(
-    scenario: Scenario | SceneScenario,
+    scenario: Scenario,
     disturbances: Mapping[str, float] | float,
     n: int = 100,
     *,
@@ -165,8 +164,7 @@ def _checked(scenario: Any, disturbances: Any, n: Any, apart: Any) -> dict[str, 
         disturbances = dict.fromkeys(system.velocity_names, disturbances)
     if not isinstance(disturbances, Mapping) or not disturbances:
         raise ValueError(f"disturbances must map names to standard deviations, got {disturbances!r}.")
-    parameters = () if isinstance(system, Scene) else system.parameter_names
-    known = (*system.coordinate_names, *system.velocity_names, *parameters)
+    known = (*system.coordinate_names, *system.velocity_names, *scenario.parameters)
     for name, deviation in disturbances.items():
         if name not in known:
             raise ValueError(f"disturbances: {unknown_name('coordinate, velocity or parameter', name, known)}")

@@ -20,7 +20,7 @@ from stickslip.analysis.sections import LevelSection, PhaseSection
 from stickslip.checks import Array
 from stickslip.events.modes import Mode
 from stickslip.mechanisms.generate import STACK_LIMIT
-from stickslip.run.simulate import _stepper as stepper_from
+from stickslip.run.options import chosen_stepper
 from stickslip.trajectory import IMPACT, OPEN, SLIP_PLUS, STICK, Certificate, Trajectory
 
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
@@ -68,7 +68,7 @@ class StepMap:
     @property
     def even(self) -> bool:
         """Whether members begin at evenly spread parts of a step, as an ensemble; else at several step sizes."""
-        chosen = stepper_from(self.stepper)
+        chosen = chosen_stepper(self.stepper)
         kernel = getattr(chosen, "scheme", None) is not None and getattr(chosen, "level", "") == "velocity"
         small = self.setting.scenario.system.n_contacts <= STACK_LIMIT
         return kernel and small and isinstance(self.setting.section, LevelSection)
@@ -118,7 +118,7 @@ class StepMap:
             section=setting.section, points=room,
         )  # fmt: skip
         if result.n_failed:
-            raise ArithmeticError(f"{stepper_from(self.stepper).name} with dt = {self.dt:g} s: {result.failed(1)[0]}")
+            raise ArithmeticError(f"{chosen_stepper(self.stepper).name} with dt = {self.dt:g} s: {result.failed(1)[0]}")
         return result.to_xarray()
 
     def _no_return(self, count: int) -> NoReturn:

@@ -37,23 +37,22 @@ def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
 def pile_cost(spheres: int, threads: int) -> dict[str, Any]:
     """Time per step [s] of a settled pile, its contacts, and how well its steps were solved."""
     from stickslip.library import scenes
-    from stickslip.run.scene_simulate import SceneStore, prepare_run
+    from stickslip.run.records import Store
+    from stickslip.run.scene_simulate import prepare_run
     from stickslip.scenes import step
+    from stickslip.scenes.engine import SceneEngine, SceneState
 
     scene = scenes.poured_spheres(spheres)
     height = max(float(body.position[2]) for body in scene.bodies)
     steps = round((FALL + math.sqrt(2.0 * height / 9.81)) / DT) + WINDOW
-    run = prepare_run(
-        scene, DT, steps * DT, "moreau-midpoint", "predictive", "circular", TOL, 1, 0.0, threads, "raise", 1e-6,
-        "continue",
-    )  # fmt: skip
-    store, engine = SceneStore(run, None, False), run.engine  # type: ignore[arg-type]
+    run = prepare_run(scene, DT, steps * DT, tol=TOL, threads=threads, on_failure="continue")
+    store, engine = Store(run), run.engine
+    assert isinstance(engine, SceneEngine) and isinstance(run.state, SceneState)
     costs = np.zeros((steps, 4))
     for k in range(steps):
         block = store.block(1)
-        assert store.rows is not None
         wall, cpu = time.perf_counter(), time.process_time()
-        engine.march(run.memory, DT, 1, 1, block, store.rows)
+        engine.march(run.state, 1, block)
         residual = engine.residuals[: int(engine.counts[step.ISLANDS])].max(initial=0.0)
         costs[k] = time.perf_counter() - wall, time.process_time() - cpu, engine.counts[step.ACTIVE], residual
     last = costs[-WINDOW:]

@@ -136,7 +136,7 @@ def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     scenario = woodpecker()
     result: dict[str, Any] = {"system": "woodpecker", "dt": DT, "steps": steps, "rates": {}}
     say("compiling our kernels and the hand-written one")
-    options = {"dt": DT, "progress": False}
+    options: dict[str, Any] = {"dt": DT, "progress": False}
     runs: dict[str, Callable[[], Any]] = {}
     for solver in ("auto", "gauss-seidel", "lemke"):
         scenario.simulate(t_end=0.1, solver=solver, **options)

@@ -49,7 +49,9 @@ CASES: dict[str, tuple[Cubes, float]] = {
 
 def _stickslip(cubes: Cubes, t_end: float) -> tuple[np.ndarray, Watch]:
     """Positions (records, cubes, 3), and the time it took."""
-    from stickslip.run.scene_simulate import SceneStore, _march, prepare_run
+    from stickslip.run.driver import march
+    from stickslip.run.records import Store
+    from stickslip.run.scene_simulate import prepare_run
     from stickslip.scenes.scene import Scene
     from stickslip.scenes.shapes import Box, HalfSpace
 
@@ -62,12 +64,10 @@ def _stickslip(cubes: Cubes, t_end: float) -> tuple[np.ndarray, Watch]:
             velocity=(speed if k == 0 else 0.0, 0.0, 0.0),
         )  # fmt: skip
     scene.simulate(DT, t_end, every=10)  # once before, so that every kernel it needs is loaded
-    run = prepare_run(
-        scene, DT, t_end, "moreau-midpoint", "predictive", "circular", 1e-10, 10, 0.0, 1, "raise", 1e-6, "stop"
-    )
-    store, watch = SceneStore(run, None, False), Watch()  # type: ignore[arg-type]
+    run = prepare_run(scene, DT, t_end, every=10)
+    store, watch = Store(run), Watch()
     with watch:
-        status, complete = _march(run, store, lambda step: None)
+        status, complete = march(run, store, lambda step: None)
     trajectory = store.finish(status, complete, watch.wall)
     return trajectory.q.reshape(len(trajectory), len(positions), 7)[:, :, :3], watch
 

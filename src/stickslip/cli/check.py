@@ -13,7 +13,6 @@ from stickslip.io.printable import printable
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
     from stickslip.scenario import Scenario
-    from stickslip.scene_scenario import SceneScenario
 
 
 def check(
@@ -58,18 +57,19 @@ def check(
 def problem_at_start(model: "Model") -> str | None:
     """What `run` would say of the initial state: bodies or contacts that overlap beyond the tolerance."""
     from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
-    from stickslip.scenario import Scenario
+    from stickslip.run.scene_simulate import prepare_run
+    from stickslip.scenario import SceneScenario
 
     scenario = model.scenario
     try:
-        if isinstance(scenario, Scenario):
+        if not isinstance(scenario, SceneScenario):
             system = scenario.system
             gaps = system.gap(scenario.q0, 0.0, system.parameter_vector(scenario.params))
             tolerance = model.options.get("penetration_tol", PENETRATION_TOLERANCE)
             check_penetration(system, gaps, tolerance, "q0", "starts")
             draw_start(scenario)
-        else:
-            _prepare(scenario)
+        else:  # as `Scene.simulate` does with the options of the file, which looks for overlaps
+            prepare_run(scenario.scene, scenario.dt, scenario.t_end, **scenario.options)
     except ValueError as problem:
         return str(problem)
     return None
@@ -77,32 +77,16 @@ def problem_at_start(model: "Model") -> str | None:
 
 def draw_start(scenario: "Scenario") -> None:
     """Raise ValueError where a shape of the drawing has no value at the start."""
-    from stickslip.io.models.drawing import parameters_of
-
     if scenario.drawing is not None:
-        scenario.drawing(scenario.q0.tolist(), 0.0, parameters_of(scenario))
-
-
-def _prepare(scenario: "SceneScenario") -> None:
-    """Set a scene up as `Scene.simulate` does with the options of the file, which looks for overlaps."""
-    from inspect import signature
-
-    from stickslip.run.scene_simulate import prepare_run
-    from stickslip.scenes.scene import Scene
-
-    options = {name: each.default for name, each in signature(Scene.simulate).parameters.items()}
-    options |= {"dt": scenario.dt, "t_end": scenario.t_end, **scenario.options}
-    prepare_run(
-        scenario.scene, **{name: options[name] for name in signature(prepare_run).parameters if name != "scene"}
-    )
+        scenario.drawing(scenario.q0.tolist(), 0.0, scenario.parameters)
 
 
 def describe(scenario: Any) -> dict[str, Any]:
     """Facts about a scenario, plain values only."""
-    from stickslip.scenario import Scenario
+    from stickslip.scenario import SceneScenario
 
     common = {"title": scenario.title, "dt": scenario.dt, "t_end": scenario.t_end}
-    if not isinstance(scenario, Scenario):
+    if isinstance(scenario, SceneScenario):
         scene = scenario.scene
         kinds = [body.kind for body in scene.bodies[1:]]
         sizes = {f"{kind} bodies": kinds.count(kind) for kind in ("moving", "driven", "static") if kind in kinds}

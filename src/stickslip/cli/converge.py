@@ -75,7 +75,7 @@ def _cycles(
     from stickslip.analysis.sections import SECTIONS, TRAVELS
     from stickslip.events.event_driven import EventDriven
     from stickslip.mechanisms.steppers.adaptive import Adaptive
-    from stickslip.run.simulate import STEPPERS
+    from stickslip.run.options import STEPPERS
 
     system = scenario.system.name
     if system not in SECTIONS:

@@ -42,7 +42,7 @@ def limit_cycle(
     """
     from stickslip.analysis.limit_cycle import NoCycle
     from stickslip.analysis.limit_cycle import limit_cycle as find
-    from stickslip.run.simulate import STEPPERS
+    from stickslip.run.options import STEPPERS
 
     scenario = mechanism_with(settings, name)
     if stepper not in STEPPERS:

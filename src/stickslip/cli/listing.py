@@ -38,12 +38,11 @@ def describe(name: str) -> dict[str, Any]:
     from stickslip import library
 
     scenario = library.get(name)
-    scene = isinstance(scenario, library.SceneScenario)
     return {
         "name": name,
         "title": scenario.title,
-        "degrees_of_freedom": scenario.degrees_of_freedom if scene else scenario.system.n_dof,
-        "contacts": list(scenario.contact_names if scene else scenario.system.contact_names),
+        "degrees_of_freedom": scenario.degrees_of_freedom,
+        "contacts": list(scenario.contact_names),
         "source": scenario.source,
         "dt": scenario.dt,
         "t_end": scenario.t_end,

@@ -33,7 +33,6 @@ from stickslip.io.printable import plain, printable
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
     from stickslip.scenario import Scenario
-    from stickslip.scene_scenario import SceneScenario
     from stickslip.trajectory import Trajectory
 
 _MOST_RECORDS = 500_000
@@ -177,9 +176,9 @@ def run(
 def _options(model: "Model", given: dict[str, Any]) -> dict[str, Any]:
     """Options for `simulate`: what was given, before what the file says."""
     from stickslip.run.options import OF_STEPPERS, stepper_from
-    from stickslip.scenario import Scenario
+    from stickslip.scenario import SceneScenario
 
-    if isinstance(model.scenario, Scenario):
+    if not isinstance(model.scenario, SceneScenario):
         if "overlap" in given:
             raise ValueError(f"--overlap is for scenes of bodies, got {given['overlap']!r}; see --penetration-tol.")
     else:
@@ -203,7 +202,7 @@ def _check_times(dt: float, t_end: float) -> None:
 
 def _draw(
     trajectory: "Trajectory",
-    scenario: "Scenario | SceneScenario",
+    scenario: "Scenario",
     files: Files,
     made: dict[str, Path],
     progress: bool | None,
@@ -225,7 +224,7 @@ def _draw(
     return problem
 
 
-def _plot(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", path: Path, progress: bool | None) -> Path:
+def _plot(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None) -> Path:
     from stickslip.figures import scene, style
     from stickslip.figures.trajectory import plot as draw
 
@@ -233,14 +232,14 @@ def _plot(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", path: 
     return style.save(picture(trajectory, scenario), path, title=scenario.title)
 
 
-def _animate(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", path: Path, progress: bool | None) -> Path:
+def _animate(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None) -> Path:
     from stickslip.figures import animation
 
     assert scenario.drawing is not None  # `run` has checked
     return animation.animate(trajectory, scenario.drawing, path, title=scenario.title, progress=progress)
 
 
-def _export(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", path: Path, progress: bool | None) -> Path:
+def _export(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None) -> Path:
     from stickslip.page.document import export
 
     return export(trajectory, path, scenario)
@@ -250,7 +249,7 @@ _PICTURES = {"plot": _plot, "animate": _animate, "export": _export}
 
 
 def report(
-    trajectory: "Trajectory", scenario: "Scenario | SceneScenario", t_end: float, files: dict[str, Path] | None = None
+    trajectory: "Trajectory", scenario: "Scenario", t_end: float, files: dict[str, Path] | None = None
 ) -> dict[str, Any]:
     """The summary of a run as plain values, ready for JSON."""
     impacts = trajectory.impacts()
@@ -302,7 +301,7 @@ def _rate(trajectory: "Trajectory") -> float:
     return trajectory.steps / max(trajectory.wall_s, 1e-9)
 
 
-def _show(trajectory: "Trajectory", scenario: "Scenario | SceneScenario", files: dict[str, Path]) -> None:
+def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]) -> None:
     from rich.console import Console
     from rich.text import Text
 

@@ -25,10 +25,10 @@ def opened(name: str, texts: Sequence[str]) -> "Model":
 
 def mechanism_with(texts: Sequence[str] | None, name: str) -> "Scenario":
     """A library mechanism, or that of a model file, with settings."""
-    from stickslip.scenario import Scenario
+    from stickslip.scenario import SceneScenario
 
     scenario = opened(name, texts or []).scenario
-    if not isinstance(scenario, Scenario):
+    if isinstance(scenario, SceneScenario):
         raise ValueError(_NO_SCENE.format(name))
     return scenario
 
@@ -55,20 +55,19 @@ def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "
 
 
 def _is_file_name(name: str) -> bool:
-    """Whether a name means a file: by its suffix, a folder in it, or because it is there."""
-    return name.endswith(".toml") or "/" in name or "\\" in name or Path(name).is_file()
+    """Whether a name means a file: by its suffix, a folder in it, or because something is there, be it a pipe."""
+    return name.endswith(".toml") or "/" in name or "\\" in name or Path(name).exists()
 
 
 def _set(model: "Model", name: str, texts: Sequence[str]) -> "Model":
     """A model with other values of its parameters and its start."""
     from stickslip.checks import unknown_name
-    from stickslip.scenario import Scenario
 
     if not texts:
         return model
     scenario = model.scenario
     system = scenario.system
-    names = scenario.system.parameter_names if isinstance(scenario, Scenario) else ()
+    names = tuple(scenario.parameters)
     state = (*system.coordinate_names, *system.velocity_names)
     values = {key: number(key, text) for key, text in split_settings(texts, (*names, *state)).items()}
     for key in values:
@@ -77,7 +76,7 @@ def _set(model: "Model", name: str, texts: Sequence[str]) -> "Model":
     start = {key: value for key, value in values.items() if key in state}
     params = {key: value for key, value in values.items() if key not in state}
     scenario = scenario.starting(start) if start else scenario
-    if isinstance(scenario, Scenario) and params:
+    if params:
         scenario = replace(scenario, params={**(scenario.params or {}), **params})
     return replace(model, scenario=scenario)
 

@@ -27,7 +27,7 @@ def show(
         print(scenario.system.equations().latex(), end="")
         return
     print(printable(f"{scenario.title}, {scenario.source}") + "\n")
-    print(scenario.text() if scene else scenario.system.equations().text())
+    print(scenario.text())
     settings = _settings(name, scenario)
     if not settings:
         return
@@ -46,7 +46,4 @@ def _settings(name: str, scenario: Any) -> dict[str, Any]:
 
     if name in (*library.names(), *library.scene_names()):
         return library.keywords(name)
-    if isinstance(scenario, library.SceneScenario):
-        return {}
-    system = scenario.system
-    return dict(zip(system.parameter_names, system.parameter_values.tolist(), strict=True))
+    return dict(scenario.parameters)

@@ -116,7 +116,7 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
     book = row[layout.BOOK_OF_MEMBER :]
     step = int(row[layout.STEPS_DONE])
     memory = Memory.start(
-        row[: layout.U_OF_MEMBER], row[layout.U_OF_MEMBER : layout.IMPULSE_BEFORE], p, 0.0, system.n_contacts
+        row[: layout.U_OF_MEMBER], row[layout.U_OF_MEMBER : layout.IMPULSE_BEFORE], p, 0.0, c, request.dt
     )
     memory.impulse_before[:] = row[layout.IMPULSE_BEFORE : layout.IMPULSE_SUM]
     memory.impulse_sum[:] = row[layout.IMPULSE_SUM : layout.LAST_LOADED].reshape(c, 2)
@@ -125,8 +125,8 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
     memory.reach[:] = row[layout.REACH_OF_MEMBER : layout.STATUS]
     memory.book[:] = book[: codes.BOOK_SIZE]
     q_A, u_A = memory.q.copy(), memory.u.copy()
-    block = Block.room(1, c, system.n_dof, c)
-    code = Reference(system, request.stepper, request.solver).march(memory, request.dt, 1, step + 3, block)
+    block = Block.room(1, c, memory.sizes, every=step + 3)
+    code = Reference(system, request.stepper, request.solver).march(memory, 1, block)
     if code != codes.DONE:
         row[layout.STATUS] = code
         return False

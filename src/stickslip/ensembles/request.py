@@ -34,9 +34,8 @@ from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetr
 from stickslip.mechanisms.steppers.sliding import sticking_at_start
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.mechanisms.system import CONTACT, System
-from stickslip.run.simulate import _stepper as stepper_from
-from stickslip.run.simulate import _steps as number_of_steps
-from stickslip.scenario import Scenario
+from stickslip.run.options import chosen_stepper, number_of_steps
+from stickslip.scenario import Scenario, SceneScenario
 
 NEVER_LOADED = -10.0  # as in `Memory.start`
 SWEEPS = 10_000
@@ -227,7 +226,7 @@ def prepare(
     penetration_tol: Any = PENETRATION_TOLERANCE,
 ) -> Request:
     """Check everything that can be checked before anything is computed."""
-    if not isinstance(scenario, Scenario):
+    if not isinstance(scenario, Scenario) or isinstance(scenario, SceneScenario):
         raise ValueError(f"scenario must be a Scenario, such as stickslip.library.woodpecker(), got {scenario!r}.")
     system = scenario.system
     step = real_number(scenario.dt if dt is None else dt, "dt")
@@ -260,7 +259,7 @@ def prepare(
 
 
 def _method(system: System, stepper: Any, solver: Any) -> tuple[Stepper, PlanarSolver]:
-    chosen, method = stepper_from(stepper), solver_from(solver)
+    chosen, method = chosen_stepper(stepper), solver_from(solver)
     if not isinstance(chosen, Stepper) or chosen.scheme is None or chosen.level != "velocity":
         raise ValueError(f"ensembles run with compiled steppers on velocity level, got {chosen.name!r}.")
     if not Compiled.available(chosen, method):

@@ -24,8 +24,8 @@ from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import InMemory, Store
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.mechanisms.steppers.stepper import Stepper
+from stickslip.run.progress import progress_bar
 from stickslip.run.records import memory_budget
-from stickslip.run.simulate import progress_bar
 from stickslip.scenario import Scenario
 
 Device = Cores | Card | Cluster

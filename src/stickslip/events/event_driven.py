@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from stickslip import codes
 from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver, solver_from
-from stickslip.engine import Block, Memory
+from stickslip.engine import Block, Measured, Memory
 from stickslip.events.arcs import Arc
 from stickslip.events.book import Kept, MotionError
 from stickslip.events.modes import onto_contacts
 from stickslip.events.motion import Motion
 from stickslip.laws import ImpactLaw, Newton
-from stickslip.mechanisms.engines import DONE, UNSOLVED
+from stickslip.mechanisms.engines import DONE, UNSOLVED, MechanismEngine
 from stickslip.mechanisms.generate import compiled_module
 from stickslip.mechanisms.system import CONTACT, SPRING, System
 from stickslip.trajectory import IMPACT, EventTable
@@ -54,6 +54,7 @@ class EventDriven:
     max_events: int = 10_000
 
     name = "event-driven"
+    level = "acceleration"
     impact_steps = 1
 
     def __post_init__(self) -> None:
@@ -127,23 +128,37 @@ def measured(system: System, kernel: Any, q: Array, u: Array, t: Array, p: Array
     return gaps, energies
 
 
-@dataclass
-class EventEngine:
-    """Marches a `Motion` over the records of a run, as `Compiled` and `Reference` march their steps."""
+@dataclass(eq=False)
+class EventEngine(MechanismEngine):
+    """Marches a `Motion` over the records of a run: the walk from event to event is the motion's own."""
 
     system: System
     stepper: EventDriven
     solver: PlanarSolver
     law: ImpactLaw
     t_end: float
-    name: str = "compiled"
-    longest_step: float = 0.0  # resolution [s] to which it knows the energy of contacts: exactly
     motion: Motion | None = field(default=None, repr=False)
+
+    name = "compiled"
+    chooses_steps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self.kernel = compiled_module(self.system.branched, "smooth", "auto")
 
-    def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
+    def reason(self, memory: Memory, code: int) -> str:
+        return memory.problem_text
+
+    def _tolerances(self) -> tuple[float, float] | None:
+        return self.stepper.tolerances
+
+    def _finer(self) -> str:
+        return "try a smaller atol and rtol"
+
+    def _longest_step(self, memory: Memory) -> float:
+        """0: the energy of contacts is known exactly, not to what a step does [s]."""
+        return 0.0
+
+    def warm_up(self, memory: Memory, block: Block) -> None:
         """Compile the rates and indicators of the system, or load them from the disk cache."""
         y = np.concatenate([memory.q, memory.u, np.zeros(4 * self.system.n_contacts + 1)])
         motion = self._start(memory)
@@ -162,29 +177,31 @@ class EventEngine:
             self.struck = np.zeros(self.system.n_contacts, bool)
         return self.motion
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What changes during a run beside `Memory`, for a checkpoint; nothing before the first arc."""
+    def arrays(self, memory: Memory) -> dict[str, np.ndarray]:
+        """The state, and what the present arc began with; only the state before the first arc."""
         if self.motion is None or self.motion.kept is None:
-            return {}
+            return memory.arrays()
         happened = np.array(self.motion.happened[: self.motion.kept.happened]).reshape(-1, 3)
-        return {**self.motion.kept.arrays(), "totals": self.totals, "struck": self.struck, "happened": happened}
+        kept = {**self.motion.kept.arrays(), "totals": self.totals, "struck": self.struck, "happened": happened}
+        return {**memory.arrays(), **{f"engine {name}": np.array(value) for name, value in kept.items()}}
 
-    def take(self, arrays: Mapping[str, np.ndarray], memory: Memory) -> None:
+    def take(self, memory: Memory, arrays: Mapping[str, np.ndarray]) -> None:
         """Go back to what `arrays` returned: the arc that was the present one is computed again."""
         self.motion = None  # an exception may have ended its walk
-        if not arrays:
-            return
-        self._start(memory).go_back(Kept.from_arrays(arrays))
-        self.totals, self.struck = arrays["totals"].copy(), arrays["struck"].astype(bool)
-        assert self.motion is not None
-        self.motion.happened = [(t, int(kind), int(k)) for t, kind, k in arrays["happened"].tolist()]
+        kept = {name.removeprefix("engine "): x for name, x in arrays.items() if name.startswith("engine ")}
+        if kept:
+            self._start(memory).go_back(Kept.from_arrays(kept))
+            self.totals, self.struck = kept["totals"].copy(), kept["struck"].astype(bool)
+            assert self.motion is not None
+            self.motion.happened = [(t, int(kind), int(k)) for t, kind, k in kept["happened"].tolist()]
+        memory.take(arrays)
 
-    def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
+    def march(self, memory: Memory, n_steps: int, block: Block) -> int:
         """Fill `block` with the records of n_steps spacings; UNSOLVED, with what there is, where the motion ends."""
         motion = self._start(memory)
         block.records = 0
         numbers = memory.step + np.arange(1, n_steps + 1)
-        times, done, code = memory.t0 + numbers * dt, 0, DONE
+        times, done, code = memory.t0 + numbers * memory.dt, 0, DONE
         try:
             while done < n_steps:
                 arc = self._arc_at(times[done])
@@ -192,13 +209,13 @@ class EventEngine:
                 count = n_steps if last else int(np.searchsorted(times, arc.t_E, side="left"))
                 rows = arc.vector(np.minimum(times[done:count], arc.t_E))
                 for number, y in zip(numbers[done:count], rows, strict=True):
-                    self._record(memory, y, int(number), every, block, arc)
+                    self._record(memory, y, int(number), block, arc)
                 done = count
         except MotionError as problem:
             memory.problem_text = f"failed at t = {problem.t:.9g} s: {problem}"
             code = UNSOLVED
-        memory.step += done
-        self._keep_books(memory, dt, block, motion)
+        memory.advance(done)
+        self._keep_books(memory, block, motion)
         return code
 
     def _arc_at(self, time: float) -> Arc:
@@ -211,22 +228,18 @@ class EventEngine:
                 self.struck[int(row[1])] = True
         return self.arc
 
-    def _record(self, memory: Memory, y: Array, number: int, every: int, block: Block, arc: Arc) -> None:
+    def _record(self, memory: Memory, y: Array, number: int, block: Block, arc: Arc) -> None:
         f, n = self.system.n_dof, self.system.n_contacts
         memory.q[:], memory.u[:] = y[:f], y[f : 2 * f]
         totals = y[2 * f : 2 * f + 2 * n].reshape(2, n).T
         memory.impulse_sum[:] = totals - self.totals
-        i = block.records
-        block.state[i] = np.where(self.struck, IMPACT, arc.mode.states())
+        block.state[block.records] = np.where(self.struck, IMPACT, arc.mode.states())
         self.struck[:] = False
-        if number % every == 0:
-            block.state[i + 1] = block.state[i]
-            block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
+        if number % block.every == 0:
+            block.record(memory)
             self.totals = totals.copy()
-            memory.impulse_sum[:] = 0.0
-            block.records += 1
 
-    def _keep_books(self, memory: Memory, dt: float, block: Block, motion: Motion) -> None:
+    def _keep_books(self, memory: Memory, block: Block, motion: Motion) -> None:
         new = motion.impacts[self.written :]
         self.written = len(motion.impacts)
         block.events = np.array(new).reshape(len(new), block.events.shape[1])
@@ -234,25 +247,24 @@ class EventEngine:
         book = motion.book
         memory.book[codes.MAX_RESIDUAL] = book.residual
         memory.book[codes.MAX_ENERGY_GAIN] = book.gain
-        memory.book[codes.GAIN_STEP] = (book.gain_time - memory.t0) / dt
+        memory.book[codes.GAIN_STEP] = (book.gain_time - memory.t0) / memory.dt
         memory.book[codes.CONTACT_WORK] = book.work
         memory.book[codes.MAX_LCP_SIZE] = book.lcp_size
         memory.book[codes.PROJECTION_ENERGY] = book.projection_energy
         memory.book[codes.PROJECTIONS] = book.projections
         memory.book[codes.ITERATIONS] = book.counts["instants"]
 
-    def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
-        """Gaps (n, contacts) and energies (n, 2) of records."""
-        return measured(self.system, self.kernel, q, u, t, p)
+    def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
+        return Measured(*measured(self.system, self.kernel, q, u, t, memory.p))
 
     def notes(self) -> dict[str, str]:
-        """How often what happened, for the trajectory's attributes."""
+        """How often what happened."""
         if self.motion is None:
             return {}
         book = self.motion.book
         error = {"accumulation_error": f"{book.accumulation_error:.3g} s"} if book.accumulation_error else {}
-        return {key: str(count) for key, count in book.counts.items() if count} | error
+        return {**{key: str(count) for key, count in book.counts.items() if count}, **error}
 
     def events(self) -> EventTable:
-        """What happened, and when."""
+        """What happened so far, in the order of time."""
         return EventTable.of([] if self.motion is None else self.motion.happened, self.system.contact_names, True)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from stickslip.drawing.primitives import Box
 from stickslip.figures import mechanism, style
 from stickslip.figures.trajectory import _energies, caption
-from stickslip.scene_scenario import SceneScenario, as_shown
+from stickslip.scenario import SceneScenario, as_shown
 from stickslip.scenes.bodies import COORDINATES
 from stickslip.scenes.scene import Scene
 from stickslip.trajectory import Trajectory

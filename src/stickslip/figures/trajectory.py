@@ -9,12 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stickslip.figures import mechanism, ribbon, style
-from stickslip.scene_scenario import as_shown
+from stickslip.scenario import as_shown
 from stickslip.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from stickslip.scenario import Scenario
-    from stickslip.scene_scenario import SceneScenario
     from stickslip.scenes.scene import Scene
 
 _MOST_LABELS = 8
@@ -23,14 +22,14 @@ _MOST_BANDS = 20
 """Contacts whose states are drawn; of more, those with the largest impulses."""
 
 
-def plot(trajectory: Trajectory, scenario: Scenario | SceneScenario | Scene | None = None) -> Figure:
+def plot(trajectory: Trajectory, scenario: Scenario | Scene | None = None) -> Figure:
     """Return the figure of a run.
 
     Coordinates stand left, their velocities right, quantities of equal unit together; below them the states of the
     contacts (at most twenty, those with the largest impulses) and the energies.  With a scenario, or the `Scene` that
     was run, the figure carries its title and the mechanism in its first state.
     """
-    shown: Scenario | SceneScenario | None = as_shown(scenario, trajectory)
+    shown: Scenario | None = as_shown(scenario, trajectory)
     groups = _rows(trajectory)
     drawing = None if shown is None else shown.drawing
     bands = ribbon.most_loaded(trajectory, _MOST_BANDS)

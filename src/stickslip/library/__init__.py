@@ -28,8 +28,7 @@ from stickslip.library.slider_crank_ideal import slider_crank_ideal
 from stickslip.library.three_masses import three_masses
 from stickslip.library.two_balls import two_balls
 from stickslip.library.woodpecker import woodpecker
-from stickslip.scenario import Scenario
-from stickslip.scene_scenario import SceneScenario
+from stickslip.scenario import Scenario, SceneScenario
 
 __all__ = [
     "Scenario",
@@ -130,7 +129,7 @@ def get(name: str, **parameters: Any) -> Any:
     return entry(**parameters)
 
 
-def _entry(name: str) -> Callable[..., Scenario | SceneScenario]:
+def _entry(name: str) -> Callable[..., Scenario]:
     entries: dict[str, Callable[..., Any]] = {**_ENTRIES, **_SCENES}
     if name not in entries:
         raise ValueError(unknown_name("library entry", name, entries))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stickslip.scenario import require_positive
-from stickslip.scene_scenario import SceneScenario
+from stickslip.scenario import SceneScenario, require_positive
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import HalfSpace, Sphere
 

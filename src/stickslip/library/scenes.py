@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.scene_scenario import SceneScenario
+from stickslip.scenario import SceneScenario
 from stickslip.scenes.bodies import Body
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import Box, Capsule, Circle, HalfPlane, HalfSpace, Polygon, Sphere

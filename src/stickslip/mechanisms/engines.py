@@ -1,21 +1,23 @@
-"""Two engines that march a system: `Compiled` runs the generated kernel, `Reference` the same steps in NumPy.
+"""Two engines that march a mechanism: `Compiled` runs the generated kernel, `Reference` the same steps in NumPy.
 
-Both take and update the same `Memory` and write the same records, so that one driver serves both and one can take
-over from the other at any step.
+Both take and update the same `Memory` and write the same records, so that one can take over from the other at any step.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from stickslip import codes
 from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
-from stickslip.engine import Block, Memory
+from stickslip.engine import Block, Engine, Measured, Memory, Seen, beyond_bounds
 from stickslip.laws import ImpactLaw
+from stickslip.mechanisms import reasons
+from stickslip.mechanisms.bounds import Bounds
 from stickslip.mechanisms.generate import SOLVER_CODES, compiled_module
 from stickslip.mechanisms.steppers.contact_problem import reach_at_start
 from stickslip.mechanisms.steppers.moreau_jean import IterationMatrixError
@@ -27,83 +29,131 @@ DONE, EVENTS_FULL, UNSOLVED = codes.DONE, codes.EVENTS_FULL, codes.UNSOLVED
 TEMPLATE = "stepper"
 
 
-@dataclass(frozen=True)
-class Compiled:
+class MechanismEngine(Engine):
+    """What the engines of mechanisms share: how a run began, whether it has left all bounds, and why it ended."""
+
+    system: System
+    stepper: Any
+    solver: PlanarSolver
+    bounds: Bounds
+
+    def begin(self, state: Memory, q0: Array, u0: Array, steps: int) -> None:
+        self.bounds = Bounds(self.system, q0, u0, state.p, state.t0, state.t0 + steps * state.dt)
+
+    def reason(self, state: Memory, code: int) -> str:
+        return reasons.reason(self.system, self.stepper, self.solver, state, code, self._finer())
+
+    def excess(self, state: Memory, seen: Seen, depth: float) -> str | None:
+        work = float(state.book[codes.CONTACT_WORK])
+        kinetic, potential = seen.energy.T
+        judged = seen.t, seen.q, seen.u, kinetic, potential, work, self._step_length(state), self._tolerances()
+        excess = self.bounds.excess(*judged)
+        excess = excess or self.bounds.too_deep(depth, state.t, state.q)
+        return excess and beyond_bounds(state.t, excess, self._finer())
+
+    def _tolerances(self) -> tuple[float, float] | None:
+        """Relative and absolute tolerance of an integrator that has them."""
+        return None
+
+    def step_energy(self, state: Memory) -> float:
+        """dt^2 h . M^-1 h / 2 at the start [J]; 0 for integrators that choose their steps: at rest up to round-off."""
+        if self.chooses_steps:
+            return 0.0
+        start = self.bounds
+        M = self.system.mass(start.q, start.t0, start.p)
+        h = self.system.force(start.q, start.u, start.t0, start.p)
+        return 0.5 * state.dt * state.dt * float(h @ np.linalg.solve(M, h))
+
+    def books_integration(self) -> bool:
+        return not self.chooses_steps and self.stepper.projection > 0.0
+
+    def resolution(self, state: Memory, trajectory: Any) -> float:
+        """dt h . M^-1 h dt at the start and at the end, the larger one [J].
+
+        On position level it is what the forces do in a step at the largest speed: an impact ends within its two steps.
+        """
+        largest, dt = 0.0, self._longest_step(state)
+        for i in (0, -1):
+            t, q, u = float(trajectory.t[i]), trajectory.q[i], trajectory.u[i]
+            h = self.system.force(q, u, t, state.p)
+            largest = max(largest, float(h @ np.linalg.solve(self.system.mass(q, t, state.p), h)) * dt * dt)
+        if self.stepper.level == "position":
+            largest += math.sqrt(largest * 2.0 * float(np.max(trajectory.energy.kinetic, initial=0.0)))
+        return largest
+
+    def _finer(self) -> str:
+        """What helps against an unstable motion."""
+        return reasons.finer(self.stepper)
+
+    def _step_length(self, state: Memory) -> float:
+        """Length of the steps across events [s]."""
+        return state.dt
+
+    def _longest_step(self, state: Memory) -> float:
+        """Length of the longest step so far [s]."""
+        return state.dt
+
+
+@dataclass(eq=False)
+class Compiled(MechanismEngine):
     """The generated kernel of a system for one stepper and one solver."""
 
+    system: System
+    stepper: Stepper
+    solver: PlanarSolver
     module: Any
-    sweeps: int
-    tol: float
+    helper: Reference | None = None  # for steps that the lean solvers of the kernel leave inaccurate
 
     name = "compiled"
+    first_piece: ClassVar[int] = 5_000
+    soon_done: ClassVar[bool] = True
 
     @staticmethod
     def available(stepper: Stepper, solver: PlanarSolver) -> bool:
         return solver.name in SOLVER_CODES and stepper.scheme is not None
 
     @classmethod
-    def build(cls, system: System, stepper: Stepper, solver: PlanarSolver) -> Compiled:
-        return cls(
-            compiled_module(system, TEMPLATE, solver.name, stepper.options),
-            solver.max_iterations or 10_000,
-            float(solver.tol),
-        )
+    def build(cls, system: System, stepper: Stepper, solver: PlanarSolver, go_on: bool = False) -> Compiled:
+        """The engine; `go_on`: steps that no method solves are done all the same, and counted."""
+        module = compiled_module(system, TEMPLATE, solver.name, stepper.options)
+        return cls(system, stepper, solver, module, Reference(system, stepper, solver, go_on))
 
-    def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
-        """Compile, or load from the disk cache, without doing a step."""
-        self.march(memory, dt, 0, 1, block)
+    def march(self, memory: Memory, n_steps: int, block: Block) -> int:
+        """Do up to n_steps steps.  A step that is not solved is left undone (UNSOLVED).
 
-    def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
-        """Do up to n_steps steps, filling `block` from its beginning; return the status code.
-
-        A step that is not solved is left undone (UNSOLVED).  The kernel labels the contacts at records and in the last
-        step alone: where it stops early, it does the steps before once more to label them at the stop.
+        The kernel labels the contacts at records and in the last step alone: where it stops early, it does the steps
+        before once more to label them at the stop.
         """
         before = memory.copy()
-        status, done = self._call(memory, dt, n_steps, every, block)
-        if status not in (DONE, EVENTS_FULL) and 0 < done and every > 1:
+        status, done = self._call(memory, n_steps, block)
+        if status not in (DONE, EVENTS_FULL) and 0 < done and block.every > 1:
             culprit = memory.book[codes.CULPRIT]
             memory.return_to(before)
-            self._call(memory, dt, done, every, block)
+            self._call(memory, done, block)
             memory.book[codes.CULPRIT] = culprit
         return int(status)
 
-    def _call(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> tuple[int, int]:
+    def _call(self, memory: Memory, n_steps: int, block: Block) -> tuple[int, int]:
         status, done, block.n_events, block.records = self.module.march(
-            memory.q,
-            memory.u,
-            memory.p,
-            memory.t0,
-            dt,
-            n_steps,
-            every,
-            self.sweeps,
-            self.tol,
-            block.q,
-            block.u,
-            block.impulse,
-            block.state,
-            memory.impulse_before,
-            memory.impulse_sum,
-            memory.last_loaded,
-            memory.carried,
-            memory.reach,
-            block.events,
-            0,
-            memory.book,
-        )
+            memory.q, memory.u, memory.p, memory.t0, memory.dt, n_steps, block.every,
+            self.solver.max_iterations or 10_000, float(self.solver.tol), block.q, block.u, block.impulse, block.state,
+            memory.impulse_before, memory.impulse_sum, memory.last_loaded, memory.carried, memory.reach, block.events,
+            0, memory.book,
+        )  # fmt: skip
         return status, done
 
-    def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
-        """Gaps (n, contacts) and energies (n, 2) of records."""
-        gaps, energies = np.empty((len(t), contacts)), np.empty((len(t), 2))
-        self.module.measure(q, u, t, p, gaps, energies)
-        return gaps, energies
+    def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
+        gaps, energies = np.empty((len(t), self.system.n_contacts)), np.empty((len(t), 2))
+        self.module.measure(q, u, t, memory.p, gaps, energies)
+        return Measured(gaps, energies)
 
 
-@dataclass(frozen=True)
-class Reference:
-    """The same steps in plain NumPy, with any solver; slow and readable."""
+@dataclass(eq=False)
+class Reference(MechanismEngine):
+    """The steps of `Compiled` in plain NumPy, with any solver; slow and readable.
+
+    go_on : a step that is not solved is done all the same, and counted.
+    """
 
     system: System
     stepper: Stepper
@@ -113,73 +163,78 @@ class Reference:
 
     name = "reference"
 
-    def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
+    def warm_up(self, memory: Memory, block: Block) -> None:
         """Nothing to compile."""
 
-    def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
-        """As `Compiled.march`; with `go_on` a step that is not solved is done all the same, and counted."""
+    def reason(self, state: Memory, code: int) -> str:
+        return reasons.reason(self.system, self.stepper, self.solver, state, code, self._finer(), self.law is not None)
+
+    def march(self, memory: Memory, n_steps: int, block: Block) -> int:
         block.records = block.n_events = 0
         if memory.step == 0 and self.stepper.level == "velocity" and not getattr(self.stepper, "lasting", False):
-            memory.reach[:] = reach_at_start(self.system, memory.q, memory.u, memory.t0, dt, memory.p)
+            memory.reach[:] = reach_at_start(self.system, memory.q, memory.u, memory.t0, memory.dt, memory.p)
         for _ in range(n_steps):
-            now = memory.copy()  # what a step reports may refer to it
-            impulses, sticks = now.carried[:, :2], now.carried[:, 2]
-            state = State(now.t0 + now.step * dt, now.q, now.u, now.reach, impulses, sticks)
-            try:
-                with np.errstate(all="ignore"):  # what overflows is told below
-                    after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
-            except IterationMatrixError:
-                return codes.MATRIX_INDEFINITE
-            except np.linalg.LinAlgError:
-                return codes.MASS_INDEFINITE
-            except FloatingPointError as problem:
-                memory.problem_text = str(problem)
-                return codes.GAP_NOT_A_NUMBER
-            except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
-                memory.problem_text = str(problem).rstrip(".")
-                return codes.UNSOLVED
-            if not (np.all(np.abs(after.u) < codes.LARGEST) and np.all(np.isfinite(report.problem.u_free))):
-                return codes.BLOWN_UP
-            if not report.solved:
-                memory.problem_text = report.status
-                if not self.go_on:
-                    return codes.UNSOLVED
-                memory.book[codes.FAILED_STEPS] += 1
-            energy_A = self._energy(memory, dt) if self.stepper.projection > 0.0 else 0.0
-            memory.q[:], memory.u[:] = after.q, after.u
-            memory.step += 1
-            work = self._keep_books(memory, dt, report, block)
-            if self.stepper.projection > 0.0:
-                memory.book[codes.INTEGRATION_ENERGY] += self._energy(memory, dt) - energy_A - work
-                self._project(memory, dt)
-            elif self.stepper.at_end and len(report.problem.index):
-                self._measure_penetration(memory, dt)
-            if memory.step % every == 0:
-                i = block.records
-                block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
-                memory.impulse_sum[:] = 0.0
-                block.state[i + 1] = block.state[i]
-                block.records += 1
+            code = self._step(memory, block)
+            if code != codes.DONE:
+                return code
+            if memory.step % block.every == 0:
+                block.record(memory)
             if block.n_events > len(block.events) - self.system.n_contacts:
                 return codes.EVENTS_FULL
         return codes.DONE
 
-    def _energy(self, memory: Memory, dt: float) -> float:
-        return sum(self.system.energy(memory.q, memory.u, memory.t0 + memory.step * dt, memory.p))
+    def _step(self, memory: Memory, block: Block) -> int:
+        """Do one step and enter it into the book; the status code, with the step undone where it is not DONE."""
+        now, dt = memory.copy(), memory.dt  # what a step reports may refer to the copy
+        impulses, sticks = now.carried[:, :2], now.carried[:, 2]
+        state = State(now.t, now.q, now.u, now.reach, impulses, sticks)
+        try:
+            with np.errstate(all="ignore"):  # what overflows is told below
+                after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
+        except IterationMatrixError:
+            return codes.MATRIX_INDEFINITE
+        except np.linalg.LinAlgError:
+            return codes.MASS_INDEFINITE
+        except FloatingPointError as problem:
+            memory.problem_text = str(problem)
+            return codes.GAP_NOT_A_NUMBER
+        except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
+            memory.problem_text = str(problem).rstrip(".")
+            return codes.UNSOLVED
+        if not (np.all(np.abs(after.u) < codes.LARGEST) and np.all(np.isfinite(report.problem.u_free))):
+            return codes.BLOWN_UP
+        if not report.solved:
+            memory.problem_text = report.status
+            if not self.go_on:
+                return codes.UNSOLVED
+            memory.book[codes.FAILED_STEPS] += 1
+        energy_A = self._energy(memory) if self.stepper.projection > 0.0 else 0.0
+        memory.q[:], memory.u[:] = after.q, after.u
+        memory.advance(1)
+        work = self._keep_books(memory, dt, report, block)
+        if self.stepper.projection > 0.0:
+            memory.book[codes.INTEGRATION_ENERGY] += self._energy(memory) - energy_A - work
+            self._project(memory)
+        elif self.stepper.at_end and len(report.problem.index):
+            self._measure_penetration(memory)
+        return codes.DONE
 
-    def _project(self, memory: Memory, dt: float) -> None:
-        t, p = memory.t0 + memory.step * dt, memory.p
+    def _energy(self, memory: Memory) -> float:
+        return sum(self.system.energy(memory.q, memory.u, memory.t, memory.p))
+
+    def _project(self, memory: Memory) -> None:
+        t, p = memory.t, memory.p
         q = self.stepper.project(self.system, t, memory.q, p)
         if q is not memory.q:
             change = sum(self.system.energy(q, memory.u, t, p)) - sum(self.system.energy(memory.q, memory.u, t, p))
             memory.book[codes.PROJECTION_ENERGY] += change
             memory.book[codes.PROJECTIONS] += 1
             memory.q[:] = q
-        self._measure_penetration(memory, dt)
+        self._measure_penetration(memory)
 
-    def _measure_penetration(self, memory: Memory, dt: float) -> None:
+    def _measure_penetration(self, memory: Memory) -> None:
         unilateral = np.array(self.system.contact_kinds, dtype=int) == CONTACT
-        gap = self.system.gap(memory.q, memory.t0 + memory.step * dt, memory.p)
+        gap = self.system.gap(memory.q, memory.t, memory.p)
         deepest = float(np.max(-gap[unilateral], initial=0.0))
         memory.book[codes.MAX_PENETRATION] = max(memory.book[codes.MAX_PENETRATION], deepest)
 
@@ -242,8 +297,7 @@ class Reference:
                 book[codes.MAX_PENETRATION] = max(book[codes.MAX_PENETRATION], -problem.g[k])
             lasting = self.stepper.impact_steps == 2 and state_before[k] == codes.IMPACT
             if state[k] == codes.IMPACT or lasting:
-                time = memory.t0 + memory.step * dt
-                block.events[block.n_events] = (time, k, *gamma_N, N, T, *gamma_T)
+                block.events[block.n_events] = (memory.t, k, *gamma_N, N, T, *gamma_T)
                 block.n_events += 1
             memory.impulse_before[k] = N
             memory.impulse_sum[k] += (N, T)
@@ -263,8 +317,8 @@ class Reference:
         book[codes.MAX_LCP_SIZE] = max(book[codes.MAX_LCP_SIZE], rows)
         return float(work)
 
-    def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
-        """As `Compiled.measure`."""
-        gaps = np.array([self.system.gap(q[i], t[i], p) for i in range(len(t))]).reshape(len(t), contacts)
-        energies = np.array([self.system.energy(q[i], u[i], t[i], p) for i in range(len(t))]).reshape(len(t), 2)
-        return gaps, energies
+    def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
+        system, n = self.system, len(t)
+        gaps = np.array([system.gap(q[i], t[i], memory.p) for i in range(n)]).reshape(n, system.n_contacts)
+        energies = np.array([system.energy(q[i], u[i], t[i], memory.p) for i in range(n)]).reshape(n, 2)
+        return Measured(gaps, energies)

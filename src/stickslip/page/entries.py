@@ -11,9 +11,8 @@ from typing import Any
 from stickslip import library
 from stickslip.checks import unknown_name
 from stickslip.io.models.file import Model, read_model
-from stickslip.run.options import OF_STEPPERS, stepper_from
-from stickslip.run.simulate import STEPPERS
-from stickslip.scenario import Scenario
+from stickslip.run.options import OF_STEPPERS, STEPPERS, stepper_from
+from stickslip.scenario import SceneScenario
 from stickslip.trajectory import Trajectory
 
 SCENE_STEPPERS = ("moreau-midpoint", "moreau-jean")
@@ -73,7 +72,7 @@ class ModelEntry:
     @property
     def keywords(self) -> Mapping[str, Any]:
         """Values of the parameters; a scene has none."""
-        return _parameters(self.scenario)
+        return dict(self.scenario.parameters)
 
     @property
     def units(self) -> Mapping[str, str]:
@@ -86,9 +85,9 @@ class ModelEntry:
         scenario = self.model.scenario
         if scenario.source == str(self.path):  # where it lies is nobody's business on an exported page
             scenario = replace(scenario, source=self.path.name)
-        if not isinstance(scenario, Scenario) or scenario.drawing is not None:
+        if scenario.drawing is not None:
             return scenario
-        same = twin(scenario.system.name, scenario.system, _parameters(scenario))
+        same = twin(scenario.system.name, scenario.system, scenario.parameters)
         return scenario if same is None else replace(scenario, drawing=same.drawing)
 
     def with_keywords(self, values: Mapping[str, Any]) -> Any:
@@ -128,14 +127,7 @@ def _own(name: str) -> Any:
 
 
 def _steppers(scenario: Any) -> tuple[str, ...]:
-    return SCENE_STEPPERS if hasattr(scenario, "scene") else PAGE_STEPPERS
-
-
-def _parameters(scenario: Any) -> dict[str, float]:
-    if not isinstance(scenario, Scenario):
-        return {}
-    system = scenario.system
-    return dict(zip(system.parameter_names, system.parameter_vector(scenario.params).tolist(), strict=True))
+    return SCENE_STEPPERS if isinstance(scenario, SceneScenario) else PAGE_STEPPERS
 
 
 def entry_names() -> tuple[str, ...]:

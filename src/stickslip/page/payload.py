@@ -13,7 +13,7 @@ from stickslip.mechanisms.system import KIND_NAMES, System
 from stickslip.page.packing import floats, octets, plain
 from stickslip.page.space import moving_scene
 from stickslip.page.tracks import tracks
-from stickslip.scene_scenario import as_shown
+from stickslip.scenario import as_shown
 from stickslip.trajectory import IMPACT, Trajectory
 
 FORMAT = 1

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.checks import Array, real_array, real_number, require_numbers, shown
-from stickslip.run.simulate import _steps, progress_bar
+from stickslip.run.options import number_of_steps
+from stickslip.run.progress import progress_bar
 
 _PIECE = 1000
 """Steps between two words to the progress bar."""
@@ -166,7 +167,7 @@ def sweeping_process(
         raise ValueError(f"moving must be a MovingBall, a MovingPolygon or another MovingSet, got {moving!r}.")
     start, step = real_number(t0, "t0"), real_number(dt, "dt")
     end = real_number(t_end, "t_end")
-    steps = _steps(step, end, start)
+    steps = number_of_steps(step, end, start)
     if abs(steps * step - (end - start)) > 1e-9 * step * steps:
         steps = math.ceil((end - start) / step)
     x = real_array(x0, f"x0 must be a point, got {shown(x0)}.")

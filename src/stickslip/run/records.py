@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,16 +18,13 @@ from stickslip import codes
 from stickslip._version import __version__
 from stickslip.checks import Array
 from stickslip.cost import available_memory, in_bytes, require_disk
-from stickslip.engine import Block, Memory
-from stickslip.events.event_driven import EventEngine
+from stickslip.engine import Block, Measured, Seen
 from stickslip.interrupts import poll
-from stickslip.mechanisms.steppers.adaptive import AdaptiveEngine
-from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.mechanisms.system import CONTACT
 from stickslip.trajectory import IMPACT_COLUMNS, OTHER, Certificate, Energies, EventTable, ImpactTable, Trajectory
 
 if TYPE_CHECKING:
-    from stickslip.run.simulate import Run
+    from stickslip.run.driver import Run
 
 _MAX_EVENTS_PER_PIECE = 20_000
 _MAX_EVENTS_IN_MEMORY = 1_000_000
@@ -44,9 +40,6 @@ class Store:
     """Collects records: in memory, or to a file with a thinned copy in memory."""
 
     run: Run
-    out: str | Path | None
-    overwrite: bool
-    resume: bool = False
     parts: list[tuple[np.ndarray, ...]] = field(default_factory=list)
     events: list[Array] = field(default_factory=list)
     last_state: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int8))
@@ -58,26 +51,26 @@ class Store:
     events_dropped: bool = False
     unfinished: Array = field(default_factory=lambda: np.zeros((0, len(IMPACT_COLUMNS))))
     writer: Any = None
-    taken: tuple[Array, ...] = ()  # times, q, u and energies of the records of the last block
+    taken: Seen | None = None  # the records of the last block
     ending: bool = False  # rows were written that a run which goes on does not have
 
     def __post_init__(self) -> None:
         run = self.run
-        records = run.steps // run.every + 2
-        width = 8 * (1 + 2 * run.system.n_dof + 3 * run.system.n_contacts + 2)
+        self.out, self.every, self.resume = run.records.out, int(run.records.every), run.records.resume
+        records, (n_q, n_u, n) = run.steps // self.every + 2, run.state.sizes
+        width = 8 * (1 + n_q + n_u + 3 * n + 2)
         budget = memory_budget() if self.out is None else min(memory_budget(), COPY_BYTES)
         self.limit = max(10, budget // width)
         if self.out is None and records > self.limit:
             raise ValueError(
                 f"{records:.3g} records of {in_bytes(width)} would not fit into memory; give every="
-                f"{run.every * math.ceil(records / self.limit)} or more, or out='run.nc' to stream them to a file."
+                f"{self.every * math.ceil(records / self.limit)} or more, or out='run.nc' to stream them to a file."
             )
-        n = run.system.n_contacts
         self.unilateral = np.array(run.system.contact_kinds, dtype=int) == CONTACT
         self.last_state = np.zeros(n, np.int8)
         self.dropped = np.zeros((n, 2))  # impulses of records that were not kept, for the next one that is
         if self.out is not None:
-            require_disk(float(records) * (width + n), self.out, run.every)
+            require_disk(float(records) * (width + n), self.out, self.every)
         self.last_checkpoint = self.start_clock()
         self.wall_before = 0.0  # [s] of a run that this one goes on with
         self.resumed = "no: there was no run to go on with"
@@ -86,17 +79,10 @@ class Store:
         if self.out is not None:
             from stickslip.io.netcdf import StreamWriter
 
-            self.writer = StreamWriter(self.out, self._blank(), overwrite=self.overwrite or self.resume)
+            self.writer = StreamWriter(self.out, self._blank(), overwrite=run.records.overwrite or self.resume)
         try:
-            self._append(
-                (
-                    np.array([run.memory.t0]),
-                    run.q0[None],
-                    run.u0[None],
-                    np.zeros((1, n, 2)),
-                    np.zeros((1, n), np.int8),
-                )
-            )
+            start = np.array([run.state.t0]), run.q0[None], run.u0[None]
+            self._append(*start, np.zeros((1, n, 2)), np.zeros((1, n), np.int8))
             self._take_impacts(run.first_impacts)
             self.checkpoint()
         except BaseException:
@@ -121,9 +107,9 @@ class Store:
         """Write the state of the run to its file."""
         if self.writer is None:
             return
-        run, memory = self.run, self.run.memory
+        run, state = self.run, self.run.state
         wall = self.wall_before + time.perf_counter() - self.begin
-        kept: dict[str, Any] = {f"run {name}": value for name, value in run.state().items()}
+        kept: dict[str, Any] = {f"run {name}": value for name, value in run.engine.arrays(state).items()}
         about = {"identity": run.identity(), "wall": wall}
         kept |= {
             "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
@@ -131,8 +117,8 @@ class Store:
             "unfinished": self.unfinished,
             "deepest": np.array(self.deepest),
         }
-        status = f"running: safe up to t = {memory.t0 + memory.step * run.dt:.9g} s"
-        self.writer.checkpoint(kept, self._certificate(), status, memory.step, wall)
+        status = f"running: safe up to t = {state.t:.9g} s"
+        self.writer.checkpoint(kept, self._certificate(), status, state.step, wall)
         self.last_checkpoint = time.perf_counter()
 
     def _go_on(self) -> bool:
@@ -143,18 +129,18 @@ class Store:
         if found is None:
             return False
         self.writer, kept = found
+        run = self.run
         try:
             about = json.loads(kept["about"].tobytes())
             self._require_same(about["identity"])
             state = {name.removeprefix("run "): value for name, value in kept.items() if name.startswith("run ")}
-            self.run.go_back(state)
+            run.engine.take(run.state, state)
             self.last_state, self.unfinished = kept["last_state"].copy(), kept["unfinished"].copy()
             self.deepest, self.wall_before = float(kept["deepest"]), float(about["wall"])
-            now = self.run.memory.t0 + self.run.memory.step * self.run.dt
-            if self.run.memory.step > self.run.steps:
-                raise ValueError(f"the run in {self.out} is at t = {now:.9g} s already; give a later t_end.")
-            ended = ", its end: nothing was left to do" if self.run.memory.step == self.run.steps else ""
-            self.resumed = f"from t = {now:.9g} s{ended}"
+            if run.state.step > run.steps:
+                raise ValueError(f"the run in {self.out} is at t = {run.state.t:.9g} s already; give a later t_end.")
+            ended = ", its end: nothing was left to do" if run.state.step == run.steps else ""
+            self.resumed = f"from t = {run.state.t:.9g} s{ended}"
             self._read_back()
             self.writer.take_over()
         except (KeyError, TypeError) as problem:
@@ -191,19 +177,9 @@ class Store:
     # -- records -------------------------------------------------------------------------------------------------------
 
     _CHANGING: ClassVar[tuple[str, ...]] = (
-        "parts",
-        "events",
-        "last_state",
-        "stride",
-        "seen",
-        "deepest",
-        "most_kinetic",
-        "potential",
-        "events_dropped",
-        "unfinished",
-        "dropped",
-        "last",
-    )
+        "parts", "events", "last_state", "stride", "seen", "deepest", "most_kinetic", "potential", "events_dropped",
+        "unfinished", "dropped", "last",
+    )  # fmt: skip
 
     @contextlib.contextmanager
     def piece(self) -> Iterator[None]:
@@ -211,58 +187,56 @@ class Store:
 
         Whatever ends the block early, Ctrl-C among it, leaves the run where it stood before.
         """
-        state, mark = self.run.state(), None if self.writer is None else self.writer.mark()
+        run, mark = self.run, None if self.writer is None else self.writer.mark()
+        state = run.engine.arrays(run.state)
         # Lists grow in place; arrays and numbers are only ever replaced.
         kept = {name: copy.copy(value) for name, value in vars(self).items() if name in self._CHANGING}
         try:
             yield
         except BaseException:
-            self.run.go_back(state)
+            run.engine.take(run.state, state)
             vars(self).update(kept)
             if mark is not None:
                 self.writer.return_to(mark)
             raise
 
     def block(self, steps: int) -> Block:
-        run = self.run
-        records = steps // run.every + 1
-        events = min(_MAX_EVENTS_PER_PIECE, steps * max(1, run.system.n_contacts)) + run.system.n_contacts
-        block = Block.room(records, events, run.system.n_dof, run.system.n_contacts)
+        """Room for what a march of some steps records."""
+        sizes = self.run.state.sizes
+        events = min(_MAX_EVENTS_PER_PIECE, steps * max(1, sizes[2])) + sizes[2]
+        columns = self.run.first_impacts.shape[1]
+        block = Block.room(steps // self.every + 1, events, sizes, self.every, columns)
         block.state[0] = self.last_state
         return block
 
-    def take(self, block: Block, memory: Memory) -> None:
+    def take(self, block: Block) -> None:
         """Keep the records and events of a block."""
-        m = block.records
-        self.taken = ()
+        m, state = block.records, self.run.state
+        self.taken = None
         if m:
-            last = memory.step // self.run.every
-            index = np.arange(last - m + 1, last + 1) * self.run.every
-            self._append(
-                (memory.t0 + index * self.run.dt, block.q[:m], block.u[:m], block.impulse[:m], block.state[:m])
-            )
+            last = state.step // self.every
+            index = np.arange(last - m + 1, last + 1) * self.every
+            times = np.asarray(state.t0 + index * state.dt, float)
+            measured = None if block.measured is None else Measured(*(x[:m] for x in block.measured))
+            self._append(times, block.q[:m], block.u[:m], block.impulse[:m], block.state[:m], measured)
         events = block.events[: block.n_events].copy()
         if self.run.stepper.impact_steps == 2:
-            events, self.unfinished = join_impacts(
-                np.concatenate([self.unfinished, events]), memory.t0 + memory.step * self.run.dt, self.run.dt
-            )
+            events, self.unfinished = join_impacts(np.concatenate([self.unfinished, events]), state.t, state.dt)
         self._take_impacts(events)
         self.last_state = block.state[m].copy()
 
-    def states(self) -> tuple[Array, Array, Array, Array]:
-        """Times, q, u and energies (n, 2) of the last block's records and of the present state."""
-        run, memory = self.run, self.run.memory
-        if self.taken and memory.step % run.every == 0:
-            return self.taken[0], self.taken[1], self.taken[2], self.taken[3]
-        now, q_now, u_now = np.array([memory.t0 + memory.step * run.dt]), memory.q[None], memory.u[None]
-        _, energy_now = run.engine.measure(q_now, u_now, now, memory.p, run.system.n_contacts)
-        present = (now, q_now, u_now, energy_now)
-        t, q, u, energy = (np.concatenate(pair) for pair in zip(self.taken or present, present, strict=True))
-        return t, q, u, energy
+    def latest(self) -> Seen:
+        """The last block's records and the present state."""
+        state = self.run.state
+        if self.taken and state.step % self.every == 0:
+            return self.taken
+        now, q, u = np.array([state.t]), state.q[None], state.u[None]
+        present = Seen(now, q, u, self.run.engine.measure(state, now, q, u).energy)
+        return Seen(*(np.concatenate(pair) for pair in zip(self.taken or present, present, strict=True)))
 
     def deepest_so_far(self) -> float:
         """Deepest penetration at the midpoints and in the records [m]."""
-        return max(float(self.run.memory.book[codes.MAX_PENETRATION]), self.deepest)
+        return max(float(self.run.state.book[codes.MAX_PENETRATION]), self.deepest)
 
     def _take_impacts(self, events: Array) -> None:
         if not len(events):
@@ -277,9 +251,12 @@ class Store:
     def _no_events(self) -> Array:
         return np.zeros((0, self.run.first_impacts.shape[1]))
 
-    def _append(self, part: tuple[np.ndarray, ...]) -> None:
-        t, q, u, impulse, state = (np.ascontiguousarray(x) for x in part)
-        gap, energy = self.run.engine.measure(q, u, t, self.run.memory.p, self.run.system.n_contacts)
+    def _append(
+        self, t: Array, q: Array, u: Array, impulse: Array, state: np.ndarray, measured: Measured | None = None
+    ) -> None:
+        """Keep records; what the march did not measure on the way is measured now."""
+        t, q, u, impulse, state = (np.ascontiguousarray(x) for x in (t, q, u, impulse, state))
+        gap, energy = measured or self.run.engine.measure(self.run.state, t, q, u)
         self.deepest = max(self.deepest, float(np.max(-gap[:, self.unilateral], initial=0.0)))
         if self.writer is not None:
             self.writer.append(
@@ -293,7 +270,7 @@ class Store:
                 kinetic=energy[:, 0],
                 potential=energy[:, 1],
             )
-        self.taken = (t, q, u, energy)
+        self.taken = Seen(t, q, u, energy)
         self._keep(t, q, u, impulse, state, gap, energy)
         self._fit()
 
@@ -317,7 +294,8 @@ class Store:
         impulse = rows[3]
         if len(kept):
             chosen = [x[kept] for x in rows]
-            chosen[3] = np.add.reduceat(impulse, np.append(0, kept[:-1] + 1)) if self.stride > 1 else chosen[3]
+            if self.stride > 1:  # sums up to each record that is kept, and no further
+                chosen[3] = np.add.reduceat(impulse[: kept[-1] + 1], np.append(0, kept[:-1] + 1))
             chosen[3][0] += self.dropped
             self.parts.append(tuple(chosen))
             self.dropped = impulse[kept[-1] + 1 :].sum(axis=0)
@@ -339,53 +317,51 @@ class Store:
 
     def finish(self, status: str, complete: bool, wall: float) -> Trajectory:
         """The trajectory; the last state is recorded even between two records."""
-        run, memory = self.run, self.run.memory
+        state = self.run.state
         wall += self.wall_before
         self.checkpoint()  # before the rows that only an end has
         self.ending = True
         self._take_impacts(self.unfinished)
-        if memory.step % run.every:
-            now = memory.t0 + memory.step * run.dt
-            if now > self.last[0][-1]:
-                self._append(
-                    (np.array([now]), memory.q[None], memory.u[None], memory.impulse_sum[None], self.last_state[None])
-                )
+        if state.step % self.every and state.t > self.last[0][-1]:
+            now = np.array([state.t]), state.q[None], state.u[None]
+            self._append(*now, state.impulse_sum[None], self.last_state[None])
         if (self.seen - 1) % self.stride:
             self.parts.append((*self.last[:3], self.dropped[None], *self.last[4:]))
         plain = status
         if self.stride > 1:
-            status += f"; thinned to every {self.stride * run.every} steps in memory, all records are in {self.out}"
+            status += f"; thinned to every {self.stride * self.every} steps in memory, all records are in {self.out}"
         if self.events_dropped:
             status += f"; the later impacts are only in {self.out}"
-        t, q, u, impulse, state, gap, energy = self._joined()
         events = np.concatenate(self.events) if self.events else self._no_events()
-        trajectory = self._trajectory(
-            t, q, u, impulse, state, gap, energy, _columns(events), self._certificate(), status, complete, wall
+        trajectory = replace(
+            self._trajectory(self._joined(), events),
+            certificate=self._certificate(),
+            status=status,
+            complete=complete,
+            wall_s=wall,
         )
-        notes = run.engine.notes() if isinstance(run.engine, (AdaptiveEngine, EventEngine)) else {}
-        trajectory = replace(trajectory, event_table=self._listed(True)).with_attributes(**notes)
+        notes = self.run.engine.notes()
+        trajectory = replace(trajectory, event_table=self.run.engine.events()).with_attributes(**notes)
         if self.writer is not None:
             self.writer.list_events(trajectory.event_table)
             self.writer.note(notes)
-            self.writer.close(trajectory.certificate, plain, complete, memory.step, wall)
+            self.writer.close(trajectory.certificate, plain, complete, state.step, wall)
             self.writer = None
         return trajectory.with_attributes(resumed=self.resumed) if self.resume else trajectory
 
     def rescue(self, wall: float, problem: BaseException) -> None:
         """Leave a readable file behind when `problem` ends the run; an error of that file is the caller's to tell."""
         if self.writer is not None and not self.writer.closed:
-            memory = self.run.memory
-            t = memory.t0 + memory.step * self.run.dt
+            state = self.run.state
             ended = "interrupted" if isinstance(problem, KeyboardInterrupt) else "ended by an error"
             if not self.ending:
                 with contextlib.suppress(OSError):
                     self.checkpoint()
             if not self.writer.closed:
                 with contextlib.suppress(OSError):
-                    self.writer.list_events(self._listed(True))
-                    self.writer.abort(
-                        self._certificate(), f"{ended} at t = {t:.9g} s", memory.step, wall + self.wall_before
-                    )
+                    status = f"{ended} at t = {state.t:.9g} s"
+                    self.writer.list_events(self.run.engine.events())
+                    self.writer.abort(self._certificate(), status, state.step, wall + self.wall_before)
 
     def _energy_in_play(self) -> float:
         """Largest of kinetic energy, range of the potential and work of the contacts so far [J]; nan where unknown.
@@ -394,27 +370,19 @@ class Store:
         a share of the potential that is far above the round-off of sums with it.
         """
         least, most = self.potential
-        work = abs(float(self.run.memory.book[codes.CONTACT_WORK]))
+        work = abs(float(self.run.state.book[codes.CONTACT_WORK]))
         level = _LEVEL * max(abs(least), abs(most)) if math.isfinite(most - least) else 0.0
         return float(np.max([self.most_kinetic, most - least, work, self.step_energy, level]))
 
     @cached_property
     def step_energy(self) -> float:
-        """Kinetic energy dt^2 h . M^-1 h / 2 that the forces of the start give a system at rest in a step [J].
-
-        0 for integrators that choose their own steps: they are at rest up to round-off.
-        """
-        run, memory = self.run, self.run.memory
-        if not isinstance(run.stepper, Stepper):
-            return 0.0
-        M = run.system.mass(run.q0, memory.t0, memory.p)
-        h = run.system.force(run.q0, run.u0, memory.t0, memory.p)
-        return 0.5 * run.dt * run.dt * float(h @ np.linalg.solve(M, h))
+        """Kinetic energy that the forces of the start give a system at rest in a step [J]."""
+        return self.run.engine.step_energy(self.run.state)
 
     def _certificate(self) -> Certificate:
-        book = self.run.memory.book
+        book = self.run.state.book
         return Certificate(
-            tolerance=float(self.run.solver.tol),
+            tolerance=self.run.tol,
             energy_in_play=self._energy_in_play(),
             forced=int(self.run.system.forced),
             failed_steps=int(book[codes.FAILED_STEPS]),
@@ -429,67 +397,30 @@ class Store:
             integration_energy=self._integration_energy(),
             friction_rounds=int(book[codes.FRICTION_ROUNDS]),
             friction_contraction=float(book[codes.FRICTION_CONTRACTION]),
+            **self.run.engine.certificate(),
         )
 
     def _integration_energy(self) -> float:
         """Booked step by step where the kernel evaluates energies anyway, else what the rest of the book leaves."""
-        run, book = self.run, self.run.memory.book
-        if isinstance(run.stepper, Stepper) and run.stepper.projection > 0.0:
-            return float(book[codes.INTEGRATION_ENERGY])
-        memory = run.memory
-        _, energy = run.engine.measure(
-            np.stack([run.q0, memory.q]),
-            np.stack([run.u0, memory.u]),
-            memory.t0 + np.array([0.0, memory.step * run.dt]),
-            memory.p,
-            run.system.n_contacts,
-        )
-        start, end = energy.sum(axis=1)
-        return float(end - start - book[codes.CONTACT_WORK] - book[codes.PROJECTION_ENERGY])
+        run, state = self.run, self.run.state
+        if run.engine.books_integration():
+            return float(state.book[codes.INTEGRATION_ENERGY])
+        times, places, motions = np.array([state.t0, state.t]), np.stack([run.q0, state.q]), np.stack([run.u0, state.u])
+        start, end = run.engine.measure(state, times, places, motions).energy.sum(axis=1)
+        return float(end - start - state.book[codes.CONTACT_WORK] - state.book[codes.PROJECTION_ENERGY])
 
     def _blank(self) -> Trajectory:
         """Names, units, parameters and method, without a record: the header of a streamed file."""
-        f, n = self.run.system.n_dof, self.run.system.n_contacts
-        none = np.zeros(0)
-        blank = self._trajectory(
-            none,
-            np.zeros((0, f)),
-            np.zeros((0, f)),
-            np.zeros((0, n, 2)),
-            np.zeros((0, n), np.int8),
-            np.zeros((0, n)),
-            np.zeros((0, 2)),
-            _columns(self._no_events()),
-            Certificate(),
-            "running",
-            False,
-            0.0,
-        )
-        return replace(blank, event_table=self._listed(False))
+        n_q, n_u, n = self.run.state.sizes
+        none = np.zeros(0), np.zeros((0, n_q)), np.zeros((0, n_u)), np.zeros((0, n, 2)), np.zeros((0, n), np.int8)
+        blank = self._trajectory((*none, np.zeros((0, n)), np.zeros((0, 2))), self._no_events())
+        listed = self.run.engine.events() is not None  # the list is written where the run ends
+        return replace(blank, event_table=EventTable.of([], self.run.system.contact_names, False)) if listed else blank
 
-    def _listed(self, exact: bool) -> EventTable | None:
-        """The list of events, of an engine that keeps one; not `exact` while the run goes on."""
-        engine = self.run.engine
-        if not isinstance(engine, EventEngine):
-            return None
-        return engine.events() if exact else EventTable.of([], self.run.system.contact_names, False)
-
-    def _trajectory(
-        self,
-        t: Array,
-        q: Array,
-        u: Array,
-        impulse: Array,
-        state: np.ndarray,
-        gap: Array,
-        energy: Array,
-        impacts: dict[str, Array],
-        certificate: Certificate,
-        status: str,
-        complete: bool,
-        wall: float,
-    ) -> Trajectory:
+    def _trajectory(self, rows: tuple[np.ndarray, ...], events: Array) -> Trajectory:
+        """Columns of records and rows of impacts as a trajectory of a run that goes on."""
         run, system = self.run, self.run.system
+        t, q, u, impulse, state, gap, energy = rows
         return Trajectory(
             t=t,
             q=q,
@@ -499,24 +430,24 @@ class Store:
             tangential_impulse=np.ascontiguousarray(impulse[:, :, 1]),
             contact_state=state,
             energy=Energies(np.ascontiguousarray(energy[:, 0]), np.ascontiguousarray(energy[:, 1])),
-            certificate=certificate,
-            impact_table=ImpactTable(impacts, system.contact_names),
+            certificate=Certificate(),
+            impact_table=ImpactTable(_columns(events), system.contact_names),
             system_name=system.name,
             coordinate_names=system.coordinate_names,
             velocity_names=system.velocity_names,
             contact_names=system.contact_names,
             contact_kinds=system.contact_kinds,
-            parameters=dict(zip(system.parameter_names, run.memory.p.tolist(), strict=True)),
+            parameters=dict(zip(system.parameter_names, run.state.p.tolist(), strict=True)),
             units=dict(system.units),
-            dt=run.dt,
-            every=run.every,
-            steps=run.memory.step,
+            dt=run.state.dt,
+            every=self.every,
+            steps=run.state.step,
             stepper=run.stepper.name,
-            solver=run.solver.name,
+            solver=run.solver,
             engine=run.engine.name,
-            status=status,
-            complete=complete,
-            wall_s=wall,
+            status="running",
+            complete=False,
+            wall_s=0.0,
             version=__version__,
             attributes=run.notes(),
         )

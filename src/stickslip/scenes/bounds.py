@@ -11,13 +11,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stickslip.mechanisms.bounds import FACTOR, ROUNDING
 from stickslip.scenes import layout, step
 from stickslip.scenes import tables as tables
-from stickslip.scenes.engine import SceneEngine
+
+if TYPE_CHECKING:
+    from stickslip.scenes.engine import SceneEngine
 
 RESOLVED = 0.5  # of the time scales of a spring and of a damper: the longest step that follows them
 

@@ -1,11 +1,13 @@
-"""The engine of a scene: its arrays, the calls of its kernel, and help for steps that the kernel cannot solve."""
+"""The engine of a scene: its arrays, the calls of its kernel, and help for steps that the kernel cannot solve.
+
+`stickslip.scenes.start` prepares a start, `reasons` says why a run ended, `bounds` whether its motion makes sense.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,10 +17,11 @@ from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Progress
 from stickslip.contact.pyramid import pyramid_answers
 from stickslip.cost import require_memory
-from stickslip.engine import EVENT_COLUMNS, Block, Memory
+from stickslip.engine import Block, Engine, Measured, Seen, State, beyond_bounds
 from stickslip.jit.parallel import team
-from stickslip.scenes import layout, step
+from stickslip.scenes import layout, reasons, step
 from stickslip.scenes import tables as tables
+from stickslip.scenes.bounds import SceneBounds
 from stickslip.scenes.checks import called, motion_at, turning, vector
 from stickslip.scenes.collision.narrow_phase import store_pairs
 from stickslip.scenes.collision.pairs import link_pairs
@@ -45,6 +48,7 @@ from stickslip.scenes.islands.with_joints import (
     near_answers,
 )
 from stickslip.scenes.scene import Scene
+from stickslip.scenes.start import appearances, check_appearing
 
 SWEEPS = 300
 SINK = 1e-3  # of the smaller body's radius: contacts that are deeper are pushed apart
@@ -61,6 +65,7 @@ HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried
 FEW_CONTACTS, FIRST_EFFORT = 20, 1.0  # up to which only they are, for long; nominal seconds of work in between on more
 EVENTS_AT_ONCE = 4096
+CURE = "try a smaller dt or, for stiff springs, MoreauJean(theta=1)"
 _POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
 
 
@@ -73,26 +78,39 @@ def worth_sharing(sizes: np.ndarray) -> bool:
     return bool(work.sum() - work.max(initial=0.0) > SHARED_WORK)
 
 
-@dataclass(frozen=True)
-class SceneSystem:
-    """Names and sizes of a scene, as the record store asks for them; one contact channel per body that can move."""
+class SceneState(State):
+    """State of a scene: the arrays of its engine, which the kernel writes, the clock among them."""
 
-    name: str
-    n_dof: int
-    n_contacts: int
-    contact_kinds: tuple[int, ...]
-    coordinate_names: tuple[str, ...]
-    velocity_names: tuple[str, ...]
-    contact_names: tuple[str, ...]
-    parameter_names: tuple[str, ...]
-    units: dict[str, str]
-    forced: int  # what does work beside contacts and gravity, see `Certificate`
+    def __init__(self, engine: SceneEngine, t0: float) -> None:
+        self.engine, self.t0, self.dt = engine, t0, engine.options.dt
+        self.p = engine.scene.gravity[: engine.scene.dim]
+        self.book, self.impulse_sum = engine.book.numbers, engine.book.impulse
+        q, u = engine.state()
+        self.sizes = (len(q), len(u), len(engine.channels))
+
+    @property
+    def q(self) -> np.ndarray:  # type: ignore[override]
+        return self.engine.state()[0]
+
+    @property
+    def u(self) -> np.ndarray:  # type: ignore[override]
+        return self.engine.state()[1]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.engine.snapshot()
+
+    def take(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.engine.restore(arrays)
 
 
-class SceneEngine:
-    """Marches a scene; keeps all arrays between calls."""
+class SceneEngine(Engine):
+    """Marches a scene; keeps all arrays between calls.
+
+    Attributes: overlap, penetration_tol [m], what is done with bodies that appear inside others, see `Scene.simulate`.
+    """
 
     name = "compiled"
+    counts_failures: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -145,8 +163,8 @@ class SceneEngine:
         self.rows = np.zeros(0 if self.joints is None else len(self.joints.row), np.int64)
         self.book = tables.book_room(len(self.channels), 0, 0)
         self._grow(4 * len(self.geoms.kind) + 64)
-        self.t0 = 0.0
-        self.fresh: tuple[np.ndarray, np.ndarray] = (np.zeros((0, 0)), np.zeros((0, 2)))
+        self.t0, self.overlap, self.penetration_tol = 0.0, "keep", 0.0
+        self.appearing: dict[int, np.ndarray] = {}  # numbers of the bodies by the step in which they appear
 
     # -- room ----------------------------------------------------------------------------------------------------------
 
@@ -181,29 +199,72 @@ class SceneEngine:
 
     # -- marching ------------------------------------------------------------------------------------------------------
 
-    def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block, records: RecordRows) -> int:
-        """Do up to n_steps steps, filling `block` and `records` from their beginning; returns the status code."""
-        code, target = step.DONE, memory.step + n_steps
+    def begin(self, state: SceneState, q0: np.ndarray, u0: np.ndarray, steps: int) -> None:
+        self.bounds = SceneBounds(self, state.t0, self.energies(q0, u0, state.t0)[1])
+        self.appearing = appearances(self, state.t0)
+
+    def march(self, state: SceneState, steps: int, block: Block) -> int:
+        code, target = step.DONE, state.step + steps
         block.records, block.n_events = 0, 0
+        rows, channels = block.state.shape
+        block.measured = Measured(np.full((rows, channels), np.inf), np.zeros((rows, 2)))
+        checked = -1  # the last step for which bodies that appear were looked at
         while True:
-            left = target - memory.step if not self.called else min(1, target - memory.step)
-            self._apply_functions(memory)
-            code = self._call(memory, left, every, block, records, False)
+            if checked < state.step < target:
+                checked = state.step
+                if not self._let_appear(state):
+                    code = reasons.CANNOT_APPEAR
+                    break
+            until = min((k for k in self.appearing if k > state.step), default=target)
+            left = min(target, until, state.step + 1 if self.called else target) - state.step
+            self._apply_functions(state)
+            code = self._call(state, left, block, False)
             if code == step.UNSOLVED:
-                code = self._rescue(memory, every, block, records)
+                code = self._rescue(state, block)
                 if code == step.UNSOLVED:
                     self._note_failure()
             if code == step.NO_ROOM:
                 self._grow(2 * self.contacts_room)
-            elif code == step.DONE and memory.step < target:
-                continue
-            elif code != step.DONE or memory.step >= target:
+            elif code != step.DONE or state.step >= target:
                 break
         block.state[block.records] = self.book.state
-        self.fresh = (records.gap[: block.records], records.energy[: block.records])
         return code
 
-    def _call(self, memory: Memory, n: int, every: int, block: Block, records: RecordRows, resume: bool) -> int:
+    def _let_appear(self, state: SceneState) -> bool:
+        """Make room for the bodies that appear in the next step; False where they overlap others and must not."""
+        if state.step in self.appearing:
+            middle = state.t + 0.5 * state.dt  # where the kernel asks which bodies are there
+            try:
+                check_appearing(self, middle, self.appearing[state.step], self.overlap, self.penetration_tol)
+            except ValueError as problem:
+                state.problem_text = str(problem)
+                return False
+        return True
+
+    def reason(self, state: SceneState, code: int) -> str:
+        return reasons.reason(self, state, code)
+
+    def excess(self, state: SceneState, seen: Seen, depth: float) -> str | None:
+        excess = self.bounds.excess(state.t, seen.energy, float(state.book[codes.CONTACT_WORK]), depth)
+        return excess and beyond_bounds(state.t, excess, CURE)
+
+    def step_energy(self, state: SceneState) -> float:
+        """Kinetic energy that gravity and constant forces give to the bodies in a step from rest [J]."""
+        bodies = tables.body_table(self.scene)
+        i = np.flatnonzero(bodies.kind == layout.MOVING)
+        mass = bodies.mass[i, None]
+        change = state.dt * (self.options.gravity + bodies.wrench[i, :3] / mass)
+        return 0.5 * float((mass * change * change).sum())
+
+    def certificate(self) -> dict[str, Any]:
+        return {
+            "max_joint_error": self.joint_error(),
+            "restitution_left_out": int(self.counts[step.PLASTIC]),
+            "max_integration_gain": float(self.book.numbers[step.RULE_GAIN]),
+        }
+
+    def _call(self, state: SceneState, n: int, block: Block, resume: bool) -> int:
+        assert block.measured is not None
         k = block.records
         self.book.counts[0] = 0
         code, _, written = step.march(
@@ -211,8 +272,8 @@ class SceneEngine:
             self.options, self.narrow, self.ignore, self.candidates, self.contacts[0], self.pairs[0],
             self.contacts[1], self.pairs[1], self.active, self.order, self.rows, self.begins, self.row_begins,
             self.parent, self.label, self.wrench, self.residuals, self.effort, self.counts, self.channel, self.channels,
-            self.book, memory.t0, n, every, self._driven(memory, n), resume, block.q[k:], block.u[k:],
-            block.impulse[k:], block.state[k:], records.gap[k:], records.energy[k:],
+            self.book, state.t0, n, block.every, self._driven(state, n), resume, block.q[k:], block.u[k:],
+            block.impulse[k:], block.state[k:], block.measured.gap[k:], block.measured.energy[k:],
         )  # fmt: skip
         block.records += written
         events = int(self.book.counts[0])
@@ -221,31 +282,31 @@ class SceneEngine:
             block.n_events += events
         return step.DONE if code == step.EVENTS_FULL else code
 
-    def _driven(self, memory: Memory, n: int) -> np.ndarray | None:
+    def _driven(self, state: SceneState, n: int) -> np.ndarray | None:
         """Velocities of the driven bodies at the ends of the next n steps, (n, bodies, 6); sets those of the start."""
         if not any(body.motion is not None for body in self.driven):
             return None
         table = np.zeros((n, len(self.driven), 6))
         dim = self.scene.dim
-        if memory.step == 0:
+        if state.step == 0:
             numbers = np.flatnonzero(self.bodies.kind == layout.DRIVEN)
             for i, body in zip(numbers, self.driven, strict=True):
                 if body.motion is not None:
                     v = self.bodies.vel[i]
-                    v[:dim], v[3 if dim == 3 else 5 :] = motion_at(body.motion, memory.t0, body.name, dim)
+                    v[:dim], v[3 if dim == 3 else 5 :] = motion_at(body.motion, state.t0, body.name, dim)
         for d, body in enumerate(self.driven):
             table[:, d, :3], table[:, d, 3:] = body.velocity, body.angular_velocity
             if body.motion is not None:
                 for k in range(n):
-                    t = memory.t0 + (memory.step + k + 1.0) * self.options.dt
+                    t = state.t0 + (state.step + k + 1.0) * self.options.dt
                     table[k, d, :dim], table[k, d, 3 if dim == 3 else 5 :] = motion_at(body.motion, t, body.name, dim)
         return table
 
-    def _apply_functions(self, memory: Memory) -> None:
+    def _apply_functions(self, state: SceneState) -> None:
         """Evaluate forces that are functions, at the state before the step."""
         if not self.called:
             return
-        dim, t = self.scene.dim, memory.t0 + memory.step * self.options.dt
+        dim, t = self.scene.dim, state.t
         wrench = self.bodies.wrench
         wrench[:] = tables.body_table(self.scene).wrench
         for force in self.called:
@@ -389,7 +450,7 @@ class SceneEngine:
         right_side(*island, self.bodies.free, q, mu, z)
         return Contacts(data, indptr, indices, q, mu), z
 
-    def _rescue(self, memory: Memory, every: int, block: Block, records: RecordRows) -> int:
+    def _rescue(self, state: SceneState, block: Block) -> int:
         """Solve the step the kernel stands in, with every method there is, and finish it."""
         contacts = self.contacts[int(self.counts[step.SIDE])]
         if not math.isfinite(self.residuals[: int(self.counts[step.ISLANDS])].sum()) and self.not_finite():
@@ -405,7 +466,7 @@ class SceneEngine:
                 self._measure_island(contacts, k)
         if not self.worst() <= self.options.tol and not self.go_on:
             return step.UNSOLVED
-        return self._call(memory, 1, every, block, records, True)
+        return self._call(state, 1, block, True)
 
     def not_finite(self) -> list[int]:
         """Numbers of the bodies that move and whose contact points, joints or forces are not finite in this step."""
@@ -611,7 +672,6 @@ class SceneEngine:
         """Go back to what `snapshot` returned."""
         if self.contacts_room != int(arrays["room"]):
             self._grow(int(arrays["room"]), keep=False)
-        self.fresh = (np.zeros((0, 0)), np.zeros((0, 2)))
         for name, array in self._changing():
             if arrays[name].nbytes != array.nbytes:
                 raise ValueError(f"the checkpoint's {name} has {arrays[name].nbytes} bytes, not {array.nbytes}.")
@@ -630,14 +690,10 @@ class SceneEngine:
 
     # -- records -------------------------------------------------------------------------------------------------------
 
-    def measure(self, q: np.ndarray, u: np.ndarray, t: np.ndarray, p: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Gaps and energies of the records just written; else the gaps as they are, and the energies of q and u."""
-        gap, energy = self.fresh
-        self.fresh = (np.zeros((0, n)), np.zeros((0, 2)))
-        if len(gap) == len(q) and len(q):
-            return gap, energy
-        energy = np.array([self.energies(*state) for state in zip(q, u, t, strict=True)]).reshape(-1, 2)
-        return np.tile(self.book.gap, (len(q), 1)), energy
+    def measure(self, state: SceneState, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> Measured:
+        """The gaps as they are now, and the energies of q and u; a march measures its own records."""
+        energy = np.array([self.energies(*each) for each in zip(q, u, t, strict=True)]).reshape(-1, 2)
+        return Measured(np.tile(self.book.gap, (len(q), 1)), energy)
 
     def energies(self, q: np.ndarray, u: np.ndarray, t: float) -> tuple[float, float]:
         """Kinetic and potential energy of a recorded state [J]."""
@@ -669,21 +725,3 @@ def arrays_in(name: str, table: Any) -> Iterator[tuple[str, np.ndarray]]:
     elif table is not None:
         for k, part in enumerate(table):
             yield from arrays_in(f"{name}.{k}", part)
-
-
-@dataclass
-class RecordRows:
-    """Room for the gaps and energies of a block."""
-
-    gap: np.ndarray
-    energy: np.ndarray
-
-
-def room_for(records: int, q: int, u: int, channels: int) -> tuple[Block, RecordRows]:
-    """A block for so many records."""
-    rows = records + 1
-    block = Block(
-        np.empty((rows, q)), np.empty((rows, u)), np.zeros((rows, channels, 2)), np.zeros((rows, channels), np.int8),
-        np.empty((0, EVENT_COLUMNS + 1)),
-    )  # fmt: skip
-    return block, RecordRows(np.full((rows, channels), np.inf), np.zeros((rows, 2)))

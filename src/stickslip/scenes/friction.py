@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from stickslip import codes
-from stickslip.engine import Block, Memory
+from stickslip.engine import Block
 from stickslip.laws.friction import FrictionLaw
 from stickslip.laws.slip import DEPENDS, EARLY, GRABS, HELD, begin_slip, holds, next_slip
 from stickslip.mechanisms.steppers.sliding import ROUNDS
 from stickslip.scenes import step
 from stickslip.scenes.bodies import Body, Material
-from stickslip.scenes.engine import RecordRows, SceneEngine
+from stickslip.scenes.engine import SceneEngine, SceneState
 from stickslip.scenes.islands.problem import contact_velocity
 from stickslip.scenes.scene import Scene
 
@@ -39,7 +39,7 @@ class SlidingSceneEngine(SceneEngine):
         self.options = self.options._replace(start=-1.0)  # no start is good enough: the host sees every step
         self.flags: dict[tuple[int, int], list[tuple[np.ndarray, bool]]] | None = None
         self.slipping: list[int] = []  # active contacts of the step whose friction depends on slip
-        self.arrays: tuple[np.ndarray, ...] = ()
+        self.slip_rows: tuple[np.ndarray, ...] = ()
         self.tried = 0  # rounds of the step
 
     def _solve(self, contacts: Any) -> float:
@@ -55,7 +55,7 @@ class SlidingSceneEngine(SceneEngine):
                 break
         return worst
 
-    def _call(self, memory: Memory, n: int, every: int, block: Block, records: RecordRows, resume: bool) -> int:
+    def _call(self, state: SceneState, n: int, block: Block, resume: bool) -> int:
         """As that of the base; a step whose friction and slip do not agree is not solved."""
         if resume:
             contacts = self.contacts[int(self.counts[step.SIDE])]
@@ -64,19 +64,19 @@ class SlidingSceneEngine(SceneEngine):
                     return int(step.UNSOLVED)
                 self.book.numbers[codes.FAILED_STEPS] += 1
             self._remember(contacts)
-        return super()._call(memory, n, every, block, records, resume)
+        return super()._call(state, n, block, resume)
 
     def _begin(self, contacts: Any) -> None:
         """Find the contacts of the step whose friction depends on slip, with their flags and first coefficients."""
         n = int(self.counts[step.ACTIVE])
         self.slipping = [i for i in range(n) if self._laws(contacts, i)]
         mode, grab = np.zeros(n, int), np.zeros(n, int)
-        self.arrays = (mode, grab, *(np.zeros(n) for _ in range(5)), self.active.mu[:n].copy(), *np.zeros((2, n)))
+        self.slip_rows = (mode, grab, *(np.zeros(n) for _ in range(5)), self.active.mu[:n].copy(), *np.zeros((2, n)))
         self.tried = 0
         for i in self.slipping:
             code = self._code(contacts, i)
             speed = float(np.linalg.norm(self.active.before[i, 1:]))
-            begin_slip.py_func(i, code, float(self._flag(contacts, i)), speed, self.arrays)
+            begin_slip.py_func(i, code, float(self._flag(contacts, i)), speed, self.slip_rows)
         self._take(contacts)
 
     def _code(self, contacts: Any, i: int) -> int:
@@ -106,16 +106,16 @@ class SlidingSceneEngine(SceneEngine):
                 ratios.append(value / mu.at_rest)
             elif mu is not None:
                 ratios.append(1.0)
-        return float(self.arrays[7][i] * math.prod(ratios) ** (1.0 / len(ratios)))
+        return float(self.slip_rows[7][i] * math.prod(ratios) ** (1.0 / len(ratios)))
 
     def _take(self, contacts: Any) -> None:
-        mode, _, speed, _, _, _, _, static, _, _ = self.arrays
+        mode, _, speed, _, _, _, _, static, _, _ = self.slip_rows
         for i in self.slipping:
             self.active.mu[i] = static[i] if mode[i] == HELD else self._slip_friction(contacts, i, float(speed[i]))
 
     def _moved(self, contacts: Any) -> bool:
         """Judge the contacts by the end velocities; whether a coefficient has to change."""
-        end, mu_end, moved = self.arrays[3], self.arrays[6], False
+        end, mu_end, moved = self.slip_rows[3], self.slip_rows[6], False
         self.tried += 1
         for i in self.slipping:
             r, before, beta = self.active.r[i], self.active.before[i], float(self.active.mobility[i])
@@ -126,7 +126,7 @@ class SlidingSceneEngine(SceneEngine):
             speed_A = float(np.linalg.norm(before[1:]))
             along = float(u[1:] @ before[1:]) / speed_A if speed_A > 0.0 else slip
             changes, _, contraction = next_slip.py_func(
-                i, self.arrays, float(self.active.mu[i]), speed_A, along, size, beta, N, T, 0.0, AT_REST,
+                i, self.slip_rows, float(self.active.mu[i]), speed_A, along, size, beta, N, T, 0.0, AT_REST,
                 self.tried > EARLY,
             )  # fmt: skip
             moved = moved or changes
@@ -165,7 +165,7 @@ class SlidingSceneEngine(SceneEngine):
         return min(known, key=lambda entry: float(np.linalg.norm(entry[0] - contacts.local[c])))[1]
 
     def _remember(self, contacts: Any) -> None:
-        mode, end = self.arrays[0], self.arrays[3]
+        mode, end = self.slip_rows[0], self.slip_rows[3]
         self.flags = {}
         for i in self.slipping:
             c = int(self.active.contact[i])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from stickslip.checks import require_numbers
 from stickslip.debug import debugging
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
 from stickslip.on_request import service
+from stickslip.request import Checks, Records, RunOptions
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material
 from stickslip.scenes.checks import number, require_function, turning, unit, vector
 from stickslip.scenes.joints import Force, Joint, Spring
@@ -436,22 +436,22 @@ class Scene:
         rule: str = "predictive",
         cone: str | int = "circular",
         tol: float = 1e-10,
-        every: int = 1,
         t0: float = 0.0,
         threads: int = 1,
         overlap: str = "raise",
-        penetration_tol: float = 1e-6,
-        on_failure: str = "stop",
-        progress: bool | None = None,
-        out: str | Path | None = None,
-        overwrite: bool = False,
-        resume: bool = False,
+        progress: bool | Callable[[int], None] | None = None,
+        records: Records | None = None,
+        checks: Checks | None = None,
+        **options: Unpack[RunOptions],
     ) -> Trajectory:
-        """Compute the motion and return it with its certificate; see `stickslip.run.scene_simulate`.
+        """Compute the motion and return it with its certificate.
+
+        Order 2 in free flight and with joints, order 1 across impacts and stick-slip transitions.  Contacts obey
+        Newton's impact law and Coulomb's law on velocity level.
 
         Parameters
         ----------
-        dt, t_end : step size and end time [s].
+        dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.
         stepper : "moreau-midpoint" / `MoreauMidpoint()`, without projection, or "moreau-jean" / `MoreauJean(theta)`:
             Jean's theta-method, whose springs and dampers are implicit, so that stiff ones need no small steps.
             Scenes have no other stepper.
@@ -460,22 +460,24 @@ class Scene:
         cone : "circular" (elliptic where a body's friction says so), or the number of edges of the pyramid of [S00]
             (2.11)-(2.16), for some tens of contacts at once.
         tol : residual of the contact laws, relative to the velocities at the contacts.
-        every : record every N-th step.
-        threads : islands, and the slabs of a large one, are shared among so many threads; the result does not depend
-            on it.
+        threads : islands, and the slabs of a large one, are shared among this number of threads; the result does not
+            depend on it.
         overlap : bodies that overlap at the start by more than `penetration_tol` [m] are an error ("raise"), are moved
             apart ("resolve"), or stay ("keep"). A body that appears later inside another one stops the run, or is
             moved out, or stays.
-        on_failure : "stop" at a step that is not solved and return what there is, or "continue", counted.
-        progress, out, overwrite, resume : as in `simulate`.
+        progress : as in `simulate`.
+        records, checks : `Records` and `Checks`; their fields every, out, overwrite, resume, penetration_tol (1e-6 m
+            here) and on_failure are keywords as well.
+
+        Ctrl-C, a failed step or a state that is no longer finite end the run; the trajectory so far is returned with
+        `complete` False and `status` saying where and why.
 
         With the environment variable `STICKSLIP_DEBUG` set, the penetration in the certificate is compared with the
         overlaps of the shapes, computed anew (`scenes.collision.overlaps`); a RuntimeWarning tells where it is below.
         """
         run = service("simulate a scene")(
-            self, dt, t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, every=every, t0=t0, threads=threads,
-            overlap=overlap, penetration_tol=penetration_tol, on_failure=on_failure, progress=progress, out=out,
-            overwrite=overwrite, resume=resume,
+            self, dt, t_end, progress, stepper=stepper, rule=rule, cone=cone, tol=tol, t0=t0, threads=threads,
+            overlap=overlap, records=records, checks=checks, **options,
         )  # fmt: skip
         if debugging():
             from stickslip.scenes.collision.overlaps import checked

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stickslip.scenes import layout, step
 from stickslip.scenes.checks import motion_at
-from stickslip.scenes.engine import SceneEngine
 from stickslip.scenes.rotation import advance
 from stickslip.trajectory import IMPACT_COLUMNS
+
+if TYPE_CHECKING:
+    from stickslip.scenes.engine import SceneEngine
 
 ROUNDS = 2000
 APART = 0.1  # of the reach of the larger body: a joint with a larger position error does not hold any more
@@ -27,6 +30,21 @@ def check_start(engine: SceneEngine, t0: float, overlap: str, tolerance: float) 
         raise ValueError(f"penetration_tol must not be negative [m], got {tolerance:g}.")
     if overlap != "keep":
         _apart(engine, t0, overlap, tolerance, engine.bodies.inv_mass, "at the start")
+
+
+def appearances(engine: SceneEngine, t0: float) -> dict[int, np.ndarray]:
+    """Numbers of the bodies that appear after the start, by the step in which they are first there.
+
+    The kernel asks at the middle of a step which bodies are there.
+    """
+    births, dt = engine.bodies.life[:, 0], engine.options.dt
+    found: dict[int, list[int]] = {}
+    for birth in np.unique(births[np.isfinite(births) & (births > t0)]):
+        k = max(0, int((birth - t0) / dt - 0.5))
+        while t0 + k * dt + 0.5 * dt < birth:
+            k += 1
+        found.setdefault(k, []).extend(np.flatnonzero(births == birth).tolist())
+    return {k: np.array(numbers) for k, numbers in found.items()}
 
 
 def check_appearing(engine: SceneEngine, t: float, fresh: np.ndarray, overlap: str, tolerance: float) -> None:

@@ -6,7 +6,7 @@ import pytest
 import stickslip as ss
 from stickslip import library
 from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Polygon
-from stickslip.io.models.drawing import FileDrawing, parameters_of, same_shapes
+from stickslip.io.models.drawing import FileDrawing, same_shapes
 from stickslip.io.models.file import model_from_text, model_text
 from stickslip.io.models.toml_text import ModelError
 
@@ -25,7 +25,7 @@ def test_a_drawing_of_the_library_is_the_same_from_its_file(name):
         scenario.drawing.follow,
         scenario.drawing.span,
     )
-    generator, p = np.random.default_rng(3), parameters_of(scenario)
+    generator, p = np.random.default_rng(3), scenario.parameters
     for _ in range(4):
         q = scenario.q0 + generator.normal(size=len(scenario.q0)) * (0.01 + 0.1 * np.abs(scenario.q0))
         t = float(generator.uniform(0.0, scenario.t_end))
@@ -38,8 +38,8 @@ def test_sizes_follow_the_parameters():
     again = model_from_text(model_text(library.painleve_rod())).scenario
     other = library.painleve_rod(length=3.0)
     q = [0.1, 0.7, 0.4]
-    assert same_shapes(other.drawing(q, 0.0, parameters_of(other)), again.drawing(q, 0.0, parameters_of(other)))
-    assert not same_shapes(other.drawing(q, 0.0, parameters_of(other)), again.drawing(q, 0.0, parameters_of(again)))
+    assert same_shapes(other.drawing(q, 0.0, other.parameters), again.drawing(q, 0.0, other.parameters))
+    assert not same_shapes(other.drawing(q, 0.0, other.parameters), again.drawing(q, 0.0, again.parameters))
 
 
 BALL = """stickslip = 1

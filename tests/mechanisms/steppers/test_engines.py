@@ -119,16 +119,16 @@ def test_one_step_from_the_same_state(stepper, case):
     """Restarted from the kernel's state at every step, so that chaos cannot hide or feign a difference."""
     scenario, dt, steps = case_of(case)
     system = scenario.system
-    f, n = system.n_dof, system.n_contacts
+    n = system.n_contacts
     compiled, reference = engines(system, STEPPERS[stepper])
     p = system.parameter_vector((scenario.params or {}) | without_tangential_restitution(system, stepper))
-    memory = Memory.start(scenario.q0, scenario.u0, p, 0.0, n)
+    memory = Memory.start(scenario.q0, scenario.u0, p, 0.0, n, dt)
     impulse_scale, seen, impacts = 0.0, set(), 0
     for step in range(steps):
         theirs = copy.deepcopy(memory)
-        block, other = Block.room(1, 4, f, n), Block.room(1, 4, f, n)
-        assert compiled.march(memory, dt, 1, 1, block) == DONE
-        assert reference.march(theirs, dt, 1, 1, other) == DONE
+        block, other = Block.room(1, 4, memory.sizes), Block.room(1, 4, memory.sizes)
+        assert compiled.march(memory, 1, block) == DONE
+        assert reference.march(theirs, 1, other) == DONE
         where = f"{stepper}, {case}, step {step}"
         close(memory.q, theirs.q, where)
         # A velocity is the difference of what goes in and what the impulses change: its own scale may be zero.
@@ -203,11 +203,11 @@ def test_one_engine_takes_over_from_the_other():
     system = scenario.system
     whole = scenario.simulate(dt=1e-3, t_end=0.4)
     compiled, reference = engines(system)
-    memory = Memory.start(scenario.q0, scenario.u0, system.parameter_vector(), 0.0, system.n_contacts)
+    memory = Memory.start(scenario.q0, scenario.u0, system.parameter_vector(), 0.0, system.n_contacts, 1e-3)
     for engine, steps in ((compiled, 90), (reference, 130), (compiled, 180)):
-        block = Block.room(steps, 100, system.n_dof, system.n_contacts)
+        block = Block.room(steps, 100, memory.sizes)
         begin = memory.step
-        assert engine.march(memory, 1e-3, steps, 1, block) == DONE
+        assert engine.march(memory, steps, block) == DONE
         assert block.records == steps
         states = whole.contact_state[begin + 1 : begin + 1 + steps]
         assert (block.state[:steps] == states).all()

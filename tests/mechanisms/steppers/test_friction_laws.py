@@ -242,10 +242,10 @@ def test_one_step_obeys_any_stribeck_curve_or_says_so(fall, kinetic, scale, expo
     system = _swept_brick()
     values = {"static": kinetic + fall, "kinetic": kinetic, "scale": scale, "power": exponent, "growth": viscous}
     p = system.parameter_vector(values | {"pull": pull})
-    memory = Memory.start(np.zeros(2), np.array([0.0 if sticks else speed, 0.0]), p, 0.0, 1)
+    memory = Memory.start(np.zeros(2), np.array([0.0 if sticks else speed, 0.0]), p, 0.0, 1, 0.1)
     memory.carried[0, 2] = sticks
-    block = Block.room(1, 2, 2, 1)
-    code = Reference(system, ss.MoreauMidpoint(), ss.Auto()).march(memory, 0.1, 1, 1, block)
+    block = Block.room(1, 2, memory.sizes)
+    code = Reference(system, ss.MoreauMidpoint(), ss.Auto()).march(memory, 1, block)
     if code != DONE:
         assert "friction and slip did not agree" in memory.problem_text
         assert 0.1 * 10.0 * max(viscous, fall / scale) > 0.5 or exponent < 1.0  # never where it contracts
@@ -344,12 +344,14 @@ def _feet_with_laws():
 def test_engines_agree_on_two_laws_at_once(stepper):
     system = _feet_with_laws()
     compiled, reference = Compiled.build(system, stepper, ss.Auto()), Reference(system, stepper, ss.Auto())
-    memory = Memory.start(np.array([0.0, 0.05, 0.1]), np.array([0.3, 0.0, 0.0]), system.parameter_vector(), 0.0, 2)
+    memory = Memory.start(
+        np.array([0.0, 0.05, 0.1]), np.array([0.3, 0.0, 0.0]), system.parameter_vector(), 0.0, 2, 4e-3
+    )
     seen = set()
     for step in range(500):
         theirs = copy.deepcopy(memory)
-        block, other = Block.room(1, 4, 3, 2), Block.room(1, 4, 3, 2)
-        assert compiled.march(memory, 4e-3, 1, 1, block) == reference.march(theirs, 4e-3, 1, 1, other) == DONE, step
+        block, other = Block.room(1, 4, memory.sizes), Block.room(1, 4, memory.sizes)
+        assert compiled.march(memory, 1, block) == reference.march(theirs, 1, other) == DONE, step
         np.testing.assert_allclose(memory.q, theirs.q, rtol=0, atol=1e-12)
         np.testing.assert_allclose(memory.u, theirs.u, rtol=0, atol=2e-12)
         np.testing.assert_array_equal(memory.carried[:, 2], theirs.carried[:, 2])

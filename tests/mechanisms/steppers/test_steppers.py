@@ -10,8 +10,8 @@ import stickslip as ss
 from stickslip import library
 from stickslip.mechanisms.steppers.contact_problem import contact_problem
 from stickslip.papers.failing_schemes import FailingMidpoint, FailingNewmark
+from stickslip.run.options import STEPPERS
 from stickslip.run.records import join_impacts
-from stickslip.run.simulate import STEPPERS
 from tests.elsewhere import EVERYWHERE, FAR, HOME
 from tests.mechanisms.steppers import systems
 

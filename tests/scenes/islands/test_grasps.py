@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.engine import Block
 from stickslip.run.scene_simulate import prepare_run
 from stickslip.scenes import step
-from stickslip.scenes.engine import room_for
 
 G = 9.81
 MASS, MU = 5.0, 0.5
@@ -138,11 +138,9 @@ def test_grasp_holds_for_long(force):
 
 def loads(scene, steps, dt=1e-3):
     """Contact points about the body that moves [m], and normal forces there [N], in the last of some steps."""
-    run = prepare_run(
-        scene, dt, steps * dt, "moreau-midpoint", "predictive", "circular", 1e-10, 1, 0.0, 1, "raise", 1e-6, "stop"
-    )
-    block, rows = room_for(steps, len(run.q0), len(run.u0), run.system.n_contacts)
-    assert run.engine.march(run.memory, dt, steps, 1, block, rows) == step.DONE
+    run = prepare_run(scene, dt, steps * dt)
+    block = Block.room(steps, 0, run.state.sizes, columns=9)
+    assert run.engine.march(run.state, steps, block) == step.DONE
     found = run.engine.contacts[1 - int(run.engine.counts[step.SIDE])][: int(run.engine.counts[step.POINTS])]
     return found.point.copy(), np.sum(found.impulse * found.normal, axis=1) / dt, found
 

@@ -240,7 +240,7 @@ def _as_written(value: Any) -> Any:
 
 def _traced(scenario: Scenario, drawing: draw.Drawing, with_parameters: bool) -> list[dict[str, Any]]:
     """The shapes as tables; parameters are symbols in them, or the numbers that they have."""
-    system, values = scenario.system, parameters_of(scenario)
+    system, values = scenario.system, scenario.parameters
     symbols = {name: sp.Symbol(name) for name in (*system.coordinate_names, "t", *system.parameter_names)}
     q = [Traced(float(x), symbols[name]) for name, x in zip(system.coordinate_names, scenario.q0, strict=True)]
     p = {name: Traced(x, symbols[name]) for name, x in values.items()} if with_parameters else values
@@ -255,13 +255,8 @@ def _traced(scenario: Scenario, drawing: draw.Drawing, with_parameters: bool) ->
     return tables
 
 
-def parameters_of(scenario: Scenario) -> dict[str, float]:
-    system = scenario.system
-    return dict(zip(system.parameter_names, system.parameter_vector(scenario.params).tolist(), strict=True))
-
-
 def _require_same(scenario: Scenario, drawing: draw.Drawing, again: draw.Drawing, with_parameters: bool) -> None:
-    generator, values = np.random.default_rng(1), parameters_of(scenario)
+    generator, values = np.random.default_rng(1), scenario.parameters
     for _ in range(_STATES):
         q = scenario.q0 + generator.normal(size=len(scenario.q0)) * (0.02 + 0.2 * np.abs(scenario.q0))
         factors = generator.uniform(0.97, 1.03, len(values)) if with_parameters else np.ones(len(values))

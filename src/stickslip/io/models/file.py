@@ -13,8 +13,7 @@ from stickslip.io.models.fields import Number, Place
 from stickslip.io.models.layout import FORMAT, KINDS
 from stickslip.io.models.toml_text import ModelError, key_lines, parse_toml, read_toml, toml_text
 from stickslip.io.models.traced import Untraceable
-from stickslip.scenario import Scenario
-from stickslip.scene_scenario import SceneScenario
+from stickslip.scenario import Scenario, SceneScenario
 
 __all__ = ["Model", "ModelError", "model_text", "read_model", "write_model"]
 
@@ -25,7 +24,7 @@ _MOST_STEPS = 2**53  # beyond, a double does not count them one by one
 class Model:
     """What a model file holds: the scenario, and the options of its `[run]` that belong to `simulate`."""
 
-    scenario: Scenario | SceneScenario
+    scenario: Scenario
     options: dict[str, Any]
 
 
@@ -70,7 +69,7 @@ def _model(content: dict[str, Any], text: str, name: str) -> Model:
     return Model(build(checked, place), options)
 
 
-def model_text(scenario: Scenario | SceneScenario) -> str:
+def model_text(scenario: Scenario) -> str:
     """A scenario as the text of a model file, which reads back as the same system, bit for bit.
 
     Its drawing is written as expressions, which look the same up to round-off; one that has none is left out, and the
@@ -106,7 +105,7 @@ HEAD = """A model file of stickslip: run it with 'stickslip run FILE', check it 
 Expressions are text: numbers, names, + - * / ** ( ) and functions such as sin, sqrt, abs, max, piecewise."""
 
 
-def write_model(scenario: Scenario | SceneScenario, path: str | Path) -> Path:
+def write_model(scenario: Scenario, path: str | Path) -> Path:
     """Write a scenario as a model file, whole or not at all."""
     text = model_text(scenario)
     target = Path(path)

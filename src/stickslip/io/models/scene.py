@@ -16,7 +16,7 @@ from stickslip.io.models.expressions import ExpressionError, function_of, parse
 from stickslip.io.models.fields import Place
 from stickslip.io.models.lagrangian import located
 from stickslip.laws.friction import FrictionLaw
-from stickslip.scene_scenario import SceneScenario
+from stickslip.scenario import SceneScenario
 from stickslip.scenes.bodies import Body
 from stickslip.scenes.joints import Joint
 from stickslip.scenes.scene import Scene

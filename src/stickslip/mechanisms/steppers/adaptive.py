@@ -6,13 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
 from stickslip import codes
 from stickslip.checks import Array
-from stickslip.engine import Block, Memory
-from stickslip.mechanisms.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Reference
+from stickslip.contact.planar import PlanarSolver
+from stickslip.engine import Block, Measured, Memory
+from stickslip.mechanisms.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, MechanismEngine, Reference
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONTACT, System
 
@@ -57,6 +59,7 @@ class Adaptive:
     largest_step: float | None = None
 
     name = "adaptive"
+    level = "velocity"
     impact_steps = 1
 
     def __post_init__(self) -> None:
@@ -108,12 +111,13 @@ class Failed(ArithmeticError):
         self.code = code
 
 
-@dataclass
-class AdaptiveEngine:
+@dataclass(eq=False)
+class AdaptiveEngine(MechanismEngine):
     """Marches the records of a run in steps of its own; the runs of a step are done by another engine."""
 
     system: System
     stepper: Adaptive
+    solver: PlanarSolver
     inner: Compiled | Reference
     rescue: Reference  # for steps that the lean solvers of a kernel leave inaccurate
     t_end: float
@@ -122,47 +126,57 @@ class AdaptiveEngine:
     barrier: float = math.inf  # a switch is known to lie before this time [s]
     mode: np.ndarray | None = None  # contact states of the last smooth step
     velocity: float = 0.0  # largest velocity so far, norm of the kinetic energy
-    spacing: float = 1.0  # of the records' grid [s]
     longest_step: float = 0.0  # so far [s]
     counts: dict[str, int] = field(
         default_factory=lambda: {"smooth_steps": 0, "switching_steps": 0, "rejected_steps": 0, "force_evaluations": 0}
     )
 
+    chooses_steps: ClassVar[bool] = True
+
     @property
     def name(self) -> str:
         return self.inner.name
 
-    def warm_up(self, memory: Memory, dt: float, block: Block) -> None:
-        self.inner.warm_up(memory, dt, block)
+    def warm_up(self, memory: Memory, block: Block) -> None:
+        self.inner.warm_up(memory, block)
 
-    def measure(self, q: Array, u: Array, t: Array, p: Array, contacts: int) -> tuple[Array, Array]:
-        return self.inner.measure(q, u, t, p, contacts)
+    def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
+        return self.inner.measure(memory, t, q, u)
 
     def notes(self) -> dict[str, str]:
-        """How often what happened, for the trajectory's attributes."""
         return {key: str(value) for key, value in self.counts.items()}
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What changes during a run beside `Memory`, for a checkpoint: the choice of steps, and what is counted."""
+    def _finer(self) -> str:
+        return "try a smaller smallest_step, or a smaller rtol"
+
+    def _step_length(self, memory: Memory) -> float:
+        return self.plain_step(memory)
+
+    def _longest_step(self, memory: Memory) -> float:
+        return self.longest_step
+
+    def arrays(self, memory: Memory) -> dict[str, np.ndarray]:
+        """The state, the choice of steps, and what is counted."""
         return {
-            "numbers": np.array([self.H, self.barrier, self.velocity, self.longest_step]),
-            "mode": np.zeros(0, np.int8) if self.mode is None else self.mode,
-            "counts": np.array(list(self.counts.values())),
+            **memory.arrays(),
+            "engine numbers": np.array([self.H, self.barrier, self.velocity, self.longest_step]),
+            "engine mode": np.zeros(0, np.int8) if self.mode is None else self.mode.copy(),
+            "engine counts": np.array(list(self.counts.values())),
         }
 
-    def take(self, arrays: Mapping[str, np.ndarray], memory: Memory) -> None:
-        """Go back to what `arrays` returned."""
-        self.H, self.barrier, self.velocity, self.longest_step = arrays["numbers"].tolist()
-        known = len(arrays["mode"]) == self.system.n_contacts > 0
-        self.mode = arrays["mode"].copy() if known else None
-        self.counts = dict(zip(self.counts, arrays["counts"].tolist(), strict=True))
+    def take(self, memory: Memory, arrays: Mapping[str, np.ndarray]) -> None:
+        self.H, self.barrier, self.velocity, self.longest_step = arrays["engine numbers"].tolist()
+        known = len(arrays["engine mode"]) == self.system.n_contacts > 0
+        self.mode = arrays["engine mode"].copy() if known else None
+        self.counts = dict(zip(self.counts, arrays["engine counts"].tolist(), strict=True))
+        memory.take(arrays)
 
-    def march(self, memory: Memory, dt: float, n_steps: int, every: int, block: Block) -> int:
+    def march(self, memory: Memory, n_steps: int, block: Block) -> int:
         """Go on to the records among the next n_steps spacings, at least to the next one; return the status code.
 
         Steps end on records alone, wherever the calls are cut, so that a run does not depend on the cutting.
         """
-        self.spacing = dt
+        dt, every = memory.dt, block.every
         shortest = min(dt * every, self.stepper.largest_step or math.inf)
         if self.plain_step(memory) > shortest:
             raise ValueError(
@@ -175,19 +189,14 @@ class AdaptiveEngine:
         code = DONE
         while memory.step < min(goal, self.steps_in_all) and code == DONE and block.records + 1 < len(block.q):
             number = min((memory.step // every + 1) * every, self.steps_in_all)
-            t, t_record = memory.t0 + memory.step * dt, memory.t0 + number * dt
             try:
-                self._reach(memory, t, t_record, block.state[block.records], events)
+                self._reach(memory, memory.t, memory.t0 + number * dt, block.state[block.records], events)
             except Failed as problem:
                 code = problem.code
                 break
-            memory.step = number
-            i = block.records
+            memory.advance(number - memory.step)
             if number % every == 0:
-                block.q[i], block.u[i], block.impulse[i] = memory.q, memory.u, memory.impulse_sum
-                memory.impulse_sum[:] = 0.0
-                block.state[i + 1] = block.state[i]
-                block.records += 1
+                block.record(memory)
         block.events = np.array(events).reshape(len(events), block.events.shape[1])
         block.n_events = len(events)
         return code
@@ -285,11 +294,11 @@ class AdaptiveEngine:
         """n substeps of the inner rule over [t, t + H]; `memory` stays as it is."""
         contacts, h = self.system.n_contacts, H / n
         trial = self._trial(memory, t, h)
-        block = Block.room(n, n * max(1, contacts) + contacts, self.system.n_dof, contacts)
-        code = self.inner.march(trial, h, n, 1, block)
+        block = Block.room(n, n * max(1, contacts) + contacts, memory.sizes)
+        code = self.inner.march(trial, n, block)
         if code == UNSOLVED and self.inner is not self.rescue:
             trial = self._trial(memory, t, h)
-            code = self.rescue.march(trial, h, n, 1, block)
+            code = self.rescue.march(trial, n, block)
         self.counts["force_evaluations"] += trial.step
         if code not in (DONE, EVENTS_FULL):
             memory.problem_text = trial.problem_text
@@ -301,7 +310,7 @@ class AdaptiveEngine:
 
     def _trial(self, memory: Memory, t: float, h: float) -> Memory:
         """Memory for a run with substeps h that starts where `memory` stands."""
-        trial = Memory.start(memory.q, memory.u, memory.p, t, self.system.n_contacts)
+        trial = Memory.start(memory.q, memory.u, memory.p, t, self.system.n_contacts, h)
         trial.impulse_before[:] = h * memory.impulse_before  # between steps of unequal length it holds forces
         trial.last_loaded[:], trial.reach[:] = memory.last_loaded, memory.reach
         trial.carried[:, 2] = memory.carried[:, 2]  # which contacts stick
@@ -358,7 +367,7 @@ class AdaptiveEngine:
                 book[item] = max(book[item], other[item])
             if other[codes.MAX_ENERGY_GAIN] > book[codes.MAX_ENERGY_GAIN]:
                 book[codes.MAX_ENERGY_GAIN] = other[codes.MAX_ENERGY_GAIN]
-                book[codes.GAIN_STEP] = (t - memory.t0) / self.spacing
+                book[codes.GAIN_STEP] = (t - memory.t0) / memory.dt
             for item in (codes.FAILED_STEPS, codes.ITERATIONS, codes.FALLBACKS):
                 book[item] += other[item]
         book[codes.CONTACT_WORK] += work

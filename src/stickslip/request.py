@@ -1,0 +1,117 @@
+"""What can be asked of every run, of a mechanism or of a scene: what is recorded, and what is checked.
+
+`simulate` and `Scene.simulate` take the fields of `Records` and `Checks` as keywords of their own, or as groups:
+`simulate(..., every=10, out="run.nc")` is `simulate(..., records=Records(every=10, out="run.nc"))`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar
+
+import numpy as np
+
+ON_FAILURE = ("stop", "continue")
+ON_ENERGY_GAIN = ("warn", "raise", "ignore")
+
+
+@dataclass(frozen=True)
+class Records:
+    """What a run records, and where.
+
+    Parameters
+    ----------
+    every : record every N-th step; the impulses of a record are sums over the steps since the one before.
+    out : stream the records to this netCDF file while they are computed; the returned trajectory is thinned where it
+        would not fit into memory.
+    overwrite : allow `out` to replace a trajectory of ours.
+    resume : go on with the run that `out` holds where it was interrupted or killed, at its last checkpoint; the end is
+        the same, bit for bit.  Starts anew where there is nothing to go on with, and returns a finished run as it is;
+        `attributes["resumed"]` of the trajectory says which, and from which t.  A finished one goes on to a later
+        t_end, but for "event-driven" and "adaptive", which divide the whole run.
+    """
+
+    every: int = 1
+    out: str | Path | None = None
+    overwrite: bool = False
+    resume: bool = False
+
+    def __post_init__(self) -> None:
+        require_count(self.every, "every")
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What a run checks, and what it does where a check fails.
+
+    Parameters
+    ----------
+    penetration_tol : deepest initial penetration that is accepted [m].  None: 1e-5 m for mechanisms, whose printed
+        states have some ([GS05] Table I), 1e-6 m for scenes, where `overlap` says what happens with deeper ones.
+    on_failure : "stop" at a step whose contact problem is not solved and return what there is, or "continue", counted.
+    on_energy_gain : what to do when the contacts of a mechanism put energy in during a step (unequal restitution
+        coefficients can): "warn", "raise" `EnergyGain`, which holds the trajectory, or "ignore".  Gains below what one
+        step of the forces does are the scheme's resolution and never reported.  Scenes report none.
+    initialise : first make the initial velocities of a mechanism consistent with the closed contacts by an impact at
+        t0 (dt = 0); it stands first in `impacts()`, and the first record is the state after it.  Scenes always make
+        them consistent with the joints.
+    """
+
+    penetration_tol: float | None = None
+    on_failure: str = "stop"
+    on_energy_gain: str = "warn"
+    initialise: bool = False
+
+    def __post_init__(self) -> None:
+        require_one_of("on_failure", self.on_failure, ON_FAILURE)
+        require_one_of("on_energy_gain", self.on_energy_gain, ON_ENERGY_GAIN)
+
+
+class RunOptions(TypedDict, total=False):
+    """The fields of `Records` and `Checks`, as keywords of a call."""
+
+    every: int
+    out: str | Path | None
+    overwrite: bool
+    resume: bool
+    penetration_tol: float | None
+    on_failure: str
+    on_energy_gain: str
+    initialise: bool
+
+
+Group = TypeVar("Group", Records, Checks)
+
+
+def grouped(records: Records | None, checks: Checks | None, options: Mapping[str, Any]) -> tuple[Records, Checks]:
+    """The two groups of a call that was given groups, or fields of them as keywords, or both."""
+    chosen = (_with(records, Records, "records", options), _with(checks, Checks, "checks", options))
+    known = {field.name for group in chosen for field in fields(group)}
+    for name in options:
+        if name not in known:
+            raise TypeError(f"simulate() got an unexpected keyword argument {name!r}")
+    return chosen
+
+
+def _with(group: Group | None, kind: type[Group], name: str, options: Mapping[str, Any]) -> Group:
+    if group is not None and not isinstance(group, kind):
+        raise ValueError(f"{name} must be {kind.__name__}(...), got {group!r}.")
+    given = {field.name: options[field.name] for field in fields(kind) if field.name in options}
+    if group is not None and given:
+        twice = ", ".join(given)
+        raise ValueError(f"{twice} must be given as a keyword or in {name}={kind.__name__}(...), not beside it.")
+    return replace(group or kind(), **given)
+
+
+def require_count(value: Any, name: str) -> None:
+    """Raise ValueError unless `value` is a whole number >= 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
+
+
+def require_one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Raise ValueError unless `value` is one of some words."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}.")

@@ -1,0 +1,173 @@
+"""The driver of a run: it marches an engine in pieces, keeps records, and never loses what was computed.
+
+One driver serves every `stickslip.engine.Engine`; `simulate` and `Scene.simulate` prepare a `Run` for it.  A piece
+takes about a tenth of a second.  Its march and the keeping of its records happen together or not at all, whatever
+signal or error comes between.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from stickslip import codes
+from stickslip.checks import Array
+from stickslip.cost import tell_time
+from stickslip.engine import Engine, State
+from stickslip.interrupts import opened, poll, uninterrupted
+from stickslip.jit.making import Clock, running
+from stickslip.request import Records
+from stickslip.run.compiling import announced
+from stickslip.run.progress import progress_bar
+from stickslip.run.records import Store
+from stickslip.trajectory import Trajectory
+
+_PIECE_SECONDS, _MOST_PIECE_SECONDS = 0.1, 1.0
+_COPIES = 50.0  # a piece takes at least this many times as long as the copy of the state that it begins with
+_PIECE_BYTES = 2**25  # of records, at most
+_MOST_STEPS = 50_000_000  # of a piece
+_MANY_STEPS = 10_000_000  # of a run whose time is told beforehand
+
+
+@dataclass
+class Run:
+    """A checked request and the state of its execution.
+
+    Attributes
+    ----------
+    system : names, sizes and units of what moves, for trajectory and file
+    stepper, solver, tol : method, with its name and `impact_steps`; name of the solver; its tolerance
+    steps : number of steps from start to end
+    q0, u0 : the start, as it is recorded
+    first_impacts : rows of `IMPACT_COLUMNS` of the impact at t0
+    identity : all that decides the motion; a run goes on from a checkpoint only where it is the same
+    notes : what was chosen besides the names of stepper and solver, for the attributes of the trajectory
+    """
+
+    system: Any
+    engine: Engine
+    state: State
+    stepper: Any
+    solver: str
+    tol: float
+    steps: int
+    records: Records
+    q0: Array
+    u0: Array
+    first_impacts: Array
+    identity: Callable[[], dict[str, Any]]
+    notes: Callable[[], dict[str, str]]
+
+    def __post_init__(self) -> None:
+        self.engine.begin(self.state, self.q0, self.u0, self.steps)
+
+
+def drive(run: Run, progress: bool | Callable[[int], None] | None) -> Trajectory:
+    """March a run to its end and return what it recorded.
+
+    Ctrl-C, a failed step or a state that is no longer finite end it earlier; the trajectory so far is returned with
+    `complete` False and `status` saying where and why.
+    """
+    show = sys.stderr.isatty() if progress is None else progress is True
+    with uninterrupted():
+        with announced(run.system.name, show):
+            store = Store(run)
+        try:
+            with opened(), announced(run.system.name, show):
+                run.engine.warm_up(run.state, store.block(0))
+            _tell_time(run, store)
+            store.start_clock()
+            with progress_bar(progress, run.system.name, run.steps, run.state.step) as advance:
+                status, complete = march(run, store, advance)
+            trajectory = store.finish(status, complete, time.perf_counter() - store.begin)
+        except BaseException as problem:
+            store.rescue(time.perf_counter() - store.begin, problem)
+            raise
+    return trajectory
+
+
+def march(run: Run, store: Store, advance: Callable[[int], None]) -> tuple[str, bool]:
+    """March to the end and return (status, complete); `advance` is called with the number of steps done.
+
+    What is compiled on the way, such as how to solve islands, at the first contact, does not count as time of the run.
+    """
+    try:
+        with running(Clock()) as clock:
+            reason = _march_in_pieces(run, store, advance, clock)
+    except KeyboardInterrupt:
+        reason = f"interrupted at t = {run.state.t:.9g} s"
+    except MemoryError as problem:
+        reason = f"stopped at t = {run.state.t:.9g} s: {str(problem) or 'the memory is full; record less often'}"
+    return reason or "finished", reason is None
+
+
+def _march_in_pieces(run: Run, store: Store, advance: Callable[[int], None], clock: Clock) -> str | None:
+    """March to the end; None, or why the run has to end before."""
+    engine, state, every = run.engine, run.state, run.records.every
+    n_q, n_u, contacts = state.sizes
+    most = max(1, _PIECE_BYTES // max(1, 8 * (n_q + n_u + 4 * contacts))) * every
+    piece = engine.first_piece
+    while state.step < run.steps:
+        n = min(run.steps - state.step, piece, most)
+        begin, before, compiled = time.perf_counter(), state.step, clock.seconds
+        code, copied = _march_piece(run, store, engine, n)
+        if code == codes.UNSOLVED and engine.helper is not None:
+            code, _ = _march_piece(run, store, engine.helper, 1)
+        compiled = clock.seconds - compiled
+        store.begin += compiled
+        if code not in (codes.DONE, codes.EVENTS_FULL):
+            state.book[codes.FAILED_STEPS] += not engine.counts_failures
+            return engine.reason(state, code)
+        excess = engine.excess(state, store.latest(), store.deepest_so_far())
+        if excess is not None:
+            state.book[codes.FAILED_STEPS] += 1
+            return excess
+        elapsed = time.perf_counter() - begin - compiled
+        with opened():
+            advance(state.step)
+        store.checkpoint_now_and_then()
+        poll()
+        seconds = min(max(_PIECE_SECONDS, _COPIES * copied), _MOST_PIECE_SECONDS)
+        wanted = max(1, state.step - before) * seconds / max(elapsed, 1e-6)
+        piece = max(1, int(min(max(piece / 4, wanted), piece * 4, _MOST_STEPS)))
+    return None
+
+
+def _march_piece(run: Run, store: Store, engine: Engine, n: int) -> tuple[int, float]:
+    """March n steps and keep what they leave, both or neither; the status code, and what the copy before took [s].
+
+    Ctrl-C waits for a march that is soon done.  Elsewhere it comes at once, and the piece is dropped.
+    """
+    begin = time.perf_counter()
+    with store.piece():
+        copied = time.perf_counter() - begin
+        block = store.block(n)
+        with contextlib.nullcontext() if engine.soon_done else opened():
+            code = engine.march(run.state, n, block)
+        if engine is not run.engine and code == codes.DONE:
+            run.state.book[codes.FALLBACKS] += 1
+        store.take(block)
+    return code, copied
+
+
+def _tell_time(run: Run, store: Store) -> None:
+    """Say how long a run of many steps will take, from a few of them that are done and taken back."""
+    engine, left = run.engine, run.steps - run.state.step
+    if engine.chooses_steps or left < _MANY_STEPS:
+        return
+
+    def trial(n: int) -> None:
+        before, text, block = engine.arrays(run.state), run.state.problem_text, store.block(n)
+        block.every = n + 1
+        try:
+            with opened():
+                engine.march(run.state, n, block)
+        finally:
+            engine.take(run.state, before)
+            run.state.problem_text = text
+
+    tell_time(run.system.name, left, trial, store.writer is not None)

@@ -1,0 +1,106 @@
+"""Why the run of a scene ended before its end, in words, and what helps."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stickslip.scenes import step
+from stickslip.scenes.layout import ROWS_PER_JOINT
+
+if TYPE_CHECKING:
+    from stickslip.scenes.engine import SceneEngine, SceneState
+
+CANNOT_APPEAR = 100
+"""Status of a march, beside those of `step.march`: a body would appear inside another one."""
+CONTRADICTION = 1e-6  # of the velocities that joints ask for: what rounding does not explain
+NAMED = 3  # bodies of an island that an error names
+LARGEST_ADVISED = 1e-3  # residual up to which a larger tol is worth a thought
+
+
+def reason(engine: SceneEngine, state: SceneState, code: int) -> str:
+    """Why a march of a scene ended with a status code, and what helps."""
+    t = state.t
+    if code == CANNOT_APPEAR:
+        return f"stopped at t = {t:.9g} s: {state.problem_text}"
+    if code == step.UNSOLVED:
+        return f"failed at t = {t:.9g} s: {_unsolved(engine)}"
+    if code == step.APART:
+        return f"failed at t = {t:.9g} s: {_apart(engine)}"
+    bodies = engine.bodies
+    lost = np.flatnonzero(~np.all(np.isfinite(np.hstack([bodies.pose, bodies.vel])), axis=1)).tolist()
+    return f"failed at t = {t:.9g} s: the state of {_names(engine, lost)} is no longer finite; try a smaller dt"
+
+
+def _unsolved(engine: SceneEngine) -> str:
+    """What to say of a step that was not solved."""
+    lost = engine.not_finite()
+    if lost:
+        return (
+            f"a contact point, a joint or a force of {_names(engine, lost)} is not finite; "
+            "try a smaller dt, and look at its shape and at the forces on it"
+        )
+    count = int(engine.counts[step.ISLANDS])
+    if not engine.residuals[-1] <= max(engine.residuals[:count].max(initial=0.0), engine.options.tol):
+        return "a body turns too far in one step; try a smaller dt"
+    worst = int(np.argmax(engine.residuals[:count]))
+    alone = engine.begins[worst + 1] == engine.begins[worst]
+    if alone and engine.joint_contradiction(worst) > CONTRADICTION:
+        return _contradiction(engine, worst)
+    return (
+        f"an island of {engine.begins[worst + 1] - engine.begins[worst]} contacts and "
+        f"{engine.row_begins[worst + 1] - engine.row_begins[worst]} joint rows "
+        f"({_names(engine, engine.island_bodies(worst))}) "
+        f"reached a residual of {engine.residuals[worst]:.1e}, not {engine.options.tol:g}; "
+        f"try {_advice(engine, worst)}"
+    )
+
+
+def _contradiction(engine: SceneEngine, island: int) -> str:
+    """What to say of an island of joints alone whose rows cannot be met together."""
+    assert engine.joints is not None
+    rows = engine.rows[engine.row_begins[island] : engine.row_begins[island + 1]]
+    numbers = sorted({int(s) // ROWS_PER_JOINT for s in rows})
+    words = [_joint_in_words(engine, k) for k in numbers if k < len(engine.scene.joints)]
+    more = f" and {len(words) - 4} more" if len(words) > 4 else ""
+    return (
+        f"the joints {', '.join(words[:4])}{more} cannot hold together (residual {engine.residuals[island]:.1e}): "
+        "they contradict one another or the motion of a driven body; take one of them away, put a spring "
+        "(add_spring) in its place, or change its place or its axis so that all can be met"
+    )
+
+
+def _joint_in_words(engine: SceneEngine, number: int) -> str:
+    bodies, joint = engine.scene.bodies, engine.scene.joints[number]
+    return f"{bodies[joint.a].name!r} - {bodies[joint.b].name!r} ({joint.kind})"
+
+
+def _apart(engine: SceneEngine) -> str:
+    """What to say of the joint that is farthest beyond what it may be apart."""
+    assert engine.joints is not None
+    link = engine.joints.link
+    worst = int(np.argmax(link.error - link.limit))
+    return (
+        f"the joint {_joint_in_words(engine, worst)} has come apart by {link.error[worst]:.2g} m, more than "
+        f"{link.limit[worst]:.2g} m; try a smaller dt"
+    )
+
+
+def _names(engine: SceneEngine, numbers: list[int]) -> str:
+    """Names of bodies, the first few of them."""
+    names = [repr(engine.scene.bodies[i].name) for i in numbers]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def _advice(engine: SceneEngine, island: int) -> str:
+    """What may help with an island that was not solved."""
+    options, residual = engine.options, float(engine.residuals[island])
+    ways = ["a smaller dt"]
+    if residual < LARGEST_ADVISED:
+        ways.append(f"tol={10.0 ** math.ceil(math.log10(residual)):.0e}")
+    if options.edges:
+        ways.append("cone='circular'")
+    return ", ".join(ways) + ", or on_failure='continue', which takes the best impulses found and counts the step"
