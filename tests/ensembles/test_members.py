@@ -172,7 +172,7 @@ def test_flights_are_the_steps_of_simulate(name, vary, place, level):
     options = {**shared, "t_end": end, "section": f"{place}<{level}", "points": 50, "progress": False}
     observe = OBSERVABLES if shared else ["final", "impacts", "extremes", "points"]
     result = ss.ensemble(scenario, vary, observe, **options)
-    assert request_of(scenario, vary, t_end=end, solver="auto", observe=["final"]).module("cpu").FLIES
+    assert request_of(scenario, vary, t_end=end, solver="auto", observe=["final"]).module.FLIES
     ((axis, values),) = vary.items()
     for i, value in enumerate(values):
         run = scenario.simulate(params={axis: value}, t_end=end, on_energy_gain="ignore", progress=False)

@@ -10,6 +10,7 @@ Names of arrays and tuples are resolved here: such a name stands for one array a
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,16 +32,21 @@ class Made:
 
 
 class Program:
-    """A module of functions that kernels became; each is written once per combination of argument types."""
+    """A module of functions that kernels became; each is written once per combination of argument types.
 
-    def __init__(self) -> None:
+    whole : kernels marked `apart` become functions of the module as well: nothing outside it is called.
+    instead : kernels that take the place of functions of `math` and NumPy, by those functions.
+    """
+
+    def __init__(self, whole: bool = False, instead: Mapping[Any, Callee] | None = None) -> None:
         self.module = Module()
+        self.whole, self.instead = whole, instead or {}
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
 
     def function(self, callee: Callee, arguments: tuple[Value, ...]) -> Made:
         """The function for arguments of these types, written where it is not there yet."""
-        if callee.apart:
+        if callee.apart and not self.whole:
             return self.called_unit(unit_of(callee, arguments))
         key = (callee, tuple(passing.type_of(argument) for argument in arguments))
         made = self._made.get(key)
@@ -66,6 +72,10 @@ class Program:
         type_, result = passing.returned(writer, result, body.heap)
         writer.define(f"{linkage} {type_} @{name}({', '.join(parameters)})")
         return type_, result
+
+    def instead_of(self, function: Any) -> Any:
+        """The kernel that takes the place of a function, or the function itself."""
+        return self.instead.get(function, function) if isinstance(function, Hashable) else function
 
     def load_units(self) -> None:
         """Load the machine code of all units that the module calls."""
@@ -152,10 +162,11 @@ class Body(Turns):
             return self.inline(callee, arguments)
         if callee.apart:
             arguments = tuple(passing.loose(argument) for argument in arguments)
+        elsewhere = callee.apart and not self.program.whole
         made = self.program.function(callee, arguments)
         assert made.result is not None
         given = [part for argument in arguments for part in passing.given(argument)]
-        if callee.apart:
+        if elsewhere:
             self.writer.module.declare(made.name, made.type, [type_ for type_, _ in given])
         call = f"@{made.name}({', '.join(f'{type_} {text}' for type_, text in given)})"
         return passing.taken(self.writer, made.type, call, made.result, self.scope.heap)

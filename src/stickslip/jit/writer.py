@@ -20,11 +20,25 @@ class Module:
         self.declarations: dict[str, str] = {}  # name -> declaration
         self._constants: dict[str, str] = {}  # definition -> name
         self.external: set[str] = set()  # names of C functions that the text calls
+        self.longest_unrolled = 0  # turns of the longest loop that LLVM has to write out
+        self._notes: list[str] = []
+        self.on_card = False  # the text is for many threads of a card: see `gpu`
 
     def text(self) -> str:
         """The whole module."""
         constants = [f"{name} = private unnamed_addr constant {body}" for body, name in self._constants.items()]
-        return "\n".join([*constants, *sorted(self.declarations.values()), *self.functions]) + "\n"
+        parts = [*constants, *sorted(self.declarations.values()), *self.functions, *self._notes]
+        return "\n".join(parts) + "\n"
+
+    def unrolled(self, turns: int) -> str:
+        """Note at the end of a loop of so many turns: it is to be written out, where it is short enough."""
+        if turns > self.longest_unrolled:
+            return ""
+        if not self._notes:
+            self._notes.append('!0 = !{!"llvm.loop.unroll.full"}')
+        number = len(self._notes)
+        self._notes.append(f"!{number} = distinct !{{!{number}, !0}}")
+        return f", !llvm.loop !{number}"
 
     def declare(self, name: str, result: str, arguments: Sequence[str], *, external: bool = False) -> str:
         """Declare an intrinsic or a C function; return its name."""
@@ -82,9 +96,9 @@ class Writer:
         self.do(f"{name} = {instruction}")
         return name
 
-    def jump(self, label: str) -> None:
-        """End the block: go on at the label."""
-        self.do(f"br label %{label}")
+    def jump(self, label: str, note: str = "") -> None:
+        """End the block: go on at the label; `note` says more of the loop that ends here."""
+        self.do(f"br label %{label}{note}")
         self.ended = True
 
     def branch(self, condition: str, yes: str, no: str) -> None:

@@ -6,6 +6,7 @@ A member is one row of float64: q, u, the memory of its contacts, where it stand
 was watched behind it (`watch`).  Whole numbers in it are exact, since they stay far below 2^53.
 """
 
+from stickslip.jit.gpu import thread, threads
 from stickslip.kernels.codes import (
     CONTACT,
     DONE,
@@ -17,7 +18,7 @@ from stickslip.kernels.codes import (
     START_NOT_FINITE,
     STEPS,
 )
-from stickslip.kernels.cpu import dev, entry, float64, int64, local_array
+from stickslip.kernels.cpu import dev, entry, float64, int64, local_array, rare
 from stickslip.kernels.templates.march import march
 from stickslip.kernels.templates.model import KINDS, N_CONTACTS, N_DOF, energy, gap, laws
 from stickslip.kernels.templates.watch import FIRST_POINT, note_impacts, read_extremes, watch_step, write_extremes
@@ -139,7 +140,15 @@ def close_member(row, p, t, g, E):
             row[BOOK_OF_MEMBER + MAX_PENETRATION] = -g[k]
 
 
-# -- members: CPU only
+@rare
+def advance_on_gpu(rows, P, n, t0, dt, n_steps, sweeps, tol, depth):
+    """Advance n members, each by one thread; a thread takes several where there are more than the card runs at once."""
+    i = thread()
+    while i < n:
+        advance(rows[i], P[i], t0, dt, n_steps, sweeps, tol, depth)
+        i += threads()
+
+
 @entry
 def advance_members(rows, P, first, last, t0, dt, n_steps, sweeps, tol, depth):
     """Advance the members first .. last - 1."""
