@@ -26,6 +26,7 @@ from stickslip.jit.writer import Writer
 
 OPTIMISATION = 3
 LONGEST_UNROLLED = 8
+OUT_OF_LINE: tuple[str, ...] = ()
 KNOWN = (50, 60, 70, 75, 80, 86, 89, 90)
 """Kinds of cards that PTX is written for; a later card runs the PTX of the last."""
 REGISTERS_OF_THREAD = {"tid": 0, "ctaid": 0, "ntid": 1, "nctaid": 1}
@@ -95,7 +96,7 @@ class Launched:
 
 def text(kernel: Kernel, samples: Sequence[Any]) -> tuple[str, str]:
     """LLVM IR of a launched kernel, and the kinds of its parameters; arrays have no gaps and do not overlap."""
-    program = Program(whole=True, instead=mathematics.INSTEAD)
+    program = Program(whole=True, instead=mathematics.INSTEAD, out_of_line=OUT_OF_LINE)
     program.module.on_card, program.module.longest_unrolled = True, LONGEST_UNROLLED
     writer = Writer(program.module)
     parameters: list[str] = []
@@ -149,7 +150,8 @@ def _with_hints(written: str) -> str:
 
     def hint(head: re.Match[str]) -> str:
         name = head[2]
-        word = "noinline" if name.split(".")[0] in mathematics.RARE else "alwaysinline" if name in called else ""
+        rare = name.split(".")[0] in (*mathematics.RARE, *OUT_OF_LINE)
+        word = "noinline" if rare else "alwaysinline" if name in called else ""
         return f"{head[1]} {word} {{" if word else head[0]
 
     return re.sub(r"^(define internal [^\n@]*@([\w.]+)\([^\n]*\) nounwind) \{", hint, written, flags=re.MULTILINE)

@@ -10,7 +10,7 @@ Names of arrays and tuples are resolved here: such a name stands for one array a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,10 +36,17 @@ class Program:
 
     whole : kernels marked `apart` become functions of the module as well: nothing outside it is called.
     instead : kernels that take the place of functions of `math` and NumPy, by those functions.
+    out_of_line : names of kernels that work on copies of the arrays they are given: the arrays themselves have no
+        address then, and may live in registers around the call.
     """
 
-    def __init__(self, whole: bool = False, instead: Mapping[Any, Callee] | None = None) -> None:
-        self.module = Module()
+    def __init__(
+        self,
+        whole: bool = False,
+        instead: Mapping[Any, Callee] | None = None,
+        out_of_line: Collection[str] = (),
+    ) -> None:
+        self.module, self.out_of_line = Module(), out_of_line
         self.whole, self.instead = whole, instead or {}
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
@@ -163,13 +170,19 @@ class Body(Turns):
         if callee.apart:
             arguments = tuple(passing.loose(argument) for argument in arguments)
         elsewhere = callee.apart and not self.program.whole
+        copies: list[tuple[str, str, int]] = []
+        if callee.python.__name__ in self.program.out_of_line:
+            arguments, copies = memory.with_copies(self.writer, arguments)
         made = self.program.function(callee, arguments)
         assert made.result is not None
         given = [part for argument in arguments for part in passing.given(argument)]
         if elsewhere:
             self.writer.module.declare(made.name, made.type, [type_ for type_, _ in given])
         call = f"@{made.name}({', '.join(f'{type_} {text}' for type_, text in given)})"
-        return passing.taken(self.writer, made.type, call, made.result, self.scope.heap)
+        result = passing.taken(self.writer, made.type, call, made.result, self.scope.heap)
+        for own, copy, size in copies:
+            memory.copy_bytes(self.writer, own, copy, size)
+        return result
 
 
 def _has_memory(value: Value) -> bool:
