@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
+from tests.model.text import run_as_file
 
+from stickslip.jit import Entry, Kernel
 from stickslip.model import Contact, DryFriction, LagrangianSystem, PrestressedSpring, SpragClutch, Stop
 from stickslip.model.system import CLUTCH, CONTACT, FRICTION, SPRING
 
@@ -246,14 +248,10 @@ def test_functions_and_energies_describe_the_same_system():
 
 
 def assert_compiled_agrees(system, q, u, t=0.0):
-    """All model functions compiled by Numba, evaluated once."""
-    import numba
-
-    jit = numba.njit(error_model="numpy")
-    namespace = {"math": math, "dev": jit, "sincos": jit(lambda x: (math.sin(x), math.cos(x)))} | {
-        key: value if hasattr(value, "py_func") else jit(value) for key, value in system.inject.items()
-    }
-    exec(system.source(), namespace)
+    """All model functions as machine code, evaluated once."""
+    names = {"math": math, "dev": Entry, "sincos": Kernel(lambda x: (math.sin(x), math.cos(x)), inline=True)}
+    functions = {key: Kernel(value, inline=True) for key, value in system.inject.items()}
+    namespace = run_as_file({**names, **functions}, system.source())
     f, n, p = system.n_dof, system.n_contacts, system.parameter_vector()
     q, u = np.array(q), np.array(u)
     M, h, g = np.full((f, f), np.nan), np.full(f, np.nan), np.full(n, np.nan)
@@ -271,7 +269,7 @@ def assert_compiled_agrees(system, q, u, t=0.0):
 
 
 @pytest.mark.parametrize("build", [pendulum, pendulum_of_functions])
-def test_both_compile_with_numba(build):
+def test_both_are_kernels(build):
     assert_compiled_agrees(build(), [0.3], [-1.2])
 
 

@@ -10,9 +10,11 @@ import pytest
 import sympy as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.model.text import run_as_file
 
 import stickslip as ss
 from stickslip import library
+from stickslip.jit import Entry, Kernel
 from stickslip.model.symbolic import Printer, angles_apart, derivative, function_source, lagrange, shorten
 from stickslip.model.system import System
 
@@ -180,11 +182,8 @@ def test_printed_source_evaluates_like_sympy(point):
         assert value == pytest.approx(expected, rel=1e-11, abs=1e-11), name
 
 
-def test_printed_source_compiles_with_numba():
-    import numba
-
-    namespace = {"math": math, "dev": numba.njit(error_model="numpy"), "sincos": numba.njit(sincos)}
-    exec(SOURCE, namespace)
+def test_printed_source_is_a_kernel():
+    namespace = run_as_file({"math": math, "dev": Entry, "sincos": Kernel(sincos, inline=True)}, SOURCE)
     point, plain, fast = [0.7, -1.3, 2.1], np.empty(len(ZOO)), np.empty(len(ZOO))
     FUNCTION(point, plain)
     namespace["function"](np.array(point), fast)

@@ -588,12 +588,49 @@ def test_functions_that_fail_are_told():
     zero = by_function(lambda q, u, t, p: [1.0 / float(q[0])])
     with pytest.raises(ValueError, match=r"force cannot be evaluated at q = \[0.0\], t = 0: ZeroDivisionError"):
         ss.simulate(zero, [0.0], [1.0], dt=0.1, t_end=1.0)
-    text = by_function(lambda q, u, t, p: [float(str(q[0]))])
-    with pytest.raises(ValueError, match=r"does not work in compiled code .*; write it with .* engine='reference'"):
-        ss.simulate(text, [0.0], [1.0], dt=0.1, t_end=1.0)
     late = by_function(lambda q, u, t, p: [1.0 / (float(q[0]) - 0.05)])
     trajectory = ss.simulate(late, [0.0], [1.0], dt=0.1, t_end=1.0, engine="reference")
     assert not trajectory.complete and "cannot be evaluated: ZeroDivisionError" in trajectory.status
+
+
+def spelled(q, u, t, p):
+    return [-float(str(q[0]))]
+
+
+def test_functions_outside_the_kernel_language_run_on_the_reference_engine_with_a_notice():
+    system, rule = by_function(spelled), r"force of system 'system' calls a function that is not a kernel: "
+    place = r".*test_simulate\.py:\d+: `return \[-float\(str\(q\[0\]\)\)\]`: str is not in the language.* "
+    with pytest.warns(RuntimeWarning, match=f"{rule}{place}engine='reference' runs it, .*docs/kernels.md") as told:
+        run = ss.simulate(system, [1.0], [0.0], dt=0.1, t_end=1.0)
+    assert len(told) == 1 and told[0].filename == __file__
+    expected = ss.simulate(by_function(lambda q, u, t, p: [-q[0]]), [1.0], [0.0], dt=0.1, t_end=1.0, engine="reference")
+    np.testing.assert_array_equal(run.q, expected.q)
+    for engine, stepper in (("compiled", "moreau-midpoint"), ("auto", "event-driven")):
+        with pytest.raises(ValueError, match=f"{rule}{place}"):
+            ss.simulate(system, [1.0], [0.0], dt=0.1, t_end=1.0, engine=engine, stepper=stepper)
+
+
+def test_functions_of_users_run_as_machine_code():
+    """Branches, arrays, lists, operators on arrays and NumPy's functions: the kernel against the reference engine."""
+    stiffness = np.array([3.0, 5.0])
+
+    def force(q, u, t, p):
+        pull = np.array([0.1, 0.0])
+        if t > 0.05:
+            pull = np.array([0.0, -0.2 * np.sin(t)])
+        return -stiffness * q - p[0] * u + pull
+
+    system = ss.LagrangianSystem(
+        mass=lambda q, t, p: [[1.0, 0.0], [0.0, 2.0 + 0.1 * np.abs(q[0])]],
+        force=force,
+        coordinates=["x", "y"],
+        parameters={"c": 0.3},
+    )
+    runs = [
+        ss.simulate(system, [1.0, 0.5], [0.0, 0.2], dt=1e-3, t_end=0.1, engine=engine)
+        for engine in ("auto", "reference")
+    ]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=1e-13, atol=1e-15)
 
 
 def test_the_impact_of_the_start_is_in_the_table():

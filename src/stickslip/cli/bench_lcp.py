@@ -300,7 +300,7 @@ def measure_stacks(quick: bool, say: Callable[[str], None]) -> list[dict[str, An
 
 def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     """Times, ratios, wrong and unsolved answers, stacks; plain values, ready for JSON.  `say` reports progress."""
-    import numba
+    import llvmlite
 
     groups = make_groups(quick)
     rounds = 3 if quick else 9
@@ -322,7 +322,7 @@ def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
             "architecture": platform.machine(),
             "python": platform.python_version(),
             "numpy": np.__version__,
-            "numba": numba.__version__,
+            "llvmlite": llvmlite.__version__,
         },
         "quick": quick,
         "tolerance": TOLERANCE,
@@ -366,7 +366,7 @@ def table(result: dict[str, Any]) -> Any:
     versions = ", ".join(f"{name} {result['peers'][name]['version']}" for name in peers)
     grid.caption = (
         f"{result['date']}; {machine['cores']} cores, {machine['architecture']}, Python {machine['python']}, "
-        f"NumPy {machine['numpy']}, Numba {machine['numba']}; {versions or 'no peer installed'}"
+        f"NumPy {machine['numpy']}, llvmlite {machine['llvmlite']}; {versions or 'no peer installed'}"
         + (f"; not installed: {', '.join(missing)}" if missing else "")
     )
     stacks = Table(title=f"Stacks of n = {STACK_SIZE}, one call for all", pad_edge=False)

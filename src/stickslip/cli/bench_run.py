@@ -56,9 +56,9 @@ print(json.dumps({"seconds": time.perf_counter() - begin, "q": list(map(float, b
 
 def hand_written() -> Callable[..., Any]:
     """A kernel of this toy and no other: constants inlined, mass inverted by hand, no record, no certificate."""
-    from numba import njit
+    from stickslip.jit import entry
 
-    @njit(error_model="numpy")
+    @entry
     def march(q: np.ndarray, u: np.ndarray, mass_inverse: np.ndarray, p: tuple, dt: float, steps: int) -> None:
         r_O, r_M, h_M, l_M, l_G, h_S, l_S, m_M, m_S, c, g, mu, e = p
         y, a, b = q[0], q[1], q[2]
@@ -66,8 +66,15 @@ def hand_written() -> Callable[..., Any]:
         W_N = np.array([[0.0, 0.0, -h_S], [0.0, h_M, 0.0], [0.0, -h_M, 0.0]])
         W_T = np.array([[1.0, l_M, l_G - l_S], [1.0, r_M, 0.0], [1.0, r_M, 0.0]])
         I = mass_inverse  # noqa: E741
-        V_N, V_T = W_N @ I, W_T @ I
-        alpha, beta, delta = (W_N * V_N).sum(1), (W_T * V_T).sum(1), (W_N * V_T).sum(1)
+        V_N, V_T = np.empty((3, 3)), np.empty((3, 3))
+        alpha, beta, delta = np.zeros(3), np.zeros(3), np.zeros(3)
+        for k in range(3):
+            for j in range(3):
+                V_N[k, j] = W_N[k, 0] * I[0, j] + W_N[k, 1] * I[1, j] + W_N[k, 2] * I[2, j]
+                V_T[k, j] = W_T[k, 0] * I[0, j] + W_T[k, 1] * I[1, j] + W_T[k, 2] * I[2, j]
+                alpha[k] += W_N[k, j] * V_N[k, j]
+                beta[k] += W_T[k, j] * V_T[k, j]
+                delta[k] += W_N[k, j] * V_T[k, j]
         eps = np.array([e, 0.0, 0.0])
         P, gap, before = np.zeros((3, 2)), np.empty(3), np.empty(3)
         for _ in range(steps):

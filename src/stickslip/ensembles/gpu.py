@@ -77,7 +77,8 @@ class Card:
         name = request.module.__name__
         if name not in self._kernels:
             try:
-                made = card().kernel(request.module.advance_on_gpu, (rows, P, *arguments(request, 0, 0)))
+                module, samples = request.module, (rows, P, *arguments(request, 0, 0))
+                made = card().kernel(module.advance_on_gpu, samples, module.RARE_ON_GPU)
             except KernelError as problem:
                 raise ValueError(f"device 'gpu' cannot run {request.system.name!r}: {problem}; use 'cpu'.") from None
             self._kernels[name] = made
@@ -102,5 +103,3 @@ def arguments(request: Request, n: int, steps: int) -> tuple[Any, ...]:
     """What a launch for n members and some steps takes behind the rows and the parameters."""
     tol = float(request.solver.tol)
     return n, 0.0, float(request.dt), steps, request.sweeps, tol, float(request.penetration_tol)
-
-

@@ -84,10 +84,10 @@ class Card:
         self.enter()
         ask("cuCtxSynchronize")
 
-    def kernel(self, kernel: Kernel, samples: Sequence[Any]) -> CardKernel:
-        """A kernel on this card, for arguments of the types of `samples`."""
+    def kernel(self, kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = ()) -> CardKernel:
+        """A kernel on this card, for arguments of the types of `samples`; see `gpu.text`."""
         self.enter()
-        made = gpu.launched(kernel, samples, self.capability)
+        made = gpu.launched(kernel, samples, self.capability, out_of_line)
         if made.ptx not in self._loaded:
             self._loaded[made.ptx] = _load(made.ptx)
         return CardKernel(self, self._loaded[made.ptx][1], made.kinds)

@@ -9,8 +9,11 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 
+COMPILER = f"llvmlite {llvmlite.__version__}"
+"""What makes the machine code."""
 OPTIMISATION = 3
 _loaded: list[Any] = []  # engines hold the code that addresses point to: they live as long as the process
 

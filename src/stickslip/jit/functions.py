@@ -21,7 +21,7 @@ INTRINSIC = {"sqrt": "llvm.sqrt.f64", "fabs": "llvm.fabs.f64", "copysign": "llvm
 """Functions of `math` that are single instructions, exact on every target."""
 LIBRARY = (
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p",
-    "pow", "hypot", "fmod", "erf", "erfc",
+    "pow", "hypot", "fmod", "erf", "erfc", "asinh", "acosh", "atanh", "log2", "log10",
 )  # fmt: skip
 """Functions of `math` that the C library computes, as Python itself does."""
 ROUNDING = {"floor": "llvm.floor.f64", "ceil": "llvm.ceil.f64", "trunc": "llvm.trunc.f64"}
@@ -274,9 +274,10 @@ def _of_two(name: str, better: ast.cmpop) -> Builtin:
 
 OF_NUMPY = {
     np.arcsin: math.asin, np.arccos: math.acos, np.arctan: math.atan, np.arctan2: math.atan2, np.power: math.pow,
+    np.arcsinh: math.asinh, np.arccosh: math.acosh, np.arctanh: math.atanh,
     **{getattr(np, name): getattr(math, name) for name in (
-        "sqrt", "fabs", "copysign", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p",
-        "hypot", "fmod", "isnan", "isinf", "isfinite", "frexp", "ldexp",
+        "sqrt", "fabs", "copysign", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2",
+        "log10", "hypot", "fmod", "isnan", "isinf", "isfinite", "frexp", "ldexp",
     )},
 }  # fmt: skip
 """Functions of NumPy on single numbers, with those of `math` that stand for them."""

@@ -21,12 +21,12 @@ from stickslip.jit.errors import KernelError
 from stickslip.jit.kernel import Kernel
 from stickslip.jit.translate import Body, Program
 from stickslip.jit.units import ENTRY
-from stickslip.jit.values import REGISTER, Constant, Scalar, Value, View
+from stickslip.jit.values import Constant, Scalar, Value, View
 from stickslip.jit.writer import Writer
 
 OPTIMISATION = 3
-LONGEST_UNROLLED = 8
-OUT_OF_LINE: tuple[str, ...] = ()
+LONGEST_UNROLLED = 4
+"""Loops of known length up to this one are written out: their arrays can then live in registers."""
 KNOWN = (50, 60, 70, 75, 80, 86, 89, 90)
 """Kinds of cards that PTX is written for; a later card runs the PTX of the last."""
 REGISTERS_OF_THREAD = {"tid": 0, "ctaid": 0, "ntid": 1, "nctaid": 1}
@@ -94,9 +94,12 @@ class Launched:
     kinds: str
 
 
-def text(kernel: Kernel, samples: Sequence[Any]) -> tuple[str, str]:
-    """LLVM IR of a launched kernel, and the kinds of its parameters; arrays have no gaps and do not overlap."""
-    program = Program(whole=True, instead=mathematics.INSTEAD, out_of_line=OUT_OF_LINE)
+def text(kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = ()) -> tuple[str, str]:
+    """LLVM IR of a launched kernel, and the kinds of its parameters; arrays have no gaps and do not overlap.
+
+    `out_of_line` names kernels that are seldom called, in this program.
+    """
+    program = Program(short_loops=True, whole=True, instead=mathematics.INSTEAD, out_of_line=out_of_line)
     program.module.on_card, program.module.longest_unrolled = True, LONGEST_UNROLLED
     writer = Writer(program.module)
     parameters: list[str] = []
@@ -137,10 +140,10 @@ def _checked(program: Program, name: str) -> str:
         words = {"malloc": "arrays of unknown or large size", "free": "", "llvm.pow.f64": "powers"}
         found = [word for word in dict.fromkeys(words.get(word, word) for word in missing) if word]
         raise KernelError(f"{name} needs what there is on the CPU alone: {', '.join(found) or 'prange'}.")
-    return _with_hints(written)
+    return _with_hints(written, (*mathematics.RARE, *program.out_of_line))
 
 
-def _with_hints(written: str) -> str:
+def _with_hints(written: str, rare: Sequence[str]) -> str:
     """The text with words for LLVM on what to write in place of its calls.
 
     What the launched kernel itself calls is: its arrays can then live in registers.  What is rare is not.
@@ -150,8 +153,7 @@ def _with_hints(written: str) -> str:
 
     def hint(head: re.Match[str]) -> str:
         name = head[2]
-        rare = name.split(".")[0] in (*mathematics.RARE, *OUT_OF_LINE)
-        word = "noinline" if rare else "alwaysinline" if name in called else ""
+        word = "noinline" if name.split(".")[0] in rare else "alwaysinline" if name in called else ""
         return f"{head[1]} {word} {{" if word else head[0]
 
     return re.sub(r"^(define internal [^\n@]*@([\w.]+)\([^\n]*\) nounwind) \{", hint, written, flags=re.MULTILINE)
@@ -164,7 +166,9 @@ def build(written: str, card: Target, optimisation: int = OPTIMISATION) -> str:
     try:
         found = llvm.Target.from_triple(card.triple)
     except RuntimeError as problem:
-        raise KernelError(f"this llvmlite was built without NVIDIA's cards ({problem}): take the one of PyPI.") from None
+        raise KernelError(
+            f"this llvmlite was built without NVIDIA's cards ({problem}): take the one of PyPI."
+        ) from None
     machine = found.create_target_machine(cpu=card.cpu, features=card.features, opt=optimisation)
     module = llvm.parse_assembly(written)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
@@ -176,9 +180,9 @@ def build(written: str, card: Target, optimisation: int = OPTIMISATION) -> str:
     return str(machine.emit_assembly(module))
 
 
-def launched(kernel: Kernel, samples: Sequence[Any], capability: int) -> Launched:
+def launched(kernel: Kernel, samples: Sequence[Any], capability: int, out_of_line: Sequence[str] = ()) -> Launched:
     """PTX of a kernel for arguments of the types of `samples`, from disk where it is there."""
     card = target(capability)
-    written, kinds = text(kernel, samples)
+    written, kinds = text(kernel, samples, out_of_line)
     name = objects.name_of(written, card, f"ptx {OPTIMISATION}")
     return Launched(objects.kept(name, lambda: build(written, card).encode()).decode(), kinds)

@@ -15,6 +15,7 @@ import numpy as np
 from stickslip.jit import addresses, cpu, memory, native, objects, passing, syntax, translate
 from stickslip.jit.errors import KernelError
 from stickslip.jit.handing import Results
+from stickslip.jit.making import making
 from stickslip.jit.translate import Body, Program
 from stickslip.jit.units import ENTRY
 from stickslip.jit.values import ELEMENTS, REGISTER, Bundle, Constant, Scalar, Value, View
@@ -34,6 +35,9 @@ class Kernel:
     reorder_sums : sums in it may be reordered: faster, and with other roundings on other machines.
     apart : it has machine code of its own, which all its callers share.
     """
+
+    short_loops = False
+    """Loops in it turn a few times, even where the translator does not know how often: copies of their bodies pay."""
 
     def __init__(
         self, python: Callable[..., Any], inline: bool = False, reorder_sums: bool = False, apart: bool = False
@@ -85,11 +89,12 @@ class Kernel:
         return self.translated(args).program.module.text()
 
     def _make(self, args: tuple[Any, ...]) -> Version:
-        return NativeVersion(self, args) if native.usable() else SlotVersion(self, args)
+        with making():
+            return NativeVersion(self, args) if native.usable() else SlotVersion(self, args)
 
     def translated(self, args: tuple[Any, ...]) -> Translated:
         """Text for arguments that lie in one block of memory: for `SlotVersion`, and to be read."""
-        program = Program()
+        program = Program(self.short_loops)
         writer = Writer(program.module)
         slots = _Slots(writer)
         values = tuple(slots.take(argument) for argument in args)
@@ -103,7 +108,8 @@ class Kernel:
         """Address of machine code that `call_address` calls with arguments of these types."""
         writer = Writer(Program().module)
         values = (_Slots(writer).take(_plain(argument)) for argument in args)
-        address = translate.unit_of(self, tuple(map(passing.by_address, values))).address()
+        with making():
+            address = translate.unit_of(self, tuple(map(passing.by_address, values))).address()
         addresses.known[address] = self.python
         return address
 
@@ -197,7 +203,7 @@ class NativeVersion:
     """Machine code that Python calls as a C function of its own: see `native`."""
 
     def __init__(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
-        program = Program()
+        program = Program(kernel.short_loops)
         name = kernel.python.__name__
         writer = Writer(program.module)
         other = writer.label()

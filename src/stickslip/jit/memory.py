@@ -258,7 +258,8 @@ def for_each(writer: Writer, dims: tuple[Size, ...], body: Any) -> None:
         level(axis + 1)
         index.pop()
         writer.do(f"store i64 {writer.value(f'add nsw i64 {i}, 1')}, ptr {counter}")
-        writer.jump(head)
+        turns = dims[axis]
+        writer.turn(head, turns if isinstance(turns, int) else None)
         writer.begin(end)
 
     level(0)

@@ -39,17 +39,23 @@ def built(text: str) -> bytes:
 
 def kept(name: str, build: Callable[[], bytes]) -> bytes:
     """What the file of this name holds; where there is none, or another than we wrote, it is made and written."""
-    found = _read(name)
+    found = read(name)
     if found is not None:
         return found
     code = build()
     with contextlib.suppress(OSError):  # a full disk costs the next process a second, not this one its run
-        place = vault()
-        place.write(code + place.seal(name, code).encode(), FOLDER, name)
+        write(name, code)
     return code
 
 
-def _read(name: str) -> bytes | None:
+def write(name: str, code: bytes) -> None:
+    """Put machine code into the file of this name."""
+    place = vault()
+    place.write(code + place.seal(name, code).encode(), FOLDER, name)
+
+
+def read(name: str) -> bytes | None:
+    """Machine code in the file of this name; None where there is none, or one that is not ours."""
     try:
         place = vault()
         try:

@@ -322,7 +322,7 @@ class Statements(Expressions):
         writer.do(f"store i64 {following}, ptr {counter}, align 8")
         known = isinstance(first, Constant) and isinstance(last, Constant)
         turns = len(range(first.value, last.value, step.value)) if known else None  # type: ignore[union-attr]
-        writer.jump(head, "" if turns is None else writer.module.unrolled(turns))
+        writer.turn(head, turns)
         self.leave(loop, [before])
 
     def enter_loop(self, loop: ast.For | ast.While) -> Names:

@@ -156,7 +156,7 @@ def stored_names(loop: ast.For | ast.While) -> set[str]:
 
 
 class _Survey:
-    """One walk through a kernel: what it assigns, reads and returns goes to `source`, and all constructs are checked."""
+    """One walk through a kernel: `source` gets what it assigns, reads and returns; all constructs are checked."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

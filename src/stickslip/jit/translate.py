@@ -34,6 +34,7 @@ class Made:
 class Program:
     """A module of functions that kernels became; each is written once per combination of argument types.
 
+    short_loops : loops of unknown length may be unrolled as well.
     whole : kernels marked `apart` become functions of the module as well: nothing outside it is called.
     instead : kernels that take the place of functions of `math` and NumPy, by those functions.
     out_of_line : names of kernels that work on copies of the arrays they are given: the arrays themselves have no
@@ -42,11 +43,13 @@ class Program:
 
     def __init__(
         self,
+        short_loops: bool = False,
+        *,
         whole: bool = False,
         instead: Mapping[Any, Callee] | None = None,
         out_of_line: Collection[str] = (),
     ) -> None:
-        self.module, self.out_of_line = Module(), out_of_line
+        self.module, self.out_of_line = Module(short_loops), out_of_line
         self.whole, self.instead = whole, instead or {}
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}

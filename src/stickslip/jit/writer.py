@@ -11,34 +11,39 @@ import numpy as np
 
 from stickslip.jit.values import ELEMENTS, View, literal
 
+LOOPS = ("disable", "full")
+"""What LLVM is told of loops: not to unroll them, or to write them out whole."""
+
 
 class Module:
     """Text of one LLVM module: its functions in the order in which they were finished, callees first."""
 
-    def __init__(self) -> None:
+    def __init__(self, short_loops: bool = False) -> None:
         self.functions: list[str] = []
         self.declarations: dict[str, str] = {}  # name -> declaration
         self._constants: dict[str, str] = {}  # definition -> name
         self.external: set[str] = set()  # names of C functions that the text calls
+        self._loops: list[int] = []  # notes of loops: numbers of words of `LOOPS`
+        self._short_loops = short_loops
         self.longest_unrolled = 0  # turns of the longest loop that LLVM has to write out
-        self._notes: list[str] = []
         self.on_card = False  # the text is for many threads of a card: see `gpu`
 
     def text(self) -> str:
         """The whole module."""
         constants = [f"{name} = private unnamed_addr constant {body}" for body, name in self._constants.items()]
-        parts = [*constants, *sorted(self.declarations.values()), *self.functions, *self._notes]
-        return "\n".join(parts) + "\n"
+        notes = [f'!{k} = !{{!"llvm.loop.unroll.{word}"}}' for k, word in enumerate(LOOPS)] if self._loops else []
+        notes += [f"!{k} = distinct !{{!{k}, !{word}}}" for k, word in enumerate(self._loops, len(LOOPS))]
+        return "\n".join([*constants, *sorted(self.declarations.values()), *self.functions, *notes]) + "\n"
 
-    def unrolled(self, turns: int) -> str:
-        """Note at the end of a loop of so many turns: it is to be written out, where it is short enough."""
-        if turns > self.longest_unrolled:
-            return ""
-        if not self._notes:
-            self._notes.append('!0 = !{!"llvm.loop.unroll.full"}')
-        number = len(self._notes)
-        self._notes.append(f"!{number} = distinct !{{!{number}, !0}}")
-        return f", !llvm.loop !{number}"
+    def loop_note(self, turns: int | None) -> str:
+        """Note for a loop: one of unknown length is not unrolled, copies of its body cost more time than they save."""
+        if turns is None and not self._short_loops:
+            return self._note(LOOPS.index("disable"))
+        return self._note(LOOPS.index("full")) if turns is not None and turns <= self.longest_unrolled else ""
+
+    def _note(self, word: int) -> str:
+        self._loops.append(word)
+        return f", !llvm.loop !{len(LOOPS) + len(self._loops) - 1}"
 
     def declare(self, name: str, result: str, arguments: Sequence[str], *, external: bool = False) -> str:
         """Declare an intrinsic or a C function; return its name."""
@@ -96,10 +101,16 @@ class Writer:
         self.do(f"{name} = {instruction}")
         return name
 
-    def jump(self, label: str, note: str = "") -> None:
-        """End the block: go on at the label; `note` says more of the loop that ends here."""
-        self.do(f"br label %{label}{note}")
+    def jump(self, label: str) -> None:
+        """End the block: go on at the label."""
+        self.do(f"br label %{label}")
         self.ended = True
+
+    def turn(self, head: str, turns: int | None = None) -> None:
+        """End the body of a loop: go on at its head; `turns`: how often it turns, where the translator knows that."""
+        if not self.ended:
+            self.do(f"br label %{head}{self.module.loop_note(turns)}")
+            self.ended = True
 
     def branch(self, condition: str, yes: str, no: str) -> None:
         """End the block: go on at one of two labels."""

@@ -25,9 +25,15 @@ def rare(function: Callable[..., Any]) -> Kernel:
     return Kernel(function)
 
 
+class Generated(Entry):
+    """A function of a generated module, whose loops run over the contacts and coordinates of one mechanism."""
+
+    short_loops = True
+
+
 def entry(function: Callable[..., Any]) -> Entry:
     """A function that Python calls as machine code."""
-    return Entry(function)
+    return Generated(function)
 
 
 @dev
@@ -37,6 +43,7 @@ def sincos(angle: float) -> tuple[float, float]:
 
 
 mathematics.INSTEAD[sincos] = mathematics.sincos
+
 
 @dev
 def local_array(shape: Any, dtype: Any) -> np.ndarray:

@@ -18,12 +18,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
 import numpy as np
 
 from stickslip.cache import remove_old_versions
 from stickslip.compiled import sources_hash
 from stickslip.jit import Kernel, KernelError
+from stickslip.jit.cpu import COMPILER
 from stickslip.kernels import codes
 from stickslip.model.system import System
 from stickslip.vault import Untrusted, leave, vault
@@ -99,7 +99,7 @@ def module_source(system: System, template: str, solver: str, options: Mapping[s
         model += "\n\n" + system.jacobian_source()
     if template in NEED_DRIFT:
         model += "\n\n" + system.drift_source()
-    stamp = f"# generated for {system.name!r}; numba {numba.__version__}, sources {sources_hash()}\n"
+    stamp = f"# generated for {system.name!r}; {COMPILER}, sources {sources_hash()}\n"
     return stamp + head + _BEGIN + model + _END + tail
 
 

@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from numba.core import event
-
 from stickslip import library
 from stickslip.io.netcdf import load
+from stickslip.jit import making
 from stickslip.model.system import unknown_name
 from stickslip.page.controls import controls, numbers, require_sizes, with_values
 from stickslip.page.document import standalone
@@ -38,32 +37,8 @@ class ClientGone(ConnectionError):
     """Nobody waits for this run any more."""
 
 
-class Compiling(event.Listener):
-    """Tells the seconds in which Numba compiled from those in which something was computed."""
-
-    def __init__(self) -> None:
-        self._depth, self._since, self._total = 0, 0.0, 0.0
-        self.tell: Callable[[bool], None] = lambda begins: None
-        event.register("numba:compile", self)
-
-    def on_start(self, event: event.Event) -> None:
-        self._depth += 1
-        if self._depth == 1:
-            self._since = time.perf_counter()
-            self.tell(True)
-
-    def on_end(self, event: event.Event) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._total += time.perf_counter() - self._since
-            self.tell(False)
-
-    def seconds(self) -> float:
-        """Compiled for so long in this process."""
-        return self._total + (time.perf_counter() - self._since if self._depth else 0.0)
-
-
-compiling = Compiling()
+compiling = making.run(making.Clock())
+"""Tells the seconds in which kernels were made from those in which something was computed."""
 
 
 def _present() -> bool:
@@ -227,12 +202,12 @@ def _simulated(
 ) -> Trajectory:
     """The run, or as much of it as `MOST_SECONDS` allow."""
     every = max(1, math.ceil(t_end / dt / MOST_RECORDS))
-    begin, left = time.perf_counter() - compiling.seconds(), False
+    begin, left = time.perf_counter() - compiling.seconds, False
 
     def watch(step: int) -> None:
         nonlocal left
         left = gone()
-        if left or time.perf_counter() - compiling.seconds() - begin > MOST_SECONDS:
+        if left or time.perf_counter() - compiling.seconds - begin > MOST_SECONDS:
             raise KeyboardInterrupt
 
     trajectory: Trajectory = scenario.simulate(dt=dt, t_end=t_end, every=every, progress=watch, **method)

@@ -62,7 +62,8 @@ class Worker:
         from stickslip.page import service as services  # after the listener: the import takes a second
 
         services.MOST_SECONDS, services.MOST_STEPS = settings["seconds"], settings["steps"]
-        services.compiling.tell = self._compiles
+        services.compiling.begins = lambda: self.send(COMPILES)
+        services.compiling.ends = lambda: self.send(self._phase)
         service = services.Service(settings["first"], [Path(path) for path in settings["files"]], tell=self._runs)
         _warm_up()
         while True:
@@ -88,9 +89,6 @@ class Worker:
 
     def _runs(self, begins: bool) -> None:
         self._enter(RUNS if begins else PREPARES)
-
-    def _compiles(self, begins: bool) -> None:
-        self.send(COMPILES if begins else self._phase)
 
 
 def _one_line(error: Exception) -> bytes:

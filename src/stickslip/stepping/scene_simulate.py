@@ -12,12 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from stickslip._version import __version__
 from stickslip.compiled import sources_hash
 from stickslip.interrupts import opened, poll, uninterrupted
+from stickslip.jit.cpu import COMPILER
+from stickslip.jit.making import Clock, running
 from stickslip.kernels import codes
 from stickslip.kernels.scene import layout, step
 from stickslip.kernels.scene.layout import ROWS_PER_JOINT
@@ -26,7 +27,7 @@ from stickslip.model.scene.bodies import COORDINATES, VELOCITIES
 from stickslip.model.scene.scene import Scene
 from stickslip.model.system import CONTACT, real_number
 from stickslip.stepping import scene_tables as tables
-from stickslip.stepping.compiling import CompileClock, announced, compile_clock
+from stickslip.stepping.compiling import announced
 from stickslip.stepping.engines import Memory
 from stickslip.stepping.moreau_jean import MoreauJean
 from stickslip.stepping.moreau_midpoint import MoreauMidpoint
@@ -104,7 +105,7 @@ class SceneRun:
             "dt": self.dt,
             "every": self.every,
             "method": f"{self.stepper.name}, {options!r}",
-            "sources": f"stickslip {__version__} {sources_hash('kernels/scene')}, numba {numba.__version__}",
+            "sources": f"stickslip {__version__} {sources_hash('kernels/scene')}, {COMPILER}",
         }
 
     def notes(self) -> dict[str, str]:
@@ -356,11 +357,11 @@ def _march(run: SceneRun, store: SceneStore, advance: Any) -> tuple[str, bool]:
 
     What is compiled on the way (how to solve islands, at the first contact) is none of the run's time.
     """
-    with compile_clock() as clock:
+    with running(Clock()) as clock:
         return _march_in_pieces(run, store, advance, clock)
 
 
-def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: CompileClock) -> tuple[str, bool]:
+def _march_in_pieces(run: SceneRun, store: SceneStore, advance: Any, clock: Clock) -> tuple[str, bool]:
     """Pieces take about a tenth of a second each; in large scenes longer: copies of the state cost little."""
     memory = run.memory
     width = 8 * (len(run.q0) + len(run.u0) + 4 * run.system.n_contacts)

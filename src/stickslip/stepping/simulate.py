@@ -14,20 +14,21 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from stickslip._version import __version__
 from stickslip.compiled import sources_hash
 from stickslip.complementarity.planar import PlanarSolver, solver_from
 from stickslip.interrupts import opened, poll, uninterrupted
+from stickslip.jit.cpu import COMPILER
+from stickslip.jit.making import Clock, running
 from stickslip.kernels import codes
 from stickslip.kernels.generate import NotKernels
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.model.system import Array, System, real_number, require_system
 from stickslip.stepping.adaptive import Adaptive, AdaptiveEngine
 from stickslip.stepping.bounds import Bounds
-from stickslip.stepping.compiling import FIRST_TIME, compile_clock
+from stickslip.stepping.compiling import FIRST_TIME
 from stickslip.stepping.contact_problem import active_contacts, roundings
 from stickslip.stepping.cost import tell_time
 from stickslip.stepping.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, Memory, Reference
@@ -242,7 +243,7 @@ class Run:
             "every": self.every,
             "method": f"{self.stepper!r}, {self.solver!r}, {self.law!r}, {self.engine.name}",
             "on_failure": "continue" if self.go_on else "stop",
-            "sources": f"stickslip {__version__} {sources_hash()}, numba {numba.__version__}",
+            "sources": f"stickslip {__version__} {sources_hash()}, {COMPILER}",
         }
 
     def notes(self) -> dict[str, str]:
@@ -412,7 +413,7 @@ def _engine(
                 f"{reason} docs/kernels.md says what a kernel may do; or use engine='reference'."
             ) from None
         slower = "engine='reference' runs it, some hundred times slower; docs/kernels.md says what a kernel may do."
-        warnings.warn(f"{reason} {slower}", RuntimeWarning, stacklevel=5)
+        warnings.warn(f"{reason} {slower}", RuntimeWarning, stacklevel=4)
         return Reference(system, stepper, solver, go_on, law)
 
 
@@ -605,7 +606,7 @@ def progress_bar(
             bar.update(task, completed=step, rate=f"{rate:.2g} steps/s")
 
     try:
-        with compile_clock(compiling) as clock:
+        with running(Clock(compiling)) as clock:
             yield advance
     finally:
         if shown:

@@ -133,7 +133,7 @@ def invert_blocks(A: np.ndarray) -> np.ndarray:
     return out
 
 
-@entry
+@entry(apart=True)
 def diagonal_blocks(data: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The local matrices W_ii and their (regularised) inverses, each (n, d, d)."""
     n = indptr.shape[0] - 1

@@ -90,7 +90,7 @@ def update_2d(
     r[k], r[k + 1] = n0, n1
 
 
-@entry
+@entry(apart=True)
 def sweep(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -144,7 +144,7 @@ def dot(x: np.ndarray, y: np.ndarray) -> float:
     return ((a0 + a1) + (a2 + a3)) + ((a4 + a5) + (a6 + a7))
 
 
-@entry
+@entry(apart=True)
 def error_of(
     data: np.ndarray,
     indptr: np.ndarray,
@@ -298,7 +298,7 @@ def end_sweep(
     return False
 
 
-@entry
+@entry(apart=True)
 def accelerated_sweeps(
     data: np.ndarray,
     indptr: np.ndarray,

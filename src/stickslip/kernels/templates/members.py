@@ -20,7 +20,16 @@ from stickslip.kernels.codes import (
 )
 from stickslip.kernels.cpu import dev, entry, float64, int64, local_array, rare
 from stickslip.kernels.templates.march import march
-from stickslip.kernels.templates.model import KINDS, N_CONTACTS, N_DOF, energy, gap, laws
+from stickslip.kernels.templates.model import (
+    DIRECTIONS_CONSTANT,
+    KINDS,
+    MASS_CONSTANT,
+    N_CONTACTS,
+    N_DOF,
+    energy,
+    gap,
+    laws,
+)
 from stickslip.kernels.templates.watch import FIRST_POINT, note_impacts, read_extremes, watch_step, write_extremes
 
 Q_OF_MEMBER = 0
@@ -36,6 +45,9 @@ BOOK_OF_MEMBER = STATUS + 5
 STEPS_DONE = BOOK_OF_MEMBER + STEPS
 ROW_SIZE = BOOK_OF_MEMBER + FIRST_POINT  # and the points of the section behind it
 N_EVENTS = N_CONTACTS + 1
+# Where matrices are constant, a step in flight is short: what solves contacts must not take its registers.  Elsewhere
+# calls cost more than they save (measured on the woodpecker and the slider-crank).
+RARE_ON_GPU = ("by_lcp", "sweep_contacts", "by_pair") if MASS_CONSTANT and DIRECTIONS_CONSTANT else ()
 
 
 @dev
