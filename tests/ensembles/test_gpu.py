@@ -6,12 +6,14 @@ import re
 import numpy as np
 import pytest
 
+import stickslip as ss
 from stickslip import library
 from stickslip.ensembles import gpu as ensembles_gpu
 from stickslip.ensembles.cpu import Cores
 from stickslip.ensembles.gpu import Card, arguments, unavailable
 from stickslip.jit import cpu, gpu
 from stickslip.jit.units import ENTRY
+from stickslip.kernels.generate import compiled_module
 from tests.ensembles.cases import request_of
 
 slow = pytest.mark.slow
@@ -160,3 +162,21 @@ def test_a_card_gives_the_bits_of_the_cpu(make):
         Card().advance(request, rows, P, lambda steps: None)
 
     assert np.array_equal(ends_of(request, on_card), ends_of(request, on_cores), equal_nan=True)
+
+
+@slow
+@pytest.mark.parametrize("name", ["three_masses", "slider_crank_ideal"])
+def test_a_system_without_contacts_has_ptx(name):
+    scenario = library.get(name)
+    vary = {scenario.system.coordinate_names[0]: [float(scenario.q0[0])]}
+    assert counts_of(request_of(scenario, vary, ["final"]))["fma.rn"] == 0
+
+
+@slow
+def test_functions_of_the_user_in_the_kernel_language_go_to_the_card():
+    system = ss.LagrangianSystem(mass=[[2.0]], force=lambda q, u, t, p: (-3.0 * q[0] * u[0],), name="drawn back")
+    assert system.inject
+    module = compiled_module(system, "members", "gauss-seidel", {"WATCHED": True})
+    samples = (np.zeros((1, module.ROW_SIZE)), np.zeros((1, module.N_PARAMETERS)), 1, 0.0, 1e-3, 1, 100, 1e-8, 1e-6)
+    ptx = gpu.build(gpu.text(module.advance_on_gpu, samples, module.RARE_ON_GPU)[0], gpu.target(90))
+    assert ptx.count("mul.rn.f64") > 20 and ".extern" not in ptx
