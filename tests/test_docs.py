@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import re
 import shlex
 import textwrap
@@ -33,9 +34,11 @@ def run_blocks(page: Path, asserting: bool = True) -> dict[str, object]:
     """Run the blocks in their order; a traceback names page and line."""
     names: dict[str, object] = {"__name__": "__main__"}
     for line, source in blocks(page):
-        tree = ast.parse("\n" * line + source)
+        text, file = "\n" * line + source, f"{page}, block at line {line}"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # kernels read their source
+        tree = ast.parse(text)
         tree.body = [statement for statement in tree.body if asserting or not isinstance(statement, ast.Assert)]
-        exec(compile(tree, str(page), "exec"), names)
+        exec(compile(tree, file, "exec"), names)
     return names
 
 

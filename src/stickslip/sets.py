@@ -8,7 +8,7 @@ projection equation [FLG10] eqs. (42)-(43):
 
 The convex sets below collect for a set C the projection prox_C, one element of its generalised Jacobian, the
 residual of that equation, the distance and the support function. The functions `project_*` and `jacobian_*`
-are compiled scalar kernels without allocation; the classes call them, and so may any other Numba kernel.
+are compiled scalar kernels without allocation; the classes call them, and so may any other kernel (docs/kernels.md).
 
 [GS05]  Glocker, Studer, Multibody System Dynamics 13 (2005).
 [FLG10] Flores, Leine, Glocker, Multibody System Dynamics 23 (2010).
@@ -657,7 +657,7 @@ def check_parameters(name: str, x: FloatArray, **parameters: float | FloatArray)
 
 
 def _rows(x: FloatArray, *parameters: float | FloatArray) -> tuple[tuple[int, ...], list[FloatArray]]:
-    """Leading shape, and x and its parameters as flat copies, one row per point: one array type for Numba."""
+    """Leading shape, and x and its parameters as flat copies, one row per point: one type of arrays for the kernels."""
     lead = np.broadcast_shapes(x.shape[:-1], *(np.shape(p) for p in parameters))
     rows = np.array(np.broadcast_to(x, lead + x.shape[-1:]), order="C").reshape(math.prod(lead), x.shape[-1])
     flat = [np.array(np.broadcast_to(p, lead), dtype=float, order="C").ravel() for p in parameters]

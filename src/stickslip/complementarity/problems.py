@@ -110,7 +110,7 @@ def _floats(value: Any, name: str) -> np.ndarray:
         if array.dtype.kind not in "bifu":
             raise TypeError
         floats = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
-        # Numba would compile the solvers anew, for seconds, for arrays that are read-only or unaligned.
+        # The solvers would be compiled anew for arrays that are read-only, and refuse those that are not aligned.
         return floats if floats.flags.carray else floats.copy()
     except (TypeError, ValueError) as problem:
         raise ValueError(

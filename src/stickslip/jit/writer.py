@@ -107,9 +107,13 @@ class Writer:
         self.ended = True
 
     def turn(self, head: str, turns: int | None = None) -> None:
-        """End the body of a loop: go on at its head; `turns`: how often it turns, where the translator knows that."""
+        """End the body of a loop: go on at its head; `turns`: how often it turns, where the translator knows that.
+
+        Where sums may be reordered, copies of the body decide their order: that stays as it has always been.
+        """
         if not self.ended:
-            self.do(f"br label %{head}{self.module.loop_note(turns)}")
+            note = "" if turns is None and self.reorder_sums else self.module.loop_note(turns)
+            self.do(f"br label %{head}{note}")
             self.ended = True
 
     def branch(self, condition: str, yes: str, no: str) -> None:

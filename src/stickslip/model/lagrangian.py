@@ -68,8 +68,9 @@ class Given:
 class LagrangianSystem(System):
     """A mechanical system in generalised coordinates, M(q, t) du - h(q, u, t) dt - dR = 0 [GS05] eq. (6).
 
-    `LagrangianSystem.from_energies` derives it from SymPy expressions. The constructor takes functions that
-    Numba can compile; there the vector `p` holds the parameters in their given order.
+    `LagrangianSystem.from_energies` derives it from SymPy expressions. The constructor takes functions in
+    the kernel language (docs/kernels.md); the vector `p` holds the parameters in their given order.  Other functions
+    run on the reference engine, slowly.
 
     Parameters
     ----------

@@ -653,9 +653,9 @@ def _short(values: Array) -> str:
 
 
 def function_fingerprint(function: Callable[..., Any]) -> str:
-    """Content hash of a Python or Numba function: its code, constants, closure, and the globals it uses.
+    """Content hash of a function: its code, constants, closure, and the globals it uses.
 
-    A cache of compiled code keyed by it notices an edited helper, which Numba's own cache does not.
+    A cache of compiled code keyed by it notices an edited helper.
     """
     digest = hashlib.sha256()
     seen: set[int] = set()

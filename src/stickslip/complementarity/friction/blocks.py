@@ -1,8 +1,7 @@
 """Square matrices of d x d blocks, one block row per contact: products, diagonals, permutations.
 
 Three arrays as in SciPy's BSR format: `data` (k, d, d), `indptr` (n + 1,), `indices` (k,), columns sorted, every
-diagonal block present.  Kernels that take a range `first`, `last` work on those contacts alone.  Entries are copied in
-loops: an assignment of slices would make Numba compile its error messages too, for seconds.
+diagonal block present.  Kernels that take a range `first`, `last` work on those contacts alone.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ Velocities are (v, omega), both in world axes [m/s, rad/s].  3 x 3 matrices are 
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -268,9 +269,15 @@ class Book(NamedTuple):
     counts: np.ndarray  # (1,) events
 
 
+@functools.cache
+def _record(dtype: np.dtype) -> np.dtype:
+    """One object for each type: machine code tells types by their addresses, and others are looked at in Python."""
+    return np.dtype((np.record, dtype))
+
+
 def records(dtype: np.dtype, *shape: int, **fields: Any) -> Any:
     """An array of records with attribute access, zero except for the fields given."""
-    array = np.zeros(shape, dtype).view(np.recarray)
+    array = np.zeros(shape, _record(dtype)).view(np.recarray)
     for name, values in fields.items():
         array[name] = values
     return array
