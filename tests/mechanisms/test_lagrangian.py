@@ -12,7 +12,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from stickslip.jit import Entry, Kernel
 from stickslip.mechanisms import Contact, DryFriction, LagrangianSystem, PrestressedSpring, SpragClutch, Stop
 from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING
-from tests.model.text import run_as_file
+from tests.mechanisms.text import run_as_file
 
 phi, omega, m, r, g, mu = sp.symbols("phi omega m r g mu")
 VALUES = {m: 2.0, r: 0.5, g: 9.81, mu: 0.3}

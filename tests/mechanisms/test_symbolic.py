@@ -17,7 +17,7 @@ from stickslip.jit import Entry, Kernel
 from stickslip.mechanisms.derivation import derivative, lagrange, shorten
 from stickslip.mechanisms.source import Printer, angles_apart, function_source
 from stickslip.mechanisms.system import System
-from tests.model.text import run_as_file
+from tests.mechanisms.text import run_as_file
 
 t = sp.Symbol("t", real=True)
 

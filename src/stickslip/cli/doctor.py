@@ -118,37 +118,24 @@ def _examine_cpu() -> Report:
 
 
 def _examine_gpu() -> Report:
-    version = _version("numba-cuda")
+    version = _version("cuda-bindings")
     devices: list[str] = []
     if version is None:
         seen = _ask("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
         devices = seen.splitlines() if seen else []
         if devices:
-            message = "a GPU is here but numba-cuda is not: pip install 'stickslip[gpu]'"
+            message = "a GPU is here but cuda-bindings is not: pip install 'stickslip[gpu]'"
         else:
-            message = "numba-cuda is not installed; ensembles run on the CPU"
-        return {"numba_cuda": None, "usable": False, "devices": devices, "message": message}
+            message = "cuda-bindings is not installed; ensembles run on the CPU"
+        return {"cuda_bindings": None, "usable": False, "devices": devices, "message": message}
     try:
-        from numba import cuda
+        from stickslip.jit.card import card
 
-        simulated = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") != "0"
-        if cuda.is_available() and not simulated:  # the simulator's devices have no name
-            devices = [_device_name(device) for device in cuda.gpus]
-        if devices:
-            message = "ready"
-        elif simulated:
-            message = "NUMBA_ENABLE_CUDASIM is set: kernels run in the slow simulator"
-        else:
-            message = "numba-cuda finds no device it can use; ensembles run on the CPU"
+        devices = [f"{card().name} (compute capability {card().capability / 10})"]
+        message = "ready"
     except Exception as error:
-        message = f"numba-cuda does not work here: {type(error).__name__}: {error}"
-    return {"numba_cuda": version, "usable": bool(devices), "devices": devices, "message": message}
-
-
-def _device_name(device: Any) -> str:
-    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
-    major, minor = device.compute_capability
-    return f"{name} (compute capability {major}.{minor})"
+        message = f"no GPU that can be used ({' '.join(str(error).split()).rstrip('.')}); ensembles run on the CPU"
+    return {"cuda_bindings": version, "usable": bool(devices), "devices": devices, "message": message}
 
 
 def _examine_cache() -> Report:
@@ -232,7 +219,7 @@ def _show(report: Report) -> None:
         "cores",
         f"{cpu['cores']}, of which {cpu['usable_cores']} usable; Numba threads {cpu['numba_threads']}",
     )
-    row("numba-cuda", gpu["numba_cuda"] or "not installed", "" if gpu["numba_cuda"] else "dim")
+    row("cuda-bindings", gpu["cuda_bindings"] or "not installed", "" if gpu["cuda_bindings"] else "dim")
     row("GPU", "; ".join([*gpu["devices"], gpu["message"]]), "" if gpu["usable"] else "dim")
 
     for title, group in (

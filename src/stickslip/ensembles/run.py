@@ -15,7 +15,7 @@ import numpy as np
 from stickslip.contact.planar import PlanarSolver
 from stickslip.ensembles.cluster import Cluster
 from stickslip.ensembles.cpu import Cores, cores
-from stickslip.ensembles.gpu import Card, check_solver, unavailable
+from stickslip.ensembles.gpu import Card, unavailable
 from stickslip.ensembles.request import Request, prepare
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import InMemory, Store
@@ -108,13 +108,13 @@ def ensemble(
         penetration_tol=penetration_tol,
     )
     where = _device(device, threads)
-    if isinstance(where, Card):
-        check_solver(request)
     target = None if out is None else Path(out)
     fingerprint = request.fingerprint(where.kind)
     _check_size(request, target)
     if target is not None and resume and _is_there(target, fingerprint):
         return _load(target)
+    if isinstance(where, Card):
+        where.warm_up(request)  # says before a file is touched what a card cannot run
     with uninterrupted():
         store = _store(request, where, target, chunk, fingerprint, resume, overwrite)
         wall, steps = _compute(request, where, store, progress)
