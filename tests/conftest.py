@@ -7,7 +7,7 @@ from hypothesis import settings
 # No window, wherever the tests run; set before anything imports matplotlib.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# The first example of a property compiles its kernels: a deadline would measure Numba, not us.
+# The first example of a property compiles its kernels: a deadline would measure the compiler, not us.
 # The same examples in every run, so that a failing one repeats; HYPOTHESIS_PROFILE=explore draws new ones.
 settings.register_profile("stickslip", deadline=None, print_blob=True, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True)

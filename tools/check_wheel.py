@@ -7,7 +7,7 @@ import threading
 import urllib.request
 from pathlib import Path
 
-import numba
+import llvmlite
 
 import stickslip
 from stickslip.page.server import Server
@@ -32,7 +32,9 @@ def main() -> None:
     assert "<canvas" in text and "api/run" in text
     for unwanted in ("pytest", "hypothesis", "mkdocs"):
         assert importlib.util.find_spec(unwanted) is None, f"the wheel brought {unwanted} along"
-    print(f"stickslip {stickslip.__version__}, numba {numba.__version__}: run, files, figure, page, schema, types")
+    print(
+        f"stickslip {stickslip.__version__}, llvmlite {llvmlite.__version__}: run, files, figure, page, schema, types"
+    )
 
 
 def served() -> str:

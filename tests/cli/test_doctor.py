@@ -93,7 +93,7 @@ def test_cache_folder_open_to_others_is_told(capsys, cache):
     assert f"{cache}: others can write {cache} (mode 0777); delete it" in capsys.readouterr().out
 
 
-def test_gpu_without_numba_cuda_says_what_to_install(monkeypatch):
+def test_gpu_without_its_bindings_says_what_to_install(monkeypatch):
     monkeypatch.setattr(doctor, "version_of", lambda distribution: None)
     monkeypatch.setattr(doctor, "ask", lambda *command: "Some GPU\nSome GPU")
     report = doctor._examine_gpu()

@@ -1,10 +1,5 @@
 """Members of an ensemble against `simulate` and closed forms, and what does not change them: threads, chunks."""
 
-import json
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -126,14 +121,6 @@ def test_starts_that_are_all_refused_are_bad_input():
         ss.ensemble(library.bouncing_ball().starting({"y": -0.5}), {"restitution": [0.1, 0.2]}, ["final"])
 
 
-@pytest.mark.parametrize("case", ["ball", *(pytest.param(c, marks=pytest.mark.slow) for c in ("belt", "crank"))])
-def test_the_cuda_path_gives_the_same_bits_in_the_simulator(case):
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
-    command = [sys.executable, "-m", "tests.ensembles.in_simulator", case]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert run.returncode == 0 and run.stdout.strip() == "equal", run.stderr
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "solver", "vary"),
@@ -184,7 +171,7 @@ def test_flights_are_the_steps_of_simulate(name, vary, place, level):
     options = {**shared, "t_end": end, "section": f"{place}<{level}", "points": 50, "progress": False}
     observe = OBSERVABLES if shared else ["final", "impacts", "extremes", "points"]
     result = ss.ensemble(scenario, vary, observe, **options)
-    assert request_of(scenario, vary, t_end=end, solver="auto", observe=["final"]).module("cpu").FLIES
+    assert request_of(scenario, vary, t_end=end, solver="auto", observe=["final"]).module.FLIES
     ((axis, values),) = vary.items()
     for i, value in enumerate(values):
         run = scenario.simulate(params={axis: value}, t_end=end, on_energy_gain="ignore", progress=False)
@@ -233,20 +220,6 @@ def test_phases_are_cut_at_their_times():
         phases = times * frequency
         assert np.allclose(phases, np.round(phases), atol=1e-9) and times[0] > 0.5 - 1e-9
         assert result["period"][i].item() == pytest.approx(1.0 / frequency, rel=1e-9)
-
-
-@pytest.mark.slow
-def test_the_kernel_compiles_to_ptx_without_fused_products():
-    """With numba-cuda and its compiler, no card needed; the woodpecker calls no sines, so nothing may fuse."""
-    pytest.importorskip("numba_cuda")
-    run = subprocess.run([sys.executable, "-m", "tests.ensembles.to_ptx"], capture_output=True, text=True)
-    if "libNVVM cannot be found" in run.stderr or "NvvmSupportError" in run.stderr:
-        pytest.skip("no libNVVM")
-    assert run.returncode == 0, run.stderr
-    counts = json.loads(run.stdout)
-    assert set(counts) == {"woodpecker", "block_on_belt"}  # the second with a law of friction
-    for count in counts.values():
-        assert count["mul.rn.f64"] > 50 and count["fma.rn.f64"] == 0
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ somebody else.
 import contextlib
 import hashlib
 import os
-import pickle
 import shutil
 import socket
 import tempfile
@@ -16,19 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from stickslip.jit import objects
 from stickslip.jit import vault as vaults
-from stickslip.jit.card_cache import _HashedFiles
-from stickslip.jit.vault import Untrusted, cache_folder, vault
+from stickslip.jit.vault import Untrusted, vault
 
 pytestmark = pytest.mark.skipif(not vaults.HAS_MODES, reason="no modes on this platform")
 needs_root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can play two users")
 STRANGER, VICTIM = 65533, 65534
-PARTS = ("numba", "stamp", "module")
-
-
-class Evil:
-    def __reduce__(self):
-        return (pytest.fail, ("a foreign file was unpickled",))
+NAME, FOREIGN_CODE = "0123456789abcdef.o", b"foreign machine code"
 
 
 @pytest.fixture
@@ -36,13 +30,18 @@ def folder(tmp_path, monkeypatch):
     """A cache with one function in it."""
     monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "above" / "cache"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "usual"))
-    files().save("key", "machine code")
-    assert files().load("key") == "machine code"
+    save("machine code")
+    assert load() == "machine code"
     return tmp_path / "above" / "cache"
 
 
-def files():
-    return _HashedFiles(cache_folder(), PARTS, "module.function-1.py311", "stamp")
+def save(code):
+    objects.write(NAME, code.encode())
+
+
+def load():
+    code = objects.read(NAME)
+    return None if code is None else code.decode()
 
 
 def forget():
@@ -51,15 +50,14 @@ def forget():
         known.clear()
 
 
-def file_of(folder, suffix):
-    (path,) = folder.joinpath(*PARTS).glob(f"*.{suffix}")
-    return path
+def file_of(folder):
+    return folder / objects.FOLDER / NAME
 
 
 def plant(path):
-    """Evil in place of a file, as one who knows the name and no key would write it."""
+    """Foreign code in place of a file, as one who knows the name and no key would write it."""
     path.unlink()
-    path.write_bytes(pickle.dumps(Evil()))
+    path.write_bytes(FOREIGN_CODE + b"0" * vaults.SEAL_LENGTH)
     return path
 
 
@@ -77,25 +75,23 @@ def pipe(path):
 OPEN = {
     "cache writable by all": lambda f: f.chmod(0o777),
     "cache writable by a group": lambda f: (os.chown(f, -1, other_group()), f.chmod(0o770)),
-    "folder inside writable": lambda f: f.joinpath(*PARTS).chmod(0o777),
+    "folder inside writable": lambda f: (f / objects.FOLDER).chmod(0o777),
     "folder above writable": lambda f: f.parent.chmod(0o777),
-    "index writable": lambda f: file_of(f, "nbi").chmod(0o666),
-    "code writable": lambda f: file_of(f, "nbc").chmod(0o622),
-    "index has a second name": lambda f: os.link(file_of(f, "nbi"), f.parent / "second"),
-    "code has a second name": lambda f: os.link(file_of(f, "nbc"), f.parent / "second"),
+    "code writable": lambda f: file_of(f).chmod(0o622),
+    "code has a second name": lambda f: os.link(file_of(f), f.parent / "second"),
     "cache is a link": linked,
-    "folder inside is a link": lambda f: linked(f / "numba"),
-    "index is a link": lambda f: linked(file_of(f, "nbi")),
-    "index is a pipe": lambda f: pipe(file_of(f, "nbi")),
+    "folder inside is a link": lambda f: linked(f / objects.FOLDER),
+    "code is a link": lambda f: linked(file_of(f)),
+    "code is a pipe": lambda f: pipe(file_of(f)),
     "key readable": lambda f: (f / "key").chmod(0o644),
     "key is a link": lambda f: linked(f / "key"),
 }
 FOREIGN = {
     "cache of another": lambda f: os.chown(f, STRANGER, -1),
-    "folder inside of another": lambda f: os.chown(f / "numba", STRANGER, -1),
+    "folder inside of another": lambda f: os.chown(f / objects.FOLDER, STRANGER, -1),
     "folder above of another": lambda f: os.chown(f.parent, STRANGER, -1),
-    "index of another": lambda f: os.chown(plant(file_of(f, "nbi")), STRANGER, -1),
-    "code of another": lambda f: os.chown(file_of(f, "nbc"), STRANGER, -1),
+    "code of another": lambda f: os.chown(file_of(f), STRANGER, -1),
+    "foreign code of another": lambda f: os.chown(plant(file_of(f)), STRANGER, -1),
     "key of another": lambda f: os.chown(f / "key", STRANGER, -1),
 }
 
@@ -112,15 +108,15 @@ def test_what_others_can_or_could_write_is_left_alone_for_a_fresh_folder(folder,
     before = {path: path.lstat().st_mode for path in sorted(folder.parent.rglob("*"))}
     forget()
     with pytest.warns(RuntimeWarning, match=f"the kernel cache {folder} is left alone: .*; .* is used instead") as told:
-        assert files().load("key") is None
-        files().save("key", "compiled anew")
-        assert files().load("key") == "compiled anew"
+        assert load() is None
+        save("compiled anew")
+        assert load() == "compiled anew"
     assert len(told) == 1 and "\n" not in str(told[0].message)
     assert vault().path != folder and not vault().path.is_relative_to(folder)
     assert {path: path.lstat().st_mode for path in before} == before  # nothing was repaired
     forget()  # the next process finds the fresh one
     with pytest.warns(RuntimeWarning, match="is left alone"):
-        assert files().load("key") == "compiled anew"
+        assert load() == "compiled anew"
 
 
 def test_a_folder_that_was_open_before_stays_left_alone(folder):
@@ -137,45 +133,41 @@ def test_a_folder_that_was_open_before_stays_left_alone(folder):
     assert vault().path == folder  # deleted, as the notice says: a new one is made
 
 
-def test_a_file_without_the_users_key_is_not_unpickled(folder):
+def test_a_file_without_the_users_key_is_not_loaded(folder):
     """Owner and mode are right, as of a file that others could write once: the seal is not."""
-    for suffix in ("nbi", "nbc"):
-        plant(file_of(folder, suffix))
-        forget()
-        assert files().load("key") is None
-        assert vault().path == folder  # a damaged disk does that, too
-        files().save("key", "machine code")
-        for path in folder.joinpath(*PARTS).glob("*.nbc"):
-            if path != folder.joinpath(*PARTS, files()._load_index()["key"]):
-                path.unlink()
+    plant(file_of(folder))
+    forget()
+    assert load() is None
+    assert vault().path == folder  # a damaged disk does that, too
+    save("machine code")
+    assert load() == "machine code"
 
 
 def test_sealed_files_cannot_change_places(folder):
-    other = _HashedFiles(folder, PARTS, "module.other-2.py311", "stamp")
-    shutil.copy(file_of(folder, "nbi"), folder.joinpath(*PARTS, "module.other-2.py311.nbi"))
-    assert other.load("key") is None
+    shutil.copy(file_of(folder), file_of(folder).with_name("other.o"))
+    assert objects.read("other.o") is None
 
 
-def test_what_is_unpickled_was_read_from_the_file_that_was_checked(folder, monkeypatch):
+def test_what_is_loaded_was_read_from_the_file_that_was_checked(folder, monkeypatch):
     """Between check and use the name comes to mean another file."""
     check = vaults._require_own_file
 
     def then_exchange(at, path):
         check(at, path)
-        if path.suffix in (".nbi", ".nbc"):
-            path.with_name("evil").write_bytes(pickle.dumps(Evil()))
+        if path.name == NAME:
+            path.with_name("evil").write_bytes(FOREIGN_CODE + b"0" * vaults.SEAL_LENGTH)
             os.replace(path.with_name("evil"), path)
 
     monkeypatch.setattr(vaults, "_require_own_file", then_exchange)
-    assert files().load("key") == "machine code"
-    assert files().load("key") is None
+    assert load() == "machine code"
+    assert load() is None
 
 
 def test_the_cache_is_made_for_the_user_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "some" / "where"))
     before = os.umask(0)
     try:
-        files().save("key", "machine code")
+        save("machine code")
     finally:
         os.umask(before)
     made = [tmp_path / "some", *(tmp_path / "some").rglob("*")]
@@ -230,24 +222,24 @@ def test_no_safe_folder_means_no_cache_and_one_line(tmp_path, monkeypatch):
         vault()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert files().load("key") is None
+        assert load() is None
         with pytest.raises(Untrusted):
-            files().save("key", "machine code")
+            save("machine code")
 
 
 def test_a_cache_that_is_deleted_meanwhile_begins_anew(folder):
     shutil.rmtree(folder)
-    assert files().load("key") is None
-    files().save("key", "again")
-    assert files().load("key") == "again"
+    assert load() is None
+    save("again")
+    assert load() == "again"
 
 
 def test_platforms_without_modes_keep_their_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(vaults, "HAS_MODES", False)
     monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "cache"))
-    files().save("key", "machine code")
+    save("machine code")
     forget()
-    assert files().load("key") == "machine code"
+    assert load() == "machine code"
     assert vault().path == tmp_path / "cache"
 
 
@@ -283,15 +275,15 @@ def test_a_read_only_cache_is_read(shared, monkeypatch):
     os.chown(shared, VICTIM, VICTIM)
 
     def fill():
-        files().save("key", "machine code")
+        save("machine code")
         for path in (shared / "cache").rglob("*"):
             path.chmod(0o500 if path.is_dir() else 0o400)
         (shared / "cache").chmod(0o500)
 
     def use():
-        assert files().load("key") == "machine code"
+        assert load() == "machine code"
         with pytest.raises(PermissionError):
-            files().save("key", "more")
+            save("more")
 
     assert as_user(VICTIM, fill) and as_user(VICTIM, use)
 
@@ -303,27 +295,19 @@ def test_root_takes_nothing_from_another_user(shared, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(shared / "root"))
     (shared / "user").mkdir()
     os.chown(shared / "user", VICTIM, VICTIM)
-    assert as_user(VICTIM, lambda: files().save("key", "machine code"))
+    assert as_user(VICTIM, lambda: save("machine code"))
     with pytest.warns(RuntimeWarning, match=f"above it belongs to user {VICTIM}"):
-        assert files().load("key") is None
+        assert load() is None
     assert vault().path == shared / "root" / "stickslip"
     assert not (shared / "user" / "cache" / vaults._MARK).exists()  # not ours to mark
 
 
-INDEX = "module.function-1.py311.nbi"
-
-
-def planted(cache, command):
-    """An index that runs a command when it is unpickled, under the right name, with a right seal and the key to it."""
-
-    class Command:
-        def __reduce__(self):
-            return (os.system, (command,))
-
-    body, key = pickle.dumps(Command()), bytes(32)
-    seal = hashlib.blake2b(INDEX.encode() + b"\0" + body, key=key, digest_size=20).hexdigest()
-    cache.joinpath(*PARTS).mkdir(parents=True, exist_ok=True)
-    for path, content in ((cache / "key", key), (cache.joinpath(*PARTS, INDEX), body + seal.encode())):
+def planted(cache):
+    """Foreign code under the right name, with a right seal and the key to it."""
+    key = bytes(32)
+    seal = hashlib.blake2b(NAME.encode() + b"\0" + FOREIGN_CODE, key=key, digest_size=20).hexdigest()
+    (cache / objects.FOLDER).mkdir(parents=True, exist_ok=True)
+    for path, content in ((cache / "key", key), (file_of(cache), FOREIGN_CODE + seal.encode())):
         path.touch(0o600)
         path.write_bytes(content)
 
@@ -331,36 +315,34 @@ def planted(cache, command):
 @needs_root
 @pytest.mark.parametrize("victim", [0, VICTIM], ids=["root", "user"])
 @pytest.mark.parametrize("writer", ["stranger", "stranger, closed again", "victim"])
-def test_an_index_that_another_user_planted_is_never_run(shared, monkeypatch, victim, writer):
-    """The cache was open for a while; what the victim himself wrote does run, so the command would have."""
-    cache, home, ran = shared / "cache", shared / "home", shared / "home" / "ran"
+def test_code_that_another_user_planted_is_never_loaded(shared, monkeypatch, victim, writer):
+    """The cache was open for a while; what the victim himself wrote is loaded, so this code would have been."""
+    cache, home = shared / "cache", shared / "home"
     for folder in (cache, home):
         folder.mkdir()
         os.chown(folder, victim, victim)
     monkeypatch.setenv("STICKSLIP_CACHE", str(cache))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home))
     cache.chmod(0o700 if writer == "victim" else 0o777)
-    assert as_user(victim if writer == "victim" else STRANGER, lambda: planted(cache, f"touch {ran}"))
+    assert as_user(victim if writer == "victim" else STRANGER, lambda: planted(cache))
     if writer == "stranger, closed again":
         cache.chmod(0o700)
 
-    def load():
+    def use():
         if writer == "victim":
-            with contextlib.suppress(TypeError):  # what a command returns is no index
-                files().load("key")
+            assert load() == FOREIGN_CODE.decode()
             return
         with pytest.warns(RuntimeWarning, match="is left alone"):
-            assert files().load("key") is None
-        files().save("key", "compiled anew")
-        assert files().load("key") == "compiled anew"
+            assert load() is None
+        save("compiled anew")
+        assert load() == "compiled anew"
 
-    assert as_user(victim, load)
-    assert ran.exists() == (writer == "victim")
+    assert as_user(victim, use)
 
 
 def test_a_socket_in_place_of_a_file_is_no_file(folder):
-    path = file_of(folder, "nbi")
+    path = file_of(folder)
     path.unlink()
     with socket.socket(socket.AF_UNIX) as listener, contextlib.chdir(path.parent):
         listener.bind(path.name)
-    assert files().load("key") is None
+    assert load() is None

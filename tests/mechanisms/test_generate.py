@@ -102,7 +102,7 @@ def test_source_is_written_once(tmp_path, monkeypatch):
     path = generate._write_once("some_module", "x = 1\n")
     stamp = path.stat().st_mtime_ns
     assert generate._write_once("some_module", "x = 1\n") == path
-    assert path.stat().st_mtime_ns == stamp  # Numba's cache goes by it
+    assert path.stat().st_mtime_ns == stamp
     assert generate._write_once("some_module", "x = 2\n").read_text() == "x = 2\n"  # a damaged file is replaced
     assert [p.name for p in path.parent.iterdir() if p.suffix == ".tmp"] == []
 

@@ -9,7 +9,7 @@ import stat
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,7 +22,7 @@ from stickslip.cli.output import print_json
 _REQUIRED = {
     "NumPy": ("numpy", "numpy"),
     "SciPy": ("scipy", "scipy"),
-    "Numba": ("numba", "numba"),
+    "llvmlite": ("llvmlite", "llvmlite"),
     "SymPy": ("sympy", "sympy"),
     "xarray": ("xarray", "xarray"),
     "h5netcdf": ("h5netcdf", "h5netcdf"),
@@ -106,48 +106,29 @@ def _import_package(module: str, distribution: str) -> Report:
 
 
 def _examine_cpu() -> Report:
-    try:
-        import numba
-
-        threads = numba.get_num_threads()
-    except Exception:  # a broken Numba is reported among the packages
-        threads = None
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"cores": os.cpu_count(), "usable_cores": usable, "numba_threads": threads}
+    return {"cores": os.cpu_count(), "usable_cores": usable}
 
 
 def _examine_gpu() -> Report:
-    version = version_of("numba-cuda")
+    version = version_of("cuda-bindings")
     devices: list[str] = []
     if version is None:
         seen = ask("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
         devices = seen.splitlines() if seen else []
         if devices:
-            message = "a GPU is here but numba-cuda is not: pip install 'stickslip[gpu]'"
+            message = "a GPU is here but cuda-bindings is not: pip install 'stickslip[gpu]'"
         else:
-            message = "numba-cuda is not installed; ensembles run on the CPU"
-        return {"numba_cuda": None, "usable": False, "devices": devices, "message": message}
+            message = "cuda-bindings is not installed; ensembles run on the CPU"
+        return {"cuda_bindings": None, "usable": False, "devices": devices, "message": message}
     try:
-        from numba import cuda
+        from stickslip.jit.card import card
 
-        simulated = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") != "0"
-        if cuda.is_available() and not simulated:  # the simulator's devices have no name
-            devices = [_device_name(device) for device in cuda.gpus]
-        if devices:
-            message = "ready"
-        elif simulated:
-            message = "NUMBA_ENABLE_CUDASIM is set: kernels run in the slow simulator"
-        else:
-            message = "numba-cuda finds no device it can use; ensembles run on the CPU"
+        devices = [f"{card().name} (compute capability {card().capability / 10})"]
+        message = "ready"
     except Exception as error:
-        message = f"numba-cuda does not work here: {type(error).__name__}: {error}"
-    return {"numba_cuda": version, "usable": bool(devices), "devices": devices, "message": message}
-
-
-def _device_name(device: Any) -> str:
-    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
-    major, minor = device.compute_capability
-    return f"{name} (compute capability {major}.{minor})"
+        message = f"no GPU that can be used ({' '.join(str(error).split()).rstrip('.')}); ensembles run on the CPU"
+    return {"cuda_bindings": version, "usable": bool(devices), "devices": devices, "message": message}
 
 
 def _examine_cache() -> Report:
@@ -227,11 +208,8 @@ def _show(report: Report) -> None:
             row(name, f"does not import: {package['error']}", "red")
 
     section("Processors")
-    row(
-        "cores",
-        f"{cpu['cores']}, of which {cpu['usable_cores']} usable; Numba threads {cpu['numba_threads']}",
-    )
-    row("numba-cuda", gpu["numba_cuda"] or "not installed", "" if gpu["numba_cuda"] else "dim")
+    row("cores", f"{cpu['cores']}, of which {cpu['usable_cores']} usable")
+    row("cuda-bindings", gpu["cuda_bindings"] or "not installed", "" if gpu["cuda_bindings"] else "dim")
     row("GPU", "; ".join([*gpu["devices"], gpu["message"]]), "" if gpu["usable"] else "dim")
 
     for title, group in (

@@ -15,7 +15,7 @@ def judge(request: Request, starts: Array, rows: Array, P: Array) -> None:
 
     Energies and depths in the rows tell for nearly all members that nothing is wrong with them.
     """
-    layout, system = request.module("cpu"), request.system
+    layout, system = request.module, request.system
     n, f = len(system.parameter_names), system.n_dof
     kinetic, potential = (rows[:, [layout.ENERGY_START + i, layout.ENERGY_END + i]] for i in (0, 1))
     potential = np.where(np.isfinite(potential).all(axis=1, keepdims=True), potential, 0.0)

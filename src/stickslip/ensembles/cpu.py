@@ -86,7 +86,7 @@ def _run_group(request: Request, rows: Array, P: Array, first: int, last: int) -
 
 
 def _advance(request: Request, rows: Array, P: Array, first: int, last: int, n_steps: int) -> None:
-    request.module("cpu").advance_members(
+    request.module.advance_members(
         rows,
         P,
         first,
@@ -102,7 +102,7 @@ def _advance(request: Request, rows: Array, P: Array, first: int, last: int, n_s
 
 def finish(request: Request, rows: Array, P: Array, first: int, last: int) -> None:
     """Go on with members whose kernel left a step unsolved: the reference engine does that step, as in `simulate`."""
-    layout = request.module("cpu")
+    layout = request.module
     unsolved = np.flatnonzero(rows[first:last, layout.STATUS] == codes.UNSOLVED)
     for i in (first + unsolved).tolist():
         while rows[i, layout.STATUS] == codes.UNSOLVED and _rescue(request, layout, rows[i], P[i]):

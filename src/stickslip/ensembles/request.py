@@ -29,7 +29,7 @@ from stickslip.ensembles.observables import NEED_SECTION, bytes_per_member, obse
 from stickslip.ensembles.plan import Plan, plan_of
 from stickslip.jit.compiled import sources_hash
 from stickslip.mechanisms.engines import Compiled
-from stickslip.mechanisms.generate import STACK_LIMIT, import_generated, members_source
+from stickslip.mechanisms.generate import STACK_LIMIT, compiled_module
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
 from stickslip.mechanisms.steppers.sliding import sticking_at_start
 from stickslip.mechanisms.steppers.stepper import Stepper
@@ -83,19 +83,13 @@ class Request:
             "SHARES": "shares" in self.observe,
         }
 
-    def module(self, target: str) -> ModuleType:
-        """The generated module; nothing is compiled before one of its functions is called."""
-        if target not in self._modules:
-            source = members_source(self.system, self.solver.name, self.options, target)
-            self._modules[target] = import_generated(self.system, source, f"members_{target}_{self.solver.name}")
-        return self._modules[target]
-
     @cached_property
-    def _modules(self) -> dict[str, ModuleType]:
-        return {}  # filled by `module`
+    def module(self) -> ModuleType:
+        """The generated module; nothing is compiled before one of its functions is called."""
+        return compiled_module(self.system, "members", self.solver.name, self.options)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_modules"}  # modules cannot be sent
+        return {key: value for key, value in self.__dict__.items() if key != "module"}  # modules cannot be sent
 
     @property
     def sweeps(self) -> int:
@@ -103,7 +97,7 @@ class Request:
 
     def rows(self, first: int, last: int) -> tuple[Array, Array]:
         """Rows (n, width) of the members first .. last - 1 at their start, and their parameters (n, parameters)."""
-        layout, system = self.module("cpu"), self.system
+        layout, system = self.module, self.system
         n, f = last - first, system.n_dof
         rows = np.zeros((n, layout.ROW_SIZE + self.points * layout.POINT_SIZE))
         P = np.tile(self.p if len(self.p) else np.zeros(1), (n, 1))
@@ -148,7 +142,7 @@ class Request:
 
     def read(self, rows: Array) -> dict[str, np.ndarray]:
         """What was observed of members, from their rows at the end."""
-        return read_rows(self.module("cpu"), rows, self.observe, 0.0, self.dt)
+        return read_rows(self.module, rows, self.observe, 0.0, self.dt)
 
     @property
     def bytes_per_member(self) -> int:
@@ -157,7 +151,7 @@ class Request:
     @property
     def working_bytes(self) -> int:
         """Bytes that a member takes while it is computed, on the host."""
-        layout = self.module("cpu")
+        layout = self.module
         return 8 * (2 * (layout.ROW_SIZE + self.points * layout.POINT_SIZE) + len(self.p)) + self.bytes_per_member
 
     def describe(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from stickslip.contact.planar import PlanarSolver
 from stickslip.ensembles.bounds import judge
 from stickslip.ensembles.cluster import Cluster
 from stickslip.ensembles.cpu import Cores, cores
-from stickslip.ensembles.gpu import Card, check_solver, unavailable
+from stickslip.ensembles.gpu import Card, unavailable
 from stickslip.ensembles.request import Request, prepare
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import InMemory, Store
@@ -129,8 +129,6 @@ def ensemble(
         scenario, vary, observe, dt=dt, t_end=t_end, stepper=stepper, solver=solver, params=params, **asked
     )
     where = _device(device, threads)
-    if isinstance(where, Card):
-        check_solver(request)
     return _kept(request, where, progress, **kept)
 
 
@@ -144,6 +142,8 @@ def _kept(
     _check_size(request, target)
     if target is not None and resume and _is_there(target, fingerprint):
         return _load(target)
+    if isinstance(where, Card):
+        where.warm_up(request)  # says before a file is touched what a card cannot run
     with uninterrupted():
         store = _store(request, where, target, chunk, fingerprint, resume, overwrite)
         try:

@@ -80,9 +80,15 @@ def _libraries() -> list[ctypes.CDLL]:
 
 def free(address: int) -> None:
     """Give memory back that machine code took."""
+    _release()(address)
+
+
+@functools.cache
+def _release() -> Any:
+    """`free` of the C library."""
     release = _libraries()[0].free
-    release.argtypes = (ctypes.c_void_p,)
-    release(address)
+    release.argtypes, release.restype = (ctypes.c_void_p,), None
+    return release
 
 
 @functools.cache

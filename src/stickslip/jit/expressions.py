@@ -434,7 +434,7 @@ class Expressions(ABC):
         return self.of_function(function.value, tuple(arguments), named)
 
     def of_function(self, function: Any, arguments: tuple[Value, ...], named: dict[str | None, Value]) -> Value:
-        callee = as_callee(function)
+        callee = as_callee(self.program.instead_of(function))
         if callee is not None:
             return self.call(callee, self.ordered(callee, arguments, named))
         if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.jit import Entry, Kernel
+from stickslip.jit import Entry, Kernel, mathematics
 
 __all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "rare", "sincos"]
 
@@ -40,6 +40,9 @@ def entry(function: Callable[..., Any]) -> Entry:
 def sincos(angle: float) -> tuple[float, float]:
     """Sine and cosine of an angle [rad]."""
     return math.sin(angle), math.cos(angle)
+
+
+mathematics.INSTEAD[sincos] = mathematics.sincos
 
 
 @dev

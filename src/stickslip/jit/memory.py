@@ -7,6 +7,7 @@ that is known to the translator is checked where the length is known, too, and c
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -257,7 +258,8 @@ def for_each(writer: Writer, dims: tuple[Size, ...], body: Any) -> None:
         level(axis + 1)
         index.pop()
         writer.do(f"store i64 {writer.value(f'add nsw i64 {i}, 1')}, ptr {counter}")
-        writer.turn(head, isinstance(dims[axis], int))
+        turns = dims[axis]
+        writer.turn(head, turns if isinstance(turns, int) else None)
         writer.begin(end)
 
     level(0)
@@ -330,3 +332,38 @@ def _mirrored(writer: Writer, backwards: str, i: Scalar, size: Size) -> Scalar:
     last = size - 1 if isinstance(size, int) else writer.value(f"sub nsw i64 {size}, 1")
     mirrored = writer.value(f"sub nsw i64 {last}, {i.text}")
     return Scalar("int", writer.value(f"select i1 {backwards}, i64 {mirrored}, i64 {i.text}"))
+
+
+def copy_bytes(writer: Writer, to: str, start: str, size: int) -> None:
+    """Copy some bytes to another place."""
+    name = writer.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
+    writer.do(f"call void @{name}(ptr align 8 {to}, ptr align 8 {start}, i64 {size}, i1 false)")
+
+
+def with_copies(writer: Writer, values: tuple[Value, ...]) -> tuple[tuple[Value, ...], list[tuple[str, str, int]]]:
+    """Values with copies of their arrays on the stack, and what was copied: address, address of the copy, bytes.
+
+    An array of which only a part is passed is left as it is, and so are all others: parts might overlap.
+    """
+    slots = {line.split()[0] for line in writer.slots if " = alloca " in line}
+    copies: dict[str, tuple[str, int]] = {}
+
+    def whole(value: Value) -> bool:
+        if isinstance(value, Bundle):
+            return all(map(whole, value.items))
+        return not (isinstance(value, View) and value.home == STACK) or value.pointer in slots
+
+    def copied(value: Value) -> Value:
+        if isinstance(value, Bundle):
+            return replace(value, items=tuple(map(copied, value.items)))
+        if not (isinstance(value, View) and value.home == STACK):
+            return value
+        if value.pointer not in copies:
+            size = math.prod(int(n) for n in value.dims) * value.dtype.itemsize
+            copies[value.pointer] = (writer.slot("i64", max(1, math.ceil(size / 8))), size)
+            copy_bytes(writer, copies[value.pointer][0], value.pointer, size)
+        return replace(value, pointer=copies[value.pointer][0])
+
+    if not all(map(whole, values)):
+        return values, []
+    return tuple(map(copied, values)), [(own, copy, size) for own, (copy, size) in copies.items()]

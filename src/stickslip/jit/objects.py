@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import llvmlite
@@ -22,28 +23,39 @@ FOLDER = "objects"
 DAY = 86400.0  # [s]
 
 
-def name_of(text: str) -> str:
-    """Name of the file that holds the machine code of a module."""
-    target = cpu.host()
+def name_of(text: str, target: cpu.Target | None = None, optimisation: str = "") -> str:
+    """Name of the file that holds the machine code of a module for a target, or for this processor."""
+    target = target or cpu.host()
     version = ".".join(map(str, llvm.llvm_version_info))
-    parts = (text, target.triple, target.cpu, target.features, version, llvmlite.__version__, str(cpu.OPTIMISATION))
+    level = optimisation or str(cpu.OPTIMISATION)
+    parts = (text, target.triple, target.cpu, target.features, version, llvmlite.__version__, level)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32] + ".o"
 
 
 def built(text: str) -> bytes:
     """Machine code of a module, from disk where it is there."""
-    name = name_of(text)
-    found = _read(name)
+    return kept(name_of(text), lambda: cpu.build(text))
+
+
+def kept(name: str, build: Callable[[], bytes]) -> bytes:
+    """What the file of this name holds; where there is none, or another than we wrote, it is made and written."""
+    found = read(name)
     if found is not None:
         return found
-    code = cpu.build(text)
+    code = build()
     with contextlib.suppress(OSError):  # a full disk costs the next process a second, not this one its run
-        place = vault()
-        place.write(code + place.seal(name, code).encode(), FOLDER, name)
+        write(name, code)
     return code
 
 
-def _read(name: str) -> bytes | None:
+def write(name: str, code: bytes) -> None:
+    """Put machine code into the file of this name."""
+    place = vault()
+    place.write(code + place.seal(name, code).encode(), FOLDER, name)
+
+
+def read(name: str) -> bytes | None:
+    """Machine code in the file of this name; None where there is none, or one that is not ours."""
     try:
         place = vault()
         try:

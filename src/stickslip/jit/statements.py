@@ -320,7 +320,9 @@ class Statements(Expressions):
         writer.begin(again)
         following = writer.value(f"add nsw i64 {writer.value(f'load i64, ptr {counter}, align 8')}, {step.value}")
         writer.do(f"store i64 {following}, ptr {counter}, align 8")
-        writer.turn(head, isinstance(first, Constant) and isinstance(last, Constant))
+        known = isinstance(first, Constant) and isinstance(last, Constant)
+        turns = len(range(first.value, last.value, step.value)) if known else None  # type: ignore[union-attr]
+        writer.turn(head, turns)
         self.leave(loop, [before])
 
     def enter_loop(self, loop: ast.For | ast.While) -> Names:

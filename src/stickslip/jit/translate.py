@@ -10,6 +10,7 @@ Names of arrays and tuples are resolved here: such a name stands for one array a
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,16 +32,31 @@ class Made:
 
 
 class Program:
-    """A module of functions that kernels became; each is written once per combination of argument types."""
+    """A module of functions that kernels became; each is written once per combination of argument types.
 
-    def __init__(self, short_loops: bool = False) -> None:
-        self.module = Module(short_loops)
+    short_loops : loops of unknown length may be unrolled as well.
+    whole : kernels marked `apart` become functions of the module as well: nothing outside it is called.
+    instead : kernels that take the place of functions of `math` and NumPy, by those functions.
+    out_of_line : names of kernels that work on copies of the arrays they are given: the arrays themselves have no
+        address then, and may live in registers around the call.
+    """
+
+    def __init__(
+        self,
+        short_loops: bool = False,
+        *,
+        whole: bool = False,
+        instead: Mapping[Any, Callee] | None = None,
+        out_of_line: Collection[str] = (),
+    ) -> None:
+        self.module, self.out_of_line = Module(short_loops), out_of_line
+        self.whole, self.instead = whole, instead or {}
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
 
     def function(self, callee: Callee, arguments: tuple[Value, ...]) -> Made:
         """The function for arguments of these types, written where it is not there yet."""
-        if callee.apart:
+        if callee.apart and not self.whole:
             return self.called_unit(unit_of(callee, arguments))
         key = (callee, tuple(passing.type_of(argument) for argument in arguments))
         made = self._made.get(key)
@@ -66,6 +82,10 @@ class Program:
         type_, result = passing.returned(writer, result, body.heap)
         writer.define(f"{linkage} {type_} @{name}({', '.join(parameters)})")
         return type_, result
+
+    def instead_of(self, function: Any) -> Any:
+        """The kernel that takes the place of a function, or the function itself."""
+        return self.instead.get(function, function) if isinstance(function, Hashable) else function
 
     def load_units(self) -> None:
         """Load the machine code of all units that the module calls."""
@@ -152,13 +172,20 @@ class Body(Turns):
             return self.inline(callee, arguments)
         if callee.apart:
             arguments = tuple(passing.loose(argument) for argument in arguments)
+        elsewhere = callee.apart and not self.program.whole
+        copies: list[tuple[str, str, int]] = []
+        if callee.python.__name__ in self.program.out_of_line:
+            arguments, copies = memory.with_copies(self.writer, arguments)
         made = self.program.function(callee, arguments)
         assert made.result is not None
         given = [part for argument in arguments for part in passing.given(argument)]
-        if callee.apart:
+        if elsewhere:
             self.writer.module.declare(made.name, made.type, [type_ for type_, _ in given])
         call = f"@{made.name}({', '.join(f'{type_} {text}' for type_, text in given)})"
-        return passing.taken(self.writer, made.type, call, made.result, self.scope.heap)
+        result = passing.taken(self.writer, made.type, call, made.result, self.scope.heap)
+        for own, copy, size in copies:
+            memory.copy_bytes(self.writer, own, copy, size)
+        return result
 
 
 def _has_memory(value: Value) -> bool:

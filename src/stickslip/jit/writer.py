@@ -11,6 +11,9 @@ import numpy as np
 
 from stickslip.jit.values import ELEMENTS, View, literal
 
+LOOPS = ("disable", "full")
+"""What LLVM is told of loops: not to unroll them, or to write them out whole."""
+
 
 class Module:
     """Text of one LLVM module: its functions in the order in which they were finished, callees first."""
@@ -20,22 +23,27 @@ class Module:
         self.declarations: dict[str, str] = {}  # name -> declaration
         self._constants: dict[str, str] = {}  # definition -> name
         self.external: set[str] = set()  # names of C functions that the text calls
-        self._loops, self._short_loops = 0, short_loops
+        self._loops: list[int] = []  # notes of loops: numbers of words of `LOOPS`
+        self._short_loops = short_loops
+        self.longest_unrolled = 0  # turns of the longest loop that LLVM has to write out
+        self.on_card = False  # the text is for many threads of a card: see `gpu`
 
     def text(self) -> str:
         """The whole module."""
         constants = [f"{name} = private unnamed_addr constant {body}" for body, name in self._constants.items()]
-        notes = [f"!{k} = distinct !{{!{k}, !0}}" for k in range(1, self._loops + 1)]
-        if notes:
-            notes.insert(0, '!0 = !{!"llvm.loop.unroll.disable"}')
+        notes = [f'!{k} = !{{!"llvm.loop.unroll.{word}"}}' for k, word in enumerate(LOOPS)] if self._loops else []
+        notes += [f"!{k} = distinct !{{!{k}, !{word}}}" for k, word in enumerate(self._loops, len(LOOPS))]
         return "\n".join([*constants, *sorted(self.declarations.values()), *self.functions, *notes]) + "\n"
 
-    def long_loop(self) -> str:
-        """Note for a loop that turns an unknown number of times: copies of its body cost more time than they save."""
-        if self._short_loops:
-            return ""
-        self._loops += 1
-        return f", !llvm.loop !{self._loops}"
+    def loop_note(self, turns: int | None) -> str:
+        """Note for a loop: one of unknown length is not unrolled, copies of its body cost more time than they save."""
+        if turns is None and not self._short_loops:
+            return self._note(LOOPS.index("disable"))
+        return self._note(LOOPS.index("full")) if turns is not None and turns <= self.longest_unrolled else ""
+
+    def _note(self, word: int) -> str:
+        self._loops.append(word)
+        return f", !llvm.loop !{len(LOOPS) + len(self._loops) - 1}"
 
     def declare(self, name: str, result: str, arguments: Sequence[str], *, external: bool = False) -> str:
         """Declare an intrinsic or a C function; return its name."""
@@ -98,13 +106,14 @@ class Writer:
         self.do(f"br label %{label}")
         self.ended = True
 
-    def turn(self, head: str, known: bool) -> None:
-        """End the body of a loop: go on at its head; `known`: the translator knows how often it turns.
+    def turn(self, head: str, turns: int | None = None) -> None:
+        """End the body of a loop: go on at its head; `turns`: how often it turns, where the translator knows that.
 
         Where sums may be reordered, copies of the body decide their order: that stays as it has always been.
         """
         if not self.ended:
-            self.do(f"br label %{head}{'' if known or self.reorder_sums else self.module.long_loop()}")
+            note = "" if turns is None and self.reorder_sums else self.module.loop_note(turns)
+            self.do(f"br label %{head}{note}")
             self.ended = True
 
     def branch(self, condition: str, yes: str, no: str) -> None:

@@ -35,11 +35,9 @@ SOLVER_CODES = {
     "enumerate": codes.ENUMERATE,
     "newton": codes.NEWTON,
 }
-_CUDA_IMPORTS = [f"from stickslip.jit.cuda import {name}\n" for name in ("cuda", "kernel", "take_kernels")]
 STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
-_CPU_ONLY = "# -- members: CPU only\n"
 _JOINING = threading.Lock()
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
@@ -136,18 +134,6 @@ def _one_by_one(node: ast.Import | ast.ImportFrom) -> list[str]:
     """The lines of an import, a name each."""
     source = f"from {node.module} import" if isinstance(node, ast.ImportFrom) else "import"
     return [f"{source} {ast.unparse(alias)}\n" for alias in node.names]
-
-
-def members_source(system: System, solver: str, options: Mapping[str, Any], target: str) -> str:
-    """Text of the module that advances the members of an ensemble, by the steps that `simulate` takes."""
-    shared, on_cpu = module_source(system, "members", solver, options).split(_CPU_ONLY)
-    if target == "cpu":
-        return shared + on_cpu
-    from stickslip.jit.cuda import LAUNCHED  # needs numba-cuda
-
-    text = shared.replace("from stickslip.jit.marks import local_array\n", "".join(_CUDA_IMPORTS)) + LAUNCHED
-    text = text.replace("from stickslip.jit.marks import", "from stickslip.jit.cuda import")
-    return text.replace("local_array(", "cuda.local.array(")
 
 
 def compiled_module(system: System, template: str, solver: str, options: Mapping[str, Any] | None = None) -> ModuleType:

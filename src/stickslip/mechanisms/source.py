@@ -246,7 +246,7 @@ _LONGEST_PRODUCT = 64
 
 
 class Printer:
-    """Prints expressions as Python that Numba compiles for CPU and GPU: floats, `math`, conditional expressions.
+    """Prints expressions as text of the kernel language: floats, `math`, conditional expressions.
 
     Sub-expressions that would have to be printed twice (the base of a power, the argument of sign) are
     assigned to variables y0, y1, ... first; those lines are appended to `lines`.  Of the angles in `pairs`, sine and

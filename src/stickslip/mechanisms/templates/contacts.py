@@ -79,11 +79,11 @@ def prepare_contacts(
         offset[k, 0] = w_hat[k, 0]
         if not LASTING or reach[k] == 0.0:  # only a contact that carried load in the step before has a reach
             offset[k, 0] += eps_N[k] * gamma_N
-        if not LASTING and SCHEME != PAOLI:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+        if not LASTING and SCHEME != PAOLI:  # noqa: SIM102 (conditions on constants stand alone)
             if kinds[k] == CONTACT and g[k] > rounding[k]:
                 offset[k, 0] += closing_velocity(g[k] - rounding[k], gamma_N, dt)
         offset[k, 1] = w_hat[k, 1] + eps_T[k] * gamma_T
-        if SPRINGS:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+        if SPRINGS:  # noqa: SIM102 (conditions on constants stand alone)
             if kinds[k] == SPRING:  # Sgn of the displacement at the next midpoint, x_M + dt gamma_E, or at the end
                 moved = w_hat[k, 1]
                 if not CENTRED:

@@ -48,7 +48,7 @@ def fly(q, u, p, inverse, t0, dt, first_step, most, near, watch, book):
                 return flown
         for j in range(N_DOF):
             q_E[j] = q_M[j] + 0.5 * dt * v[j]  # step 5
-        if SECTION == FALLS or SECTION == RISES:  # noqa: SIM109 (Numba prunes comparisons of constants)
+        if SECTION == FALLS or SECTION == RISES:  # noqa: SIM109 (conditions on constants stand alone)
             if passes(section_value(q, u, level), section_value(q_E, v, level)):
                 return flown
         elif SECTION == PHASE:  # noqa: SIM102

@@ -267,13 +267,13 @@ def march(
         reach_at_start(q, u, p, t0, dt, reach)
     sizes_until = first_step
     while step <= last_step:
-        if SCHEME != PAOLI:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+        if SCHEME != PAOLI:  # noqa: SIM102 (conditions on constants stand alone)
             if step >= sizes_until:
                 for j in range(N_DOF):
                     q_C[j] = q[j] + 0.5 * dt * u[j]
                 take_sizes(q_C, t0 + (step + 0.5) * dt, p, near, rounding)
                 sizes_until = step + SIZES_LAST
-        if FLIES:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+        if FLIES:  # noqa: SIM102 (conditions on constants stand alone)
             if not in_contact and countdown > 1:
                 most = min(min(last_step + 1 - step, countdown - 1), FLIGHT)
                 flown = fly(q, u, p, inverse, t0, dt, step, most, near, watch, book)
@@ -366,7 +366,7 @@ def march(
                 # step 4, the contact problem [GS05] eqs. (12), (17); in a function of its own it costs a fifth of the
                 # speed
                 residual = math.inf
-                if PAIRS:  # noqa: SIM102 (Numba prunes comparisons of constants)
+                if PAIRS:  # noqa: SIM102 (conditions on constants stand alone)
                     if closed == 2:
                         iterations = by_pair(active, diagonal, W_N, W_T, V_N, V_T, offset, mu, a, v_free, v, Lambda)
                         if iterations > 0:
@@ -506,7 +506,7 @@ def march(
         elif not CENTRED and closed > 0:
             gap(q, t_E, p, g)
             deepest = penetration(g, kinds, deepest)
-        if WATCHED:  # noqa: SIM102 (Numba prunes conditions that stand alone)
+        if WATCHED:  # noqa: SIM102 (conditions on constants stand alone)
             if step >= first_watched:
                 watch_step(t0, t_A, t_E, dt, level, q_A, u_A, q, u, struck, rec_state[records], least, largest, book)
         countdown -= 1

@@ -17,9 +17,19 @@ from stickslip.codes import (
     START_NOT_FINITE,
     STEPS,
 )
-from stickslip.jit.marks import dev, entry, float64, int64, local_array
+from stickslip.jit.gpu import thread, threads
+from stickslip.jit.marks import dev, entry, float64, int64, local_array, rare
 from stickslip.mechanisms.templates.march import march
-from stickslip.mechanisms.templates.model import KINDS, N_CONTACTS, N_DOF, energy, gap, laws
+from stickslip.mechanisms.templates.model import (
+    DIRECTIONS_CONSTANT,
+    KINDS,
+    MASS_CONSTANT,
+    N_CONTACTS,
+    N_DOF,
+    energy,
+    gap,
+    laws,
+)
 from stickslip.mechanisms.templates.watch import FIRST_POINT, note_impacts, read_extremes, watch_step, write_extremes
 
 Q_OF_MEMBER = 0
@@ -35,6 +45,9 @@ BOOK_OF_MEMBER = STATUS + 5
 STEPS_DONE = BOOK_OF_MEMBER + STEPS
 ROW_SIZE = BOOK_OF_MEMBER + FIRST_POINT  # and the points of the section behind it
 N_EVENTS = N_CONTACTS + 1
+# Where matrices are constant, a step in flight is short: what solves contacts must not take its registers.  Elsewhere
+# calls cost more than they save (measured on the woodpecker and the slider-crank).
+RARE_ON_GPU = ("by_lcp", "sweep_contacts", "by_pair") if MASS_CONSTANT and DIRECTIONS_CONSTANT else ()
 
 
 @dev
@@ -139,7 +152,15 @@ def close_member(row, p, t, g, E):
             row[BOOK_OF_MEMBER + MAX_PENETRATION] = -g[k]
 
 
-# -- members: CPU only
+@rare
+def advance_on_gpu(rows, P, n, t0, dt, n_steps, sweeps, tol, depth):
+    """Advance n members, each by one thread; a thread takes several where there are more than the card runs at once."""
+    i = thread()
+    while i < n:
+        advance(rows[i], P[i], t0, dt, n_steps, sweeps, tol, depth)
+        i += threads()
+
+
 @entry
 def advance_members(rows, P, first, last, t0, dt, n_steps, sweeps, tol, depth):
     """Advance the members first .. last - 1."""

@@ -1,0 +1,188 @@
+"""Kernels for NVIDIA cards: LLVM IR of the translator as PTX, which the card's driver turns into machine code.
+
+A launched kernel is one function that many threads run: `thread` and `threads` tell one from another.  All that it
+calls is in its module.  Products are not fused with sums, roots and quotients are rounded as IEEE 754 has it, and
+sines and the like are kernels of this package (`mathematics`): the operations are those of the CPU, in their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from stickslip.jit import functions, mathematics, memory, objects
+from stickslip.jit.cpu import Target
+from stickslip.jit.errors import KernelError
+from stickslip.jit.kernel import Kernel
+from stickslip.jit.translate import Body, Program
+from stickslip.jit.units import ENTRY
+from stickslip.jit.values import Constant, Scalar, Value, View
+from stickslip.jit.writer import Writer
+
+OPTIMISATION = 3
+LONGEST_UNROLLED = 4
+"""Loops of known length up to this one are written out: their arrays can then live in registers."""
+KNOWN = (50, 60, 70, 75, 80, 86, 89, 90)
+"""Kinds of cards that PTX is written for; a later card runs the PTX of the last."""
+REGISTERS_OF_THREAD = {"tid": 0, "ctaid": 0, "ntid": 1, "nctaid": 1}
+"""Special registers that number the threads, with their values where there is one thread."""
+ON_CARD = re.compile(
+    r"llvm\.(nvvm\.|(fabs|sqrt|copysign|floor|ceil|trunc|roundeven)\.f64$|fptosi\.sat\.|mem(cpy|set|move)\.)"
+)
+"""Functions without a body that a card has."""
+
+
+def target(capability: int) -> Target:
+    """The kind of card, 90 for capability 9.0, as LLVM names it."""
+    known = [number for number in KNOWN if number <= capability]
+    if not known:
+        raise KernelError(f"cards of capability {KNOWN[0] / 10} and later are supported, got {capability / 10}.")
+    return Target("nvptx64-nvidia-cuda", f"sm_{known[-1]}", "+ptx80")
+
+
+def thread() -> int:
+    """Number of this thread among all of a launch; in plain Python and on the CPU there is one, 0."""
+    return 0
+
+
+def threads() -> int:
+    """Number of threads of a launch."""
+    return 1
+
+
+def _special(name: str) -> Callable[[Writer], str]:
+    def read(writer: Writer) -> str:
+        narrow = writer.call("i32", f"llvm.nvvm.read.ptx.sreg.{name}.x", [], {})
+        return writer.value(f"zext i32 {narrow} to i64")
+
+    return read
+
+
+_tid, _ctaid, _ntid, _nctaid = map(_special, REGISTERS_OF_THREAD)
+
+
+def _thread(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    if not writer.module.on_card:
+        return Constant(0)
+    before = writer.value(f"mul nsw i64 {_ctaid(writer)}, {_ntid(writer)}")
+    return Scalar("int", writer.value(f"add nsw i64 {before}, {_tid(writer)}"))
+
+
+def _threads(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    if not writer.module.on_card:
+        return Constant(1)
+    return Scalar("int", writer.value(f"mul nsw i64 {_nctaid(writer)}, {_ntid(writer)}"))
+
+
+functions.add(thread, _thread)
+functions.add(threads, _threads)
+
+
+@dataclass(frozen=True)
+class Launched:
+    """PTX of a kernel for arguments of some types; `kinds` are those of its parameters, one letter each.
+
+    "a" is an array of as many lengths as follow it ("l"), "f" a float, "i" a whole number.
+    """
+
+    ptx: str
+    kinds: str
+
+
+def text(kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = ()) -> tuple[str, str]:
+    """LLVM IR of a launched kernel, and the kinds of its parameters; arrays have no gaps and do not overlap.
+
+    `out_of_line` names kernels that are seldom called, in this program.
+    """
+    program = Program(short_loops=True, whole=True, instead=mathematics.INSTEAD, out_of_line=out_of_line)
+    program.module.on_card, program.module.longest_unrolled = True, LONGEST_UNROLLED
+    writer = Writer(program.module)
+    parameters: list[str] = []
+    kinds = ""
+
+    def new(type_: str) -> str:
+        parameters.append(f"{type_} %p{len(parameters)}")
+        return parameters[-1].split()[-1]
+
+    values: list[Value] = []
+    for sample in samples:
+        if isinstance(sample, np.ndarray):
+            pointer, dims = new("ptr noalias"), tuple(new("i64") for _ in sample.shape)
+            strides = memory.packed_strides(writer, dims, sample.itemsize)
+            values.append(View(sample.dtype, pointer, dims, strides, packed=True))
+            kinds += "a" + "l" * sample.ndim
+        elif isinstance(sample, float):
+            values.append(Scalar("float", new("double")))
+            kinds += "f"
+        elif isinstance(sample, int) and not isinstance(sample, bool):
+            values.append(Scalar("int", new("i64")))
+            kinds += "i"
+        else:
+            raise KernelError(f"a launched kernel takes arrays, floats and whole numbers, got {type(sample).__name__}.")
+    Body(program, writer).inline(kernel, tuple(values))
+    writer.do("ret void")
+    writer.define(f"ptx_kernel void @{ENTRY}({', '.join(parameters)})")
+    return _checked(program, kernel.python.__name__), kinds
+
+
+def _checked(program: Program, name: str) -> str:
+    """Text of a module; raises where it needs what a card has not."""
+    missing = sorted(word for word in program.module.declarations if not ON_CARD.match(word))
+    written = program.module.text()
+    if " frem " in written:
+        missing.append("remainders of floats")
+    if missing or program.units:
+        words = {"malloc": "arrays of unknown or large size", "free": "", "llvm.pow.f64": "powers"}
+        found = [word for word in dict.fromkeys(words.get(word, word) for word in missing) if word]
+        raise KernelError(f"{name} needs what there is on the CPU alone: {', '.join(found) or 'prange'}.")
+    return _with_hints(written, (*mathematics.RARE, *program.out_of_line))
+
+
+def _with_hints(written: str, rare: Sequence[str]) -> str:
+    """The text with words for LLVM on what to write in place of its calls.
+
+    What the launched kernel itself calls is: its arrays can then live in registers.  What is rare is not.
+    """
+    body = written[written.index("define ptx_kernel") :]
+    called = set(re.findall(r"call [^@\n]*@([\w.]+)\(", body))
+
+    def hint(head: re.Match[str]) -> str:
+        name = head[2]
+        word = "noinline" if name.split(".")[0] in rare else "alwaysinline" if name in called else ""
+        return f"{head[1]} {word} {{" if word else head[0]
+
+    return re.sub(r"^(define internal [^\n@]*@([\w.]+)\([^\n]*\) nounwind) \{", hint, written, flags=re.MULTILINE)
+
+
+def build(written: str, card: Target, optimisation: int = OPTIMISATION) -> str:
+    """PTX of a module."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        found = llvm.Target.from_triple(card.triple)
+    except RuntimeError as problem:
+        raise KernelError(
+            f"this llvmlite was built without NVIDIA's cards ({problem}): take the one of PyPI."
+        ) from None
+    machine = found.create_target_machine(cpu=card.cpu, features=card.features, opt=optimisation)
+    module = llvm.parse_assembly(written)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    module.verify()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=optimisation)
+    tuning.slp_vectorization = tuning.loop_vectorization = False
+    passes = llvm.create_pass_builder(machine, tuning)
+    passes.getModulePassManager().run(module, passes)
+    return str(machine.emit_assembly(module))
+
+
+def launched(kernel: Kernel, samples: Sequence[Any], capability: int, out_of_line: Sequence[str] = ()) -> Launched:
+    """PTX of a kernel for arguments of the types of `samples`, from disk where it is there."""
+    card = target(capability)
+    written, kinds = text(kernel, samples, out_of_line)
+    name = objects.name_of(written, card, f"ptx {OPTIMISATION}")
+    return Launched(objects.kept(name, lambda: build(written, card).encode()).decode(), kinds)
