@@ -10,11 +10,8 @@ _KINDS = {"c": "complex numbers", "U": "texts", "S": "texts", "M": "dates", "m":
 _SHOWN = 80  # letters
 
 
-def require_numbers(value: Any, name: str) -> None:
-    """ValueError where an array, or a list, holds anything but real numbers, or has a mask.
-
-    NumPy hands over what lies under a mask, makes numbers of texts, dates and records, and drops imaginary parts.
-    """
+def refuse_masked(value: Any, name: str) -> None:
+    """ValueError where an array, or a row of a list, has a mask: NumPy would hand over what lies under it."""
     rows = value if isinstance(value, (list, tuple)) else (value,)
     for row in rows:
         if isinstance(row, np.ma.MaskedArray):
@@ -22,6 +19,14 @@ def require_numbers(value: Any, name: str) -> None:
                 f"{name} must be a plain array, got a masked one; fill it ({name}.filled(value)) or leave out what is "
                 "masked."
             )
+
+
+def require_numbers(value: Any, name: str) -> None:
+    """ValueError where an array, or a list, holds anything but real numbers, or has a mask.
+
+    NumPy would make numbers of texts, dates and records, and drop imaginary parts.
+    """
+    refuse_masked(value, name)
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, OverflowError):

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stickslip.arrays import require_numbers, shown
+from stickslip.arrays import refuse_masked, require_numbers, shown
 from stickslip.laws.friction import FrictionLaw
 
 CONTACT = 0
@@ -601,13 +601,13 @@ def require_unique(what: str, names: Sequence[str]) -> None:
 
 def real_array(values: Any, message: str) -> Array:
     """A fresh array of real numbers, or ValueError with the message, whose first word names it."""
-    require_numbers(values, message.split()[0])
+    name = message.split()[0]
+    refuse_masked(values, name)
     try:
-        if np.iscomplexobj(values):  # NumPy would drop the imaginary parts with a warning
-            raise TypeError
+        require_numbers(values, name)
         return np.array(values, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(message) from None
+        raise ValueError(" ".join(message.split())) from None
 
 
 def real_number(value: Any, name: str) -> float:
