@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stickslip.checks import require_numbers, shown
+from stickslip.checks import refuse_masked, require_numbers, shown
 from stickslip.laws.friction import FrictionLaw
 
 CONTACT = 0
