@@ -23,11 +23,8 @@ _KINDS = {"c": "complex numbers", "U": "texts", "S": "texts", "M": "dates", "m":
 _SHOWN = 80  # letters
 
 
-def require_numbers(value: Any, name: str) -> None:
-    """ValueError where an array, or a list, holds anything but real numbers, or has a mask.
-
-    NumPy hands over what lies under a mask, makes numbers of texts, dates and records, and drops imaginary parts.
-    """
+def refuse_masked(value: Any, name: str) -> None:
+    """ValueError where an array, or a row of a list, has a mask: NumPy would hand over what lies under it."""
     rows = value if isinstance(value, (list, tuple)) else (value,)
     for row in rows:
         if isinstance(row, np.ma.MaskedArray):
@@ -35,6 +32,14 @@ def require_numbers(value: Any, name: str) -> None:
                 f"{name} must be a plain array, got a masked one; fill it ({name}.filled(value)) or leave out what is "
                 "masked."
             )
+
+
+def require_numbers(value: Any, name: str) -> None:
+    """ValueError where an array, or a list, holds anything but real numbers, or has a mask.
+
+    NumPy would make numbers of texts, dates and records, and drop imaginary parts.
+    """
+    refuse_masked(value, name)
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, OverflowError):
@@ -102,13 +107,13 @@ def require_unique(what: str, names: Sequence[str]) -> None:
 
 def real_array(values: Any, message: str) -> Array:
     """A fresh array of real numbers, or ValueError with the message, whose first word names it."""
-    require_numbers(values, message.split()[0])
+    name = message.split()[0]
+    refuse_masked(values, name)
     try:
-        if np.iscomplexobj(values):  # NumPy would drop the imaginary parts with a warning
-            raise TypeError
+        require_numbers(values, name)
         return np.array(values, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(message) from None
+        raise ValueError(" ".join(message.split())) from None
 
 
 def real_number(value: Any, name: str) -> float:

@@ -6,6 +6,7 @@ import resource
 import pytest
 
 import stickslip as ss
+from stickslip.io import disk, netcdf
 from stickslip.run import records, simulate
 from tests.run.signalled import differences
 
@@ -27,10 +28,10 @@ def run(tmp_path, monkeypatch):
             if step >= 16 and left:
                 left.pop()()
 
-        return ball.simulate(out=file, progress=progress, **OPTIONS, **more)
+        return ball.simulate(out=file, progress=progress, **{**OPTIONS, **more})
 
     run.file, run.part = file, tmp_path / "run.nc.part"
-    run.expected = lambda: ball.simulate(**OPTIONS)
+    run.expected = lambda **more: ball.simulate(**{**OPTIONS, **more})
     return run
 
 
@@ -80,3 +81,35 @@ def test_without_a_descriptor_left(run):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert run(resume=True).complete
     assert differences(ss.load(run.file), run.expected()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("goes_on", [{"resume": True}, {"overwrite": True}])
+def test_killed_in_the_middle_of_a_commit(run, monkeypatch, goes_on):
+    """The journal is whole and some of its pages are in the file, which cannot be read before the others are."""
+    unreadable, seldom = [], {"every": 1000, "stepper": "event-driven", "engine": "auto"}
+    for pages in (0, 1, 3, 5, 9):
+        pid = os.fork()
+        if pid == 0:
+            written = []
+
+            def some(descriptor, data, offset, write=disk._write_all, written=written, most=pages):
+                if run.part.with_name("run.nc.part-journal").exists():
+                    if len(written) == most:
+                        os._exit(7)
+                    written.append(offset)
+                write(descriptor, data, offset)
+
+            def act(some=some):
+                disk._write_all = some
+
+            try:
+                run(act, **seldom)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        unreadable.append(not netcdf.is_trajectory(run.part))
+        assert run(**goes_on, **seldom).complete
+        assert differences(ss.load(run.file), run.expected(**seldom)) == []
+        run.file.unlink()
+    assert True in unreadable

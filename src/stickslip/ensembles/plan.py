@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import Array, require_numbers, unknown_name
+from stickslip.checks import Array, refuse_masked, require_numbers, shown, unknown_name
 from stickslip.run.records import memory_budget
 from stickslip.scenario import Scenario
 
@@ -102,11 +102,12 @@ def axis_values(name: str, value: Any) -> Array:
     """The values of one axis, from text such as "0.2:0.4:1001", a number, or an array."""
     if isinstance(value, str):
         return _from_text(name, value)
-    require_numbers(value, name)
+    refuse_masked(value, name)
     try:
+        require_numbers(value, name)
         values = np.atleast_1d(np.array(value, dtype=float))
     except (TypeError, ValueError):
-        raise ValueError(f"vary: {name} must be numbers or text; {_HELP}, got {value!r}.") from None
+        raise ValueError(f"vary: {name} must be numbers or text; {_HELP}, got {shown(value)}.") from None
     return _checked(name, values, value)
 
 

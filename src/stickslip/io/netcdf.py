@@ -410,11 +410,11 @@ class StreamWriter:
         writer._start(path, header, True, False)
         writer._tidy()
         source = writer._part if writer._part.exists() else writer._target
+        recover(source)  # before it is looked at: in the middle of a commit it may not be readable
         if not source.exists() or not is_trajectory(source):
             if source.exists():
                 raise ValueError(f"{source} is not a readable trajectory, so no run can go on from it; remove it.")
             return None
-        recover(source)
         try:
             descriptor = open_regular(source, os.O_RDWR)
         except OSError as error:
@@ -894,6 +894,7 @@ def part_of(target: Path) -> Path:
 
 def _drop_unfinished(path: Path, part: Path, overwrite: bool) -> None:
     """Make room for a run where another one was killed; never where one is still under way."""
+    recover(part)
     try:
         descriptor = open_regular(part, os.O_RDWR)
     except FileNotFoundError:

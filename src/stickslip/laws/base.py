@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from stickslip.checks import require_numbers, shown
+from stickslip.checks import refuse_masked, require_numbers, shown
 
 if TYPE_CHECKING:  # laws and complementarity are neighbours: problems and solvers are handed in, never imported
     from stickslip.contact.planar import PlanarProblem, PlanarSolution, PlanarSolver
@@ -149,8 +149,9 @@ class ImpactLaw(ABC):
         value = getattr(self, name)
         if value is None:
             return None
-        require_numbers(value, name)
+        refuse_masked(value, name)
         try:
+            require_numbers(value, name)
             numbers = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             numbers = np.array(np.nan)

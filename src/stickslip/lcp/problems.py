@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import require_numbers
+from stickslip.checks import refuse_masked
 
 
 class LCPSolution(NamedTuple):
@@ -93,7 +93,7 @@ def checked_start(x0: Any, n: int) -> np.ndarray:
 
 
 def checked_mask(free: Any, n: int) -> np.ndarray:
-    require_numbers(free, "free")
+    refuse_masked(free, "free")
     mask = np.asarray(free)
     if mask.dtype != bool or mask.shape != (n,):
         raise ValueError(
@@ -104,7 +104,7 @@ def checked_mask(free: Any, n: int) -> np.ndarray:
 
 
 def _floats(value: Any, name: str) -> np.ndarray:
-    require_numbers(value, name)
+    refuse_masked(value, name)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "bifu":

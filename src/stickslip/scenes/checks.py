@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import require_numbers, shown
+from stickslip.checks import refuse_masked, require_numbers, shown
 
 LEAST_LENGTH, MOST_LENGTH = 1e-50, 1e50  # [m]
 _ROUNDING = 5e-16  # a length that is off by this is 1: what was made unit once stays as it is, bit for bit
@@ -46,8 +46,9 @@ def length(value: Any, name: str) -> float:
 
 def vector(value: Any, name: str, size: int) -> np.ndarray:
     """A vector of finite numbers."""
-    require_numbers(value, name)
+    refuse_masked(value, name)
     try:
+        require_numbers(value, name)
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be {size} numbers, got {shown(value)}.") from None
@@ -103,8 +104,9 @@ def motion_at(motion: Callable[[float], Any], t: float, body: str, dim: int) -> 
 
 def points(value: Any, name: str, size: int, least: int) -> np.ndarray:
     """At least `least` points of `size` finite coordinates."""
-    require_numbers(value, name)
+    refuse_masked(value, name)
     try:
+        require_numbers(value, name)
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be points of {size} coordinates, got {shown(value)}.") from None
