@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -66,6 +66,9 @@ class Scenario:
     source: str
     params: Mapping[str, float] | None = None
     drawing: Drawing | None = None
+
+    start_has_sliders: ClassVar[bool] = True
+    """Whether there are few enough coordinates for a slider each."""
 
     def __post_init__(self) -> None:
         q0, u0, _ = self.system.check(self.q0, self.u0, self.params)
@@ -165,6 +168,8 @@ class SceneScenario(Scenario):
     u0: Array = field(init=False)
     params: None = field(init=False, default=None)
     drawing: Drawing = field(init=False, repr=False)
+
+    start_has_sliders: ClassVar[bool] = False
 
     def __init__(
         self, scene: Scene, dt: float, t_end: float, title: str, source: str, options: Mapping[str, Any] | None = None

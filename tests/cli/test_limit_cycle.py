@@ -105,9 +105,8 @@ def test_wrong_requests_end_in_one_line(run, arguments, message):
 
 
 def test_a_multiplier_that_is_zero_in_all_digits_has_no_sign():
-    from stickslip.cli.sections import multiplier_text
-
     from stickslip.cli.limit_cycle import _size
+    from stickslip.cli.output import multiplier_text
 
     assert multiplier_text(-3e-12 + 0j, 9) == "0" and multiplier_text(-0.25 + 0.5j, 3) == "-0.250 +0.500 i"
     assert _size(-3e-12) == "3.0e-12" and _size(0.0) == "0.000000000" and _size(0.5) == "0.500000000"

@@ -40,10 +40,11 @@ def test_files_keep_the_list_of_events(tmp_path, t_end):
 
 
 def test_what_an_interrupted_run_saw_is_in_its_file(tmp_path, monkeypatch):
-    from stickslip.run import simulate
+    from stickslip.engine import Engine
+    from stickslip.run import driver
 
-    monkeypatch.setattr(simulate, "_PIECE_SECONDS", 0.0)
-    monkeypatch.setattr(simulate, "_FIRST_PIECE", 60)
+    monkeypatch.setattr(driver, "_PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(Engine, "first_piece", 60)
 
     def stop(steps):
         if steps >= 60:

@@ -6,8 +6,9 @@ import resource
 import pytest
 
 import stickslip as ss
+from stickslip.engine import Engine
 from stickslip.io import disk, netcdf
-from stickslip.run import records, simulate
+from stickslip.run import driver, records
 from tests.run.signalled import differences
 
 OPTIONS = {"engine": "reference", "dt": 2e-2, "t_end": 0.7, "every": 2}
@@ -17,8 +18,8 @@ OPTIONS = {"engine": "reference", "dt": 2e-2, "t_end": 0.7, "every": 2}
 def run(tmp_path, monkeypatch):
     """A run to a file with a checkpoint every few steps; `act` is done in the middle of it."""
     monkeypatch.setattr(records, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(simulate, "_PIECE_SECONDS", 0.0)
-    monkeypatch.setattr(simulate, "_FIRST_PIECE", 4)
+    monkeypatch.setattr(driver, "_PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(Engine, "first_piece", 4)
     ball, file = ss.library.bouncing_ball(), tmp_path / "run.nc"
 
     def run(act=lambda: None, **more):
@@ -96,6 +97,7 @@ def test_killed_in_the_middle_of_a_commit(run, monkeypatch, goes_on):
             def some(descriptor, data, offset, write=disk._write_all, written=written, most=pages):
                 if run.part.with_name("run.nc.part-journal").exists():
                     if len(written) == most:
+                        write(descriptor, bytes(len(data)), offset)  # a page of which nothing arrived
                         os._exit(7)
                     written.append(offset)
                 write(descriptor, data, offset)

@@ -75,7 +75,7 @@ MOMENTS: dict[str, list[tuple[object, str]]] = {
     "while a file is written": [(netcdf.StreamWriter, "_append"), (sweep_parts.InFolder, "put")],
     "in a checkpoint": [(netcdf.StreamWriter, "checkpoint")],
     "in a commit": [(disk.Disk, "commit")],
-    "while a file is closed": [(netcdf.StreamWriter, "_finish"), (sweeps, "write_sweep")],
+    "while a file is closed": [(netcdf.StreamWriter, "_finish"), (sweeps, "write_ensemble")],
 }
 """What a child does, by the functions that do it; anything else is "between"."""
 ARRAYS = ("t", "q", "u", "gap", "normal_impulse", "tangential_impulse", "contact_state")

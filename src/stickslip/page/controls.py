@@ -84,8 +84,8 @@ def bounds(key: str, value: float, unit: str = "") -> tuple[float, float, bool]:
 
 
 def _start(scenario: Any) -> list[Control]:
-    """Coordinates and velocities of the start; a scene has too many for sliders."""
-    if not hasattr(scenario, "q0"):
+    """Coordinates and velocities of the start, where there are few enough for sliders."""
+    if not scenario.start_has_sliders:
         return []
     system = scenario.system
     found = []
