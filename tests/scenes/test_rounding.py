@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.engine import Block
 from stickslip.run.scene_simulate import prepare_run
 from stickslip.scenes import step
-from stickslip.scenes.engine import room_for
 from stickslip.scenes.islands.island import LOAD_ROUNDING
 
 EXACT = np.longdouble
@@ -27,13 +27,11 @@ def chain(links, ratio, away=0.0, inertia=None):
 
 def violations(scene, dt, steps):
     """Of each step: largest violation of a joint row, computed exactly from the impulses, and largest pull [m/s]."""
-    run = prepare_run(
-        scene, dt, steps * dt, "moreau-midpoint", "predictive", "circular", 1e-10, 1, 0.0, 1, "raise", 1e-6, "stop"
-    )
+    run = prepare_run(scene, dt, steps * dt)
     engine, found = run.engine, []
-    block, rows = room_for(steps, len(run.q0), len(run.u0), run.system.n_contacts)
+    block = Block.room(1, 10, run.state.sizes, columns=run.first_impacts.shape[1])
     for _ in range(steps):
-        assert engine.march(run.memory, dt, 1, 1, block, rows) == step.DONE
+        assert engine.march(run.state, 1, block) == step.DONE
         assert engine.book.numbers[step.MAX_RESIDUAL] <= 1e-10
         row, bodies = engine.joints.row, engine.bodies
         used = np.flatnonzero(row.used)
