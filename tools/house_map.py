@@ -46,6 +46,7 @@ WORDS = {
     "on_request": "the calls that go up",
     "page": "the live page",
     "papers": "what is there to be shown",
+    "projections": "onto disks and cones",
     "request": "what a run may be asked",
     "run": "driver, records",
     "scenario": "a system with its start",

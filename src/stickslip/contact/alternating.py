@@ -17,7 +17,7 @@ from stickslip.contact.contacts import Contacts
 from stickslip.contact.effort import AT_ONCE
 from stickslip.contact.method import FrictionMethod, Outcome, Progress, sweep_until
 from stickslip.jit import entry
-from stickslip.sets import project_disk, project_interval
+from stickslip.projections import project_disk, project_interval
 
 INNER_LIMIT = 100
 

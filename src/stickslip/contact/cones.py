@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from stickslip.jit import entry
-from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
+from stickslip.projections import norm_2d, project_cone_2d, project_cone_3d
 
 
 @entry

@@ -19,7 +19,7 @@ from stickslip.contact.cones import relative_error
 from stickslip.contact.one_contact import one_contact_2d, one_contact_3d
 from stickslip.jit import entry
 from stickslip.lcp.linear import lu_factor, lu_solve
-from stickslip.sets import project_cone_2d, project_cone_3d
+from stickslip.projections import project_cone_2d, project_cone_3d
 
 CHECK_EVERY = 50
 F, F_BEFORE, G_BEFORE, X = -4, -3, -2, -1  # rows of `work`, see `anderson_step`

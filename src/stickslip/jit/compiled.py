@@ -10,7 +10,7 @@ import hashlib
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
-COMPILED_SOURCES = ("jit", "codes.py", "sets.py", "lcp", "contact", "laws", "impacts", "mechanisms/templates")
+COMPILED_SOURCES = ("jit", "codes.py", "projections.py", "lcp", "contact", "laws", "impacts", "mechanisms/templates")
 GROUPS = ("scenes",)
 """Folders whose functions call those of `COMPILED_SOURCES` and are called by none of them."""
 

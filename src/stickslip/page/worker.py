@@ -99,7 +99,7 @@ def _warm_up() -> None:
     """Import what the first run would, and begin with machine code, which takes 40 MB once."""
     from stickslip import library
     from stickslip.page.payload import payload
-    from stickslip.sets import project_interval
+    from stickslip.projections import project_interval
 
     project_interval(0.0, 0.0, 1.0)
     ball = library.get("bouncing_ball")

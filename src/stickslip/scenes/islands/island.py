@@ -17,13 +17,13 @@ import numpy as np
 from stickslip.contact.blocks import diagonal_blocks
 from stickslip.contact.gauss_seidel import accelerated_sweeps, anderson_state
 from stickslip.jit import entry, kernel
+from stickslip.projections import norm_2d, project_cone_2d, project_cone_3d
 from stickslip.scenes.islands.joint_rows import apply_row, row_velocity
 from stickslip.scenes.islands.newton import quiet_newton
 from stickslip.scenes.islands.problem import apply_contact, contact_velocity, side_product
 from stickslip.scenes.islands.pyramid import polygon_support, project_polygon, project_pyramid
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
 from stickslip.scenes.rotation import times
-from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 
 FIRST_SWEEPS = 6
 MEMORY = 10

@@ -28,6 +28,7 @@ import numpy as np
 from stickslip.contact.blocks import invert_2, invert_3
 from stickslip.contact.one_contact import change_3d, one_contact_2d
 from stickslip.jit import entry, kernel, prange
+from stickslip.projections import norm_2d, project_cone_2d, project_cone_3d
 from stickslip.scenes.islands.problem import contact_velocity, side_product
 from stickslip.scenes.islands.slabs import OUTSIDE
 from stickslip.scenes.islands.sphere_contacts import (
@@ -41,7 +42,6 @@ from stickslip.scenes.islands.sphere_contacts import (
 )
 from stickslip.scenes.layout import Active, Bodies, Contacts
 from stickslip.scenes.rotation import times
-from stickslip.sets import norm_2d, project_cone_2d, project_cone_3d
 
 LOOK_EVERY = 10  # sweeps between two looks at the residual
 SHARE = 0.5  # of the way of a lift to its slip, with each sweep

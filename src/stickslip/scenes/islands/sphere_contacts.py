@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from stickslip.jit import entry, kernel
+from stickslip.projections import project_cone_2d
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts
-from stickslip.sets import project_cone_2d
 
 SAME = 1e-12  # relative: what counts as along the normal, and as equal inertias
 
