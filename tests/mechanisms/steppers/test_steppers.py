@@ -114,8 +114,12 @@ def test_explicit_steppers_blow_up_there_and_say_so(name):
 @pytest.mark.slow  # a kernel for this alone; "wild" in test_what_was_computed_is_kept is the short version
 def test_compiled_runs_that_blow_up_end_like_the_reference():
     ours, theirs = (drop_on_the_table(ss.MoreauMidpoint(), t_end=0.5, engine=e) for e in ("compiled", "reference"))
-    assert ours.status == theirs.status and len(ours) == len(theirs)
-    np.testing.assert_allclose(ours.q, theirs.q, rtol=1e-9)
+    for run in (ours, theirs):  # bounds are judged after each piece, and a piece of the kernel has more steps
+        assert not run.complete and run.certificate.failed_steps == 1
+        assert "beyond all bounds" in run.status and "MoreauJean(theta=1)" in run.status
+    both = min(len(ours), len(theirs))
+    assert both > 1
+    np.testing.assert_allclose(ours.q[:both], theirs.q[:both], rtol=1e-9)
 
 
 def test_implicit_step_that_is_too_long_for_an_unstable_force():
