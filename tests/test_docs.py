@@ -100,6 +100,21 @@ def test_every_fenced_block_is_of_a_kind_that_is_checked() -> None:
         assert len(kinds) % 2 == 0, page
 
 
+def test_files_that_the_documentation_names_exist() -> None:
+    """Tests that pages name, and what the page about the rooms names; no room is left out there."""
+    for page in PAGES:
+        named = re.findall(r"`(tests/[\w/]+(?:\.py)?)`", page.read_text(encoding="utf-8"))
+        assert [name for name in named if not (ROOT / name).exists()] == [], page.name
+    package = ROOT / "src" / "stickslip"
+    paths = [path for path in package.rglob("*") if path.is_dir() or path.suffix == ".py"]
+    there = [f"/{path.relative_to(package).as_posix()}{'/' if path.is_dir() else ''}" for path in paths]
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?!src/|tests/|tools/)[a-z_/]+(?:\.py|/))`", text)
+    assert [name for name in named if not any(path.endswith(f"/{name}") for path in there)] == []
+    rooms = {name[1:] for name in there if name.strip("/").count("/") == 0 and name[1] != "_"}
+    assert rooms <= set(named)
+
+
 def test_a_block_that_fails_is_seen(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("words\n\n```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n")

@@ -101,7 +101,7 @@ def _with(group: Group | None, kind: type[Group], name: str, options: Mapping[st
     given = {field.name: options[field.name] for field in fields(kind) if field.name in options}
     if group is not None and given:
         twice = ", ".join(given)
-        raise ValueError(f"{twice} must be given as a keyword or in {name}={kind.__name__}(...), not beside it.")
+        raise ValueError(f"{twice} must be given as a keyword or in {name}={kind.__name__}(...), not both ways.")
     return replace(group or kind(), **given)
 
 

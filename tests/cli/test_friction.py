@@ -135,3 +135,8 @@ def test_performance_profile_by_hand():
     assert shares["A"][0] == pytest.approx(2 / 3) and shares["A"][-1] == pytest.approx(2 / 3)
     assert shares["B"][0] == pytest.approx(1 / 3) and shares["B"][-1] == 1.0
     assert np.all(np.diff(shares["B"]) >= 0.0) and tau[0] == 1.0
+
+
+def test_friction_without_a_command(capsys):
+    assert main(["friction"]) == 2
+    assert capsys.readouterr().err == "stickslip: error: Missing command. (see 'stickslip friction --help')\n"

@@ -1,6 +1,7 @@
 """Options of commands are declared once: the same option has the same help wherever it stands."""
 
 import inspect
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -9,6 +10,9 @@ import typer
 
 from stickslip import cli
 from stickslip.cli.options import Dt, grouped
+from stickslip.io.models import layout
+from stickslip.laws import NAMED_LAWS
+from stickslip.run.options import STEPPERS
 
 SHARED = ("--set", "--dt", "--section", "--stepper", "--solver", "--rtol", "--plot", "--json", "--quiet", "--device")
 OTHERWISE = {
@@ -32,6 +36,18 @@ def options():
 def test_an_option_has_one_meaning(option):
     helps = {text for name, word, text in options() if word == option and (option, name) not in OTHERWISE}
     assert len(helps) == 1
+
+
+def test_help_pages_and_model_files_know_the_names_of_laws_and_steppers():
+    """They repeat the names, so that neither has to load what they belong to."""
+    helps = {word: text for name, word, text in options() if name == "run"}
+    for option, names, keys in (("--law", NAMED_LAWS, layout._LAWS), ("--stepper", STEPPERS, layout._STEPPERS)):
+        assert tuple(names) == keys
+        assert re.findall(r"[a-z]+(?:-[a-z]+)*", helps[option].split(": ")[-1].replace(" or ", ", ")) == list(names)
+
+
+def test_every_option_and_argument_has_help():
+    assert [(name, word) for name, word, text in options() if not text and word != "--help"] == []
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,11 @@ def test_the_groups_of_options_are_the_keywords(tmp_path):
 @pytest.mark.parametrize(
     ("options", "problem", "message"),
     [
-        ({"every": 2, "records": Records()}, ValueError, r"every must be given as a keyword or in records=Records"),
+        (
+            {"every": 2, "records": Records()},
+            ValueError,
+            r"every must be given as a keyword or in records=Records\(...\), not both",
+        ),
         ({"records": 3}, ValueError, r"records must be Records\(\.\.\.\), got 3"),
         ({"evry": 2}, TypeError, "unexpected keyword argument 'evry'"),
     ],

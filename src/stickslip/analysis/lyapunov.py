@@ -125,7 +125,7 @@ def recurrence(points: SectionPoints, *, tol: float = 0.02, leave_out: tuple[str
     leave_out : names of coordinates that may shift from cycle to cycle, as the woodpecker's height
     """
     if len(points) < 3:
-        raise ValueError(f"recurrence needs at least 3 points on the section, got {len(points)}.")
+        raise ValueError(f"recurrence needs at least 3 points on the section, got {len(points)}; run longer.")
     if not 0.0 < real_number(tol, "tol") < 1.0:
         raise ValueError(f"tol must lie between 0 and 1, got {tol:g}.")
     names = (*points.coordinate_names, *points.velocity_names)

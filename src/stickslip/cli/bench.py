@@ -27,7 +27,10 @@ def bench(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer problems and repetitions.")] = False,
     as_json: AsJson = False,
-    plot: Annotated[str | None, typer.Option(help="File of the figure of friction: profiles, or cost.")] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(help="Write the figure of friction, profiles or cost: .png, .svg or .pdf.", metavar="FILE"),
+    ] = None,
 ) -> None:
     """Measure stickslip and its peers in one run, on this machine.
 

@@ -34,7 +34,7 @@ class Diagram:
     """Options of the diagram: a run at every value."""
 
     observe: Annotated[
-        str | None, typer.Option(help="What is drawn, separated by commas; default: period, then the state.")
+        str | None, typer.Option(help="What is drawn, with commas; default: period, then the state.", metavar="NAMES")
     ] = None
     follow: Annotated[
         bool, typer.Option("--follow", help="Start each run where the one before ended, to follow an attractor.")

@@ -12,7 +12,6 @@ from stickslip.io.printable import plain
 
 app = typer.Typer(
     help="Frictional contact problems of one time step: FCLIB .hdf5 and Siconos .dat files.",
-    no_args_is_help=True,
     rich_markup_mode="markdown",
 )
 

@@ -31,7 +31,9 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter or the start; may be repeated."),
 ]
-MoreSettings = Annotated[list[str] | None, typer.Argument(metavar="NAME=VALUE", hidden=True)]
+MoreSettings = Annotated[
+    list[str] | None, typer.Argument(metavar="NAME=VALUE", help="What --set does, without the word.")
+]
 Quantities = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Change a quantity, angles in degrees; may be repeated."),

@@ -1,8 +1,8 @@
 """What lies in the kernel cache, and how it is emptied: by hand, or by age when the package has changed.
 
-The folder holds `numba/<hash of the sources>/`, machine code of the package's own functions and of generated modules,
-`objects/`, machine code of kernels, and `modules/`, the text of one generated module per system and method.  A file of
-`objects` is named by what it was made from and belongs to no version: it goes when nobody has used it for a month.
+The folder holds `objects/`, machine code of kernels, and `modules/`, the text of one generated module per system and
+method.  A file of `objects` is named by what it was made from and belongs to no version: it goes when nobody has used
+it for a month.  Earlier versions left `numba/<hash of the sources>/` there, which is counted and removed, never read.
 The present sources have several hashes, one for each group of them (`present_stamps`).  Nothing under another hash is
 loaded again.  Files are counted and removed in the folder that is used (`vault`), never in one that is left alone.
 """
