@@ -1,11 +1,12 @@
 """Arrays that kernels choose, return and loop over: plain Python and machine code give the same bits."""
 
 import ctypes
+import gc
 
 import numpy as np
 import pytest
 
-from stickslip.jit import entry, kernel, native
+from stickslip.jit import KernelError, entry, kernel, native
 from tests.jit.test_language import agrees
 
 
@@ -161,3 +162,60 @@ def test_entries_are_machine_code() -> None:
     double = entry(row_of.python)
     A = np.arange(6.0).reshape(2, 3)
     assert np.array_equal(double(A, 1), A[1]) and double.signatures
+
+
+@kernel
+def flattened(A):
+    flat = A.reshape(-1)
+    total = 0.0
+    for k in range(flat.shape[0]):
+        total = 2.0 * total + flat[k]
+    return total, len(flat), A.reshape(2, -1).shape[1], A.reshape((-1, 3))[1, 2]
+
+
+@kernel
+def flattened_part(A):
+    return A[:, 1:3].reshape(6)[2]
+
+
+@kernel
+def flattened_copy(A):
+    return A[:, 1:3].copy().reshape(6)[2]
+
+
+@kernel
+def too_large(A):
+    B = np.zeros((3, 4))
+    return B.reshape(2, 7)[1, 6] + A[0, 0]
+
+
+def test_reshape_takes_a_length_that_the_others_leave() -> None:
+    agrees(flattened, np.arange(12.0).reshape(3, 4))
+    agrees(flattened_copy, np.arange(12.0).reshape(3, 4))
+
+
+@pytest.mark.parametrize("array", [np.arange(12.0).reshape(4, 3).T, np.arange(24.0).reshape(3, 8)[:, ::2]])
+def test_arrays_with_gaps_are_not_reshaped(array: np.ndarray) -> None:
+    """Until now their numbers came in the order of the memory, gaps included."""
+    with pytest.raises(KernelError, match="no gaps"):
+        flattened.compiled(array)
+    with pytest.raises(KernelError, match="no gaps"):
+        flattened_part.compiled(np.ascontiguousarray(array))
+
+
+def test_reshape_to_another_number_of_elements_is_refused() -> None:
+    with pytest.raises(KernelError, match="2, 7"):
+        too_large.compiled(np.zeros((3, 4)))
+
+
+def test_definitions_of_functions_outlive_them() -> None:
+    """A function reads its definition when it is freed; garbage is freed in any order, at the end of Python too."""
+    functions = [native.function_at(0, f"nobody calls {k}") for k in range(2000)]
+    gc.collect()
+    junk = [bytes(range(200)) * 1 for _ in range(20000)] + [
+        ctypes.create_string_buffer(b"\xff" * 32) for _ in range(5000)
+    ]
+    for function in functions:
+        definition = ctypes.c_int64.from_address(id(function) + 16).value
+        assert ctypes.c_int.from_address(definition + 16).value == native.FASTCALL
+    assert junk

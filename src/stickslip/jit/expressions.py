@@ -534,14 +534,23 @@ class Expressions(ABC):
         return view
 
     def reshaped(self, view: View, arguments: tuple[Value, ...]) -> View:
-        """Another shape for an array without gaps."""
+        """Another shape for an array without gaps; one length may be -1, which is what the others leave."""
         items = items_of(arguments[0]) if len(arguments) == 1 and items_of(arguments[0]) is not None else arguments
         assert items is not None
-        dims = tuple(memory.size_of(self.writer, item, "a length") for item in items)
-        packed = memory.packed_strides(self.writer, view.dims, view.dtype.itemsize)
-        for stride, wanted in zip(view.strides, packed, strict=True):
-            if isinstance(stride, int) and isinstance(wanted, int) and stride != wanted:
-                raise KernelError("only an array without gaps can be reshaped.")
+        without_gaps = memory.packed_strides(self.writer, view.dims, view.dtype.itemsize)
+        if not view.packed and view.strides != without_gaps:
+            raise KernelError("only an array that surely has no gaps can be reshaped: take a copy() of it.")
+        lengths = [memory.size_of(self.writer, item, "a length") for item in items]
+        before = memory.count_of(self.writer, view.dims)
+        if -1 in lengths:
+            axis = lengths.index(-1)
+            rest = memory.count_of(self.writer, tuple(lengths[:axis] + lengths[axis + 1 :]))
+            lengths[axis] = memory.share(self.writer, before, rest)
+        dims = tuple(lengths)
+        after = memory.count_of(self.writer, dims)
+        known = isinstance(before, int) and isinstance(after, int)
+        if (known and before != after) or any(isinstance(size, int) and size < 0 for size in dims):
+            raise KernelError(f"{in_words(view)} cannot take the lengths {', '.join(map(str, dims))}.")
         strides = memory.packed_strides(self.writer, dims, view.dtype.itemsize)
         return View(view.dtype, view.pointer, dims, strides, view.read_only, packed=True, home=view.home)
 

@@ -223,8 +223,8 @@ class NativeVersion:
         code = objects.built(program.module.text())
         native.make_objects_known(reader.objects)
         program.load_units()
-        function, definition = native.function_at(cpu.load(code, ENTRY), name)
-        self._kept = (reader.objects, definition)  # as long as the code that holds their addresses
+        function = native.function_at(cpu.load(code, ENTRY), name)
+        self._kept = reader.objects  # as long as the code that holds their addresses
         self.call = function if results.is_plain else _with_arrays(function, results)
 
 

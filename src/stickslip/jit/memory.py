@@ -62,6 +62,24 @@ def difference(writer: Writer, a: Size, b: Size) -> Size:
     return a if b == 0 else writer.value(f"sub nsw i64 {a}, {b}")
 
 
+def count_of(writer: Writer, dims: tuple[Size, ...]) -> Size:
+    """Number of elements of a shape."""
+    count: Size = 1
+    for size in dims:
+        count = product(writer, count, size)
+    return count
+
+
+def share(writer: Writer, count: Size, rest: Size) -> Size:
+    """Length of an axis, where the other ones have `rest` of `count` elements; 0 where `rest` is."""
+    if isinstance(count, int) and isinstance(rest, int):
+        return count // rest if rest else 0
+    if rest == 1:
+        return count
+    nothing = writer.value(f"icmp eq i64 {rest}, 0")
+    return writer.value(f"sdiv i64 {count}, {writer.value(f'select i1 {nothing}, i64 1, i64 {rest}')}")
+
+
 def packed_strides(writer: Writer, dims: tuple[Size, ...], itemsize: int) -> tuple[Size, ...]:
     """Strides of an array without gaps, the last axis fastest [bytes]."""
     strides: list[Size] = []
@@ -199,9 +217,7 @@ def new_array(writer: Writer, shape: Value, dtype: np.dtype[Any], on_heap: bool 
     dims = _shape(writer, shape)
     element_of(dtype)
     strides = packed_strides(writer, dims, dtype.itemsize)
-    count: Size = 1
-    for size in dims:
-        count = product(writer, count, size)
+    count = count_of(writer, dims)
     if isinstance(count, int) and count * dtype.itemsize <= STACK_BYTES and not on_heap:
         words = max(1, math.ceil(count * dtype.itemsize / 8))
         return View(dtype, writer.slot("i64", words), dims, strides, packed=True, home=STACK), None

@@ -232,9 +232,14 @@ class _Definition(ctypes.Structure):
     )
 
 
-def function_at(address: int, name: str) -> tuple[Any, Any]:
-    """Python function of machine code; with what has to stay alive as long as it."""
+def function_at(address: int, name: str) -> Any:
+    """Python function of machine code.
+
+    Its definition lives as long as the process: the function reads it when it is freed itself, and a collection of
+    garbage, at the end of Python at the latest, may free things that belong together in any order.
+    """
     definition = _Definition(name.encode(), address, FASTCALL, None)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-    return make(ctypes.addressof(definition), None, None), definition
+    return make(ctypes.addressof(definition), None, None)
