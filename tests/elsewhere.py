@@ -124,7 +124,7 @@ class Place:
         return rotation_matrix(turn), turn, origin
 
     def moved(self, scene: Scene) -> Scene:
-        """The scene there: bodies, gravity, joints, springs and constant forces."""
+        """The scene there: bodies, gravity, joints, springs and forces."""
         R, turn, origin = self._scene_frame(scene.dim)
         there = scene.copy()
         there.gravity = R @ scene.gravity
@@ -145,7 +145,7 @@ class Place:
             moved = [replace(entry, at_a=origin + R @ entry.at_a, at_b=origin + R @ entry.at_b) for entry in entries]
             setattr(there, name, moved)
         there.joints = [replace(joint, axis=R @ joint.axis) for joint in there.joints]
-        there.forces = [replace(entry, **_turned_force(entry, R, scene.dim)) for entry in scene.forces]
+        there.forces = [replace(entry, **_turned_force(entry, R, origin, scene.dim)) for entry in scene.forces]
         return there
 
     def _back_in_scene(self, scene: Scene, run: ss.Trajectory) -> ss.Trajectory:
@@ -265,8 +265,17 @@ def _turned_motion(motion, R, dim):
     return there
 
 
-def _turned_force(entry, R, dim):
-    if callable(entry.force) or callable(entry.torque):
-        raise NotImplementedError("forces that are functions of the place are not moved")
-    turned = {} if entry.force is None else {"force": R[:dim, :dim] @ entry.force}
-    return turned if entry.torque is None or dim == 2 else {**turned, "torque": R @ entry.torque}
+def _turned_force(entry, R, origin, dim):
+    """Force and torque there; functions of place and velocity are asked with those of the scene at home."""
+    turned = {} if entry.force is None else {"force": _turned_vector(entry.force, R[:dim, :dim], R, origin, dim)}
+    if entry.torque is None:
+        return turned
+    turn = np.eye(1) if dim == 2 else R  # a turn about the plane's normal leaves torques alone
+    return {**turned, "torque": _turned_vector(entry.torque, turn, R, origin, dim)}
+
+
+def _turned_vector(value, turn, R, origin, dim):
+    if not callable(value):
+        return turn @ value
+    back = R[:dim, :dim].T
+    return lambda t, x, v: turn @ np.atleast_1d(np.asarray(value(t, back @ (x - origin[:dim]), back @ v), float))

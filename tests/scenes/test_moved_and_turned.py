@@ -108,3 +108,24 @@ def test_scene_elsewhere(dim, build):
 @pytest.mark.parametrize("dim", [2, 3])
 def test_scene_everywhere(dim, build, place):
     check(place, *build(dim), t_end=1.0)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_forces_that_are_functions_of_place_and_velocity_elsewhere(dim):
+    """A damped spring to the origin, and a torque that follows the place, both as functions."""
+    scene = ss.Scene(dim=dim, gravity=0.0)
+    ball = scene.add_body(
+        ss.Circle(0.1) if dim == 2 else ss.Sphere(0.1),
+        mass=2.0,
+        position=(1.0, 0.3, -0.2)[:dim],
+        velocity=(0, 1, 0.5)[:dim],
+    )
+
+    def twist(t, x, v):
+        return 0.01 * x[0] if dim == 2 else 0.01 * np.cross(x, v)
+
+    scene.add_force(ball, force=lambda t, x, v: -50.0 * x - 0.4 * v + 2.0 * t, torque=twist)
+    home, away = (place.simulate(scene, dt=1e-3, t_end=0.5) for place in (HOME, QUICK))
+    assert np.abs(ball.path(home)[-1] - ball.path(home)[0]).max() > 0.3
+    np.testing.assert_allclose(away.q, home.q, atol=1e-9)  # 1e3 m away positions have 13 digits
+    np.testing.assert_allclose(away.u, home.u, atol=1e-9)
