@@ -8,6 +8,9 @@ RUN := .venv/bin/python -m
 WORKERS ?= 2
 ARGS ?=
 export PYTHON
+# Tests start some hundred processes. Each reads the package's byte code, which saves half a second; some shells forbid
+# Python to keep it.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list the targets
 	@echo "make TARGET, where TARGET is one of"

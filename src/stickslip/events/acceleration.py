@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linprog
 
 from stickslip.checks import Array
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
@@ -188,6 +187,8 @@ class AccelerationProblem:
         limits = [(0.0, None if N > 0.0 else 0.0) for N in solution.lambda_N]
         limits += 2 * [(0.0, None if free else 0.0) for free in rests]
         cost = np.concatenate([np.zeros(k), np.ones(2 * k)])
+        from scipy.optimize import linprog  # takes 0.2 s to load: only shared loads at rest need it
+
         answer = linprog(cost, A_ub=within, b_ub=self.a[rests], A_eq=balance, b_eq=total, bounds=limits)
         if not answer.success:  # rounding: the forces of the complementarity problem do as well
             return solution

@@ -7,14 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853
-from scipy.optimize import brentq
 
 from stickslip.checks import Array
 from stickslip.events.modes import Mode
 
 SAMPLES = 8  # looks at the indicators in every step of the integrator
 SIMULTANEOUS = 1e-12  # events closer than this share of the run are one
+
+
+def _root_between(value: Callable[[float], float], a: float, b: float) -> float:
+    """Where `value`, which has different signs at a and at b, is zero: to the last digit."""
+    from scipy.optimize import brentq  # takes 0.2 s to load: only event-driven runs pay for it
+
+    return float(brentq(value, a, b, xtol=1e-16, rtol=1e-15))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +69,7 @@ class Arc:
             return sign * value(*self.state(time))
 
         v = [at(time) for time in t]
-        return [brentq(at, t[i], t[i + 1], xtol=1e-16, rtol=1e-15) for i in range(SAMPLES) if v[i] > 0.0 >= v[i + 1]]
+        return [_root_between(at, t[i], t[i + 1]) for i in range(SAMPLES) if v[i] > 0.0 >= v[i + 1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +136,7 @@ class Watch:
             if not (values[i] > level or (values[i] == level and not armed)):
                 if np.isnan(values[i]) or not values[i - 1] > level:
                     return float(t[i - 1])
-                return float(
-                    brentq(lambda x: self._value(x, dense, k, part) - level, t[i - 1], t[i], xtol=1e-16, rtol=1e-15)  # noqa: B023
-                )
+                return _root_between(lambda x: self._value(x, dense, k, part) - level, t[i - 1], t[i])  # noqa: B023
             armed = armed or bool(values[i] > tol)
         return None
 
@@ -148,13 +151,13 @@ class Watch:
 
     def _graze(self, a: float, b: float, dense: Callable[[Any], Array], k: int) -> float | None:
         """Where the gap closes between two positive samples; a minimum of at most gap_tol below zero only grazes."""
-        lowest = float(brentq(lambda x: self._value(x, dense, k, 2), a, b, xtol=1e-16, rtol=1e-15))
+        lowest = _root_between(lambda x: self._value(x, dense, k, 2), a, b)
         depth = self._value(lowest, dense, k, 0)
         if depth >= -self.gap_tol:
             if depth <= self.gap_tol:
                 self.grazes, self.grazed = self.grazes + 1, (lowest, k)
             return None
-        return float(brentq(lambda x: self._value(x, dense, k, 0), a, lowest, xtol=1e-16, rtol=1e-15))
+        return _root_between(lambda x: self._value(x, dense, k, 0), a, lowest)
 
 
 def smooth_arcs(
@@ -175,6 +178,8 @@ def smooth_arcs(
 
     With `stand` it goes on from there, bit for bit, in place of a start at (t, y).
     """
+    from scipy.integrate import DOP853  # takes 0.4 s to load: only event-driven runs pay for it
+
     rtol, atol = tolerances
     solver = DOP853(rates, t, y, t_end, rtol=rtol, atol=atol, first_step=first_step)
     if stand is not None:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
-from sympy.physics.mechanics import dynamicsymbols
 
 from stickslip.checks import require_unique, unknown_name
 from stickslip.laws.friction import FrictionLaw
 from stickslip.mechanisms.derivation import Expr
+
+
+def _time_symbol() -> Expr:
+    """The symbol of time in a user's `dynamicsymbols`.
+
+    Loading SymPy's mechanics takes 0.2 s. Whoever has used `dynamicsymbols` has loaded it; for all others time is `t`.
+    """
+    vectors = sys.modules.get("sympy.physics.vector")
+    return vectors.dynamicsymbols._t if vectors else sp.Symbol("t")
 
 
 class Notation:
@@ -41,7 +50,7 @@ class Notation:
             key if isinstance(key, sp.Symbol) else found.get(str(key), sp.Symbol(str(key))) for key in parameters
         )
         if time is None:
-            time = found["t"] if "t" in found and "t" not in self.values else dynamicsymbols._t
+            time = found["t"] if "t" in found and "t" not in self.values else _time_symbol()
         self.t = time
 
         self.plain: dict[Expr, Expr] = {}
