@@ -115,6 +115,7 @@ def name_regions(
 
 
 def name_regimes(ax: Axes, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> None:
+    """Write the name of each regime and its bound on the impulses into the regime's region (see `name_regions`)."""
     texts = {Impact.STATES.index(name): f"{name}\n{bound}" for name, bound in BOUNDS.items()}
     name_regions(ax, x, y, state, texts)
 
@@ -130,6 +131,7 @@ def regime_handles(state: np.ndarray) -> list[Patch]:
 
 
 def reversal_handle(text: str = "tangential velocity changes its sign") -> Patch:
+    """Legend entry of the hatching that `hatch` draws."""
     return Patch(facecolor="none", edgecolor="#9AA3AF", hatch="//////", linewidth=0.0, label=text)
 
 
