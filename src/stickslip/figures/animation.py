@@ -126,7 +126,6 @@ class Film:
         slower: float | None = None,
         fps: int = FPS,
     ) -> Film:
-        """Choose the frames of a film of a run; parameters and errors as in `animate`."""
         picture = _drawing(drawing)
         if len(trajectory) < 2:
             raise ValueError(f"a film needs at least two records, got {len(trajectory)}.")
