@@ -1,16 +1,16 @@
 """Saltation matrices: how small perturbations of a motion pass through its events.
 
-Between events a perturbation dx of x = (q, u) obeys dx' = (df/dx) dx in the field f of the mode.  A perturbed motion
-meets an event h(x, t) = 0 with a jump x+ = j(x, t) a little earlier or later, and spends this time in the other field:
+Between events a perturbation dx of x = (q, u) obeys dx' = (df/dx) dx in the field f of the mode.  An event h(x, t) = 0
+with a jump x+ = j(x, t) is met by the perturbed motion a little earlier or later, in one field or the other:
 
     dx+ = S dx-,    S = D_x j + (f+ - D_x j f- - D_t j) (grad h)^T / (grad h^T f- + h_t)
 
     impact                 h = g_N, j the impact law in the branch (pushing, sticking, slipping) that was taken
     slip stops, reverses   h = gamma_T, j = id: a stick that follows loses one dimension, a multiplier is 0
     slip begins, lift-off  f+ = f- for one coefficient of friction: S = I; else h = mu lambda_N - |lambda_T|, j = id
-    impacts accumulate     j is the velocity projection that stands for all impacts together
+    impacts accumulate     j is the velocity projection that stands for all of them
 
-At a graze grad h^T f- is zero: S does not exist, and `Undefined` is raised.
+At a graze grad h^T f- is zero: there is no S, and `Undefined` is raised.
 References: Aizerman and Gantmakher 1958; Leine and Nijmeijer 2004; Leine, van Campen and Glocker 2003 (woodpecker).
 """
 
@@ -92,7 +92,7 @@ class FollowedMotion(Motion):
 
     Attributes
     ----------
-    start : the mode in which the motion begins, if known
+    start : the mode it begins in, where known
     tangent : carry perturbations along; without, only the motion
     switches : the events so far
     Phi : dx(t) / dx(t_A) at the begin of the arc that was yielded last, (2 f, 2 f)
@@ -288,7 +288,7 @@ class FollowedMotion(Motion):
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """Newton's impact law with its branch held: which contacts push, and which of the pushing ones stick or slip.
+    """Newton's impact law with its branch held: which contacts push, and which of those stick or slip.
 
         pushing: gamma_N+ = -eps_N gamma_N-;   sticking: gamma_T+ = -eps_T gamma_T-;   slipping: Lambda_T = r Lambda_N
 
