@@ -2,7 +2,7 @@
 
 The gap y - e(t) contains the time, so that the contact has a velocity of its own. One bounce per period asks for the
 take-off velocity U = g / (2 f) and for a table that rises with U (1 - eps) / (1 + eps) at the impact. This orbit is
-stable for the amplitude chosen here, and a ball thrown up at about that speed ends up in it.
+stable for the amplitude chosen here, so a ball thrown up at about the speed U settles on it.
 
 Run: python examples/ball_on_vibrating_table.py --plot ball.png
 """

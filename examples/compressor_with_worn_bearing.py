@@ -7,7 +7,7 @@ angle phi; the only thing that moves them is the crank's pin, which strikes, sli
     rod         from the piston's pin (s, 0), at the angle phi, to its bushing (s + L cos phi, L sin phi)
     contact     c - |pin - bushing| >= 0
 
-Without play s follows from geometry; with play it may deviate by about c, and the bearing knocks where the force on the
+Without play s follows from geometry.  With play s may deviate by about c, and the bearing knocks where the force on the
 rod changes its side.
 
 Run: python examples/compressor_with_worn_bearing.py --plot compressor.png
@@ -65,7 +65,7 @@ def without_play(t: np.ndarray | float) -> tuple[Any, Any]:
 
 
 def simulate(clearance: float, dt: float, turns: float, engine: str = "auto") -> ss.Trajectory:
-    """Start as the machine without play moves; its velocities by central differences."""
+    """Run the machine from the place and the velocities without play; the velocities come from central differences."""
     h = 1e-6
     u0 = (np.array(without_play(h)) - np.array(without_play(-h))) / (2 * h)
     return ss.simulate(
@@ -84,7 +84,7 @@ def simulate(clearance: float, dt: float, turns: float, engine: str = "auto") ->
 
 
 def deviation(run: ss.Trajectory) -> np.ndarray:
-    """The piston's place less that of the machine without play, in clearances."""
+    """Difference of the piston's place from its place in the machine without play, in units of the clearance."""
     return np.asarray((run["s"] - without_play(run.t)[0]) / run.parameters["clearance"])
 
 

@@ -61,7 +61,7 @@ def without_play(theta_1: float) -> tuple[float, float]:
 
 
 def simulate(clearance: float, dt: float, turns: float) -> ss.Trajectory:
-    """Start as the linkage without play moves, its velocities by central differences."""
+    """Run the linkage from the angles and velocities without play; the velocities come from central differences."""
     h = 1e-6
     ahead, behind = np.array(without_play(SPEED * h)), np.array(without_play(-SPEED * h))
     return ss.simulate(
@@ -76,7 +76,7 @@ def simulate(clearance: float, dt: float, turns: float) -> ss.Trajectory:
 
 
 def rocker_error(run: ss.Trajectory) -> np.ndarray:
-    """Angle of the rocker less that of the linkage without play [rad]."""
+    """Difference of the rocker's angle from its angle in the linkage without play [rad]."""
     return np.asarray(run["theta_3"] - [without_play(SPEED * t)[1] for t in run.t])
 
 

@@ -1,4 +1,4 @@
-"""Two blocks on a moving belt, tied to walls and to each other by springs; one of them is shaken: stick and slip.
+"""Two blocks on a moving belt, tied to walls and to each other by springs; block 1 is shaken: stick and slip.
 
 The weights press the blocks on the belt: dry friction with a constant bound R = mu m g, which may stick. At first both
 ride the belt, x = v t, until the spring of block 2, which is not shaken, overcomes friction: k v t = R.

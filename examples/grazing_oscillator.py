@@ -1,7 +1,8 @@
 """A driven oscillator that just touches a stop: the grazing bifurcation and the square root in its section map.
 
 The steady motion x = A cos(w t - phi) reaches the stop at x = -d when the force is F = d sqrt((1 - w^2)^2 + (c w)^2).
-A start that is perturbed by s then strikes with a velocity of order sqrt(s): so far is it thrown off, once per period.
+At this force a start that is perturbed by s strikes with a velocity of order sqrt(s) and is thrown off by as much, once
+per period.
 
 Run: python examples/grazing_oscillator.py --plot graze.png
 """

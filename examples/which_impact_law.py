@@ -1,14 +1,14 @@
 """Which impact law fits my experiment?  Rebounds of a bar are measured; every law is fitted to them and judged.
 
-A bar of length 2 L strikes a plane at the angle phi with its tip, at several ratios of tangential to normal velocity;
-what is measured are both velocities of the tip after the impact.  Each law has its own coefficients: they are fitted by
-least squares, and the root mean square of what is left over tells how well the law describes the experiment:
+A bar of length 2 L strikes a plane at the angle phi with its tip, at several ratios of tangential to normal velocity.
+Both velocities of the tip after the impact are measured.  Each law has its own coefficients, fitted by least squares.
+The root mean square of the remaining differences tells how well the law describes the experiment:
 
     misfit = sqrt(mean (gamma^+ measured - gamma^+ computed)^2) / |gamma_N^-|
 
-Where a contact slips one way throughout the laws agree; where slip stops or reverses they do not, so that is where to
-measure.  `--data FILE.csv` takes measurements of your own, with the columns of `COLUMNS`; without it, an experiment is
-made up by one of the laws, with noise.
+Where a contact slips one way throughout, the laws agree.  Where slip stops or reverses, they differ, so measure there.
+`--data FILE.csv` takes measurements of your own, with the columns of `COLUMNS`.  Without it one of the laws makes up an
+experiment, with noise.
 
 Run: python examples/which_impact_law.py --plot laws.png
 """
@@ -71,7 +71,7 @@ def rebounds(rows: np.ndarray, law: Any, friction: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients of a law that describe measurements best, and the root mean square of what is left."""
+    """Coefficients of a law that describe measurements best, and the root mean square of the remaining differences."""
 
     law: str
     coefficients: dict[str, float]
@@ -85,7 +85,7 @@ def fit(rows: np.ndarray, name: str) -> Fit:
         computed = rebounds(rows, candidate.law(*x[1:]), float(x[0]))
         return ((computed - rows[:, 3:]) / -rows[:, 2:3]).ravel()
 
-    # the laws have kinks where contact states change: steps of a hundredth feel the slope on both sides of them
+    # the laws have kinks where contact states change: steps of a hundredth feel the slope on both sides of a kink
     best = least_squares(left_over, candidate.first, bounds=(0.0, candidate.most), diff_step=0.01, x_scale=0.1)
     values = dict(zip(candidate.names, best.x.tolist(), strict=True))
     return Fit(name, values, float(np.sqrt(np.mean(best.fun**2))))

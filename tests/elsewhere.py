@@ -1,8 +1,8 @@
-"""Mechanisms and scenes elsewhere: moved by a distance, turned by an angle, simulated there and told as at home.
+"""Mechanisms and scenes elsewhere: moved by a distance, turned by an angle, simulated, and moved back.
 
-The physics does not know where a system stands; the digits of its coordinates do.  `Place.simulate` runs a system in
-coordinates of another frame and gives the motion back in its own, so that a test compares with its closed form as ever,
-within `Place.rounding`.  A contact that loses its load for one step between steps in which it carries it is an error.
+The physics does not depend on the place of a system; the digits of its coordinates do.  `Place.simulate` runs a system
+in another frame and returns the motion in the system's own frame.  So a test can compare it with its closed form,
+within `Place.rounding`.  A contact that loses its load for a single step, between steps with load, is an error.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Place:
         return short if self.quick else full
 
     def rounding(self, run: ss.Trajectory) -> float:
-        """What the last digits of the coordinates add up to in a run [m]; nothing at home, where motions are exact."""
+        """Sum of the rounding errors of the coordinates in a run [m]; zero at the origin."""
         return 0.0 if self == HOME else 2.0**-52 * max(1.0, self.distance) * 20 * math.sqrt(max(1, run.steps))
 
     def speed_rounding(self, run: ss.Trajectory) -> float:
-        """What rounding may leave of a velocity of zero [m/s], or of sums of velocities of order one.
+        """Rounding error of a velocity that is zero, or of sums of velocities of order one [m/s].
 
-        Steppers on position level make velocities of differences of coordinates.
+        Steppers on position level compute velocities from differences of coordinates.
         """
         if self == HOME:
             return 0.0
@@ -55,9 +55,9 @@ class Place:
         return digits + (self.rounding(run) / run.dt if run.stepper == "paoli-schatzman" else 0.0)
 
     def simulate(self, what: Any, *start: Any, held: bool = True, **options: Any) -> ss.Trajectory:
-        """Run a Scenario, a system with q0 and u0, or a Scene there; the trajectory is told in its own frame.
+        """Run a Scenario, a system with q0 and u0, or a Scene at this place; return the motion in its own frame.
 
-        Pairs of coordinates (x, y) and (x_i, y_i) are turned, angles phi follow, and others are moved only.
+        Pairs of coordinates (x, y) and (x_i, y_i) are turned, angles phi follow, and others are only moved.
         `held`: no contact may lose its load for a single step.
         """
         if self.quick and not isinstance(what, Scene) and options.get("stepper") != "event-driven":

@@ -51,7 +51,7 @@ def wrong(numbers):
 
 
 def right(numbers):
-    """The same numbers in other layouts and types."""
+    """Equal numbers in other layouts and types, which a call must accept."""
     a = np.array(numbers)
     locked = a.copy()
     locked.setflags(write=False)

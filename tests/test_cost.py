@@ -1,4 +1,4 @@
-"""What a run would cost is told before it starts."""
+"""The cost of a long run is announced before it starts."""
 
 import time
 
@@ -26,7 +26,7 @@ def test_a_run_of_many_steps_says_how_long_it_will_take(monkeypatch):
 
 @pytest.mark.parametrize(("name", "options"), [("bouncing_ball", {"engine": "reference"}), ("thrown_cube", {})])
 def test_the_trial_counts_for_nothing(name, options, monkeypatch):
-    """The motion is the same with and without the announcement."""
+    """The trial steps of the announcement do not change the motion."""
     plain = ss.library.get(name).simulate(t_end=0.5, **options)
     monkeypatch.setattr(driver, "_MANY_STEPS", 1)
     monkeypatch.setattr(cost, "LONG", 1e-9)

@@ -55,9 +55,9 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("name", LONG)
 def test_python_blocks_of_long_pages_run_coarsely(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that they call, in at most 400 steps of ten times their length, by the engine that compiles nothing.
+    """Blocks of long pages run in at most 400 steps, ten times as long, by the engine that compiles nothing.
 
-    What the blocks assert is left to the slow test.
+    The slow test checks their assertions.
     """
     runs = []
 
@@ -101,7 +101,7 @@ def test_every_fenced_block_is_of_a_kind_that_is_checked() -> None:
 
 
 def test_files_that_the_documentation_names_exist() -> None:
-    """Tests that pages name, and what the page about the rooms names; no room is left out there."""
+    """Tests named by pages exist, files and rooms named by architecture.md exist, and it leaves no room out."""
     for page in PAGES:
         named = re.findall(r"`(tests/[\w/]+(?:\.py)?)`", page.read_text(encoding="utf-8"))
         assert [name for name in named if not (ROOT / name).exists()] == [], page.name

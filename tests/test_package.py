@@ -56,7 +56,7 @@ def test_public_name_resolves(name):
 
 @pytest.mark.parametrize("name", ["steppers", "solvers", "shapes", "laws"])
 def test_namespaces_hold_the_names_at_the_top(name):
-    """What stands in a namespace and at the top of the package under one name is one thing."""
+    """A name in a namespace and at the top of the package is one object."""
     namespace = getattr(stickslip, name)
     shared = [each for each in getattr(namespace, "__all__", dir(namespace)) if each in stickslip._HOME]
     assert len(shared) >= 5
@@ -141,7 +141,7 @@ def test_constraints_are_exact_pins_from_no_particular_index():
 
 
 def test_tests_have_the_folders_of_the_package():
-    """What a room does is tested in the folder of its name; fuzz and examples test what lies outside the package."""
+    """A room is tested in the folder of its name; the folders fuzz and examples test things outside the package."""
     inside = {str(file.parent.relative_to(PACKAGE)) for file in PACKAGE.rglob("*.py")}
     tested = {str(file.parent.relative_to(ROOT / "tests")) for file in (ROOT / "tests").rglob("test_*.py")}
     assert tested - inside == {"examples", "fuzz"}

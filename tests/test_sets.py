@@ -318,7 +318,7 @@ def test_jacobian_against_central_differences(C: ConvexSet, x: list[float]) -> N
 @quick
 @given(set_and_points(1, st.integers(-40, 40).map(lambda k: k / 7), st.integers(0, 40).map(lambda k: k / 4)))
 def test_jacobian_against_central_differences_away_from_kinks(case: tuple[ConvexSet, FloatArray]) -> None:
-    """On a lattice, where a point is either on a kink or far from it."""
+    """On a lattice a point is either on a kink or far from every kink."""
     C, x = case
     h = 1e-6
     steps = h * np.eye(x.size)

@@ -1,4 +1,4 @@
-"""What `check_wheel.sh` looks at, in the environment of the wheel and the folder where its commands ran."""
+"""Checks of `check_wheel.sh`, run in the environment of the wheel and in the folder where its commands ran."""
 
 import importlib.util
 import json
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def served() -> str:
-    """The page, from a server that is started for it."""
+    """Text of the page, from a server that runs only for this request."""
     server = Server(Service())
     threading.Thread(target=server.serve_forever, daemon=True).start()
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

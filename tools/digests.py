@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Digests of what the package computes, to show that a move of code changes no bit.
+"""Digests of the package's results, to show that a move of code changes no bit.
 
     python tools/digests.py write before.json              # every case, some minutes
     python tools/digests.py write before.json --only scene # cases whose name holds a word
@@ -136,7 +136,7 @@ def _friction(contacts: int) -> Callable[[], list[Any]]:
 
 
 def _friction_by(method: Any, dim: int) -> Callable[[], list[Any]]:
-    """Every kind of random problem by one method, few iterations: what is not solved has bits, too."""
+    """Every kind of random problem by one method with few iterations: answers that are not solved have bits, too."""
 
     def compute() -> list[Any]:
         found: list[Any] = []
@@ -246,7 +246,7 @@ def _sets() -> list[Any]:
 
 
 def digest(parts: list[Any]) -> str:
-    """Hash of arrays, numbers and words; -0.0 and 0.0 differ, all values that are not a number are one."""
+    """Hash of arrays, numbers and words; -0.0 and 0.0 differ, all NaN count as equal."""
     total = hashlib.sha256()
     for part in parts:
         array = np.asarray(part)

@@ -2,10 +2,10 @@
 """Draw the map of the package's rooms from its import graph.
 
     python tools/house_map.py write     # docs/images/architecture.svg
-    python tools/house_map.py check     # exit code 1 where the drawing is not that of the present sources
+    python tools/house_map.py check     # exit code 1 where the stored drawing differs from one of the present sources
 
 A room is a folder or a file directly inside the package.  A line from one room to another means that modules of the
-upper room import modules of the lower one.  A line is left out where a longer way through other rooms says it already.
+upper room import modules of the lower room.  A line is left out where a longer way down joins the two rooms already.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _imported(tree: ast.AST) -> set[str]:
 
 
 def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
-    """All rooms below a room."""
+    """All rooms that a room imports, directly or through others."""
     seen: set[str] = set()
     waiting = list(graph[start])
     while waiting:
@@ -99,7 +99,7 @@ def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
 
 
 def reduced(graph: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The graph without the lines that a longer way says already."""
+    """The graph without the lines whose ends a longer way joins already."""
     below = {room: reachable(graph, room) for room in graph}
     return {room: {b for b in others if not any(b in below[a] for a in others - {b})} for room, others in graph.items()}
 

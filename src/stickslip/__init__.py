@@ -1,8 +1,8 @@
 """Rigid-body dynamics with friction and impact.
 
-The public names are listed in `__init__.pyi`, one line each, and nowhere else: type checkers and editors read that
-file, and so does this one. Each name is imported when it is first used, so that `import stickslip` costs next to
-nothing and a script that only solves an LCP never loads SymPy, matplotlib or HDF5.
+The public names are listed in `__init__.pyi`, one line each, and nowhere else: type checkers, editors and this file
+read `__init__.pyi`. Each name is imported when it is first used. So `import stickslip` costs next to nothing, and a
+script that only solves an LCP never loads SymPy, matplotlib or HDF5.
 
 A new public name needs one line in `__init__.pyi`: `from stickslip.room.module import name as name`.
 """

@@ -1,4 +1,4 @@
-"""What numbers, arrays and names that a user gives must pass."""
+"""Checks of numbers, arrays and names that a user gives."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _unlikeness(name: str, other: str) -> tuple[int, int]:
 
 
 def _letters_to_change(name: str, other: str) -> int:
-    """Insertions, deletions and replacements that turn one into the other, the fewest (Levenshtein's distance)."""
+    """Least number of insertions, deletions and replacements between two words (Levenshtein's distance)."""
     row = list(range(len(other) + 1))
     for i, letter in enumerate(name, 1):
         before, row[0] = row[0], i

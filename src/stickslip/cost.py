@@ -1,4 +1,4 @@
-"""What a run would cost, told before it starts: memory, room on the disk, time."""
+"""The cost of a run, announced before it starts: memory, room on the disk, time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The engine protocol: how one driver runs mechanisms, scenes, event-driven and adaptive motions alike.
 
-An `Engine` marches a `State` by some steps and writes what is recorded on the way into a `Block`.  `simulate` is the
-driver of `stickslip.run` around an engine: pieces, records, checkpoints, progress.  A caller who steps by hand needs
-the same three things and nothing else.
+An `Engine` marches a `State` by some steps and writes records into a `Block`.  `simulate` is the driver of
+`stickslip.run` around an engine: pieces, records, checkpoints, progress.  A caller who steps by hand needs an engine, a
+state and a block, and nothing else.
 """
 
 from __future__ import annotations
@@ -39,11 +39,18 @@ class Seen(NamedTuple):
 class State(Protocol):
     """State of a run between two marches: its clock, the motion, the contact memory, and the book of its certificate.
 
-    The clock is an entry of the book, which lies in an array that the kernel itself writes: nothing can separate them.
+    The clock is an entry of the book, and the kernel itself writes the array of the book: so no signal can separate
+    state and clock.
 
-    Attributes: t0 [s], time of step 0; dt [s], length of a step, or the spacing of records where the engine chooses
-    its steps; p, parameters; q, u; impulse_sum, (n, 2) impulses since the last record; sizes, of q and u, number of
-    contacts; problem_text, what an engine says of a step that it could not do.
+    Attributes
+    ----------
+    t0 : time of step 0 [s].
+    dt : length of a step [s], or the spacing of records where the engine chooses its steps.
+    p : parameters.
+    q, u : coordinates and velocities.
+    impulse_sum : impulses since the last record [N s], shape (n, 2).
+    sizes : lengths of q and u, number of contacts.
+    problem_text : words of the engine about a step that it could not do.
     """
 
     t0: float
@@ -110,7 +117,7 @@ class Memory(State):
         return Memory(self.row.copy(), self.p, self.t0, self.dt, self.sizes)
 
     def return_to(self, earlier: Memory) -> None:
-        """Take over the state of an earlier copy, in the same array."""
+        """Write the state of an earlier copy into the array of this state."""
         self.row[:] = earlier.row
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -165,16 +172,16 @@ class Block:
 
 
 class Engine(Protocol):
-    """What does the steps of a run.  An engine for one kind of system says so in the type of the states it marches.
+    """An engine does the steps of a run.  The type of its states tells the kind of systems that it marches.
 
     Attributes
     ----------
     name : "compiled" or "reference", as trajectories and files have it
     first_piece : steps of the first march, when nobody knows yet how long a step takes
     soon_done : a march takes as long as it was estimated, so that Ctrl-C can wait for its end
-    chooses_steps : it divides the time between records itself
-    counts_failures : a step that ends a march is in the book already
-    helper : the engine that does a step which this one left unsolved; None: there is none
+    chooses_steps : the engine divides the time between records itself
+    counts_failures : a step that ends a march is counted in the book already
+    helper : the engine that does a step which this one left unsolved, or None
     """
 
     first_piece: ClassVar[int] = 1
@@ -196,7 +203,7 @@ class Engine(Protocol):
     def march(self, state: Any, steps: int, block: Block) -> int:
         """Do up to `steps` steps, filling `block` from its beginning; return the status code, `codes.DONE` or why not.
 
-        State and block change together: they hold the steps that were done, all of them and no other.
+        State and block change together: both hold exactly the steps that were done.
         """
         ...
 
@@ -232,7 +239,7 @@ class Engine(Protocol):
         return {}
 
     def notes(self) -> dict[str, str]:
-        """What only this engine knows of the run, such as counts of its steps: for the attributes of the trajectory."""
+        """Facts that only this engine knows, such as counts of its steps, for the attributes of the trajectory."""
         return {}
 
     def events(self) -> Any:
@@ -250,5 +257,9 @@ class Engine(Protocol):
 
 
 def beyond_bounds(t: float, excess: str, cure: str) -> str:
-    """The sentence of a run that ends at t [s] because of what is too much about its motion."""
+    """The sentence of a run that ends at t [s] because its motion has left all bounds.
+
+    excess : quantity that is too large, in words
+    cure : advice
+    """
     return f"failed at t = {t:.9g} s: the motion grows beyond all bounds, with {excess}; {cure}"

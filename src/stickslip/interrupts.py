@@ -1,14 +1,15 @@
-"""When Ctrl-C and other signals take effect: at the moments a run can bear them, and at no other.
+"""When Ctrl-C and other signals take effect: only at moments at which a run can be interrupted safely.
 
 Python runs the handler of a signal between any two of its instructions, and a handler may raise: KeyboardInterrupt for
-Ctrl-C, whatever they like in those of a user.  Within `uninterrupted` no handler runs: what arrives is noted.  It takes
-effect when the block ends, at a `poll`, or in an `opened` part of it, where handlers run at once, as they always do,
-up to the first that raises: then what follows is noted again.  So an exception can come where its consequences are
-undone, and a second one cannot come while they are.
+Ctrl-C, any exception in a handler of the user.  Within `uninterrupted` no handler runs: signals are noted.  They take
+effect when the block ends, at a `poll`, or in an `opened` part of the block.  In an opened part handlers run at once,
+up to the first that raises; later signals are noted again.  So an exception comes where its consequences are undone,
+and a second one cannot come while they are being undone.
 
-Only the main thread of a process runs handlers; in the others nothing of this has an effect, and none is needed.
+Only the main thread of a process runs handlers; in other threads these functions have no effect, and none is needed.
 
-A signal that nobody handles ends the process.  `undoing` names what SIGTERM and SIGHUP shall not leave behind then.
+A signal that nobody handles ends the process.  `undoing` names files that SIGTERM and SIGHUP must not leave behind
+then.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def _present() -> _Hold | None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold signals back until the block is done: no handler of theirs runs in it, and so none raises in it."""
+    """Hold signals back until the block is done: no handler runs inside the block, and so none raises inside it."""
     global _hold
     outer = _present()
     if outer is not None:

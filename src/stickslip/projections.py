@@ -1,7 +1,7 @@
 """Compiled projections onto intervals, disks, ellipses and friction cones, and their generalised Jacobians.
 
-Scalars in, scalars out or written into `out`, no allocation; NaN is passed on.  `sets` has the convex sets that they
-belong to.
+The functions take scalars and return scalars, or write into `out`.  They allocate nothing and pass NaN on.  The module
+`sets` has the convex sets that these projections belong to.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def norm_2d(a: float, b: float) -> float:
 
 @entry
 def project_interval(x: float, lower: float, upper: float) -> float:
-    """prox of [lower, upper]; the bounds may be infinite."""
+    """Point of [lower, upper] nearest to x; the bounds may be infinite."""
     if x < lower:
         return lower
     if x > upper:
@@ -47,7 +47,7 @@ def project_interval(x: float, lower: float, upper: float) -> float:
 
 @entry
 def project_disk(x1: float, x2: float, radius: float) -> tuple[float, float]:
-    """prox of {|x| <= radius} in the plane, radius >= 0."""
+    """Point of the disk {|x| <= radius} in the plane nearest to (x1, x2), radius >= 0."""
     norm = norm_2d(x1, x2)
     if norm <= radius:
         return x1, x2
@@ -79,10 +79,11 @@ def _ellipse_foot(x1: float, x2: float, a: float, b: float) -> tuple[float, floa
     """Foot point P = (a q1, b q2) of x outside an ellipse with a >= b > NEGLIGIBLE a; returns q1, q2, t.
 
     x - P = t a^2 (P1 / a^2, P2 / b^2) with t > 0. In units of a, with y = x / a and beta = b / a, this is
-    q(t) = (y1 / (1 + t), beta y2 / (beta^2 + t)), and t is the root of the secular equation |q(t)| = 1. The
-    function 1 / |q(t)| is concave and increasing, so Newton on it runs monotonically from the left, fast
-    where one pole dominates. Where neither does, its steps may only grow by half; so every third step halves
-    a wide bracket on a logarithmic scale.
+    q(t) = (y1 / (1 + t), beta y2 / (beta^2 + t)), and t is the root of the secular equation |q(t)| = 1.
+
+    The function 1 / |q(t)| is concave and increasing. So Newton's method on it runs monotonically from the left, and
+    fast where one pole dominates. Where neither pole dominates, its steps may only grow by half. So every third step
+    halves a wide bracket on a logarithmic scale.
     """
     beta = b / a
     largest = max(abs(x1), abs(x2))
@@ -130,7 +131,10 @@ def _project_ellipse_sorted(x1: float, x2: float, a: float, b: float) -> tuple[f
 
 @entry
 def project_ellipse(x1: float, x2: float, a: float, b: float) -> tuple[float, float]:
-    """prox of {(x1/a)^2 + (x2/b)^2 <= 1}; a semi-axis 0 makes it a segment, two make it the origin."""
+    """Point of the ellipse {(x1/a)^2 + (x2/b)^2 <= 1} nearest to (x1, x2).
+
+    With one semi-axis 0 the ellipse is a segment, with both 0 it is the origin.
+    """
     if a >= b:
         return _project_ellipse_sorted(x1, x2, a, b)
     p2, p1 = _project_ellipse_sorted(x2, x1, b, a)
@@ -155,10 +159,11 @@ def _jacobian_ellipse_sorted(x1: float, x2: float, a: float, b: float) -> tuple[
 def jacobian_ellipse(x1: float, x2: float, a: float, b: float, out: FloatArray) -> None:
     """Write a generalised Jacobian of `project_ellipse` into out, shape (2, 2).
 
-    Outside: tau tau^T / (1 + kappa d), with unit tangent tau and curvature kappa at the foot point and
-    distance d; with v = (-q2, beta q1) and t of `_ellipse_foot` this is v v^T / (|v|^2 + t). On the
-    boundary: I, the limit from inside. A segment has no inside: there diag(1, 0) between and at its ends, 0
-    beyond them; at the origin alone, 0.
+    Outside: tau tau^T / (1 + kappa d), with unit tangent tau and curvature kappa at the foot point and distance d.
+    With v = (-q2, beta q1) and t of `_ellipse_foot` this is v v^T / (|v|^2 + t).
+    Inside and on the boundary: I, the limit from inside.
+    A segment (one semi-axis 0) has no inside: diag(1, 0) between and at its ends, 0 beyond them, with the coordinate
+    along the segment first. A point (both semi-axes 0): 0.
     """
     if a >= b:
         out[0, 0], out[0, 1], out[1, 1] = _jacobian_ellipse_sorted(x1, x2, a, b)
@@ -180,10 +185,10 @@ def _cone_angle(mu: float) -> tuple[float, float]:
 
 @entry
 def _project_cone_radial(r_N: float, norm_T: float, mu: float) -> tuple[float, float]:
-    """prox of the friction cone by its rotational symmetry, prox(r) = (P_N, factor r_T); returns P_N, factor.
+    """Projection onto the friction cone, by its rotational symmetry: prox(r) = (P_N, factor r_T); returns P_N, factor.
 
-    Inside the cone (r_N, 1), inside the polar cone (0, 0). Between them (c p, s p / |r_T|), with (c, s) =
-    (cos, sin) of arctan(mu), and p = c r_N + s |r_T| the length of prox(r) along the nearest generator.
+    Inside the cone the result is (r_N, 1), inside the polar cone (0, 0). Between the two it is (c p, s p / |r_T|), with
+    (c, s) = (cos, sin) of arctan(mu). Here p = c r_N + s |r_T| is the length of prox(r) along the nearest generator.
     """
     # At mu = inf a product 0 * inf is NaN: the comparison fails and the half-space case below is taken.
     if r_N >= 0.0 and norm_T <= mu * r_N:
@@ -199,14 +204,14 @@ def _project_cone_radial(r_N: float, norm_T: float, mu: float) -> tuple[float, f
 
 @entry
 def project_cone_2d(r_N: float, r_T: float, mu: float) -> tuple[float, float]:
-    """prox of the planar friction cone {|r_T| <= mu r_N}, 0 <= mu <= inf."""
+    """Point of the planar friction cone {|r_T| <= mu r_N} nearest to (r_N, r_T), 0 <= mu <= inf."""
     p_N, factor = _project_cone_radial(r_N, abs(r_T), mu)
     return p_N, factor * r_T
 
 
 @entry
 def project_cone_3d(r_N: float, r_T1: float, r_T2: float, mu: float) -> tuple[float, float, float]:
-    """prox of the spatial friction cone {|r_T| <= mu r_N}, 0 <= mu <= inf."""
+    """Point of the spatial friction cone {|r_T| <= mu r_N} nearest to (r_N, r_T1, r_T2), 0 <= mu <= inf."""
     p_N, factor = _project_cone_radial(r_N, norm_2d(r_T1, r_T2), mu)
     return p_N, factor * r_T1, factor * r_T2
 
@@ -224,7 +229,7 @@ def _tangential_norm(r: FloatArray) -> float:
 
 @entry
 def project_cone(r: FloatArray, mu: float, out: FloatArray) -> None:
-    """Write prox of the friction cone in R^d, d >= 2, into out, shape (d,); out may be r itself."""
+    """Write the point of the friction cone in R^d, d >= 2, nearest to r into out, shape (d,); out may be r itself."""
     if r.size == 2:
         out[0], out[1] = project_cone_2d(r[0], r[1], mu)
     elif r.size == 3:
@@ -240,10 +245,12 @@ def project_cone(r: FloatArray, mu: float, out: FloatArray) -> None:
 def jacobian_cone(r: FloatArray, mu: float, out: FloatArray) -> None:
     """Write a generalised Jacobian of `project_cone` into out, shape (d, d).
 
-    Between the cone and its polar: w w^T + factor diag(0, I - e e^T) with e = r_T / |r_T|, w = (c, s e), and
-    factor, c and s as in `_project_cone_radial`. On the boundary of the cone and at the apex: I, the limit
-    from inside. On the boundary of the polar cone: 0, the limit from inside that one. For mu = 0 (a ray)
-    diag(1, 0) where r_N >= 0, else 0; for mu = inf (a half-space) I where r_N >= 0, else diag(0, I).
+    Between the cone and its polar cone: w w^T + factor diag(0, I - e e^T), with e = r_T / |r_T|, w = (c, s e), and
+    factor, c and s as in `_project_cone_radial`.
+    In the cone, with its boundary and its apex: I, the limit from inside.
+    In the polar cone, with its boundary: 0, the limit from inside the polar cone.
+    For mu = 0 (a ray): diag(1, 0) where r_N >= 0, else 0.
+    For mu = inf (a half-space): I where r_N >= 0, else diag(0, I).
     """
     dim = r.size
     for i in range(dim):
@@ -276,41 +283,48 @@ def jacobian_cone(r: FloatArray, mu: float, out: FloatArray) -> None:
 
 @entry
 def interval_all(x: FloatArray, lower: FloatArray, upper: FloatArray, out: FloatArray) -> None:
+    """`project_interval` for each entry; all arrays have shape (k,)."""
     for i in range(x.size):
         out[i] = project_interval(x[i], lower[i], upper[i])
 
 
 @entry
 def disk_rows(x: FloatArray, radius: FloatArray, out: FloatArray) -> None:
+    """`project_disk` for each row: x and out have shape (k, 2), radius (k,)."""
     for i in range(x.shape[0]):
         out[i, 0], out[i, 1] = project_disk(x[i, 0], x[i, 1], radius[i])
 
 
 @entry
 def disk_jacobian_rows(x: FloatArray, radius: FloatArray, out: FloatArray) -> None:
+    """`jacobian_disk` for each row: x has shape (k, 2), radius (k,), out (k, 2, 2)."""
     for i in range(x.shape[0]):
         jacobian_disk(x[i, 0], x[i, 1], radius[i], out[i])
 
 
 @entry
 def ellipse_rows(x: FloatArray, a: FloatArray, b: FloatArray, out: FloatArray) -> None:
+    """`project_ellipse` for each row: x and out have shape (k, 2), a and b (k,)."""
     for i in range(x.shape[0]):
         out[i, 0], out[i, 1] = project_ellipse(x[i, 0], x[i, 1], a[i], b[i])
 
 
 @entry
 def ellipse_jacobian_rows(x: FloatArray, a: FloatArray, b: FloatArray, out: FloatArray) -> None:
+    """`jacobian_ellipse` for each row: x has shape (k, 2), a and b (k,), out (k, 2, 2)."""
     for i in range(x.shape[0]):
         jacobian_ellipse(x[i, 0], x[i, 1], a[i], b[i], out[i])
 
 
 @entry
 def cone_rows(x: FloatArray, mu: FloatArray, out: FloatArray) -> None:
+    """`project_cone` for each row: x and out have shape (k, d), mu (k,)."""
     for i in range(x.shape[0]):
         project_cone(x[i], mu[i], out[i])
 
 
 @entry
 def cone_jacobian_rows(x: FloatArray, mu: FloatArray, out: FloatArray) -> None:
+    """`jacobian_cone` for each row: x has shape (k, d), mu (k,), out (k, d, d)."""
     for i in range(x.shape[0]):
         jacobian_cone(x[i], mu[i], out[i])

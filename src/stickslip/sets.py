@@ -1,14 +1,15 @@
-"""Set-valued elements and convex sets: what contact and friction laws are made of.
+"""Set-valued maps and convex sets: the elements of contact and friction laws.
 
 Two set-valued maps on R carry the laws of planar contact [GS05] eqs. (1), (3): the unilateral primitive `Upr`
-and the filled-in relay `Sgn`. Upr is a normal cone and Sgn the inverse of one, so that each inclusion is one
-projection equation [FLG10] eqs. (42)-(43):
+and the filled-in relay `Sgn`. Upr is a normal cone, and Sgn is the inverse of a normal cone. So each inclusion is
+one projection equation [FLG10] eqs. (42)-(43):
 
     -y in N_C(x)   <=>   x = prox_C(x - rho y)   for any rho > 0.
 
 The convex sets below collect for a set C the projection prox_C, one element of its generalised Jacobian, the
-residual of that equation, the distance and the support function. The functions `project_*` and `jacobian_*`
-are compiled scalar kernels without allocation; the classes call them, and so may any other kernel (docs/kernels.md).
+residual of the projection equation, the distance and the support function. The functions `project_*` and
+`jacobian_*` are compiled scalar kernels without allocation; the classes call them, and so may any other kernel
+(docs/kernels.md).
 
 [GS05]  Glocker, Studer, Multibody System Dynamics 13 (2005).
 [FLG10] Flores, Leine, Glocker, Multibody System Dynamics 23 (2010).
@@ -84,7 +85,7 @@ def _first(mask: BoolArray) -> tuple[tuple[int, ...], str]:
 
 
 def _numbers(name: str, value: ArrayLike) -> FloatArray:
-    """value as a float array without NaN."""
+    """value as a float array without NaN; ValueError that names the argument otherwise."""
     require_numbers(value, name)
     kind = "complex numbers" if np.iscomplexobj(value) else None
     try:
@@ -102,7 +103,7 @@ def _numbers(name: str, value: ArrayLike) -> FloatArray:
 
 
 def _finite(name: str, value: ArrayLike) -> FloatArray:
-    """value as a finite float array."""
+    """value as a float array of finite numbers; ValueError that names the argument otherwise."""
     array = _numbers(name, value)
     if not np.isfinite(array).all():
         where, place = _first(~np.isfinite(array))
@@ -114,7 +115,10 @@ def _finite(name: str, value: ArrayLike) -> FloatArray:
 
 
 def _parameter(name: str, value: ArrayLike, *, infinite: str = "") -> float | FloatArray:
-    """A set's parameter >= 0, as a float or a read-only array; infinite says what inf means, if allowed."""
+    """A set's parameter >= 0, as a float or a read-only array.
+
+    infinite : the set that the parameter inf makes, in words; empty where inf is not allowed.
+    """
     array = np.array(_numbers(name, value) if infinite else _finite(name, value))
     if (array < 0.0).any():
         hint = f"; 0 and inf ({infinite}) are allowed." if infinite else "; 0 is allowed."
@@ -177,7 +181,7 @@ class Upr:
     """
 
     def evaluate(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Upr(x) as the interval (lower, upper); the empty set is (inf, -inf)."""
+        """Upr(x) as the interval (lower, upper), each in the shape of x; the empty set is (inf, -inf)."""
         x = _finite("x", x)
         lower = np.where(x > 0.0, 0.0, np.where(x == 0.0, -np.inf, np.inf))
         return lower, np.where(x < 0.0, -np.inf, 0.0)
@@ -205,15 +209,15 @@ class Sgn:
     """
 
     def evaluate(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Sgn(x) as the interval (lower, upper)."""
+        """Sgn(x) as the interval (lower, upper), each in the shape of x."""
         x = _finite("x", x)
         return np.where(x > 0.0, 1.0, -1.0), np.where(x < 0.0, -1.0, 1.0)
 
     def residual(self, x: ArrayLike, y: ArrayLike, rho: ArrayLike = 1.0) -> FloatArray:
         """Natural map of the inverse, y - prox_[-1,1](y - rho x); zero iff -y in Sgn(x).
 
-        [-1, 1] is symmetric, so y stands for -y with the sign turned. Taking y into the clipping gives
-        clip(rho x, y - 1, y + 1), which loses nothing to cancellation.
+        The inclusion constrains -y. As [-1, 1] is symmetric, the equation may be written for y, with the sign of x
+        turned. Taking y into the clipping gives clip(rho x, y - 1, y + 1), which loses nothing to cancellation.
         """
         x, y, rho = _pair(x=x, y=y, rho=_positive("rho", rho))
         return np.minimum(np.maximum(rho * x, y - 1.0), y + 1.0)
@@ -244,7 +248,7 @@ class SgnSplit(NamedTuple):
         return np.maximum(np.abs(upr.residual(self.x_R, self.y_R)), np.abs(upr.residual(self.x_L, self.y_L)))
 
     def holds(self, tol: float = TOLERANCE) -> BoolArray:
-        """Whether both complementarity conditions hold within tol, and y_R + y_L = 2 with them."""
+        """Whether both complementarity conditions and y_R + y_L = 2 hold within tol, elementwise."""
         defect = np.abs(np.asarray(self.y_R) + np.asarray(self.y_L) - 2.0)
         # 1 + y and 1 - y are rounded: the sum is 2 to the last digits of the larger one, not exactly
         slack = 4.0 * EPS * (1.0 + np.maximum(np.abs(self.y_R), np.abs(self.y_L)))
@@ -259,10 +263,11 @@ class SgnSplit(NamedTuple):
 def decompose_sgn(x: ArrayLike, y: ArrayLike) -> SgnSplit:
     """Decompose the relay -y in Sgn(x) into two unilateral primitives [GS05] eqs. (4)-(5).
 
-    Returned is x_R = max(x, 0), x_L = max(-x, 0), y_R = 1 + y, y_L = 1 - y. The inclusion holds if and only
-    if this split satisfies both complementarity conditions (`SgnSplit.holds`): y_R + y_L = 2, so not both
-    can vanish, so one of x_R and x_L must, and x = x_R - x_L leaves no other choice. (x, y) itself need not
-    satisfy the inclusion.
+    Returns x_R = max(x, 0), x_L = max(-x, 0), y_R = 1 + y, y_L = 1 - y, elementwise. (x, y) itself need not satisfy
+    the inclusion; `SgnSplit.holds` tells whether it does.
+
+    The inclusion holds if and only if the split satisfies both complementarity conditions. Reason: y_R + y_L = 2, so
+    y_R and y_L do not both vanish. So x_R or x_L must vanish, and x = x_R - x_L leaves no other choice than this one.
     """
     x, y = _pair(x=x, y=y)
     x, y = np.broadcast_arrays(x, y)
@@ -278,16 +283,17 @@ def decompose_sgn(x: ArrayLike, y: ArrayLike) -> SgnSplit:
 class ConvexSet(ABC):
     """A closed convex set C in R^n. Points are arrays of shape (..., n); leading axes are independent points.
 
-    Parameters given as arrays belong to the leading axes: one set per point, broadcast in NumPy's way.
+    Parameters given as arrays belong to the leading axes: one set per point, broadcast in NumPy's way. Every method
+    raises ValueError for points that are not finite or have the wrong shape.
 
-    Whoever adds a set implements `_check` (the shape of a point), and `_project`, `_jacobian` and `_support`
-    for points that have been validated. `_jacobian` returns an element of Clarke's generalised Jacobian of
-    the projection everywhere, also at kinks: the limit from inside the set, where it has an inside. Every
-    such element is symmetric with eigenvalues in [0, 1].
+    To add a set, implement `_check` (the shape of a point), and `_project`, `_jacobian` and `_support` for points
+    that have been validated. `_jacobian` returns an element of Clarke's generalised Jacobian of the projection
+    everywhere, also at kinks: there the limit from inside the set, if the set has an inside. Elements of this
+    Jacobian are symmetric with eigenvalues in [0, 1].
     """
 
     def project(self, x: ArrayLike) -> FloatArray:
-        """prox_C(x) = argmin over z in C of |z - x|, shape of x."""
+        """Nearest point of the set, prox_C(x) = argmin over z in C of |z - x|, shape of x."""
         return self._project(self._check("x", _finite("x", x)))
 
     def jacobian(self, x: ArrayLike) -> FloatArray:
@@ -295,7 +301,7 @@ class ConvexSet(ABC):
         return self._jacobian(self._check("x", _finite("x", x)))
 
     def distance(self, x: ArrayLike) -> FloatArray:
-        """|x - prox_C(x)|, shape (...)."""
+        """Distance of x to the set, |x - prox_C(x)|, shape (...)."""
         x = self._check("x", _finite("x", x))
         return self._norm(x - self._project(x))
 
@@ -319,7 +325,7 @@ class ConvexSet(ABC):
 
     def _residual(self, x: FloatArray, rho_y: FloatArray) -> FloatArray:
         z = x - rho_y
-        return rho_y + (z - self._project(z))  # as x - prox(z), but exactly rho y where z lies in C
+        return rho_y + (z - self._project(z))  # equals x - prox(z), and is exactly rho y where z lies in C
 
     def _norm(self, x: FloatArray) -> FloatArray:
         return np.hypot.reduce(x, axis=-1)  # unlike a sum of squares it does not underflow
@@ -359,7 +365,7 @@ def _check_last_axis(name: str, x: FloatArray, n: int, what: str) -> FloatArray:
 
 
 def check_parameters(name: str, x: FloatArray, **parameters: float | FloatArray) -> FloatArray:
-    """x, if the parameters (one per point) broadcast against its leading axes."""
+    """Return x if the parameters, one per point, broadcast against its leading axes; else raise ValueError."""
     shapes = {key: np.shape(value) for key, value in parameters.items()}
     try:
         np.broadcast_shapes(x.shape[:-1], *shapes.values())
@@ -373,7 +379,10 @@ def check_parameters(name: str, x: FloatArray, **parameters: float | FloatArray)
 
 
 def _rows(x: FloatArray, *parameters: float | FloatArray) -> tuple[tuple[int, ...], list[FloatArray]]:
-    """Leading shape, and x and its parameters as flat copies, one row per point: one type of arrays for the kernels."""
+    """Leading shape of the points, and [x, *parameters] as flat copies with one row per point.
+
+    Fresh contiguous copies give the kernels one type of arrays, whatever the caller passed.
+    """
     lead = np.broadcast_shapes(x.shape[:-1], *(np.shape(p) for p in parameters))
     rows = np.array(np.broadcast_to(x, lead + x.shape[-1:]), order="C").reshape(math.prod(lead), x.shape[-1])
     flat = [np.array(np.broadcast_to(p, lead), dtype=float, order="C").ravel() for p in parameters]
@@ -432,8 +441,8 @@ class Interval(ConvexSet):
     """Box {lower <= x <= upper}; bounds may be infinite, lower = upper holds a coordinate fixed.
 
     Bounds of shape (n,) or (..., n) make a box in R^n. Two numbers make an interval in R: then a point is a
-    number, an array of any shape is a collection of points, and `jacobian` is the derivative, of the same
-    shape.
+    number, an array of any shape is a collection of points, and `jacobian` has the derivative at each point, in
+    the shape of this array.
 
     Jacobian: diagonal, 1 where lower <= x <= upper (the limit from inside at a bound), else 0; always 0 where
     lower = upper.
@@ -571,9 +580,9 @@ class Ellipse(ConvexSet):
 class SecondOrderCone(ConvexSet):
     """Friction cone {r = (r_N, r_T) : |r_T| <= mu r_N} in R^d, d >= 2, normal component first.
 
-    mu = 0 is the ray r_N >= 0, r_T = 0; mu = inf the half-space r_N >= 0. The dual cone {y : y_N >= mu
-    |y_T|} is the cone with 1/mu, so the family is closed under duality. Moreau: r = prox_K(r) - prox_K*(-r).
-    Jacobian: see `jacobian_cone`.
+    mu = 0 is the ray r_N >= 0, r_T = 0; mu = inf is the half-space r_N >= 0. The dual cone {y : y_N >= mu |y_T|} is
+    the cone with 1/mu, so the family is closed under duality. Moreau's decomposition: r = prox_K(r) - prox_K*(-r),
+    with K* the dual cone. Jacobian: see `jacobian_cone`.
     """
 
     mu: float | FloatArray
@@ -583,7 +592,7 @@ class SecondOrderCone(ConvexSet):
 
     @property
     def dual(self) -> SecondOrderCone:
-        """Dual cone {y : <y, r> >= 0 for all r in the cone}."""
+        """Dual cone {y : <y, r> >= 0 for all r in the cone}: the cone with 1/mu."""
         with np.errstate(divide="ignore", over="ignore"):
             return SecondOrderCone(np.divide(1.0, self.mu))
 

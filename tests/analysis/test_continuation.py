@@ -84,10 +84,10 @@ def test_section_map_has_a_square_root_at_the_graze():
 
 @pytest.mark.slow
 def test_woodpecker_over_friction():
-    """Its simple cycle doubles at a friction of 0.3186081 and loses an impact of the sleeve at 0.409567.
+    """The woodpecker's simple cycle doubles at a friction of 0.3186081 and loses an impact of the sleeve at 0.409567.
 
-    There the lower edge comes off again after its impact for ever shorter.  From both sides the events change at
-    0.4095665; the times of these hops, 32.2, 16.7 and 8.9 us at 0.4075, 0.4085 and 0.409, go to zero at 0.409568.
+    Up to 0.409567 the lower edge comes off again after its impact, for ever shorter hops.  From both sides the events
+    change at 0.4095665.  The hops take 32.2, 16.7 and 8.9 us at 0.4075, 0.4085 and 0.409, and vanish at 0.409568.
     """
     branch = ss.continue_cycle(ss.library.woodpecker(), "friction", 0.3, 0.45, largest_step=0.2)
     kinds = [special.kind for special in branch.specials]
@@ -99,7 +99,7 @@ def test_woodpecker_over_friction():
 
 @pytest.mark.slow
 def test_woodpecker_at_the_corner_of_its_branch():
-    """At a friction of 0.2837536 the upper edge no longer slips after its impact: the period has its maximum there."""
+    """From a friction of 0.2837536 on the upper edge does not slip after its impact: there the period is largest."""
     branch = ss.continue_cycle(ss.library.woodpecker(), "friction", 0.2839, 0.2836, settle_returns=60, largest_step=0.5)
     (border,) = branch.specials
     assert border.kind == "border" and border.contact == "sleeve upper"

@@ -20,7 +20,7 @@ def level():
 
 
 def touching(trajectory, corners, gap=1.0):
-    """The same run with as many records as there are sets of corners, each of them closed in one record."""
+    """A copy of the run with one record for each given set of corners, which are closed in this record."""
     state = np.full((len(corners), 4), OPEN, np.int8)
     for row, closed in zip(state, corners, strict=True):
         row[[k - 1 for k in closed]] = SLIP_PLUS
@@ -71,7 +71,7 @@ def test_tilted_slider_shows_single_corners():
 
 
 def test_number_of_impacts_does_not_grow_with_the_steps(level):
-    """The impacts that count stay the same, and the table holds hardly more than them."""
+    """The number of distinct impacts does not change with the step size, and the table holds hardly more."""
     fine = library.slider_crank().simulate(dt=2e-6, t_end=0.1, progress=False)
     counts = [len(distinct_impacts(run, min_speed=0.03)) for run in (level, fine)]
     assert abs(counts[0] - counts[1]) <= 2 and 30 < counts[0] < 60

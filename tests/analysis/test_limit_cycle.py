@@ -100,7 +100,7 @@ def test_evenly_shifted_steps_average_out(members):
 
 
 def test_the_first_return_is_taken_however_far_the_horizon_lies():
-    """200 s hold more passages than are kept; the mean return of a woodpecker takes one cycle all the same."""
+    """200 s hold more passages than are kept; the mean return of a woodpecker still takes one cycle."""
     setting = Setting.of(ss.library.woodpecker())
     x = WOODPECKER_ON_SECTION
     near, far = (StepMap(setting, 1, "moreau-midpoint", 1e-3, 4, horizon)(x) for horizon in (0.6, 200.0))
@@ -132,7 +132,7 @@ def test_driven_blocks_stick_and_slip():
 def test_a_cycle_tells_its_error_where_a_multiplier_is_near_one():
     """Den Hartog's oscillator at half its frequency, F_f = 0.3: the stop ends at x = 1 + F_f, with a multiplier 1.
 
-    The return map is quadratic there: a closure of 1e-9 leaves 3e-5 of the way, and stability is not to be told.
+    At its end the return map is quadratic: a closure of 1e-9 leaves 3e-5 of the way, and stability is undecided.
     """
     x, v, t, F_f, b = sp.symbols("x v t F_f b")
     system = ss.LagrangianSystem.from_energies(

@@ -1,4 +1,4 @@
-"""One vocabulary: the same keyword means the same in every analysis; old keywords work still, with a warning."""
+"""One vocabulary: a keyword has one meaning in all analyses; old keywords still work, with a warning."""
 
 import inspect
 

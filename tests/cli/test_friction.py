@@ -17,7 +17,7 @@ from stickslip.figures.style import is_ours, save
 
 @pytest.fixture
 def folder(tmp_path):
-    """Three problems of our own, one of them in the plane."""
+    """A folder with three problems of our own, two in space and one in the plane."""
     for name, problem in (
         ("a.hdf5", granular(10, np.random.default_rng(1), 3)),
         ("b.dat", stack(8, np.random.default_rng(2), 2)),
@@ -130,7 +130,7 @@ def test_bench_of_generated_problems(tmp_path):
 
 
 def test_performance_profile_by_hand():
-    """Two solvers, three problems: A best on two, B on the third, A fails there."""
+    """Two solvers, three problems: A is best on two; B is best on the third, which A does not solve."""
     tau, shares = profile({"A": [1.0, 2.0, np.inf], "B": [2.0, 4.0, 1.0]})
     assert shares["A"][0] == pytest.approx(2 / 3) and shares["A"][-1] == pytest.approx(2 / 3)
     assert shares["B"][0] == pytest.approx(1 / 3) and shares["B"][-1] == 1.0

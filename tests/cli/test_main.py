@@ -1,4 +1,4 @@
-"""What the command line does with requests it cannot serve."""
+"""Requests that the command line cannot serve: one clear line and an exit code."""
 
 import pytest
 import typer

@@ -1,4 +1,4 @@
-"""Options of commands are declared once: the same option has the same help wherever it stands."""
+"""Options of commands are declared once: an option has one help text in all commands."""
 
 import inspect
 import re
@@ -39,7 +39,7 @@ def test_an_option_has_one_meaning(option):
 
 
 def test_help_pages_and_model_files_know_the_names_of_laws_and_steppers():
-    """They repeat the names, so that neither has to load what they belong to."""
+    """Help pages and model files repeat the names, so that they need not load the laws and steppers themselves."""
     helps = {word: text for name, word, text in options() if name == "run"}
     for option, names, keys in (("--law", NAMED_LAWS, layout._LAWS), ("--stepper", STEPPERS, layout._STEPPERS)):
         assert tuple(names) == keys

@@ -31,7 +31,7 @@ def error(problem, r):
 
 
 def shuffled(problem, seed):
-    """The same problem with its contacts in another order."""
+    """The problem with its contacts in a random order."""
     order = np.random.default_rng(seed).permutation(problem.contacts)
     rows = (order[:, None] * problem.dim + np.arange(problem.dim)).ravel()
     return FrictionProblem(problem.matrix[rows][:, rows], problem.q[rows], problem.mu[order], problem.dim)

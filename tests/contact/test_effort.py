@@ -1,4 +1,4 @@
-"""Work is counted, not timed: the same way on every machine; and a time limit is kept where one is asked for."""
+"""Work is counted, not timed, so a problem takes one way on every machine; and a time limit, if given, is kept."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Every method on the same problems; what is called solved is."""
+"""Every method on one set of problems; an answer called solved is a solution."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ OPTIONS = [
 
 
 def mild(problem, mu=0.3):
-    """The same bodies with one moderate coefficient of friction, in memory as a matrix."""
+    """The problem with one moderate coefficient of friction for all contacts, its W as a matrix."""
     return ss.FrictionProblem(problem.matrix, problem.q, mu, problem.dim)
 
 

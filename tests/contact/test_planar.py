@@ -198,7 +198,7 @@ def test_particle_on_a_floor(name: str, u_free: tuple[float, float], mu: float, 
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_dry_friction_joint_and_clutch(name: str) -> None:
-    """A joint without a normal part and a clutch without a tangential one, on the same body."""
+    """A joint without a normal part and a clutch without a tangential part, both on one body."""
     p = problem([[0.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 0.0]], [0.7, -0.4], 0.0, [0.5, 0.0])
     s = solver_from(name).solve(p)
     assert s.solved, s.status
@@ -235,10 +235,10 @@ def test_a_vice_has_no_solution(name: str) -> None:
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("mu, solvable", [(0.5, True), (1.5, False)])
 def test_a_wedge_that_locks_itself(name: str, mu: float, solvable: bool) -> None:
-    """Painleve's paradox at its simplest: normal and tangential direction move the same coordinate.
+    """Painleve's paradox at its simplest: normal and tangential direction move one coordinate.
 
-    The belt below runs ahead, xi_T = xi_N + 1 > 0, hence Lambda_T = -mu Lambda_N and xi_N = -0.5 + (1 - mu) Lambda_N:
-    for mu > 1 pushing back only draws the body in.
+    The belt below runs ahead, xi_T = xi_N + 1 > 0.  Hence Lambda_T = -mu Lambda_N and xi_N = -0.5 + (1 - mu) Lambda_N.
+    For mu > 1 pushing back only draws the body in.
     """
     p = problem([1.0], [1.0], [-0.5], mu, drift_T=1.0)
     s = solver_from(name).solve(p)
@@ -251,7 +251,7 @@ def test_a_wedge_that_locks_itself(name: str, mu: float, solvable: bool) -> None
 
 
 def test_painleve_rod_has_several_solutions() -> None:
-    """G_NN - mu G_NT < 0: open or jammed; every solver returns one of them, enumeration all."""
+    """G_NN - mu G_NT < 0: the contact is open or jams; every solver returns one of these solutions, enumeration all."""
     W_N, W_T = [1.0, 0.0], [2.0, 1.0]  # G = ((1, 2), (2, 5)), mu G_NT = 3 > G_NN
     p = problem(W_N, W_T, [0.1, 5.0], 1.5)
     found = all_solutions(p)

@@ -244,7 +244,7 @@ def dynamics(M=None, H=None, f=None, w=None, **joints):
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 def test_the_unit_of_mass_may_be_anything(scale):
-    """W small in its units: the error is relative to large impulses, and bodies must not go on approaching for that."""
+    """With W small in its units the error is relative to large impulses; bodies must not go on approaching."""
     given = stack(8, np.random.default_rng(11), 3)
     problem = ss.FrictionProblem(scale * given.matrix, given.q, 0.4)
     s = ss.solve_friction(problem)

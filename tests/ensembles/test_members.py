@@ -163,8 +163,9 @@ def test_other_systems_take_the_steps_of_simulate(name, solver, vary):
     ],
 )
 def test_flights_are_the_steps_of_simulate(name, vary, place, level):
-    """Steps without contacts are done in a loop of their own, by members and by runs that record seldom; nothing of it
-    may show.
+    """Members, and runs that record seldom, do steps without contacts in a loop of their own.
+
+    Their results must be equal to step-by-step runs.
     """
     scenario, end = library.get(name), 3000 * library.get(name).dt
     shared = BALL if name == "bouncing_ball" else {}

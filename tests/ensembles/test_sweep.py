@@ -334,7 +334,7 @@ def test_a_cluster_loses_a_worker_and_nothing_else(tmp_path):
 
 
 def test_a_sweep_that_was_killed_before_its_first_file_begins_anew(tmp_path):
-    """Nothing but a folder, perhaps with a draft: it holds no sweep, and is none of somebody else."""
+    """A folder that is empty, or holds only a draft, is neither an ensemble nor somebody else's folder."""
     folder = sweep_parts.parts_folder(tmp_path / "sweep.nc")
     assert not sweep_parts.begun(folder)
     folder.mkdir()

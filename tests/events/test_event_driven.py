@@ -224,7 +224,7 @@ def test_sliding_the_other_way_goes_on():
 
 
 def test_where_contact_may_end_or_last_it_ends_and_that_is_said():
-    """The same bar with a spin of 5 rad/s: alpha - mu delta < 0 < b has two accelerations."""
+    """The sliding bar with a spin of 5 rad/s: alpha - mu delta < 0 < b has two accelerations."""
     bar = ss.library.impacting_bar(mass=1.0, half_length=1.0, friction=5 / 3)
     phi, spin = np.pi / 3, 5.0
     u0 = [2 + spin * np.sin(phi), spin * np.cos(phi), spin]
@@ -471,7 +471,7 @@ def test_a_clutch_that_starts_backwards_locks_at_once():
 
 
 def test_a_load_that_sets_in_from_zero_engages_the_clutch():
-    """-5 sin(5 t) N on a clutch at rest: no acceleration at t = 0, and no mode to choose from it."""
+    """-5 sin(5 t) N on a clutch at rest: the acceleration at t = 0 is zero and does not decide the mode."""
     run = ss.simulate(separate_elements(), [0] * 4, [0] * 4, dt=0.1, t_end=0.5, params={"wave": 5.0}, stepper=TIGHT)
     assert run.complete, run.status
     assert np.abs(run["turn"]).max() < 1e-9 and np.abs(run["turn_dot"]).max() < 1e-9

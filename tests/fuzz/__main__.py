@@ -25,7 +25,7 @@ def corpus(target: str) -> list[bytes]:
 
 
 def fuzz(name: str, count: float, seconds: float, seed: int, findings: Path) -> tuple[int, int, float]:
-    """Run a target on so many inputs or so long; (inputs, failures, longest time of the processor [s])."""
+    """Run a target on a number of inputs or for a time; return (inputs, failures, longest processor time [s])."""
     from tests.fuzz.mutation import mutated
     from tests.fuzz.targets import TARGETS
 
@@ -61,7 +61,7 @@ def _keep(findings: Path, name: str, data: bytes) -> None:
 
 
 def fuzz_with_atheris(name: str, count: float, seconds: float, seed: int, findings: Path) -> None:
-    """The same target under libFuzzer, which ends the process; inputs that reach new lines lie in `findings`."""
+    """Run a target under libFuzzer, which ends the process; inputs that reach new lines lie in `findings`."""
     import atheris
 
     with atheris.instrument_imports(include=["stickslip.io", "stickslip.page"]):

@@ -1,4 +1,4 @@
-"""What is fuzzed: for each reader, inputs to begin with, words of its format, and what must hold for any input."""
+"""Targets of the fuzzer: for each reader its first inputs, the words of its format, and the check of any input."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def read_model_text(text: str) -> Any:
 
 
 def _drawn(scenario: Any) -> None:
-    """What the start looks like."""
+    """Draw the start of a model, as pictures and page do."""
     if isinstance(scenario, library.Scenario) and scenario.drawing is not None:
         scenario.drawing(scenario.q0, 0.0, scenario.parameters)
 

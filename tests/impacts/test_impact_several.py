@@ -65,7 +65,7 @@ def test_cradle_with_clearance(law):
 
 
 def test_cradle_with_unequal_coefficients():
-    """Newton's law asks for a velocity only where one contact approached; Poisson's for impulses at all of them."""
+    """Newton's law asks for a velocity only at contacts that approached; Poisson's for impulses at all contacts."""
     system = ss.library.newton_cradle(balls=3).system
     newton = ss.impact(system, np.zeros(3), [1, 0, 0], ss.Newton((0.0, 1.0)))
     np.testing.assert_allclose(newton.u, np.full(3, 1 / 3), atol=1e-12)  # the second contact never comes apart
@@ -131,7 +131,7 @@ def feet():
 
 @pytest.mark.parametrize("law", [ss.Newton(), ss.Poisson()], ids=str)
 def test_stacks_are_their_states_one_by_one(law):
-    """Also where the closed contacts, the friction and the resting contacts differ from state to state."""
+    """A stack equals its states one by one, also if closed contacts, friction and resting contacts differ."""
     system = feet()
     rng = np.random.default_rng(12)
     k = 60

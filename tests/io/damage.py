@@ -31,7 +31,7 @@ ROWS = 8  # of a block, so that a small file has several
 
 
 class Seed:
-    """A file as it was written, with a reader that tells whether what it reads is that."""
+    """A file as it was written, with a reader that tells whether it reads exactly the data that were written."""
 
     def __init__(self, path: Path, check: Any) -> None:
         self.content, self.check = path.read_bytes(), check

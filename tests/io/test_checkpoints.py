@@ -1,4 +1,4 @@
-"""Runs that are killed: what they leave opens, and goes on to the same end, bit for bit."""
+"""Runs that are killed leave a file that opens; resumed, they end like runs without a stop, bit for bit."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def assert_same(first, second):
 
 @pytest.fixture
 def killed_after(monkeypatch):
-    """Let a run end like one that was killed after so many pieces, with a checkpoint at each."""
+    """Let a run end like one that was killed after a number of pieces, with a checkpoint after each piece."""
     monkeypatch.setattr(records, "CHECKPOINT_SECONDS", 0.0)
 
     def killed_after(pieces, run):
@@ -203,7 +203,7 @@ def test_two_processes_do_not_write_one_file(tmp_path):
 
 @pytest.mark.parametrize("moment", ["in the middle", "at the end"])
 def test_a_folder_that_vanishes_is_told_as_such(moment, tmp_path, monkeypatch):
-    """As a network drive does: the descriptor still writes, and the name leads nowhere."""
+    """A folder that vanishes like a network drive: the descriptor still writes, and the name leads nowhere."""
     folder, elsewhere = tmp_path / "drive", tmp_path / "elsewhere"
     folder.mkdir()
     part = folder / "run.nc.part"
@@ -297,7 +297,7 @@ def test_a_commit_cut_short_is_finished_by_whoever_opens_the_file(tmp_path):
 
 
 def test_a_commit_during_the_reading_starts_it_anew(tmp_path, monkeypatch):
-    """A reader that meets a commit half-way has seen two states of the file, whether or not it stumbled over that."""
+    """A reader that meets a commit half-way has seen two states of the file, even if it read without an error."""
     path = tmp_path / "run.nc"
     whole = ss.library.bouncing_ball().simulate(dt=1e-2, t_end=0.1, engine="reference")
     whole.save(path)

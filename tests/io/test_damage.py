@@ -97,7 +97,7 @@ def test_an_edit_by_another_program_is_noticed(tmp_path):
 
 
 def test_a_file_without_digests_loads_with_a_warning(tmp_path):
-    """As the versions before wrote them."""
+    """Files of versions without digests have none."""
     run = trajectory()
     save(run, tmp_path / "run.nc")
     with h5py.File(tmp_path / "run.nc", "r+") as file:

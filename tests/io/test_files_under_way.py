@@ -16,7 +16,7 @@ OPTIONS = {"engine": "reference", "dt": 2e-2, "t_end": 0.7, "every": 2}
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """A run to a file with a checkpoint every few steps; `act` is done in the middle of it."""
+    """Run to a file with a checkpoint every few steps; call `act` in the middle of the run."""
     monkeypatch.setattr(records, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(driver, "_PIECE_SECONDS", 0.0)
     monkeypatch.setattr(Engine, "first_piece", 4)

@@ -629,5 +629,5 @@ def loose_sum(a):
 
 
 def test_loops_whose_sums_may_be_reordered_are_left_to_the_compiler() -> None:
-    """The order of their sums depends on it, and with it their last digits."""
+    """The copies of a loop's body decide the order of its sums, and so the last digits."""
     assert "!llvm.loop" not in loose_sum.text(np.arange(9.0))

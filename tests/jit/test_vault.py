@@ -45,7 +45,7 @@ def load():
 
 
 def forget():
-    """As a new process: nothing is known of any folder."""
+    """Forget all folders that were judged, as in a new process."""
     for known in (vaults._vaults, vaults._left, vaults._told):
         known.clear()
 
@@ -62,7 +62,7 @@ def plant(path):
 
 
 def linked(path):
-    """A link to what was at `path`."""
+    """Move the file or folder `path` elsewhere and put a link to it in its place."""
     path.rename(path.with_name("elsewhere"))
     path.symlink_to("elsewhere")
 

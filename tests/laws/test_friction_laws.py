@@ -104,7 +104,7 @@ def test_refusals_by_a_system(build, words):
 
 
 def test_constant_laws_are_the_numbers_they_stand_for():
-    """Same source, and so the same kernels, as with numbers."""
+    """A constant law gives the source of a system with a number, and so its kernels."""
     assert particle(ss.Coulomb(0.3)).source() == particle(0.3).source()
     assert particle(ss.LoadIndependent(2)).source() == particle(0, threshold=2).source()
     assert not particle(0.3).has_friction_laws and "friction(" not in particle(0.3).source()

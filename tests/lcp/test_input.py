@@ -119,7 +119,7 @@ def test_what_numpy_understands_is_welcome(matrix: Any, right: Any, method: str)
 
 
 def test_input_is_not_changed() -> None:
-    """Also through views, read-only arrays and all methods."""
+    """No method changes A or b, also when they are views or read-only arrays."""
     kept_A, kept_b, start = A.copy(), b.copy(), np.array([1.0, 1.0])
     for method in solve.METHODS:
         solve_lcp(kept_A, kept_b, method, x0=start)

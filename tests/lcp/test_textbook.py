@@ -215,7 +215,7 @@ def test_bar_against_its_closed_form(mu: float) -> None:
 
 
 def test_woodpecker_sized_inertias_need_the_scaling() -> None:
-    """Two closed contacts with inertias from 1e-9 to 1e-3: Lemke on the scaled dictionary solves all of them."""
+    """Two closed contacts with inertias from 1e-9 to 1e-3: Lemke's method on the scaled dictionary solves all cases."""
     rng = np.random.default_rng(7)
     solved = 0
     for _ in range(500):

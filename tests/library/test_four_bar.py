@@ -1,4 +1,4 @@
-"""The four-bar with a pin in a bushing: it stays in there, and without play it is the linkage of the textbook."""
+"""The four-bar with a pin in a bushing: the pin stays inside, and without play it is the linkage of the textbook."""
 
 import numpy as np
 import pytest

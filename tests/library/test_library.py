@@ -202,7 +202,7 @@ def test_woodpecker_is_built_quickly():
 
 @pytest.mark.parametrize("name", (*library.names(), *library.scene_names()))
 def test_every_number_has_a_unit_or_none_by_its_meaning(name):
-    """Coefficients, ratios and counts have none; all others are told in the docstring or by the system."""
+    """Coefficients, ratios and counts have no unit; the unit of any other number is in the docstring or the system."""
     units = {**library.units(name), **getattr(library.get(name).system, "units", {})}
     for key, default in library.keywords(name).items():
         plain = any(word in key for word in ("friction", "restitution", "ratio", "seed"))

@@ -81,7 +81,7 @@ def test_equations_are_those_of_the_paper(built_from):
 
 
 def test_printed_and_assembled_mechanism_move_alike(record_property):
-    """They differ by round-off, which the motion amplifies: 1e-10 is reached after dozens of turns."""
+    """The two mechanisms differ by round-off, which the motion amplifies: 1e-10 is reached after dozens of turns."""
     one, other = (run(dt=1e-4, t_end=6.5, built_from=build) for build in ("equations", "parts"))
     apart = np.maximum(np.abs(one.q - other.q).max(axis=1), np.abs(one.u - other.u).max(axis=1) / 150.0)
     far = np.flatnonzero(apart > 1e-10)

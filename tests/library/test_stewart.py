@@ -1,4 +1,4 @@
-"""The systems of [S00]: what the text says of them, as assertions, and closed forms beside."""
+"""The systems of [S00]: the statements of the text as assertions, and closed forms."""
 
 import math
 
@@ -174,7 +174,7 @@ def test_balls_without_friction_stay_on_the_table():
 
 
 def test_two_balls_agree_with_a_scene_of_spheres():
-    """The same collision by the engine of bodies and shapes: another model, another solver."""
+    """The collision of two balls, computed as a scene of spheres: another model, another solver."""
     balls = library.two_balls(friction=0.4, clearance=0.02)
     run = balls.simulate(engine="reference", dt=2e-4, t_end=0.06)
     scene = ss.Scene(dim=3)

@@ -106,7 +106,7 @@ def test_what_the_forces_do_is_no_alarm(case):
 
 
 def test_rounding_at_rest_is_no_alarm():
-    """A stiff spring that holds a weight: steps far too long for it, and nothing that moves."""
+    """A stiff spring holds a weight at rest: steps far too long for the spring are no alarm while nothing moves."""
     weight = particle(potential=sp.Rational(981, 100) * x + 5e9 * (x - 1) ** 2)
     run = march(weight, 0.1, 50, q0=1.0 - 9.81 / 1e10)
     assert run.complete or "1e-" not in run.status, run.status

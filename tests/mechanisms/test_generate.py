@@ -119,7 +119,7 @@ def test_a_cache_that_cannot_be_had_does_not_stop_a_run(tmp_path, monkeypatch):
 
 
 def test_a_changed_file_in_the_cache_is_never_executed(tmp_path, monkeypatch):
-    """What is executed is the text just made; a file under its name is replaced."""
+    """Only the text just generated is executed; a file under its name is replaced."""
     monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path))
     system = ss.LagrangianSystem(mass=[[1.0]], force=lambda q, u, t, p: (-1.0,), name="honest")
     name = compiled_module(system, "stepper", "auto").__name__

@@ -120,7 +120,7 @@ PIN = RevoluteClearanceJoint(
 
 
 def centred(psi_0=0.4, phi_0=-0.2):
-    """Coordinates at which pin and bushing have the same centre."""
+    """Coordinates at which pin and bushing have one centre."""
     arm = np.array([0.1 + 0.6 * math.cos(psi_0), 0.6 * math.sin(psi_0)])
     return np.array([*(arm - world([0, 0, phi_0], (0.2, 0.05))), phi_0, psi_0])
 

@@ -381,11 +381,11 @@ def test_text_has_contrast_in_both_themes(browser, server):
 
 
 REFERENCE_SECONDS = 0.020
-"""What `slowness` counts takes on the machine that the limits were set on."""
+"""Seconds that the work of `slowness` takes on the machine on which the limits were set."""
 
 
 def slowness():
-    """How many times longer than there a fixed piece of work takes here now: by the clock, and of the processor."""
+    """Time of a fixed piece of work, relative to REFERENCE_SECONDS: by the clock, and of the processor."""
     begin, busy = time.perf_counter(), time.thread_time()
     data = bytes(1_000_000)
     for _ in range(8):

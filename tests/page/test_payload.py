@@ -1,4 +1,4 @@
-"""What the page is sent says what the trajectory says."""
+"""Data sent to the page agree with the trajectory."""
 
 import base64
 import json
@@ -34,7 +34,7 @@ def woodpecker():
 
 
 def placed(shapes, frame):
-    """Numbers of every shape in a frame, as the page computes them; None for one that is not there."""
+    """Numbers of every shape in a frame, as the page computes them; None for a shape that is absent."""
     found = []
     for shape in shapes:
         values = np.array(shape["values"], dtype=float)

@@ -146,7 +146,7 @@ def test_own_names_are_accepted(ask, server):
 
 
 def exchanged(server, text):
-    """What the server sends back for these bytes until it closes the connection, or is silent for a while."""
+    """Answer of the server to these bytes, until it closes the connection or is silent for a while."""
     with socket.create_connection((HOST, server.port), timeout=2) as client:
         client.sendall(text)
         answer = b""
@@ -327,7 +327,7 @@ def post(server, request, seconds=120.0):
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 def test_a_run_that_cannot_be_stopped_holds_up_nobody(monkeypatch):
-    """It ends in the middle of a piece, with its time or with its client, while other tabs go on."""
+    """A run in the middle of a piece is ended when its time is over or its client has gone, while other tabs go on."""
     monkeypatch.setattr(service_module, "MOST_SECONDS", 1.5)
     monkeypatch.setattr(workers_module, "GRACE", 0.5)
     with serving() as server:

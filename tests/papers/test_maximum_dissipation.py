@@ -71,7 +71,7 @@ def test_closed_form_of_one_contact():
 
 
 def test_slip_along_the_normal_of_an_edge_lies_on_the_edge():
-    """(2.17) is an inclusion: with -u_T normal to the edge of a square the impulse may be anywhere on it."""
+    """(2.17) is an inclusion: with -u_T normal to an edge of a square the impulse may be anywhere on this edge."""
     square = Polygon(((1, -1), (1, 1), (-1, 1), (-1, -1)))
     answer = solve_dissipation(DissipationProblem(np.eye(3), [-1.0, -3.0, 0.2], 0.5, square))
     np.testing.assert_allclose(answer.r, [1.0, 0.5, -0.2], atol=1e-12)
@@ -138,7 +138,7 @@ def test_the_fritz_john_condition_keeps_its_multiplier_without_load():
 
 
 def test_a_polygon_is_the_pyramid_of_the_lcp():
-    """[S00] (2.16) by Lemke's method against the same section here; a slip of 3 m/s, a bound of 0.4 N s."""
+    """[S00] (2.16) by Lemke's method against a polygon as section; a slip of 3 m/s, a bound of 0.4 N s."""
     for angle in (0.1, 0.9, 2.5):
         q = np.array([-1.0, 3.0 * math.cos(angle), 3.0 * math.sin(angle)])
         r, _ = pyramid_solution(contacts_from(np.eye(3), q, np.array([0.4]), 3), 8)
@@ -162,8 +162,10 @@ def test_the_cone_does_not_deflect_a_slide():
 
 @pytest.mark.parametrize("m, mean, largest, longer", [(4, 0.153, 0.232, 0.432), (8, 0.0710, 0.106, 0.0864)])
 def test_a_pyramid_deflects_a_slide(m, mean, largest, longer):
-    """Figures of docs/friction-laws.md, directions over one sector: pi / (2 m) and pi / m for the force at first, less
-    for the way to rest, which bends to the middle between two edges; and it is longer, the pyramid being inscribed."""
+    """Numbers of docs/friction-laws.md, directions over one sector.
+
+    The force is at first off by pi / (2 m) in the mean and pi / m at most.  The way to rest is off by less, since it
+    bends to the middle between two edges.  It is longer, since the pyramid is inscribed."""
     check_slides(m, mean, largest, longer)
 
 

@@ -18,7 +18,7 @@ BARS = [(pg05.SUBCRITICAL, 4.0), (pg05.SUPERCRITICAL, 10.0), (pg05.SPHERE_LIKE, 
 
 @pytest.fixture(autouse=True)
 def small_maps(monkeypatch):
-    """A coarse grid: the figures stay the same, the test is quick."""
+    """Maps on a coarse grid, which keeps the test quick."""
     whole = data.regime_map
     monkeypatch.setattr(data, "regime_map", lambda bar, limit, *size: whole(bar, limit, 90, 72))
     pg05._map.cache_clear()

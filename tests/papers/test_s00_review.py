@@ -1,4 +1,4 @@
-"""Figures of [S00] beyond 4.1: what a reader of the paper looks for in them."""
+"""Figures of [S00] beyond 4.1: they show what the paper says."""
 
 import math
 

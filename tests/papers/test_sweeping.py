@@ -26,7 +26,10 @@ def turning_square(t):
 
 
 def pushed(t):
-    """Its upper side turns against a point at (-0.9, 1): distance 1 along the normal n, s = t - 0.9 along the side."""
+    """Path of a point from (-0.9, 1) that the upper side of a turning square pushes, at times t (n,).
+
+    The point is at distance 1 along the normal n of the side, and at s = t - 0.9 along the side.
+    """
     n, side = np.stack([-np.sin(t), np.cos(t)], -1), np.stack([np.cos(t), np.sin(t)], -1)
     return n + (t - 0.9)[:, None] * side
 

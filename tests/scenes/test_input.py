@@ -1,4 +1,4 @@
-"""What a scene refuses, in one line that names the field."""
+"""Wrong input of a scene is refused in one line that names the field."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Mechanisms put together from joints, against the same ones derived by Lagrange's equations in the library."""
+"""Mechanisms put together from joints, against the library's mechanisms derived by Lagrange's equations."""
 
 import math
 

@@ -79,7 +79,7 @@ def rolling_ball(dim):
 
 
 def thrown_ball(dim):
-    """It slides until t = v / (mu g (1 + 1 / k)), k = 2/5 or 1/2, then rolls; half a step of that is uncertain."""
+    """A ball or disc slides until t = v / (mu g (1 + 1 / k)), k = 2/5 or 1/2, then rolls; t holds to half a step."""
     mu, v = 0.2, 1.0
     scene, place = floor(dim, 0.0, mu), resting(dim, 0.1)
     ball, k = (ss.Sphere(0.1), 0.4) if dim == 3 else (ss.Circle(0.1), 0.5)

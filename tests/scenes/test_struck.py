@@ -11,7 +11,7 @@ UP = np.array([0.0, 0.0, 1.0])
 
 
 def thrown_box(restitution, friction, dt):
-    """A box without weight that flies at the ground, spinning; the run up to its first impact, and the step of that."""
+    """A spinning box without weight that flies at the ground: the box, the run, and the step of its first impact."""
     scene = ss.Scene(gravity=0.0)
     scene.add_static(ss.HalfSpace((0, 0, 1)), friction=friction, restitution=restitution)
     q = np.array([0.8, 0.3, 0.4, 0.33])

@@ -124,7 +124,7 @@ def test_wheel_at_a_kerb(move):
 
 
 def test_ladder_at_a_wall():
-    """It slips below tan = (1 - mu_1 mu_2) / (2 mu_1), mu_1 of the floor and mu_2 of the wall."""
+    """A ladder slips below tan = (1 - mu_1 mu_2) / (2 mu_1), with mu_1 of the floor and mu_2 of the wall."""
     length, thick = 2.0, 0.01
     for floor_mu, wall_mu in ((0.4, 0.0), (0.25, 0.5)):
         least = math.atan((1 - floor_mu * wall_mu) / (2 * floor_mu))

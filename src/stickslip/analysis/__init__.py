@@ -1,1 +1,1 @@
-"""What motions tell: sections, limit cycles, continuation, basins, Lyapunov exponents, orders of convergence."""
+"""Analyses of motions: sections, limit cycles, continuation, basins, Lyapunov exponents, orders of convergence."""

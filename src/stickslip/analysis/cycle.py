@@ -2,7 +2,8 @@
 
     section: x falls through `level`;  period T_k = t_{k+1} - t_k;  drop D_k = y(t_k) - y(t_{k+1})
 
-A motion that settles on a limit cycle approaches both geometrically; three successive values tell the limit (Aitken).
+On the way to a limit cycle period and drop approach their limits geometrically; three successive values give the
+limit (Aitken).
 """
 
 from __future__ import annotations
@@ -68,6 +69,6 @@ def stepped_cycle(
     scenario: Scenario, section: LevelSection, travel: str, stepper: str, dt: float, t_end: float = 12.0, skip: int = 20
 ) -> Cycle:
     """Period and drop by a time stepper: the mean over the cycles after the first `skip`."""
-    every = max(1, round(1e-5 / dt))  # records closer than that tell nothing more
+    every = max(1, round(1e-5 / dt))  # records closer than 1e-5 s do not change the interpolated passages
     points = poincare(scenario, section, stepper=stepper, dt=dt, t_end=t_end, every=every, progress=False)
     return mean_cycle(points.t, points[travel], skip)

@@ -12,9 +12,9 @@ _SAFETY = 3.0
 def distinct_impacts(trajectory: Trajectory, *, min_speed: float | None = None) -> ImpactTable:
     """Return the impacts whose approach is faster than `min_speed` [m/s].
 
-    Without `min_speed` it is what the step resolves, see `resolved_speed`. A stepper on velocity level holds a contact
-    closed by small rebounds, which the table of impacts lists as well: their approach velocity is made by the forces in
-    a few steps, so that it falls like dt while their number grows like 1 / dt.
+    The default of `min_speed` is the speed that the step resolves, see `resolved_speed`. A stepper on velocity level
+    holds a contact closed by small rebounds, which the table of impacts lists as well. Forces make their approach
+    velocity in a few steps, so it falls like dt while their number grows like 1 / dt.
 
     A bouncing contact comes to rest after infinitely many impacts, of which a smaller dt resolves more. Give
     `min_speed` for a number that converges.

@@ -1,17 +1,18 @@
 """Erdmann's condition: whether impulses can occur without a collision.
 
 [S00] section 3 asks of one contact that n^T M^-1 z >= 0 for all z in the friction cone FC(q): contact forces then never
-press the bodies together.  With alpha = w_N^T M^-1 w_N and delta = w_N^T M^-1 w_T that is alpha - mu |delta| >= 0.
+press the bodies together.  With alpha = w_N^T M^-1 w_N and delta = w_N^T M^-1 w_T this reads alpha - mu |delta| >= 0.
 
-For several contacts the condition on every pair is too much: it would forbid a row of frictionless balls.  What it is
-for is asked here instead.  An impulse Lambda takes u^- to u^+ = u^- + M^-1 W Lambda; it is no collision where
-gamma_N^- >= 0 at the contacts that push, and it obeys Coulomb's law and gamma_N^+ = 0 there.  If such a Lambda exists
-at all, then also as the one that stops everything, u^+ = 0, where gamma_N^- = -(G Lambda)_N.  The question is whether
+For several contacts the condition on every pair is too strict: it would forbid a row of frictionless balls.  So its
+purpose is checked here instead.  An impulse Lambda takes u^- to u^+ = u^- + M^-1 W Lambda.  It is no collision if the
+contacts that push have gamma_N^- >= 0; at these contacts it obeys Coulomb's law and gamma_N^+ = 0.  If an impulse
+without collision exists at all, then also one that stops everything, u^+ = 0, with gamma_N^- = -(G Lambda)_N.  The
+question is whether
 
     Lambda_N >= 0,  |Lambda_T| <= mu Lambda_N,  sum Lambda_N = 1,  (G Lambda)_N <= 0 on the contacts that push
 
 has a solution that moves something, M^-1 W Lambda != 0: a linear program for every set of contacts.  For one contact it
-is Erdmann's condition; without friction G_NN is positive semidefinite and there is none.
+is Erdmann's condition.  Without friction G_NN is positive semidefinite, and no solution exists.
 """
 
 from __future__ import annotations
@@ -36,17 +37,18 @@ _PRESSED = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Erdmann:
-    """What `erdmann` returns.
+    """Whether impulses without collision can occur at a configuration; `erdmann` returns it.
 
     Attributes
     ----------
-    holds : whether impulses without collision cannot occur at this configuration
-    contacts : names of the contacts that were looked at
-    margin : alpha - mu |delta| of each of them alone [1/kg], (k,); negative where it can jam by itself
-    critical_friction : alpha/|delta| of each, inf where delta = 0, (k,)
-    pushing : contacts that push in the impulse found, () where there is none
-    normal_impulse, tangential_impulse : that impulse, with sum Lambda_N = 1 N s, (k,); zero where there is none
-    velocity_before : u^- for which it occurs: gamma_N^- >= 0 at the contacts that push, all of which it stops, (f,)
+    holds : True if impulses without collision cannot occur at this configuration
+    contacts : names of the k contacts that were looked at
+    margin : alpha - mu |delta| of each contact alone [1/kg], (k,); negative where it can jam by itself
+    critical_friction : alpha/|delta| of each contact, inf where delta = 0, (k,)
+    pushing : contacts that push in the impulse found, () where none was found
+    normal_impulse, tangential_impulse : the impulse found, with sum Lambda_N = 1 N s, (k,); zero where none was found
+    velocity_before : u^- for which the impulse occurs, (f,): gamma_N^- >= 0 at the contacts that push, and it stops
+        them
     """
 
     holds: bool
@@ -79,14 +81,14 @@ def erdmann(
     Parameters
     ----------
     q : configuration, shape (f,)
-    contacts : names of the contacts to look at; those with a gap of at most `gap_tol` [m] where it is not given
+    contacts : names of the contacts to look at; by default all with a gap of at most `gap_tol` [m]
     params : parameters that differ from the system's
     t : time [s]
 
     Raises
     ------
-    ValueError : no closed contact, more than 10 of them, an unknown name, elements other than contacts, or a contact
-        whose gap has no gradient there.
+    ValueError : no closed contact, more than 10 closed contacts, an unknown name, elements other than contacts, or a
+        contact whose gap has no gradient at q.
 
     Examples
     --------
@@ -158,7 +160,7 @@ def _chosen(system: System, q: Array, t: float, p: Array, contacts: Sequence[str
 def _impulse(
     W_N: Array, V_N: Array, V_T: Array, mu: Array, alpha: Array, delta: Array
 ) -> tuple[Array, Array, tuple[int, ...]]:
-    """An impulse without collision, N and T (k,), and the contacts that push in it; zeros and () where none is."""
+    """An impulse without collision, N and T (k,), and the contacts that push; zeros and () where none exists."""
     k = len(mu)
     N, T = np.zeros(k), np.zeros(k)
     jams = np.flatnonzero(alpha < mu * np.abs(delta))
@@ -199,9 +201,9 @@ class _Program:
     V: Array
 
     def impulse(self) -> Array | None:
-        """An impulse (N, T) that presses nothing in and moves something; None where there is none.
+        """An impulse (N, T) that presses no contact in and moves something; None where none exists.
 
-        Of all such impulses one whose velocities before, -(G Lambda)_N, are as near to zero as they come.
+        Of several it is one whose velocities before, -(G Lambda)_N, are nearest to zero.
         """
         n = len(self.mu)
         least = self._minimise(np.append(np.zeros(2 * n), 1.0), free=True)

@@ -29,7 +29,7 @@ class JointConfiguration:
     ----------
     t : (n,) times of the records [s].
     code : (n,) int8, number in `CONFIGURATIONS` of the step that ended at the record; `words()` spells it out.
-    closed : (n, 4) bool, corners that touched the guide in that step.
+    closed : (n, 4) bool, corners that touched the guide in the step that ended at the record.
     impacts : the distinct impacts of the four corners, see `distinct_impacts`.
     """
 
@@ -63,8 +63,8 @@ def joint_configuration(
     tolerance : gap below which a corner touches [m]; default: a thousandth of the clearance, as measured on the gaps.
     min_speed : slowest approach that counts as an impact [m/s]; default: see `distinct_impacts`.
 
-    A corner touches while it carries load or its gap is below the tolerance: on velocity level a contact that lasts is
-    held by an impulse every few steps, and is open by less than a dt^2 in between.
+    A corner touches while it carries load or its gap is below the tolerance.  Reason: a stepper on velocity level holds
+    a lasting contact by an impulse every few steps, and the contact is open by less than a dt^2 between these impulses.
     """
     names = [f"{joint} {i}" for i in (1, 2, 3, 4)]
     missing = [name for name in names if name not in trajectory.contact_names]

@@ -50,20 +50,21 @@ def lyapunov(
 ) -> Lyapunov:
     """Mean rates at which perturbations of a motion grow, lambda = lim (1/t) ln |dx(t)| / |dx(0)|.
 
-    All 2 f of them: perturbations are carried along with the motion and made orthogonal again after every arc (Benettin
-    1980; Müller 1995 for motions with jumps).  An autonomous system has one exponent 0, along its flow, and one for
-    every coordinate that stands in no equation; chaos shows in a positive one.
+    The result has all 2 f exponents.  Perturbations are carried along with the motion and made orthogonal again after
+    every arc (Benettin 1980; Müller 1995 for motions with jumps).  An autonomous system has an exponent 0 along its
+    flow, and one for every coordinate that stands in no equation.  A positive exponent shows chaos.
 
     Parameters
     ----------
-    t_end, skip : length of the run, and of its begin that is left out [s]; None: ten times the scenario's, a fifth
-    rtol : of the event-driven integrator
+    t_end : length of the run [s]; None: ten times the scenario's
+    skip : length of the beginning that is left out [s]; None: a fifth of t_end
+    rtol : relative tolerance of the event-driven integrator
     progress : show a progress bar on stderr, see `analysis.progress`; a function is called with the share done
 
     Raises
     ------
     Undefined : the motion grazes a contact exactly
-    MotionError : no way on
+    MotionError : the motion cannot go on
     """
     require_scenario(scenario, "lyapunov")
     system = scenario.system
@@ -99,14 +100,14 @@ def lyapunov(
 
 @dataclass(frozen=True, eq=False)
 class Recurrence:
-    """Which points of a section come near which.
+    """Recurrence of the n points of a section: which pairs of points lie near one another.
 
     Attributes
     ----------
     matrix : (n, n) bool, |x_i - x_j| <= tol of the ranges
-    rate : share of pairs that do
-    determinism : share of those on diagonal lines of at least two: 1 for cycles, small for noise
-    returns : after how many returns a point comes back first, median over the points; 0 where most never do
+    rate : share of pairs that lie near one another
+    determinism : share of these pairs on diagonal lines of at least two: 1 for cycles, small for noise
+    returns : number of returns after which a point first comes back, median over the points; 0 if most never do
     """
 
     matrix: np.ndarray

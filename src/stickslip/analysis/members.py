@@ -1,4 +1,4 @@
-"""Many motions on their sections, for diagrams and basins: one after the other, or as an ensemble on a device."""
+"""Many motions on their sections, for diagrams and basins: in turn in this process, or as an ensemble on a device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Member:
 
     Attributes
     ----------
-    points : the last ones on the section
+    points : the last points of the motion on the section
     t, final : end time [s] and state (2 f,)
     least, largest : of (q, u) over the second half of the motion, (2 f,)
     status : "finished", or why not
@@ -40,11 +40,15 @@ class Member:
 
 @dataclass(frozen=True)
 class MemberOptions:
-    """How members are run.
+    """Options of the runs of members.
 
-    Attributes: stepper; dt and t_end [s], None for what suits the scenario; points of the section that are kept;
-    device, None for one after the other in this process, or as `ensemble` takes it ("cpu" is all cores), with its
-    progress bar.
+    Attributes
+    ----------
+    stepper : time stepper.
+    dt, t_end : step size and end time [s]; None: the scenario's own.
+    points : number of points of the section that are kept.
+    device : None runs members in turn in this process; others as in `ensemble` ("cpu": all cores), with its progress
+        bar.
     """
 
     stepper: Any = "moreau-midpoint"

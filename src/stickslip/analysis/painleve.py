@@ -1,11 +1,11 @@
-"""Painleve's paradox: how many accelerations a sliding state has, and what resolves it where there is none.
+"""Painleve's paradox: how many accelerations a sliding state has, and the impulse that resolves it where none exists.
 
 For closed contacts that slide with sgn(gamma_T) = s, friction is -mu s lambda_N, and the normal accelerations
 
     gamma_N' = (alpha - mu s delta) lambda_N + b,    0 <= gamma_N' perp lambda_N >= 0        (one contact)
 
-have no solution if alpha - mu s delta < 0 and b < 0, and two if b > 0.  Below the critical friction alpha/|delta| that
-cannot happen.  Where no finite force will do, an impulse does: the impact without collision of [PG05] section 6.
+have no solution if alpha - mu s delta < 0 and b < 0, and two if b > 0.  Below the critical friction alpha/|delta| they
+have exactly one.  Where no finite force exists, an impulse does: the impact without collision of [PG05] section 6.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ class Acceleration:
 
 @dataclass(frozen=True, eq=False)
 class Painleve:
-    """What `painleve` returns.
+    """Accelerations of a state and its critical friction; `painleve` returns it.
 
     Attributes
     ----------
-    verdict : "unique", "none" or "several" solutions on acceleration level
-    solutions : all of them, told apart by du/dt
+    verdict : "unique", "none" or "several": number of solutions on acceleration level
+    solutions : all solutions with different du/dt
     slip : sgn(gamma_T) of every contact, (n,); 0 where it sticks or is open
     friction, critical_friction : mu, and the smallest mu with alpha - mu |delta| <= 0, (n,); nan where open
     jam : contacts that slide with alpha - mu s delta <= 0, (n,)
-    resolution : the impact without collision, None where the state does not need or allow one
+    resolution : the impact without collision; None where the state does not need or allow it
     """
 
     verdict: str
@@ -98,13 +98,13 @@ def painleve(
     ----------
     q, u : state, shape (f,)
     params : parameters that differ from the system's
-    law : of the impulsive resolution; Newton's with the system's coefficients where it is not given
+    law : impact law of the resolution; by default Newton's with the system's coefficients
     gap_tol : contacts with at most this gap are closed [m]
     velocity_tol : relative velocities below this share of their terms are zero
 
     Raises
     ------
-    ValueError : no closed contact; a closed contact approaches (that is an impact); elements other than contacts.
+    ValueError : no closed contact; a closed contact that approaches, which is an impact; elements other than contacts.
     """
     require_system(system)
     q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))
@@ -143,9 +143,9 @@ def critical_friction(
     params: Mapping[Any, float] | None = None,
     t: float = 0.0,
 ) -> float:
-    """The smallest mu with alpha - mu |delta| <= 0 at a configuration, inf if there is none ([PG05] Fig. 6).
+    """The smallest mu with alpha - mu |delta| <= 0 at a configuration, inf if none exists ([PG05] Fig. 6).
 
-    With slip = 1 or -1, that of one direction: alpha - mu slip delta <= 0.
+    With slip = 1 or -1 only one direction of slip counts: alpha - mu slip delta <= 0.
     """
     require_system(system)
     place = real_array(q, f"q must be {system.n_dof} numbers, one per coordinate, got {q!r}.")
@@ -163,9 +163,9 @@ def smallest_critical_friction(
     slip: int | None = None,
     params: Mapping[Any, float] | None = None,
 ) -> tuple[float, float]:
-    """The smallest critical friction over one coordinate, and where it is: the paradox needs more than that.
+    """The smallest critical friction over one coordinate, and the value of the coordinate at which it lies.
 
-    The interval is sampled at 361 places and the best one refined.
+    Below this friction Painleve's paradox does not occur.  The interval is sampled at 361 places; the best is refined.
     """
     if vary not in system.coordinate_names:
         raise ValueError(f"vary must be one of {', '.join(system.coordinate_names)}, got {vary!r}.")
@@ -184,7 +184,7 @@ def smallest_critical_friction(
 
 
 def _motion(system: System, state: AccelerationProblem, solution: Accelerations) -> tuple[str, ...]:
-    """What each contact does in a solution."""
+    """Words for the motion of each contact in a solution."""
     tiny = 1e-10 * max(1e-300, float(np.abs(solution.du).max()), float(np.abs(state.free).max()))
     motion = ["open"] * system.n_contacts
     for i, contact in enumerate(state.index):

@@ -37,7 +37,7 @@ _AT_THE_START = 1e-9  # share of a run within which a motion that starts on its 
 
 @dataclass(frozen=True, eq=False)
 class SectionPoints:
-    """A motion on its section: times (n,) [s], coordinates and velocities (n, f) there."""
+    """Points of a motion on its section: times (n,) [s], coordinates and velocities (n, f) at these times."""
 
     section: Section
     t: Array
@@ -68,7 +68,7 @@ class SectionPoints:
 
 
 def translations(scenario: Scenario) -> tuple[int, ...]:
-    """Coordinates that stand in none of the equations: shifted by any amount the motion is the same."""
+    """Coordinates that stand in none of the equations: a shift of such a coordinate does not change the motion."""
     return symmetries(scenario)[0]
 
 
@@ -111,8 +111,8 @@ def poincare(
 
     Parameters
     ----------
-    source : a trajectory, between whose records coordinates are cubic and velocities linear; or a scenario, which is
-        run here, with `EventDriven()` as exactly as its tolerance
+    source : a trajectory, between whose records coordinates are interpolated by cubics and velocities linearly; or a
+        scenario, which is run here (with `EventDriven()` points are exact to its tolerance)
     section : where to look, an object or text, see `analysis.sections`; the system's own where None (scenarios only)
     stepper, dt, t_end, every, progress : of the run, as in `simulate`; dt and t_end the scenario's own where None
     """
@@ -225,7 +225,7 @@ def _parts(run: Trajectory, section: LevelSection | PhaseSection) -> Iterator[tu
 
 
 def hermite(s: float, h: float, x: Array, v: Array) -> Array:
-    """Cubic polynomials with values x and slopes v (first axis) at both ends of a step h, at the part s of it."""
+    """Cubic polynomials with values x and slopes v (first axis) at both ends of a step h, at s h with 0 <= s <= 1."""
     rest = 1.0 - s
     return np.asarray(
         rest * rest * (1.0 + 2.0 * s) * x[0] + s * s * (3.0 - 2.0 * s) * x[1] + s * rest * h * (rest * v[0] - s * v[1])

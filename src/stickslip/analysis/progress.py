@@ -1,9 +1,9 @@
-"""What `progress` means in all analyses, and bars on stderr for it.
+"""The option `progress` of all analyses, and its bars on stderr.
 
-None     a bar or a line on stderr, where that is a terminal and the work takes longer than two seconds
-True     also where stderr is no terminal
+None     a bar or a line on stderr, if stderr is a terminal and the work takes longer than two seconds
+True     a bar or a line also if stderr is no terminal
 False    nothing
-function called with what is done: the number of runs or the share of the way, or the name of the stage
+function is called with the progress: the number of runs, the share of the way, or the name of the stage
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _PATIENCE = 2.0  # seconds before a bar appears
 
 @contextmanager
 def reported(progress: Progress, what: str, total: float | None = None) -> Iterator[Callable[[float | str], None]]:
-    """The function to call with what is done of `total`, or with the name of a stage whose length is not known.
+    """A function to call with the amount done of `total`, or with the name of a stage of unknown length.
 
-    what : what is computed, beside the bar
+    what : words beside the bar
     """
     if callable(progress):
         yield progress

@@ -45,10 +45,10 @@ class Return:
     x, t : state (2 f,) and time [s] on return;  t_A : time of the start;  mode : the mode on return
     field_A, field : (q', u') at the start and on return
     Phi : derivative at the fixed time t;  DP : derivative on the section; both (2 f, 2 f), None if not asked for
-    switches : the events on the way;  grazes : gaps at their minima, lowest per contact [m], inf where there is none
+    switches : the events on the way;  grazes : lowest minimum of each contact's gap [m], inf where it has none
     orbit : times (k,) and states (k, 2 f) along the way, doubled where they jump
-    arcs : the arcs on the way, the last one longer than that
-    residual, counts : worst residual of impacts and mode changes, and how often what happened
+    arcs : the arcs on the way; the last one may go beyond the return
+    residual, counts : worst residual of impacts and mode changes, and the number of events of each kind
     """
 
     x: Array
@@ -72,7 +72,7 @@ class Return:
 
     @property
     def signature(self) -> tuple[tuple[str, tuple[tuple[int, int], ...]], ...]:
-        """Kinds and contacts of the events: what stays the same until a contact grazes."""
+        """Kinds and contacts of the events, in order; they change only where a contact grazes."""
         return tuple((switch.kind, switch.slots) for switch in self.switches)
 
     @property
@@ -83,7 +83,7 @@ class Return:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What is asked for a cycle: a scenario, its section, and what follows from the two.
+    """The request for a cycle: a scenario, its section, and values that follow from the two.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Setting:
         return gap
 
     def constraints(self, x: Array, mode: Mode) -> Array:
-        """Gradients of what closed contacts keep at zero: gap and gamma_N, gamma_T where they stick; (k, 2 f)."""
+        """Gradients of quantities that closed contacts keep at zero: gap and gamma_N, gamma_T in stick; (k, 2 f)."""
         system, p, t, f = self.scenario.system, self.p, self.t_A, self.scenario.system.n_dof
         kinds = np.array(system.contact_kinds, dtype=int)
         touching = mode.closed & (kinds == CONTACT)
@@ -251,7 +251,7 @@ def orbit(motion: FollowedMotion, t: float) -> tuple[Array, Array]:
 
 
 def lowest_gaps(motion: FollowedMotion, times: Array, states: Array) -> Array:
-    """The lowest minimum of each contact's gap while it is open, (n,) [m]; inf where there is none inside the cycle."""
+    """The lowest minimum of each contact's gap while it is open, (n,) [m]; inf where it has no minimum in the cycle."""
     n, f = motion.system.n_contacts, motion.f
     q, u = np.ascontiguousarray(states[:, :f]), np.ascontiguousarray(states[:, f:])
     p = motion.p[: len(motion.plain.parameter_names)]

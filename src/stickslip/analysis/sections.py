@@ -1,14 +1,14 @@
-"""Sections: where a motion is looked at once per cycle, as objects or as text.
+"""Sections: surfaces at which a motion is looked at once per cycle, as objects or as text.
 
     LevelSection("phi_S", -0.2788)           "phi_S<-0.2788"   a coordinate or velocity falls through a level
     LevelSection("phi_S", 0.0, rising=True)  "phi_S>0"         it rises through the level
-    ClosingSection("beak")                   "impact:beak"     a contact closes; states are those after the impact
+    ClosingSection("beak")                   "impact:beak"     a contact closes; states are taken after the impact
     PhaseSection(0.01)                       "every:0.01"      t = offset + k period [s]
     DriveSection("omega")                    "phase:omega"     every period of a parameter: 2 pi / omega, or 1 / f
                                                                where the unit of the parameter is Hz
 
-Whatever takes a section takes both forms: `ensemble`, `poincare`, `limit_cycle`, `bifurcation`, `basins`,
-`continue_cycle` and the option `--section`.
+`ensemble`, `poincare`, `limit_cycle`, `bifurcation`, `basins`, `continue_cycle` and the option `--section` take both
+forms.
 """
 
 from __future__ import annotations
@@ -33,7 +33,15 @@ _HELP = "write 'phi<0.1', 'phi>0.1', 'impact:CONTACT', 'phase:PARAMETER' or 'eve
 
 @dataclass(frozen=True)
 class LevelSection:
-    """Coordinate or velocity `name` falls through `level`, or rises through it."""
+    """The section at which the coordinate or velocity `name` falls through `level`, or rises through it.
+
+    name : of a coordinate or velocity of the system
+    level : in its unit
+    rising : True where it rises through the level; False where it falls
+
+    >>> LevelSection("phi_S", -0.2788).text
+    'phi_S<-0.2788'
+    """
 
     name: str
     level: float
@@ -50,7 +58,7 @@ class LevelSection:
         return f"{self.name}{'>' if self.rising else '<'}{float(self.level)!r}"
 
     def place(self, system: System) -> int:
-        """Where the quantity stands in x = (q, u)."""
+        """Index of the quantity in x = (q, u); ValueError for a name that the system does not have."""
         names = (*system.coordinate_names, *system.velocity_names)
         if self.name not in names:
             raise ValueError(f"section: {unknown_name('coordinate or velocity', self.name, names)}")
@@ -59,7 +67,11 @@ class LevelSection:
 
 @dataclass(frozen=True)
 class PhaseSection:
-    """t = offset + k period [s]: for systems that are driven with that period."""
+    """The section t = offset + k period, for a system that is driven with this period.
+
+    period : [s], positive
+    offset : [s]; choose it so that no impact falls on the section
+    """
 
     period: float
     offset: float = 0.0
@@ -79,7 +91,7 @@ class PhaseSection:
 
 @dataclass(frozen=True)
 class ClosingSection:
-    """A contact closes: the states right after the impact."""
+    """The section at which the contact named `contact` closes; states are taken right after the impact."""
 
     contact: str
 
@@ -91,7 +103,7 @@ class ClosingSection:
         return f"impact:{self.contact}"
 
     def place(self, system: System) -> int:
-        """Number of the contact."""
+        """Number of the contact in the system; ValueError for a name that the system does not have."""
         if self.contact not in system.contact_names:
             raise ValueError(f"section: {unknown_name('contact', self.contact, system.contact_names)}")
         return system.contact_names.index(self.contact)
@@ -99,9 +111,9 @@ class ClosingSection:
 
 @dataclass(frozen=True)
 class DriveSection:
-    """Every period of a parameter of the system: 2 pi / parameter, or 1 / parameter where its unit is Hz.
+    """The section at every period of a parameter: 2 pi / parameter, or 1 / parameter where its unit is Hz.
 
-    A `PhaseSection` whose period follows the parameter, also where that is varied.
+    It is a `PhaseSection` whose period follows the parameter named `parameter`, also where the parameter is varied.
     """
 
     parameter: str
@@ -121,7 +133,7 @@ class DriveSection:
         return 1.0 if unit in _HERTZ else TURN
 
     def at(self, values: Mapping[str, float], units: Mapping[str, str]) -> PhaseSection:
-        """The section at given values of the parameters."""
+        """The `PhaseSection` at given values of the parameters; ValueError where the parameter is zero or unknown."""
         cycle = self.cycle(tuple(values), units)
         value = abs(values[self.parameter])
         if not value > 0.0:
@@ -130,9 +142,9 @@ class DriveSection:
 
 
 Section = LevelSection | PhaseSection | ClosingSection
-"""A section with all of its numbers."""
+"""A section whose numbers are all known."""
 AnySection = Section | DriveSection | str
-"""What a user may give."""
+"""A section as a user may give it."""
 
 SECTIONS = {"woodpecker": LevelSection("phi_S", -0.2788)}
 """Systems whose motion settles on a cycle; the woodpecker's is the section of [GS05] Table I."""
@@ -141,7 +153,13 @@ TRAVELS = {"woodpecker": "y"}
 
 
 def read_section(section: Any) -> Section | DriveSection:
-    """A section from its text, or the section itself; names are not checked yet."""
+    """Read a section from its text, or return the section itself; ValueError for other text.
+
+    Names are not checked yet.
+
+    >>> read_section("phi_S<-0.2788")
+    LevelSection(name='phi_S', level=-0.2788, rising=False)
+    """
     if isinstance(section, LevelSection | PhaseSection | ClosingSection | DriveSection):
         return section
     if not isinstance(section, str) or not section.strip():
@@ -177,9 +195,9 @@ def _number(part: str, text: str) -> float:
 
 
 def given_section(scenario: Scenario, section: AnySection | None = None) -> Section | DriveSection:
-    """The section that is given; else the one that a system is known by, or the period of its drive.
+    """The given section, else the system's own section (`SECTIONS`), else the period of its drive.
 
-    Raises ValueError where there is none of these.
+    Raises ValueError for a system without any of the three.
     """
     require_scenario(scenario, "a Poincaré section")
     system = scenario.system
@@ -212,7 +230,7 @@ def _values(scenario: Scenario) -> dict[str, float]:
 
 
 def is_driven(scenario: Scenario) -> bool:
-    """Whether time stands in the equations: forces or gaps that move."""
+    """Whether the equations depend on time, through forces or through gaps that move."""
     system = scenario.system
     p = system.parameter_vector(scenario.params)
 

@@ -1,10 +1,10 @@
 """The return map of a section by a time stepper, as a mean over where its steps begin.
 
-With a fixed step dt every impact comes up to dt late, by an amount that jumps with the state: single returns scatter by
-O(dt), and their difference quotients mean nothing.  The mean over n motions that begin on the section 1/(2 n), 3/(2 n),
-... of a step later is smooth again: each event falls into its step at another place, evenly, so that the error of the
-mean falls with dt / n.  Driven motions begin at their phase; there the mean is over step sizes near dt, and its
-error falls with dt / sqrt(n).  What is left is the bias of the scheme, O(dt).
+With a fixed step dt every impact comes up to dt late, by an amount that jumps with the state.  So single returns
+scatter by O(dt), and their difference quotients mean nothing.  The mean over n motions that begin on the section 1/(2
+n), 3/(2 n), ... of a step later is smooth again.  The places of an event within its step are spread evenly, so that the
+error of the mean falls with dt / n.  Driven motions begin at their phase; their mean is over step sizes near dt, and
+its error falls with dt / sqrt(n).  The bias of the scheme, O(dt), remains.
 """
 
 from __future__ import annotations
@@ -174,10 +174,10 @@ class Settled:
     mode: Mode
 
     def recurrence(self, setting: Setting, most: int = 16, tol: float = 0.02, noise: float = 0.1) -> int:
-        """The smallest n with x_k = x_{k-n} over the last points; 0 where there is none.
+        """The smallest n with x_k = x_{k-n} over the last points; 0 where no n exists.
 
-        Up to `tol` of the ranges, or twice what the best n reaches, if that is below `noise`: returns of a time stepper
-        scatter.
+        Equality holds up to `tol` of the ranges.  Returns of a time stepper scatter, so twice the difference of the
+        best n is allowed, too.  The result is 0 unless the best n has a difference below `noise`.
         """
         x, apart = self.points.x, np.full(most + 1, np.inf)
         for n in range(1, most + 1):

@@ -1,1 +1,1 @@
-"""What `stickslip bench` measures, beside the programs of others, and generators of random problems."""
+"""The measurements of `stickslip bench`, ours beside the programs of others, and generators of random problems."""

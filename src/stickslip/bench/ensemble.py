@@ -14,7 +14,7 @@ REPETITIONS = 3
 
 @dataclass(frozen=True)
 class Case:
-    """An ensemble to time: what varies, and how many steps each member takes."""
+    """An ensemble to time: its system, the quantity that varies, and the number of steps of each member."""
 
     system: str
     solver: str
@@ -83,7 +83,7 @@ def _request(case: Case, members: int, steps: int | None = None) -> Any:
 
 
 def _rates(case: Case, devices: dict[str, Any], members: int, quick: bool) -> dict[str, float]:
-    """Best of some repetitions, one device after the other in each."""
+    """Best rate of each device [steps/s] of `REPETITIONS` rounds; a round times all devices in turn."""
     request = _request(case, members)
     best = dict.fromkeys(devices, 0.0)
     for device in devices.values():
@@ -112,7 +112,7 @@ def _gpu_rates(case: Case, card: Any, members: int) -> tuple[float, float]:
 
 
 def _agreement(case: Case, card: Any) -> dict[str, Any]:
-    """End states of CPU and GPU after 1000 steps, and of two runs on the GPU."""
+    """Compare end states after 1000 steps: of CPU and GPU, and of two runs on the GPU."""
     from stickslip.ensembles.cpu import Cores
 
     request = _request(case, 64, steps=1000)
@@ -167,7 +167,7 @@ def _card_name() -> str:
 
 
 def table(result: dict[str, Any]) -> Any:
-    """The measurements as a table."""
+    """The result of `measure` as Rich tables."""
     from rich.console import Group
     from rich.markup import escape
     from rich.table import Table

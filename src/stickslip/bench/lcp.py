@@ -1,9 +1,9 @@
-"""`stickslip bench lcp`: our `solve_lcp` beside quantecon, Siconos and lemkelcp on the same problems, in one run.
+"""`stickslip bench lcp`: our `solve_lcp` beside quantecon, Siconos and lemkelcp, all on one set of problems in one run.
 
-A time is that of one call from Python, arrays in and solution out, the least of several rounds; times and ratios of a
-group are medians over the problems that we and the peer both solve.  An answer is checked here, without the package's
-own residual, and counts as wrong when the peer says "solved" and x >= 0, y >= 0 or x y = 0 fails by more than 1e-8.  A
-problem counts as unsolved when somebody solved it.
+A time is the time of one call from Python, arrays in and solution out, the least of several rounds.  Times and ratios
+of a group are medians over the problems that we and the peer both solve.  Answers are checked here, without the
+package's own residual.  An answer is wrong when the peer says "solved" and x >= 0, y >= 0 or x y = 0 fails by more than
+1e-8.  A problem counts as unsolved by a solver only when some solver solved it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Answer = tuple[np.ndarray | None, bool]
 
 @dataclass(frozen=True)
 class Group:
-    """Problems of one size and kind."""
+    """Problems of one size n and kind: A (k, n, n) and b (k, n)."""
 
     n: int
     kind: str
@@ -48,7 +48,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Answers:
-    """What one solver gave for a group: unknowns, whether it says solved, least time [s], whether it was asked."""
+    """Answers of one solver to a group: unknowns, whether it says solved, least time [s], whether it was asked."""
 
     X: np.ndarray
     solved: np.ndarray
@@ -57,6 +57,7 @@ class Answers:
 
 
 def make_groups(quick: bool) -> list[Group]:
+    """Random problems of every size and kind, equal in every run; `quick` makes a tenth as many."""
     from stickslip.bench.random_problems import random_lcp
 
     groups = []
@@ -71,9 +72,9 @@ def make_groups(quick: bool) -> list[Group]:
 def violation(A: np.ndarray, b: np.ndarray, x: np.ndarray) -> tuple[float, float]:
     """Largest |min(x_i, y_i)|, y = A x + b, in units of the largest x and y, of problems scaled to entries of size 1.
 
-    The unit of y is the largest |b_i| + sum_j |a_ij x_j|, but at most 10^6 times the largest b: of an x so large that b
-    drowns in the sums, any sign of y could be claimed.  The second number takes the largest b itself as the unit of y;
-    only an answer that passes in it counts as evidence that a problem has a solution.
+    The unit of y is the largest |b_i| + sum_j |a_ij x_j|, but at most 10^6 times the largest b: for an x so large that
+    b drowns in the sums, any sign of y could be claimed.  The second number takes the largest b itself as the unit of
+    y. Only an answer that passes in this second number counts as evidence that a problem has a solution.
     """
     if not np.all(np.isfinite(x)):
         return np.inf, np.inf
@@ -94,7 +95,7 @@ def violation(A: np.ndarray, b: np.ndarray, x: np.ndarray) -> tuple[float, float
 
 
 def in_process_solvers() -> dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[Any], Answer]]]:
-    """Solvers of this Python: (call to be timed, call with a limit on its pivots, what the result says)."""
+    """Solvers of this Python: name -> (call to be timed, call with a limit on its pivots, reader of the result)."""
     from stickslip.lcp.solve import solve_lcp
 
     for n in (1, 13):  # no solution: every method that `auto` may need is compiled before the clock starts
@@ -114,7 +115,7 @@ def in_process_solvers() -> dict[str, tuple[Callable[..., Any], Callable[..., An
         from lemkelcp.lemkelcp import lemketableau
 
         class RepairedTableau(lemketableau):
-            """lemkelcp 0.1 as it would run on Python 3: there it assigns to entries of `range` objects."""
+            """lemkelcp 0.1, repaired for Python 3: the original assigns to entries of `range` objects."""
 
             def __init__(self, *arguments: Any) -> None:
                 super().__init__(*arguments)
@@ -135,7 +136,7 @@ def _pivots(n: int) -> int:
 
 
 def run_in_process(groups: list[Group], rounds: int, say: Callable[[str], None]) -> dict[str, list[Answers]]:
-    """Answers of every solver of this Python; its rounds are interleaved, so that a busy moment hits all of them."""
+    """Answers of every solver of this Python; rounds of the solvers alternate, so a busy moment hits all solvers."""
     solvers = in_process_solvers()
     results: dict[str, list[Answers]] = {name: [] for name in solvers}
     for group in groups:
@@ -174,7 +175,7 @@ def run_in_process(groups: list[Group], rounds: int, say: Callable[[str], None])
 
 
 def run_siconos(python: str, groups: list[Group], rounds: int, say: Callable[[str], None]) -> list[Answers] | None:
-    """Answers of Siconos, in a process of the Python that has it; None when that fails."""
+    """Answers of Siconos, computed in a process of the Python that has Siconos; None when this process fails."""
     say("Siconos, all of them")
     with tempfile.TemporaryDirectory() as folder:
         problems, answers = Path(folder) / "problems.npz", Path(folder) / "answers.npz"
@@ -195,7 +196,15 @@ def run_siconos(python: str, groups: list[Group], rounds: int, say: Callable[[st
 
 @dataclass(frozen=True)
 class Verdict:
-    """A solver's answers to a group, problem by problem: wrong, unsolved (but solvable), and times of it and of us."""
+    """Judgement of a solver's answers to a group, one entry per problem.
+
+    Attributes
+    ----------
+    tried : the solver was asked.
+    wrong : it says "solved", and the answer fails the check.
+    unsolved : it does not say "solved", and some solver has a right answer.
+    seconds, our_seconds : least times of the solver and of `solve_lcp` [s], inf without a right answer.
+    """
 
     tried: np.ndarray
     wrong: np.ndarray
@@ -204,6 +213,7 @@ class Verdict:
     our_seconds: np.ndarray
 
     def summary(self) -> dict[str, Any]:
+        """Counts, median time [s] and median ratio to our time, for the result file."""
         both = np.isfinite(self.seconds) & np.isfinite(self.our_seconds)
         return {
             "tried": int(self.tried.sum()),
@@ -240,7 +250,7 @@ def judge(group: Group, answers: dict[str, Answers]) -> dict[str, Verdict]:
 
 
 def rows_of(groups: list[Group], answers: dict[str, list[Answers]]) -> list[dict[str, Any]]:
-    """The kinds of each size, then all kinds of that size together."""
+    """Rows of the result: for each size n one row per kind, then one row for all kinds of size n together."""
     verdicts = [judge(group, {name: a[i] for name, a in answers.items()}) for i, group in enumerate(groups)]
     rows = []
     for n in dict.fromkeys(group.n for group in groups):
@@ -262,7 +272,7 @@ def rows_of(groups: list[Group], answers: dict[str, list[Answers]]) -> list[dict
 
 
 def measure_stacks(quick: bool, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Solves per second of stacks, on one core and on all."""
+    """Problems per second that `solve_lcp` solves in stacks, on one core and on all."""
     from stickslip.bench.random_problems import random_lcp
     from stickslip.lcp.solve import solve_lcp
     from stickslip.lcp.threads import get_threads, set_threads
@@ -334,7 +344,7 @@ def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> Any:
-    """The result as Rich tables."""
+    """The result of `measure` as Rich tables."""
     from rich.console import Group as Lines
     from rich.table import Table
 

@@ -27,13 +27,13 @@ def version_of(distribution: str) -> str | None:
 
 
 def find_package(module: str, distribution: str) -> Report:
-    """Look for an optional package without importing it: some of them take seconds, or open windows."""
+    """Look for an optional package without importing it: an import may take seconds, or open a window."""
     found = importlib.util.find_spec(module) is not None
     return {"installed": found, "version": version_of(distribution) if found else None}
 
 
 def find_siconos() -> Report:
-    """Look for Siconos in this Python, then in the system's."""
+    """Look for Siconos in this Python, then in the Python of the system."""
     here = find_package("siconos", "siconos")
     if here["installed"]:
         return {**here, "python": sys.executable}
@@ -48,7 +48,7 @@ def find_siconos() -> Report:
 
 
 def ask(*command: str) -> str | None:
-    """Return what a program prints, or None when it is missing, fails or hangs."""
+    """Run a program and return its output, or None when the program is missing, fails or hangs."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_TIMEOUT, check=True)
     except (OSError, subprocess.SubprocessError):

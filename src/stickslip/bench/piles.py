@@ -1,7 +1,7 @@
 """Cost of a step against the number of contacts: spheres poured into a box, from 100 to some 30,000 contacts.
 
-Each pile is poured and comes to rest, which is when it is hardest; what counts are the last steps of the run.  Beside
-the wall-clock time stands that of the processors, all threads together.
+Each pile is poured and comes to rest.  Steps are hardest then, so the last steps of the run are timed.  Beside the
+wall-clock time stands the processor time of all threads together.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ THREADS = 2
 
 
 def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
-    """Pour piles of several sizes; rows of cost, and the slope of log(time) against log(contacts)."""
+    """Pour piles of several sizes; return rows of cost, and the slope of log(time) against log(contacts)."""
     rows = []
     for spheres in SPHERES_QUICK if quick else SPHERES:
         say(f"{spheres} spheres poured into a box")
@@ -78,7 +78,7 @@ def _memory() -> float:
 
 
 def table(results: dict[str, Any]) -> Any:
-    """The cost as a table for the terminal."""
+    """The result of `measure` as a Rich table."""
     from rich.table import Table
 
     slope = results["slope"]

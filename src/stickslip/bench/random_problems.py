@@ -8,11 +8,15 @@ KINDS = ("P", "PSD", "copositive", "degenerate", "contact", "general")
 
 
 def random_lcp(kind: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """A and b of about n unknowns (contact problems: 3 per contact).
+    """A and b of a random LCP with about n unknowns (a contact problem has 3 per contact).
 
-    "P": one solution, rows and columns of very different size.  "PSD": rank about n / 2, with or without a skew part;
-    some have no solution.  "copositive": sparse, non-negative plus PSD.  "degenerate": small whole numbers, so that
-    ties, several solutions and none are frequent.  "contact": see `contact_lcp`.  "general": normal entries.
+    Kinds:
+    "P": one solution, rows and columns of very different size.
+    "PSD": rank about n / 2, with or without a skew part; some problems have no solution.
+    "copositive": sparse, non-negative plus PSD.
+    "degenerate": small whole numbers; ties, several solutions and no solution are frequent.
+    "contact": see `contact_lcp`.
+    "general": normally distributed entries.
     """
     b = rng.standard_normal(n)
     if kind == "P":

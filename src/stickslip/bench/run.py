@@ -55,7 +55,7 @@ print(json.dumps({"seconds": time.perf_counter() - begin, "q": list(map(float, b
 
 
 def hand_written() -> Callable[..., Any]:
-    """A kernel of this toy and no other: constants inlined, mass inverted by hand, no record, no certificate."""
+    """A kernel of the woodpecker alone: constants inlined, mass inverted by hand, no record, no certificate."""
     from stickslip.jit import entry
 
     @entry
@@ -129,7 +129,7 @@ def hand_written() -> Callable[..., Any]:
 
 
 def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
-    """Rates of all, ratios to ours, start times and memory; `say` reports progress."""
+    """Rates of all programs [steps/s], ratios to ours, start times and memory; `say` reports progress."""
     from stickslip.library import woodpecker
 
     steps = 300_000 if quick else 3_000_000
@@ -156,7 +156,7 @@ def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     result["hand_written_agrees_to"] = float(difference)
     runs["hand-written"] = by_hand
     best = dict.fromkeys(runs, np.inf)
-    for turn in range(3 if quick else 5):  # interleaved, so that a busy moment of the machine hits all of them
+    for turn in range(3 if quick else 5):  # programs alternate, so that a busy moment of the machine hits all
         say(f"marching {steps:,} steps, round {turn + 1}")
         for name, run in runs.items():
             begin = time.perf_counter()
@@ -185,7 +185,7 @@ def _siconos(parameters: dict[str, float], scenario: Any, steps: int) -> dict[st
 
 
 def _starts() -> dict[str, float]:
-    """Seconds from the shell to the summary of `run woodpecker --t-end 1`, and the peak memory of that process."""
+    """Time from the shell to the summary of `run woodpecker --t-end 1` [s], and the peak memory of its process [MB]."""
     command = [sys.executable, "-m", "stickslip", "run", "woodpecker", "--t-end", "1", "--quiet"]
     seconds = []
     with tempfile.TemporaryDirectory() as cache:
@@ -199,7 +199,7 @@ def _starts() -> dict[str, float]:
 
 
 def table(result: dict[str, Any]) -> Any:
-    """The result as a Rich table."""
+    """The result of `measure` as a Rich table."""
     from rich.table import Table
 
     grid = Table(title=f"Woodpecker, dt = {result['dt']:g} s, one core")

@@ -1,8 +1,8 @@
 """`stickslip bench scenes`: stack of cubes, ramp and thrown cube, here and in MuJoCo, Bullet and Drake, in one run.
 
-Then the cost of a step against the number of contacts, `bench_piles`.  Creep, drift and lift are distances [m] from
-the exact motion; every program takes the same step and its default solver.  Speeds are of the wall clock and of the
-processor, which other jobs on the machine do not slow down.
+Then comes the cost of a step against the number of contacts (`stickslip.bench.piles`).  Creep, drift and lift are
+distances [m] from the exact motion.  All programs take one step size; each takes its default solver.  Speeds are given
+by the wall clock and by processor time, which other jobs on the machine do not slow down.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Cubes = tuple[list[tuple[float, float, float]], float, float]
 
 
 class Watch:
-    """Adds up wall-clock and processor time [s] of what runs inside it."""
+    """Context manager that adds up the wall-clock and processor time [s] of its blocks."""
 
     def __init__(self) -> None:
         self.wall, self.cpu = 0.0, 0.0
@@ -48,7 +48,7 @@ CASES: dict[str, tuple[Cubes, float]] = {
 
 
 def _stickslip(cubes: Cubes, t_end: float) -> tuple[np.ndarray, Watch]:
-    """Positions (records, cubes, 3), and the time it took."""
+    """Run the cubes in stickslip; positions (records, cubes, 3) [m], and the time of the run."""
     from stickslip.run.driver import march
     from stickslip.run.records import Store
     from stickslip.run.scene_simulate import prepare_run
@@ -162,7 +162,10 @@ def _drake(cubes: Cubes, t_end: float) -> tuple[np.ndarray, Watch]:
 
 
 def _drake_scene(cubes: Cubes) -> tuple[Any, Any, list[Any]]:
-    """The cubes in Drake's hydroelastic contact: in its point contact two boxes touch in one point, and stacks fall."""
+    """The cubes in Drake with hydroelastic contact.
+
+    In Drake's point contact two boxes touch in one point, and stacks fall.
+    """
     from pydrake.geometry import (
         AddCompliantHydroelasticProperties,
         AddContactMaterial,
@@ -210,7 +213,7 @@ PROGRAMS: dict[str, Callable[[Cubes, float], tuple[np.ndarray, Watch]]] = {
 
 
 def deviations(case: str, x: np.ndarray) -> dict[str, float]:
-    """How far positions (records, cubes, 3) are from the exact motion [m]."""
+    """Distances of positions x (records, cubes, 3) from the exact motion of the case [m], by name."""
     if case == "thrown":
         return {
             "stop": float(x[-1, 0, 0] - SPEED**2 / (2 * FRICTION * G)),
@@ -255,7 +258,7 @@ def measure_cases(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def table(results: dict[str, Any]) -> Any:
-    """The results as tables for the terminal."""
+    """The results of `measure` as Rich tables."""
     from rich.console import Group
     from rich.table import Table
 

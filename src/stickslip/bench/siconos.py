@@ -1,7 +1,7 @@
-"""Solve the LCPs of an .npz file with Siconos: `python3 bench_siconos.py problems.npz answers.npz`.
+"""Solve the LCPs of an .npz file with Siconos: `python3 siconos.py problems.npz answers.npz`.
 
-Runs under whatever Python has Siconos, so it imports nothing of stickslip.  For every problem i of every group g it
-reports X_g[i], solved_g[i] (Siconos says so) and seconds_g[i].
+The script runs under whatever Python has Siconos, so it imports nothing of stickslip.  For every problem i of every
+group g it writes the unknowns X_g[i], solved_g[i] (whether Siconos says so) and seconds_g[i].
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 
 def main(problems: str, answers: str) -> None:
+    """Read the file `problems`, solve, and write the file `answers`."""
     import siconos.numerics as sn
 
     data = np.load(problems)

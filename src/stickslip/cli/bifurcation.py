@@ -120,7 +120,7 @@ def _drawn(
 
 
 def _usual(result: "BifurcationDiagram") -> list[str]:
-    """What changes most on the section: the shift per return or the period, and two of the state."""
+    """Observables that change most on the section: the shift per return or the period, and two of the state."""
     import numpy as np
 
     shifts = [key for key in result.observed if key.startswith("shift of ")]

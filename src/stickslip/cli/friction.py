@@ -112,7 +112,7 @@ def _solve_all(
 
 
 def _row(file: str, problem: Any, method: str, s: Any, impulses: bool) -> dict[str, Any]:
-    """What is told of one solve; numbers that are not finite become None, which is null in JSON."""
+    """Row of the report on one solve; numbers that are not finite become None, which is null in JSON."""
     row = {
         "problem": file,
         "dim": problem.dim,

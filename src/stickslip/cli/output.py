@@ -1,4 +1,4 @@
-"""What commands write: files that are checked before anything is computed, JSON, and lines on stdout."""
+"""Output of commands: files that are checked before anything is computed, JSON, and lines on stdout."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Interrupted(Exception):
-    """A run that Ctrl-C ended, told and written as far as it came; says where."""
+    """A run ended by Ctrl-C, reported and written as far as it came; the message says where."""
 
 
 def require_json(path: Path | None) -> None:

@@ -3,7 +3,7 @@
     normal      u_N >= 0 perp r_N >= 0, r_T held: an LCP, by projected Gauss-Seidel
     tangential  -u_T in the normal cone of the disk mu r_N at r_T, r_N held: convex, contact by contact by projection
 
-Each is solved to a tenth of the error at hand, then the other.  Contracts for small friction; B6, [GS05] section 5.
+Both are solved in turn, each to a tenth of the error at hand.  The iteration contracts for small friction; [GS05] 5.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Per contact, normal component first, u = W r + q, and with s = mu |u_T| (de Saxc
     K = { |r_T| <= mu r_N },    r in K,    u + s e_N in K*,    r perp u + s e_N
     error = || r - P_K(r - u - s e_N) || / max(|q|, |r|, |u|).
 
-For elliptic friction, r_T / r_N in the ellipse with semi-axes mu_1, mu_2, s is the support function of that ellipse,
-s = |(mu_1 u_1, mu_2 u_2)|: the law of maximum dissipation, [S00] (2.17)-(2.19).
+For elliptic friction r_T / r_N lies in the ellipse with semi-axes mu_1, mu_2.  Then s is the support function of the
+ellipse, s = |(mu_1 u_1, mu_2 u_2)|: the law of maximum dissipation, [S00] (2.17)-(2.19).
 """
 
 from __future__ import annotations

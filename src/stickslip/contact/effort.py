@@ -1,7 +1,7 @@
-"""What a piece of work costs, counted and not timed: the same problem takes the same way on every machine, every time.
+"""The cost of a piece of work, counted and not timed, so that a problem takes one way on every machine, every time.
 
 Costs are in nominal seconds, about those of one core of 2026.  They decide how much a method may do before the next one
-has its turn; the clock is asked only where the user has set a time limit.
+has its turn.  The clock is read only where the user has set a time limit.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def factorisation_cost(indptr: np.ndarray, indices: np.ndarray, dim: int) -> flo
 
 
 def factorise(A: sp.csc_matrix, ordering: str = "MMD_AT_PLUS_A") -> sparse_linalg.SuperLU:
-    """LU factors of a matrix whose pattern is symmetric, as that of every W is; RuntimeError where it is singular.
+    """LU factors of a matrix with a symmetric pattern, like every W; RuntimeError for a singular matrix.
 
     SuperLU's symmetric mode is several times faster than its default, which expects fill-in as of A^T A.
     """

@@ -1,10 +1,9 @@
-"""What a method of `solve_friction` is: a small frozen object with options and one function.
+"""Methods of `solve_friction`: small frozen objects with options and one function.
 
-Whoever adds a method: subclass `FrictionMethod`, set `name`, write `run`, list it in `solve.METHODS`.  `run` gets the
-contacts, impulses to start from (its own copy) and the error to reach, and returns the best impulses it found.  It
-counts its work (`progress.spend`), asks `progress.expired` now and then and `progress.affords` before anything long,
-and notes errors where that costs nothing.  Whether the answer counts as solved is decided by `solve_friction`, on the
-original problem.
+To add a method, subclass `FrictionMethod`, set `name`, write `run`, and list it in `solve.METHODS`.  `run` gets the
+contacts, impulses to start from (its own copy) and the error to reach; it returns the best impulses that it found.  It
+counts its work (`progress.spend`), asks `progress.expired` now and then and `progress.affords` before anything long.
+It notes errors where they are at hand.  `solve_friction` decides on the original problem whether the answer is solved.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class FrictionMethod(ABC):
-    """Base of the methods; see the module for what a subclass has to do."""
+    """Base of the methods; the docstring of the module says what a subclass has to do."""
 
     max_iterations: int | None = None
 

@@ -4,14 +4,14 @@
     stick      u = 0,                  |r_T| <= mu r_N
     slip       u_N = 0,  r_T = mu r_N t,  u_T = -kappa t,  kappa >= 0,  |t| = 1
 
-In the plane t is +1 or -1 and every case is a division.  In space t = (cos a, sin a) and u_N = 0 gives r_N(a); what is
-left is one equation for the angle, u_T(a) x t(a) = 0.  Multiplied by its denominator it is a trigonometric polynomial
-of degree two, with at most four roots and no poles: Newton from the last direction finds its root as a rule, and a scan
-of the circle with bisection ends always.
+In the plane t is +1 or -1 and every case is a division.  In space t = (cos a, sin a), and u_N = 0 gives r_N(a).  One
+equation for the angle remains, u_T(a) x t(a) = 0.  Multiplied by its denominator it is a trigonometric polynomial of
+degree two, with at most four roots and no poles.  Newton from the last direction finds a root as a rule; a scan of the
+circle with bisection always ends.
 
-Supercritical friction, mu |D_NT| > D_NN (Painleve), allows several solutions or, for a matrix that is not positive
-definite, none: the order below is fixed, so the answer is reproducible, and (where there is none) the best slip is
-returned; the natural map of the whole problem tells.
+Supercritical friction, mu |D_NT| > D_NN (Painleve), allows several solutions.  For a matrix that is not positive
+definite it may allow none.  The order of the cases is fixed, so the answer is reproducible.  Where no solution exists,
+the best slip is returned; the natural map of the whole problem shows it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def stick_2d(D: np.ndarray, S: np.ndarray, q0: float, q1: float) -> tuple[float,
 
 @entry
 def slip_2d(D: np.ndarray, q0: float, q1: float, mu: float, t: float) -> tuple[float, float]:
-    """Impulse r_N of slip against direction t = +-1, and t u_T, which must not be positive; r_N < 0: no such slip."""
+    """Impulse r_N of slip with r_T = mu r_N t, t = +-1, and t u_T, which must not be positive; r_N < 0: no slip."""
     slope = D[0, 0] + t * mu * D[0, 1]
     if slope == 0.0 or q0 / slope > 0.0:
         return -1.0, 0.0
@@ -216,7 +216,8 @@ def change_3d(
 ) -> tuple[float, float, float]:  # fmt: skip
     """`one_contact_3d` from the velocity u that the contact has with its impulse y: a third of the work for stick.
 
-    u = D y + q, so stick is -D^-1 q = y - D^-1 u; what S is off by is gone where u is zero.
+    u = D y + q, so the impulse of stick is -D^-1 q = y - D^-1 u.  S is D^-1 up to rounding; its error
+    has no effect where u is zero.
     """
     q0 = u0 - D[0, 0] * y0 - D[0, 1] * y1 - D[0, 2] * y2
     if q0 >= 0.0 or D[0, 0] <= 0.0:

@@ -1,9 +1,9 @@
 """Proximal point: a sequence of better posed problems (W + a I, q - a r_k), each solved by Newton, that converge to r.
 
-a falls while the inner problems are easy and rises when they are not, but never below the noise of W (from data written
-with six digits W is indefinite by some 1e-7).  With `jumps`, two successive steps in nearly the same direction are
-followed by a leap, 0.9 of the way to the first impulse that would leave its cone: what moves slowly along the null
-space of a hyperstatic W gets there at once.
+a falls while the inner problems are easy and rises when they are hard.  It stays above the noise of W (W from data
+written with six digits is indefinite by some 1e-7).  With `jumps`, two successive steps in nearly one direction are
+followed by a leap, 0.9 of the way to the first impulse that would leave its cone.  Impulses that move slowly along the
+null space of a hyperstatic W arrive at once by this leap.
 """
 
 from __future__ import annotations

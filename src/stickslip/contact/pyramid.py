@@ -55,10 +55,10 @@ def pyramid_lcp(contacts: Contacts, m: int) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def pyramid_solution(contacts: Contacts, m: int, most: int | None = None) -> tuple[np.ndarray | None, int]:
-    """Impulses of the pyramid problem, None where its LCP was not solved, in `most` pivots; and the pivots.
+    """Impulses of the pyramid problem, or None where its LCP was not solved in `most` pivots; and the pivots.
 
-    The right-hand side is changed by some 1e-8 at random: contact problems are full of ties (equal bodies, resting
-    contacts), and a path that has to break them one by one takes ten times the pivots and may lose its accuracy.
+    The right-hand side is changed by some 1e-8 at random.  Reason: contact problems are full of ties (equal bodies,
+    resting contacts).  A path that breaks ties one by one takes ten times the pivots and may lose its accuracy.
     """
     A, b, B = pyramid_lcp(contacts, m)
     noise = np.random.default_rng(m).random(len(b)) * np.abs(b).max(initial=0.0)
@@ -72,10 +72,11 @@ def pyramid_solution(contacts: Contacts, m: int, most: int | None = None) -> tup
 
 
 def pyramid_answers(contacts: Contacts, m: int) -> Iterator[np.ndarray]:
-    """Impulses of the pyramid problem by one method after the other, for a caller that judges them itself.
+    """Yield impulses of the pyramid problem by several methods in turn, for a caller that judges them.
 
-    Where contacts tie, Lemke's path may lose its accuracy; Newton's iterate and the other paths of "auto" are then good
-    answers as a rule, the former even where its slip speeds are not, and with them the residual of the LCP.
+    Where contacts tie, Lemke's path may lose its accuracy.  Newton's iterate and the other paths of "auto" are then
+    good answers as a rule.  Newton's impulses may be good even where its slip speeds, and so the residual of the LCP,
+    are not.
     """
     A, b, B = pyramid_lcp(contacts, m)
     for method in ("lemke", "newton", "auto"):
@@ -86,7 +87,7 @@ def pyramid_answers(contacts: Contacts, m: int) -> Iterator[np.ndarray]:
 
 
 def _affordable_pivots(unknowns: int, progress: Progress) -> int | None:
-    """What a time limit pays for at two nanoseconds an entry of the tableau; None without one."""
+    """Number of pivots within the time limit, at two nanoseconds an entry of the tableau; None without a limit."""
     if progress.time_limit == np.inf:
         return None
     left = (progress.time_limit - progress.seconds) / len(PERTURBATIONS)

@@ -4,8 +4,8 @@
     (xi_T) = [ G_NT^T  G_TT ] (Lambda_T) + (c_T)      -xi_T in the normal cone of |Lambda_T| <= mu Lambda_N + a
 
 With the branches held this is a linear system of four unknowns; its solution says which branches are wrong.  Most
-steps with two closed contacts end after one or two rounds, where sweeps from contact to contact crawl (the corners of
-a slider) and pivoting moves a table of six rows about.  Everything has a fixed size and a fixed order of operations:
+steps with two closed contacts end after one or two rounds.  Sweeps from contact to contact would crawl (the corners of
+a slider), and pivoting would change a table of six rows.  Everything has a fixed size and a fixed order of operations:
 the unknowns stay in registers, on a GPU as well.  Reference: Alart and Curnier 1991 (the branches of the prox).
 """
 
@@ -171,11 +171,15 @@ def two_contacts(
     x: np.ndarray,
     A: np.ndarray,
 ) -> int:
-    """Find the branches from those given and solve; return the rounds, negative where none is consistent.
+    """Find the branches of two contacts, starting from the given ones; return the rounds, negative without success.
 
-    G (4, 4), c (4,) in the order N1, N2, T1, T2; mu, a (2,); pushes, branch (2,) int64, changed in place; x (4,) the
-    impulses, Lambda_T of a slip on its bound to the last digit; A (4, 5) is room, and holds the factors at the end, for
-    a `correction`.  Whoever calls judges the result.
+    G, c : (4, 4) and (4,), in the order N1, N2, T1, T2
+    mu, a : (2,)
+    pushes, branch : (2,) int64, the branches, changed in place
+    x : (4,) impulses on return; Lambda_T of a slip lies on its bound to the last digit
+    A : (4, 5) workspace; on return it holds the factors, for a `correction`
+
+    The caller judges the result.
     """
     for rounds in range(1, ROUNDS + 1):
         held_branches(G, c, mu, a, pushes, branch, A)

@@ -36,7 +36,7 @@ Plane = tuple[np.ndarray, float]
 
 
 def spatial_shapes(scene: Scene) -> draw.Shapes:
-    """The function of a `Drawing` that shows the scene in a state."""
+    """Return the function `shapes` of a `Drawing` that shows a spatial scene in a state, from back to front."""
     solids = [own_solids(body) for body in scene.bodies]
     planes = [_plane(*_placed(solid, *pose(body, ()))) for body, solid in _planes(scene, solids)]
     backdrop = [*_floors(planes), *_grid(scene, planes)]
@@ -93,7 +93,7 @@ def _flat(points: np.ndarray) -> tuple[draw.Point, ...]:
 
 
 def _floors(planes: Sequence[Plane]) -> list[draw.Primitive]:
-    """Planes that face the viewer, each as far as no other one hides it."""
+    """Shapes of the planes that face the viewer; parts of a plane behind another plane are cut off."""
     found: list[draw.Primitive] = []
     for plane in planes:
         n, d = plane
@@ -169,7 +169,7 @@ def _picture(solid: Solid, origin: np.ndarray, R: np.ndarray, style: str, spots:
 
 
 def _face(corners: np.ndarray, style: str) -> list[draw.Primitive]:
-    """A flat face, where it is seen."""
+    """A flat face as a polygon, or nothing where it faces away from the viewer."""
     normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
     size = float(np.linalg.norm(normal))
     if size == 0.0 or normal @ BACK <= 0.0:
@@ -178,7 +178,7 @@ def _face(corners: np.ndarray, style: str) -> list[draw.Primitive]:
 
 
 def _shade(style: str, light: float) -> str:
-    """Style of a face of a moving body by the cosine between its normal and the light; others keep theirs."""
+    """Style of a face: of a moving body by the cosine between normal and light, of all others their own `style`."""
     if style != "body":
         return style
     return "facet-light" if light > _LIT else "facet" if light > _AVERTED else "facet-dark"

@@ -26,14 +26,17 @@ from stickslip.drawing.primitives import (
 
 
 def magnification(clearance: float, size: float) -> float:
-    """Factor that makes a play look like 0.3 of `size`, the part beside it; at least 1."""
+    """Factor by which a play is drawn larger, so that it looks like 0.3 `size` of the part beside it; at least 1.
+
+    clearance, size : in one unit [m]
+    """
     return max(1.0, 0.3 * size / clearance) if clearance > 0.0 else 1.0
 
 
 def bar(name: str, start: Point, end: Point, *, length: float, width: float, style: str = "body") -> Group:
-    """A link of the given length with round ends from one hinge to the other.
+    """A link with round ends from the hinge `start` to the hinge `end` [m].
 
-    Between hinges that are drawn apart or nearer than they are, because play is magnified, it is stretched.
+    Magnified play draws the hinges farther apart or nearer than `length` [m]; then the link is stretched to fit.
     """
     x, y = (end[0] - start[0]) / length, (end[1] - start[1]) / length
     return Group(name, Placement(start, x, y), (_capsule(length, width, style),))
@@ -48,7 +51,7 @@ def _capsule(length: float, width: float, style: str) -> Polygon:
 
 
 def bearing(at: Point, size: float) -> list[Primitive]:
-    """A foot with a hinge on the ground."""
+    """Shapes of a foot on the ground that carries a hinge at the point `at` [m]; `size` [m] sets its scale."""
     x, y = at
     foot = ((x - 2 * size, y - 2.6 * size), (x + 2 * size, y - 2.6 * size), (x + size, y), (x - size, y))
     return [Polygon(foot, "wood"), line((x - 3 * size, y - 2.6 * size), (x + 3 * size, y - 2.6 * size))]
@@ -66,9 +69,13 @@ def slider_in_guide(
     contacts: Sequence[int] = (0, 1, 2, 3),
     magnify: float = 1.0,
 ) -> list[Primitive]:
-    """A `TranslationalClearanceJoint` along the x-axis: guides over `span`, slider at (x, y), corner markers [m, rad].
+    """Shapes of a `TranslationalClearanceJoint` along the x-axis: guides, slider, and markers at its corners.
 
-    contacts : numbers of the corners' contacts in the system; none where there is no play.
+    x, y, angle : place [m] and turn [rad] of the slider
+    half_length, half_width, clearance : of the slider [m], and its play on each side [m]
+    span : ends of the guides along x [m]
+    magnify : factor by which the play is drawn larger
+    contacts : numbers of the corners' contacts in the system; empty for a joint without play
     """
     a, b, half = half_length, half_width, half_width + magnify * clearance
     thick = 0.45 * b
@@ -95,7 +102,13 @@ def pin_in_bushing(
     contact: int = 0,
     magnify: float = 1.0,
 ) -> list[Primitive]:
-    """A `RevoluteClearanceJoint`: ring, bore, pin and the marker where they touch or are nearest [m]."""
+    """Shapes of a `RevoluteClearanceJoint`: ring, bore, pin, and a marker where pin and bore touch or are nearest.
+
+    bushing, pin : centres [m]
+    pin_radius, clearance : radius of the pin, and the bore's radius less the pin's [m]
+    contact : number of the joint's contact in the system
+    magnify : factor by which the play is drawn larger
+    """
     bore = pin_radius + magnify * clearance
     x, y = pin[0] - bushing[0], pin[1] - bushing[1]
     distance = largest(hypot(x, y), 1e-300)

@@ -2,7 +2,7 @@
 
 A `Drawing` is a function of the state that returns primitives.  A primitive says what it is, never which colour it
 has: its `style` is one of `STYLES`, and whoever shows it decides how a "body" or a "spring" looks.  Rigid parts
-stand in a `Group`, whose items stay the same while its placement moves: a page needs to be sent them only once.
+stand in a `Group`.  The items of a group never change, only its placement moves, so a page receives the items once.
 Everything turns into plain numbers with `to_dict`.
 """
 
@@ -36,35 +36,39 @@ STYLES = {
     "guide": "a thin line for reference: a scale, a line of action",
     "label": "words and numbers",
     "floor": "fixed ground seen from above, in space",
-    "floor-line": "a line on it, for depth",
+    "floor-line": "a line on the floor, for depth",
     "wall": "a fixed wall behind the bodies, in space",
     "shadow": "what a body keeps the light from",
     "facet": "a face of a body in space, aslant to the light",
-    "facet-light": "one in the light",
-    "facet-dark": "one in the shade",
+    "facet-light": "a face in the light",
+    "facet-dark": "a face in the shade",
 }
 _UNBOUNDED = ("ground", "wood", "edge", "guide", "label", "floor", "floor-line", "wall", "shadow")
 """Styles that do not count when a view is fitted: they may reach further than one wants to see."""
 
 
-# -- functions of numbers, or of what stands for a number -------------------------------------------------------
-# Shapes are written with these, so that a drawing can be followed with symbols and become part of a model file: what
-# stands for a number brings the functions as methods, as NumPy expects it of its objects.
+# -- functions of numbers and of symbols ------------------------------------------------------------------------
+# Shapes are written with these functions.  So a drawing can be called with symbols instead of numbers, which turns it
+# into part of a model file.  A symbol brings the functions as methods, as NumPy expects of its objects.
 
 
 def cos(x: float) -> float:
+    """Cosine of a number or a symbol, angle in rad."""
     return x.cos() if hasattr(x, "cos") else math.cos(x)
 
 
 def sin(x: float) -> float:
+    """Sine of a number or a symbol, angle in rad."""
     return x.sin() if hasattr(x, "sin") else math.sin(x)
 
 
 def sqrt(x: float) -> float:
+    """Square root of a number or a symbol."""
     return x.sqrt() if hasattr(x, "sqrt") else math.sqrt(x)
 
 
 def hypot(x: float, y: float) -> float:
+    """sqrt(x^2 + y^2) of numbers or symbols."""
     for number in (x, y):
         if hasattr(number, "sqrt"):
             return sqrt(x * x + y * y)
@@ -72,6 +76,7 @@ def hypot(x: float, y: float) -> float:
 
 
 def largest(x: float, y: float) -> float:
+    """The larger one of two numbers or symbols."""
     for number, other in ((x, y), (y, x)):
         if hasattr(number, "largest"):
             return number.largest(other)
@@ -79,6 +84,7 @@ def largest(x: float, y: float) -> float:
 
 
 def least(x: float, y: float) -> float:
+    """The smaller one of two numbers or symbols."""
     return -largest(-x, -y)
 
 
@@ -86,8 +92,8 @@ def least(x: float, y: float) -> float:
 class Placement:
     """Where a body is: world = origin + [[c, -s], [s, c]] local.
 
-    c = cos, s = sin of the angle for a rotation, c = 1, s = angle where the mechanics is linearised: then the
-    drawing agrees with the model's gaps exactly, at the price of a size that grows with the angle squared.
+    A rotation has c = cos(angle), s = sin(angle).  Where the mechanics is linearised, c = 1, s = angle: then the
+    drawing agrees with the model's gaps exactly, and the size of the body grows with the square of the angle.
     """
 
     origin: Point = (0.0, 0.0)
@@ -96,10 +102,12 @@ class Placement:
 
     @classmethod
     def rotation(cls, origin: Point, angle: float) -> Placement:
+        """A body at `origin` [m], turned by `angle` [rad]."""
         return cls(origin, cos(angle), sin(angle))
 
     @classmethod
     def linearised(cls, origin: Point, angle: float) -> Placement:
+        """A body at `origin` [m], turned by a small `angle` [rad] as linearised mechanics turns it."""
         return cls(origin, 1.0, angle)
 
     def __call__(self, point: Point) -> Point:
@@ -107,19 +115,20 @@ class Placement:
         return self.origin[0] + self.c * x - self.s * y, self.origin[1] + self.s * x + self.c * y
 
     def turn(self, direction: Point) -> Point:
-        """A direction in world coordinates, of length 1."""
+        """Turn a direction of the body's frame into world coordinates; the result has length 1."""
         x, y = self.c * direction[0] - self.s * direction[1], self.s * direction[0] + self.c * direction[1]
         length = hypot(x, y)
         return x / length, y / length
 
     @property
     def scale(self) -> float:
+        """Factor by which the placement stretches lengths: 1 for a rotation."""
         return hypot(self.c, self.s)
 
 
 @dataclass(frozen=True)
 class Primitive(ABC):
-    """Base of all shapes; a subclass sets `kind` and answers with its corner points."""
+    """Base of all shapes; a subclass sets `kind` and implements `corners` and `placed`."""
 
     kind: ClassVar[str] = ""
 
@@ -130,14 +139,14 @@ class Primitive(ABC):
 
     @abstractmethod
     def corners(self) -> Sequence[Point]:
-        """Points that a view must contain."""
+        """Points that a view must contain so that the shape is seen whole [m]."""
 
     @abstractmethod
     def placed(self, placement: Placement) -> Primitive:
         """A copy of the shape, moved with a body."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """The shape as plain values, ready for JSON."""
         return {"kind": self.kind, **{key: _plain(value) for key, value in self.__dict__.items()}}
 
 
@@ -165,12 +174,12 @@ class Polygon(Polyline):
 
 
 def line(start: Point, end: Point, style: str = "edge") -> Polyline:
-    """A straight line."""
+    """A straight line from `start` to `end` [m]."""
     return Polyline((start, end), style)
 
 
 def rectangle(x_min: float, x_max: float, y_min: float, y_max: float, style: str = "body") -> Polygon:
-    """A rectangle along the axes."""
+    """A filled rectangle with sides along the axes [m]."""
     return Polygon(((x_min, y_min), (x_max, y_min), (x_max, y_max), (x_min, y_max)), style)
 
 
@@ -188,7 +197,7 @@ class Smooth(Polygon):
 
 
 def smooth(points: Sequence[Point], style: str = "body", per_point: int = 6) -> Smooth:
-    """A closed area with a smooth outline through `points` (Catmull-Rom)."""
+    """A filled area with a smooth closed outline through `points` [m] (Catmull-Rom), `per_point` pieces each."""
     x = np.asarray(points, dtype=float)
     before, after, beyond = (np.roll(x, k, axis=0) for k in (1, -1, -2))
     outline = []
@@ -208,7 +217,7 @@ def smooth(points: Sequence[Point], style: str = "body", per_point: int = 6) -> 
 
 @dataclass(frozen=True)
 class Circle(Primitive):
-    """A disk."""
+    """A filled disk: centre and radius [m]."""
 
     centre: Point
     radius: float
@@ -225,7 +234,7 @@ class Circle(Primitive):
 
 @dataclass(frozen=True)
 class Spring(Primitive):
-    """A coil from `start` to `end`; with `via` it bends there, as a coil that acts as a torsional spring does."""
+    """A coil from `start` to `end` [m]; with `via` it bends towards this point, to show a torsional spring."""
 
     start: Point
     end: Point
@@ -292,7 +301,7 @@ class Text(Primitive):
 class Ruler(Primitive):
     """An upright scale at `x`, from `low` to `high` [m]: a tick every `tick` metres, every second one numbered.
 
-    Numbers are heights times `factor`.  It moves with the view while its ticks stay in the world.
+    Numbers are heights times `factor`.  The ruler moves with the view, and its ticks stay in the world.
     """
 
     x: float
@@ -356,9 +365,9 @@ class Drawing:
     Attributes
     ----------
     shapes : function of (q, t, p) that returns primitives, from back to front; p maps parameter names to values.
-    view : the part of the plane worth seeing [m]; fitted to the motion where it is None.
-    follow : name of a coordinate along which the view moves up and down, if the motion leads out of it.
-    span : seconds of motion that make a good film; the whole run where it is None.
+    view : the part of the plane to show, x_min, x_max, y_min, y_max [m]; None fits it to the motion.
+    follow : name of a coordinate along which the view moves up and down; None for a view that stays.
+    span : length of the motion that makes a good film [s]; None for the whole run, up to a limit of the film.
     goes_along : whether the view of a film may travel with bodies that go many times their size.
     """
 
@@ -369,11 +378,11 @@ class Drawing:
     goes_along: bool = False
 
     def __call__(self, q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
-        """The primitives in one state, groups still unplaced."""
+        """The primitives in one state, from back to front; groups are not yet placed."""
         return list(self.shapes([float(x) for x in q], float(t), p))
 
     def to_dict(self, q: Sequence[float], t: float, p: Mapping[str, float]) -> dict[str, Any]:
-        """One state as plain values, ready for JSON."""
+        """The drawing in one state as plain values, ready for JSON."""
         return {
             "t": float(t),
             "view": None if self.view is None else list(self.view),
@@ -382,7 +391,10 @@ class Drawing:
         }
 
     def fit(self, q: Array, t: Array, p: Mapping[str, float], margin: float = 0.08) -> Box:
-        """A view for the states q (n, f) at times t (n,): `view` where it is given, else all that moves."""
+        """A view for the states q (n, f) at times t (n,): `view` where it is given, else a box around all bodies [m].
+
+        margin : room around the bodies, as a share of the larger side.
+        """
         if self.view is not None:
             return self.view
         points = [
@@ -398,7 +410,7 @@ class Drawing:
 
 
 def bounded(shape: Primitive) -> bool:
-    """Whether a view should be fitted to the shape."""
+    """Whether a view should be fitted to the shape: not to rulers, obstacles, lines of reference and words."""
     return not isinstance(shape, Ruler) and getattr(shape, "style", "body") not in _UNBOUNDED
 
 

@@ -1,4 +1,4 @@
-"""How a scene looks: planar ones as they are, spatial ones aslant from above (`aslant`).
+"""How a scene looks: a planar scene as it is, a spatial scene aslant from above (`aslant`).
 
 Discs have a spoke, so that one sees them turn.
 """
@@ -26,7 +26,7 @@ ROUND = 24  # corners of the half circles of a capsule, together
 def scene_drawing(scene: Scene, view: draw.Box | None = None) -> draw.Drawing:
     """A `Drawing` of the scene, for figures and films of its trajectories.
 
-    view : the part of the picture to show, x_min, x_max, y_min, y_max [m]; fitted to the motion where it is None.
+    view : the part of the picture to show, x_min, x_max, y_min, y_max [m]; None fits it to the motion.
     """
     from stickslip.drawing.aslant import spatial_shapes  # which needs the solids of this module
 
@@ -67,7 +67,7 @@ def pose(body: Body, q: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _outline(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray, style: str) -> draw.Primitive:
-    """The outline of a piece in the plane."""
+    """The outline of a piece of a shape, of a body at x (3,) with rotation matrix `turn`, in the plane."""
     R = turn @ rotation_matrix(piece.turn)
     origin = x + turn @ (piece.offset - body.centre)
     if piece.kind == "sphere":
@@ -86,7 +86,10 @@ def _outline(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray, style: s
 
 
 def _spoke(piece: Piece, body: Body, x: np.ndarray, turn: np.ndarray) -> draw.Primitive:
-    """A bar from the middle towards the rim; it is an area, since a stroke would cut the rim of a small disc open."""
+    """A bar from the middle of a disc towards its rim, so that one sees it turn.
+
+    The bar is an area: a stroke would cut the rim of a small disc open.
+    """
     origin = x + turn @ (piece.offset - body.centre)
     corners = piece.size[0] * SPOKE @ turn[:2, :2].T + origin[:2]
     return draw.Polygon(tuple((float(a), float(b)) for a, b in corners), "body-light")
@@ -116,16 +119,23 @@ def own_outlines(body: Body) -> list[draw.Primitive]:
 
 
 def style_of(body: Body) -> str:
-    """Style of a body by what it does: static, driven or moving."""
+    """Style of a body: "ground" for a static, "wood" for a driven, "body" for a moving one."""
     return {"static": "ground", "driven": "wood"}.get(body.kind, "body")
 
 
 @dataclass(frozen=True)
 class Solid:
-    """A piece of a spatial body in the body's frame: offset (3,), turn (3, 3), and what it is.
+    """A piece of a spatial body in the body's frame.
 
-    kind : "sphere" (size: radius), "capsule" (radius, half length along z), "plane" (z = 0, matter below), "mesh"
-        (corners (v, 3) and flat faces as corner numbers, counter-clockwise from outside) or "field" (spacing; heights).
+    Attributes
+    ----------
+    kind : one of five.
+        "sphere": size holds the radius [m].
+        "capsule": size holds radius and half length along z [m].
+        "plane": z = 0, matter below.
+        "mesh": corners (v, 3) [m], and flat faces as corner numbers, counter-clockwise from outside.
+        "field": size holds the spacing [m]; heights [m].
+    offset, turn : place (3,) [m] and rotation matrix (3, 3) of the piece in the body's frame.
     """
 
     kind: str
@@ -138,7 +148,7 @@ class Solid:
     bound: float = math.inf
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """The piece as plain values, ready for JSON."""
         found: dict[str, Any] = {
             "kind": self.kind,
             "offset": self.offset.tolist(),

@@ -13,7 +13,7 @@ from stickslip.mechanisms.bounds import FACTOR, ROUNDING, Bounds
 def judge(request: Request, starts: Array, rows: Array, P: Array) -> None:
     """Give the status BLOWN_UP to members that have left all bounds on their way from `starts` (n, 2 f) to their end.
 
-    Energies and depths in the rows tell for nearly all members that nothing is wrong with them.
+    The energies and depths in the rows clear nearly all members at once; only the others are looked at closely.
     """
     layout, system = request.module, request.system
     n, f = len(system.parameter_names), system.n_dof

@@ -20,7 +20,7 @@ Chunk = tuple[int, int]
 
 
 def compute_chunk(request: Request, first: int, last: int) -> dict[str, np.ndarray]:
-    """What a worker does: the members first .. last - 1 on one thread; Dask runs several such tasks at a time."""
+    """Task of a worker: compute the members first .. last - 1 on one thread; Dask runs several tasks at a time."""
     rows, P = request.rows(first, last)
     starts = rows[:, : 2 * request.system.n_dof].copy()
     Cores(threads=1).advance(request, rows, P, lambda steps: None)

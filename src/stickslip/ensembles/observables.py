@@ -1,4 +1,4 @@
-"""What can be observed of every member, and how it is read from the rows that the kernels leave behind.
+"""Observables of every member, and how they are read from the rows that the kernels leave behind.
 
 A failed member has nan in everything but its status and its certificate, so that no mean takes it in.
 """

@@ -1,4 +1,4 @@
-"""What `ensemble` returns: an xarray.Dataset over the varied quantities, with the members that failed set apart."""
+"""The result of `ensemble`: an xarray.Dataset over the varied quantities, with a list of the members that failed."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Ensemble:
 
     Attributes
     ----------
-    dataset : the result, `result["period"]` for one array; nan where a member failed or has no such value.
-    device : where it was computed.
-    wall_s, steps : seconds that the members took, without the compilation of their kernel, and steps done in them;
-        zero for what was loaded from a file.
+    dataset : the result, `result["period"]` for one array; nan where a member failed or has no value.
+    device : device on which the members were computed.
+    wall_s, steps : time that the members took [s], without the compilation of their kernel, and their steps; zero for
+        an ensemble loaded from a file.
     """
 
     dataset: xr.Dataset

@@ -74,9 +74,10 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """What ends a mode: time, y, and the slots (contact, part) of the indicators that reached zero.
+    """The end of a mode: time t [s], y, and the slots (contact, part) of the indicators that reached zero.
 
-    No slots: the integrator drifted off the contacts (`drift`), or its steps became too small (`stuck`).
+    Without slots the mode ended because the integrator drifted off the contacts, or its steps became too small
+    (`stuck`).
     """
 
     t: float
@@ -87,10 +88,10 @@ class Event:
 
 @dataclass
 class Watch:
-    """The indicators of a mode and what is known of them.
+    """The indicators of a mode, and whether each is armed.
 
-    An indicator counts once it has been seen above its tolerance (`armed`), because many start at zero; until then it
-    must fall below minus the tolerance.
+    Many indicators start at zero.  So an indicator is armed once it has been above its tolerance; then a zero is an
+    event.  Before, it must fall below minus the tolerance.
     """
 
     indicators: Callable[[Array, Array], Array]  # (k,), (k, size) -> (k, n, 3)
@@ -102,10 +103,10 @@ class Watch:
     grazed: tuple[float, int] | None = None  # time [s] and contact of the last graze
 
     def event(self, t: Array, dense: Callable[[Any], Array], span: float) -> tuple[float, list[tuple[int, int]]] | None:
-        """The first event among the samples t (k,), None if there is none."""
+        """Time and slots of the first event among the samples t (k,); None without an event."""
         values = self.indicators(t, np.ascontiguousarray(dense(t).T))
         low = values[1:, :, :2].min(axis=0)
-        # nan: the mode has no finite forces there; what rests at exactly zero (tol = 0) is no event
+        # NaN means that the mode has no finite forces; an indicator that rests at exactly zero (tol = 0) is no event
         suspects = ~np.where(self.armed, low > 0.0, low >= -self.tol)
         dips = self._dips(values, t)
         if not suspects.any() and not dips:
@@ -176,7 +177,7 @@ def smooth_arcs(
 ) -> Generator[Arc, None, Event | None]:
     """Integrate in one mode and yield its arcs; return the event that ends it, None at t_end.
 
-    With `stand` it goes on from there, bit for bit, in place of a start at (t, y).
+    With `stand` the integration goes on from this saved state, bit for bit, instead of starting at (t, y).
     """
     from scipy.integrate import DOP853  # takes 0.4 s to load: only event-driven runs pay for it
 

@@ -32,7 +32,8 @@ class EventDriven:
     by an explicit Runge-Kutta method of order 8 with dense output (DOP853).  Closing gaps, contacts that lose their
     load, slip that stops and stick that ends are roots of indicators on the dense output.  The complementarity problem
     on acceleration level ([GS05] end of 6) finds the next mode, the impact law the velocities after a collision.
-    Infinitely many impacts in finite time are summed up where the rest of them would last less than `zeno` of the run.
+    Infinitely many impacts in finite time are summed up once the impacts still to come last less than `zeno` of the
+    run.
 
     Order 8 in smooth phases and across events, which are located to round-off; level: accelerations, impacts on
     velocity level; restitution: any impact law.  `dt` of `simulate` is the spacing of the records, nothing else.
@@ -109,9 +110,9 @@ class EventDriven:
         params: Mapping[Any, float] | None = None,
         law: ImpactLaw | None = None,
     ) -> Iterator[Arc]:
-        """The motion as smooth arcs with dense output, one after the other: for sections, norms and closer looks.
+        """Yield the motion as smooth arcs with dense output, in the order of time: for sections and closer looks.
 
-        Raises `MotionError` where there is no way on.
+        Raises `MotionError` where the motion cannot go on.
         """
         q, u, p = system.check(q0, u0, params, t0)
         return self.motion(system, q, u, p, t0, t_end, law or Newton(), solver_from("auto")).arcs()
@@ -155,7 +156,7 @@ class EventEngine(MechanismEngine):
         return "try a smaller atol and rtol"
 
     def _longest_step(self, memory: Memory) -> float:
-        """0: the energy of contacts is known exactly, not to what a step does [s]."""
+        """0 [s]: no step size limits the accuracy of the contacts' energy, which is known exactly."""
         return 0.0
 
     def warm_up(self, memory: Memory, block: Block) -> None:
@@ -186,7 +187,7 @@ class EventEngine(MechanismEngine):
         return {**memory.arrays(), **{f"engine {name}": np.array(value) for name, value in kept.items()}}
 
     def take(self, memory: Memory, arrays: Mapping[str, np.ndarray]) -> None:
-        """Go back to what `arrays` returned: the arc that was the present one is computed again."""
+        """Go back to the state that `arrays` returned; the arc under way then is computed again."""
         self.motion = None  # an exception may have ended its walk
         kept = {name.removeprefix("engine "): x for name, x in arrays.items() if name.startswith("engine ")}
         if kept:
@@ -197,7 +198,7 @@ class EventEngine(MechanismEngine):
         memory.take(arrays)
 
     def march(self, memory: Memory, n_steps: int, block: Block) -> int:
-        """Fill `block` with the records of n_steps spacings; UNSOLVED, with what there is, where the motion ends."""
+        """Fill `block` with records of n_steps spacings; UNSOLVED where the motion ends, with the records so far."""
         motion = self._start(memory)
         block.records = 0
         numbers = memory.step + np.arange(1, n_steps + 1)
@@ -266,5 +267,5 @@ class EventEngine(MechanismEngine):
         return {**{key: str(count) for key, count in book.counts.items() if count}, **error}
 
     def events(self) -> EventTable:
-        """What happened so far, in the order of time."""
+        """The events so far, in the order of time."""
         return EventTable.of([] if self.motion is None else self.motion.happened, self.system.contact_names, True)

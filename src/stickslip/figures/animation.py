@@ -29,8 +29,8 @@ _DPI = 100
 _COLOURS = 96
 _SHORTEST, _LONGEST = 3.0, 8.0
 _SLOWER = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
-_MOST_CONTACTS = 16  # with a line of their own in the ribbon
-_WEAK_IMPACT = 0.01  # of the strongest one: too weak to flash
+_MOST_CONTACTS = 16  # that have a line each in the ribbon; with more contacts a film has no ribbon
+_WEAK_IMPACT = 0.01  # impacts below this share of the fastest one of their contact do not flash
 
 
 def animate(
@@ -45,18 +45,27 @@ def animate(
     fps: int = FPS,
     progress: bool | None = None,
 ) -> Path:
-    """Write a film of a run, GIF or (with ffmpeg) MP4 by the suffix of `path`.
+    """Write a film of a run; the suffix of `path` makes it a GIF or (with ffmpeg) an MP4.
 
     Parameters
     ----------
-    drawing : of the scenario that was run, or the `Scene` itself.
-    start, span : first instant and length of the motion to show [s]; default: from the beginning, as long as the
-        drawing thinks well.
-    slower : how many times slower than reality; default: so that the film takes some seconds.
-    fps : frames per second.
-    progress : show a progress bar on stderr (None: when stderr is a terminal).
+    drawing : drawing of the scenario that was run, or the `Scene` itself.
+    title : words above the picture; a scene's name by default.
+    start : first instant to show [s]; by default the beginning of the run.
+    span : length of the motion to show [s]; by default the span that the drawing proposes.
+    slower : how many times slower than reality; by default the film takes at least three seconds.
+    fps : frames per second, 1 to 50.
+    progress : show a progress bar on stderr; None shows it when stderr is a terminal.
 
-    An impact lasts no time at all: its flash is held for a few frames.
+    Returns
+    -------
+    Path : the file that was written.
+
+    Raises
+    ------
+    ValueError : another suffix, MP4 without ffmpeg, a run of one record, or a number outside its range.
+
+    An impact lasts no time at all, so its flash is held for a few frames.
     """
     path = Path(path)
     check_path(path)
@@ -74,7 +83,7 @@ def animate(
 
 
 def check_path(path: Path) -> None:
-    """Raise if no film can be written under this name."""
+    """Raise ValueError if the name does not end in .gif or .mp4, or ends in .mp4 and ffmpeg is missing."""
     if path.suffix.lower().removeprefix(".") not in FORMATS:
         raise ValueError(f"a film's file must end in .gif or .mp4, got {path.name!r}.")
     if path.suffix.lower() == ".mp4" and shutil.which("ffmpeg") is None:
@@ -83,10 +92,17 @@ def check_path(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Film:
-    """What every frame shows.
+    """A film before it is drawn: state, contacts and view of each of its n frames.
 
-    Attributes: times (n,) [s]; q (n, f); states (n, c), the contact states to light up; camera (n, 2), how far the view
-    moved to the right and up [m]; box, the view at camera 0; slower, how many times slower than reality.
+    Attributes
+    ----------
+    times : instants of the frames [s], shape (n,).
+    q : coordinates, shape (n, f).
+    states : contact states to light up, shape (n, contacts).
+    camera : displacement of the view to the right and up [m], shape (n, 2).
+    box : the view without displacement [m].
+    slower : how many times slower than reality.
+    fps : frames per second.
     """
 
     trajectory: Trajectory
@@ -153,15 +169,15 @@ def has_ribbon(trajectory: Trajectory) -> bool:
 def frame_states(trajectory: Trajectory, times: np.ndarray, hold: int = 3) -> np.ndarray:
     """Contact state to show in each frame, shape (frames, contacts).
 
-    A frame stands for the time since the frame before: it shows the last state other than open in it.  Impacts are
-    held for `hold` frames, unless they are weak beside the strongest of their contact.
+    A frame stands for the time since the frame before.  It shows the last state of this time that is not open.  Impacts
+    are held for `hold` frames, but impacts that are weak beside the strongest one of their contact are left out.
     """
     t, state = trajectory.t, trajectory.contact_state
     shown = np.zeros((len(times), state.shape[1]), dtype=np.int8)
     edges = np.searchsorted(t, times - 1e-12, side="left").clip(1, len(t) - 1)  # record 0 ends no step
     before = edges[0] - 1
     for i, now in enumerate(edges):
-        part = state[min(before + 1, now) : now + 1]  # several records, or the one of the step under way
+        part = state[min(before + 1, now) : now + 1]  # all records since the frame before; at least the record at `now`
         for k in range(state.shape[1]):
             closed = part[(part[:, k] != OPEN) & (part[:, k] != IMPACT), k]
             shown[i, k] = closed[-1] if len(closed) else OPEN
@@ -179,10 +195,10 @@ def frame_states(trajectory: Trajectory, times: np.ndarray, hold: int = 3) -> np
 
 
 def _camera(trajectory: Trajectory, drawing: Drawing, times: np.ndarray, q: np.ndarray) -> tuple[Box, np.ndarray]:
-    """The view, and how far it moves in each frame, shape (n, 2).
+    """The view [m], and its displacement in each frame [m], shape (n, 2).
 
-    It follows a coordinate that the drawing names, or bodies that travel many times their size where the drawing says
-    so; along a smooth curve, so that jerks stay visible.
+    The view follows the coordinate `drawing.follow`.  With `drawing.goes_along` it follows bodies that travel many
+    times their size.  It moves along a smooth curve, so that jerks of the motion stay visible.
     """
     n = len(times)
     sample = np.linspace(0, n - 1, min(n, 60)).astype(int)
@@ -277,7 +293,7 @@ class _Stage:
         return sorted(moving, key=lambda artist: artist.get_zorder())
 
     def frames(self, advance: Any) -> Iterator[np.ndarray]:
-        """RGB images, shape (height, width, 3), one per frame; what stands still is drawn only once."""
+        """RGB images, shape (height, width, 3), one per frame; artists that never change are drawn only once."""
         width, height = self.size
         for artist in self.show(0):
             artist.set_animated(True)
@@ -292,7 +308,7 @@ class _Stage:
 
 
 def _write_gif(path: Path, frames: Iterator[np.ndarray], fps: int) -> None:
-    """All frames share one palette and are not dithered: no flicker, and a small file."""
+    """Write the frames as a GIF with one palette for all and without dithering: no flicker, and a small file."""
     from PIL import Image
 
     pictures = [Image.fromarray(frame) for frame in frames]
@@ -303,7 +319,7 @@ def _write_gif(path: Path, frames: Iterator[np.ndarray], fps: int) -> None:
     sheet.paste(Image.fromarray(np.repeat(np.repeat(swatch[None], 40, axis=0), 40, axis=1)), (0, 0))
     palette = sheet.quantize(_COLOURS, dither=Image.Dither.NONE)
     entries = np.array(palette.getpalette()).reshape(-1, 3)
-    for colour in swatch:  # white and the states' colours exactly, not the mean of their neighbourhood
+    for colour in swatch:  # entries near white or a state's colour become exactly this colour
         distance = np.abs(entries - colour.astype(int)).sum(axis=1)
         entries[distance <= max(24, distance.min())] = colour
     palette.putpalette(entries.ravel().tolist())

@@ -81,7 +81,10 @@ def _largest(cycle: LimitCycle) -> float:
 
 
 def _moving(result: Branch) -> tuple[str, Callable[[LimitCycle], float]]:
-    """What the upper panel shows: the period, or what changes most on the section where the period is given."""
+    """Label and value of the quantity in the upper panel of a branch.
+
+    It is the period.  Where a drive sets the period, it is the coordinate or velocity on the section that changes most.
+    """
     first = result.cycles[0]
     if "flow" in first.kinds:
         return "period [s]", lambda cycle: cycle.period
@@ -93,7 +96,7 @@ def _moving(result: Branch) -> tuple[str, Callable[[LimitCycle], float]]:
 
 
 def _with_specials(result: Branch) -> tuple[np.ndarray, list[LimitCycle], np.ndarray]:
-    """Values, cycles and stability along the branch, bifurcations that end a stable part put in between."""
+    """Values, cycles and stability along the branch, with each bifurcation that ends a stable part put in its place."""
     values, cycles, stable = list(result.values), list(result.cycles), list(result.stable)
     for special in result.specials:
         for i in range(len(values) - 1):
@@ -107,7 +110,7 @@ def _with_specials(result: Branch) -> tuple[np.ndarray, list[LimitCycle], np.nda
 
 
 def basins(result: BasinMap) -> Figure:
-    """The attractor of every start, over one or two of the varied quantities (the others at their middle)."""
+    """Map of the attractor of every start, over one or two of the varied quantities; others at their middle value."""
     labels = result.labels
     for axis in range(labels.ndim - 1, 1, -1):
         labels = np.take(labels, labels.shape[axis] // 2, axis=axis)
@@ -152,7 +155,7 @@ def _edges(x: np.ndarray) -> tuple[float, float]:
 
 
 def recurrence(result: Recurrence, title: str) -> Figure:
-    """The recurrence plot of a section."""
+    """Recurrence plot of the returns to a section: a dot where return i and return j lie close together."""
     with style.look():
         figure = style.new_figure(4.6, 4.9)
         ax = figure.add_subplot()
@@ -169,7 +172,7 @@ def recurrence(result: Recurrence, title: str) -> Figure:
 
 
 def lyapunov(result: Lyapunov, title: str) -> Figure:
-    """The running mean of the largest Lyapunov exponent."""
+    """Running mean of the largest Lyapunov exponent [1/s] over time [s]."""
     with style.look():
         figure = style.new_figure(6.4, 3.0)
         ax = figure.add_subplot()

@@ -1,4 +1,4 @@
-"""Work-precision plot: what an error costs, for every stepper."""
+"""Work-precision plot: errors of every stepper against step size and against computing time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def work_precision(result: Convergence, title: str) -> Figure:
                 for i, stepper in enumerate(steppers):
                     points = _points(result, stepper, norm, quantity)
                     if quantity == "step" and stepper in ("adaptive", "event-driven"):
-                        continue  # it has a tolerance, and no step
+                        continue  # these two have a tolerance, and no step size
                     marker, colour = _MARKERS[i % len(_MARKERS)], style.SERIES[i % len(style.SERIES)]
                     (drawn,) = ax.loglog(*points.T, marker=marker, markersize=4, color=colour, label=stepper)
                     if column == 0 and line == 1:

@@ -17,7 +17,7 @@ _MOST_POINTS = 800_000
 
 
 def draw_ensemble(result: Ensemble) -> Figure:
-    """What was observed of an ensemble over one or two quantities; further axes are cut at their first value."""
+    """Return the figure of an ensemble: observables over one or two varied quantities, others at their first value."""
     dataset = result.dataset
     axes = [str(name) for name in dataset["status"].dims]
     shown = [name for name in _SHOWN if name in dataset][:2]
@@ -46,13 +46,13 @@ def draw_ensemble(result: Ensemble) -> Figure:
 
 
 def _along(result: Ensemble, axes: list[str]) -> Any:
-    """The coordinate that goes to the right: of several axes, or of random samples, the first."""
+    """Values of the quantity on the horizontal axis: the first one that was varied."""
     varied = str(result.dataset.attrs["varied"]).split(",")
     return result.dataset[axes[0] if axes[0] in varied else varied[0]]
 
 
 def _diagram_quantities(result: Ensemble) -> list[tuple[str, str]]:
-    """Of the points on the section, the coordinate or velocity that varies most against its size."""
+    """Name and label of the coordinate or velocity that varies most, relative to its size, on the section."""
     dataset = result.dataset
     if "point_u" not in dataset:
         return []
@@ -84,8 +84,8 @@ def _curve(ax: Axes, along: Any, values: Any) -> None:
 def _diagram(ax: Axes, along: Any, values: Any, words: str) -> None:
     """Every kept point of every member over the varied quantity: a bifurcation diagram."""
     points = values.values.reshape(along.size, -1)
-    step = max(1, points.size // _MOST_POINTS)  # whole members are left out: of cycles of two, every second point
-    few = points.size < 20_000  # single pixels would be lost
+    step = max(1, points.size // _MOST_POINTS)  # leave out whole members: every second point would halve a 2-cycle
+    few = points.size < 20_000  # then dots are larger than a pixel: single pixels would be lost
     x = np.repeat(along.values[::step], points.shape[1])
     ax.plot(
         x,

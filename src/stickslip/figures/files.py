@@ -1,11 +1,11 @@
-"""Whether a file could be written, asked before anything is computed."""
+"""Checks before a computation that its files can be written afterwards."""
 
 import tempfile
 from pathlib import Path
 
 
 def require_writable(option: str, path: Path) -> None:
-    """Raise unless a file of this name could be written; `option` is what the user gave it with."""
+    """Raise ValueError unless the file can be written; `option` names the option that gave `path`, for the message."""
     if path.is_dir():
         raise ValueError(f"{option} must name a file, and {path} is a folder.")
     if not path.parent.is_dir():
@@ -14,7 +14,10 @@ def require_writable(option: str, path: Path) -> None:
 
 
 def require_writable_folder(what: str, folder: Path) -> None:
-    """Raise unless a file can be made in a folder; permissions alone do not tell, as in /proc."""
+    """Raise ValueError unless a file can be made in the folder; `what` begins the message.
+
+    A file is made and removed, since permissions alone do not tell: /proc allows writing, but no new file.
+    """
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -23,7 +26,7 @@ def require_writable_folder(what: str, folder: Path) -> None:
 
 
 def require_figure(option: str, path: Path) -> None:
-    """Raise unless a figure could be drawn into this file."""
+    """Raise ValueError unless a figure can be written to `path`: its suffix, its folder, no picture of someone else."""
     from stickslip.figures import style
 
     if path.suffix.lower().removeprefix(".") not in style.FORMATS:
@@ -33,7 +36,7 @@ def require_figure(option: str, path: Path) -> None:
 
 
 def refuse_foreign(option: str, path: Path) -> None:
-    """Raise if there is a picture that we did not draw; one of ours is simply drawn again."""
+    """Raise ValueError if `path` holds a file that stickslip did not draw; a picture of ours may be drawn again."""
     from stickslip.figures import style
 
     if path.exists() and not style.is_ours(path):
@@ -41,7 +44,7 @@ def refuse_foreign(option: str, path: Path) -> None:
 
 
 def require_page(option: str, path: Path) -> None:
-    """Raise unless a page could be written into this file."""
+    """Raise ValueError unless a page can be written to `path`: its suffix and its folder."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{option} must end in .html, got {path.name!r}.")
     require_writable(option, path)

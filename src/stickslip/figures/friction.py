@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from stickslip.figures.style import FAINT, GREY, SERIES, look, new_figure, number, panel
 
 LINES = ("-", "--", ":", "-.")
-MOST_NAMED = 11  # curves that still get a name each
+MOST_NAMED = 11  # curves in one figure up to which each has a name in the legend
 
 
 def _styles(count: int) -> list[tuple[str, str]]:
@@ -20,7 +20,11 @@ def _styles(count: int) -> list[tuple[str, str]]:
 
 
 def convergence(histories: Mapping[str, np.ndarray], title: str, tol: float) -> Figure:
-    """Least error so far against time, one curve per name; a history has rows (seconds, error)."""
+    """Least error so far against time, one curve per name.
+
+    histories : name -> rows (time [s], error)
+    tol : tolerance to draw as a line
+    """
     with look():
         figure = new_figure(6.8, 3.8)
         ax = figure.add_subplot()
@@ -44,9 +48,12 @@ def convergence(histories: Mapping[str, np.ndarray], title: str, tol: float) -> 
 
 
 def profile(seconds: Mapping[str, Sequence[float]], points: int = 400) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Dolan and More: for tau >= 1 the share of problems that a solver solves within tau times the best time.
+    """Performance profile of Dolan and More: the share of problems that a solver solves within tau times the best time.
 
-    `seconds` per solver and problem, inf for not solved; problems that nobody solves count for nobody.
+    seconds : solver -> seconds per problem, inf where it did not solve; a problem without a solver counts for none
+    points : number of values of tau >= 1
+
+    Returns tau (points,), and per solver the shares (points,).
     """
     times = np.array(list(seconds.values()), dtype=float)
     best = times.min(axis=0)
@@ -59,7 +66,7 @@ def profile(seconds: Mapping[str, Sequence[float]], points: int = 400) -> tuple[
 
 
 def performance_profiles(seconds: Mapping[str, Sequence[float]], title: str) -> Figure:
-    """Performance profiles as steps; the higher, the better."""
+    """Figure of performance profiles (see `profile`), drawn as steps: the higher a curve, the better its solver."""
     tau, shares = profile(seconds)
     with look():
         figure = new_figure(6.8, 4.0)
@@ -75,7 +82,7 @@ def performance_profiles(seconds: Mapping[str, Sequence[float]], title: str) -> 
 
 
 def cost(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Seconds of a sweep and memory against contacts, log-log."""
+    """Figure of the time of a sweep [s] and of memory against the number of contacts, both axes logarithmic."""
     with look():
         figure = new_figure(6.8, 3.2)
         panels = figure.subplots(1, 2)

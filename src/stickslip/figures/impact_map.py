@@ -30,7 +30,7 @@ BOUNDS = {
     "released": r"$\Lambda_N = 0$",
     "frictionless": r"$\Lambda_T = 0$",
 }
-_ROOM = 0.17  # inch from a text to the edge of its region; regions with less are not named
+_ROOM = 0.17  # least distance from a text to the edge of its region [inch]; narrower regions get no text
 
 
 def page(width: float, height: float, handles: Sequence[Any], **options: Any) -> tuple[Figure, Any]:
@@ -48,7 +48,7 @@ def page(width: float, height: float, handles: Sequence[Any], **options: Any) ->
 
 
 def cells(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, colours: Sequence[str]) -> None:
-    """Coloured cells with centres x, y; values are places in `colours`."""
+    """Draw coloured cells with centres x, y; `values` (len(y), len(x)) are indices into `colours`."""
     extent = (*_ends(x), *_ends(y))
     ax.imshow(
         values,
@@ -66,7 +66,7 @@ def cells(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, colours: S
 
 
 def below_zero(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, colour: str) -> None:
-    """Fill where values at the cell centres x, y fall below zero, with the smooth zero line between them as edge."""
+    """Fill the region where `values`, given at the cell centres x, y, are below zero; its edge is a smooth line."""
     (x_low, x_high), (y_low, y_high) = _ends(x), _ends(y)
     across, along = np.concatenate([[x_low], x, [x_high]]), np.concatenate([[y_low], y, [y_high]])
     padded = np.pad(values, 1, mode="edge")
@@ -76,12 +76,12 @@ def below_zero(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, colou
 
 
 def regimes(ax: Axes, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> None:
-    """Regimes by colour, `state` as `Impact.state_code`, shape (len(y), len(x))."""
+    """Draw regimes by colour; `state` holds codes as in `Impact.state_code`, shape (len(y), len(x))."""
     cells(ax, x, y, state, [TINTS[name] for name in Impact.STATES])
 
 
 def hatch(ax: Axes, x: np.ndarray, y: np.ndarray, where: np.ndarray) -> None:
-    """Hatch the cells in which a condition holds."""
+    """Hatch the cells with centres x, y in which `where` (len(y), len(x)) is True."""
     if where.any() and not where.all():
         drawn = ax.contourf(x, y, where.astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"], zorder=1)
         drawn.set_edgecolor("#9AA3AF")
@@ -104,7 +104,7 @@ def name_regions(
             depth = ndimage.distance_transform_edt(np.pad(mask, 1), sampling=sampling)[1:-1, 1:-1]
             if depth.max() < _ROOM:
                 continue
-            # among places almost as deep, the one nearest the middle of the region: long bands are named there
+            # Of all places almost as far from the edge, take the one nearest the middle: a long band is named there.
             i, j = np.nonzero(depth >= 0.97 * depth.max())
             centre = np.argmin(np.hypot((i - i.mean()) / rows, (j - j.mean()) / columns))
             places.append((float(x[j[centre]]), float(y[i[centre]]), text))
@@ -115,12 +115,13 @@ def name_regions(
 
 
 def name_regimes(ax: Axes, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> None:
+    """Write the name of each regime and its bound on the impulses into the regime's region (see `name_regions`)."""
     texts = {Impact.STATES.index(name): f"{name}\n{bound}" for name, bound in BOUNDS.items()}
     name_regions(ax, x, y, state, texts)
 
 
 def regime_handles(state: np.ndarray) -> list[Patch]:
-    """Legend entries of the regimes that occur."""
+    """Legend entries of the regimes that occur in `state`."""
     present = np.unique(state)
     return [
         Patch(facecolor=TINTS[name], edgecolor=style.GREY, linewidth=0.4, label=name)
@@ -130,6 +131,7 @@ def regime_handles(state: np.ndarray) -> list[Patch]:
 
 
 def reversal_handle(text: str = "tangential velocity changes its sign") -> Patch:
+    """Legend entry of the hatching that `hatch` draws."""
     return Patch(facecolor="none", edgecolor="#9AA3AF", hatch="//////", linewidth=0.0, label=text)
 
 

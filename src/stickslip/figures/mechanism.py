@@ -42,7 +42,7 @@ _STROKE: dict[str, dict[str, Any]] = {
 }
 _FALLBACK_FILL = {"facecolor": "#DDE1E6", "edgecolor": _OUTLINE, "linewidth": 0.8}
 _FALLBACK_STROKE = {"color": _OUTLINE, "linewidth": 1.2}
-_FAR_AWAY = 0.15  # of the whole picture: what is smaller is followed
+_FAR_AWAY = 0.15  # share of the box of the whole motion; bodies that take less of it are followed by the view
 _ANCHOR = {"left": "left", "centre": "center", "right": "right"}
 
 
@@ -63,7 +63,7 @@ def draw(ax: Axes, primitives: Iterable[shapes.Primitive], states: Sequence[int]
 
 
 def prepare(ax: Axes, box: shapes.Box) -> None:
-    """An axis without frame that shows `box` to scale."""
+    """Let an axis show `box` [m] to scale, without a frame."""
     ax.set_axis_off()
     ax.set_aspect("equal", adjustable="box")
     ax.set_xlim(box[0], box[1])
@@ -79,7 +79,7 @@ def filled(box: shapes.Box, aspect: float) -> shapes.Box:
 
 
 def windows(drawing: shapes.Drawing, q: np.ndarray, t: np.ndarray, p: Mapping[str, float]) -> list[shapes.Box]:
-    """What to show of each state: the same box, or one that goes along with bodies that travel far for their size."""
+    """A view for each state [m]: one box for all, or boxes that follow bodies that travel far for their size."""
     whole = drawing.fit(q, t, p)
     single = [drawing.fit(q[k : k + 1], t[k : k + 1], p) for k in range(len(t))]
     width, height = max(box[1] - box[0] for box in single), max(box[3] - box[2] for box in single)

@@ -17,7 +17,7 @@ _LEGEND = {STICK: "stick", SLIP_PLUS: "slip +", SLIP_MINUS: "slip −", CLOSED: 
 
 
 def runs(t: np.ndarray, state: np.ndarray) -> list[tuple[float, float, int]]:
-    """Intervals (start, duration, state) of equal state; a record's state holds since the record before."""
+    """Intervals (start [s], duration [s], state) of equal state; a record's state holds since the record before it."""
     if len(t) < 2:
         return []
     if len(t) > _COLUMNS:  # more records than a figure can show: the state at each of `_COLUMNS` instants
@@ -30,7 +30,7 @@ def runs(t: np.ndarray, state: np.ndarray) -> list[tuple[float, float, int]]:
 
 
 def most_loaded(trajectory: Trajectory, most: int) -> np.ndarray:
-    """Numbers of the contacts with the largest sums of normal impulses, at most so many, in their order."""
+    """Numbers of the `most` contacts with the largest sums of normal impulses, in ascending order."""
     total = np.abs(trajectory.normal_impulse).sum(axis=0)
     return np.sort(np.argsort(-total, kind="stable")[:most])
 
@@ -68,7 +68,7 @@ def draw(
 
 
 def legend(states: list[int]) -> list[Line2D | Patch]:
-    """Legend entries for states."""
+    """Legend entries for contact states: a patch for each, a line for an impact."""
     handles: list[Line2D | Patch] = []
     for state in states:
         colour = style.STATE_COLOURS[state]

@@ -1,4 +1,4 @@
-"""The figure of a scene's run: what it looks like at some instants, how far the bodies moved, and the energies."""
+"""The figure of a scene's run: pictures at four instants, displacements of the bodies, and the energies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stickslip.scenes.scene import Scene
 from stickslip.trajectory import Trajectory
 
 PICTURES = 4
-MOST_LINES = 8  # bodies that have a line of their own; of more, the spread is shown
+MOST_LINES = 8  # bodies up to which each has a line; for more bodies the median and the largest are drawn
 
 
 def plot(trajectory: Trajectory, scenario: SceneScenario | Scene) -> Figure:
@@ -62,12 +62,12 @@ def gallery(runs: Sequence[tuple[SceneScenario, Trajectory]], columns: int = 4) 
 
 
 def _boxes(trajectory: Trajectory, scenario: SceneScenario, records: np.ndarray) -> list[Box]:
-    """What each picture shows: the same box, or one that goes along with bodies that travel many times their size."""
+    """View of each picture [m]: one box for all, or boxes that follow bodies that travel many times their size."""
     return mechanism.windows(scenario.drawing, trajectory.q[records], trajectory.t[records], trajectory.parameters)
 
 
 def _with_surroundings(box: Box, scenario: SceneScenario) -> Box:
-    """The box of a view, wider where it holds a single body: the ground below the body is to be seen."""
+    """The box of a view; of a scene with a single body a wider one, so that the ground below the body is seen."""
     x, X, y, Y = box
     if len(scenario.scene.contact_names) > 1:
         return box

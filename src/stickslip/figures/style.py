@@ -36,7 +36,7 @@ STATE_COLOURS = {
 }
 
 _LOOK: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on every machine
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so a picture is equal on every machine
     "font.size": 8.5,
     "mathtext.fontset": "dejavusans",
     "text.color": INK,
@@ -69,7 +69,7 @@ _LOOK: dict[Any, Any] = {
     "legend.handlelength": 1.6,
     "figure.facecolor": PAPER,
     "hatch.linewidth": 0.5,
-    "svg.hashsalt": "stickslip",  # the same run gives the same file
+    "svg.hashsalt": "stickslip",  # without it two files of one run would differ
     "svg.fonttype": "path",
     "pdf.fonttype": 42,
 }
@@ -77,7 +77,7 @@ _LOOK: dict[Any, Any] = {
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Everything drawn inside has the package's look."""
+    """Context in which figures are drawn with the package's fonts, colours and sizes."""
     with mpl.rc_context({**mpl.rcParamsDefault, "backend": mpl.rcParams["backend"], **_LOOK}):
         yield
 
@@ -88,7 +88,10 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def save(figure: Figure, path: str | Path, *, title: str = "", dpi: int = 200) -> Path:
-    """Write a figure as PNG, SVG or PDF, by its suffix, signed so that we know it as ours."""
+    """Write a figure; the suffix of `path` makes it PNG, SVG or PDF.  Return the path.
+
+    The file carries `SIGNATURE`, by which `is_ours` knows it.  ValueError for another suffix.
+    """
     path = Path(path)
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
@@ -151,14 +154,14 @@ def prefix(values: np.ndarray, unit: str) -> tuple[float, str]:
 
 
 def axis_label(names: str | tuple[str, ...], units: Mapping[str, str]) -> str:
-    """Label of an axis that shows one or several quantities of the same unit."""
+    """Label of an axis that shows one quantity, or several with one unit: symbols, and the unit in brackets."""
     names = (names,) if isinstance(names, str) else names
     unit = units.get(names[0], "")
     return ", ".join(symbol(name) for name in names) + (f" [{unit_text(unit)}]" if unit else "")
 
 
 def caption(figure: Figure, text: str) -> None:
-    """Small grey lines at the foot of the figure; what is too long for its width goes on in the next line."""
+    """Write small grey lines at the foot of a figure; a line too long for the figure is broken."""
     room = 72.0 * 0.98 * figure.get_figwidth()
     lines = [part for line in text.split("\n") for part in _wrapped(line, room)]
     figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=_CAPTION_SIZE, color=GREY, linespacing=1.5)
@@ -175,7 +178,10 @@ def _wrapped(line: str, room: float) -> list[str]:
 
 
 def thin(t: np.ndarray, *series: np.ndarray, points: int = 4000) -> tuple[np.ndarray, ...]:
-    """Fewer records with the same picture: extremes of every series in each of `points` intervals are kept."""
+    """Leave records out that a picture cannot show: keep the extremes of every series in short intervals of time.
+
+    Runs of at most 2 `points` records are returned whole.
+    """
     if len(t) <= 2 * points:
         return (t, *series)
     edges = np.linspace(0, len(t), points // (2 * len(series)) + 2).astype(int)
@@ -189,7 +195,7 @@ def thin(t: np.ndarray, *series: np.ndarray, points: int = 4000) -> tuple[np.nda
 
 
 def panel(ax: Axes, title: str = "", x: str = "", y: str = "") -> None:
-    """Title and labels in one line."""
+    """Set title and axis labels of a panel in one call."""
     ax.set_title(title)
     ax.set_xlabel(x)
     ax.set_ylabel(y)

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from stickslip.scenes.scene import Scene
 
 _MOST_LABELS = 8
-"""Series in one panel that still get a legend."""
+"""Most series in one panel for which a legend is drawn."""
 _MOST_BANDS = 20
-"""Contacts whose states are drawn; of more, those with the largest impulses."""
+"""Most contacts whose states are drawn; of more contacts, the ones with the largest impulses are chosen."""
 
 
 def plot(trajectory: Trajectory, scenario: Scenario | Scene | None = None) -> Figure:
     """Return the figure of a run.
 
-    Coordinates stand left, their velocities right, quantities of equal unit together; below them the states of the
-    contacts (at most twenty, those with the largest impulses) and the energies.  With a scenario, or the `Scene` that
+    Coordinates stand left, their velocities right, quantities of equal unit together.  Below them stand the states of
+    the contacts (at most the twenty with the largest impulses) and the energies.  With a scenario, or the `Scene` that
     was run, the figure carries its title and the mechanism in its first state.
     """
     shown: Scenario | None = as_shown(scenario, trajectory)

@@ -1,8 +1,8 @@
 """Impacts of many states at once: one compiled loop over the states.
 
-States with one closed contact are solved here, in closed form.  Those with several are left to the caller (status
-MULTIPLE), who solves their LCPs as a stack and comes back for the books (`finish`); so are states whose answer the loop
-cannot vouch for (LEFT).
+States with one closed contact are solved here, in closed form.  States with several are left to the caller (status
+MULTIPLE), who solves their LCPs as a stack and calls `finish` for the energies.  States whose answer the loop cannot
+check are left to the caller, too (LEFT).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def reverses(before: float, after: float, size: float) -> bool:
 def closed_contacts(
     kinds: np.ndarray, gap_tol: float, g: np.ndarray, before: np.ndarray, size: np.ndarray, closed: np.ndarray
 ) -> tuple[int, int, int]:
-    """Number of closed contacts, marked in `closed`, the last of them, and the status that follows from all this."""
+    """Count of closed contacts, which are marked in `closed`, the number of the last one, and the state's status."""
     m = 0
     last = 0
     touching = 0

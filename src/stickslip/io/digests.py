@@ -27,7 +27,7 @@ _PIECE = 2**24  # bytes read at a time
 
 
 class DigestError(ValueError):
-    """What was read is not what was written."""
+    """The data of a file differ from the data that were written."""
 
 
 def digest(parts: Iterable[bytes | memoryview]) -> bytes:
@@ -112,7 +112,7 @@ class TableDigests:
         return np.frombuffer(b"".join(d for row in found for d in row), np.uint8).reshape(-1, len(self._running), SIZE)
 
     def taken(self) -> None:
-        """What `rows` gave has been written."""
+        """Note that the digests which `rows` returned have been written to the file."""
         self.blocks += len(self.full)
         self.full.clear()
 
@@ -175,7 +175,7 @@ def seal(file: Any) -> None:
 
 
 def verify(file: Any) -> bool:
-    """DigestError unless a file holds what `seal` found in it; False where it carries no digests."""
+    """Raise DigestError unless a file holds the data that `seal` digested; return False for a file without digests."""
     group = member(file, GROUP)
     if group is None:
         return False

@@ -11,7 +11,7 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2
 
 
 def printable(text: str) -> str:
-    """The text with backslash escapes for what is no visible character."""
+    """The text with backslash escapes in place of characters that are not visible."""
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 

@@ -40,7 +40,7 @@ class _Tokens:
             self.line += 1
 
     def numbers(self, count: int, what: str = "a number") -> np.ndarray:
-        """The next `count` numbers; `what` they are is said where they are not there."""
+        """The next `count` numbers of the file; ValueError that names them by `what` if the file ends before."""
         parts: list[str] = []
         self.what = what
         while len(parts) < count:

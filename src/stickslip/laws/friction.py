@@ -5,8 +5,8 @@ A contact with normal force lambda_N that slips with gamma_T obeys
     gamma_T  = 0:    |lambda_T| <= mu_s lambda_N + a
     gamma_T != 0:    lambda_T = -(mu(|gamma_T|) lambda_N + a) sgn gamma_T
 
-with the static coefficient mu_s >= mu(0).  Wherever `Contact(friction=...)` takes a number, it takes one of these laws;
-their parameters are numbers, names of parameters of the system, or SymPy expressions in them: they can be swept.
+with the static coefficient mu_s >= mu(0).  `Contact(friction=...)` takes a number or one of these laws.  Parameters of
+a law are numbers, names of parameters of the system, or SymPy expressions in these; so they can be swept.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ GRAZES = ("slip", "grab")
 class FrictionLaw(ABC):
     """Base of the friction laws: frozen parameters and two formulas, which hold for numbers and for SymPy expressions.
 
-    Contract for whoever adds a law: fields that are listed in `parameter_names` may be expressions; `stick` and `slip`
-    turn their values into mu_s and mu(|gamma_T|); `check` refuses values that make no law, once they are known.
+    To add a law, list the fields that may be expressions in `parameter_names`.  `stick` and `slip` turn their values
+    into mu_s and mu(|gamma_T|).  `check` refuses values that make no law, once the values are known.
     """
 
     parameter_names: ClassVar[tuple[str, ...]] = ()
@@ -116,7 +116,7 @@ def _require(owner: str, values: Mapping[str, float], name: str, *, positive: bo
 
 
 def _require_order(owner: str, values: Mapping[str, float]) -> None:
-    """Raise where the kinetic coefficient exceeds the static one: there would be no motion below it, [S00] 4.3."""
+    """Raise ValueError where the kinetic coefficient exceeds the static: no slip could begin below it, [S00] 4.3."""
     if values["kinetic"] > values["static"]:
         raise ValueError(
             f"kinetic of {owner} must not exceed static, got {values['kinetic']:g} > {values['static']:g}: slip "
@@ -127,7 +127,10 @@ def _require_order(owner: str, values: Mapping[str, float]) -> None:
 
 @dataclass(frozen=True)
 class Coulomb(FrictionLaw):
-    """Coulomb's law with one coefficient, [S00] (1.1) and Fig. 4.2(a): mu(|v|) = mu_s = coefficient."""
+    """Coulomb's law with one coefficient, [S00] (1.1) and Fig. 4.2(a): mu(|v|) = mu_s = coefficient.
+
+    coefficient : mu [-], finite and not negative; `Coulomb(0.5)` acts like the number 0.5.
+    """
 
     coefficient: Expr
 
@@ -172,8 +175,9 @@ class Elliptic(FrictionLaw):
 
         |(lambda_1 / mu_1, lambda_2 / mu_2)| <= lambda_N, and of these forces the one that dissipates most
 
-    first, second : mu_1, mu_2 along the body's own x axis and across it [-], positive.  For bodies of a `Scene`; the
-    contacts of a mechanism are planar and have one direction of slip.
+    first, second : mu_1, mu_2 along the body's own x axis and across it [-], positive
+
+    The law is for bodies of a `Scene`; the contacts of a mechanism are planar and have one direction of slip.
     """
 
     first: Expr
@@ -196,13 +200,15 @@ class Elliptic(FrictionLaw):
 class TwoCoefficient(FrictionLaw):
     """A static and a kinetic coefficient with hysteresis, [S00] 4.3 and Fig. 4.2(b).
 
-    Once a contact sticks, its coefficient is `static` until the force it has to carry exceeds static lambda_N; once it
-    slips, it is `kinetic` until the slip comes to rest under the kinetic coefficient.
+    Once a contact sticks, its coefficient is `static` until it has to carry more than static lambda_N.  Once it slips,
+    its coefficient is `kinetic` until the slip comes to rest under the kinetic coefficient.
 
     static, kinetic : mu_s >= mu_k >= 0 [-]
-    graze : what happens where a slip touches zero, or passes through it, though the kinetic coefficient could not hold
-        it ([S00] 4.3 leaves two futures open): "slip", it goes on slipping; "grab", it sticks where the static
-        coefficient can hold it
+    graze : future of a slip that touches zero, or passes through it, though the kinetic coefficient could not hold it;
+        [S00] 4.3 leaves two futures open.  "slip": it goes on slipping.  "grab": it sticks where the static coefficient
+        can hold it.
+
+    Raises ValueError for kinetic > static, negative values, or another word for graze.
     """
 
     static: Expr
@@ -238,8 +244,8 @@ class Stribeck(FrictionLaw):
 
         mu(|v|) = kinetic + (static - kinetic) exp(-(|v| / velocity)^exponent) + viscous |v|
 
-    static, kinetic : mu(0) and the coefficient it falls to, static >= kinetic >= 0 [-]
-    velocity : speed over which it falls [m/s], positive
+    static, kinetic : mu(0), and the coefficient of fast slip, static >= kinetic >= 0 [-]
+    velocity : speed over which the coefficient falls [m/s], positive
     exponent : positive; 1 (Tustin), 2 (Gauss), ... [-]
     viscous : growth with the speed [s/m], not negative
     """
@@ -280,12 +286,12 @@ def _exp(x: Any) -> Any:
 class FrictionCurve(FrictionLaw):
     """A coefficient mu(|v|) of your own; mu_s = mu(0).
 
-    curve : a function (speed) or (speed, p) that returns mu [-] for a speed [m/s] and the system's parameter vector, as
-        docs/kernels.md says (others run slowly, on the reference engine); or a SymPy expression in the symbol `speed`
-        and the parameters of the system
-    speed : the symbol that stands for |v| in an expression
+    curve : a function (speed) or (speed, p) that returns mu [-] for a speed [m/s] and the system's parameter vector; or
+        a SymPy expression in the symbol `speed` and the parameters of the system.  A function in the language of
+        docs/kernels.md is compiled; others run slowly, on the reference engine.
+    speed : the symbol that stands for |v| in an expression; None for a function
 
-    The values must be finite and not negative at every speed that occurs: a run in which they are not stops there.
+    mu must be finite and not negative at every speed that occurs; a run stops at the first other value.
     """
 
     curve: Any
@@ -333,4 +339,4 @@ class FrictionCurve(FrictionLaw):
         return self.curve.subs(self.speed, speed)
 
     def check(self, values: Mapping[str, float], owner: str) -> None:
-        """Nothing can be told before the speeds are known; mu(0) is checked with the other coefficients."""
+        """Accept any values: a curve is judged at the speeds that occur, mu(0) together with other coefficients."""

@@ -10,8 +10,8 @@ stiffness kappa/eta^2 throughout; the elements have no inertia, the configuratio
     slip s: x = s mu eta^2 F, T = -s mu F                  until s (gamma_T - x') falls to 0
 
 Every phase is linear with constant coefficients and is propagated exactly; its end is bracketed on a fine grid and
-bisected.  Compression ends at gamma_N = 0, the impact at F = 0; where coupling drives the bodies together again during
-restitution, the stiff line is followed back to z_m and the soft one from there.
+bisected.  Compression ends at gamma_N = 0, the impact at F = 0.  Coupling may drive the bodies together again during
+restitution; then the stiff line is followed back to z_m, and the soft line from z_m on.
 """
 
 from __future__ import annotations

@@ -38,10 +38,10 @@ class Poisson(ImpactLaw):
         -(Lambda_N^d - eps_N Lambda_N^c) in Upr(gamma_N^+),
         -(Lambda_T^d - eps_T Lambda_T^c) in mu (Lambda_N^d - eps_T Lambda_N^c) Sgn(gamma_T^+)
 
-    Needs 0 <= eps_T <= eps_N at every contact.  Equals Newton's law if all coefficients are equal, if one contact
-    slips one way throughout, or if delta = 0 and eps_T = 0.  Compression dissipates, one contact never gains energy;
-    several contacts with different eps_N may: then all coefficients are multiplied by the largest s in [0, 1] found by
-    bisection that does not (`dissipative`), and the result says so (`scale`, `energy_unscaled`).
+    The law needs 0 <= eps_T <= eps_N at every contact.  It equals Newton's law if all coefficients are equal, if one
+    contact slips one way throughout, or if delta = 0 and eps_T = 0.  Compression dissipates, and one contact never
+    gains energy.  Several contacts with different eps_N may gain.  Then (`dissipative`) all coefficients are multiplied
+    by the largest s in [0, 1] without a gain, found by bisection; the result has `scale` = s and `energy_unscaled`.
     References: Pfeiffer and Glocker 1996; Anitescu and Potra 1997; Glocker 2013 for the tangential part.
 
     model="integrated" ends a Routh integration (see `Stronge`) at p = (1 + eps_N) p_c instead: one contact, no
@@ -125,7 +125,7 @@ class Poisson(ImpactLaw):
     def _decompression(
         problem: PlanarProblem, compression: PlanarSolution, eps_N: Array, eps_T: Array
     ) -> PlanarProblem:
-        """The problem for what decompression adds to the shares eps_N Lambda_N^c, eps_T Lambda_T^c."""
+        """The contact problem of decompression, for impulses beyond the shares eps_N Lambda_N^c, eps_T Lambda_T^c."""
         N, T = compression.Lambda_N, compression.Lambda_T
         c_N, c_T = problem.slip_velocities((1.0 + eps_N) * N, (1.0 + eps_T) * T)
         return replace(problem, c_N=c_N, c_T=c_T, a=problem.mu * (eps_N - eps_T) * N)

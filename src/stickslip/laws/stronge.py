@@ -25,10 +25,10 @@ class Stronge(ImpactLaw):
         W = int gamma_N dLambda_N,    W(end) = (1 - e^2) W_c,    W_c = W where gamma_N = 0
         -dLambda_T in mu dLambda_N Sgn(gamma_T)   throughout
 
-    model="rigid" integrates along the normal impulse through slip, stick and slip reversal (`laws.routh`);
-    model="lumped" integrates Stronge's compliant contact in time (`laws.lumped`), whose tangential spring stores
+    model="rigid" integrates along the normal impulse through slip, stick and slip reversal (`laws.routh`).
+    model="lumped" integrates Stronge's compliant contact in time (`laws.lumped`).  Its tangential spring stores
     energy, too, and reverses the slip as tangential restitution does.  With slip one way throughout, both equal
-    Newton's law with eps_N = e ([PG05] eqs. (58), (59)); as stiffness_ratio -> 0, lumped tends to rigid.
+    Newton's law with eps_N = e ([PG05] eqs. (58), (59)).  As stiffness_ratio -> 0, lumped tends to rigid.
 
     Energy never grows.  One closed contact only.  There is no tangential coefficient: the system's is not used.
     References: Routh 1860; Stronge 1990; Stronge, James and Ravani 2001, as given in [PG05] section 7.

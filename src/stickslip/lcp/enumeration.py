@@ -1,9 +1,9 @@
 """Every solution of a small LCP, by looking at all 2^n complementary supports.
 
 For a support s the LCP is the linear system A_ss x_s = -b_s with x_s >= 0 and y >= 0 elsewhere.  A regular A_ss gives
-at most one point.  A singular, consistent one gives a polyhedron, empty, a point or a continuum; whether it is empty
-is decided by Lemke's method on the (skew-symmetric) LCP of its feasibility, whether it is more than a point by two
-linear programs with one generic objective.  Continua that touch are one continuum.
+at most one point.  A singular, consistent A_ss gives a polyhedron: empty, a point or a continuum.  Lemke's method on
+the (skew-symmetric) LCP of its feasibility decides whether the polyhedron is empty.  Two linear programs with one
+generic objective decide whether it is more than a point.  Continua that touch are one continuum.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from stickslip.lcp.residuals import lcp_residual
 from stickslip.lcp.threads import in_threads
 
 LIMIT = 20
-RANK_TOLERANCE = 1e-11  # of a submatrix scaled to entries of size 1
-LEAST_PIVOT = 1e-14  # a support that gives nothing as a singular one is tried again as a nearly singular one
-SCREEN = 1e-8  # supports are screened with this; what passes is then checked at the caller's tolerance
+RANK_TOLERANCE = 1e-11  # pivots of a submatrix, scaled to entries of size 1, that count as zero
+LEAST_PIVOT = 1e-14  # the stricter zero of a second try, for a support without a solution at RANK_TOLERANCE
+SCREEN = 1e-8  # tolerance of a first look at a support; points that pass are checked at the caller's tolerance
 MAX_POLYHEDRA = 2000  # singular supports looked at for continua
 
 EMPTY, POINT, POLYHEDRON, RETRY = 0, 1, 2, 3
@@ -76,11 +76,13 @@ def feasible_point(
     x: np.ndarray,
     work: tuple,
 ) -> bool:
-    """Find x >= 0 with y_s = 0 and y >= 0 elsewhere, for a consistent singular support; False when there is none.
+    """Find x >= 0 with y_s = 0 and y >= 0 elsewhere, for a consistent singular support s.
 
-    With z the k - rank undetermined unknowns every condition reads H z + e >= 0, z >= 0; this is feasible iff Lemke's
-    method solves  u = -H^T v, s = H z + e, 0 <= (u, s) perp (z, v) >= 0  (skew-symmetric, hence copositive-plus).
-    `active[:k]` must be in the order left by `eliminate`.
+    Writes the point into x and returns True; returns False when no point exists.
+
+    Let z be the k - rank undetermined unknowns.  Then the conditions read H z + e >= 0, z >= 0.  They can be met iff
+    Lemke's method solves the LCP  u = -H^T v, s = H z + e, 0 <= (u, s) perp (z, v) >= 0.  Its matrix is skew-symmetric,
+    hence copositive-plus.  `active[:k]` must be in the order left by `eliminate`.
     """
     T, right, basis, nonbasic, row_of, column_of = work[0], work[1], work[2], work[3], work[4], work[5]
     f = k - rank
@@ -140,7 +142,11 @@ def examine_support_once(
     work: tuple,
     rank_tolerance: float,
 ) -> int:
-    """`examine_support` with pivots below `rank_tolerance` taken for zero; RETRY where that leaves no solution."""
+    """Examine one support with pivots below `rank_tolerance` taken for zero: EMPTY, POINT, POLYHEDRON or RETRY.
+
+    RETRY means that the submatrix counts as singular and leaves no solution; a smaller `rank_tolerance` may find one.
+    A point of the support is written into x, in scaled units.
+    """
     k = 0
     m = 0
     for i in range(n):
@@ -199,7 +205,10 @@ def examine_support(
     inactive: np.ndarray,
     work: tuple,
 ) -> int:
-    """EMPTY, POINT or POLYHEDRON for the support given by the bits of `mask`; a point of it in x (scaled)."""
+    """EMPTY, POINT or POLYHEDRON for the support given by the bits of `mask`.
+
+    Unless the support is EMPTY, x receives one of its points, in scaled units.
+    """
     kind = examine_support_once(n, mask, D, r, x, F, order, active, inactive, work, RANK_TOLERANCE)
     if kind == RETRY:
         kind = examine_support_once(n, mask, D, r, x, F, order, active, inactive, work, LEAST_PIVOT)
@@ -208,7 +217,7 @@ def examine_support(
 
 @entry
 def _examine_range(start: int, stop: int, n: int, D: np.ndarray, r: np.ndarray, kinds: np.ndarray) -> None:
-    """Kinds of the supports start..stop."""
+    """Write EMPTY, POINT or POLYHEDRON into `kinds` for the supports with numbers start to stop - 1."""
     work = lemke_workspace(n)
     F = np.empty((n, n + 1))
     x = np.empty(n)
@@ -220,7 +229,7 @@ def _examine_range(start: int, stop: int, n: int, D: np.ndarray, r: np.ndarray, 
 
 
 def examine_all(n: int, D: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """The kind of every one of the 2^n supports."""
+    """Kind (EMPTY, POINT or POLYHEDRON) of all 2^n supports of the scaled problem (D, r), shape (2^n,)."""
     kinds = np.zeros(1 << n, np.uint8)
     in_threads(lambda start, stop: _examine_range(start, stop, n, D, r, kinds), 1 << n, n * n)
     return kinds
@@ -239,7 +248,7 @@ def _fill_points(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray, X: np.
 
 
 def points_of(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """A point (scaled) of each of the given non-empty supports."""
+    """One point of each non-empty support in `masks`, in scaled units, shape (len(masks), n)."""
     X = np.zeros((len(masks), n))
     _fill_points(n, masks.astype(np.int64), D, r, X)
     return X
@@ -247,7 +256,10 @@ def points_of(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray) -> np.nda
 
 @entry
 def enumerate_first(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, work: tuple, tol: float) -> tuple:
-    """First support, in the order of its bits, whose point solves the LCP within tol: (found, supports, residual)."""
+    """Look at supports in the order of their bits until the point of one solves the LCP within tol.
+
+    Writes x and y = A x + b; returns (found, number of supports looked at, residual).
+    """
     n = b.shape[0]
     scaled, trial = np.empty((n, n + 1)), np.empty(n)
     r, R, C = np.empty(n), np.empty(n), np.empty(n)
@@ -278,7 +290,7 @@ class EnumeratedPoint:
 
 @dataclass(frozen=True)
 class _Polyhedron:
-    """Solutions with support inside `support` and y = 0 on it, in scaled variables."""
+    """Solutions with x = 0 outside `support` and y = 0 on `support`, in scaled variables."""
 
     support: np.ndarray  # boolean
     points: list[np.ndarray]

@@ -16,7 +16,7 @@ from stickslip.lcp.lemke import SOLVED, lemke_alone, scale
 
 
 def proves_no_solution(A: np.ndarray, b: np.ndarray, v: np.ndarray) -> bool:
-    """Whether v >= 0, A^T v <= 0 and b^T v < 0 hold exactly."""
+    """Whether v >= 0, A^T v <= 0 and b^T v < 0 hold exactly, in rational arithmetic on the given numbers."""
     if not np.all(np.isfinite(v)) or np.any(v < 0.0) or not np.any(v > 0.0):
         return False
     used = np.flatnonzero(v)
@@ -29,7 +29,10 @@ def proves_no_solution(A: np.ndarray, b: np.ndarray, v: np.ndarray) -> bool:
 
 
 def _whole_numbers(v: np.ndarray) -> np.ndarray | None:
-    """Small whole numbers in the proportions of v, where there are such; degenerate proofs need them to be exact."""
+    """Whole numbers in the proportions of v; None where v has no simple proportions.
+
+    A degenerate proof holds with equality in some inequality, so it is exact only in whole numbers.
+    """
     fractions = [Fraction(float(value)).limit_denominator(1000) for value in v / v.max()]
     common = lcm(*(f.denominator for f in fractions))
     if common > 10**9:
@@ -38,9 +41,10 @@ def _whole_numbers(v: np.ndarray) -> np.ndarray | None:
 
 
 def find_proof(A: np.ndarray, b: np.ndarray, hint: np.ndarray | None = None) -> np.ndarray | None:
-    """A vector v that proves (A, b) unsolvable, or None when none was found; `hint` (a ray of Lemke's path) goes first.
+    """A vector v that proves that the LCP (A, b) has no solution, or None when no proof was found.
 
-    Otherwise v comes from Lemke's method on the feasibility of  -A^T v >= 0, -b^T v >= 1, v >= 0  (size 2 n + 1).
+    The first candidate is `hint`, a ray of Lemke's path.  The second comes from Lemke's method on the feasibility of
+    -A^T v >= 0, -b^T v >= 1, v >= 0  (size 2 n + 1).  Each candidate is tried as it is and rounded to whole numbers.
     """
     candidates = [] if hint is None or not np.any(hint > 0.0) else [hint / hint.max()]
     for attempt in range(2):

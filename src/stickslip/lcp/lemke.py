@@ -1,13 +1,15 @@
 """Lemke's method for the LCP  y = A x + b,  0 <= y perp x >= 0: complementary pivoting on a scaled dictionary.
 
-The problem is embedded in  y = b + A x + d x_0  with d > 0 and x_0 driven from large to zero along an edge path of
-almost complementary bases.  Ties are broken lexicographically, so no basis repeats and the path is finite.
+The problem is embedded in  y = b + A x + d x_0  with a covering vector d > 0.  The method drives x_0 from large to zero
+along an edge path of almost complementary bases.  Ties are broken lexicographically, so no basis repeats and the path
+is finite.
 
-* Rows and columns are scaled to entries of size 1 first.  With x = C x', y' = R y the path is that of the given
-  problem with d = R^-1 (1, ..., 1), so guarantees that hold for every d > 0 are kept: a solution for every P matrix
-  and, for a copositive-plus matrix (PSD matrices are), a solution whenever the inequalities can be met at all.
-* The path can end on a secondary ray: an unbounded edge with x_0 > 0.  That is told apart from running out of pivots
-  and from losing accuracy, and the direction of the ray is returned.
+* Rows and columns are scaled to entries of size 1 first.  With x = C x', y' = R y the path of the scaled problem is the
+  path of the given problem with d = R^-1 (1, ..., 1).  So guarantees that hold for every d > 0 are kept.  A P matrix
+  always gets a solution.  A copositive-plus matrix (every PSD matrix is one) gets a solution whenever the inequalities
+  can be met at all.
+* The path can end on a secondary ray: an unbounded edge with x_0 > 0.  The status RAY says so, apart from PIVOT_LIMIT
+  and INACCURATE, and the direction of the ray is returned.
 * The answer is checked on the given problem; `polish` first recomputes it from its active set.
 
 References: Cottle, Pang and Stone, The Linear Complementarity Problem (1992), 4.4 and 4.9; Murty, Linear
@@ -39,20 +41,23 @@ TIE_TOLERANCE = 1e-12  # ratios closer than this are equal: the lexicographic ru
 
 @entry(inline=True)
 def workspace(n: int) -> tuple:
-    """Arrays that one solve of size n needs; give the same ones to many solves."""
+    """Arrays that one solve of size n needs; many solves can share one workspace, one after another."""
     floats, integers = storage(n)
     return carve(n, floats, integers)
 
 
 @entry(inline=True)
 def storage(n: int) -> tuple:
-    """The two arrays that a workspace is made of: allocating each of its own would take as long as a small solve."""
+    """The two arrays, of floats and of integers, from which `carve` cuts the 15 arrays of a workspace.
+
+    Fifteen allocations would take as long as a small solve.
+    """
     return np.empty((2 * n + 16) * n + 5), np.empty(6 * n + 1, np.int64)
 
 
 @entry(inline=True)
 def carve(n: int, floats: np.ndarray, integers: np.ndarray) -> tuple:
-    """Cut a workspace from `storage`."""
+    """Cut the arrays of a workspace of size n from the two arrays of `storage(n)`; the comments name each array."""
     f = floats[n * (2 * n + 1) :]
     i = integers[n + 1 :]
     return (
@@ -70,7 +75,7 @@ def carve(n: int, floats: np.ndarray, integers: np.ndarray) -> tuple:
         f[4 * n : 5 * n],  # trial
         i[4 * n : 5 * n],  # active
         f[5 * n : 6 * n],  # row scale, then the trial's y
-        f[6 * n : 15 * n + 5],  # what `pivot_path_in_blocks` puts off
+        f[6 * n : 15 * n + 5],  # U, V and a new row: the exchanges that `pivot_path_in_blocks` puts off
     )
 
 
@@ -110,8 +115,8 @@ def scale(A: np.ndarray, b: np.ndarray, D: np.ndarray, r: np.ndarray, R: np.ndar
 def exchange(n: int, D: np.ndarray, r: np.ndarray, row: int, col: int, pivot_row: np.ndarray) -> None:
     """Swap the basic variable of `row` with the nonbasic one of `col` in basic = r + D nonbasic.
 
-    The new row is copied into `pivot_row[:n]`: two rows of one matrix may overlap for all the compiler knows, and the
-    inner loop would not be vectorised (four times slower for n = 300).
+    The new row is copied into `pivot_row[:n]`, because for all the compiler knows two rows of one matrix may overlap.
+    Without the copy the inner loop would not be vectorised (four times slower for n = 300).
     """
     p = 1.0 / D[row, col]
     for c in range(n + 1):
@@ -187,7 +192,10 @@ def leaving_row(
     column_of: np.ndarray,
     tie: float,
 ) -> int:
-    """Lexicographic ratio test for the nonbasic variable of `col`; x_0 leaves whenever it may; -1 on a ray."""
+    """Lexicographic ratio test for the nonbasic variable of `col`: the row whose basic variable leaves; -1 on a ray.
+
+    Among rows with the smallest ratio, x_0 leaves first: then the path ends in a solution.
+    """
     row = -1
     none = 0
     best = 0.0
@@ -220,7 +228,7 @@ def first_row(
     row_of: np.ndarray,
     column_of: np.ndarray,
 ) -> int:
-    """Make every y_i basic, every x_i and x_0 nonbasic; the row in which x_0 enters, -1 where b >= 0."""
+    """Make every y_i basic, every x_i and x_0 nonbasic; return the row in which x_0 enters, or -1 where b >= 0."""
     lowest = 0.0
     row = -1
     for i in range(n):
@@ -246,7 +254,10 @@ def swap_names(
     row_of: np.ndarray,
     column_of: np.ndarray,
 ) -> int:
-    """Book an exchange; the column of the leaving variable's complement, which enters next, or -1 if x_0 left."""
+    """Swap the names of the basic variable of `row` and the nonbasic one of `col`; return the column that enters next.
+
+    The complement of the variable that left enters next.  Returns -1 if x_0 left: the path has ended in a solution.
+    """
     leaving = basis[row]
     entering = nonbasic[col]
     basis[row] = entering
@@ -311,9 +322,10 @@ def put_off_exchange(
     k: int,
     new_row: np.ndarray,
 ) -> None:
-    """`exchange` on the dictionary D + U[:k]^T V[:k] whose column `col` is given; adds one term to U and V.
+    """Make an `exchange` on the dictionary D + U[:k]^T V[:k] without touching all of D: it becomes term k of U and V.
 
-    Row `row` and column `col` are brought up to date in D itself, as no later term may touch their new entries.
+    `column` is column `col` of the dictionary.  Row `row` and column `col` are brought up to date in D itself, as no
+    later term may touch their new entries.
     """
     p = -1.0 / column[row]
     for c in range(n + 1):
@@ -343,7 +355,7 @@ def put_off_exchange(
 
 @entry(inline=True)
 def catch_up(n: int, D: np.ndarray, U: np.ndarray, V: np.ndarray, k: int) -> None:
-    """D += U[:k]^T V[:k]."""
+    """Add the k exchanges that were put off to the dictionary: D += U[:k]^T V[:k]."""
     if k == BLOCK:
         for i in range(n):
             u0, u1, u2, u3 = U[0, i], U[1, i], U[2, i], U[3, i]
@@ -372,7 +384,10 @@ def leaving_row_in_blocks(
     column_of: np.ndarray,
     tie: float,
 ) -> int:
-    """`leaving_row` for the dictionary D + U[:k]^T V[:k], of which the entering `column` is given."""
+    """Lexicographic ratio test on the dictionary D + U[:k]^T V[:k]: the row that leaves; -1 on a ray.
+
+    `column` is the column of the dictionary that enters.  Among rows with the smallest ratio, x_0 leaves first.
+    """
     row = -1
     best = 0.0
     for i in range(n):
@@ -396,7 +411,7 @@ def leaving_row_in_blocks(
 
 @entry(inline=True)
 def name_hash(variable: int) -> int:
-    """A number for a variable; the exclusive or of those of a basis stands for the basis."""
+    """A hash of one variable.  The exclusive or of the hashes of all basic variables is the hash of a basis."""
     mixed: Any = (variable + 1) * np.int64(0x1E3779B97F4A7C15)
     mixed ^= mixed >> 29
     mixed *= np.int64(0x3F58476D1CE4E5B9)
@@ -418,11 +433,12 @@ def pivot_path_in_blocks(
     max_pivots: int,
     tie: float,
 ) -> tuple:
-    """`pivot_path`, with the dictionary changed for four exchanges at a time: faster from about twelve unknowns on.
+    """Follow Lemke's path as `pivot_path` does, but change the dictionary for four exchanges at a time.
 
-    A pivot needs one column and one row of the dictionary, and these are made from D + U^T V as they are asked for.
-    When round-off has undone the lexicographic order and a basis returns, the path is given up (Brent's algorithm, on
-    hashes of the bases).
+    This is faster from about twelve unknowns on.  A pivot needs one column and one row of the dictionary; both are
+    computed from D + U^T V when a pivot asks for them.  Round-off may undo the lexicographic order, and then a basis
+    returns.  The path is given up at the first return (Brent's algorithm, on hashes of the bases).
+    Returns (status, pivots, column of the ray or -1).
     """
     U = space[: BLOCK * n].reshape((BLOCK, n))
     V = space[BLOCK * n : BLOCK * (2 * n + 1)].reshape((BLOCK, n + 1))
@@ -468,8 +484,9 @@ def pivot_path_in_blocks(
 
 @entry
 def polish(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, residual: float, work: tuple) -> float:
-    """Recompute x from its own support, A_ss x_s = -b_s, and keep that if the residual falls; return the residual.
+    """Recompute x from its own support, A_ss x_s = -b_s, and keep the new x if its residual is smaller.
 
+    Returns the residual of the x that is kept.
     `residual` and y belong to x on entry and on return.
     """
     n = b.shape[0]
@@ -525,7 +542,11 @@ def covering(attempt: int, i: int) -> float:
 def follow_path(
     A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, work: tuple, max_pivots: int, tol: float, attempt: int
 ) -> tuple:
-    """Scale, follow one path, and check where it ends; (status, pivots, column of the ray or -1, residual)."""
+    """Scale the problem, follow one path of Lemke's method, and check its end on the given problem.
+
+    `attempt` chooses the covering vector and the rule for ties.  Writes x and y; returns (status, pivots, column of
+    the ray or -1, residual).
+    """
     n = b.shape[0]
     D, r, basis, nonbasic, row_of, column_of, R, C = work[:8]
     size = scale(A, b, D, r, R, C)
@@ -568,10 +589,12 @@ def lemke_attempts(
     tol: float,
     attempts: int,
 ) -> tuple:
-    """`lemke` with a given number of paths.
+    """Solve one LCP by up to `attempts` paths of Lemke's method, each with its own covering vector.
 
-    Where A is in no class with a guarantee, each new covering vector is a new chance: of random problems with 10
-    contacts 3 paths solve two thirds and 50 paths all; with 33 contacts they solve 15 % and 90 %.
+    Writes x, y = A x + b and, on a ray, its direction in x; returns (status, pivots of all paths, residual).
+
+    Where A is in no class with a guarantee, each new covering vector is a new chance.  Of random problems with 10
+    contacts 3 paths solve two thirds, 50 paths all.  With 33 contacts 3 paths solve 15 %, 50 paths 90 %.
     """
     n = b.shape[0]
     outcome = INACCURATE
@@ -606,5 +629,8 @@ def lemke_alone(
     tol: float,
     attempts: int,
 ) -> tuple:
-    """`lemke_attempts` with a workspace of its own: from Python, passing fifteen arrays would take a microsecond."""
+    """Solve one LCP by up to `attempts` paths of Lemke's method, in a workspace allocated here.
+
+    For calls from Python: passing the fifteen arrays of a workspace would take a microsecond.  See `lemke_attempts`.
+    """
     return lemke_attempts(A, b, x, y, ray, workspace(b.shape[0]), max_pivots, tol, attempts)

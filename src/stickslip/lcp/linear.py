@@ -52,7 +52,7 @@ def lu_factor(k: int, F: np.ndarray, pivot: np.ndarray) -> float:
 
 @entry
 def lu_solve(k: int, F: np.ndarray, pivot: np.ndarray, v: np.ndarray) -> None:
-    """Solve with the factors of `lu_factor`, in place on v[:k]."""
+    """Solve M w = v, with F and `pivot` the factors of M that `lu_factor` left; w replaces v[:k]."""
     for j in range(k):
         row = pivot[j]
         if row != j:
@@ -81,10 +81,10 @@ def solve_support(
     v: np.ndarray,
     row_scale: np.ndarray,
 ) -> bool:
-    """Write into x the vector supported on active[:k] with (A x + b)_i = 0 there; False where that is singular.
+    """Solve A_ss x_s = -b_s for the support s = active[:k]; x is zero elsewhere.  False where A_ss is singular.
 
-    LU of the row-scaled submatrix and one step of refinement: the error left in row i is a few units of
-    round-off of the terms in that row, whatever the scaling of the others.
+    LU of the row-scaled submatrix and one step of refinement.  The error left in row i is a few units of round-off of
+    the terms in row i, whatever the scaling of the other rows.
     """
     for i in range(b.shape[0]):
         x[i] = 0.0
@@ -116,10 +116,10 @@ def solve_support(
 
 @entry
 def drop_tiny(x: np.ndarray, C: np.ndarray, fraction: float) -> None:
-    """Set to zero what is below `fraction` of the largest component, measured in the column units C.
+    """Set components of x below `fraction` of the largest one to zero, measured in the column units C.
 
-    At a degenerate solution a basic unknown is zero but comes out as round-off; kept, it would have to satisfy its
-    equation to the last bit of itself.
+    At a degenerate solution a basic unknown is zero but comes out as round-off.  If round-off stayed in x, it would
+    count as positive, and its equation would have to hold to the last bit.
     """
     largest = 0.0
     for i in range(x.shape[0]):
@@ -131,7 +131,7 @@ def drop_tiny(x: np.ndarray, C: np.ndarray, fraction: float) -> None:
 
 @entry
 def factor(M: np.ndarray) -> bool:
-    """M = L L^T in the lower triangle; False where M is not positive definite."""
+    """Cholesky factorisation M = L L^T in place, L in the lower triangle; False where M is not positive definite."""
     f = M.shape[0]
     for j in range(f):
         for i in range(j, f):
@@ -149,7 +149,7 @@ def factor(M: np.ndarray) -> bool:
 
 @entry
 def solve_factored(L: np.ndarray, w: np.ndarray, x: np.ndarray) -> None:
-    """x = M^-1 w."""
+    """Write x = M^-1 w for M = L L^T, with L from `factor`."""
     f = L.shape[0]
     for j in range(f):
         s = w[j]

@@ -1,7 +1,7 @@
 """Matrix classes that decide what an LCP can be expected to have: P, PSD, copositive, Z.
 
-Up to n = 12 the answers are exact for the floating-point entries given: the sign of every principal minor is taken
-from an LU with an error bound and, where that is not certain, from integer arithmetic.
+Up to n = 12 the answers are exact for the floating-point entries given.  The sign of every principal minor comes from
+an LU factorisation with an error bound; where the bound leaves the sign open, integer arithmetic decides.
 """
 
 from __future__ import annotations
@@ -25,10 +25,16 @@ GUARANTEES = {
 
 @dataclass(frozen=True)
 class MatrixClass:
-    """Classes a matrix belongs to; a field is None where n > 12 leaves it undecided.
+    """Classes that a matrix belongs to; a field is None where n > 12 leaves it undecided.
 
-    Attributes: P (all principal minors > 0), PSD (x^T A x >= 0 for all x), copositive (x^T A x >= 0 for x >= 0),
-    Z (no positive entry off the diagonal).  `"P" in result`, `list(result)` and `str(result)` work as expected.
+    Attributes
+    ----------
+    P : all principal minors > 0.
+    PSD : x^T A x >= 0 for all x.
+    copositive : x^T A x >= 0 for all x >= 0.
+    Z : no positive entry off the diagonal.
+
+    `"P" in result`, `list(result)` and `str(result)` use the names of the classes that hold.
     """
 
     P: bool | None
@@ -38,6 +44,7 @@ class MatrixClass:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Names of the classes that hold, in the order P, PSD, copositive, Z."""
         return tuple(name for name in GUARANTEES if getattr(self, name))
 
     def __iter__(self) -> Iterator[str]:
@@ -50,7 +57,7 @@ class MatrixClass:
         return ", ".join(self.names) or "none"
 
     def explain(self) -> str:
-        """What the classes promise, one line each."""
+        """One line for each class that holds: what it promises about solutions and about Lemke's method."""
         lines = [f"{name}: {GUARANTEES[name]}" for name in self.names]
         undecided = [name for name in GUARANTEES if getattr(self, name) is None]
         if undecided:
@@ -102,7 +109,7 @@ class _MinorSigns:
         if np.all(scale >= np.finfo(float).tiny):
             S = S / scale[:, None]
             sign, logdet = np.linalg.slogdet(S)
-            # rows of size 1: Hadamard bounds the determinant by k^(k/2); round-off is far below 1e-10 of that
+            # Rows have size 1, so Hadamard bounds the determinant by k^(k/2); round-off is far below 1e-10 k^(k/2).
             if sign != 0 and logdet > np.log(1e-10) + 0.5 * len(subset) * np.log(len(subset)):
                 return int(sign)
         return self.exact(subset)
@@ -118,7 +125,7 @@ def _subsets(n: int) -> Iterator[tuple[int, ...]]:
 
 
 def _copositive(S: np.ndarray, signs: _MinorSigns) -> bool:
-    """Symmetric S, sub-matrices in order of size.
+    """Whether the symmetric matrix S is copositive: its principal submatrices are looked at in the order of their size.
 
     If all smaller principal submatrices are copositive, S_ss is not copositive iff det S_ss < 0 and S_ss^-1 <= 0
     (Cottle, Habetler and Lemke 1970; Hadeler 1983).
@@ -158,7 +165,10 @@ def _exact_inverse(rows: list[list[Fraction]]) -> list[list[Fraction]]:
 
 
 def classify(A: np.ndarray, tol: float = 0.0) -> MatrixClass:
-    """Classes of a square matrix; see `classify_matrix`."""
+    """Classes of a square matrix that has been checked already; `classify_matrix` is the public call.
+
+    For `tol` > 0, PSD and copositive are asked of the symmetric part plus tol max|a_ij| I.
+    """
     n = len(A)
     if n == 0:
         return MatrixClass(True, True, True, True)

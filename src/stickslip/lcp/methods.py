@@ -1,7 +1,7 @@
-"""Methods by their word or as objects: what a call such as `solve_lcp(A, b, GaussSeidel(tol=1e-6))` asks for.
+"""Methods by their word or as objects: reads the method of a call such as `solve_lcp(A, b, GaussSeidel(tol=1e-6))`.
 
-The public solver objects (`stickslip.solvers`) belong to the contact problems of steps.  Where the method of that name
-exists for other problems, they are taken there as well: their word, and the tolerance and limit that they were given.
+The public solver objects (`stickslip.solvers`) belong to the contact problems of steps.  Other problems accept an
+object where they have a method with the object's name.  They take the object's word, its tolerance and its limit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ OLD_WORDS = {"pgs": "gauss-seidel"}
 
 
 class Asked(NamedTuple):
-    """A method that a call asks for: its word, the word of its kernel, tolerance, and limit of its iterations."""
+    """The method that a call asks for.
+
+    Attributes
+    ----------
+    word : the name of the method as the call wrote it; it may be an old one.
+    method : the present name of the method.
+    tol : largest residual that counts as solved.
+    max_iterations : limit of iterations, or None for the method's default.
+    """
 
     word: str
     method: str
@@ -30,10 +38,20 @@ def is_solver_object(method: Any) -> bool:
 
 
 def asked(method: Any, known: Collection[str], tol: float, default: float, max_iterations: int | None) -> Asked:
-    """Read the method of a call; ValueError for one that is not known.
+    """Read the method, tolerance and limit that a call asks for.
 
-    tol, default : tolerance of the call, and the default value of that argument, the object itself.  The tolerance of
-        the call counts where it was given; then that of a solver object, where it was given; then the default.
+    Parameters
+    ----------
+    method : word of a method, or a solver object.
+    known : words that the call accepts.
+    tol : tolerance of the call.  A tolerance given to the call counts first, then one given to the solver object,
+        then the default.
+    default : the very object that is the default of `tol`: identity tells a default from an equal number of the user.
+    max_iterations : limit given to the call, or None.
+
+    Raises
+    ------
+    ValueError : an unknown method, or a limit given both to the call and to the solver object.
     """
     word = method
     if is_solver_object(method):
@@ -41,7 +59,7 @@ def asked(method: Any, known: Collection[str], tol: float, default: float, max_i
         if max_iterations is not None and method.max_iterations is not None:
             raise ValueError("max_iterations belongs into the method object where one is given.")
         max_iterations = method.max_iterations if max_iterations is None else max_iterations
-        # Defaults are told from equal numbers that a user wrote by identity.
+        # Identity tells a default from an equal number that the user wrote.
         if tol is default and method.tol is not type(method).tol:
             tol = method.tol
     plain = OLD_WORDS.get(word, word) if isinstance(word, str) else None

@@ -3,9 +3,9 @@
     Phi_i(x) = sqrt(x_i^2 + y_i^2) - x_i - y_i = 0   <=>   x_i >= 0, y_i >= 0, x_i y_i = 0,      y = A x + b,
     Phi_i(x) = y_i                                    where x_i is free (mixed problems).
 
-The merit function |Phi|^2 / 2 is smooth; a Newton step that is singular or no direction of descent is replaced by a
-Levenberg-Marquardt step, and an Armijo line search accepts.  The problem is scaled as for Lemke's method, and the
-support found at the end is solved for directly.
+The merit function |Phi|^2 / 2 is smooth.  A Newton step that is singular or no direction of descent is replaced by a
+Levenberg-Marquardt step.  An Armijo line search sets the length of the step.  The problem is scaled as for Lemke's
+method, and the support found at the end is solved for directly.
 References: Fischer, Optimization 24 (1992) 269; De Luca, Facchinei and Kanzow, Math. Programming 75 (1996) 407.
 """
 
@@ -27,7 +27,7 @@ STALLED = 7
 
 @entry(inline=True)
 def workspace(n: int) -> tuple:
-    """Arrays that one solve of size n needs; give the same ones to many solves."""
+    """Arrays that one solve of size n needs; many solves can share one workspace, one after another."""
     return (
         np.empty((n, n + 1)),  # D = R A C
         np.empty(n),  # r = R b / size
@@ -50,7 +50,7 @@ def workspace(n: int) -> tuple:
 def fischer_burmeister(
     n: int, D: np.ndarray, r: np.ndarray, free: np.ndarray, z: np.ndarray, w: np.ndarray, Phi: np.ndarray
 ) -> float:
-    """w = D z + r and Phi(z); return |Phi|^2 / 2."""
+    """Write w = D z + r and Phi(z) of the scaled problem; return the merit |Phi|^2 / 2."""
     merit = 0.0
     for i in range(n):
         s = r[i]
@@ -99,7 +99,7 @@ def direction(
     gradient: np.ndarray,
     merit: float,
 ) -> float:
-    """Newton step, or a Levenberg-Marquardt step where Newton's fails; return its slope gradient . step."""
+    """Write a Newton step, or a Levenberg-Marquardt step where Newton's fails; return the slope gradient . step."""
     for j in range(n):
         s = 0.0
         for i in range(n):
@@ -145,7 +145,10 @@ def from_support(
     y: np.ndarray,
     work: tuple,
 ) -> float:
-    """x from the support {i : z_i > w_i or free} that the iterate suggests; its residual, inf when singular."""
+    """Solve for x on the support {i : z_i > w_i or free} that the iterate suggests; return the residual of x.
+
+    Returns inf when the submatrix of the support is singular.
+    """
     n = b.shape[0]
     C, F, pivot, step, trial, active = work[3], work[5], work[6], work[10], work[12], work[13]
     k = 0

@@ -1,4 +1,4 @@
-"""What goes in and what comes out: checked arrays for LCP and mixed LCP, and their solution."""
+"""Arguments and answers of the LCP solvers: checks of arrays, tolerances and limits, and `LCPSolution`."""
 
 from __future__ import annotations
 
@@ -69,12 +69,14 @@ def checked_problem(A: Any, b: Any, stack: bool = False) -> tuple[np.ndarray, np
 
 
 def checked_tolerance(tol: Any) -> float:
+    """tol as a float between 0 and 1, both excluded; ValueError otherwise."""
     if isinstance(tol, (int, float, np.floating, np.integer)) and 0.0 < float(tol) < 1.0:
         return float(tol)
     raise ValueError(f"tol must be a number between 0 and 1 (relative, 1e-10 is usual), got {tol!r}.")
 
 
 def checked_count(value: Any, name: str, default: int) -> int:
+    """value as a whole number >= 1, `default` for None; ValueError that names the argument otherwise."""
     if value is None:
         return default
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
@@ -83,6 +85,7 @@ def checked_count(value: Any, name: str, default: int) -> int:
 
 
 def checked_start(x0: Any, n: int) -> np.ndarray:
+    """A copy of the start x0, shape (n,), zeros for None; ValueError for another shape or a number not finite."""
     if x0 is None:
         return np.zeros(n)
     x = _floats(x0, "x0")
@@ -93,6 +96,7 @@ def checked_start(x0: Any, n: int) -> np.ndarray:
 
 
 def checked_mask(free: Any, n: int) -> np.ndarray:
+    """free as a boolean mask of shape (n,); ValueError for another type or shape."""
     refuse_masked(free, "free")
     mask = np.asarray(free)
     if mask.dtype != bool or mask.shape != (n,):

@@ -6,14 +6,14 @@ One number decides whether a result may be called solved, and every solver of th
                             r_i = max(0, -y_i) / s_i  where x_i = 0,
     s_i = min( |b_i| + sum_j |a_ij| x_j,  10^6 beta_i ),   beta_i = max_j(|b_j| / a_j) a_i,   a_i = max_j |a_ij|.
 
-This is the natural map min(x_i / t_i, y_i / s_i) in its strictest scaling (t_i -> 0: a positive x_i counts as
-positive however small it is), and a componentwise backward error (Oettli and Prager): x solves exactly an LCP whose
-entries a_ij, b_i differ from the given ones by at most `residual`, relatively.  It does not change when rows are
-multiplied by positive numbers, so it means the same for inertias of 1e-9 and of 1e3.
+This is the natural map min(x_i / t_i, y_i / s_i) in its strictest scaling, t_i -> 0: a positive x_i counts as positive
+however small it is.  It is also a componentwise backward error (Oettli and Prager): x solves exactly an LCP whose
+entries a_ij, b_i differ from the given ones by at most `residual`, relatively.  The residual does not change when rows
+are multiplied by positive numbers, so one tolerance serves inertias of 1e-9 and of 1e3.
 
 The bound 10^6 beta_i, with beta_i the size of b in the units of row i, keeps out the false solutions of nearly singular
-problems: at x ~ 10^16 the sums drown b, and without the bound any x along a near-null direction would look solved.
-Where it is in force the round-off of the sum counts as an error too.
+problems.  At x ~ 10^16 the sums drown b, and without the bound any x along a near-null direction would look solved.
+Where the bound is in force, the round-off of the sum counts as an error, too.
 
 A row whose terms leave the range of floating-point numbers is summed again with its powers of two split off
 (`row_by_exponents`): an overflow or a vanished product is no evidence of a solution.
@@ -28,17 +28,16 @@ import numpy as np
 from stickslip.jit import entry
 
 AMPLIFICATION = 1e6
-IMPULSE_SHARE = (
-    1e-4  # of the velocities that impulses make, in the scale of a contact step: see `PlanarProblem.residual`
-)
+IMPULSE_SHARE = 1e-4
+"""Share of the velocities that impulses make, in the scale of a contact step: see `PlanarProblem.residual`."""
 EPSILON = float(np.finfo(np.float64).eps)
-SMALL, LARGE = 2.0**-900, 2.0**900  # sums of products outside are taken apart: some of their terms may have vanished
+SMALL, LARGE = 2.0**-900, 2.0**900  # sums outside are taken by exponents: some of their terms may have vanished
 _NO_FREE = np.zeros(0, np.bool_)
 
 
 @entry(inline=True)
 def largest_entry(A: np.ndarray, i: int, n: int) -> float:
-    """max_j |a_ij|."""
+    """Largest entry of row i by absolute value, max_j |a_ij| over the first n columns."""
     largest = 0.0
     for j in range(n):
         largest = max(largest, abs(A[i, j]))
@@ -161,13 +160,16 @@ def mlcp_residual(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray,
 
 @entry(inline=True)
 def lcp_residual(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
-    """`mlcp_residual` of a problem without free unknowns."""
+    """Write y = A x + b into `y` and return the scaled residual of x for an LCP without free unknowns."""
     return mlcp_residual(A, b, _NO_FREE, x, y)
 
 
 @entry(inline=True)
 def make_complementary(x: np.ndarray, y: np.ndarray) -> None:
-    """Set y_i to 0 where x_i > 0 and to max(0, y_i) elsewhere: what is left of y = A x + b is the residual."""
+    """Set y_i to 0 where x_i > 0 and to max(0, y_i) elsewhere.
+
+    Afterwards x and y are complementary exactly, and y = A x + b holds up to the residual.
+    """
     for i in range(x.shape[0]):
         if x[i] > 0.0 or y[i] < 0.0:
             y[i] = 0.0

@@ -30,15 +30,15 @@ class ScaledProblem(NamedTuple):
         return _times_power(x, self.columns - self.right)
 
     def start(self, x: np.ndarray) -> np.ndarray:
-        """x' of this problem from x of the given one."""
+        """Start x' of this problem from the start x of the given problem."""
         return _times_power(x, self.right - self.columns)
 
     def direction(self, ray: np.ndarray) -> np.ndarray:
-        """A direction in x of the given problem, from one in x'; its length means nothing."""
+        """Direction in x of the given problem, from a direction in x' of this problem; its length means nothing."""
         return _of_size_one(ray, self.columns)
 
     def multipliers(self, v: np.ndarray) -> np.ndarray:
-        """Factors of the rows of the given problem from those of this one; their common factor means nothing."""
+        """Row factors of the given problem from row factors v of this problem; their common factor means nothing."""
         return _of_size_one(v, self.rows)
 
 
@@ -61,7 +61,8 @@ def scaled(A: np.ndarray, b: np.ndarray) -> ScaledProblem:
         rows = -(there * (exponents + columns)).sum(axis=1) / in_row
         columns = -(there * (exponents + rows[:, None])).sum(axis=0) / in_column
     r, c = np.rint(rows).astype(np.int64), np.rint(columns).astype(np.int64)
-    # Where no factors suffice, small entries of a row rather vanish than that large ones overflow.
+    # Where no factors bring a row into the range, its small entries vanish: a large entry that overflows would be
+    # worse.
     largest = np.where(there > 0.0, exponents + r[:, None] + c, -ORDINARY).max(axis=1)
     r -= np.maximum(0, largest - ORDINARY)
     new = _times_power(whole, r[:, None] + c)

@@ -34,7 +34,7 @@ TOLERANCE = 1e-10  # unless a call or a solver object says otherwise
 NO_SUPPORT = 8  # enumeration: every support looked at, none solves
 AUTO_ATTEMPTS = 50  # paths of Lemke's method that `auto` follows
 AUTO_ENUMERATION = 12  # `auto` looks at all supports up to this size when Lemke and Newton both end without a solution
-AUTO_ENUMERATION_FIRST = 8  # up to here that is faster than Newton
+AUTO_ENUMERATION_FIRST = 8  # up to this size looking at all supports is faster than Newton's method
 
 _SENTENCES = {
     lemke_method.SOLVED: "solved by {method} in {iterations} {unit}",
@@ -71,21 +71,23 @@ def solve_lcp(
     Parameters
     ----------
     A, b : shapes (n, n) and (n,); or a stack (k, n, n) and (k, n), solved in parallel.
-    method : "auto" (Lemke, then Newton, then all supports of a small problem, then a proof that there is no
-        solution), "lemke" (lexicographic, scaled), "newton" (semismooth, falls back to Lemke when it stalls),
-        "gauss-seidel" (projected; "pgs" is its old word), "enumerate" (all 2^n supports, n <= 20, first solution
-        found); or a solver object of that name, such as `Lemke()` or `GaussSeidel(tol=1e-6)`.
+    method : a word, or a solver object of that name, such as `Lemke()` or `GaussSeidel(tol=1e-6)`.
+        "auto": Lemke, then Newton, then all supports of a small problem, then a proof that no solution exists.
+        "lemke": complementary pivoting, lexicographic, on the scaled problem.
+        "newton": semismooth; Lemke's method follows when Newton's stalls.
+        "gauss-seidel": projected sweeps; "pgs" is the old word.
+        "enumerate": all 2^n supports in turn until one solves, n <= 20.
     tol : largest scaled residual that counts as solved.
     max_iterations : pivots (default 50 n + 200), Newton steps (100) or sweeps (10000).
     x0 : start of "newton" and "gauss-seidel", shape (n,), default zero; single problems only.
 
     Returns
     -------
-    LCPSolution : never `solved` without having been checked on the given A and b.
+    LCPSolution : `solved` only after a check on the given A and b.
 
     Raises
     ------
-    ValueError : shapes, non-finite entries, unknown method, more than 20 unknowns for "enumerate".
+    ValueError : wrong shapes, entries that are not finite, an unknown method, more than 20 unknowns for "enumerate".
 
     Examples
     --------
@@ -163,7 +165,10 @@ def _by_method(
 def _in_given_units(
     A: np.ndarray, b: np.ndarray, free: np.ndarray, problem: ScaledProblem, answer: LCPSolution, tol: float
 ) -> LCPSolution:
-    """The answer to a scaled problem as one to the given problem, and judged there: x or y may not exist in it."""
+    """Turn the answer to a scaled problem into an answer to the given problem, and judge it on the given A and b.
+
+    In the given units x or y may overflow or vanish; then the answer is not solved, and its status says why.
+    """
     x, y = problem.unknowns(answer.x), np.empty(len(b))
     residual = mlcp_residual(A, b, free, x, y)
     solved = bool(answer.solved and residual <= tol)
@@ -181,9 +186,21 @@ def _in_given_units(
 
 
 def enumerate_lcp(A: Any, b: Any, *, tol: float = TOLERANCE) -> list[LCPSolution]:
-    """Every solution of a small LCP (n <= 20): all isolated ones and one representative of each continuum.
+    """List every solution of a small LCP  y = A x + b,  0 <= y perp x >= 0,  n <= 20.
 
-    The list is empty when there is no solution.  `isolated` tells a representative (False) from an isolated solution.
+    Parameters
+    ----------
+    A, b : shapes (n, n) and (n,).
+    tol : largest scaled residual that counts as solved.
+
+    Returns
+    -------
+    list of LCPSolution : all isolated solutions (`isolated` is True) and one representative of each continuum of
+        solutions (`isolated` is False); empty when there is no solution.
+
+    Raises
+    ------
+    ValueError : wrong shapes, entries that are not finite, n > 20.
     """
     M, v = checked_problem(A, b)
     tolerance = checked_tolerance(tol)
@@ -211,10 +228,25 @@ def solve_mlcp(
 ) -> LCPSolution:
     """Solve the mixed LCP  y = A x + b with y_i = 0, x_i of any sign where free[i], 0 <= y_i perp x_i >= 0 elsewhere.
 
-    "lemke" eliminates the free unknowns where their block is regular; where it is singular (redundant bilateral
-    constraints) each is split into two non-negative ones, which keeps PSD and copositive-plus matrices so.
-    "newton" works on the mixed problem as it stands.  "auto" takes Lemke first.  Solver objects are taken as well, see
-    `solve_lcp`.
+    Parameters
+    ----------
+    A, b : shapes (n, n) and (n,).
+    free : boolean mask, shape (n,): True where the unknown may have any sign.
+    method : a word, or a solver object of that name.
+        "lemke" eliminates the free unknowns where their block is regular.  Where it is singular (redundant bilateral
+        constraints), each free unknown is split into two non-negative ones; PSD and copositive-plus matrices stay so.
+        "newton" works on the mixed problem as it stands.
+        "auto" takes Lemke's method, then Newton's.
+    tol : largest scaled residual that counts as solved.
+    max_iterations : pivots (default 100 n + 200) or Newton steps (100).
+
+    Returns
+    -------
+    LCPSolution : `solved` only after a check on the given A and b.
+
+    Raises
+    ------
+    ValueError : wrong shapes, entries that are not finite, an unknown method.
     """
     M, v = checked_problem(A, b)
     n = len(v)
@@ -248,9 +280,24 @@ def _mixed_by_method(
 def classify_matrix(A: Any, *, tol: float = 0.0) -> matrices.MatrixClass:
     """Which of P, PSD, copositive and Z a square matrix is; exact for n <= 12.
 
-    Exact means: for the floating-point entries as given.  A product B @ B.T of low rank is PSD only up to round-off;
-    with tol > 0 PSD and copositive are asked of A + tol max|a_ij| I instead (1e-12 forgives round-off).
+    Exact means: for the floating-point entries as given.  A product B @ B.T of low rank is PSD only up to round-off.
+    With tol > 0 PSD and copositive are asked of A + tol max|a_ij| I instead; 1e-12 forgives round-off.
 
+    Parameters
+    ----------
+    A : shape (n, n).
+    tol : from 0 (exact) to 1, relative to the largest entry.
+
+    Returns
+    -------
+    MatrixClass : True, False or None (undecided, n > 12) for each class; `explain()` says what the classes promise.
+
+    Raises
+    ------
+    ValueError : A is not square or not finite, or tol lies outside.
+
+    Examples
+    --------
     >>> str(classify_matrix([[1.0, 2.0, 0.0], [0.0, 1.0, 2.0], [2.0, 0.0, 1.0]]))
     'P, PSD, copositive'
     """
@@ -310,7 +357,7 @@ def _follow_paths(A: np.ndarray, b: np.ndarray, tol: float, limit: int, attempts
 
 
 def _explained(A: np.ndarray, b: np.ndarray, solution: LCPSolution) -> LCPSolution:
-    """Why there is no solution, as far as can be told."""
+    """Add to an answer without a solution the reason: a proof that none exists, or advice after a secondary ray."""
     proof = find_proof(A, b, solution.ray)
     if proof is not None:
         return solution._replace(status=_PROVED + solution.status, proof=proof)
@@ -410,7 +457,7 @@ def _lemke_raw(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> tuple[in
 
 
 def _mixed_polish(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
-    """Recompute x from its support where that lowers the residual; y = A x + b."""
+    """Recompute x from its support, keep it where its residual is smaller; write y = A x + b, return the residual."""
     before = mlcp_residual(A, b, free, x, y)
     better, y_better = np.empty_like(x), np.empty_like(y)
     work = newton.workspace.py_func(len(x))
@@ -444,7 +491,7 @@ def _lemke_range(
     limit: int,
     tol: float,
 ) -> None:
-    """Problems start..stop of a stack by Lemke's method."""
+    """Solve problems start to stop - 1 of a stack by Lemke's method."""
     n = b.shape[1]
     floats, integers = lemke_method.storage(n)
     work = lemke_method.carve(n, floats, integers)
@@ -474,7 +521,7 @@ def _other_range(
     limit: int,
     tol: float,
 ) -> None:
-    """Problems start..stop of a stack by the other methods."""
+    """Solve problems start to stop - 1 of a stack by ENUMERATE, GAUSS_SEIDEL or NEWTON, as `method` says."""
     n = b.shape[1]
     work, newton_work, free = lemke_method.workspace(n), newton.workspace(n), np.zeros(n, np.bool_)
     for i in range(start, stop):
@@ -509,7 +556,7 @@ def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: i
     rays = np.zeros((k, n))
     proofs = np.full((k, n), np.nan)
     for i in np.flatnonzero(codes):
-        # The few that the fast path left get all that single problems get.
+        # The few problems that the fast path left unsolved are solved again alone, with all that `solve_lcp` tries.
         if method in ("auto", "newton") or is_far_out(A[i], b[i]):
             single = solve_lcp(A[i], b[i], method, tol=tol)
             X[i], Y[i], counts[i], residuals[i] = single.x, single.y, single.iterations, single.residual

@@ -7,17 +7,23 @@ from concurrent.futures import ThreadPoolExecutor
 
 from stickslip.jit.parallel import most_threads
 
-OPERATIONS_PER_THREAD = 100_000  # fewer, counted roughly, are done before a thread has started
+OPERATIONS_PER_THREAD = 100_000  # a rough count; fewer operations are done before a thread has started
 _limit: int | None = None
 
 
 def get_threads() -> int:
-    """Most threads that a solver takes unless it is told a number: `set_threads`, or the cores of this process."""
+    """Most threads that a solver takes unless its call gives a number.
+
+    This is the number given to `set_threads`, or else the number of cores that this process may use.
+    """
     return most_threads() if _limit is None else _limit
 
 
 def set_threads(count: int | None) -> None:
-    """Let solvers take at most so many threads; None: as many as there are cores.  No result depends on it."""
+    """Let solvers take at most `count` threads; None stands for the number of cores.
+
+    No result depends on the number of threads.  ValueError unless `count` is None or a whole number >= 1.
+    """
     global _limit
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
         raise ValueError(f"threads must be a whole number >= 1 or None, got {count!r}.")
@@ -25,7 +31,10 @@ def set_threads(count: int | None) -> None:
 
 
 def in_threads(work: Callable[[int, int], None], k: int, operations: int) -> None:
-    """work(start, stop) over k problems, in as many threads as `set_threads` allows and as pay off."""
+    """Call work(start, stop) for ranges that cover k problems of about `operations` operations each.
+
+    The ranges are shared among threads: at most `get_threads()`, and no more than have OPERATIONS_PER_THREAD to do.
+    """
     threads = min(get_threads(), k * operations // OPERATIONS_PER_THREAD)
     if threads < 2:
         work(0, k)

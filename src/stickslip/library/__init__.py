@@ -102,12 +102,15 @@ def scene_names() -> tuple[str, ...]:
 
 
 def keywords(name: str) -> dict[str, Any]:
-    """Keywords of an entry and their defaults."""
+    """Keywords of the entry `name` and their defaults; ValueError for a name that the library does not have."""
     return {key: value.default for key, value in inspect.signature(_entry(name)).parameters.items()}
 
 
 def units(name: str) -> dict[str, str]:
-    """Units of an entry's keywords, as its docstring gives them: `speed` [m/s], or a line "speed : of a ball [m/s]"."""
+    """Units of the keywords of the entry `name`; keywords without a unit are left out.
+
+    The units are read from the docstring of the entry: from "`speed` [m/s]", or from a line "speed : of a ball [m/s]".
+    """
     text = inspect.getdoc(_entry(name)) or ""
     found = dict(re.findall(r"`(\w+)` \[([^\]]+)\]", text))
     for listed, meaning in re.findall(r"^((?:\w+, )*\w+) : (.*(?:\n {4,}.*)*)", text, re.MULTILINE):
@@ -120,7 +123,13 @@ def units(name: str) -> dict[str, str]:
 
 
 def get(name: str, **parameters: Any) -> Any:
-    """Return a library entry by name, with its keywords set: a `Scenario`, or a `SceneScenario`."""
+    """Return the library entry `name` with its keywords set: a `Scenario`, or a `SceneScenario` for a scene.
+
+    Raises ValueError for a name or a keyword that the library does not have.
+
+    >>> get("bouncing_ball", restitution=0.5).dt
+    0.001
+    """
     entry = _entry(name)
     known = keywords(name)
     for key in parameters:

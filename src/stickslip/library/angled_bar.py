@@ -33,11 +33,12 @@ def angled_bar(
 ) -> Scenario:
     """Return a round steel bar of `segments` parts that falls on a stop with its lower end, without turning.
 
-    q: displacements a_i along the bar and w_i across it of the ends of its segments, small beside its length, from the
-    moment at which the lower end touches.  Springs resist stretching (E A / h) and bending (E I / h at the inner
-    nodes).  Weight is left out: the collision lasts some milliseconds.  With restitution 0 the end node gives up its
-    energy in every micro-collision, which is less and less the more segments there are; what is left is the energy
-    that stays in vibrations.  The outcome depends on diameter/length, angle and friction, not on the modulus.
+    q: displacements of the ends of the segments, a_i along the bar and w_i across it.  They are small beside the length
+    and count from the moment at which the lower end touches.  Springs resist stretching (E A / h) and bending (E I / h
+    at the inner nodes).  Weight is left out: the collision lasts some milliseconds.  With restitution 0 the end node
+    gives up its energy in every micro-collision.  The more segments the bar has, the smaller this loss is; then only
+    the energy of vibrations is missing from the rebound.  The outcome depends on diameter/length, angle and friction,
+    not on the modulus.
 
     Parameters
     ----------
@@ -114,9 +115,10 @@ def _system(segments: int, parameters: dict[str, float]) -> LagrangianSystem:
 
 
 def rigid_velocity(system: LagrangianSystem, u: Array, params: Mapping[str, float]) -> tuple[float, float]:
-    """Velocity of the lower end along the stop and normal to it, of the rigid motion in u: what a camera would see.
+    """Velocity of the lower end along the stop and normal to it [m/s], for the rigid part of the motion u.
 
-    The rigid part has the bar's momentum and angular momentum: r = (R^T M R)^-1 R^T M u for the modes R.
+    A camera sees this part.  It has the bar's momentum and angular momentum: r = (R^T M R)^-1 R^T M u for the rigid
+    modes R.
     """
     n = system.n_dof // 2
     R = np.zeros((2 * n, 3))

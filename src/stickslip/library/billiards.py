@@ -29,16 +29,17 @@ def billiards(
 
     q per ball: centre and unit quaternion; u: velocity and angular velocity, world axes, z upwards.
 
-    Elastic contacts send most of the momentum on to the third ball, and the thrown one back with a strong spin.  With
-    tangential restitution the spin changes from bounce to bounce as that of a superball, and with it direction and
-    speed of the bounces.  Falling, the thrown ball drags the back of ball 1 down; the front of ball 1 goes up, and
-    friction there lifts ball 2, as all balls of even number in a longer row.
+    Elastic contacts send most of the momentum on to the third ball, and the thrown ball back with a strong spin.  With
+    tangential restitution the spin changes from bounce to bounce, as the spin of a superball does; direction and speed
+    of the bounces change, too.  A falling ball drags the back of ball 1 down.  So the front of ball 1 goes up, and
+    friction at this front lifts ball 2.  In a longer row all balls of even number are lifted.
 
     Parameters
     ----------
     restitution, restitution_tangential, friction : coefficients eps_N, eps_T, mu of all contacts
     speed, fall : velocity of the thrown ball at the collision, forwards and downwards [m/s]
-    height : of its centre over that of ball 1 at the collision, about [m]; with fall = height = 0 it comes on the table
+    height : of its centre over the centre of ball 1 at the collision, about [m]; with fall = height = 0 it comes along
+        the table
     spin : of the thrown ball about y [rad/s]; speed/radius rolls
     balls : their number in the row
     offset : of its path to the side of the row [m]

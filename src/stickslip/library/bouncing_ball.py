@@ -60,8 +60,8 @@ def bouncing_ball_on_table(
 ) -> Scenario:
     """Return a ball on a table that moves with e(t) = amplitude sin(2 pi frequency t): a rheonomic contact.
 
-    The gap is y - e(t), so that w_hat_N = -de/dt. The ball leaves the table for good once the table's largest
-    acceleration amplitude (2 pi frequency)^2 exceeds g; the bounces may lock to the table or become chaotic.
+    The gap is y - e(t), so that w_hat_N = -de/dt. A ball that rides on the table lifts off once the table's largest
+    acceleration, amplitude (2 pi frequency)^2, exceeds g. Its bounces may lock to the table or become chaotic.
 
     Parameters
     ----------

@@ -36,20 +36,21 @@ def chatterjee_rod(
 ) -> Scenario:
     """Return a uniform rod A-B-D on a table without friction, A beyond its edge B, struck from above at A.
 
-    It touches the table at B and D.  q: heights of the ends of its segments and of the hammer [m], small beside the
-    length of the rod; without weight.  Multiplying the stiffness by a number only changes the pace of the motion:
-    impulses and velocities do not depend on it, so that the limit of a rigid rod is the motion of any of them.
+    The rod touches the table at B and D.  q: heights of the ends of its segments and of the hammer [m], small beside
+    the length of the rod.  Weight is left out.  Multiplying the stiffness by a number only changes the pace of the
+    motion: impulses and velocities do not depend on the stiffness.  So the motion for any stiffness is also the limit
+    of a rigid rod.
 
     model "rigid": one segment; it turns about B, and D lifts without an impulse.
-    model "torsion": rigid parts A-C and C-D with a torsion spring at the hinge C.  The blow lifts C, and D would go
-    down: the table has an impulse for it in the same instant, whatever the spring.
-    model "beam": `segments` equal parts with torsion springs between, an elastic beam for many of them.
+    model "torsion": rigid parts A-C and C-D with a torsion spring at the hinge C.  The blow lifts C and would push D
+    down.  So the table gives D an impulse in the instant of the blow, whatever the spring.
+    model "beam": `segments` equal parts with torsion springs between them; with many parts an elastic beam.
 
     Parameters
     ----------
     model : "torsion", "rigid" or "beam"
     segments : number of parts of "beam"
-    stiffness : EI/length of the rod [N m]: the spring of "torsion"; the springs of "beam" have `segments` times that
+    stiffness : EI/length of the rod [N m]: the spring of "torsion"; a spring of "beam" has `segments` times EI/length
     table_stiffness : of the table under B and D [N/m]; 0 for a rigid table
     overhang : distance from A to B [m]
     hinge : distance from A to C in "torsion" [m]; midway between B and D if not given
@@ -97,7 +98,7 @@ def _places(model: str, segments: int, overhang: float, hinge: float, length: fl
 
 
 def _edge(places: Sequence[float], overhang: float) -> tuple[int, float]:
-    """Segment of B, and the share of its right end in the height there."""
+    """Number of the segment that holds B, and the weight of the segment's right end in the height of B."""
     i = max(k for k, x in enumerate(places[:-1]) if x <= overhang + 1e-12)
     return i, round((overhang - places[i]) / (places[i + 1] - places[i]), 12)
 

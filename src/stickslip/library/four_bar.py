@@ -39,9 +39,9 @@ def four_bar(
 ) -> Scenario:
     """Return a crank-rocker whose coupler ends in a pin with play in a bushing of the rocker.
 
-    The crank turns with constant speed, theta_1 = crank_speed t, as a motor would make it. Two degrees of freedom: the
-    angles theta_2 of the coupler and theta_3 of the rocker [rad], both against the line of the ground. One contact, of
-    the pin with the bushing. The motion starts like that of the linkage without play, the pin centred.
+    A motor turns the crank with constant speed, theta_1 = crank_speed t. Two degrees of freedom: the angles theta_2 of
+    the coupler and theta_3 of the rocker [rad], both against the line of the ground. One contact, of the pin with the
+    bushing. At the start the pin is centred, and angles and velocities are those of the linkage without play.
 
     Parameters
     ----------
@@ -80,7 +80,11 @@ def four_bar(
 
 
 def assembled(theta_1: float, p: Mapping[str, float]) -> tuple[float, float]:
-    """Angles of coupler and rocker without play, elbow up."""
+    """Angles theta_2 of the coupler and theta_3 of the rocker [rad] in the linkage without play, elbow up.
+
+    theta_1 : angle of the crank [rad]
+    p : values of the parameters l_0, l_1, l_2, l_3 [m]
+    """
     x, y = p["l_0"] - p["l_1"] * math.cos(theta_1), -p["l_1"] * math.sin(theta_1)
     diagonal = math.hypot(x, y)
     at_crank = math.acos((p["l_2"] ** 2 + diagonal**2 - p["l_3"] ** 2) / (2 * p["l_2"] * diagonal))
@@ -90,7 +94,10 @@ def assembled(theta_1: float, p: Mapping[str, float]) -> tuple[float, float]:
 
 
 def _rates(theta_1: float, q: Array, p: Mapping[str, float]) -> Array:
-    """Velocities without play: l_1 omega_1 e_1 + l_2 omega_2 e_2 = l_3 omega_3 e_3, with e_i across link i."""
+    """Angular velocities of coupler and rocker in the linkage without play [rad/s].
+
+    They solve l_1 omega_1 e_1 + l_2 omega_2 e_2 = l_3 omega_3 e_3, with e_i the unit vector across link i.
+    """
 
     def across(angle: float) -> Array:
         return np.array([-math.sin(angle), math.cos(angle)])

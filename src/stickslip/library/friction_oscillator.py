@@ -44,7 +44,7 @@ def friction_oscillator(
     """Return two blocks on a belt: wall - k_1 - block 1 - k_12 - block 2 - k_2 - wall.
 
     The weights press the blocks on the belt, so that the bounds of Coulomb's law are constant: friction m_1 g
-    and friction friction_ratio m_2 g. Each block is a dry friction joint, its sliding velocity is
+    and friction friction_ratio m_2 g. Each block is a dry friction joint; its sliding velocity is
     v_i - belt_velocity. Without excitation the blocks end up sliding all the time: a constant coefficient of
     friction feeds no vibration. The force on block 1 keeps stick and slip alternating.
 
@@ -54,7 +54,7 @@ def friction_oscillator(
     k_1, k_2, k_12 : stiffnesses to the walls and of the coupling [N/m]
     damping : of each block against the wall [N s/m]
     friction : coefficient mu of block 1 on the belt
-    friction_ratio : mu of block 2 divided by that of block 1
+    friction_ratio : mu of block 2 divided by mu of block 1
     belt_velocity : [m/s]
     force, frequency : of the harmonic force on block 1 [N], [Hz]
     g : gravity [m/s^2]
@@ -135,7 +135,7 @@ def _walls() -> list[Primitive]:
 
 
 def _belt(travel: float, end: float, radius: float) -> list[Primitive]:
-    """A belt on two drums at +-end [m]; its seams move with it."""
+    """Shapes of a belt on two drums at x = -end and x = end [m]; seams and drums show its `travel` [m]."""
     seam, thick = 2.0 * radius, 0.27 * radius
     shapes: list[Primitive] = [rectangle(-end, end, -2 * radius, 0.0, "wood"), line((-end, 0.0), (end, 0.0))]
     first = travel % seam - end
@@ -167,9 +167,9 @@ def block_on_belt(
 ) -> Scenario:
     """Return a block that a load presses on a moving belt and a spring ties to a wall: the classic of stick-slip.
 
-    The block rides with the belt until the spring pulls with friction_static load, then slips back under the smaller
-    kinetic coefficient until it is as fast as the belt again.  With two coefficients, w = sqrt(stiffness / mass) and
-    D = (mu_s - mu_k) load / stiffness,
+    The block rides with the belt until the spring pulls with friction_static load.  Then it slips back, under the
+    smaller kinetic coefficient, until it is as fast as the belt again.  For law="two-coefficient" the period T and the
+    turning points x are, with w = sqrt(stiffness / mass) and D = (mu_s - mu_k) load / stiffness,
 
         T = T_stick + T_slip,    T_stick = 2 D / v,    T_slip = (2 / w) (pi - atan(D w / v)),
         x = mu_k load / stiffness -+ sqrt(D^2 + (v / w)^2).

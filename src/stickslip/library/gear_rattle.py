@@ -40,8 +40,8 @@ def gear_rattle(
 ) -> Scenario:
     """Return a loose gear whose mate turns with e(t) = amplitude sin(2 pi frequency t).
 
-    On the line of action the loose gear runs ahead of its mate by s = radius (phi - e(t)); the flanks allow
-    |s| <= backlash / 2, two rheonomic contacts. Between impacts only a viscous drag acts on the gear.
+    On the line of action the loose gear runs ahead of its mate by s = radius (phi - e(t)). The flanks allow
+    |s| <= backlash / 2: two rheonomic contacts. Between impacts only a viscous drag acts on the gear.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     radius, play = p["radius"], p["backlash"]
     mate = radius * p["amplitude"] * sin(2 * math.pi * p["frequency"] * t)
     pitch = 8.0 * play
-    half = 0.25 * (pitch - play)  # half a tooth on the line of action; the other gear's gap is wider by the play
+    half = 0.25 * (pitch - play)  # half a tooth on the line of action; the gap between two teeth is 2 half + play
     loose = (
         Polygon(_rack(pitch, half, -1.0), "body"),
         Marker(0, (-half, 0.0), (1.0, 0.0)),
@@ -120,7 +120,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
 
 
 def _rack(pitch: float, half: float, sign: float) -> tuple[Point, ...]:
-    """Teeth that point up (sign 1) or down (-1), `half` wide on the line of action; all flanks have one slope."""
+    """Outline of teeth that point up (sign 1) or down (sign -1), 2 `half` wide on the line of action."""
     foot, head, slope = 0.25 * pitch, 0.21 * pitch, 0.3
     outline: list[Point] = []
     for k in range(-6, 7):

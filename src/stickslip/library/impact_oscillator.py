@@ -28,8 +28,9 @@ def impact_oscillator(
 ) -> Scenario:
     """Return m dv = (-k x - c v + force cos(2 pi frequency t)) dt + dLambda with a stop at x = -clearance.
 
-    Without impacts the steady amplitude is force / sqrt((k - m w^2)^2 + (c w)^2), w = 2 pi frequency: the motion grazes
-    the stop at force = clearance sqrt((k - m w^2)^2 + (c w)^2).  There the section map has a square root in it.
+    Without impacts the steady amplitude is force / sqrt((k - m w^2)^2 + (c w)^2), with w = 2 pi frequency.  So the
+    motion grazes the stop at force = clearance sqrt((k - m w^2)^2 + (c w)^2).  At this force the map from section to
+    section has the singularity of a square root.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def impacting_bar(
     ----------
     mass : [kg]
     half_length : s, half the length of the bar [m]
-    inertia : about the centre of mass [kg m^2]; that of a slender bar, mass half_length^2 / 3, if not given
+    inertia : about the centre of mass [kg m^2]; if not given, mass half_length^2 / 3, the inertia of a slender bar
     friction, restitution_normal, restitution_tangential : coefficients mu, eps_N, eps_T
     g : gravity [m/s^2]
     angle, gap : initial inclination phi [rad] and gap of the tip [m]

@@ -29,15 +29,15 @@ def kane_pendulum(
     """Return two equal rods, hinged to each other and to a ceiling, that strike the floor with the tip.
 
     q = (th_1, th_2) from the vertical; gap height - length (cos th_1 + cos th_2), slip length (sin th_1 + sin th_2).
-    With the default numbers the tip touches the floor at the start and Newton's law raises the kinetic energy to 1.587
-    times its value: slip reverses, and Newton's coefficient only knows the velocities before and after.
+    With the default numbers the tip touches the floor at the start, and Newton's law raises the kinetic energy to 1.587
+    times its value.  Reason: slip reverses, and Newton's coefficient knows only the velocities before and after.
 
     Parameters
     ----------
     mass, length : of each uniform rod [kg], [m]
     friction, restitution_normal, restitution_tangential : coefficients mu, eps_N, eps_T at the tip
     g : gravity [m/s^2]
-    height : of the upper hinge above the floor [m]; if not given, such that the tip touches it at the start
+    height : of the upper hinge above the floor [m]; if not given, the height at which the tip touches at the start
     angles, velocity : initial angles [rad] and angular velocities [rad/s]
 
     Reference: Kane 1984; Kane and Levinson 1985; the numbers are the ones usually quoted.

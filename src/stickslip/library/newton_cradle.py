@@ -1,4 +1,4 @@
-"""Newton's cradle: a row of balls that touch; what an impact law makes of several contacts at once."""
+"""Newton's cradle: a row of balls that touch, the test of an impact law with several contacts at once."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def newton_cradle(
 ) -> Scenario:
     """Return a row of equal balls on strings, small angles: q = displacements to the right, gaps x_2 - x_1 + clearance.
 
-    If the balls touch, all contacts act at once, and neither Newton's nor Poisson's law sends the last ball off alone;
-    with a clearance, however small, one contact acts after the other, and both do.
+    If the balls touch, all contacts act at once, and neither Newton's nor Poisson's law sends the last ball off alone.
+    With a clearance, however small, one contact acts after the other, and both laws send the last ball off alone.
 
     Parameters
     ----------

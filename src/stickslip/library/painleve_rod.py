@@ -30,20 +30,20 @@ def painleve_rod(
 ) -> Scenario:
     """Return a rod over a table, q = (x, y, theta): centre of mass, and angle from the horizontal, counterclockwise.
 
-    Both tips can touch.  With the lower one at x - (l/2) cos(theta), y - (l/2) sin(theta), sliding to the left, its
-    vertical acceleration under the normal force N and the friction mu N is
+    Both tips can touch.  The lower tip lies at x - (l/2) cos(theta), y - (l/2) sin(theta).  While it slides to the
+    left, its vertical acceleration under the normal force N and the friction mu N is
 
         y_c'' = [1/m - l^2/(4 J) cos(theta) (mu sin(theta) - cos(theta))] N + (l/2) sin(theta) theta'^2 - g.
 
-    Where the bracket is negative there is no finite N (at theta' = 0), or there are two of them (fast spin): for a
-    slender rod from mu = 4/3 on, first at tan(theta) = 2, which is the default angle.
+    Where the bracket is negative, no finite N exists (at theta' = 0), or two exist, N = 0 among them (fast spin).  For
+    a slender rod this happens from mu = 4/3 on, first at tan(theta) = 2, which is the default angle.
 
     Parameters
     ----------
     friction : coefficient mu of both tips
     angle : theta at the start [rad], between 0 and pi
     mass, length : [kg], [m]
-    inertia : about the centre of mass [kg m^2]; that of a slender rod, mass length^2 / 12, if not given
+    inertia : about the centre of mass [kg m^2]; if not given, mass length^2 / 12, the inertia of a slender rod
     restitution : coefficient eps_N of both tips
     g : gravity [m/s^2]
     slip, approach : velocity of the lower tip at the start along the table and normal to it [m/s]

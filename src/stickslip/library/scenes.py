@@ -36,7 +36,7 @@ __all__ = [
 
 
 def cube_stack(cubes: int = 10, friction: float = 0.5) -> Scene:
-    """Unit cubes of 1 kg on top of one another, at rest."""
+    """A tower of `cubes` unit cubes of 1 kg each, at rest on a floor; `friction` is mu of all contacts."""
     scene = Scene(dim=3, name="cube stack")
     scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="floor")
     for k in range(cubes):
@@ -45,7 +45,7 @@ def cube_stack(cubes: int = 10, friction: float = 0.5) -> Scene:
 
 
 def heavy_on_light(ratio: float = 1000.0, friction: float = 0.5) -> Scene:
-    """A unit cube of 1 kg that carries one of `ratio` kg."""
+    """A unit cube of 1 kg on a floor that carries a unit cube of `ratio` kg, both at rest."""
     scene = Scene(dim=3, name="heavy on light")
     scene.add_static(HalfSpace((0, 0, 1)), friction=friction, name="floor")
     scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5), friction=friction, name="light")
@@ -72,7 +72,7 @@ def cube_on_ramp(angle: float = 0.38, friction: float = 0.5) -> Scene:
 
 
 def _standing(scene: Scene, vertices: Any, density: float, friction: float, name: str) -> Body:
-    """A polygon where its vertices say."""
+    """Add a polygon to the scene whose vertices are given in world coordinates [m]; `density` in kg/m^2."""
     shape = Polygon(vertices)
     position = shape.mass_properties(2).centre[:2]
     return scene.add_body(shape, density=density, position=position, friction=friction, name=name)
@@ -122,7 +122,7 @@ def domino_row(dominoes: int = 10, push: float = 1.5, friction: float = 0.3) -> 
     shape = Polygon.rectangle(0.2, 1.0)
     for k in range(dominoes):
         spin = -push if k == 0 else 0.0
-        # velocity of the centre when the corner at (0.1, -0.5) stays
+        # velocity of the centre while the body turns about its corner at (0.1, -0.5)
         velocity = (-spin * 0.5, -spin * 0.1)
         scene.add_body(
             shape,
@@ -191,9 +191,9 @@ def rolling_disc(angle: float = 0.3, friction: float = 0.5, radius: float = 0.1)
 def tippe_top(spin: float = 500.0, friction: float = 0.3) -> Scene:
     """A ball, 15 mm and 6 g, whose centre of mass lies 3 mm below its middle; with much `spin` [rad/s] it turns over.
 
-    Under Coulomb's law a slow top soon rolls without slip and stays upright; a fast one needs more friction for that
-    than there is, slips on, and rises.  Jellett's integral, angular momentum times vector to the contact point, is
-    kept all along.
+    Under Coulomb's law a slow top soon rolls without slip and stays upright.  A fast top would need more friction to
+    roll than mu allows, so it slips on and rises.  Jellett's integral, the scalar product of the angular momentum and
+    the vector to the contact point, is constant.
 
     I_1 = 131/350 m R^2, I_3 = 2/5 m R^2: the values of Ueda, Sasaki and Watanabe (2005), as quoted in the literature.
     """
@@ -246,7 +246,7 @@ def poured_spheres(spheres: int = 300, friction: float = 0.3, radius: float = 0.
 
 
 def _require_count(name: str, value: Any) -> None:
-    """Raise ValueError for a number of bodies that is none; a seed may be 0."""
+    """Raise ValueError unless `value` is a whole number of at least 1, or of at least 0 for a seed."""
     least = 0 if name == "seed" else 1
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
@@ -255,9 +255,11 @@ def _require_count(name: str, value: Any) -> None:
 def _ready(
     build: Callable[..., Scene], title: str, source: str, dt: float, t_end: float, **options: Any
 ) -> Callable[..., SceneScenario]:
-    """The entry of the library: the scene with title, step size, end time and options of its run.
+    """Make a library entry from the function `build`: its scene with title, step size, end time and options of a run.
 
-    Braces in `source` are filled in with the parameters of the function.
+    dt, t_end : step size and end of the run [s]
+    source : text about the scene; names of parameters in braces are replaced by their values
+    options : further keywords of `Scene.simulate`
     """
 
     @functools.wraps(build)

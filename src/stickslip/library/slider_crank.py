@@ -67,10 +67,10 @@ def slider_crank(
     g : gravity, across the guide [m/s^2]
     friction, restitution_normal, restitution_tangential : of all four contacts
     crank_speed : initial angular velocity of the crank [rad/s]
-    slider_angle : initial angle of the slider [rad]; with 0, as in the paper, it never tilts: both corners of a side
-        touch at the same time, and what they do is balanced
-    built_from : "equations", those printed in [FLG10] (89)-(105), or "parts": links and a
-        `TranslationalClearanceJoint`, from which the same equations are derived
+    slider_angle : initial angle of the slider [rad]; with 0, as in the paper, the slider never tilts: both corners of a
+        side touch at one time, and their impulses balance each other
+    built_from : "equations", printed in [FLG10] (89)-(105), or "parts": links and a `TranslationalClearanceJoint`, from
+        which the equations are derived
 
     Reference: [FLG10] section 6; the text leaves d open and prescribes a constant speed, but plots a varying one.
     """
@@ -94,7 +94,7 @@ def slider_crank(
 
 
 def from_equations(parameters: Mapping[str, float]) -> LagrangianSystem:
-    """The mass matrix, forces and gaps as they are printed."""
+    """The system from the mass matrix, forces and gaps as [FLG10] (89)-(105) prints them."""
     q, u = sp.symbols("theta_1:4"), sp.symbols("omega_1:4")
     l_1, l_2, a, b, c = sp.symbols("l_1 l_2 a b clearance")
     m_1, m_2, m_3, J_1, J_2, J_3, g = sp.symbols("m_1:4 J_1:4 g")
@@ -137,7 +137,7 @@ def from_equations(parameters: Mapping[str, float]) -> LagrangianSystem:
 
 
 def from_parts(parameters: Mapping[str, float]) -> LagrangianSystem:
-    """Crank, rod and slider, hinged to each other, and the slider's play in its guide."""
+    """The system from its parts: crank, rod and slider, hinged to each other, and the slider's play in its guide."""
     q, u = sp.symbols("theta_1:4"), sp.symbols("omega_1:4")
     l_1, l_2, a, b, c = sp.symbols("l_1 l_2 a b clearance")
     m_1, m_2, m_3, J_1, J_2, J_3, g = sp.symbols("m_1:4 J_1:4 g")
@@ -183,7 +183,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
 
 
 def crank_and_rod(pin: Point, end: Point, p: Mapping[str, float]) -> list[Primitive]:
-    """Bearing, crank and rod."""
+    """Shapes of bearing, crank and rod; `pin` joins crank and rod, `end` is the rod's other hinge [m]."""
     size = p["b"]
     return [
         *bearing((0.0, 0.0), 0.5 * size),
@@ -194,11 +194,11 @@ def crank_and_rod(pin: Point, end: Point, p: Mapping[str, float]) -> list[Primit
 
 
 def guide_span(l_1: float, l_2: float, a: float) -> tuple[float, float]:
-    """Where the guides begin and end: room for the slider's whole stroke."""
+    """Ends of the guides along x [m], with room for the slider's whole stroke."""
     return l_2 - l_1 - 1.1 * a, l_2 + l_1 + 1.6 * a
 
 
 def view(l_1: float, l_2: float, a: float, b: float) -> Box:
-    """The part of the plane that the mechanism needs."""
+    """The part of the plane that the mechanism needs: x_min, x_max, y_min, y_max [m]."""
     reach = 1.12 * max(l_1, 2.0 * b)
     return -reach, guide_span(l_1, l_2, a)[1] + 0.3 * a, -reach, reach

@@ -1,4 +1,4 @@
-"""The slider-crank mechanism without play: what the one with play tends to as the clearance vanishes."""
+"""The slider-crank mechanism without play: the limit of the mechanism with play as the clearance vanishes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def slider_crank_ideal(
     g : gravity, across the guide [m/s^2]
     crank_speed : initial angular velocity of the crank [rad/s]
 
-    Reference: [FLG10] section 6.1, which takes the initial velocities from it.
+    Reference: [FLG10] section 6.1, which takes the initial velocities from this mechanism.
     """
     parameters = {key: value for key, value in locals().items() if key != "crank_speed"}
     require_positive(parameters, *_POSITIVE)

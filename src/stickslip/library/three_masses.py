@@ -1,4 +1,4 @@
-"""Three masses in a row: what a collision does to two that touch depends on the ratio of the contacts' stiffnesses."""
+"""Three masses in a row, of which two touch: the outcome of a collision depends on the ratio of two stiffnesses."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def three_masses(
     """Return three masses on a line: m_1 comes from the left, m_2 and m_3 touch and are at rest.
 
     model "springs": between neighbours a spring that only pushes, F_i = k_i max(0, x_i - x_i+1).  Multiplying both
-    stiffnesses by one number only shortens the time of the collision; its outcome is a function of k_1/k_2 and of the
-    masses, so there are as many rigid limits as there are ratios.  For k_1/k_2 -> 0 the masses m_2 and m_3 act as one,
-    for k_1/k_2 -> infinity the impacts come one after the other.
+    stiffnesses by one number only changes the time that the collision takes.  Its outcome is a function of k_1/k_2 and
+    of the masses, so every ratio has its own rigid limit.  For k_1/k_2 -> 0 the masses m_2 and m_3 act as one.  For
+    k_1/k_2 -> infinity the impacts come one after the other.
     model "rigid": hard contacts, for `stickslip.impact` and the laws of Newton and Poisson.
 
     Parameters
@@ -94,7 +94,7 @@ def _system(model: str, parameters: dict[str, float]) -> LagrangianSystem:
 
 
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
-    """Masses of 4 cm, and springs of 4 cm between them, on the right end of each; displacements as they are."""
+    """Masses 4 cm wide with springs of 4 cm between them, each at the right end of a mass; displacements to scale."""
     side, spring = _WIDTH, "stiffness_1" in p
     pitch = 2.0 * side if spring else side
     shapes: list[Primitive] = [

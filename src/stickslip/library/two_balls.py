@@ -35,12 +35,13 @@ def two_balls(
     radius: float = 0.03,
     g: float = 9.81,
 ) -> Scenario:
-    """Return two equal balls on a table, in the plane of their centres: contacts of either with the table, and of both.
+    """Return two equal balls on a table, in the plane of their centres, with three contacts.
 
-    q = (x_1, y_1, phi_1, x_2, y_2, phi_2): centres, heights from where a ball rests, and turns, counterclockwise.
-    Ball 1 rolls to the right.  Where it meets ball 2 its front goes down with the rolling speed: friction pushes it up,
-    and ball 2 into the table.  With equal coefficients of friction, restitution 0 and sliding all along, the impulse N
-    between the balls gives ball 1 a vertical velocity mu N / m: the table, which has to be inelastic, does not hold it.
+    Each ball can touch the table, and the balls can touch each other.  q = (x_1, y_1, phi_1, x_2, y_2, phi_2): centres,
+    heights above the place where a ball rests, and turns, counterclockwise.  Ball 1 rolls to the right.  When it meets
+    ball 2, its front goes down with the rolling speed: friction pushes ball 1 up, and ball 2 into the table.  With
+    equal coefficients of friction, restitution 0 and sliding all along, the impulse N between the balls gives ball 1 a
+    vertical velocity mu N / m.  The table does not hold ball 1; it has to be inelastic.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def _pole(y: float, r_O: float) -> list[Primitive]:
 
 
 def _sleeve(p: Mapping[str, float], outer: float) -> tuple[Primitive, ...]:
-    """Cut open: two walls, of which the right one touches the pole with its edges."""
+    """The sleeve, cut open: two walls, of which the right one touches the pole with its edges."""
     r_M, h_M = p["r_M"], p["h_M"]
     return (
         line((-r_M, h_M), (r_M, h_M), "guide"),

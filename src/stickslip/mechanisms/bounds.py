@@ -36,7 +36,7 @@ _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)  # spreads them, out of step with any per
 
 @dataclass
 class Bounds:
-    """What the motion of a system from (q, u) at t0 can reach until t_end."""
+    """Bounds of the motion of a system from (q, u) at t0 until t_end."""
 
     system: System
     q: Array
@@ -92,7 +92,7 @@ class Bounds:
         dt: float,
         tolerances: tuple[float, float] | None = None,
     ) -> str | None:
-        """What is too much at states (n, f) with energies (n,) [J], after so much work of the contacts; None: nothing.
+        """Words for the quantity that exceeds its bound at states (n, f) with energies (n,) [J]; None if none does.
 
         dt : length of the steps that led there [s].
         tolerances : of an integrator that chooses its steps by its error, relative and absolute; dt means nothing then.
@@ -147,7 +147,7 @@ class Bounds:
         return middle + 0.5 * dt * v, v
 
     def too_deep(self, depth: float, t: float, q: Array) -> str | None:
-        """What is too much about a penetration [m] at the time t, with the motion at q; None: nothing."""
+        """Words for a penetration [m] that exceeds its bound at time t, with the motion at q; None if within."""
         system, elapsed = self.system, t - self.t0
         unilateral = np.array(system.contact_kinds, dtype=int) == CONTACT
         known = float(np.max(np.abs(system.gap(self.q, self.t0, self.p)[unilateral]), initial=0.0))

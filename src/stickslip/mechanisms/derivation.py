@@ -116,7 +116,7 @@ _allowance: ContextVar[list[int] | None] = ContextVar("allowance", default=None)
 
 @contextmanager
 def limited_derivatives(most: int) -> Iterator[None]:
-    """Refuse derivatives once all of those taken inside have more than `most` symbols, numbers and operations."""
+    """Refuse derivatives once all derivatives taken inside have more than `most` symbols, numbers and operations."""
     token = _allowance.set([most])
     try:
         yield
@@ -125,7 +125,7 @@ def limited_derivatives(most: int) -> Iterator[None]:
 
 
 def _require_allowed(expression: Expr, x: Expr) -> None:
-    """Take the size of a derivative by x from what `limited_derivatives` allows, or raise where it is too much."""
+    """Subtract the size of a derivative by x from the allowance of `limited_derivatives`; raise if it is used up."""
     left = _allowance.get()
     if left is None:
         return
@@ -213,9 +213,9 @@ def expand(expression: Expr) -> Expr:
 
 
 def _loses_digits(form: Expr, other: Expr) -> bool:
-    """Whether a form has far larger rounding errors than another one of the same value, far from the origin.
+    """Whether a form has far larger rounding errors, far from the origin, than another form with equal values.
 
-    False where that is not known, as for functions that are not smooth.
+    False where this is not known, as for functions that are not smooth.
     """
     symbols = sorted(form.free_symbols | other.free_symbols, key=str)
     point = {x: _FAR + math.modf(0.618 * (i + 1))[0] for i, x in enumerate(symbols)}

@@ -40,15 +40,15 @@ class Contact:
     gap : expression
         Distance g_N(q, t) [m], negative when the bodies overlap.
     slip : expression, or pairs (factor, displacement); optional
-        Tangential displacement x_T(q, t) [m]; its derivative is the sliding velocity gamma_T. Where no such
-        displacement exists, as on a curved surface, gamma_T is the sum of factor * d displacement/dt.
+        Tangential displacement x_T(q, t) [m]; its derivative is the sliding velocity gamma_T. On a curved surface no
+        displacement may exist; then give pairs, and gamma_T is the sum of factor * d displacement/dt.
     tangent, tangent_drift : sequence of f expressions, expression; optional
         w_T and w_hat_T of gamma_T = w_T^T u + w_hat_T, in place of `slip`.
     normal, normal_drift : sequence of f expressions, expression; optional
-        w_N and w_hat_N, if they shall not be the derivatives of the gap.
+        w_N and w_hat_N; by default the derivatives of the gap.
     friction : expression in the parameters, or a friction law
-        Coefficient mu [-], or `TwoCoefficient`, `Stribeck`, `FrictionCurve`, `LoadIndependent`. Needs a slip or
-        tangent, as restitution_tangential and threshold do.
+        Coefficient mu [-], or `TwoCoefficient`, `Stribeck`, `FrictionCurve`, `LoadIndependent`. Friction,
+        restitution_tangential and threshold need a slip or a tangent.
     restitution_normal, restitution_tangential : expression in the parameters
         Coefficients eps_N, eps_T in [0, 1] [-].
     threshold : expression in the parameters
@@ -213,8 +213,8 @@ class Stop:
 
         g_lower = x - lower >= 0,    g_upper = upper - x >= 0,    -Lambda in Upr(gamma^+ + eps gamma^-)
 
-    `coordinate` and the bounds in m (or rad); `restitution` eps in [0, 1]. With both bounds the contacts are
-    named "<name> lower" and "<name> upper", with one of them just "<name>".
+    `coordinate` x and the bounds are in m (or rad); `restitution` is eps in [0, 1]. With both bounds the contacts are
+    named "<name> lower" and "<name> upper", with one bound "<name>".
     """
 
     name: str
@@ -270,9 +270,9 @@ class PrestressedSpring:
 
         -lambda in preload Sgn(x)
 
-    It holds x(q, t) = 0 [m] against every force up to `preload` [N] (N m for an angle) and pulls back with
-    that force beyond. Its energy preload |x| counts as potential energy; its force is set-valued and no part
-    of h.
+    The spring holds x(q, t) = 0 [m] against every force up to `preload` [N] (N m for an angle). Away from x = 0 it
+    pulls back with the force `preload`. Its energy preload |x| counts as potential energy; its force is set-valued and
+    no part of h.
     """
 
     name: str

@@ -32,11 +32,11 @@ class Link:
     ----------
     name : str
     centre : pair of expressions
-        Where the centre of mass is, the origin of the link's frame [m].
+        Position of the centre of mass [m], the origin of the link's frame.
     angle : expression
-        Of the link's x-axis against the world's [rad].
+        Angle of the link's x-axis against the world's [rad].
     mass, inertia : expression
-        [kg], and about the centre of mass [kg m^2].
+        Mass [kg], and moment of inertia about the centre of mass [kg m^2].
     """
 
     name: str
@@ -75,7 +75,7 @@ class Link:
 
 
 GROUND = Link("ground")
-"""What does not move."""
+"""The world: a link that does not move."""
 
 
 def link_energies(
@@ -87,8 +87,10 @@ def link_energies(
 
     with the velocities of the centres of mass by differentiation, v = (d centre/d q) u + d centre/d t.
 
-    q, u : symbols of the coordinates and of their velocities. gravity : along -y [m/s^2]. time : its symbol, if
-    positions or angles contain it.
+    links : the links of the mechanism
+    q, u : symbols of the coordinates and of their velocities
+    gravity : acceleration along -y [m/s^2]
+    time : symbol of time, if positions or angles contain it
     """
 
     def rate(x: Expr) -> Expr:
@@ -185,15 +187,15 @@ class RevoluteClearanceJoint:
         g_N = c - |r|,    gamma_N = -n . dr/dt,
         gamma_T = t . dr/dt + R omega_pin - (R + c) omega_bushing,
 
-    the sliding velocity of the pin's surface on the bushing's. |r| is sqrt(x^2 + y^2 + (1e-9 c)^2): the direction of
-    a pin that is exactly centred is then zero instead of undefined, and at contact nothing changes in double
+    gamma_T is the sliding velocity of the pin's surface on the bushing's. |r| is sqrt(x^2 + y^2 + (1e-9 c)^2): then the
+    direction of a pin that is exactly centred is zero instead of undefined. At contact this changes nothing in double
     precision.
 
     Parameters
     ----------
     name : str
     pin, bushing : (Link, x, y)
-        The link that carries it, and its centre in that link's frame [m].
+        The link that carries it, and its centre in the frame of this link [m].
     clearance : expression
         c [m], the bushing's radius less the pin's.
     pin_radius : expression

@@ -22,9 +22,9 @@ def find_jump(expression: Expr, moving: set[Expr], values: Mapping[Expr, float])
     """The first part of an expression that jumps as the symbols `moving` vary, or None.
 
     `floor`, `ceiling`, `sign` and `Heaviside` of something that moves count as jumps wherever they stand.  `Mod(x, d)`
-    jumps unless the expression is the same for 0 and d.  The pieces of a `Piecewise` must meet where a relation of
-    their conditions that is linear in one symbol turns; of other relations, only pieces that differ by a constant are
-    found.  Both are compared at random points, with the `values` of the parameters.
+    jumps unless the expression has equal values for 0 and d.  The pieces of a `Piecewise` must meet where a condition
+    turns that is linear in one symbol.  At other conditions only pieces that differ by a constant are found.  Values
+    are compared at random points, with the `values` of the parameters.
     """
     parts = sorted(expression.atoms(*_STEPS, sp.Mod, sp.Piecewise), key=sp.default_sort_key)
     if not parts:
@@ -76,7 +76,7 @@ def _linear_in(level: Expr, moving: set[Expr]) -> Expr | None:
 
 
 def _differ(a: Expr, b: Expr, point: Mapping[Expr, Expr]) -> bool:
-    """Whether two expressions have different values at a point; not where one of them has none."""
+    """Whether two expressions have different values at a point; False where either has no value."""
     x, y = (expression.xreplace(point).evalf() for expression in (a, b))
     if not (x.is_Float or x.is_Integer) or not (y.is_Float or y.is_Integer):
         return False

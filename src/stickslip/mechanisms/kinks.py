@@ -1,8 +1,8 @@
-"""Kinks: where Max, Min, Abs, sign, Heaviside or Piecewise of coordinates and time turn from one branch to the other.
+"""Kinks: places where Max, Min, Abs, sign, Heaviside or Piecewise of coordinates and time change their branch.
 
 Integrators on acceleration level need every expression to be smooth between events.  `hold` writes each of these
-functions with its branch held: Max(a, b) is a while the branch of a - b is positive, else b, wherever the motion is.  A
-branch is one more parameter, +1 or -1.  The levels a - b tell when it must turn.
+functions with its branch held: Max(a, b) is a while the branch of a - b is positive, else b, whatever a and b are.  A
+branch is one more parameter, +1 or -1.  The sign of the level a - b tells when the branch must change.
 """
 
 from __future__ import annotations

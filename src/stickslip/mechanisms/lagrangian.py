@@ -29,9 +29,9 @@ __all__ = ["Contact", "LagrangianSystem"]
 
 @dataclass(frozen=True)
 class Given:
-    """What a derived system was built from, in plain symbols: energies and forces, or a mass matrix and forces.
+    """Expressions from which a system was derived, in plain symbols: energies and forces, or mass matrix and forces.
 
-    `kinetic` is None where `mass` was given, and the other way round; `potential` is None where it is not known.
+    One of `kinetic` and `mass` is None; `potential` is None where it is not known.
     """
 
     kinetic: Expr | None
@@ -40,7 +40,7 @@ class Given:
     mass: sp.ImmutableMatrix | None = None
 
     def replaced(self, names: Mapping[Expr, Expr]) -> Given:
-        """Return the same in other symbols."""
+        """Return these expressions in other symbols."""
         return Given(
             None if self.kinetic is None else self.kinetic.xreplace(names),
             None if self.potential is None else self.potential.xreplace(names),
@@ -60,12 +60,12 @@ class LagrangianSystem(System):
     ----------
     mass : function (q, t, p) -> (f, f) array, or a constant (f, f) array
     force : function (q, u, t, p) -> (f,) array
-        h: gyroscopic terms and all classical forces.  Implicit steppers differentiate it by central differences (to
-        about 1e-10 of its size); that decides how often they iterate, not what they arrive at.
+        h: gyroscopic terms and all classical forces.  Implicit steppers differentiate it by central differences, to
+        about 1e-10 of its size.  This error changes the number of their iterations, not the limit.
     contacts : sequence of Contact
         With `gap=` a function (q, t, p) -> float and `normal=`, `tangent=` functions (q, t, p) -> (f,) array
         or constant vectors; `normal_drift=`, `tangent_drift=` functions (q, t, p) -> float where gaps move
-        with time. Laws are numbers, names of parameters, or SymPy expressions in symbols of those names.
+        with time. Coefficients are numbers, names of parameters, or SymPy expressions in these names.
     coordinates, velocities : sequence of str
         Names; needed unless `mass` is an array.
     parameters : dict, name -> value
@@ -324,7 +324,7 @@ class LagrangianSystem(System):
         t: float = 0.0,
         names: tuple[str, str] = ("q0", "u0"),
     ) -> tuple[Array, Array, Array]:
-        """Check the system at a state, see `System.check`; for functions also the shapes of what they return."""
+        """Check the system at a state, see `System.check`; for functions also the shapes of their results."""
         if self._equations is None:
             q, u = self._states(q0, u0, names)
             self._check_functions(q, u, t, self.parameter_vector(params))

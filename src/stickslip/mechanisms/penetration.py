@@ -1,4 +1,4 @@
-"""How deep a state that someone gives may overlap with what it touches."""
+"""Checks of the overlap at a start that a user gives."""
 
 from __future__ import annotations
 

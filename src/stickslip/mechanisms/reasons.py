@@ -52,7 +52,7 @@ def reason(
 
 
 def finer(stepper: Any) -> str:
-    """What helps against a motion that a stepper with a fixed step makes unstable."""
+    """Advice for a motion that a stepper with a fixed step makes unstable."""
     stiff = " or, for stiff forces, the implicit stepper MoreauJean(theta=1)"
     return f"try a smaller dt{'' if stepper.name == MoreauJean.name else stiff}"
 

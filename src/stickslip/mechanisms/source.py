@@ -19,7 +19,7 @@ from stickslip.mechanisms.system import CONTACT
 def model_source(equations: Equations) -> str:
     """Return the source of the model functions, as `system.System` asks for them.
 
-    The text depends on the equations alone: same system, same text, in every process.
+    The text depends on the equations alone: a system has one text in every process.
     """
     eq = equations.replaced(source_symbols(equations.q, equations.u, equations.t, equations.parameters))
     f, n = len(eq.q), len(eq.kind)
@@ -52,7 +52,7 @@ def model_source(equations: Equations) -> str:
 def jacobian_source(equations: Equations) -> str:
     """Return the source of `jacobian`, the exact derivatives of h, as `system.System` asks for it.
 
-    Where a force jumps (sign, Heaviside) its slope is that of its branches.
+    Where a force jumps (sign, Heaviside), its slope is the slope of its branches.
     """
     eq = equations.replaced(source_symbols(equations.q, equations.u, equations.t, equations.parameters))
     entries = []
@@ -182,7 +182,7 @@ def function_source(
 
 
 def angles_apart(expressions: list[Expr]) -> list[Expr]:
-    """Sines and cosines of sums written by those of the summands, where fewer are left to compute that way.
+    """Write sines and cosines of sums by sines and cosines of the summands, where fewer are then to be computed.
 
     sin(b - a) and cos(b - a) cost nothing beside sines and cosines of a and b, which gaps and weights ask for anyhow.
     """

@@ -72,7 +72,7 @@ class Equations:
         return not self.h.free_symbols.isdisjoint(self.u)
 
     def replaced(self, names: Mapping[Expr, Expr]) -> Equations:
-        """Return the same equations in other symbols."""
+        """Return these equations in other symbols."""
         changed: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)

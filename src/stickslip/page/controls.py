@@ -20,9 +20,16 @@ _RATIO = 4.0  # a positive parameter runs from a quarter of its value to four ti
 class Control:
     """One slider.
 
-    Attributes: key, what a request calls it; section, `PARAMETER`, `START` or `RUN`; name and unit, for its label;
-    index, place in a keyword that is a tuple (-1: a number); value, the entry's own; low, high, the ends of the
-    slider; log, whether it moves by factors; whole, whether it takes whole numbers only.
+    Attributes
+    ----------
+    key : its name in a request.
+    section : `PARAMETER`, `START` or `RUN`.
+    name, unit : for its label.
+    index : place in a keyword that is a tuple; -1 for a number.
+    value : the entry's own value.
+    low, high : ends of the slider.
+    log : whether it moves by factors.
+    whole : whether it takes whole numbers only.
     """
 
     key: str

@@ -21,7 +21,7 @@ from stickslip.trajectory import Trajectory
 SCRIPTS = ("data", "stage", "space", "plots", "gauges", "controls", "main")
 """Parts of the script, in their order; they share one scope."""
 SIGNATURE = f"Drawn by stickslip {__version__}"
-"""As in figures: `stickslip run --export` replaces its own pages only."""
+"""Mark of our own pages, as in figures: `stickslip run --export` replaces only pages with this mark."""
 MOST_BYTES = 1_000_000
 
 

@@ -4,11 +4,11 @@
     GET  /api/library   what can be chosen
     GET  /api/system?NAME   sliders of an entry
     POST /api/run       a run, as the page shows it
-    POST /api/export    the same run as a page of its own
+    POST /api/export    a run as a page that works from disk
 
-A request must come to this server's own name (no other site can be made to point here), and one with an `Origin` from
-its own page (no other site can ask).  Where a request ends must be beyond doubt.  Bodies are small, answers are bounded
-by `Service`, and runs are computed by other processes (`Workers`).
+A request must be addressed to this server's own name, so that no other site can be made to point here.  A request with
+an `Origin` must come from its own page, so that no other site can ask.  The end of a request must be beyond doubt.
+Bodies are small, answers are bounded by `Service`, and runs are computed by other processes (`Workers`).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Wire(io.RawIOBase):
-    """What a client sends, a whole request within the time: one that drips byte by byte keeps no connection."""
+    """Reader of a client's request, which must be complete in time: a client that drips bytes loses its connection."""
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
         self.connection, self.seconds = connection, seconds

@@ -1,4 +1,4 @@
-"""What papers show: their figures drawn anew, schemes that fail, classics that no ladder of solvers uses.
+"""Figures of papers drawn anew, schemes that papers show to fail, and classics that no ladder of solvers uses.
 
 `gs05.fig4()` draws Figure 4 of [GS05] from scratch and returns a `PaperFigure`.  A new figure needs its function and a
 line in `_KEYS`.
@@ -53,8 +53,14 @@ _KEYS = {
 class PaperFigure:
     """A figure of a paper, drawn anew.
 
-    Attributes: title, what it shows; source, paper and number; parameters and dt [s] of the run behind it, 0
-    where there are impacts and no time; its certificate; figure, the picture.
+    Attributes
+    ----------
+    title : what the figure shows.
+    source : paper and number of the figure.
+    parameters : of the run behind the figure.
+    dt : step size of this run [s]; 0 for a figure of impacts, which take no time.
+    certificate : of this run, or the worst of several.
+    figure : the picture.
     """
 
     title: str
@@ -71,13 +77,13 @@ def keys() -> tuple[str, ...]:
 
 
 def check_key(key: str) -> None:
-    """Raise if no figure has this key."""
+    """Raise ValueError if no figure has this key."""
     if key not in _KEYS:
         raise ValueError(unknown_name("figure", key, _KEYS))
 
 
 def reproduce(key: str) -> PaperFigure:
-    """Compute and draw the figure of a paper by its key."""
+    """Compute and draw the figure with this key, such as "gs05-fig4"; ValueError for a key that does not exist."""
     check_key(key)
     module, function = _KEYS[key].split(".")
     figure: PaperFigure = getattr(importlib.import_module(f"{__name__}.{module}"), function)()

@@ -1,7 +1,7 @@
-"""Two schemes that do not work, as [S00] 4.2 shows: kept to show it, never to compute with.
+"""Two schemes that do not work, as [S00] 4.2 shows: for demonstrations, never to compute with.
 
-Both impose contacts on positions without a word about restitution, so that the rebound is left to where in a step the
-contact happens to close.  They know contacts without friction only, and run on the reference engine.
+Both impose contacts on positions without a word about restitution.  So the rebound depends on the place within a step
+at which the contact happens to close.  They know contacts without friction only, and run on the reference engine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stickslip.mechanisms.system import CONTACT, System
 
 
 class _Failing(Stepper):
-    """What the two share: what they refuse, and what they say."""
+    """Base of the two schemes: the systems that they refuse, and the warning of every run."""
 
     order_impact = 0
     level = "position"
@@ -41,8 +41,9 @@ class FailingMidpoint(_Failing):
         M (u_E - u_A) = dt h(q_M, u_M, t_M) + W_N Lambda_N,     0 <= Lambda_N perp g_N(q_M) >= 0
         q_E = q_A + dt u_M,     q_M = (q_A + q_E) / 2,     u_M = (u_A + u_E) / 2
 
-    Order: 2 in smooth motion, where it is symplectic; none across impacts: from q_A inside it rebounds faster than it
-    came, by 4 |g_N| / dt.  Level: position.  Restitution: none is imposed, any comes out.  Reference: [S00] 4.2.
+    Order: 2 in smooth motion, where the rule is symplectic; none across impacts.  A step that starts at a q_A inside
+    the obstacle rebounds faster than the body came, by 4 |g_N| / dt.  Level: position.  Restitution: none is imposed,
+    any comes out.  Reference: [S00] 4.2.
     """
 
     name = "failing-midpoint"
@@ -80,10 +81,10 @@ class FailingNewmark(_Failing):
         q_E = q_A + dt u_A + dt^2/2 (a_A + M^-1 w_N lambda_N),     0 <= lambda_N perp g_N(q_E) >= 0
         u_E = u_A + dt (a_E + M^-1 w_N lambda_N),     a = M^-1 h
 
-    with the contact force of the step in both lines, as Kane and Ortiz treat it in the explicit-implicit scheme that
-    [S00] cites (our reading; the paper was not at hand).
+    The contact force of the step stands in both lines.  This is our reading of the explicit-implicit scheme of Kane and
+    Ortiz that [S00] cites.
 
-    Order: 1 in smooth motion; none across impacts: a ball that comes with speed v from the height x < v dt leaves with
+    Order: 1 in smooth motion; none across impacts.  A ball that comes with speed v from the height x < v dt leaves with
     |v - 2 x / dt|, anything between 0 and v.  Level: position.  Restitution: none is imposed, any comes out.
     Reference: [S00] 4.2 and its [59].
     """

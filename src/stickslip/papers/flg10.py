@@ -1,4 +1,4 @@
-"""The slider-crank's figures of [FLG10]: corner motions, speeds, portraits, and what the restitution does to them.
+"""The slider-crank's figures of [FLG10]: corner motions, speeds, portraits, and the influence of the restitution.
 
 Flores, P., Leine, R. and Glocker, Ch.: Modeling and analysis of planar rigid multibody systems with translational
 clearance joints based on the non-smooth dynamics approach. Multibody System Dynamics 23 (2010). Figures 10 to 13.
@@ -107,7 +107,7 @@ def _run(restitution: float) -> Trajectory:
 
 
 def _two_turns(run: Trajectory) -> Trajectory:
-    """The records and impacts up to the end of the second turn: what is drawn is what is counted."""
+    """Records and impacts of the run up to the end of the second turn: the impacts counted are the impacts drawn."""
     n = int(np.sum(_shown(run)))
     table = run.impact_table
     early = table["time"] <= run.t[n - 1]
@@ -127,14 +127,14 @@ def _span(run: Trajectory) -> str:
 
 
 def turns(run: Trajectory) -> np.ndarray:
-    """Crank revolutions, shape (n,)."""
+    """Revolutions of the crank since the start, shape (n,)."""
     return np.asarray(run["theta_1"] / (2 * np.pi))
 
 
 def corner_motion(run: Trajectory, corner: int) -> np.ndarray:
     """Dimensionless height of a corner (0..3), [FLG10] eq. (115): 1 at the upper guide, -1 at the lower, 0 in between.
 
-    y_i of the paper is the corner's way from where it would touch the lower guide, 2 c long.
+    y_i of the paper is the corner's distance from the place where it would touch the lower guide, 0 to 2 c.
     """
     c = run.parameters["clearance"]
     gap = run.gap[:, corner] / c

@@ -67,10 +67,11 @@ nav a {{ margin-right: 14px; }} a {{ color: inherit; }}
 
 
 def write_index(path: Path, drawn: Sequence[Mapping[str, Any]]) -> Path:
-    """Write the index of the figures that `stickslip reproduce` drew beside it.
+    """Write the index of the figures that `stickslip reproduce` drew into the folder of `path`; return `path`.
 
-    A row of `drawn` has key, source, title, command, dt, parameters, files, and `proof`, its certificate in words with
-    `clean` saying whether nothing failed; a figure that could not be drawn has `error` instead of files.
+    drawn : one row per figure, with key, source, title, command, dt [s], parameters, files, certificate, `proof` (the
+        certificate in words) and `clean` (whether nothing failed).  A figure that could not be drawn has key and
+        `error` only.
     """
     papers: dict[str, list[Mapping[str, Any]]] = {}
     for row in drawn:
@@ -93,7 +94,7 @@ def _section(paper: str, rows: Sequence[Mapping[str, Any]], folder: Path) -> str
 
 
 def _judged(row: Mapping[str, Any]) -> str:
-    """Class of a certificate: good, bad, or neither where energy was gained, for which the figure gives the reason."""
+    """CSS class of a certificate: "good", "bad", or "" where energy was gained and the figure gives the reason."""
     if not row["clean"]:
         return "bad"
     return "good" if row["certificate"]["max_energy_gain"] <= 1e-4 else ""

@@ -1,7 +1,7 @@
 """The woodpecker's figures of [GS05]: time histories of bird and sleeve, and the limit cycle.
 
 Glocker, Ch. and Studer, C.: Formulation and preparation for numerical evaluation of linear complementarity systems in
-dynamics. Multibody System Dynamics 13 (2005). Figures 4 to 6; the same as figures 6 to 8 of [GS03].
+dynamics. Multibody System Dynamics 13 (2005). Figures 4 to 6, which are figures 6 to 8 of [GS03], too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def fig5() -> PaperFigure:
 
 
 def fig6() -> PaperFigure:
-    """Limit cycle in the phase space."""
+    """Limit cycle of the woodpecker and of the sleeve in their phase planes."""
     trajectory = _run()
     start, stop = last_cycle(trajectory)
     with style.look():
@@ -71,7 +71,7 @@ def _run() -> Trajectory:
 
 
 def last_cycle(trajectory: Trajectory) -> tuple[int, int]:
-    """Records between which the last full cycle lies: phi_S falls through the value of Table I."""
+    """First and last record of the last full cycle; a cycle begins where phi_S falls through the value of Table I."""
     phi_S = trajectory["phi_S"]
     passages = np.flatnonzero((phi_S[:-1] > _PHI_S0) & (phi_S[1:] <= _PHI_S0)) + 1
     return int(passages[-2]), int(passages[-1])
@@ -147,7 +147,7 @@ def _portrait(ax: Axes, trajectory: Trajectory, phi: str, omega: str, start: int
     mine = jumps[(jumps > start) & (jumps <= stop)]
     some = np.linspace(start, stop, min(stop - start + 1, 1500)).astype(int)
     rows = np.unique(np.concatenate([some, mine - 1, mine]))
-    # nan where the velocity jumps: the line is interrupted, and a dotted one says what the impact did
+    # NaN interrupts the line where the velocity jumps; a dotted line shows the jump
     gaps = np.flatnonzero(np.isin(rows, mine))
     ax.plot(
         np.insert(x[rows], gaps, np.nan), np.insert(y[rows], gaps, np.nan), color=style.SERIES[0], linewidth=1.6,

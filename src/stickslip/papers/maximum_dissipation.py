@@ -2,7 +2,7 @@
 
 Impulses r = (r_N, beta) and velocities u = W r + q of n contacts in space, normal component first.  The friction cone
 of a contact has the section psi(beta) <= mu r_N; psi is convex, positively homogeneous and coercive.  Of all impulses
-in it the contact takes the one that dissipates most, min u_T . beta subject to psi(beta) <= mu r_N:
+in the section the contact takes the one that dissipates most, min u_T . beta subject to psi(beta) <= mu r_N:
 
     0 <= r_N perp u_N >= 0
     0 in u_T + lambda d psi(beta),    0 <= lambda perp mu r_N - psi(beta) >= 0                    [S00] (2.17), (2.18)
@@ -21,8 +21,8 @@ import numpy as np
 
 from stickslip.lcp.problems import _check_finite, _floats
 
-_DIRECTIONS = 96  # of slip, among which the solutions of one contact are bracketed
-_AT_BOUND = 1e-9  # an impulse this close to the edge of its section lies on it
+_DIRECTIONS = 96  # directions of slip on a circle; solutions of one contact are bracketed between neighbours
+_AT_BOUND = 1e-9  # an impulse this close to the edge of its section, relatively, counts as on the edge
 
 
 # -- sections ------------------------------------------------------------------------------------------------
@@ -31,13 +31,13 @@ _AT_BOUND = 1e-9  # an impulse this close to the edge of its section lies on it
 class CrossSection(ABC):
     """A convex set C = { psi <= 1 } of the plane with 0 inside: the shape of a friction cone's section.
 
-    Contract for whoever adds one: `gauge` is psi, `farthest` the point of C farthest along a direction (any one where
-    there are several), and `slopes` the extreme points of the subdifferential of psi at a point that is not 0.
+    To add a section, implement three methods: `gauge` is psi, `farthest` is the point of C farthest along a direction
+    (any one of several), `slopes` are the extreme points of the subdifferential of psi at a point that is not 0.
     """
 
     @abstractmethod
     def gauge(self, beta: np.ndarray) -> float:
-        """psi(beta)."""
+        """psi(beta) at a point (2,): 1 on the edge of C."""
 
     @abstractmethod
     def farthest(self, direction: np.ndarray) -> np.ndarray:
@@ -118,7 +118,7 @@ class Polygon(CrossSection):
 
     @classmethod
     def regular(cls, m: int) -> Polygon:
-        """m vertices on the unit circle, the first at (1, 0)."""
+        """Regular polygon with m vertices on the unit circle, the first at (1, 0)."""
         angle = 2.0 * np.pi * np.arange(m) / m
         return cls(tuple(zip(np.cos(angle).tolist(), np.sin(angle).tolist(), strict=True)))
 
@@ -160,9 +160,14 @@ def _require_positive(section: CrossSection, *names: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class DissipationProblem:
-    """Contacts in space whose friction cones have convex sections; the conditions are those of the module.
+    """Contacts in space whose friction cones have convex sections; the module's docstring states the conditions.
 
-    Attributes: W (3 n, 3 n) [1/kg]; q (3 n,) [m/s]; mu (n,) or a number [-]; section, one for all or one per contact.
+    Attributes
+    ----------
+    W : Delassus matrix [1/kg], shape (3 n, 3 n).
+    q : velocities without impulses [m/s], shape (3 n,).
+    mu : coefficients of friction, shape (n,), or one number for all.
+    section : one `CrossSection` for all contacts, or one per contact.
     """
 
     W: np.ndarray
@@ -190,6 +195,7 @@ class DissipationProblem:
 
     @property
     def sections(self) -> tuple[CrossSection, ...]:
+        """The section of each contact, n of them."""
         assert isinstance(self.section, tuple)
         return self.section
 
@@ -203,7 +209,11 @@ class DissipationProblem:
         return values
 
     def error(self, r: np.ndarray) -> float:
-        """Worst violation of the conditions by r; velocities relative to V = max(|q|, |u|), impulses to |r| or V/W."""
+        """Worst violation of the conditions by the impulses r (3 n,), dimensionless; inf for numbers not finite.
+
+        Velocities are taken relative to V = max(|q|, |u|), impulses relative to max(|r|, V / W), with W the mean of the
+        diagonal.
+        """
         u = self.W @ r + self.q
         if not np.all(np.isfinite(u)):
             return math.inf
@@ -233,9 +243,17 @@ def _distance(force: np.ndarray, multiplier: float, section: CrossSection, beta:
 
 @dataclass(frozen=True, eq=False)
 class DissipationSolution:
-    """Impulses r (3 n,) [N s], velocities u (3 n,) [m/s], multipliers (n,) [m/s], and how good they are.
+    """Answer to a `DissipationProblem`.
 
-    error : `DissipationProblem.error` of r; solved : error <= the tolerance; iterations : sweeps or Newton steps.
+    Attributes
+    ----------
+    r : impulses [N s], shape (3 n,).
+    u : velocities [m/s], shape (3 n,).
+    multipliers : lambda [m/s], shape (n,).
+    error : `DissipationProblem.error` of r.
+    solved : whether error <= the tolerance.
+    status : what happened, as a sentence.
+    iterations : sweeps or Newton steps.
     """
 
     r: np.ndarray
@@ -265,6 +283,8 @@ def solve_dissipation(
 ) -> DissipationSolution:
     """Solve contact after contact with the others held, each exactly (`one_contact_solutions`), until `error` <= tol.
 
+    max_sweeps : limit of sweeps over all contacts.  Returns a `DissipationSolution`, whose `solved` tells success.
+
     Examples
     --------
     >>> p = DissipationProblem(np.eye(3), [-1.0, 0.6, 0.8], 0.5)
@@ -290,9 +310,10 @@ def solve_dissipation(
 def one_contact_solutions(W: np.ndarray, q: np.ndarray, mu: float, section: CrossSection) -> list[np.ndarray]:
     """Impulses (3,) that satisfy the conditions of one contact: open, stick, and every slip that was found.
 
-    Slip in the direction -d: beta = mu r_N b(d) with b(d) the point of C farthest along d, r_N = -q_N / (W_NN + mu W_NT
-    b), and -u_T must be a positive multiple of d: the zeros of the angle between them, bracketed on a circle of
-    directions.  Where b jumps, at the normal of a straight edge of C, the impulse lies on that edge.
+    Slip in the direction -d has beta = mu r_N b(d), with b(d) the point of C farthest along d, and
+    r_N = -q_N / (W_NN + mu W_NT b).  A solution has -u_T equal to a positive multiple of d.  So the zeros of the angle
+    between -u_T and d are bracketed on a circle of directions.  At the normal of a straight edge of C, b jumps; then
+    the impulse lies on this edge.
     """
     if q[0] >= 0.0:
         return [np.zeros(3)]
@@ -347,7 +368,7 @@ class _Slip:
         return self.across(angle, self.farthest(angle))[0]
 
     def root(self, low: float, high: float, f_low: float) -> np.ndarray | None:
-        """Bisect between two directions; None where -u_T points against d there."""
+        """Impulse of the slip between the angles low and high, by bisection; None if -u_T points against d."""
         for _ in range(80):
             middle = 0.5 * (low + high)
             value = self.turn(middle)
@@ -380,8 +401,8 @@ def fritz_john_residual(problem: DissipationProblem, r: np.ndarray, multipliers:
 
         0 <= r_N perp u_N >= 0,    0 = r_N u_T + 2 lambda beta,    0 <= lambda perp (mu r_N)^2 - beta . beta >= 0
 
-    The factor r_N (in place of the 1 of the Kuhn-Tucker condition) keeps multipliers alive at r_N = 0, where the smooth
-    constraint has no gradient.  Complementarity is written with phi(a, b) = a + b - sqrt(a^2 + b^2).
+    The Kuhn-Tucker condition has 1 in place of the factor r_N.  The factor lets multipliers exist at r_N = 0, where the
+    smooth constraint has no gradient.  Complementarity is written with phi(a, b) = a + b - sqrt(a^2 + b^2).
     """
     return _fritz_john(problem.W, problem.q, problem.mu, r.reshape(-1, 3), multipliers)[0]
 

@@ -1,4 +1,4 @@
-"""The figures of [PG05]: regimes of the bar's impact, critical friction, velocities after it, Stronge and Walton.
+"""The figures of [PG05]: regimes of the bar's impact, critical friction, velocities after impacts, Stronge and Walton.
 
 Payr, M. and Glocker, Ch.: Oblique frictional impact of a bar: analysis and comparison of different impact laws.
 Nonlinear Dynamics 41 (2005). Figures 4 to 11 and 13; every point is an impact solved by `impact`, and the paper's
@@ -238,7 +238,7 @@ def _regimes(number: str, title: str, bar: Bar, limit: float) -> PaperFigure:
 
 
 def _signs(number: str, title: str, bar: Bar, limit: float, *, sphere: bool = False) -> PaperFigure:
-    """White and grey by the sign of gamma_T^+/gamma_N^+, regimes bounded by heavy lines found by bisection."""
+    """Map of the sign of gamma_T^+/gamma_N^+ in white and grey; heavy lines, found by bisection, bound the regimes."""
     found = _map(bar, limit)
     degrees = np.degrees(found.phi)
     sign = np.where(np.abs(found.slip_after) <= 1e-12 * (1.0 + np.abs(found.r)), 1, np.sign(found.slip_after) + 1)

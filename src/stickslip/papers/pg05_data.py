@@ -1,4 +1,4 @@
-"""What the figures of [PG05] show: impacts of the bar, solved by the impact laws, and the paper's closed forms beside.
+"""Data of the figures of [PG05]: impacts of the bar, solved by the impact laws, and the paper's closed forms.
 
 The bar has m = s = 1; every result depends on K = Theta_S/(m s^2), the coefficients, the angle phi [rad] and the ratio
 r = gamma_T^-/gamma_N^- alone. Impacts have gamma_N^- = -1, so gamma_T^- = -r.
@@ -26,7 +26,7 @@ FIG13_FRICTION, FIG13_EPS_T, FIG13_RESTITUTIONS = 0.5, 0.605, (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar with its coefficients, and what [PG05] (22)-(50) say about its impacts."""
+    """A bar with its coefficients, its impacts, and the closed forms of [PG05] (22)-(50) for them."""
 
     friction: float
     restitution_normal: float = 1.0
@@ -35,7 +35,7 @@ class Bar:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Parameters of the library's bar."""
+        """Parameters of `library.impacting_bar` for this bar: mass 1 kg, half length 1 m."""
         return {"mass": 1.0, "half_length": 1.0, **self.__dict__}
 
     def impacts(self, r: Array | float, phi: Array | float, law: ImpactLaw | None = None) -> Impact:
@@ -46,12 +46,15 @@ class Bar:
         return impact(slender_bar(), q, u, law, params=self.parameters)
 
     def matrix(self, phi: Array | float) -> tuple[Array, Array, Array]:
-        """alpha, beta, delta of [PG05] (22)."""
+        """alpha, beta, delta of [PG05] (22), the entries of the Delassus matrix at the angle phi [rad]."""
         c, s = np.cos(phi), np.sin(phi)
         return 1.0 + c * c / self.inertia, 1.0 + s * s / self.inertia, s * c / self.inertia
 
     def boundaries(self, phi: Array | float) -> tuple[Array, Array]:
-        """Ratios from which on backward slip (34), and up to which forward slip (47); nan where (33), (46) fail."""
+        """Two ratios r at the angle phi: backward slip from the first on (34), forward slip up to the second (47).
+
+        NaN where the conditions (33), (46) for this slip fail.
+        """
         alpha, beta, delta = self.matrix(phi)
         mu, scale = self.friction, (1.0 + self.restitution_normal) / (1.0 + self.restitution_tangential)
         with np.errstate(divide="ignore"):
@@ -60,7 +63,7 @@ class Bar:
         return backward, forward
 
     def state(self, r: Array | float, phi: Array | float) -> Array:
-        """Regime by (33), (34), (39)-(41), (46), (47), as `Impact.state_code` has it."""
+        """Regime by (33), (34), (39)-(41), (46), (47), in the codes of `Impact.state_code`."""
         backward, forward = self.boundaries(phi)
         return np.where(r >= backward, BACKWARD, np.where(r <= forward, FORWARD, STICK))
 
@@ -77,7 +80,7 @@ class Bar:
         )
 
     def bisected(self, phi: Array, limit: float) -> tuple[Array, Array]:
-        """The two boundaries as `boundaries`, but found by bisection on the LCP's solutions; nan outside +-limit."""
+        """The two ratios of `boundaries`, found by bisection on solutions of the LCP; NaN where |r| exceeds `limit`."""
         found = []
         for state, sign in ((BACKWARD, 1.0), (FORWARD, -1.0)):
             inside, outside = np.full_like(phi, -sign * limit), np.full_like(phi, sign * limit)
@@ -112,23 +115,23 @@ class RegimeMap:
 
     @property
     def slip_after(self) -> Array:
-        """gamma_T^+/|gamma_N^-|."""
+        """gamma_T^+/|gamma_N^-| of every cell."""
         return self.hit.tangential_velocity_after[..., 0]
 
     @cached_property
     def different_states(self) -> int:
-        """Cells whose regime is not the one that the closed forms say."""
+        """Number of cells whose regime differs from the closed forms."""
         return int((self.state != self.bar.state(self.r, self.phi[:, None])).sum())
 
     @cached_property
     def largest_difference(self) -> float:
-        """Of gamma_T^+ from the closed forms, relative to 1 + |r|."""
+        """Largest difference of gamma_T^+ from the closed forms, relative to 1 + |r|."""
         difference = np.abs(self.slip_after - self.bar.slip_after(self.r, self.phi[:, None]))
         return float((difference / (1.0 + np.abs(self.r))).max())
 
 
 def regime_map(bar: Bar, limit: float, ratios: int = 800, angles: int = 600) -> RegimeMap:
-    """Impacts of `ratios` x `angles` cells of (-limit, limit) x (0, pi)."""
+    """Solve the impacts of `ratios` x `angles` cells that cover (-limit, limit) x (0, pi)."""
     r, phi = centres(-limit, limit, ratios), centres(0.0, np.pi, angles)
     return RegimeMap(bar, r, phi, bar.impacts(r, phi[:, None]))
 
@@ -143,8 +146,12 @@ def centres(low: float, high: float, cells: int) -> Array:
 class CriticalFriction:
     """Fig. 6: critical friction of forward slip over the angle [rad].
 
-    `curve` from the mass matrix, inf where there is none; `onset`: the smallest mu at which the LCP answers a sliding
-    tip, gamma_N^- = 0 and gamma_T^- > 0, with an impulse; `minimum` (mu, phi) by a search.
+    Attributes
+    ----------
+    phi, curve : angles, and the critical friction from the mass matrix, inf where none exists.
+    sampled, onset : angles, and the smallest mu at which the LCP answers a sliding tip (gamma_N^- = 0, gamma_T^- > 0)
+        with an impulse.
+    minimum : least critical friction and its angle (mu, phi), by a search.
     """
 
     phi: Array
@@ -155,12 +162,13 @@ class CriticalFriction:
 
     @cached_property
     def largest_difference(self) -> float:
-        """Of the onset from alpha/delta, relative."""
+        """Largest relative difference of `onset` from alpha/delta."""
         alpha, _, delta = Bar(0.0).matrix(self.sampled)
         return float(np.abs(self.onset * delta / alpha - 1.0).max())
 
 
 def critical_friction_over_angle(points: int = 361, samples: int = 29) -> CriticalFriction:
+    """Critical friction at `points` angles from 0 to pi, and its onset in the LCP at `samples` angles by bisection."""
     system = slender_bar()
     phi = np.linspace(0.0, np.pi, points)
     curve = np.array([critical_friction(system, [0.0, np.sin(x), x], slip=1) for x in phi])
@@ -186,7 +194,7 @@ class SphereComparison:
     hits: tuple[Impact, ...]
 
     def gross_slip(self, e: float) -> Array:
-        """Where the lumped model slips one way throughout; the paper's (59) holds there."""
+        """Mask over psi: True where Stronge's model slips one way throughout, the condition of the paper's (59)."""
         eta2, beta, mu = FIG13_EPS_T / FIG13_FRICTION, 1.0 + 1.0 / SPHERE, FIG13_FRICTION
         unloading = beta * (1.0 + e) - eta2 / e if e > 0.0 else 0.0
         return np.asarray(self.psi >= mu * max(eta2, beta, unloading) * (1.0 + 1e-12))

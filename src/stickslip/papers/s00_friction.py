@@ -106,7 +106,7 @@ def _after_a_push(ax: Axes, runs: dict[str, Trajectory]) -> None:
 
 
 def _growth(ax: Axes, run: Trajectory) -> float:
-    """The velocity of a brick that friction just holds, and the rate of (4.1) linearised at v = 0 [1/s]."""
+    """Draw the velocity of a brick that friction just holds; return the rate of (4.1), linearised at v = 0 [1/s]."""
     p = run.parameters
     slope = (p["friction"] - p["friction_kinetic"]) / p["stribeck_velocity"]
     rate = p["g"] * math.cos(p["angle"]) * slope
@@ -134,7 +134,7 @@ def _graph(ax: Axes, law: FrictionLaw) -> None:
 
 
 def _steps(ax: Axes, run: Trajectory) -> None:
-    """What the contact did: -Lambda_T / Lambda_N of each step over the velocity at its end."""
+    """Draw -Lambda_T / Lambda_N of every third step over the velocity at the end of the step."""
     ax.plot(
         run["v_x"][1::3], (-run.tangential_impulse[:, 0] / np.maximum(run.normal_impulse[:, 0], 1e-300))[1::3],
         ".", color=style.SERIES[1], markersize=2.6, zorder=4,

@@ -34,7 +34,7 @@ PARTS = (4, 8, 12, 16, 24, 32)  # of the beam
 
 @dataclass(frozen=True)
 class Rebound:
-    """One bar dropped: restitution of the rigid motion, duration [s], contacts one after the other, and the run."""
+    """One bar dropped: restitution of the rigid motion, duration [s], number of contacts in succession, and the run."""
 
     restitution: float
     duration: float
@@ -43,7 +43,7 @@ class Rebound:
 
 
 def rebound(bar: Scenario, angle: float, **options: Any) -> Rebound:
-    """Drop the bar of a scenario at another angle; -gamma_N after / before, of the rigid motion of its end."""
+    """Drop the bar of a scenario at another angle [rad]; restitution is -gamma_N^+ / gamma_N^- of the rigid motion."""
     speed = float(np.hypot(bar.u0[0], bar.u0[-1]))
     half = bar.system.n_dof // 2
     u0 = -speed * np.repeat([math.sin(angle), math.cos(angle)], half)
@@ -143,7 +143,7 @@ def fig2_3() -> PaperFigure:
 def bounce_spins(run: Trajectory) -> list[float]:
     """Spin of the thrown ball about the y axis after its impacts with a ball and with the table [rad/s]."""
     times = run.impacts().of("thrown")["time"]
-    apart = times[np.concatenate([[True], np.diff(times) > 0.01])]  # the collision is one event with the table's
+    apart = times[np.concatenate([[True], np.diff(times) > 0.01])]  # impacts within 10 ms are one event
     after = np.minimum(np.searchsorted(run.t, apart + 5e-3), len(run.t) - 1)
     return [float(spin) for spin in run["thrown.wy"][after]]
 
@@ -264,7 +264,7 @@ def _energy_error(runs: list[Trajectory]) -> float:
 
 
 def impulse_at_D(run: Trajectory) -> np.ndarray:
-    """Impulse at D so far, divided by all of the hammer's, (n,)."""
+    """Impulse at D up to each record, divided by the whole impulse of the hammer, shape (n,)."""
     hammer = float(run.normal_impulse[:, run.contact_names.index("hammer")].sum())
     if "D" in run.contact_names:
         return np.asarray(np.cumsum(run.normal_impulse[:, run.contact_names.index("D")]) / hammer)
@@ -274,7 +274,10 @@ def impulse_at_D(run: Trajectory) -> np.ndarray:
 
 
 def beam(segments: int) -> Trajectory:
-    """The elastic beam until D has left for good; few steps, so that no kernel needs to be compiled for each."""
+    """Run the elastic beam until D has left the table for good.
+
+    The run has few steps, so it takes an engine that compiles nothing.
+    """
     rod = library.chatterjee_rod(model="beam", segments=segments)
     return run_of(rod, engine="reference", dt=2.0 * rod.dt, t_end=0.3 * rod.t_end)
 

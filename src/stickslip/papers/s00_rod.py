@@ -126,7 +126,7 @@ def falling_rod() -> Scenario:
 
 
 def run_of(scenario: Scenario, **options: Any) -> Trajectory:
-    """A run that reached its end."""
+    """Run a scenario with `options` of its `simulate`; RuntimeError unless the run reaches its end."""
     run: Trajectory = scenario.simulate(**{"progress": False, **options})
     if not run.complete:
         raise RuntimeError(f"the run of {run.system_name} {run.status}")
@@ -134,7 +134,7 @@ def run_of(scenario: Scenario, **options: Any) -> Trajectory:
 
 
 def rod_runs(rod: Scenario, t_end: float, dt: float = 1e-4) -> dict[str, Trajectory]:
-    """Painleve's rod by three methods."""
+    """Run Painleve's rod by three methods; method in words -> run."""
     return {
         "Moreau midpoint": run_of(rod, stepper=MoreauMidpoint(), dt=dt, t_end=t_end),
         "Stewart-Trinkle": run_of(rod, stepper=StewartTrinkle(), dt=dt, t_end=t_end),
@@ -150,7 +150,7 @@ _LINES: tuple[dict[str, Any], ...] = (
 
 
 def verdicts(angles: np.ndarray, frictions: np.ndarray, spin: float = 0.0) -> np.ndarray:
-    """What `painleve` says of the rod that slides to the left: index into VERDICTS, (frictions, angles)."""
+    """Verdict of `painleve` on the rod that slides to the left: index into VERDICTS, shape (frictions, angles)."""
     found = np.empty((len(frictions), len(angles)), dtype=int)
     for j, angle in enumerate(angles):
         rod = library.painleve_rod(angle=float(angle), spin=spin)
@@ -195,7 +195,7 @@ def heading(figure: Any, number: str, title: str) -> None:
 
 
 def still(ax: Axes, scenario: Scenario, q: np.ndarray, box: tuple[float, float, float, float]) -> None:
-    """The mechanism in one state, without contact marks."""
+    """Draw the mechanism of a scenario in the state q into an axis that shows `box` [m], without contact marks."""
     assert scenario.drawing is not None
     p = dict(zip(scenario.system.parameter_names, scenario.system.parameter_values.tolist(), strict=True))
     mechanism.prepare(ax, box)

@@ -1,7 +1,7 @@
 """Moreau's sweeping process by the catching-up algorithm: a point that a moving convex set sweeps along.
 
-The problem ([S00] section 1.5): a convex set C(t) moves, and a point x(t) in it stays where it is until the boundary
-reaches it, which then pushes it along the inward normal,
+The problem ([S00] section 1.5): a convex set C(t) moves.  A point x(t) in the set stays where it is until the boundary
+reaches it; then the boundary pushes the point along the inward normal,
 
     -dx/dt in N_C(t)(x(t)),    x(0) in C(0).
 
@@ -25,11 +25,11 @@ from stickslip.run.options import number_of_steps
 from stickslip.run.progress import progress_bar
 
 _PIECE = 1000
-"""Steps between two words to the progress bar."""
+"""Steps between two reports to the progress bar."""
 
 
 class MovingSet(ABC):
-    """A closed convex set C(t) of points in d dimensions; a subclass answers with nearest points and supports."""
+    """A closed convex set C(t) of points in d dimensions; a subclass implements `project` and `support`."""
 
     @abstractmethod
     def project(self, t: float, x: Array) -> Array:
@@ -113,14 +113,14 @@ class MovingPolygon(MovingSet):
 
 @dataclass(frozen=True, eq=False)
 class SweepingPath:
-    """What `sweeping_process` returns.
+    """The path of a point in a sweeping process, with two numbers that prove it; `sweeping_process` returns it.
 
     Attributes
     ----------
-    t : (n,) times
-    x : (n, d) points; the first is the start, put into C(t0)
-    distance : how far points lie outside of their sets at most [m]
-    normality : largest sigma(v) - v . x of the steps v = x_k - x_k+1, divided by |v| [m]: 0 where all are normals
+    t : times [s], shape (n,)
+    x : points [m], shape (n, d); the first is the start, put into C(t0)
+    distance : largest distance of a point from its set [m]
+    normality : largest (sigma(v) - v . x_k+1) / |v| of the steps v = x_k - x_k+1 [m]: 0 where all steps are normals
     """
 
     t: Array
@@ -145,15 +145,23 @@ def sweeping_process(
 ) -> SweepingPath:
     """Sweep a point along with a moving convex set: -dx/dt in N_C(t)(x), x in C(t), by catching up.
 
-    Order 1 where the set moves smoothly ([S00] section 1.5; Moreau 1977 proves order 1/2 for every Lipschitz motion);
-    jumps of the set are exact.  The result carries its own proof, see `SweepingPath`.
+    Order 1 where the set moves smoothly ([S00] section 1.5; Moreau 1977 proves order 1/2 for every Lipschitz motion).
+    Jumps of the set are exact.
 
     Parameters
     ----------
     moving : MovingBall, MovingPolygon, or another MovingSet
-    x0 : start, (d,); outside of C(t0) it is first put onto it
-    dt, t_end, t0 : step size, end and start; the last step is shorter where dt does not divide t_end - t0
-    progress : show a progress bar on stderr (None: when stderr is a terminal)
+    x0 : start [m], shape (d,); a start outside of C(t0) is first put onto the nearest point of C(t0)
+    dt, t_end, t0 : step size, end and start [s]; the last step is shorter where dt does not divide t_end - t0
+    progress : show a progress bar on stderr; None shows it when stderr is a terminal
+
+    Returns
+    -------
+    SweepingPath : times and points, with the proof that all points lie in their sets and all steps along normals.
+
+    Raises
+    ------
+    ValueError : not a MovingSet, numbers that are not finite, a start of another dimension, an empty or wrong set.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a run says while kernels are made."""
+"""Lines of a run on the terminal while its kernels are compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of contacts that put energy in."""
+"""Warnings about contacts that put energy in."""
 
 from __future__ import annotations
 

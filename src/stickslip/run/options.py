@@ -33,7 +33,7 @@ def chosen_stepper(value: Any) -> Integrator:
 
 
 def stepper_from(options: Mapping[str, Any]) -> Any:
-    """What `simulate` takes as `stepper`: the name in `options`, or an object with its projection, theta or rtol."""
+    """The value for `stepper` of `simulate`: the name in `options`, or an object with its projection, theta or rtol."""
     name = options.get("stepper", "moreau-midpoint")
     given = {key: options[key] for key in OF_STEPPERS if options.get(key) is not None}
     if not given:
@@ -46,7 +46,7 @@ def stepper_from(options: Mapping[str, Any]) -> Any:
 
 
 def number_of_steps(dt: float, t_end: float, t0: float) -> int:
-    """Number of steps of length dt [s] from t0 to t_end, rounded; ValueError where there is none."""
+    """Number of steps of length dt [s] from t0 to t_end, rounded; ValueError where it would be less than one."""
     if dt <= 0.0:
         raise ValueError(f"dt must be positive [s], got {dt:g}.")
     if t_end - t0 < dt * (1.0 - 1e-9):

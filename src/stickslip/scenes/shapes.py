@@ -1,8 +1,8 @@
-"""Shapes: what bodies are made of.
+"""Shapes of bodies.
 
-A shape knows its dimension, its volume (area in the plane), centre and inertia at unit density, and the pieces the
-narrow phase knows.  Coordinates are those of the shape; a body puts its centre of mass at the origin of its own
-frame.
+A shape knows its dimension, its volume (area in the plane), centre and inertia at unit density, and its convex pieces
+for the narrow phase.  Coordinates are those of the shape; a body puts its centre of mass at the origin of its own
+frame.  Lengths are in metres.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class MassProperties(NamedTuple):
     inertia: np.ndarray
 
     def at(self, offset: np.ndarray, turn: np.ndarray) -> MassProperties:
-        """Of the shape turned by the quaternion `turn`, then moved by `offset`."""
+        """Properties of the shape turned by the quaternion `turn`, then moved by `offset` [m]."""
         R = rotation_matrix(turn)
         return MassProperties(self.volume, offset + R @ self.centre, R @ self.inertia @ R.T)
 
@@ -60,7 +60,7 @@ class Piece:
 
 
 def rotation_matrix(q: np.ndarray) -> np.ndarray:
-    """R of the unit quaternion (w, x, y, z)."""
+    """Rotation matrix (3, 3) of the unit quaternion (w, x, y, z)."""
     w, x, y, z = q
     return np.array(
         [
@@ -72,7 +72,7 @@ def rotation_matrix(q: np.ndarray) -> np.ndarray:
 
 
 def quaternion_product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The rotation q, then p."""
+    """Quaternion product p q: the rotation q, followed by the rotation p."""
     w, x = p[0], p[1:]
     return np.concatenate([[w * q[0] - x @ q[1:]], w * q[1:] + q[0] * x + np.cross(x, q[1:])])
 
@@ -99,7 +99,7 @@ _COUNTERPARTS = {
     "Circle": "use a Sphere (sphere)",
     "HalfPlane": "use a HalfSpace (half-space)",
 }
-"""What stands for a shape in a scene of the other dimension."""
+"""Advice for a shape that a scene of the other dimension does not have."""
 
 
 class Shape(ABC):
@@ -113,7 +113,7 @@ class Shape(ABC):
 
     @abstractmethod
     def pieces(self, dim: int) -> list[Piece]:
-        """What the narrow phase sees."""
+        """Convex pieces of the shape, as the narrow phase sees it."""
 
     def check_dimension(self, dim: int) -> None:
         require_dimension(type(self), dim)
@@ -139,7 +139,7 @@ class Unbounded(Shape):
 
 @dataclass(frozen=True)
 class Circle(Shape):
-    """A disk of the plane."""
+    """A disk of the plane, centred at the origin; radius [m]."""
 
     radius: float
     dim = 2
@@ -157,7 +157,7 @@ class Circle(Shape):
 
 @dataclass(frozen=True)
 class Sphere(Shape):
-    """A ball."""
+    """A ball in space, centred at the origin; radius [m]."""
 
     radius: float
     dim = 3
@@ -175,7 +175,11 @@ class Sphere(Shape):
 
 @dataclass(frozen=True)
 class Capsule(Shape):
-    """All points within `radius` of a segment of `length`: along the z axis in space, along the x axis in the plane."""
+    """All points within `radius` [m] of a segment of `length` [m], centred at the origin.
+
+    The segment lies along the z axis in space and along the x axis in the plane.  The capsule is length + 2 radius
+    long.
+    """
 
     radius: float
     length: float
@@ -208,7 +212,10 @@ class Capsule(Shape):
 
 @dataclass(frozen=True)
 class HalfPlane(Unbounded):
-    """All points x with normal . x <= offset; the normal points out of the solid."""
+    """All points x of the plane with n . x <= offset [m], where n is the unit vector of `normal`.
+
+    The normal points out of the solid.  For static and driven bodies only.
+    """
 
     normal: Sequence[float]
     offset: float = 0.0
@@ -225,7 +232,10 @@ class HalfPlane(Unbounded):
 
 @dataclass(frozen=True)
 class HalfSpace(Unbounded):
-    """All points x with normal . x <= offset; the normal points out of the solid."""
+    """All points x in space with n . x <= offset [m], where n is the unit vector of `normal`.
+
+    The normal points out of the solid.  For static and driven bodies only.
+    """
 
     normal: Sequence[float]
     offset: float = 0.0
@@ -242,7 +252,10 @@ class HalfSpace(Unbounded):
 
 @dataclass(frozen=True, eq=False)
 class Polygon(Shape):
-    """A convex polygon; vertices in any direction round.  Its centre of mass need not be the origin."""
+    """A convex polygon of the plane with `vertices` (n, 2) [m], 3 <= n <= 1000, in either direction round.
+
+    Its centre of mass need not be the origin.  ValueError for a polygon that is not convex or has no area.
+    """
 
     vertices: Any
     dim = 2
@@ -270,7 +283,7 @@ class Polygon(Shape):
 
     @classmethod
     def rectangle(cls, width: float, height: float) -> Polygon:
-        """A rectangle with full edge lengths, centred at the origin."""
+        """A rectangle with full edge lengths `width` along x and `height` along y [m], centred at the origin."""
         a = 0.5 * length(width, "width of rectangle")
         b = 0.5 * length(height, "height of rectangle")
         return cls([(-a, -b), (a, -b), (a, b), (-a, b)])
@@ -311,7 +324,7 @@ def _cross_2d(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class ConvexHull(Shape):
-    """The convex hull of points in space.  Its centre of mass need not be the origin."""
+    """The convex hull of `points` (n, 3) [m] in space, n >= 4.  Its centre of mass need not be the origin."""
 
     points: Any
     mesh: Mesh = field(init=False, repr=False)
@@ -334,7 +347,7 @@ class ConvexHull(Shape):
 
 @dataclass(frozen=True)
 class Box(Shape):
-    """A box with full edge lengths `size`, centred at the origin."""
+    """A box in space with full edge lengths `size` (3,) [m], centred at the origin."""
 
     size: Sequence[float]
     dim = 3

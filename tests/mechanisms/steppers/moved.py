@@ -15,7 +15,7 @@ from tests.elsewhere import FAR, Place
 
 G = 9.81
 PLACES = [*FAR, Place(1e3, 0.0), Place(0.0, 0.7)]
-"""Also moved without a turn, and turned on the spot."""
+"""Places of the tests: those of `FAR`, one moved without a turn, and one turned on the spot."""
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ def bead_by_functions():
 
 @cache
 def bead_by_energies():
-    """The same bead from its energies."""
+    """The bead of `bead_by_functions`, derived from its energies."""
     x, v, m, g = sp.symbols("x v m g")
     return ss.LagrangianSystem.from_energies(
         [x],

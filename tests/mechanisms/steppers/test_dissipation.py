@@ -60,7 +60,7 @@ def test_the_discrete_energy_never_grows(seed, contacts, law):
 
 
 def test_a_force_that_is_not_constant_can_do_more():
-    """The theorem needs a linear V: on a spring the same steps gain or lose in size of dt."""
+    """The theorem needs a linear V: on a spring the steps gain or lose energy of the order of dt."""
     spring = ss.LagrangianSystem(
         mass=np.eye(1), force=lambda q, u, t, p: -9.0 * q, potential=lambda q, t, p: 4.5 * q[0] ** 2, name="spring"
     )

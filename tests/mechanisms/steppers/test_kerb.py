@@ -62,7 +62,7 @@ def test_a_wheel_leans_against_the_kerb(place):
 def over_the_corner(angle, rate, pull, friction, t_end):
     """Angle of the centre about the corner, from the horizontal on the left, and its rate: a pendulum upside down.
 
-    It turns as it rolls where friction holds, and not at all without.
+    With friction the wheel rolls on the corner; without friction it does not turn.
     """
     inertia = 1.0 + (INERTIA if friction else 0.0)
 

@@ -1,4 +1,4 @@
-"""The same mechanism elsewhere: where it stands and how it is turned must not decide whether its contacts hold."""
+"""Mechanisms elsewhere: place and turn of a mechanism must not decide whether its contacts hold."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What each time stepper promises beyond its order: rest, stiffness, rebounds, energy, and clear words."""
+"""Promises of each time stepper beyond its order: rest, stiffness, rebounds, energy, and clear words."""
 
 import math
 

@@ -18,7 +18,7 @@ STEPPERS = ["moreau-midpoint", "moreau-jean", "stewart-trinkle", "paoli-schatzma
 
 @dataclass(frozen=True)
 class Trial:
-    """A system, its start, an end time [s], coordinates there, and how far a time stepper may be off per dt."""
+    """A system, its start, an end time [s], the coordinates at the end, and the largest error of a stepper per dt."""
 
     system: ss.LagrangianSystem
     q0: list[float]
@@ -173,7 +173,7 @@ def ball_in_a_wedge() -> Trial:
 
 
 def masses_on_a_belt() -> Trial:
-    """Two masses on springs ride a belt and let go of it, one after the other, with 2 N and 1 N of friction."""
+    """Two masses on springs ride a belt and let go, first one, then the other, with 2 N and 1 N of friction."""
     belt, hold, t_end = 0.2, np.array([2.0, 1.0]), 6.0
     x, y, v, w, t = sp.symbols("x y v w t")
     system = ss.LagrangianSystem.from_energies(

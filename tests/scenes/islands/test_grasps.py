@@ -42,7 +42,7 @@ def product(p, q):
 
 
 def grasp(force, fingers=2, kind="box", speed=0.0, turn=STRAIGHT, move=(0.0, 0.0, 0.0), plate=True):
-    """A body of 5 kg between fingers that motors press on it; the first one is a driven plate, or has a motor as well.
+    """A body of 5 kg between fingers that motors press on it; the first finger is a driven plate, or has a motor.
 
     Everything goes up with `speed` [m/s], turned by the quaternion `turn` and moved by `move` [m].
     """
@@ -73,7 +73,7 @@ def grasp(force, fingers=2, kind="box", speed=0.0, turn=STRAIGHT, move=(0.0, 0.0
 
 
 def slip(held, run, speed, turn=STRAIGHT, move=(0.0, 0.0, 0.0)):
-    """Path of the body against the fingers [m], shape (records, 3), in axes that are turned with them."""
+    """Path of the body against the fingers [m], shape (records, 3), in axes turned with the fingers."""
     path = (held.path(run) - np.array(move)) @ matrix(turn)
     path[:, 2] -= speed * run.t
     return path

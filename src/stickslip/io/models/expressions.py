@@ -101,7 +101,7 @@ FUNCTIONS: dict[str, Function] = {
     "min": Function(sp.Min, min, 1, 16, True),
     "heaviside": Function(sp.Heaviside, _step, 1, 2, True),
 }
-"""What an expression may call; `piecewise(value, condition, ..., otherwise)` comes on top."""
+"""Functions that an expression may call, beside `piecewise(value, condition, ..., otherwise)`."""
 CONSTANTS = {"pi": (sp.pi, math.pi)}
 RESERVED = (*FUNCTIONS, *CONSTANTS, *_WORDS, "piecewise")
 """Names that coordinates, velocities, parameters and definitions cannot have."""
@@ -427,7 +427,7 @@ class _Parser:
 
 
 class _NoCondition(ExpressionError):
-    """What stands here is a value, not a condition."""
+    """The text at this place is a value, not a condition."""
 
 
 class _Deeper:
@@ -512,7 +512,7 @@ class _FilePrinter(StrPrinter):
 
 
 def text_of(expression: Expr) -> str:
-    """Write an expression such that `parse` gives the same one back, or raise `ExpressionError`."""
+    """Write an expression as text that `parse` reads back as an equal expression, or raise `ExpressionError`."""
     expression = sp.sympify(expression, strict=True)
     plain = {symbol: sp.Symbol(symbol.name) for symbol in expression.free_symbols}
     others = {symbol: name for symbol, name in plain.items() if symbol != name}

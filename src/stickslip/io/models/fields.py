@@ -164,7 +164,7 @@ class ListOf(Kind):
 
 @dataclass(frozen=True)
 class Either(Kind):
-    """A value of one of several kinds, told apart by their TOML types."""
+    """A value of one of several kinds, which have different TOML types."""
 
     kinds: tuple[Kind, ...]
 
@@ -199,7 +199,7 @@ def _takes(kind: Kind, value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a table: the kind of its value, what it means, and whether it must be there."""
+    """A key of a table: the kind of its value, its meaning, and whether it is required."""
 
     kind: Kind
     meaning: str
@@ -246,7 +246,7 @@ class Table(Kind):
 
 @dataclass(frozen=True)
 class Tagged(Kind):
-    """One of several tables, told apart by the text under `tag`."""
+    """One of several tables; the text under the key `tag` says which."""
 
     tag: str
     tables: Mapping[str, Table]

@@ -15,7 +15,7 @@ _READERS = {"mujoco": robot_from_mjcf, "robot": robot_from_urdf}
 
 
 class Imported(NamedTuple):
-    """The text of a model file, and what of the description is not in it."""
+    """The text of a model file, and the list of elements of the description that it leaves out."""
 
     text: str
     notes: list[str]

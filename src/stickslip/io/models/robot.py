@@ -1,4 +1,4 @@
-"""A robot description on its way into a scene: links with geometries, joints, and the list of what is left out.
+"""A robot description on its way into a scene: links with geometries, joints, and the list of elements left out.
 
 MJCF and URDF readers fill it; `content` turns it into the content of a model file.
 """

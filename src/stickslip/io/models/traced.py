@@ -1,9 +1,9 @@
 """Numbers that remember how they were computed: a drawing is called with them, and its shapes come back as expressions.
 
-`Traced` is a number at one state and an expression in the symbols of the system.  What would make the result depend on
-that state in a way the expression does not show (a comparison, a rounding, a number put into words) is refused.
-Functions that look at the number alone, such as `float` or `math.cos`, cannot be noticed: whoever traces compares at
-other states.
+`Traced` is a number at one state and an expression in the symbols of the system.  A comparison, a rounding or a number
+put into words would make the result depend on this state in a way that the expression does not show; they are refused.
+Functions that look at the number alone, such as `float` or `math.cos`, cannot be noticed.  So the caller compares the
+expressions with the drawing at other states.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class StepProblem:
     def residual(self, u_E: Array, Lambda_N: Array, Lambda_T: Array) -> float:
         """Worst violation of the laws by u_E, relative to the velocities that make it up; as the kernels measure it.
 
-        The scale is that of `PlanarProblem.residual`.  Of the velocities that the impulses of single contacts make a
+        The scale is the one of `PlanarProblem.residual`.  Of the velocities that the impulses of single contacts make a
         small share counts, not their sum, and frictions count with their bounds: on a block with feet that rests,
         frictions that cancel or vanish leave nothing but rounding errors, and these are no violation.
         """
@@ -98,10 +98,10 @@ def roundings(system: System, q: Array, t: float, p: Array) -> Array:
 
 
 def reach_at_start(system: System, q: Array, u: Array, t: float, dt: float, p: Array) -> Array:
-    """How far contacts may be open at the start of a run and yet take part in the first step, as the kernels have it.
+    """Gaps up to which open contacts take part in the first step of a run [m], as in the kernels.
 
     Forces change u by dv = dt M^-1 h and gamma_N by no more than sqrt(w_N M^-1 w_N) |dv| in the norm of the kinetic
-    energy (Cauchy and Schwarz).  A fall that is over within the step is none: such a contact rests.
+    energy (Cauchy and Schwarz).  A contact that these forces could close within the step is taken as resting.
     """
     M, h, W_N = system.mass(q, t, p), system.force(q, u, t, p), system.geometry(q, t, p)[0]
     alpha = np.sum(W_N * np.linalg.solve(M, W_N.T).T, axis=1)

@@ -35,7 +35,7 @@ class MoreauJean(Stepper):
 
     with the contact laws of [GS05] eq. (12) on u_E, by Newton's method: the matrix of an iterate is
     M - theta dt C - theta^2 dt^2 K with the symmetric parts of C = dh/du and K = dh/dq, so that its contact problem
-    keeps the form of [GS05] eq. (33).  A skew part (gyroscopic forces) slows the iteration, not the result down.
+    keeps the form of [GS05] eq. (33).  A skew part (gyroscopic forces) slows the iteration, and leaves its limit alone.
 
     Order: 2 in smooth motion and across stick-slip transitions for theta = 1/2, also where h depends on u, if the
     directions of closed contacts are constant; otherwise 1; 1 across impacts.  theta = 1 is the backward Euler method

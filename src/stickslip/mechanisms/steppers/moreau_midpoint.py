@@ -30,8 +30,8 @@ class MoreauMidpoint(Stepper):
     projection : depth [m] beyond which penetrations are removed at the end of a step by moving q along M^-1 w_N
         ([FLG10] 6.4); 0: none.  Velocities are left alone; the energy this adds or removes is booked in the
         certificate (`projection_energy`), and the penetration is then measured at the ends of the steps.
-    lasting : a contact that carried load in the step before takes part until it loses it, without restitution, whatever
-        its gap at the midpoint, and keeps that gap: the error of the rule can then be extrapolated.
+    lasting : a contact that carried load in the step before takes part until it loses its load, without restitution,
+        whatever its gap at the midpoint, and keeps this gap.  Then the error of the rule can be extrapolated.
     """
 
     projection: float = 0.0
@@ -62,7 +62,7 @@ class MoreauMidpoint(Stepper):
         p: Array,
         law: ImpactLaw | None = None,
     ) -> tuple[State, StepReport]:
-        """One step in plain NumPy; the compiled kernel does the same.  `law` replaces Newton's impact law."""
+        """One step in plain NumPy, the reference of the compiled kernel.  `law` replaces Newton's impact law."""
         q_M = state.q + 0.5 * dt * state.u  # [GS05] 5, step 2
         problem = contact_problem(system, state.t + 0.5 * dt, q_M, state.u, dt, p, state.reach, self.lasting)
         if not len(problem.index):

@@ -1,4 +1,4 @@
-"""What every time stepper answers, and what several of them share."""
+"""The contract of time steppers, and functions that several steppers share."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class State:
 
 @dataclass(frozen=True)
 class StepReport:
-    """What happened in a step: impulses of the active contacts, residual, the solver's sentence, and friction."""
+    """Report on a step: impulses of the active contacts, residual, the solver's sentence, and friction."""
 
     problem: StepProblem
     Lambda_N: Array
@@ -55,10 +55,10 @@ class StepReport:
 class Stepper(ABC):
     """Base of the time steppers: small frozen options, one method that does a step in plain NumPy.
 
-    Contract for whoever adds one: a frozen dataclass with the data sheet below and `step`.  A stepper that has a
-    compiled kernel names its `scheme`, the code by which the template selects it, and adds to `options` what else the
-    kernel has to know when it is compiled.  In tests/mechanisms/steppers, test_engines.py then holds the two engines
-    together, and test_orders.py measures the orders that it declares.
+    A new stepper is a frozen dataclass with the data sheet below and `step`.  A stepper with a compiled kernel names
+    its `scheme`, the code by which the template selects it.  It adds to `options` whatever else the kernel has to know
+    when it is compiled.  In tests/mechanisms/steppers, test_engines.py holds the two engines together, and
+    test_orders.py measures the declared orders.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Stepper(ABC):
     order_stick : order across changes between stick and slip, where velocities have kinks
     order_impact : order across impacts and their accumulation, where velocities jump; u in the L1 norm
     level : "velocity" or "position", on which unilateral contacts are imposed
-    scheme : code of the kernel, None where there is none
+    scheme : code of the kernel; None for a stepper without a kernel
     at_end : penetrations are measured at the ends of the steps, not where the contacts are evaluated
     impact_steps : steps that an impact takes
     takes_laws : other impact laws than Newton's can be given
@@ -106,7 +106,7 @@ class Stepper(ABC):
         p: Array,
         law: ImpactLaw | None = None,
     ) -> tuple[State, StepReport]:
-        """One step in plain NumPy; the compiled kernel does the same."""
+        """One step in plain NumPy, the reference of the compiled kernel."""
 
     def project(self, system: System, t: float, q: Array, p: Array) -> Array:
         """The coordinates without penetrations deeper than `projection`; q itself where there are none."""
@@ -208,9 +208,10 @@ def solve_on_position_level(
 class Iteration:
     """Iterates of the end velocity of an implicit step, measured in the kinetic energy's norm.
 
-    |x|^2 = sum_j M_jj x_j^2: velocities of different units are weighed by what they carry.  The iteration has settled
-    when a correction is 1e-14 of the velocities in the step, or no longer shrinks and is below 1e-10 of them.  What
-    rounding errors of the positions move in a step is no correction: gaps and stiff forces do not know them better.
+    |x|^2 = sum_j M_jj x_j^2: velocities of different units are weighed by their masses and inertias.  The iteration has
+    settled when a correction is 1e-14 of the velocities in the step, or no longer shrinks and is below 1e-10 of these
+    velocities.  Velocities below the rounding of positions over a step do not count as a correction: gaps and stiff
+    forces are not known better.
     """
 
     weight: Array  # diagonal of M
@@ -231,7 +232,7 @@ class Iteration:
         return float(np.sqrt(self.weight @ (x * x)))
 
     def complaint(self, tol: float) -> str:
-        """What to say about an iteration that ended without settling to the tolerance; empty where it did."""
+        """Words for an iteration that ended without settling to the tolerance; empty for one that settled."""
         if self.correction <= tol:
             return ""
         return f"{self.name} still moved by {self.correction:.1e} after {codes.ITERATION_LIMIT} iterations"
