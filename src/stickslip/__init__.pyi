@@ -44,11 +44,11 @@ from stickslip.impacts.impact import Impact as Impact
 from stickslip.impacts.impact import impact as impact
 from stickslip.io.friction_files import read_friction_problem as read_friction_problem
 from stickslip.io.friction_files import write_friction_problem as write_friction_problem
+from stickslip.io.load import load as load
 from stickslip.io.models.file import model_from_text as model_from_text
 from stickslip.io.models.file import model_text as model_text
 from stickslip.io.models.file import read_model as read_model
 from stickslip.io.models.file import write_model as write_model
-from stickslip.io.netcdf import load as load
 from stickslip.laws import Coulomb as Coulomb
 from stickslip.laws import Elliptic as Elliptic
 from stickslip.laws import FrictionCurve as FrictionCurve

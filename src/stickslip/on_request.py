@@ -14,8 +14,8 @@ SERVICES = {
     "simulate a mechanism": "stickslip.run.simulate:simulate",
     "simulate a scene": "stickslip.run.scene_simulate:simulate_scene",
     "draw a scene": "stickslip.drawing.scene:scene_drawing",
-    "save a trajectory": "stickslip.io.netcdf:save",
-    "trajectory as a dataset": "stickslip.io.netcdf:to_dataset",
+    "save a trajectory": "stickslip.io.stream:save",
+    "trajectory as a dataset": "stickslip.io.trajectory_layout:to_dataset",
     "draw a limit cycle": "stickslip.figures.limit_cycle:draw",
     "save a figure": "stickslip.figures.style:save",
 }

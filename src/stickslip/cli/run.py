@@ -99,7 +99,7 @@ class Files:
             if path is not None:
                 require_writable(option, path)
         if self.out is not None and self.out.exists():
-            from stickslip.io.netcdf import is_trajectory
+            from stickslip.io.load import is_trajectory
 
             if not is_trajectory(self.out):
                 raise ValueError(f"--out {self.out} exists and is not a trajectory of ours: it is never replaced.")

@@ -16,7 +16,7 @@ from typing import Any
 
 from stickslip import library
 from stickslip.checks import unknown_name
-from stickslip.io.netcdf import load
+from stickslip.io.load import load
 from stickslip.jit import making
 from stickslip.page.controls import controls, numbers, require_sizes, with_values
 from stickslip.page.document import standalone

@@ -77,7 +77,7 @@ class Store:
         if self.out is not None and self._go_on():
             return
         if self.out is not None:
-            from stickslip.io.netcdf import StreamWriter
+            from stickslip.io.stream import StreamWriter
 
             self.writer = StreamWriter(self.out, self._blank(), overwrite=run.records.overwrite or self.resume)
         try:
@@ -123,7 +123,7 @@ class Store:
 
     def _go_on(self) -> bool:
         """Take up the run that the file holds; False where there is none to go on with."""
-        from stickslip.io.netcdf import StreamWriter
+        from stickslip.io.stream import StreamWriter
 
         found = StreamWriter.resumed(self.out, self._blank()) if self.resume else None  # type: ignore[arg-type]
         if found is None:
