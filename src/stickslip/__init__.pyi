@@ -12,10 +12,10 @@ from stickslip.analysis.basins import BasinMap as BasinMap
 from stickslip.analysis.basins import basins as basins
 from stickslip.analysis.continuation import Branch as Branch
 from stickslip.analysis.continuation import continue_cycle as continue_cycle
+from stickslip.analysis.cycle_result import LimitCycle as LimitCycle
 from stickslip.analysis.diagram import BifurcationDiagram as BifurcationDiagram
 from stickslip.analysis.diagram import bifurcation as bifurcation
 from stickslip.analysis.erdmann import erdmann as erdmann
-from stickslip.analysis.limit_cycle import LimitCycle as LimitCycle
 from stickslip.analysis.limit_cycle import limit_cycle as limit_cycle
 from stickslip.analysis.lyapunov import lyapunov as lyapunov
 from stickslip.analysis.lyapunov import recurrence as recurrence

@@ -77,7 +77,7 @@ class Kept:
     happened: int
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """As arrays, for a checkpoint."""
+        """The book as arrays, for a checkpoint."""
         stand, mode = self.stand, self.mode
         last = -1.0 if self.last_step is None else self.last_step
         return {

@@ -206,7 +206,7 @@ def impact_at(
     solver: PlanarSolver,
     sticks: Array | None = None,
 ) -> Impact:
-    """As `impact`, for a state and a parameter vector that were checked before.
+    """The impact of one state whose coordinates, velocities and parameters were checked before.
 
     `sticks` (n,) tells which contacts stuck before: where friction depends on slip, their static coefficient holds them
     until they slip.

@@ -213,7 +213,7 @@ def _chunk(stack: _Stack, results: _Results, part: slice) -> None:
 
 
 def _several(stack: _Stack, results: _Results, states: np.ndarray) -> None:
-    """States with several closed contacts, in groups with the same ones closed and frictional."""
+    """States with several closed contacts, in groups whose states agree in which contacts are closed and frictional."""
     (M, _, W_N, W_T, w_hat), (mu, eps_N, eps_T) = _evaluate(stack, states)
     closed = results.closed[states]
     for group in groups(closed, (mu > 0.0) & np.any(W_T != 0.0, axis=2)):

@@ -37,7 +37,7 @@ class FileUnderWay:
     path : str or Path
         The name that the file is to have at the end.
     overwrite : bool
-        Whether a trajectory under that name, or an unfinished run of that name, may be replaced.
+        Whether a finished trajectory, or an unfinished run, may be replaced.
     whole : bool
         Whether the content is written in one go, so that nothing of it is worth keeping before its end.
 

@@ -96,7 +96,7 @@ class StreamWriter:
     The file appears under its name with `close` (a finished run) or `abort` (what there is of an interrupted one);
     until then it is called `<name>.part`, and belongs to this process alone. In a `with` block, an exception means
     `abort`. A block is written whole or not at all: Ctrl-C waits for its end, and room on the disk is reserved before
-    it is begun, so that a full disk costs the records of that block only.
+    it is begun, so that a full disk costs one block of records.
 
     `checkpoint` makes what was written so far safe: killed at any moment, a run leaves a `<name>.part` that opens and
     holds everything up to the last checkpoint, with the state from which it can go on (`resumed`).
@@ -108,7 +108,7 @@ class StreamWriter:
     header : Trajectory
         Names, units, parameters and method of the run; its records are not looked at.
     overwrite : bool
-        As in `save`; also an unfinished run of that name is dropped.
+        Replace a trajectory that was saved under the name, and drop an unfinished run.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class StreamWriter:
 
     @classmethod
     def resumed(cls, path: str | Path, header: Trajectory) -> tuple[StreamWriter, dict[str, np.ndarray]] | None:
-        """Go on with the unfinished run of that name, at its last checkpoint; None if there is none to go on with.
+        """Go on with the unfinished run that `path` names, at its last checkpoint; None where there is no such run.
 
         Returns the writer, its rows cut to those of the checkpoint, and what `checkpoint` was given.
         """

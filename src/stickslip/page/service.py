@@ -147,7 +147,7 @@ class Service:
 
 
 def _label(number: int, path: Path, files: Sequence[Path]) -> str:
-    """The file's name; its number too where two files have the same."""
+    """The name of a file, with its number where two files have one name."""
     same = sum(other.name == path.name for other in files) > 1
     return f"{path.name} ({number + 1})" if same else path.name
 
