@@ -175,7 +175,7 @@ def out_of_contacts(system: System, t: float, q: Array, p: Array) -> Array:
 def onto_velocities(
     system: System, t: float, q: Array, u: Array, p: Array, closed: np.ndarray, sense: Array
 ) -> tuple[Array, Array]:
-    """Velocities with gamma_N = 0 at closed contacts, gamma_T = 0 where they do not slip, and the impulses for it, (n, 2).
+    """Velocities with gamma_N = 0 at closed contacts and gamma_T = 0 where they stick; the impulses for it, (n, 2).
 
     The correction of a slipping contact acts along M^-1 (w_N - mu s w_T): then the friction that belongs to it is
     there, too, and the infinitely many impacts which a closing contact skips keep their sum.
