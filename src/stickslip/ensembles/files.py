@@ -20,7 +20,7 @@ from stickslip._version import __version__
 from stickslip.ensembles.observables import STATUS_NAMES, Variable, dimensions_of, variables_of
 from stickslip.ensembles.request import Request
 from stickslip.ensembles.result import Ensemble
-from stickslip.ensembles.store import Store
+from stickslip.ensembles.store import ChunkStore
 from stickslip.interrupts import uninterrupted
 from stickslip.io import digests
 from stickslip.io.disk import NotRegular, file_path, open_binary, reading, replacing, sync_folder
@@ -79,7 +79,7 @@ def attributes(request: Request, name: str, variable: Variable) -> dict[str, Any
     return found
 
 
-def to_dataset(request: Request, store: Store, fingerprint: str) -> xr.Dataset:
+def to_dataset(request: Request, store: ChunkStore, fingerprint: str) -> xr.Dataset:
     """A result that fits into memory, as an `xarray.Dataset` laid out as in a saved file."""
     import xarray as xr
 
@@ -106,7 +106,7 @@ def _axis_attributes(request: Request, name: str) -> dict[str, Any]:
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write_ensemble(path: Path, request: Request, store: Store, fingerprint: str) -> None:
+def write_ensemble(path: Path, request: Request, store: ChunkStore, fingerprint: str) -> None:
     """Write an ensemble from its chunks: the file appears whole or not at all.
 
     Array after array, each from its beginning to its end: then HDF5 lays the file out in the same way, however large

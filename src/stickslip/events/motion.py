@@ -18,7 +18,7 @@ from stickslip.contact.planar import PlanarSolver
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.events.accumulation import MEMORY, Blow, accumulation
 from stickslip.events.arcs import Arc, Event, Stand, Watch, smooth_arcs
-from stickslip.events.book import Book, Kept, MotionError
+from stickslip.events.book import EventBook, Kept, MotionError
 from stickslip.events.modes import (
     AT_BOUND,
     ROUND_OFF,
@@ -94,7 +94,7 @@ class Motion:
     zeno: float
     max_events: int
     impacts: list[tuple[float, ...]] = field(default_factory=list)
-    book: Book = field(default_factory=Book)
+    book: EventBook = field(default_factory=EventBook)
 
     def __post_init__(self) -> None:
         self.plain = self.system  # with the kinks that it has
