@@ -12,10 +12,10 @@ from stickslip.analysis.basins import BasinMap as BasinMap
 from stickslip.analysis.basins import basins as basins
 from stickslip.analysis.continuation import Branch as Branch
 from stickslip.analysis.continuation import continue_cycle as continue_cycle
+from stickslip.analysis.cycle_result import LimitCycle as LimitCycle
 from stickslip.analysis.diagram import BifurcationDiagram as BifurcationDiagram
 from stickslip.analysis.diagram import bifurcation as bifurcation
 from stickslip.analysis.erdmann import erdmann as erdmann
-from stickslip.analysis.limit_cycle import LimitCycle as LimitCycle
 from stickslip.analysis.limit_cycle import limit_cycle as limit_cycle
 from stickslip.analysis.lyapunov import lyapunov as lyapunov
 from stickslip.analysis.lyapunov import recurrence as recurrence
@@ -44,11 +44,11 @@ from stickslip.impacts.impact import Impact as Impact
 from stickslip.impacts.impact import impact as impact
 from stickslip.io.friction_files import read_friction_problem as read_friction_problem
 from stickslip.io.friction_files import write_friction_problem as write_friction_problem
+from stickslip.io.load import load as load
 from stickslip.io.models.file import model_from_text as model_from_text
 from stickslip.io.models.file import model_text as model_text
 from stickslip.io.models.file import read_model as read_model
 from stickslip.io.models.file import write_model as write_model
-from stickslip.io.netcdf import load as load
 from stickslip.laws import Coulomb as Coulomb
 from stickslip.laws import Elliptic as Elliptic
 from stickslip.laws import FrictionCurve as FrictionCurve

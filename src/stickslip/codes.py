@@ -1,6 +1,6 @@
 """What kernels and their callers call by number: statuses, contact states, elements, places in the book.
 
-Plain constants, the same for every system; tolerances that both sides know are here as well.
+Plain constants, which no system changes; tolerances that both sides know are here as well.
 """
 
 GAUSS_SEIDEL, LEMKE, AUTO, ENUMERATE, NEWTON = 0, 1, 2, 3, 4

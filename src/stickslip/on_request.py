@@ -13,9 +13,14 @@ from typing import Any
 SERVICES = {
     "simulate a mechanism": "stickslip.run.simulate:simulate",
     "simulate a scene": "stickslip.run.scene_simulate:simulate_scene",
+    "prepare a scene": "stickslip.run.scene_simulate:prepare_run",
+    "plot a mechanism": "stickslip.figures.trajectory:plot",
+    "plot a scene": "stickslip.figures.scene:plot",
+    "show a mechanism moving": "stickslip.page.payload:moving_mechanism",
+    "show a scene moving": "stickslip.page.space:moving_scene",
     "draw a scene": "stickslip.drawing.scene:scene_drawing",
-    "save a trajectory": "stickslip.io.netcdf:save",
-    "trajectory as a dataset": "stickslip.io.netcdf:to_dataset",
+    "save a trajectory": "stickslip.io.stream:save",
+    "trajectory as a dataset": "stickslip.io.trajectory_layout:to_dataset",
     "draw a limit cycle": "stickslip.figures.limit_cycle:draw",
     "save a figure": "stickslip.figures.style:save",
 }

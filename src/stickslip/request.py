@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
+
+from stickslip.checks import refuse_unknown_options
 
 ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
@@ -85,13 +88,16 @@ class RunOptions(TypedDict, total=False):
 Group = TypeVar("Group", Records, Checks)
 
 
-def grouped(records: Records | None, checks: Checks | None, options: Mapping[str, Any]) -> tuple[Records, Checks]:
-    """The two groups of a call that was given groups, or fields of them as keywords, or both."""
+def grouped(
+    records: Records | None, checks: Checks | None, options: Mapping[str, Any], call: Callable[..., Any]
+) -> tuple[Records, Checks]:
+    """The two groups of a call that was given groups, or fields of them as keywords, or both.
+
+    A keyword in `options` that is no field is a TypeError, which proposes keywords of `call` as well.
+    """
     chosen = (_with(records, Records, "records", options), _with(checks, Checks, "checks", options))
-    known = {field.name for group in chosen for field in fields(group)}
-    for name in options:
-        if name not in known:
-            raise TypeError(f"simulate() got an unexpected keyword argument {name!r}")
+    own = [name for name in inspect.signature(call).parameters if name not in ("self", "options")]
+    refuse_unknown_options("simulate", options, [*own, *(field.name for group in chosen for field in fields(group))])
     return chosen
 
 

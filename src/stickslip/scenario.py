@@ -11,7 +11,9 @@ import numpy as np
 
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.drawing.primitives import Drawing
-from stickslip.mechanisms.system import System
+from stickslip.events.modes import out_of_contacts
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
+from stickslip.mechanisms.system import CONTACT, System
 from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body
@@ -31,9 +33,10 @@ def require_positive(values: Mapping[str, Any], *names: str, allow_zero: bool = 
 
 def require_scenario(value: Any, what: str) -> None:
     """Raise ValueError unless `value` is a `Scenario` of a mechanism; `what` is what is asked for."""
-    if not isinstance(value, Scenario) or isinstance(value, SceneScenario):
-        kind = "a scene of bodies and shapes" if isinstance(value, SceneScenario) else type(value).__name__
-        raise ValueError(f"{what} takes a Scenario, a system with coordinates and velocities, got {kind}.")
+    needs = f"{what} takes a Scenario, a system with coordinates and velocities, got"
+    if not isinstance(value, Scenario):
+        raise ValueError(f"{needs} {type(value).__name__}.")
+    value.require_coordinates(f"{needs} {{kind}}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +70,16 @@ class Scenario:
     params: Mapping[str, float] | None = None
     drawing: Drawing | None = None
 
+    kind: ClassVar[str] = "mechanism"
+    """The word by which services tell kinds apart, as in "plot a mechanism" (`stickslip.on_request`)."""
+    file_kind: ClassVar[str] = "lagrangian"
+    """The word for the kind in model files."""
     start_has_sliders: ClassVar[bool] = True
     """Whether there are few enough coordinates for a slider each."""
+    steppers: ClassVar[tuple[str, ...] | None] = None
+    """Names of the steppers that can run it; None: all."""
+    foreign_options: ClassVar[Mapping[str, str]] = {"overlap": "is for scenes of bodies"}
+    """Options of `stickslip run` that have no meaning here, and why."""
 
     def __post_init__(self) -> None:
         q0, u0, _ = self.system.check(self.q0, self.u0, self.params)
@@ -91,13 +102,57 @@ class Scenario:
         """Names of the contact columns of a trajectory."""
         return self.system.contact_names
 
+    def require_coordinates(self, message: str) -> None:
+        """Raise ValueError unless there are generalised coordinates; `message` has a place for the {kind} it is."""
+
     def text(self) -> str:
         """What it is made of: the equations of a mechanism, the bodies of a scene."""
         system: Any = self.system
         return str(system.equations().text())
 
+    def latex(self) -> str:
+        """The equations of a mechanism in LaTeX."""
+        system: Any = self.system
+        return str(system.equations().latex())
+
+    def sizes(self) -> dict[str, int]:
+        """What it is made of, counted."""
+        system = self.system
+        return {
+            "coordinates": system.n_dof,
+            "contacts": system.n_contacts,
+            "parameters": len(system.parameter_names),
+        }
+
+    def remarks(self) -> list[str]:
+        """What is worth knowing before a run, a line each: the gaps of the start, and whether there is a drawing."""
+        system = self.system
+        gaps = system.gap(self.q0, 0.0, system.parameter_vector(self.params))
+        found = []
+        columns = zip(system.contact_names, system.contact_kinds, system.gap_units, gaps, strict=True)
+        for name, kind, unit, gap in columns:
+            if kind == CONTACT:
+                state = "touches at the start" if gap == 0.0 else f"starts with a gap of {gap:.4g} {unit}"
+                found.append(f"contact {name!r} {state if gap >= 0 else f'starts {-gap:.3g} {unit} deep'}")
+        found.append(
+            "drawn by [drawing]" if self.drawing is not None else "no [drawing]: --animate makes no film of it"
+        )
+        return found
+
+    def check_start(self, options: Mapping[str, Any]) -> None:
+        """Raise ValueError where contacts overlap beyond the tolerance of a run, or the drawing has no value there."""
+        system = self.system
+        gaps = system.gap(self.q0, 0.0, system.parameter_vector(self.params))
+        check_penetration(system, gaps, options.get("penetration_tol", PENETRATION_TOLERANCE), "q0", "starts")
+        if self.drawing is not None:
+            self.drawing(self.q0.tolist(), 0.0, self.parameters)
+
+    def system_of(self, trajectory: Trajectory) -> System | None:
+        """The system with whose parameters a run was made; None where it has others, or there is no system."""
+        return self.system if set(trajectory.parameters) <= set(self.system.parameter_names) else None
+
     def starting(self, state: Mapping[str, float]) -> Scenario:
-        """The same scenario with another start: values of coordinates and velocities by name."""
+        """The scenario with another start: values of coordinates and velocities by name."""
         q0, u0 = self.q0.copy(), self.u0.copy()
         for name, value in state.items():
             if name in self.system.coordinate_names:
@@ -108,6 +163,27 @@ class Scenario:
                 known = (*self.system.coordinate_names, *self.system.velocity_names)
                 raise ValueError(unknown_name("coordinate or velocity", name, known))
         return replace(self, q0=q0, u0=u0)
+
+    def disturbed(self, changes: Mapping[str, float], options: Mapping[str, Any], first: Trajectory) -> Trajectory:
+        """Run the scenario with some quantities changed; contacts that the changes have closed too far just touch.
+
+        Parameters
+        ----------
+        changes : name of a coordinate, velocity or parameter -> what is added to it
+        options : of `simulate`
+        first : the run with these options and without the changes
+        """
+        system = self.system
+        here = replace(self, **{name: options[name] for name in ("q0", "u0") if name in options})
+        names = (*system.coordinate_names, *system.velocity_names)
+        values = dict(zip(names, (*here.q0, *here.u0), strict=True))
+        moved = here.starting({name: float(values[name] + x) for name, x in changes.items() if name in values})
+        params = {**(self.params or {}), **(options.get("params") or {})}
+        base = dict(zip(system.parameter_names, system.parameter_vector(params), strict=True))
+        params |= {name: float(base[name] + x) for name, x in changes.items() if name not in values}
+        q0 = out_of_contacts(system, float(options.get("t0", 0.0)), moved.q0, system.parameter_vector(params))
+        given = {"progress": False, **options, **({"params": params} if params else {})}
+        return moved.simulate(**{**given, "q0": q0, "u0": moved.u0})
 
     def simulate(
         self,
@@ -155,8 +231,10 @@ class SceneScenario(Scenario):
     ----------
     scene : Scene
         Also called `system`: it names its coordinates and velocities as a `System` does.
-    dt, t_end, title, source
-        As those of `Scenario`.
+    dt, t_end : float
+        Step size and end time that show the motion well [s].
+    title, source : str
+        One line for lists and figures; where the scene comes from.
     options : dict
         Keywords of `Scene.simulate`, such as the tolerance, that suit the scene.
     """
@@ -169,7 +247,13 @@ class SceneScenario(Scenario):
     params: None = field(init=False, default=None)
     drawing: Drawing = field(init=False, repr=False)
 
+    kind: ClassVar[str] = "scene"
+    file_kind: ClassVar[str] = "scene"
     start_has_sliders: ClassVar[bool] = False
+    steppers: ClassVar[tuple[str, ...]] = ("moreau-midpoint", "moreau-jean")
+    foreign_options: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("solver", "law", "engine", "rtol", "projection"), "has no meaning for a scene"
+    )
 
     def __init__(
         self, scene: Scene, dt: float, t_end: float, title: str, source: str, options: Mapping[str, Any] | None = None
@@ -183,6 +267,27 @@ class SceneScenario(Scenario):
     @property
     def parameters(self) -> dict[str, float]:
         return {}
+
+    def require_coordinates(self, message: str) -> None:
+        raise ValueError(message.format(kind="a scene of bodies and shapes"))
+
+    def latex(self) -> str:
+        raise ValueError(f"{self.scene.name} is a scene of bodies and shapes: it has no equations to print as LaTeX.")
+
+    def sizes(self) -> dict[str, int]:
+        kinds = [body.kind for body in self.scene.bodies[1:]]
+        bodies = {f"{kind} bodies": kinds.count(kind) for kind in ("moving", "driven", "static") if kind in kinds}
+        return {**bodies, "joints": len(self.scene.joints)}
+
+    def remarks(self) -> list[str]:
+        return []
+
+    def check_start(self, options: Mapping[str, Any]) -> None:
+        """Raise ValueError where bodies overlap beyond the tolerance of a run with the scenario's own options."""
+        service("prepare a scene")(self.scene, self.dt, self.t_end, **self.options)
+
+    def system_of(self, trajectory: Trajectory) -> None:
+        return None
 
     def text(self) -> str:
         """Its bodies, one per line: kind, shape, mass, position and velocity."""
@@ -199,6 +304,13 @@ class SceneScenario(Scenario):
         for name, value in state.items():
             _set_start(scene, name, real_number(value, name))
         return replace(self, scene=scene)
+
+    def disturbed(self, changes: Mapping[str, float], options: Mapping[str, Any], first: Trajectory) -> Trajectory:
+        # The bodies of the scene may stand elsewhere than in the first record, which agrees with the joints.
+        names = (*first.coordinate_names, *first.velocity_names)
+        values = dict(zip(names, (*first.q[0], *first.u[0]), strict=True))
+        moved = self.starting({name: float(values[name] + x) for name, x in changes.items()})
+        return moved.simulate(**{"progress": False, "overlap": "resolve", **options})
 
     def simulate(  # type: ignore[override]  # its start stands in its bodies, and it has no parameters
         self,
@@ -268,9 +380,19 @@ def _start_of(scene: Scene) -> tuple[Array, Array]:
     return np.array(q, float).ravel(), np.array(u, float).ravel()
 
 
+def picture_of(shown: Any) -> tuple[Drawing, str]:
+    """The drawing that films show, and its name: `shown` is a `Drawing`, which has no name, or the `Scene` of a run."""
+    drawing, name = (shown.drawing(), shown.name) if isinstance(shown, Scene) else (shown, "")
+    if not isinstance(drawing, Drawing):
+        raise ValueError(
+            f"drawing must be the Scene that was run, or the drawing of a scenario, got {type(drawing).__name__}."
+        )
+    return drawing, name
+
+
 def as_shown(scenario: Any, trajectory: Trajectory) -> Any:
     """What figures and pages ask for title, source and picture: a scenario, or one made of the own `Scene` of a run."""
-    if scenario is None or hasattr(scenario, "title"):
+    if scenario is None or isinstance(scenario, Scenario):
         return scenario
     if not isinstance(scenario, Scene):
         raise ValueError(

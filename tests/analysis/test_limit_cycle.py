@@ -10,7 +10,7 @@ import sympy as sp
 from scipy.integrate import quad
 
 import stickslip as ss
-from stickslip.analysis.limit_cycle import NoCycle
+from stickslip.analysis.cycle_result import NoCycle
 from stickslip.analysis.return_map import Setting
 from stickslip.analysis.step_map import StepMap
 

@@ -83,3 +83,12 @@ def test_commands_that_need_coordinates_refuse_scenes(run, command):
     code, out, err = run(command, "billiards")
     assert (code, out) == (2, "")
     assert "billiards is a scene of bodies and shapes" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["bouncing_ball", "cube_stack"])
+def test_show_as_json_has_what_the_text_has(run, name):
+    code, out, err = run("show", name, "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["equations"] in run("show", name)[1] and found["settings"] == library.keywords(name)
+    assert sum(found["sizes"].values()) > 0

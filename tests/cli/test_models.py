@@ -7,7 +7,7 @@ import pytest
 
 from stickslip import library
 from stickslip.cli.settings import mechanism_with
-from stickslip.io.netcdf import load
+from stickslip.io.load import load
 from tests.io.models.robots import URDF
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from stickslip import cli, library
 from stickslip.cli.run import _is_deep
-from stickslip.io.netcdf import load
+from stickslip.io.load import load
 from stickslip.run import records
 
 SHORT = ("run", "bouncing_ball", "--dt", "0.01", "--t-end", "0.6", "--engine", "reference")

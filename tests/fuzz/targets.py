@@ -24,12 +24,13 @@ import sympy as sp
 import stickslip as ss
 from stickslip import library
 from stickslip.io.friction_files import read_friction_problem, write_friction_problem
+from stickslip.io.load import load
 from stickslip.io.models.expressions import FUNCTIONS, ExpressionError, parse, text_of
 from stickslip.io.models.file import model_from_text, model_text
 from stickslip.io.models.imports import imported
 from stickslip.io.models.toml_text import key_lines
 from stickslip.io.models.xml_text import parse_xml
-from stickslip.io.netcdf import load, save
+from stickslip.io.stream import save
 from stickslip.page import service as page_service
 from stickslip.page.server import Handler, Server
 from stickslip.page.service import Service

@@ -22,8 +22,9 @@ import numpy as np
 import xarray as xr
 
 from stickslip.ensembles import files
-from stickslip.io import netcdf
-from stickslip.io.netcdf import StreamWriter, load, save
+from stickslip.io import stream
+from stickslip.io.load import load
+from stickslip.io.stream import StreamWriter, save
 from tests.io.test_netcdf import assert_same, records, trajectory
 
 SECONDS = 5.0  # of the processor, for one file of some 50 kB
@@ -85,7 +86,7 @@ def damaged(seed: Seed, random_: random.Random) -> tuple[str, bytes]:
 
 def seeds(folder: Path) -> list[Seed]:
     """A saved run, a run that was killed and can go on, and a sweep."""
-    netcdf._CHUNK_ROWS, files._CHUNK_BYTES = ROWS, 8 * ROWS
+    stream._CHUNK_ROWS, files._CHUNK_BYTES = ROWS, 8 * ROWS
     run = trajectory(n=30, impacts=11)
     run.u[3:20] = 0.0  # as velocities and impulses often are
     run.normal_impulse[5:] = 0.0

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.io import disk, netcdf
-from stickslip.io.netcdf import StreamWriter, load
+from stickslip.io import disk
+from stickslip.io import load as loading
+from stickslip.io.load import load
+from stickslip.io.stream import StreamWriter
 from stickslip.mechanisms.engines import MechanismEngine, Reference
 from stickslip.run import driver, records
 
@@ -301,7 +303,7 @@ def test_a_commit_during_the_reading_starts_it_anew(tmp_path, monkeypatch):
     path = tmp_path / "run.nc"
     whole = ss.library.bouncing_ball().simulate(dt=1e-2, t_end=0.1, engine="reference")
     whole.save(path)
-    read, seen = netcdf._read_trajectory, []
+    read, seen = loading._read_trajectory, []
 
     def disturbed(file):
         seen.append(len(seen))
@@ -311,7 +313,7 @@ def test_a_commit_during_the_reading_starts_it_anew(tmp_path, monkeypatch):
             raise OSError("torn")
         return read(file)
 
-    monkeypatch.setattr(netcdf, "_read_trajectory", disturbed)
+    monkeypatch.setattr(loading, "_read_trajectory", disturbed)
     assert_same(load(path), whole)
     assert len(seen) == 3
 

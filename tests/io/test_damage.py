@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from stickslip.ensembles.parts import InFolder
-from stickslip.io import digests, netcdf
-from stickslip.io.netcdf import StreamWriter, load, save
+from stickslip.io import digests
+from stickslip.io import stream as streaming
+from stickslip.io.load import load
+from stickslip.io.stream import StreamWriter, save
 from tests.io.test_netcdf import assert_same, records, stream, trajectory
 
 ROOT = Path(__file__).parent.parent.parent
@@ -67,7 +69,7 @@ def test_a_heap_that_never_ends(tmp_path):
 
 
 def test_blocks_that_changed_places(tmp_path, monkeypatch):
-    monkeypatch.setattr(netcdf, "_CHUNK_ROWS", 8)
+    monkeypatch.setattr(streaming, "_CHUNK_ROWS", 8)
     save(trajectory(n=24, coordinates=("x",), contacts=("floor",)), tmp_path / "run.nc")
     content = (tmp_path / "run.nc").read_bytes()
     with h5py.File(tmp_path / "run.nc") as file:
@@ -118,8 +120,8 @@ def test_a_file_without_digests_loads_with_a_warning(tmp_path):
 @pytest.mark.parametrize("block", [1, 7, 100])
 def test_blocks_of_any_size_give_one_digest(block, tmp_path, monkeypatch):
     """Appended in pieces, with checkpoints in between, cut back and resumed: the digests are those of the whole."""
-    monkeypatch.setattr(netcdf, "_CHUNK_ROWS", 8)
-    monkeypatch.setattr(netcdf, "_DIGESTS_HELD", 3)
+    monkeypatch.setattr(streaming, "_CHUNK_ROWS", 8)
+    monkeypatch.setattr(streaming, "_DIGESTS_HELD", 3)
     run = trajectory(n=100)
     writer = StreamWriter(tmp_path / "run.nc", run)
     for begin in range(0, 50, block):

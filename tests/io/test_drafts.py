@@ -8,13 +8,13 @@ import pytest
 
 from stickslip import interrupts
 from stickslip.interrupts import undoing
-from stickslip.io import disk, netcdf
+from stickslip.io import disk, file_under_way, stream
 from stickslip.io.disk import DRAFT, draft_of, open_draft, remove_dead_drafts, replacing
-from stickslip.io.netcdf import StreamWriter, save
+from stickslip.io.stream import StreamWriter, save
 from tests.io.test_netcdf import trajectory
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-FILES = {disk.__file__, netcdf.__file__, interrupts.__file__}
+FILES = {disk.__file__, stream.__file__, file_under_way.__file__, interrupts.__file__}
 
 
 def ended(do):

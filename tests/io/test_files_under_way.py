@@ -7,7 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.engine import Engine
-from stickslip.io import disk, netcdf
+from stickslip.io import disk, load
 from stickslip.run import driver, records
 from tests.run.signalled import differences
 
@@ -110,7 +110,7 @@ def test_killed_in_the_middle_of_a_commit(run, monkeypatch, goes_on):
             finally:
                 os._exit(1)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
-        unreadable.append(not netcdf.is_trajectory(run.part))
+        unreadable.append(not load.is_trajectory(run.part))
         assert run(**goes_on, **seldom).complete
         assert differences(ss.load(run.file), run.expected(**seldom)) == []
         run.file.unlink()

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import stickslip as ss
+from stickslip.io.load import load
 from stickslip.io.models.file import model_from_text
 from stickslip.io.models.toml_text import ModelError
-from stickslip.io.netcdf import load
 from tests.fuzz.targets import (
     DISC,
     answers,

@@ -16,7 +16,9 @@ import xarray as xr
 
 from stickslip.interrupts import uninterrupted
 from stickslip.io import digests, disk
-from stickslip.io.netcdf import StreamWriter, is_trajectory, load, save, to_dataset
+from stickslip.io.load import is_trajectory, load
+from stickslip.io.stream import StreamWriter, save
+from stickslip.io.trajectory_layout import to_dataset
 from stickslip.trajectory import IMPACT_COLUMNS, Certificate, Energies, ImpactTable, Trajectory
 
 

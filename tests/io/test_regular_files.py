@@ -12,9 +12,10 @@ import stickslip as ss
 from stickslip.ensembles.files import fingerprint_of
 from stickslip.figures import style
 from stickslip.io.disk import journal_of, open_regular
+from stickslip.io.load import is_trajectory, load
 from stickslip.io.models.file import read_model
 from stickslip.io.models.xml_text import read_xml
-from stickslip.io.netcdf import StreamWriter, is_trajectory, load, save
+from stickslip.io.stream import StreamWriter, save
 from tests.io.test_netcdf import trajectory
 
 READERS = {

@@ -215,3 +215,9 @@ def test_units_come_from_the_docstring():
     assert library.units("brick_on_ramp")["push"] == "N"
     assert library.units("thrown_cube") == {"speed": "m/s"}
     assert "friction" not in library.units("brick_on_ramp")
+
+
+@pytest.mark.parametrize("name", (*library.names(), *library.scene_names()))
+def test_every_entry_is_a_function_of_the_module(name):
+    """What `stickslip list` shows is there by its name, too."""
+    assert getattr(library, name) is library._entry(name)

@@ -11,7 +11,6 @@ import time
 import zlib
 from dataclasses import replace
 from importlib.resources import files
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from page.conftest import serving
 from stickslip import library
 from stickslip.library import scenes
 from stickslip.page.document import export
+from stickslip.scenario import SceneScenario
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install .[browser]")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -426,7 +426,7 @@ def test_woodpecker_answers_in_a_fifth_of_a_second_and_runs_at_sixty_frames(tab,
 def test_scenes_in_space_are_shown_with_and_without_webgl(browser, arguments, tmp_path):
     scene = scenes.cube_stack(3)
     run = scene.simulate(dt=2e-3, t_end=0.1)
-    path = export(run, tmp_path / "stack.html", SimpleNamespace(scene=scene, title="stack", source="", drawing=None))
+    path = export(run, tmp_path / "stack.html", SceneScenario(scene, 2e-3, 0.1, "stack", ""))
     with browser.browser_type.launch(executable_path=CHROMIUM, headless=True, args=arguments) as another:
         tab = Tab(another.new_context()).open(path.as_uri())
         kind = tab.page.evaluate("stickslip.stage.constructor.name")

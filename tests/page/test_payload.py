@@ -20,6 +20,7 @@ from stickslip.page.entries import scenario_of
 from stickslip.page.packing import floats
 from stickslip.page.payload import payload
 from stickslip.page.tracks import tracks
+from stickslip.scenario import SceneScenario
 
 
 def unpack(packed):
@@ -222,13 +223,9 @@ def test_library_runs_find_themselves(name):
     assert scenario_of(run).title == library.get(name).title
 
 
-class Entry:
+def entry(scene):
     """A scene as a library entry returns it."""
-
-    title, source, drawing = "title", "source", None
-
-    def __init__(self, scene):
-        self.scene = scene
+    return SceneScenario(scene, 0.01, 1.0, "title", "source")
 
 
 def record(scene, q, t):
@@ -253,7 +250,7 @@ def test_planar_scenes_move_as_groups():
     start = np.concatenate([[*b.position[:2], b.angle] for b in scene.bodies if b.kind != "static"])
     t = np.array([0.0, 0.5, 1.0])
     q = start + t[:, None] * np.tile([1.0, 0.0, 0.5], 3)
-    motion = payload(record(scene, q, t), Entry(scene))["motion"]
+    motion = payload(record(scene, q, t), entry(scene))["motion"]
     shape = next(s for s in motion["shapes"] if s["name"] == "domino2")
     values = placed([shape], 2)[0]
     assert values == pytest.approx([1.6, 0.5, np.cos(0.5), np.sin(0.5)], abs=1e-6)
@@ -270,7 +267,7 @@ def test_spatial_scenes_are_sent_once_with_their_poses():
     t = np.linspace(0.0, 1.0, 4)
     q = np.tile(start, (4, 1))
     q[:, 2] += t
-    motion = payload(record(scene, q, t), Entry(scene))["motion"]
+    motion = payload(record(scene, q, t), entry(scene))["motion"]
     assert motion["kind"] == "space"
     assert [body["name"] for body in motion["bodies"]] == ["floor", "cube1", "cube2"]
     poses = unpack(motion["poses"]).reshape(4, 2, 7)

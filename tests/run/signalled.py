@@ -30,7 +30,7 @@ from stickslip.ensembles import cpu
 from stickslip.ensembles import files as sweeps
 from stickslip.ensembles import parts as sweep_parts
 from stickslip.events import event_driven
-from stickslip.io import disk, netcdf
+from stickslip.io import disk, stream
 from stickslip.mechanisms import engines
 from stickslip.mechanisms.steppers import adaptive
 from stickslip.run import driver, records
@@ -68,14 +68,14 @@ MOMENTS: dict[str, list[tuple[object, str]]] = {
     ],
     "while a block is taken": [(records.Store, "take")],
     "while a file is opened": [
-        (netcdf.StreamWriter, "_begin"),
-        (netcdf.StreamWriter, "_resumed"),
+        (stream.StreamWriter, "_begin"),
+        (stream.StreamWriter, "_resumed"),
         (sweep_parts.InFolder, "begin"),
     ],
-    "while a file is written": [(netcdf.StreamWriter, "_append"), (sweep_parts.InFolder, "put")],
-    "in a checkpoint": [(netcdf.StreamWriter, "checkpoint")],
+    "while a file is written": [(stream.StreamWriter, "_append"), (sweep_parts.InFolder, "put")],
+    "in a checkpoint": [(stream.StreamWriter, "checkpoint")],
     "in a commit": [(disk.Disk, "commit")],
-    "while a file is closed": [(netcdf.StreamWriter, "_finish"), (sweeps, "write_ensemble")],
+    "while a file is closed": [(stream.StreamWriter, "_finish"), (sweeps, "write_ensemble")],
 }
 """What a child does, by the functions that do it; anything else is "between"."""
 ARRAYS = ("t", "q", "u", "gap", "normal_impulse", "tangential_impulse", "contact_state")

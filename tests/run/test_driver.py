@@ -90,7 +90,7 @@ def test_the_groups_of_options_are_the_keywords(tmp_path):
             r"every must be given as a keyword or in records=Records\(...\), not both",
         ),
         ({"records": 3}, ValueError, r"records must be Records\(\.\.\.\), got 3"),
-        ({"evry": 2}, TypeError, "unexpected keyword argument 'evry'"),
+        ({"evry": 2}, TypeError, "unknown keyword 'evry'; did you mean 'every'"),
     ],
 )
 def test_options_that_are_not_clear_are_refused(options, problem, message):

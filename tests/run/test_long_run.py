@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 import pytest
 
-from stickslip.io.netcdf import load
+from stickslip.io.load import load
 
 DAY = 86_400.0  # [s], 8.64e8 steps of 1e-4 s
 

@@ -17,7 +17,7 @@ from stickslip.engine import Block
 from stickslip.ensembles import parts as sweep_parts
 from stickslip.events import event_driven
 from stickslip.interrupts import opened, poll, uninterrupted
-from stickslip.io import disk, netcdf
+from stickslip.io import disk, file_under_way, stream
 from stickslip.mechanisms import engines
 from stickslip.mechanisms.steppers import adaptive
 from stickslip.request import Checks, Records
@@ -74,7 +74,10 @@ def test_many_signals_at_random_moments(case, kind, tmp_path):
 
 # -- signals at every line ---------------------------------------------------------------------------------------------
 
-FILES = {module.__file__ for module in (disk, netcdf, sweep_parts, records, driver, simulate, event_driven, adaptive)}
+FILES = {
+    module.__file__
+    for module in (disk, stream, file_under_way, sweep_parts, records, driver, simulate, event_driven, adaptive)
+}
 FILES.add(uninterrupted.__wrapped__.__code__.co_filename)
 
 

@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.limit_cycle import LimitCycle, NoCycle, limit_cycle
+from stickslip.analysis.cycle_result import LimitCycle, NoCycle
+from stickslip.analysis.limit_cycle import limit_cycle
 from stickslip.analysis.members import Member, MemberOptions, changed, members
 from stickslip.analysis.poincare import translations
 from stickslip.analysis.progress import Progress, reported
@@ -57,7 +58,7 @@ class Attractor:
     state : mean state at one of its passages, (2 f,)
     start : a start that ends here, values by name
     share : of the starts
-    cycle : the same by event-driven shooting, once confirmed; verdict : what the judge says
+    cycle : the limit cycle by event-driven shooting, once confirmed; verdict : what the judge says
     """
 
     kind: str
@@ -71,7 +72,7 @@ class Attractor:
     verdict: str = "not confirmed"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, ready for JSON."""
+        """The result as plain values, ready for JSON."""
         return {
             "kind": self.kind,
             "returns": self.returns,
@@ -119,7 +120,7 @@ class BasinMap:
     units: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, ready for JSON."""
+        """The result as plain values, ready for JSON."""
         return {
             "system": self.system,
             "axes": {name: axis.tolist() for name, axis in zip(self.names, self.axes, strict=True)},
@@ -195,7 +196,7 @@ def _by_share(numbers: np.ndarray, found: list[Attractor]) -> tuple[np.ndarray, 
 def _judged(
     scenario: Scenario, section: AnySection | None, found: list[Attractor], report: Callable[[str], None]
 ) -> np.ndarray:
-    """Judge the attractors; for each the number of the first one whose confirmed cycle is the same, or its own."""
+    """Judge the attractors; returns for each the number of the first attractor with its confirmed cycle, or its own."""
     cycles: list[Passages | None] = []
     first = np.arange(len(found))
     for k, attractor in enumerate(found):

@@ -26,11 +26,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from stickslip.analysis.limit_cycle import Guess, LimitCycle, NoCycle, as_cycle, newton, on_contacts
+from stickslip.analysis.cycle_result import LimitCycle, NoCycle
+from stickslip.analysis.guess import Guess
 from stickslip.analysis.progress import Progress, reported
 from stickslip.analysis.return_map import EventMap, NoReturn, Return, Setting
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.sections import AnySection
+from stickslip.analysis.shooting import as_cycle, newton, on_contacts
 from stickslip.checks import Array, real_number, renamed, unknown_name
 from stickslip.events.book import MotionError
 from stickslip.events.modes import Mode
@@ -61,7 +63,7 @@ class Special:
     cycle: LimitCycle
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, ready for JSON."""
+        """The result as plain values, ready for JSON."""
         number = None if math.isnan(self.multiplier.real) else [self.multiplier.real, self.multiplier.imag]
         return {
             "kind": self.kind,
@@ -93,7 +95,7 @@ class Branch:
         return np.array([cycle.stable for cycle in self.cycles])
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, ready for JSON."""
+        """The result as plain values, ready for JSON."""
         return {
             "parameter": self.name,
             "status": self.status,

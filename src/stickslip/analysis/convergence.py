@@ -71,7 +71,7 @@ class Convergence:
     slopes: dict[str, dict[str, float]]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, ready for JSON; what is not a number is None."""
+        """The result as plain values, ready for JSON; what is not a number is None."""
 
         def plain(value: Any) -> Any:
             if isinstance(value, dict):

@@ -56,7 +56,7 @@ class BifurcationDiagram:
         return counts
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, ready for JSON."""
+        """The result as plain values, ready for JSON."""
         return {
             "system": self.system,
             "parameter": self.name,

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stickslip.analysis.progress import Progress, reported
 from stickslip.checks import Array, real_number, unknown_name
-from stickslip.events.modes import onto_contacts
-from stickslip.mechanisms.system import CONTACT, System
-from stickslip.scenes.scene import Scene
+from stickslip.scenario import Scenario
 
 if TYPE_CHECKING:
-    from stickslip.scenario import Scenario
     from stickslip.trajectory import Trajectory
 
 
@@ -51,7 +48,7 @@ class Outcomes:
     ends : end states (q, u) of all runs, nan where they failed, (n, ...)
     starts : disturbed quantities of all runs, (n, d), in the order of `names`
     names : of the disturbed quantities
-    undisturbed : kind that the run without disturbances belongs to, None where it is none of them
+    undisturbed : kind that the run without disturbances belongs to; None where its end is of no kind
     scale : by which coordinates and velocities were divided before they were compared
     failed : runs that did not start or not reach the end: number and reason
     """
@@ -126,7 +123,7 @@ def outcomes(
         for i, draw in enumerate(draws):
             tell(i + 1)
             try:
-                run = _disturbed(scenario, dict(zip(names, draw, strict=True)), options, first)
+                run = scenario.disturbed(dict(zip(names, draw, strict=True)), options, first)
             except ValueError as problem:  # a mass below zero, say
                 failed[i] = str(problem)
                 continue
@@ -157,7 +154,7 @@ def outcomes(
 
 def _checked(scenario: Any, disturbances: Any, n: Any, apart: Any) -> dict[str, float]:
     """Standard deviations by name; raises where something is not as it should be."""
-    if not hasattr(scenario, "system"):
+    if not isinstance(scenario, Scenario):
         raise ValueError(f"scenario must be a Scenario such as library.painleve_rod(), got {type(scenario).__name__}.")
     system = scenario.system
     if isinstance(disturbances, (int, float)) and not isinstance(disturbances, bool):
@@ -175,34 +172,6 @@ def _checked(scenario: Any, disturbances: Any, n: Any, apart: Any) -> dict[str, 
     if not 0.0 < real_number(apart, "apart") < 1.0:
         raise ValueError(f"apart must lie between 0 and 1, got {apart:g}.")
     return {name: float(deviation) for name, deviation in disturbances.items()}
-
-
-def _disturbed(scenario: Any, changed: Mapping[str, float], options: Mapping[str, Any], start: Any) -> Trajectory:
-    """One run whose quantities are changed; `start` is the run that is not."""
-    system, state = scenario.system, (start.q[0], start.u[0])
-    if not isinstance(system, Scene):  # the first record may be the state after an impact (initialise)
-        scenario = replace(scenario, **{name: options[name] for name in ("q0", "u0") if name in options})
-        state = (scenario.q0, scenario.u0)
-    names = (*start.coordinate_names, *start.velocity_names)
-    values = dict(zip(names, (*state[0], *state[1]), strict=True))
-    moved = scenario.starting({name: float(values[name] + x) for name, x in changed.items() if name in values})
-    if isinstance(system, Scene):
-        run: Trajectory = moved.simulate(**{"progress": False, "overlap": "resolve", **options})
-        return run
-    params = {**(scenario.params or {}), **(options.get("params") or {})}
-    base = dict(zip(system.parameter_names, system.parameter_vector(params), strict=True))
-    params |= {name: float(base[name] + x) for name, x in changed.items() if name not in values}
-    q0 = _touching(system, float(options.get("t0", 0.0)), moved.q0, system.parameter_vector(params))
-    given = {"progress": False, **options, **({"params": params} if params else {})}
-    run = moved.simulate(**{**given, "q0": q0, "u0": moved.u0})
-    return run
-
-
-def _touching(system: System, t: float, q: Array, p: Array) -> Array:
-    """A configuration without penetrations: those of a disturbed one are removed."""
-    kinds = np.array(system.contact_kinds, dtype=int)
-    deep = np.flatnonzero((kinds == CONTACT) & (system.gap(q, t, p) < 0.0))
-    return onto_contacts(system, t, q, p, deep, np.zeros(len(kinds), dtype=bool)) if len(deep) else q
 
 
 def _scale(runs: list[Trajectory]) -> Array:

@@ -233,7 +233,7 @@ class FollowedMotion(Motion):
         closing = [slot for slot in event.slots if slot[1] == 0 and (slot[0] >= n or before.normal[slot[0]] == 0)]
         rows = [self._earlier(event, before, slot, f_A) for slot in closing]
         speed = max(-float(self.hit.normal_velocity_before[k]) for k in self.struck(closing))
-        branch = Branch.of(self)
+        branch = ImpactBranch.of(self)
         x = event.y[: 2 * self.f]
         D_x = differences(lambda x: branch.jump(x, event.t), x)
         D_t = time_difference(lambda t: branch.jump(x, t), event.t, min(_TIME_STEP, 1e-3 * self.span))
@@ -287,7 +287,7 @@ class FollowedMotion(Motion):
 
 
 @dataclass(frozen=True, eq=False)
-class Branch:
+class ImpactBranch:
     """Newton's impact law with its branch held: which contacts push, and which of those stick or slip.
 
         pushing: gamma_N+ = -eps_N gamma_N-;   sticking: gamma_T+ = -eps_T gamma_T-;   slipping: Lambda_T = r Lambda_N
@@ -302,7 +302,7 @@ class Branch:
     at_the_bound: bool
 
     @classmethod
-    def of(cls, motion: FollowedMotion) -> Branch:
+    def of(cls, motion: FollowedMotion) -> ImpactBranch:
         """The branch that the motion's last impact took: xi_T = 0 where it sticks, Lambda_T at its bound where not."""
         hit, system, p = motion.hit, motion.system, motion.p
         assert hit is not None

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.analysis.limit_cycle import Guess, LimitCycle, ranges, shoot, without_travel
+from stickslip.analysis.cycle_result import LimitCycle
+from stickslip.analysis.guess import Guess, ranges, without_travel
 from stickslip.analysis.return_map import EventMap, Setting
+from stickslip.analysis.shooting import shoot
 from stickslip.checks import Array
 
 _SAME = 1e-5  # of the ranges of a motion, and of its period; shooting leaves 1e-9

@@ -56,50 +56,20 @@ def check(
 
 def problem_at_start(model: "Model") -> str | None:
     """What `run` would say of the initial state: bodies or contacts that overlap beyond the tolerance."""
-    from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
-    from stickslip.run.scene_simulate import prepare_run
-    from stickslip.scenario import SceneScenario
-
-    scenario = model.scenario
     try:
-        if not isinstance(scenario, SceneScenario):
-            system = scenario.system
-            gaps = system.gap(scenario.q0, 0.0, system.parameter_vector(scenario.params))
-            tolerance = model.options.get("penetration_tol", PENETRATION_TOLERANCE)
-            check_penetration(system, gaps, tolerance, "q0", "starts")
-            draw_start(scenario)
-        else:  # as `Scene.simulate` does with the options of the file, which looks for overlaps
-            prepare_run(scenario.scene, scenario.dt, scenario.t_end, **scenario.options)
+        model.scenario.check_start(model.options)
     except ValueError as problem:
         return str(problem)
     return None
 
 
-def draw_start(scenario: "Scenario") -> None:
-    """Raise ValueError where a shape of the drawing has no value at the start."""
-    if scenario.drawing is not None:
-        scenario.drawing(scenario.q0.tolist(), 0.0, scenario.parameters)
-
-
-def describe(scenario: Any) -> dict[str, Any]:
+def describe(scenario: "Scenario") -> dict[str, Any]:
     """Facts about a scenario, plain values only."""
-    from stickslip.scenario import SceneScenario
-
-    common = {"title": scenario.title, "dt": scenario.dt, "t_end": scenario.t_end}
-    if isinstance(scenario, SceneScenario):
-        scene = scenario.scene
-        kinds = [body.kind for body in scene.bodies[1:]]
-        sizes = {f"{kind} bodies": kinds.count(kind) for kind in ("moving", "driven", "static") if kind in kinds}
-        return {**common, "kind": "scene", "sizes": {**sizes, "joints": len(scene.joints)}, "notes": []}
-    system = scenario.system
-    sizes = {"coordinates": system.n_dof, "contacts": system.n_contacts, "parameters": len(system.parameter_names)}
-    gaps = system.gap(scenario.q0, 0.0, system.parameter_vector(scenario.params))
-    notes = []
-    for name, kind, unit, gap in zip(system.contact_names, system.contact_kinds, system.gap_units, gaps, strict=True):
-        if kind == 0:
-            state = "touches at the start" if gap == 0.0 else f"starts with a gap of {gap:.4g} {unit}"
-            notes.append(f"contact {name!r} {state if gap >= 0 else f'starts {-gap:.3g} {unit} deep'}")
-    notes.append(
-        "drawn by [drawing]" if scenario.drawing is not None else "no [drawing]: --animate makes no film of it"
-    )
-    return {**common, "kind": "lagrangian", "sizes": sizes, "notes": notes}
+    return {
+        "title": scenario.title,
+        "dt": scenario.dt,
+        "t_end": scenario.t_end,
+        "kind": scenario.file_kind,
+        "sizes": scenario.sizes(),
+        "notes": scenario.remarks(),
+    }

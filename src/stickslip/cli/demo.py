@@ -5,25 +5,11 @@ from typing import Annotated
 
 import typer
 
-_CHOICES = ("woodpecker", "bar")
-
 
 def demo(
-    what: Annotated[str, typer.Argument(help=f"What to show: {' or '.join(_CHOICES)}.")] = "woodpecker",
     out: Annotated[Path, typer.Option("--out", help="Figure of the woodpecker's motion.")] = Path("woodpecker.png"),
 ) -> None:
-    """Run the woodpecker toy and explain what happens; or `demo bar`: one impact as a complementarity problem."""
-    if what not in _CHOICES:
-        raise ValueError(f"there is no demonstration {what!r}; choose from {', '.join(_CHOICES)}.")
-    if what == "bar":
-        from stickslip.cli.demo_bar import explain
-
-        explain()
-    else:
-        _woodpecker(out)
-
-
-def _woodpecker(out: Path) -> None:
+    """Run the woodpecker toy, explain what happens, and draw it."""
     import numpy as np
 
     from stickslip.analysis.cycle import mean_cycle
@@ -59,7 +45,7 @@ def _woodpecker(out: Path) -> None:
     path = style.save(plot(run, toy), out)
     print(f"   drawn in {path}")
     program = _program()
-    print(f"Next: {program} view (watch it, move the sliders), {program} demo bar, {program} list")
+    print(f"Next: {program} view (watch it, move the sliders), {program} compare-laws bar, {program} list")
 
 
 def _program() -> str:

@@ -137,7 +137,7 @@ def impact_map(
 
 
 def collision_named(name: str) -> Collision:
-    """The collision of that name; `impacting_bar` is the bar's name in the library."""
+    """The collision called `name`; `impacting_bar` is the bar's name in the library."""
     from stickslip.checks import unknown_name
 
     known = {"bar": _BAR, "kane_pendulum": _KANE}
@@ -290,7 +290,7 @@ def _report(
 
 
 def fixed_values(collision: Collision, values: dict[str, Any], axes: tuple[str, ...] = ()) -> dict[str, float]:
-    """Quantities that are the same for all impacts, by name."""
+    """Quantities with one value for all impacts, by name."""
     hidden = {*axes, "ratio"} if "ratio" not in values else {*axes, "tangential_velocity"}
     if "ratio" in axes:
         hidden.add("tangential_velocity")

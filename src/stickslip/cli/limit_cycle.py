@@ -11,7 +11,7 @@ from stickslip.cli.output import line, multiplier_text, print_json, require_json
 from stickslip.cli.settings import mechanism_with
 
 if TYPE_CHECKING:
-    from stickslip.analysis.limit_cycle import LimitCycle
+    from stickslip.analysis.cycle_result import LimitCycle
 
 
 def limit_cycle(
@@ -40,7 +40,7 @@ def limit_cycle(
     is averaged over where its steps fall.  Multipliers that are 1 in any case (along the flow, and for coordinates that
     may shift) are marked.
     """
-    from stickslip.analysis.limit_cycle import NoCycle
+    from stickslip.analysis.cycle_result import NoCycle
     from stickslip.analysis.limit_cycle import limit_cycle as find
     from stickslip.run.options import STEPPERS
 

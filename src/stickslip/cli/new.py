@@ -16,11 +16,11 @@ def new(
     out: TextOut = None,
 ) -> None:
     """Write a library system or scene as a model file: the same equations, the same motion, bit for bit."""
-    from stickslip.io.models.file import model_text
+    from stickslip.io.models.file import LEFT_OUT, model_text
 
-    scenario = scenario_with(settings or [], name, scenes=True)
+    scenario = scenario_with(settings or [], name)
     text = model_text(scenario)
-    if getattr(scenario, "drawing", None) is not None and not hasattr(scenario, "scene") and "[drawing]" not in text:
+    if LEFT_OUT in text:
         print(f"stickslip: the drawing of {name} has no expressions and is not in the file.", file=sys.stderr)
     write_text(text, out)
 

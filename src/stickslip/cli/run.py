@@ -29,6 +29,7 @@ from stickslip.cli.output import Interrupted, print_json
 from stickslip.cli.settings import opened
 from stickslip.figures.files import refuse_foreign, require_figure, require_page, require_writable
 from stickslip.io.printable import plain, printable
+from stickslip.on_request import service
 
 if TYPE_CHECKING:
     from stickslip.io.models.file import Model
@@ -41,7 +42,6 @@ _MOST_WORDS = 24  # values in a line of the summary
 _FAILED = 1
 _DEEP = 10.0  # tolerances of penetration
 _METHOD = ("law", "law_options", "stepper_options", "solver_options", "resumed")  # of the trajectory's attributes
-_OF_MECHANISMS = ("solver", "law", "engine", "rtol", "projection")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Files:
             if path is not None:
                 require_writable(option, path)
         if self.out is not None and self.out.exists():
-            from stickslip.io.netcdf import is_trajectory
+            from stickslip.io.load import is_trajectory
 
             if not is_trajectory(self.out):
                 raise ValueError(f"--out {self.out} exists and is not a trajectory of ours: it is never replaced.")
@@ -176,15 +176,11 @@ def run(
 def _options(model: "Model", given: dict[str, Any]) -> dict[str, Any]:
     """Options for `simulate`: what was given, before what the file says."""
     from stickslip.run.options import OF_STEPPERS, stepper_from
-    from stickslip.scenario import SceneScenario
 
-    if not isinstance(model.scenario, SceneScenario):
-        if "overlap" in given:
-            raise ValueError(f"--overlap is for scenes of bodies, got {given['overlap']!r}; see --penetration-tol.")
-    else:
-        for key in _OF_MECHANISMS:
-            if key in given:
-                raise ValueError(f"--{key} has no meaning for a scene, got {given[key]!r}.")
+    foreign = model.scenario.foreign_options
+    for key in given:
+        if key in foreign:
+            raise ValueError(f"--{key} {foreign[key]}, got {given[key]!r}; leave it out.")
     options = {**model.options, **given}
     options["stepper"] = stepper_from(options)
     return {key: value for key, value in options.items() if key not in OF_STEPPERS}
@@ -209,7 +205,7 @@ def _draw(
 ) -> Exception | None:
     """Write the wanted pictures of a run and note them in `made`; returns what prevented one of them.
 
-    A drawing may have no value in the midst of the motion; the run itself is told all the same.
+    A drawing may have no value in the midst of the motion; the summary of the run is printed nevertheless.
     """
     if len(trajectory) < 2:
         return None
@@ -225,11 +221,10 @@ def _draw(
 
 
 def _plot(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None) -> Path:
-    from stickslip.figures import scene, style
-    from stickslip.figures.trajectory import plot as draw
+    from stickslip.figures import style
 
-    picture: Any = scene.plot if hasattr(scenario, "scene") else draw
-    return style.save(picture(trajectory, scenario), path, title=scenario.title)
+    picture = service(f"plot a {scenario.kind}")(trajectory, scenario)
+    return style.save(picture, path, title=scenario.title)
 
 
 def _animate(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None) -> Path:

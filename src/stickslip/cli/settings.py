@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from stickslip.io.models.file import Model
     from stickslip.scenario import Scenario
 
-_NO_SCENE = "{} is a scene of bodies and shapes; this command needs generalised coordinates."
-
 
 def opened(name: str, texts: Sequence[str]) -> "Model":
     """A library system or a model file with settings such as `friction=0.25`."""
@@ -20,20 +18,17 @@ def opened(name: str, texts: Sequence[str]) -> "Model":
 
     if name not in (*library.names(), *library.scene_names()) and _is_file_name(name):
         return _set(read_model(name), name, texts)
-    return Model(scenario_with(texts, name, scenes=True), {})
+    return Model(scenario_with(texts, name), {})
 
 
 def mechanism_with(texts: Sequence[str] | None, name: str) -> "Scenario":
     """A library mechanism, or that of a model file, with settings."""
-    from stickslip.scenario import SceneScenario
-
     scenario = opened(name, texts or []).scenario
-    if isinstance(scenario, SceneScenario):
-        raise ValueError(_NO_SCENE.format(name))
+    scenario.require_coordinates(f"{name} is {{kind}}; this command needs generalised coordinates.")
     return scenario
 
 
-def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "Scenario":
+def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
     """A library entry with settings such as `friction=0.25`: keywords of the entry, or coordinates and velocities of
     its start; several numbers, `velocity=0.5,-1,0`, for a keyword that is a tuple.
     """
@@ -41,8 +36,6 @@ def scenario_with(texts: Sequence[str], name: str, *, scenes: bool = False) -> "
     from stickslip.checks import unknown_name
 
     known = library.keywords(name)
-    if name in library.scene_names() and not scenes:
-        raise ValueError(_NO_SCENE.format(name))
     values = split_settings(texts, known)
     keywords = {key: keyword_from(key, value, known[key]) for key, value in values.items() if key in known}
     state = {key: value for key, value in values.items() if key not in known}

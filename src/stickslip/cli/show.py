@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from stickslip.cli.options import Name
+from stickslip.cli.options import AsJson, Name
+from stickslip.cli.output import print_json
 from stickslip.cli.settings import opened
 from stickslip.io.printable import printable
 
@@ -12,19 +13,18 @@ from stickslip.io.printable import printable
 def show(
     name: Name,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show mass matrix, forces, gaps and force directions, derived from the energies.
 
     As text the values of the parameters follow, under the names that `stickslip run --set` takes.
     """
-    from stickslip import library
-
     scenario: Any = opened(name, []).scenario
-    scene = isinstance(scenario, library.SceneScenario)
-    if latex and scene:
-        raise ValueError(f"{name} is a scene of bodies and shapes: it has no equations to print as LaTeX.")
+    if as_json:
+        print_json(_facts(name, scenario, latex), indent=2)
+        return
     if latex:
-        print(scenario.system.equations().latex(), end="")
+        print(scenario.latex(), end="")
         return
     print(printable(f"{scenario.title}, {scenario.source}") + "\n")
     print(scenario.text())
@@ -32,12 +32,26 @@ def show(
     if not settings:
         return
     print(f"settings, for 'stickslip run {printable(name)} --set NAME=VALUE'")
-    units = {} if scene else scenario.system.units
+    units = scenario.system.units
     width = max(len(key) for key in settings)
     for key, value in settings.items():
         unit = units.get(key, "")
         text = "derived" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
         print(f"  {key:<{width}} = {text} {unit}".rstrip())
+
+
+def _facts(name: str, scenario: Any, latex: bool) -> dict[str, Any]:
+    """What the command shows, as plain values; the equations as text, or in LaTeX."""
+    return {
+        "name": name,
+        "title": scenario.title,
+        "source": scenario.source,
+        "kind": scenario.file_kind,
+        "sizes": scenario.sizes(),
+        "equations": scenario.latex() if latex else scenario.text(),
+        "settings": _settings(name, scenario),
+        "units": dict(scenario.system.units),
+    }
 
 
 def _settings(name: str, scenario: Any) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class Watching:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class Sampling:
     """How the values of what varies are combined and drawn."""
 
     samples: Annotated[int | None, typer.Option(help="Number of random values.", metavar="N")] = None
@@ -97,7 +97,7 @@ def sweep(
     settings: Settings = None,
     method: Method,
     watching: Watching,
-    drawing: Drawing,
+    sampling: Sampling,
     keeping: Keeping,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -114,7 +114,7 @@ def sweep(
     if keeping.out is not None:
         require_writable("--out", keeping.out)
     require_plot(plot)
-    options = asdict(method) | asdict(watching) | asdict(drawing) | asdict(keeping)
+    options = asdict(method) | asdict(watching) | asdict(sampling) | asdict(keeping)
     try:
         result = ensemble(scenario, varied(vary), observe, progress=False if quiet else None, **options)
     except KeyboardInterrupt:

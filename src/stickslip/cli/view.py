@@ -53,8 +53,8 @@ _MAKES = {".nc": "stickslip run NAME --out {}", ".toml": "stickslip new NAME > {
 def _asked(what: list[str]) -> tuple[str | None, list[Path]]:
     """The library system to begin with, and the files to offer; each is checked before anything is served."""
     from stickslip import library
+    from stickslip.io.load import is_trajectory
     from stickslip.io.models.file import read_model
-    from stickslip.io.netcdf import is_trajectory
 
     name, files = None, []
     for text in what:

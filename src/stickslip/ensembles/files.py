@@ -20,11 +20,11 @@ from stickslip._version import __version__
 from stickslip.ensembles.observables import STATUS_NAMES, Variable, dimensions_of, variables_of
 from stickslip.ensembles.request import Request
 from stickslip.ensembles.result import Ensemble
-from stickslip.ensembles.store import Store
+from stickslip.ensembles.store import ChunkStore
 from stickslip.interrupts import uninterrupted
 from stickslip.io import digests
 from stickslip.io.disk import NotRegular, file_path, open_binary, reading, replacing, sync_folder
-from stickslip.io.netcdf import _create_labels, _NotLoadable, _text, _write_attribute, damaged
+from stickslip.io.texts import NotLoadable, create_labels, damaged, text, write_attribute
 from stickslip.trajectory import STATE_NAMES
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def attributes(request: Request, name: str, variable: Variable) -> dict[str, Any
     return found
 
 
-def to_dataset(request: Request, store: Store, fingerprint: str) -> xr.Dataset:
+def to_dataset(request: Request, store: ChunkStore, fingerprint: str) -> xr.Dataset:
     """A result that fits into memory, as an `xarray.Dataset` laid out as in a saved file."""
     import xarray as xr
 
@@ -106,7 +106,7 @@ def _axis_attributes(request: Request, name: str) -> dict[str, Any]:
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write_ensemble(path: Path, request: Request, store: Store, fingerprint: str) -> None:
+def write_ensemble(path: Path, request: Request, store: ChunkStore, fingerprint: str) -> None:
     """Write an ensemble from its chunks: the file appears whole or not at all.
 
     Array after array, each from its beginning to its end: then HDF5 lays the file out in the same way, however large
@@ -125,8 +125,8 @@ def write_ensemble(path: Path, request: Request, store: Store, fingerprint: str)
             _create(netcdf, file, name, axis, axis_values.dtype, sizes, notes)
             file[name][...] = axis_values
         for dimension, entries in labels(request).items():
-            _create_labels(netcdf, dimension, entries, (dimension,))
-            _write_attribute(file[dimension], "_Encoding", "utf-8")
+            create_labels(netcdf, dimension, entries, (dimension,))
+            write_attribute(file[dimension], "_Encoding", "utf-8")
         for name, variable in variables.items():
             along = (*dimensions, *variable.dimensions)
             _create(netcdf, file, name, along, np.dtype(variable.dtype), sizes, attributes(request, name, variable))
@@ -146,8 +146,8 @@ def save_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = False)
         for name in [*dataset.coords, *dataset.data_vars]:
             variable = dataset[name].variable
             if name in texts:
-                _create_labels(netcdf, str(name), [str(entry) for entry in variable.values], (str(name),))
-                _write_attribute(file[name], "_Encoding", "utf-8")
+                create_labels(netcdf, str(name), [str(entry) for entry in variable.values], (str(name),))
+                write_attribute(file[name], "_Encoding", "utf-8")
             else:
                 along = tuple(str(dimension) for dimension in variable.dims)
                 _create(netcdf, file, str(name), along, variable.dtype, sizes, variable.attrs)
@@ -166,7 +166,7 @@ def _new_file(path: Path, sizes: Mapping[str, int], notes: Mapping[str, Any]) ->
                     netcdf.dimensions = dict(sizes)
                     yield netcdf, file
                 for key, value in notes.items():
-                    _write_attribute(file, key, value)
+                    write_attribute(file, key, value)
                 digests.seal(file)
             with open(draft, "rb") as written:
                 os.fsync(written.fileno())
@@ -190,7 +190,7 @@ def _create(
         options = {"chunks": _chunk_shape(shape, np.dtype(dtype).itemsize), "fletcher32": True}
     netcdf.create_variable(name, along, dtype, **options)
     for key, value in notes.items():
-        _write_attribute(file[name], key, value)
+        write_attribute(file[name], key, value)
 
 
 def _chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
@@ -239,9 +239,9 @@ def fingerprint_of(path: Path) -> str | None:
     """Which ensemble a file holds; None where it holds none."""
     try:
         with open_binary(path) as content, reading(content) as file:
-            if _text(file.attrs["stickslip_format"]) != FORMAT:
+            if text(file.attrs["stickslip_format"]) != FORMAT:
                 return None
-            return _text(file.attrs["fingerprint"])
+            return text(file.attrs["fingerprint"])
     except Exception:
         return None
 
@@ -275,13 +275,11 @@ def load_ensemble(path: str | Path) -> Ensemble:
         with open_binary(target) as content:  # says so if there is no regular file, or it may not be read
             pass
         if fingerprint_of(target) is None:
-            raise _NotLoadable(
-                f"{target} is not an ensemble of ours; load_ensemble reads what `stickslip sweep` wrote."
-            )
+            raise NotLoadable(f"{target} is not an ensemble of ours; load_ensemble reads what `stickslip sweep` wrote.")
         with open_binary(target) as content, reading(content) as file:
             digested = digests.verify(file)
         result = Ensemble(xr.open_dataset(target, engine="h5netcdf"))
-    except (_NotLoadable, NotRegular) as error:
+    except (NotLoadable, NotRegular) as error:
         raise ValueError(str(error)) from None
     except PermissionError:
         raise ValueError(f"{target} may not be read by you; ask for the permission to read it.") from None

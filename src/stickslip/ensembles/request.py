@@ -35,7 +35,7 @@ from stickslip.mechanisms.steppers.sliding import sticking_at_start
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.mechanisms.system import CONTACT, System
 from stickslip.run.options import chosen_stepper, number_of_steps
-from stickslip.scenario import Scenario, SceneScenario
+from stickslip.scenario import Scenario, require_scenario
 
 NEVER_LOADED = -10.0  # as in `Memory.start`
 SWEEPS = 10_000
@@ -220,8 +220,7 @@ def prepare(
     penetration_tol: Any = PENETRATION_TOLERANCE,
 ) -> Request:
     """Check everything that can be checked before anything is computed."""
-    if not isinstance(scenario, Scenario) or isinstance(scenario, SceneScenario):
-        raise ValueError(f"scenario must be a Scenario, such as stickslip.library.woodpecker(), got {scenario!r}.")
+    require_scenario(scenario, "an ensemble")
     system = scenario.system
     step = real_number(scenario.dt if dt is None else dt, "dt")
     steps = number_of_steps(step, real_number(scenario.t_end if t_end is None else t_end, "t_end"), 0.0)

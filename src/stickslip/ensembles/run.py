@@ -21,7 +21,7 @@ from stickslip.ensembles.cpu import Cores, cores
 from stickslip.ensembles.gpu import Card, unavailable
 from stickslip.ensembles.request import Request, prepare
 from stickslip.ensembles.result import Ensemble
-from stickslip.ensembles.store import InMemory, Store
+from stickslip.ensembles.store import ChunkStore, InMemory
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.run.progress import progress_bar
@@ -41,7 +41,7 @@ class Watching(TypedDict, total=False):
     skip: float
 
 
-class Drawing(TypedDict, total=False):
+class Sampling(TypedDict, total=False):
     """How the values of what varies are combined and drawn."""
 
     samples: int | None
@@ -58,7 +58,7 @@ class Keeping(TypedDict, total=False):
     overwrite: bool
 
 
-class Options(Watching, Drawing, Keeping, total=False):
+class Options(Watching, Sampling, Keeping, total=False):
     """Keywords of `ensemble` that few calls need."""
 
     penetration_tol: float
@@ -218,7 +218,7 @@ def _load(out: Path) -> Ensemble:
 
 def _store(
     request: Request, where: Device, out: Path | None, chunk: Any, fingerprint: str, resume: bool, overwrite: bool
-) -> Store:
+) -> ChunkStore:
     """Where chunks are kept: in memory, or in the folder beside `out`."""
     size = request.plan.size
     members = _chunk(request, where, chunk)
@@ -241,7 +241,7 @@ def _store(
 
 
 def _compute(
-    request: Request, where: Device, store: Store, progress: bool | Callable[[int], None] | None
+    request: Request, where: Device, store: ChunkStore, progress: bool | Callable[[int], None] | None
 ) -> tuple[float, int]:
     """Compute the missing chunks; seconds without compilation, and steps."""
     missing = store.missing()
@@ -281,7 +281,7 @@ def _warm_up(request: Request, where: Cores | Card, show: bool) -> None:
         where.warm_up(request)
 
 
-def _publish(request: Request, store: Store, out: Path | None, fingerprint: str) -> Any:
+def _publish(request: Request, store: ChunkStore, out: Path | None, fingerprint: str) -> Any:
     from stickslip.ensembles.files import to_dataset, write_ensemble
 
     if out is None:

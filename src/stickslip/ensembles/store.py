@@ -17,7 +17,7 @@ def chunks_of(size: int, chunk: int) -> Iterator[Chunk]:
     return ((first, min(first + chunk, size)) for first in range(0, size, chunk))
 
 
-class Store(Protocol):
+class ChunkStore(Protocol):
     """Where the chunks of an ensemble are kept until it is complete."""
 
     def missing(self) -> list[Chunk]:

@@ -18,7 +18,7 @@ _LONGEST = 8  # blows of a cycle
 _STEADY = 0.02  # share of 1 - r by which the ratios of two cycles may differ
 _ROUND_OFF_BLOWS = 5  # within round-off, that end an accumulation
 _WINDOW = 8  # blows that are compared where no order is seen in them
-_LOOSE = 0.2  # the same share there
+_LOOSE = 0.2  # share of 1 - r by which ratios may differ where no order is seen
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class MotionError(ArithmeticError):
 
 
 @dataclass
-class Book:
+class EventBook:
     """What the certificate is made of, and how often what happened.
 
     `force` is the largest contact force [N], `accumulation_error` the largest error of a time at which impacts of
@@ -42,7 +42,7 @@ class Book:
     projections: int = 0
     counts: Counter[str] = field(default_factory=Counter)
 
-    def copy(self) -> Book:
+    def copy(self) -> EventBook:
         return replace(self, counts=self.counts.copy())
 
     def array(self) -> np.ndarray:
@@ -50,7 +50,7 @@ class Book:
         return np.frombuffer(json.dumps({**vars(self), "counts": dict(self.counts)}).encode(), np.uint8)
 
     @classmethod
-    def from_array(cls, array: np.ndarray) -> Book:
+    def from_array(cls, array: np.ndarray) -> EventBook:
         values = json.loads(array.tobytes())
         return cls(**{**values, "counts": Counter(values["counts"])})
 
@@ -71,13 +71,13 @@ class Kept:
     acceleration_scale: Array
     recent: tuple[float, ...]
     last_step: float | None
-    book: Book
+    book: EventBook
     grazes_before: int
     blows: tuple[Blow, ...]
     happened: int
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """As arrays, for a checkpoint."""
+        """The book as arrays, for a checkpoint."""
         stand, mode = self.stand, self.mode
         last = -1.0 if self.last_step is None else self.last_step
         return {
@@ -119,7 +119,7 @@ class Kept:
             found["acceleration_scale"],
             tuple(found["recent"].tolist()),
             None if last < 0.0 else last,
-            Book.from_array(found["book"]),
+            EventBook.from_array(found["book"]),
             int(grazes),
             tuple(Blow(t, tuple(contacts), speed) for t, contacts, speed in json.loads(found["blows"].tobytes())),
             len(found["happened"]),

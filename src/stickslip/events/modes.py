@@ -165,10 +165,17 @@ def onto_contacts(system: System, t: float, q: Array, p: Array, index: np.ndarra
     return q
 
 
+def out_of_contacts(system: System, t: float, q: Array, p: Array) -> Array:
+    """A configuration without penetrations: contacts of `q` with a gap below zero just touch."""
+    kinds = np.array(system.contact_kinds, dtype=int)
+    deep = np.flatnonzero((kinds == CONTACT) & (system.gap(q, t, p) < 0.0))
+    return onto_contacts(system, t, q, p, deep, np.zeros(len(kinds), dtype=bool)) if len(deep) else q
+
+
 def onto_velocities(
     system: System, t: float, q: Array, u: Array, p: Array, closed: np.ndarray, sense: Array
 ) -> tuple[Array, Array]:
-    """Velocities with gamma_N = 0 at closed contacts and gamma_T = 0 where they do not slip; impulses of that, (n, 2).
+    """Velocities with gamma_N = 0 at closed contacts and gamma_T = 0 where they stick; the impulses for it, (n, 2).
 
     The correction of a slipping contact acts along M^-1 (w_N - mu s w_T): then the friction that belongs to it is
     there, too, and the infinitely many impacts which a closing contact skips keep their sum.

@@ -18,7 +18,7 @@ from stickslip.contact.planar import PlanarSolver
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.events.accumulation import MEMORY, Blow, accumulation
 from stickslip.events.arcs import Arc, Event, Stand, Watch, smooth_arcs
-from stickslip.events.book import Book, Kept, MotionError
+from stickslip.events.book import EventBook, Kept, MotionError
 from stickslip.events.modes import (
     AT_BOUND,
     ROUND_OFF,
@@ -94,7 +94,7 @@ class Motion:
     zeno: float
     max_events: int
     impacts: list[tuple[float, ...]] = field(default_factory=list)
-    book: Book = field(default_factory=Book)
+    book: EventBook = field(default_factory=EventBook)
 
     def __post_init__(self) -> None:
         self.plain = self.system  # with the kinks that it has
@@ -549,11 +549,11 @@ class Motion:
         return closed, sense
 
     def _accumulated_together(self, closed: np.ndarray, sense: Array) -> tuple[np.ndarray, Array]:
-        """Close contacts that strike in turns, ever more often, where what is left of that cannot be told from rest.
+        """Close contacts that strike in turns, ever more often, where the blows to come cannot be told from rest.
 
-        It cannot where gaps stay below gap_tol, or all is over within zeno * span; and it is rest only if the forces
-        then press all of the contacts together.  Their mean velocity over a cycle is zero already, so that closing them
-        here moves nothing; the time at which the blows end is kept in the list of events.
+        They cannot where gaps stay below gap_tol, or the last blow comes within zeno * span. The contacts are at rest
+        only if the forces then press all of them together. Their mean velocity over a cycle is zero already, so that
+        closing them here moves nothing; the time at which the blows end is kept in the list of events.
         """
         found = accumulation(tuple(self.blows), _HOPS * float(self._gap_noise().max()))
         if found is None or not (found.height < self.gap_tol or found.rest < self.zeno * self.span):

@@ -20,6 +20,7 @@ from matplotlib.lines import Line2D
 from stickslip.drawing.primitives import Box, Drawing
 from stickslip.figures import mechanism, ribbon, style
 from stickslip.io.disk import replacing
+from stickslip.scenario import picture_of
 from stickslip.scenes.scene import Scene
 from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK, Trajectory
 
@@ -69,8 +70,7 @@ def animate(
     """
     path = Path(path)
     check_path(path)
-    if isinstance(drawing, Scene):
-        title = title or drawing.name
+    title = title or picture_of(drawing)[1]
     film = Film.plan(trajectory, drawing, start=start, span=span, slower=slower, fps=fps)
     with style.look(), _progress(progress, len(film.times)) as advance, replacing(path) as draft:
         stage = _Stage(film, title)
@@ -126,7 +126,7 @@ class Film:
         slower: float | None = None,
         fps: int = FPS,
     ) -> Film:
-        picture = _drawing(drawing)
+        picture, _ = picture_of(drawing)
         if len(trajectory) < 2:
             raise ValueError(f"a film needs at least two records, got {len(trajectory)}.")
         if not 1 <= fps <= 50:
@@ -150,15 +150,6 @@ class Film:
         if has_ribbon(trajectory):
             states = frame_states(trajectory, times)
         return cls(trajectory, picture, times, q, states, camera, box, slower, fps)
-
-
-def _drawing(shown: Any) -> Drawing:
-    drawing = shown.drawing() if isinstance(shown, Scene) else shown
-    if not isinstance(drawing, Drawing):
-        raise ValueError(
-            f"drawing must be the Scene that was run, or the drawing of a scenario, got {type(drawing).__name__}."
-        )
-    return drawing
 
 
 def has_ribbon(trajectory: Trajectory) -> bool:

@@ -11,8 +11,8 @@ from matplotlib.patches import Patch
 
 from stickslip.analysis.basins import CYCLE, BasinMap
 from stickslip.analysis.continuation import Branch
+from stickslip.analysis.cycle_result import LimitCycle
 from stickslip.analysis.diagram import BifurcationDiagram
-from stickslip.analysis.limit_cycle import LimitCycle
 from stickslip.analysis.lyapunov import Lyapunov, Recurrence
 from stickslip.figures import style
 

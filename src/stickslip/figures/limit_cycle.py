@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stickslip.analysis.limit_cycle import LimitCycle
+from stickslip.analysis.cycle_result import LimitCycle
 from stickslip.figures import style
 
 _EVENTS = {

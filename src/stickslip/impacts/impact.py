@@ -12,7 +12,19 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import Array, real_array, real_number
 from stickslip.contact.planar import AugmentedLagrangian, PlanarProblem, PlanarSolver, all_solutions, solver_from
-from stickslip.impacts.kernel import OPEN, STATE_NAMES, ZERO_VELOCITY, reverses, state_of
+from stickslip.impacts.books import Books
+from stickslip.impacts.kernel import (
+    ENERGY,
+    ENERGY_NORMAL,
+    ENERGY_TANGENTIAL,
+    KINETIC_BEFORE,
+    RESIDUAL,
+    STATE_NAMES,
+    UNSCALED,
+    ZERO_VELOCITY,
+    reverses,
+    state_of,
+)
 from stickslip.laws import ImpactLaw, LawSolution, Phase, law_from
 from stickslip.laws.scalar import from_below
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
@@ -71,6 +83,43 @@ class Impact:
     system: System = field(repr=False)
     phases: tuple[Phase, ...] = ()
     _setting: Any = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls, books: Books, shape: tuple[int, ...], setting: Any, *, scale: Any, solved: Any, status: str,
+        phases: tuple[Phase, ...] = (),
+    ) -> Impact:  # fmt: skip
+        """What the books of a stack of this shape say, () of one state; `setting` is what was asked."""
+
+        def shaped(array: np.ndarray) -> np.ndarray:
+            return array.reshape(*shape, *array.shape[1:])
+
+        Lambda, before, after = shaped(books.Lambda), shaped(books.before), shaped(books.after)
+        book: Any = np.moveaxis(shaped(books.book), -1, 0) if shape else books.book[0].tolist()
+        return cls(
+            u=shaped(books.u),
+            normal_impulse=Lambda[..., 0],
+            tangential_impulse=Lambda[..., 1],
+            normal_velocity_before=before[..., 0],
+            normal_velocity_after=after[..., 0],
+            tangential_velocity_before=before[..., 1],
+            tangential_velocity_after=after[..., 1],
+            state_code=shaped(books.state),
+            reversal=shaped(books.reversal),
+            energy_before=book[KINETIC_BEFORE],
+            energy_change=book[ENERGY],
+            energy_normal=book[ENERGY_NORMAL],
+            energy_tangential=book[ENERGY_TANGENTIAL],
+            energy_unscaled=book[UNSCALED],
+            scale=scale,
+            residual=book[RESIDUAL],
+            solved=solved,
+            status=status,
+            law=setting.law,
+            system=setting.system,
+            phases=phases,
+            _setting=setting,
+        )
 
     @property
     def contact_state(self) -> np.ndarray:
@@ -206,7 +255,7 @@ def impact_at(
     solver: PlanarSolver,
     sticks: Array | None = None,
 ) -> Impact:
-    """As `impact`, for a state and a parameter vector that were checked before.
+    """The impact of one state whose coordinates, velocities and parameters were checked before.
 
     `sticks` (n,) tells which contacts stuck before: where friction depends on slip, their static coefficient holds them
     until they slip.
@@ -254,53 +303,43 @@ class _Setting:
         eps_N, eps_T = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         return local, local.c_N, local.c_T, eps_N[index], eps_T[index], FromBelow(self.solver.tol, inner=self.solver)
 
+    def computed(self) -> tuple[Books, LawSolution]:
+        """The books of the impact, and the law's own answer."""
+        answer = self.law.solve(*self.arguments)
+        return self._books(answer), answer
+
     def impact(self) -> Impact:
-        return self._result(self.law.solve(*self.arguments))
+        return self._result(*self.computed())
 
     def solutions(self) -> list[Impact]:
         problem, _, _, eps_N, eps_T, solver = self.arguments
         answers = self.law.solutions(problem, eps_N, eps_T, solver, all_solutions)
-        return [self._result(answer) for answer in answers]
+        return [self._result(self._books(answer), answer) for answer in answers]
 
-    def _result(self, answer: LawSolution) -> Impact:
+    def _result(self, books: Books, answer: LawSolution) -> Impact:
+        return Impact.of(
+            books, (), self, scale=answer.scale, solved=answer.solved, status=answer.status, phases=answer.phases
+        )
+
+    def _books(self, answer: LawSolution) -> Books:
         problem, n = self.closed, self.system.n_contacts
-        u = problem.end_velocity(answer.Lambda_N, answer.Lambda_T)
+        books = Books.room(1, n, self.system.n_dof)
+        u = books.u[0] = problem.end_velocity(answer.Lambda_N, answer.Lambda_T)
         W_N, W_T, w_hat = self.system.geometry(self.q, self.t, self.p)
         before = np.stack([W_N @ self.u, W_T @ self.u], axis=-1) + w_hat
         before[problem.index, 0] = problem.local.c_N  # zeros are exact there
         after = np.stack([W_N @ u, W_T @ u], axis=-1) + w_hat
-        Lambda = np.zeros((n, 2))
+        books.before[0], books.after[0] = before, after
+        Lambda = books.Lambda[0]
         Lambda[problem.index] = np.stack([answer.Lambda_N, answer.Lambda_T], axis=-1)
-        state, reversal = np.full(n, OPEN, np.int8), np.zeros(n, dtype=bool)
         for i, k in enumerate(problem.index):
             local = problem.local
-            state[k] = state_of(answer.Lambda_N[i], answer.Lambda_T[i], local.mu[i], bool(local.tangential[i]))
-            reversal[k] = reverses(before[k, 1], after[k, 1], local.size_T[i])
+            books.state[0, k] = state_of(answer.Lambda_N[i], answer.Lambda_T[i], local.mu[i], bool(local.tangential[i]))
+            books.reversal[0, k] = reverses(before[k, 1], after[k, 1], local.size_T[i])
         work = (Lambda * (0.5 * (before + after) - w_hat)).sum(axis=0)
-        return Impact(
-            u=u,
-            normal_impulse=Lambda[:, 0],
-            tangential_impulse=Lambda[:, 1],
-            normal_velocity_before=before[:, 0],
-            normal_velocity_after=after[:, 0],
-            tangential_velocity_before=before[:, 1],
-            tangential_velocity_after=after[:, 1],
-            state_code=state,
-            reversal=reversal,
-            energy_before=float(0.5 * self.u @ problem.M @ self.u),
-            energy_change=float(work.sum()),
-            energy_normal=float(work[0]),
-            energy_tangential=float(work[1]),
-            energy_unscaled=answer.energy_unscaled,
-            scale=answer.scale,
-            residual=answer.residual,
-            solved=answer.solved,
-            status=answer.status,
-            law=self.law,
-            system=self.system,
-            phases=answer.phases,
-            _setting=self,
-        )
+        kinetic = 0.5 * self.u @ problem.M @ self.u
+        books.book[0] = work.sum(), work[0], work[1], kinetic, answer.residual, answer.energy_unscaled
+        return books
 
 
 def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_tol: float) -> StepProblem:

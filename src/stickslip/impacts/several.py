@@ -1,4 +1,4 @@
-"""Stacks of impacts with several closed contacts, the same ones in every state: LCPs solved as one stack.
+"""Stacks of impacts in which every state has several closed contacts, equal from state to state: one stack of LCPs.
 
 Arrays: k states, m closed contacts.  The equations are those of `PlanarProblem`, written for all states at once.
 """
@@ -85,7 +85,7 @@ class Problems:
         return d[:, :, None] * A * d[:, None, :], d * b, d
 
     def residuals(self, Lambda: Array) -> Array:
-        """As `PlanarProblem.residual`, (k,)."""
+        """Worst violation of the contact laws in each problem, relative to the velocities in it, (k,)."""
         sizes = replace(
             self, G_NN=np.abs(self.G_NN), G_NT=np.abs(self.G_NT), G_TT=np.abs(self.G_TT), c=self.size
         ).velocities(np.abs(Lambda))

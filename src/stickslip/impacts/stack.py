@@ -13,6 +13,7 @@ import numpy as np
 from stickslip.checks import Array, require_numbers
 from stickslip.contact.planar import PlanarSolver
 from stickslip.impacts import kernel as kernel
+from stickslip.impacts.books import Books
 from stickslip.impacts.impact import Impact, _Setting, no_closed_contact, separating
 from stickslip.impacts.several import Problems, groups, newton_several, poisson_several
 from stickslip.laws import ImpactLaw, Walton
@@ -52,42 +53,6 @@ class _Stack:
         return self.setting(int(i)).impact()
 
 
-@dataclass
-class _Results:
-    """What the kernel writes, one row per state."""
-
-    u: Array
-    Lambda: Array
-    before: Array
-    after: Array
-    book: Array
-    state: np.ndarray
-    reversal: np.ndarray
-    closed: np.ndarray
-    status: np.ndarray
-
-    @classmethod
-    def room(cls, k: int, n: int, f: int) -> _Results:
-        return cls(
-            np.empty((k, f)),
-            np.zeros((k, n, 2)),
-            np.empty((k, n, 2)),
-            np.empty((k, n, 2)),
-            np.zeros((k, 6)),
-            np.zeros((k, n), np.int8),
-            np.zeros((k, n), np.bool_),
-            np.zeros((k, n), np.bool_),
-            np.zeros(k, np.int8),
-        )
-
-    def rows(self, part: Any) -> tuple[np.ndarray, ...]:
-        return tuple(array[part] for array in self.__dict__.values())
-
-    def put_rows(self, part: Any, rows: tuple[np.ndarray, ...]) -> None:
-        for array, values in zip(self.__dict__.values(), rows, strict=True):
-            array[part] = values
-
-
 def stack_of_impacts(
     system: System,
     q: Array,
@@ -102,7 +67,7 @@ def stack_of_impacts(
     """`impact` of states with leading axes; q, u and the values of `params` are broadcast against each other."""
     stack = _stack(system, q, u, law, params or {}, t, gap_tol, depth, solver)
     k = len(stack.Q)
-    results = _Results.room(k, system.n_contacts, system.n_dof)
+    results = Books.room(k, system.n_contacts, system.n_dof)
     scale, solved = np.ones(k), np.ones(k, dtype=bool)
     if solver.name == "auto" and not system.has_friction_laws:
         _run(stack, results)
@@ -111,10 +76,13 @@ def stack_of_impacts(
         _evaluate(stack, slice(None))  # for its checks
         left = np.arange(k)
     for i in left:
-        hit = stack.setting(int(i)).impact()
-        _put(results, int(i), hit)
-        scale[i], solved[i] = hit.scale, hit.solved
-    return _collect(stack, results, scale, solved)
+        books, answer = stack.setting(int(i)).computed()
+        results.put_rows(int(i), books.rows(0))
+        scale[i], solved[i] = answer.scale, answer.solved
+    told = f"{int(solved.sum())} of {k} solved"
+    return Impact.of(
+        results, stack.shape, stack, scale=scale.reshape(stack.shape), solved=solved.reshape(stack.shape), status=told
+    )
 
 
 def _stack(
@@ -159,7 +127,7 @@ def _stack(
     return _Stack(system, law, Q, U, P, t, gap_tol, depth, solver, shape)
 
 
-def _run(stack: _Stack, results: _Results) -> None:
+def _run(stack: _Stack, results: Books) -> None:
     """All chunks, on as many threads as there are processors; the first alone, so that it compiles once."""
     k = len(stack.Q)
     parts = [slice(i, min(k, i + CHUNK)) for i in range(0, k, CHUNK)]
@@ -192,7 +160,7 @@ def _evaluate(stack: _Stack, part: Any) -> tuple[Any, Any]:
     return model, (mu, np.ascontiguousarray(eps_N), np.ascontiguousarray(eps_T))
 
 
-def _chunk(stack: _Stack, results: _Results, part: slice) -> None:
+def _chunk(stack: _Stack, results: Books, part: slice) -> None:
     """States with one closed contact; the others are marked."""
     law = stack.law
     model, coefficients = _evaluate(stack, part)
@@ -212,8 +180,8 @@ def _chunk(stack: _Stack, results: _Results, part: slice) -> None:
         _complain(stack, results, part.start + int(failed[0]), model[1][failed[0]])
 
 
-def _several(stack: _Stack, results: _Results, states: np.ndarray) -> None:
-    """States with several closed contacts, in groups with the same ones closed and frictional."""
+def _several(stack: _Stack, results: Books, states: np.ndarray) -> None:
+    """States with several closed contacts, in groups whose states agree in which contacts are closed and frictional."""
     (M, _, W_N, W_T, w_hat), (mu, eps_N, eps_T) = _evaluate(stack, states)
     closed = results.closed[states]
     for group in groups(closed, (mu > 0.0) & np.any(W_T != 0.0, axis=2)):
@@ -237,7 +205,7 @@ def _several(stack: _Stack, results: _Results, states: np.ndarray) -> None:
         results.book[rows, kernel.UNSCALED] = np.nan if newton else results.book[rows, kernel.ENERGY]
 
 
-def _complain(stack: _Stack, results: _Results, i: int, g: Array) -> None:
+def _complain(stack: _Stack, results: Books, i: int, g: Array) -> None:
     """Raise what is wrong with state i."""
     system, where = stack.system, f"state {tuple(int(x) for x in np.unravel_index(i, stack.shape))} of the stack: "
     status = results.status[i]
@@ -253,50 +221,3 @@ def _complain(stack: _Stack, results: _Results, i: int, g: Array) -> None:
     if status == kernel.COUPLED:
         raise ValueError(where + coupled(float(stack.setting(i).closed.local.G_NT[0, 0])))
     raise ValueError(where + "the mass matrix is not positive definite, or a gap or velocity is not a number.")
-
-
-def _put(results: _Results, i: int, hit: Impact) -> None:
-    results.u[i] = hit.u
-    results.Lambda[i] = np.stack([hit.normal_impulse, hit.tangential_impulse], axis=-1)
-    results.before[i] = np.stack([hit.normal_velocity_before, hit.tangential_velocity_before], axis=-1)
-    results.after[i] = np.stack([hit.normal_velocity_after, hit.tangential_velocity_after], axis=-1)
-    results.state[i], results.reversal[i] = hit.state_code, hit.reversal
-    results.book[i] = (
-        hit.energy_change,
-        hit.energy_normal,
-        hit.energy_tangential,
-        hit.energy_before,
-        hit.residual,
-        hit.energy_unscaled,
-    )
-
-
-def _collect(stack: _Stack, results: _Results, scale: Array, solved: np.ndarray) -> Impact:
-    def shaped(array: np.ndarray) -> np.ndarray:
-        return array.reshape(*stack.shape, *array.shape[1:])
-
-    book = shaped(results.book)
-    Lambda, before, after = shaped(results.Lambda), shaped(results.before), shaped(results.after)
-    return Impact(
-        u=shaped(results.u),
-        normal_impulse=Lambda[..., 0],
-        tangential_impulse=Lambda[..., 1],
-        normal_velocity_before=before[..., 0],
-        normal_velocity_after=after[..., 0],
-        tangential_velocity_before=before[..., 1],
-        tangential_velocity_after=after[..., 1],
-        state_code=shaped(results.state),
-        reversal=shaped(results.reversal),
-        energy_before=book[..., kernel.KINETIC_BEFORE],
-        energy_change=book[..., kernel.ENERGY],
-        energy_normal=book[..., kernel.ENERGY_NORMAL],
-        energy_tangential=book[..., kernel.ENERGY_TANGENTIAL],
-        energy_unscaled=book[..., kernel.UNSCALED],
-        scale=shaped(scale),
-        residual=book[..., kernel.RESIDUAL],
-        solved=shaped(solved),
-        status=f"{int(solved.sum())} of {len(solved)} solved",
-        law=stack.law,
-        system=stack.system,
-        _setting=stack,
-    )

@@ -244,14 +244,17 @@ def recover(path: Path) -> None:
 
 
 def lock(descriptor: int) -> bool:
-    """Claim a file for this process until it is closed; False if another process has it.  True where nothing can."""
+    """Claim a file for this process until it is closed; False if another process has it.
+
+    True where the system has no way to claim files.
+    """
     return _claim(descriptor) is not False
 
 
 def _claim(descriptor: int) -> bool | None:
-    """As `lock`, but None where nothing can.
+    """Whether this process has claimed a file; None where the system has no way to claim files.
 
-    Not by `flock` where there is another way: HDF5 takes that, and nobody could look at a run under way.
+    Not by `flock` where there is another way: HDF5 takes `flock`, and nobody could look at a run under way.
     """
     try:
         import fcntl

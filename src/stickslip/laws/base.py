@@ -45,7 +45,7 @@ class LawSolution:
 
     Attributes
     ----------
-    residual, solved, status, iterations : as those of a contact problem
+    residual : worst violation of the law's own conditions; solved, status, iterations : of the contact problems posed
     scale : s in [0, 1], by which Poisson's dissipative form had to reduce the coefficients; 1 elsewhere
     energy_unscaled : energy change that s = 1 would have given [J]; nan where the law has no s
     phases : the phases of an integrated impact
@@ -187,7 +187,7 @@ def several_contacts(law: str, contacts: int) -> str:
 
 
 def as_law_solution(answer: PlanarSolution, **more: Any) -> LawSolution:
-    """A contact problem's answer as that of a law."""
+    """The answer of a law that poses one contact problem."""
     return LawSolution(
         answer.Lambda_N, answer.Lambda_T, answer.residual, answer.solved, answer.status, answer.iterations, **more
     )

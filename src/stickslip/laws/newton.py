@@ -48,7 +48,7 @@ class Newton(ImpactLaw):
     def solve(
         self, problem: PlanarProblem, gamma_N: Array, gamma_T: Array, eps_N: Array, eps_T: Array, solver: PlanarSolver
     ) -> LawSolution:
-        """As `ImpactLaw.solve`; the law and the forces of a time step are one contact problem, [GS05] eq. (33)."""
+        """Impulses of an impact or a time step: law and forces together are one contact problem, [GS05] eq. (33)."""
         return as_law_solution(solver.solve(self._problem(problem, gamma_N, gamma_T, eps_N, eps_T)))
 
     def _impact(self, problem: PlanarProblem, eps_N: Array, eps_T: Array, solver: PlanarSolver) -> LawSolution:

@@ -43,7 +43,7 @@ def residual_of_one(
     N: float,
     T: float,
 ) -> float:
-    """As `PlanarProblem.residual`, for one contact."""
+    """Worst violation of the contact laws of one contact, relative to the velocities in it."""
     bound = mu * N + a
     if not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12)):
         return math.inf

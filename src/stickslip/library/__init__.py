@@ -89,6 +89,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
 }
 
 _SCENES: dict[str, Callable[..., SceneScenario]] = {billiards.__name__: billiards, **scenes.ENTRIES}
+globals().update(_SCENES)  # every entry is a function of this module: library.cube_stack()
 
 
 def names() -> tuple[str, ...]:

@@ -12,12 +12,13 @@ from stickslip import library
 from stickslip.checks import unknown_name
 from stickslip.io.models.file import Model, read_model
 from stickslip.run.options import OF_STEPPERS, STEPPERS, stepper_from
-from stickslip.scenario import SceneScenario
+from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
-SCENE_STEPPERS = ("moreau-midpoint", "moreau-jean")
+STEPPER = "moreau-midpoint"
+"""What runs an entry that asks for no other stepper."""
 PAGE_STEPPERS = tuple(name for name in STEPPERS if name != "adaptive")
-"""Of a mechanism; to prepare the adaptive one for a system takes a minute, for which nobody waits before a slider."""
+"""To prepare the adaptive one for a system takes a minute, for which nobody waits before a slider."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class LibraryEntry:
 
     @property
     def scenario(self) -> Any:
-        """As it is, with its own values."""
+        """The scenario with the values of the library."""
         return _own(self.name)
 
     def with_keywords(self, values: Mapping[str, Any]) -> Any:
@@ -48,7 +49,7 @@ class LibraryEntry:
 
     @property
     def stepper(self) -> str:
-        return SCENE_STEPPERS[0]
+        return STEPPER
 
     @property
     def steppers(self) -> tuple[str, ...]:
@@ -76,12 +77,12 @@ class ModelEntry:
 
     @property
     def units(self) -> Mapping[str, str]:
-        """Those of the system say all."""
+        """None of its own: the system has the units of its parameters."""
         return {}
 
     @property
     def scenario(self) -> Any:
-        """As the file has it; a system that the library knows under the same names looks as it does there."""
+        """The scenario of the file; where it has no drawing, with that of the library entry of its name."""
         scenario = self.model.scenario
         if scenario.source == str(self.path):  # where it lies is nobody's business on an exported page
             scenario = replace(scenario, source=self.path.name)
@@ -105,11 +106,11 @@ class ModelEntry:
 
     @property
     def stepper(self) -> str:
-        return str(self.model.options.get("stepper", SCENE_STEPPERS[0]))
+        return str(self.model.options.get("stepper", STEPPER))
 
     @property
     def steppers(self) -> tuple[str, ...]:
-        """Those of the page, and the one that the file asks for."""
+        """The steppers of the page, and the one that the file asks for."""
         return tuple(dict.fromkeys((self.stepper, *_steppers(self.scenario))))
 
 
@@ -126,8 +127,8 @@ def _own(name: str) -> Any:
     return library.get(name)
 
 
-def _steppers(scenario: Any) -> tuple[str, ...]:
-    return SCENE_STEPPERS if isinstance(scenario, SceneScenario) else PAGE_STEPPERS
+def _steppers(scenario: Scenario) -> tuple[str, ...]:
+    return scenario.steppers or PAGE_STEPPERS
 
 
 def entry_names() -> tuple[str, ...]:
@@ -151,13 +152,9 @@ def twin(title: str, names: Any, parameters: Mapping[str, float]) -> Any:
         return None
     known = library.keywords(name)
     numeric = {key for key, default in known.items() if isinstance(default, float) or default is None}
-    is_scene = name in library.scene_names()
+    given = {key: value for key, value in parameters.items() if key in numeric}
     try:
-        scenario: Any = (
-            _own(name)
-            if is_scene
-            else library.get(name, **{key: value for key, value in parameters.items() if key in numeric})
-        )
+        scenario: Any = library.get(name, **given) if given else _own(name)
     except (ValueError, ArithmeticError):
         return None
     system = scenario.system
@@ -165,6 +162,6 @@ def twin(title: str, names: Any, parameters: Mapping[str, float]) -> Any:
         tuple(system.coordinate_names) == tuple(names.coordinate_names)
         and tuple(system.velocity_names) == tuple(names.velocity_names)
         and tuple(system.contact_names) == tuple(names.contact_names)
-        and (is_scene or set(system.parameter_names) == set(parameters))  # a scene's are its gravity
+        and set(system.parameter_names) == set(parameters)
     )
     return scenario if same else None

@@ -9,11 +9,11 @@ import numpy as np
 
 from stickslip.analysis.seen_period import seen_period
 from stickslip.drawing.primitives import Drawing, markers
-from stickslip.mechanisms.system import KIND_NAMES, System
+from stickslip.mechanisms.system import KIND_NAMES
+from stickslip.on_request import service
 from stickslip.page.packing import floats, octets, plain
-from stickslip.page.space import moving_scene
 from stickslip.page.tracks import tracks
-from stickslip.scenario import as_shown
+from stickslip.scenario import Scenario, as_shown
 from stickslip.trajectory import IMPACT, Trajectory
 
 FORMAT = 1
@@ -151,14 +151,8 @@ def _contacts(trajectory: Trajectory, scenario: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _system(scenario: Any, trajectory: Trajectory) -> System | None:
-    system = getattr(scenario, "system", None)
-    fits = isinstance(system, System) and set(trajectory.parameters) <= set(system.parameter_names)
-    return system if fits else None
-
-
 def _friction(trajectory: Trajectory, scenario: Any) -> np.ndarray | None:
-    system = _system(scenario, trajectory)
+    system = None if scenario is None else scenario.system_of(trajectory)
     return None if system is None else system.laws(system.parameter_vector(trajectory.parameters))[0]
 
 
@@ -179,11 +173,17 @@ def _impacts(trajectory: Trajectory) -> dict[str, Any]:
 
 def _motion(trajectory: Trajectory, scenario: Any, frames: int) -> dict[str, Any] | None:
     """The moving picture, or None where the system has none."""
-    rows = sharp_rows(trajectory, frames)
-    scene = getattr(scenario, "scene", None)
-    if scene is not None:
-        return moving_scene(scene, trajectory, rows)
-    drawing: Drawing | None = None if scenario is None else scenario.drawing
+    if scenario is None:
+        return None
+    shown: dict[str, Any] | None = service(f"show a {scenario.kind} moving")(
+        scenario, trajectory, sharp_rows(trajectory, frames)
+    )
+    return shown
+
+
+def moving_mechanism(scenario: Scenario, trajectory: Trajectory, rows: np.ndarray) -> dict[str, Any] | None:
+    """The shapes of a drawing at some records of a run; None where the mechanism has no drawing."""
+    drawing = scenario.drawing
     if drawing is None:
         return None
     q, t = trajectory.q[rows], trajectory.t[rows]
@@ -205,7 +205,7 @@ def _turns(trajectory: Trajectory, scenario: Any, drawing: Drawing) -> list[int]
 
     A virtual displacement along w_T slips by w_T . w_T > 0, whichever way the mark goes; marks that do not move have 1.
     """
-    system = _system(scenario, trajectory)
+    system = scenario.system_of(trajectory)
     signs = [1] * len(trajectory.contact_names)
     if system is None:
         return signs

@@ -16,7 +16,7 @@ from typing import Any
 
 from stickslip import library
 from stickslip.checks import unknown_name
-from stickslip.io.netcdf import load
+from stickslip.io.load import load
 from stickslip.jit import making
 from stickslip.page.controls import controls, numbers, require_sizes, with_values
 from stickslip.page.document import standalone
@@ -147,7 +147,7 @@ class Service:
 
 
 def _label(number: int, path: Path, files: Sequence[Path]) -> str:
-    """The file's name; its number too where two files have the same."""
+    """The name of a file, with its number where two files have one name."""
     same = sum(other.name == path.name for other in files) > 1
     return f"{path.name} ({number + 1})" if same else path.name
 

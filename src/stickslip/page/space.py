@@ -10,6 +10,7 @@ import numpy as np
 from stickslip.drawing.scene import own_outlines, own_solids
 from stickslip.page.packing import floats, plain
 from stickslip.page.tracks import group_dict
+from stickslip.scenario import SceneScenario
 from stickslip.scenes.bodies import COORDINATES, Body
 from stickslip.scenes.scene import Scene
 from stickslip.trajectory import Trajectory
@@ -18,8 +19,9 @@ _MOST_NUMBERS = 120_000
 """Numbers of a moving picture that are sent: bodies times frames times coordinates."""
 
 
-def moving_scene(scene: Scene, trajectory: Trajectory, rows: np.ndarray) -> dict[str, Any]:
+def moving_scene(scenario: SceneScenario, trajectory: Trajectory, rows: np.ndarray) -> dict[str, Any]:
     """The moving picture of a scene at the records `rows`, fewer where there are many bodies."""
+    scene = scenario.scene
     width = len(COORDINATES[scene.dim])
     moving = sum(body.column >= 0 for body in scene.bodies)
     most = max(2, _MOST_NUMBERS // max(1, width * moving))

@@ -61,7 +61,7 @@ def _enter(slots: dict[Hashable, _Slot], frame: int, shapes: Iterable[draw.Primi
 
 
 class _Rigid:
-    """Groups whose items stay the same: known by name, compared once per new tuple of items."""
+    """Groups whose items never change: known by name, compared once per new tuple of items."""
 
     def __init__(self) -> None:
         self._items: dict[str, tuple[draw.Primitive, ...]] = {}

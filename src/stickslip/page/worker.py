@@ -1,8 +1,8 @@
 """A process that computes runs for the page, one at a time; `workers` starts it and may end it at any moment.
 
 Requests come in as lines of JSON: first what the server serves, then `{"number", "path", "request"}`, and
-`{"stop": number}` where nobody waits for a run any more.  Frames go out: a letter, a length, so many bytes.  When the
-input ends, whoever asked is gone, and so is this process, wherever its computation stands.
+`{"stop": number}` where nobody waits for a run any more.  Frames go out: a letter, a length, and bytes of
+that length.  When the input ends, whoever asked is gone, and so is this process, wherever its computation stands.
 """
 
 from __future__ import annotations

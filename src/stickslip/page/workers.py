@@ -296,7 +296,7 @@ class Workers:
         return max(self._idle, key=lambda process: process.growth)
 
     def _let_compile(self, process: Process) -> None:
-        """Let a process that nobody waits for end its compilation; who asks for the same meanwhile waits for it."""
+        """Let a process that nobody waits for end its compilation; whoever asks for its system waits for it."""
         with self._changed:
             self._compiling.append(process)
         process.wind_up(MOST_COMPILING)

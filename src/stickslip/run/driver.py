@@ -44,7 +44,7 @@ class Run:
     steps : number of steps from start to end
     q0, u0 : the start, as it is recorded
     first_impacts : rows of `IMPACT_COLUMNS` of the impact at t0
-    identity : all that decides the motion; a run goes on from a checkpoint only where it is the same
+    identity : all that decides the motion; a run goes on from a checkpoint only where its identity is equal
     notes : what was chosen besides the names of stepper and solver, for the attributes of the trajectory
     """
 

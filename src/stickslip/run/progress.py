@@ -17,7 +17,7 @@ def progress_bar(
 ) -> Iterator[Callable[[int], None]]:
     """A bar on stderr that appears after two seconds, or the caller's own; called with the number of steps done.
 
-    first : steps done before.  Kernels that are compiled on the way are announced, and their time is none of the rate.
+    first : steps done before.  Kernels that are compiled on the way are announced; the rate leaves their time out.
     """
     if callable(wanted):
         yield wanted

@@ -77,7 +77,7 @@ class Store:
         if self.out is not None and self._go_on():
             return
         if self.out is not None:
-            from stickslip.io.netcdf import StreamWriter
+            from stickslip.io.stream import StreamWriter
 
             self.writer = StreamWriter(self.out, self._blank(), overwrite=run.records.overwrite or self.resume)
         try:
@@ -91,7 +91,7 @@ class Store:
             raise
 
     def start_clock(self) -> float:
-        """Let the march begin now [s]: what went before, compilation and the reading of files, is none of its time."""
+        """Count the time of the march from now on, and return the present [s]; compiling and reading do not count."""
         self.begin = time.perf_counter()
         return self.begin
 
@@ -123,7 +123,7 @@ class Store:
 
     def _go_on(self) -> bool:
         """Take up the run that the file holds; False where there is none to go on with."""
-        from stickslip.io.netcdf import StreamWriter
+        from stickslip.io.stream import StreamWriter
 
         found = StreamWriter.resumed(self.out, self._blank()) if self.resume else None  # type: ignore[arg-type]
         if found is None:
@@ -350,7 +350,7 @@ class Store:
         return trajectory.with_attributes(resumed=self.resumed) if self.resume else trajectory
 
     def rescue(self, wall: float, problem: BaseException) -> None:
-        """Leave a readable file behind when `problem` ends the run; an error of that file is the caller's to tell."""
+        """Leave a readable file behind when `problem` ends the run; the caller reports an error in writing the file."""
         if self.writer is not None and not self.writer.closed:
             state = self.run.state
             ended = "interrupted" if isinstance(problem, KeyboardInterrupt) else "ended by an error"

@@ -22,7 +22,6 @@ from stickslip.request import Checks, Records, RunOptions, grouped, require_coun
 from stickslip.run.compiling import announced
 from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
-from stickslip.scenes.bodies import COORDINATES, VELOCITIES
 from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
@@ -61,7 +60,7 @@ def prepare_run(
     **options: Unpack[RunOptions],
 ) -> Run:
     """Check the arguments of `Scene.simulate` and set up the run."""
-    kept, checked = grouped(records, checks, options)
+    kept, checked = grouped(records, checks, options, scene.simulate)
     _require_known(checked)
     start = real_number(t0, "t0")
     steps = number_of_steps(real_number(dt, "dt"), real_number(t_end, "t_end"), start)
@@ -135,7 +134,7 @@ def _fingerprint(engine: SceneEngine) -> str:
 
 
 def _frictions(scene: Scene) -> str:
-    """The frictions of bodies and pairs as text, the same in every process; those of functions by their code."""
+    """The frictions of bodies and pairs as text that does not depend on the process; functions by their code."""
     digest = hashlib.sha256()
     for material in (*(body.material for body in scene.bodies), *scene.pair_laws.values()):
         law: Any = material.friction
@@ -184,20 +183,14 @@ class SceneLabels:
 
     @classmethod
     def of(cls, scene: Scene) -> SceneLabels:
-        units = {}
-        for name in scene.contact_names:
-            for c in COORDINATES[scene.dim]:
-                units[f"{name}.{c}"] = "m" if c in "xyz" else ("rad" if c == "angle" else "1")
-            for v in VELOCITIES[scene.dim]:
-                units[f"{name}.{v}"] = "m/s" if v.startswith("v") else "rad/s"
         return cls(
             scene.name,
             (CONTACT,) * len(scene.contact_names),
             scene.coordinate_names,
             scene.velocity_names,
             scene.contact_names,
-            tuple(f"gravity_{axis}" for axis in "xyz"[: scene.dim]),
-            units,
+            scene.parameter_names,
+            scene.units,
             _forced(scene),
         )
 

@@ -80,7 +80,7 @@ def simulate(
     Ctrl-C, a failed step or a state that is no longer finite end the run; the trajectory so far is returned with
     `complete` False and `status` saying where and why.  Bad input raises ValueError before anything is computed.
     """
-    kept, checked = grouped(records, checks, options)
+    kept, checked = grouped(records, checks, options, simulate)
     require_system(system)
     run = prepare(system, q0, u0, dt, t_end, stepper, solver, law, params, t0, engine, kept, checked)
     trajectory = drive(run, progress)

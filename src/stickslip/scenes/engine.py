@@ -53,24 +53,24 @@ from stickslip.scenes.start import appearances, check_appearing
 SWEEPS = 300
 SINK = 1e-3  # of the smaller body's radius: contacts that are deeper are pushed apart
 NEWTON_CONTACTS, NEWTON_CONTACTS_LOOSE, LOOSE = 80, 8, 1e-7  # loose tolerances are cheaper by sweeps
-EXACT_BELOW = (
-    1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
-)
+EXACT_BELOW = 1e-9
+"""Tolerances below ask for rest without drift: small remainders are not handed on from step to step."""
 RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
-RESCUE_EFFORT_EACH = 0.5  # the same per contact: a few contacts are solved soon or, by rounding, never
+RESCUE_EFFORT_EACH = 0.5  # nominal seconds per contact: a few contacts are solved soon or, by rounding, never
 RESCUE_ROUNDS = 4  # each with a sharper tolerance
 PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
 SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried
-FEW_CONTACTS, FIRST_EFFORT = 20, 1.0  # up to which only they are, for long; nominal seconds of work in between on more
+FEW_CONTACTS = 20  # of an island without joints, up to which full matrices are tried alone
+FIRST_EFFORT = 1.0  # nominal seconds of work with sparse matrices on more contacts, before full ones take long
 EVENTS_AT_ONCE = 4096
 CURE = "try a smaller dt or, for stiff springs, MoreauJean(theta=1)"
 _POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
 
 
 def worth_sharing(sizes: np.ndarray) -> bool:
-    """Whether islands of so many unknowns are solved sooner by threads than one after the other.
+    """Whether islands with these numbers of unknowns are solved sooner by threads than one after the other.
 
     A solution takes some size^3 steps; threads have to be woken, and none can help with the largest island.
     """
@@ -362,7 +362,7 @@ class SceneEngine(Engine):
         return int(self.options.dim * (self.begins[k + 1] - self.begins[k]) + rows)
 
     def _is_pile(self, k: Any) -> bool:
-        """Whether an island has so many contacts that sweeps without a matrix are the way."""
+        """Whether sweeps without a matrix are faster: an island without joints, of more than PILE_CONTACTS contacts."""
         return bool(
             self.begins[k + 1] - self.begins[k] > PILE_CONTACTS and self.row_begins[k + 1] == self.row_begins[k]
         )

@@ -46,7 +46,7 @@ BODY = np.dtype(
         ("struck", np.bool_),  # (n,) bool: in this step free, end and inv_inertia hold the rotation at the midpoint
         ("radius", float),  # (n,) of the sphere around the centre of mass that holds the shapes
         ("reach", float),  # (n,) how far a point of the body can come in one step
-        ("stir", float),  # (n,) the same of the fastest body that may hit it in this step
+        ("stir", float),  # (n,) how far a point of the fastest body that may hit it can come in this step
     ],
     align=True,
 )
@@ -129,7 +129,7 @@ CONTACT = np.dtype(
         ("normal", float, (3,)),  # (N, 3) from a to b
         ("gap", float),  # (N,)
         ("impulse", float, (3,)),  # (N, 3) world vector on b, for the next step's start
-        ("local", float, (3,)),  # (N, 3) the same in the axes of that body
+        ("local", float, (3,)),  # (N, 3) `point` in the axes of the body that moves
     ],
     align=True,
 )

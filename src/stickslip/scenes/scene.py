@@ -9,23 +9,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from stickslip.checks import require_numbers
 from stickslip.debug import debugging
-from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
 from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material
 from stickslip.scenes.checks import number, require_function, turning, unit, vector
+from stickslip.scenes.given import inertia_of, inertia_of_shape, material_of, time_of, two_numbers
 from stickslip.scenes.joints import Force, Joint, Spring
 from stickslip.scenes.shapes import IDENTITY, Shape, Unbounded, orientation
 
 if TYPE_CHECKING:
     from stickslip.drawing.primitives import Drawing
     from stickslip.trajectory import Trajectory
-
-LEAST_PRINCIPAL = (
-    1e-12  # of the largest principal inertia: below, rounding of the matrix decides which way a body turns
-)
 
 
 class Scene:
@@ -99,7 +94,7 @@ class Scene:
     ) -> Body:
         """Add a body that never moves; position and orientation are those of the shape."""
         label = self._label(shape, name)
-        material = _material(friction, restitution, restitution_tangential, self.dim, repr(label))
+        material = material_of(friction, restitution, restitution_tangential, self.dim, repr(label))
         return self._add("static", shape, material, label, position, orientation)
 
     def add_driven(
@@ -131,7 +126,7 @@ class Scene:
                     "give motion=function of t that returns (velocity, angular velocity)."
                 )
         label = self._label(shape, name)
-        material = _material(friction, restitution, restitution_tangential, self.dim, repr(label))
+        material = material_of(friction, restitution, restitution_tangential, self.dim, repr(label))
         return self._add(
             "driven", shape, material, label, position, orientation, velocity, angular_velocity, motion=motion
         )
@@ -179,8 +174,8 @@ class Scene:
         label = self._label(shape, name)
         with np.errstate(all="ignore"):  # sizes that overflow are refused in one line
             weight, tensor, centre = self._mass(shape, mass, density, inertia, centre_of_mass, label)
-        material = _material(friction, restitution, restitution_tangential, self.dim, repr(label))
-        life = (_time(appears, "appears"), _time(vanishes, "vanishes"))
+        material = material_of(friction, restitution, restitution_tangential, self.dim, repr(label))
+        life = (time_of(appears, "appears"), time_of(vanishes, "vanishes"))
         if not life[0] < life[1]:
             raise ValueError(f"vanishes must come after appears = {life[0]:g} s, got {life[1]:g} s.")
         return self._add(
@@ -206,9 +201,9 @@ class Scene:
             if inertia is None:
                 raise ValueError("inertia must be given with centre_of_mass: the shape's own is about its centroid.")
         if inertia is not None:
-            tensor = _inertia(inertia, self.dim)
+            tensor = inertia_of(inertia, self.dim)
         else:
-            tensor = _inertia_of_shape(shape, tensor, self.dim)
+            tensor = inertia_of_shape(shape, tensor, self.dim)
         return weight, tensor, centre
 
     def _label(self, shape: Shape, name: str | None) -> str:
@@ -267,7 +262,7 @@ class Scene:
         """Give two bodies laws of their own; what is None stays as their materials say."""
         key = self._pair(a, b)
         both = " and ".join(repr(self.bodies[i].name) for i in key)
-        self.pair_laws[key] = _material(friction, restitution, restitution_tangential, self.dim, both)
+        self.pair_laws[key] = material_of(friction, restitution, restitution_tangential, self.dim, both)
 
     def ignore(self, a: Body, b: Body) -> None:
         """Let two bodies pass through one another."""
@@ -362,12 +357,12 @@ class Scene:
         p[: self.dim] = vector(at, "at", self.dim)
         low, high = -math.inf, math.inf
         if limits is not None:
-            low, high = _two(limits, "limits")
+            low, high = two_numbers(limits, "limits")
             if not low <= 0.0 <= high:
                 raise ValueError(f"limits must be (least <= 0, largest >= 0), counted from the start, got {limits!r}.")
         drive = (0.0, 0.0)
         if motor is not None:
-            speed, effort = _two(motor, "motor")
+            speed, effort = two_numbers(motor, "motor")
             drive = (number(speed, "speed of motor"), number(effort, "effort of motor", least=0.0))
         hold = number(friction, "friction of a joint", least=0.0)
         return self._keep(Joint(kind, *self._ends(a, b), p, p, axis, 0.0, (low, high), drive, hold), collide)
@@ -509,6 +504,22 @@ class Scene:
         return tuple(body.name for body in self.bodies if body.kind != "static")
 
     @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters that a trajectory keeps: the components of gravity."""
+        return tuple(f"gravity_{axis}" for axis in "xyz"[: self.dim])
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of the entries of q and u."""
+        found = {}
+        for name in self.contact_names:
+            for c in COORDINATES[self.dim]:
+                found[f"{name}.{c}"] = "m" if c in "xyz" else ("rad" if c == "angle" else "1")
+            for v in VELOCITIES[self.dim]:
+                found[f"{name}.{v}"] = "m/s" if v.startswith("v") else "rad/s"
+        return found
+
+    @property
     def n_dof(self) -> int:
         """Velocities of the bodies that move freely."""
         return len(VELOCITIES[self.dim]) * sum(body.kind == "moving" for body in self.bodies)
@@ -523,87 +534,3 @@ class Scene:
             f"<Scene {self.name!r}, dim = {self.dim}: {kinds.count('moving')} moving, {kinds.count('driven')} driven, "
             f"{kinds.count('static')} static bodies, {len(self.joints)} joints, {len(self.springs)} springs>"
         )
-
-
-def _material(friction: Any, restitution: Any, restitution_tangential: Any, dim: int, whose: str) -> Material:
-    mu = _friction_of(friction, dim, whose)
-    if isinstance(mu, FrictionLaw):
-        pass
-    elif mu is not None and np.ndim(mu) == 1 and dim == 3:
-        axes = vector(mu, f"friction of {whose}", 2)
-        mu = tuple(number(float(x), f"friction[{k}] of {whose} (elliptic)", positive=True) for k, x in enumerate(axes))
-    elif mu is not None:
-        mu = number(mu, f"friction of {whose}", least=0.0)
-    e = None if restitution is None else number(restitution, f"restitution of {whose}", least=0.0, most=1.0)
-    e_T = restitution_tangential
-    if e_T is not None:
-        e_T = number(e_T, f"restitution_tangential of {whose}", least=0.0, most=1.0)
-    return Material(mu, e, e_T)
-
-
-def _friction_of(friction: Any, dim: int, whose: str) -> Any:
-    """What a friction law stands for: numbers where they say it all, else the law, whose parameters are numbers."""
-    if not isinstance(friction, FrictionLaw):
-        return friction
-    if isinstance(friction, Elliptic):
-        if dim == 2:
-            raise ValueError(f"friction of {whose} in the plane must not be Elliptic: there is one direction of slip.")
-        return (friction.first, friction.second)
-    if isinstance(friction, Coulomb):
-        return friction.coefficient
-    if isinstance(friction, LoadIndependent):
-        raise ValueError(
-            f"friction of {whose} must depend on the load; LoadIndependent is for contacts of a mechanism."
-        )
-    if not 0.0 <= friction.at_rest < np.inf:
-        raise ValueError(f"friction of {whose} must be finite and not negative at rest, got {friction.at_rest:g}.")
-    return friction
-
-
-def _inertia(value: Any, dim: int) -> np.ndarray:
-    if dim == 2:
-        return np.diag([0.0, 0.0, number(value, "inertia", positive=True)])
-    require_numbers(value, "inertia")
-    array = np.array(value, dtype=float)
-    if array.shape == (3,):
-        array = np.diag(array)
-    if array.shape != (3, 3) or not np.all(np.isfinite(array)):
-        raise ValueError(f"inertia must be three principal values or a (3, 3) matrix of finite numbers, got {value!r}.")
-    values = np.linalg.eigvalsh(0.5 * (array + array.T))
-    if not np.allclose(array, array.T, rtol=1e-9, atol=0.0) or not values[0] > 0.0:
-        raise ValueError(f"inertia must be symmetric and positive definite, got principal values {values.tolist()}.")
-    if not values[0] > LEAST_PRINCIPAL * values[2]:
-        raise ValueError(
-            "inertia must be positive definite beyond rounding, the least principal value above "
-            f"{LEAST_PRINCIPAL:g} of the largest, got {values.tolist()}; give a thin body its thickness."
-        )
-    if values[2] > (values[0] + values[1]) * (1.0 + 1e-9):
-        raise ValueError(f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
-    return array
-
-
-def _inertia_of_shape(shape: Shape, tensor: np.ndarray, dim: int) -> np.ndarray:
-    """The inertia computed from a shape, made symmetric, if it is that of a body."""
-    tensor = 0.5 * (tensor + tensor.T)
-    try:
-        return _inertia(float(tensor[2, 2]) if dim == 2 else tensor.tolist(), dim)
-    except ValueError as problem:
-        raise ValueError(
-            f"shape {type(shape).__name__} is too thin, too small or too large for its inertia to be computed "
-            f"({str(problem).rstrip('.')}); give inertia=."
-        ) from None
-
-
-def _two(value: Any, name: str) -> tuple[float, float]:
-    """Two numbers, which may be infinite."""
-    try:
-        first, second = (float(x) for x in value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be two numbers, got {value!r}.") from None
-    return first, second
-
-
-def _time(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise ValueError(f"{name} must be a time [s], got {value!r}.")
-    return float(value)

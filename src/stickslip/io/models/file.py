@@ -13,10 +13,13 @@ from stickslip.io.models.fields import Number, Place
 from stickslip.io.models.layout import FORMAT, KINDS
 from stickslip.io.models.toml_text import ModelError, key_lines, parse_toml, read_toml, toml_text
 from stickslip.io.models.traced import Untraceable
-from stickslip.scenario import Scenario, SceneScenario
+from stickslip.scenario import Scenario
 
 __all__ = ["Model", "ModelError", "model_text", "read_model", "write_model"]
 
+LEFT_OUT = "Left out: "
+"""How the line in the head of a file begins that says what could not be written."""
+_PARTS: dict[str, Any] = {"lagrangian": lagrangian, "scene": scene}
 _MOST_STEPS = 2**53  # beyond, a double does not count them one by one
 
 
@@ -64,9 +67,8 @@ def _model(content: dict[str, Any], text: str, name: str) -> Model:
         raise place.at("run", "t_end").error(
             f"{steps:.3g} steps are more than can be counted; shorten t_end or enlarge dt"
         )
-    build = scene.scenario_from if kind == "scene" else lagrangian.scenario_from
     options = {key: value for key, value in checked["run"].items() if value is not None and key not in ("dt", "t_end")}
-    return Model(build(checked, place), options)
+    return Model(_PARTS[kind].scenario_from(checked, place), options)
 
 
 def model_text(scenario: Scenario) -> str:
@@ -76,27 +78,15 @@ def model_text(scenario: Scenario) -> str:
     head of the file says so.  Raises ValueError where a file is not possible: systems of functions, motions and forces
     that are functions.
     """
-    part: Any = scene if isinstance(scenario, SceneScenario) else lagrangian
+    part: Any = _PARTS[scenario.file_kind]
     head = HEAD
     try:
         content = part.content_of(scenario)
     except Untraceable as problem:
-        assert isinstance(scenario, Scenario)
-        scenario, head = replace(scenario, drawing=None), f"{HEAD}\nLeft out: {problem}."
+        scenario, head = replace(scenario, drawing=None), f"{HEAD}\n{LEFT_OUT}{problem}."
         content = part.content_of(scenario)
     text = toml_text(content, {("stickslip",): head})
-    again = model_from_text(text, "the file").scenario
-    if isinstance(scenario, SceneScenario):
-        assert isinstance(again, SceneScenario)
-        same = part.content_of(again) == part.content_of(scenario)
-    else:
-        assert isinstance(again, Scenario)
-        same = (
-            again.system.source() == scenario.system.source()
-            and (again.drawing is None) == (scenario.drawing is None)
-            and again.system.parameter_vector().tolist() == scenario.system.parameter_vector(scenario.params).tolist()
-        )
-    if not same:
+    if not part.is_same(model_from_text(text, "the file").scenario, scenario):
         raise ValueError(f"{scenario.title}: the file would not give the same equations again, so it is not written.")
     return text
 

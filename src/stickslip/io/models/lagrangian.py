@@ -288,6 +288,17 @@ def _friction(reader: Reader, entry: dict[str, Any], place: Place) -> FrictionLa
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
+def is_same(again: Scenario, scenario: Scenario) -> bool:
+    """Whether the scenario that a file gave has the equations and parameters of the one that was written."""
+    mine: Any = scenario.system
+    found: Any = again.system
+    return bool(
+        found.source() == mine.source()
+        and (again.drawing is None) == (scenario.drawing is None)
+        and found.parameter_vector().tolist() == mine.parameter_vector(scenario.params).tolist()
+    )
+
+
 def content_of(scenario: Scenario) -> dict[str, Any]:
     """The content of the file of a scenario; ValueError where its system cannot be written."""
     system = scenario.system

@@ -203,6 +203,11 @@ def _add_pair(scene: Scene, bodies: Mapping[str, Body | None], entry: dict[str, 
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
+def is_same(again: SceneScenario, scenario: SceneScenario) -> bool:
+    """Whether the scenario that a file gave is the one that was written."""
+    return content_of(again) == content_of(scenario)
+
+
 def content_of(scenario: SceneScenario) -> dict[str, Any]:
     """The content of the file of a scene; ValueError where something in it is a Python function."""
     scene, dim = scenario.scene, scenario.scene.dim

@@ -1,0 +1,90 @@
+"""Where a search for a limit cycle begins: a state on the section, from a settled motion or from the start."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.analysis.cycle_result import NoCycle
+from stickslip.analysis.return_map import EventMap, NoReturn, Setting
+from stickslip.analysis.sections import TURN, PhaseSection
+from stickslip.analysis.step_map import Settled, settle
+from stickslip.checks import Array
+from stickslip.events.modes import Mode
+
+HORIZON = 4.0  # periods that a return may take
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """Where Newton's method begins: state on the section, its mode where known, ranges, and how long to wait [s]."""
+
+    x: Array
+    mode: Mode | None
+    scale: Array
+    returns: int
+    horizon: float
+
+    @classmethod
+    def of(cls, setting: Setting, returns: int | None, settle_returns: int, stepper: Any, rtol: float) -> Guess:
+        """From a settled motion, or from the scenario's start."""
+        scenario = setting.scenario
+        if settle_returns == 0:
+            return cls._from_start(setting, returns or 1, rtol)
+        try:
+            settled = settle(setting, settle_returns, stepper, scenario.dt / 10.0)
+        except NoReturn as problem:
+            raise NoCycle(f"no limit cycle: {problem}") from None
+        found = returns or settled.recurrence(setting)
+        if not found:
+            raise NoCycle(
+                f"no limit cycle: after {settle_returns} returns (settle_returns) the section's states do not recur "
+                "within 16 returns: chaos, or not settled"
+            )
+        return cls._from_settled(setting, settled, found)
+
+    @classmethod
+    def _from_settled(cls, setting: Setting, settled: Settled, returns: int) -> Guess:
+        x = settled.points.x[-1].copy()
+        period = float(settled.points.t[-1] - settled.points.t[-1 - returns])
+        return cls(
+            without_travel(setting, x), settled.mode, one_turn(setting, settled.scale), returns, HORIZON * period
+        )
+
+    @classmethod
+    def _from_start(cls, setting: Setting, returns: int, rtol: float) -> Guess:
+        scenario = setting.scenario
+        x = np.concatenate([scenario.q0, scenario.u0])
+        first = EventMap(setting, 1, rtol, scenario.t_end)(x, None, tangent=False)
+        scale = one_turn(setting, ranges(first.orbit[1]))
+        if isinstance(setting.section, PhaseSection):
+            return cls(x, None, scale, returns, 0.0)
+        second = EventMap(setting, returns, rtol, scenario.t_end)(first.x, first.mode, tangent=False)
+        return cls(
+            without_travel(setting, first.x), first.mode, scale, returns, min(scenario.t_end, HORIZON * second.period)
+        )
+
+
+def ranges(states: Array) -> Array:
+    """Ranges of states (k, 2 f) along a motion; the largest where a component stays what it is."""
+    width = np.ptp(states, axis=0)
+    return np.asarray(np.where(width > 1e-9 * width.max(), width, width.max()))
+
+
+def without_travel(setting: Setting, x: Array) -> Array:
+    """A state with the coordinates at zero that cycles may shift, and angles without whole turns."""
+    x = x.copy()
+    x[list(setting.travel)] = 0.0
+    for i in setting.turning:
+        x[i] = math.remainder(x[i], TURN)
+    return x
+
+
+def one_turn(setting: Setting, scale: Array) -> Array:
+    """Ranges of a motion in which an angle that goes on turning has the range of one turn."""
+    scale = scale.copy()
+    scale[list(setting.turning)] = np.minimum(scale[list(setting.turning)], TURN)
+    return scale

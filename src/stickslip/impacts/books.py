@@ -1,0 +1,57 @@
+"""What is written down of impacts, one row per state: by the compiled loop of stacks, and by the reference for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.checks import Array
+
+
+@dataclass
+class Books:
+    """Books of k states with n contacts and f velocities.
+
+    Attributes
+    ----------
+    u : velocities after the impact, (k, f)
+    Lambda, before, after : impulses, relative velocities before and after, normal and tangential, (k, n, 2)
+    book : energies and residual, (k, 6), in the order of `impacts.kernel.ENERGY` and so on
+    state, reversal, closed : of every contact, (k, n)
+    status : what the compiled loop says of the state, (k,)
+    """
+
+    u: Array
+    Lambda: Array
+    before: Array
+    after: Array
+    book: Array
+    state: np.ndarray
+    reversal: np.ndarray
+    closed: np.ndarray
+    status: np.ndarray
+
+    @classmethod
+    def room(cls, k: int, n: int, f: int) -> Books:
+        return cls(
+            np.empty((k, f)),
+            np.zeros((k, n, 2)),
+            np.empty((k, n, 2)),
+            np.empty((k, n, 2)),
+            np.zeros((k, 6)),
+            np.zeros((k, n), np.int8),
+            np.zeros((k, n), np.bool_),
+            np.zeros((k, n), np.bool_),
+            np.zeros(k, np.int8),
+        )
+
+    def rows(self, part: Any) -> tuple[np.ndarray, ...]:
+        """The books of some states, in the order of the attributes."""
+        return tuple(array[part] for array in self.__dict__.values())
+
+    def put_rows(self, part: Any, rows: tuple[np.ndarray, ...]) -> None:
+        """Replace the books of some states by what `rows` once gave."""
+        for array, values in zip(self.__dict__.values(), rows, strict=True):
+            array[part] = values

@@ -1,0 +1,38 @@
+"""The checkpoint in the file of a run: arrays by name, as bytes in one dataset."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.io.disk import member
+
+_GROUP, _NAME = "checkpoint", "state"
+CHECKPOINT = f"{_GROUP}/{_NAME}"
+PACKET = 4096
+
+
+def packed(state: Mapping[str, ArrayLike]) -> np.ndarray:
+    """Arrays as bytes, without objects; padded, so that the size seldom changes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **{name: np.asarray(value) for name, value in state.items()})
+    content = buffer.getvalue()
+    size = len(content).to_bytes(8, "little")
+    return np.frombuffer((size + content).ljust(-(-(len(content) + 8) // PACKET) * PACKET, b"\0"), np.uint8)
+
+
+def unpacked(content: np.ndarray) -> dict[str, np.ndarray]:
+    data = content.tobytes()
+    size = int.from_bytes(data[:8], "little")
+    with np.load(io.BytesIO(data[8 : 8 + size]), allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def checkpoint_in(file: Any) -> Any:
+    """The dataset of the last checkpoint; None where there is none."""
+    group = member(file, _GROUP)
+    return None if group is None else member(group, _NAME)

@@ -1,0 +1,101 @@
+"""What a user gives for a body, made definite: its material, its inertia, the times at which it comes and goes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stickslip.checks import require_numbers
+from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
+from stickslip.scenes.bodies import Material
+from stickslip.scenes.checks import number, vector
+from stickslip.scenes.shapes import Shape
+
+LEAST_PRINCIPAL = 1e-12
+"""Share of the largest principal inertia; below it, rounding of the matrix decides which way a body turns."""
+
+
+def material_of(friction: Any, restitution: Any, restitution_tangential: Any, dim: int, whose: str) -> Material:
+    mu = _friction_of(friction, dim, whose)
+    if isinstance(mu, FrictionLaw):
+        pass
+    elif mu is not None and np.ndim(mu) == 1 and dim == 3:
+        axes = vector(mu, f"friction of {whose}", 2)
+        mu = tuple(number(float(x), f"friction[{k}] of {whose} (elliptic)", positive=True) for k, x in enumerate(axes))
+    elif mu is not None:
+        mu = number(mu, f"friction of {whose}", least=0.0)
+    e = None if restitution is None else number(restitution, f"restitution of {whose}", least=0.0, most=1.0)
+    e_T = restitution_tangential
+    if e_T is not None:
+        e_T = number(e_T, f"restitution_tangential of {whose}", least=0.0, most=1.0)
+    return Material(mu, e, e_T)
+
+
+def _friction_of(friction: Any, dim: int, whose: str) -> Any:
+    """What a friction law stands for: numbers where they say it all, else the law, whose parameters are numbers."""
+    if not isinstance(friction, FrictionLaw):
+        return friction
+    if isinstance(friction, Elliptic):
+        if dim == 2:
+            raise ValueError(f"friction of {whose} in the plane must not be Elliptic: there is one direction of slip.")
+        return (friction.first, friction.second)
+    if isinstance(friction, Coulomb):
+        return friction.coefficient
+    if isinstance(friction, LoadIndependent):
+        raise ValueError(
+            f"friction of {whose} must depend on the load; LoadIndependent is for contacts of a mechanism."
+        )
+    if not 0.0 <= friction.at_rest < np.inf:
+        raise ValueError(f"friction of {whose} must be finite and not negative at rest, got {friction.at_rest:g}.")
+    return friction
+
+
+def inertia_of(value: Any, dim: int) -> np.ndarray:
+    if dim == 2:
+        return np.diag([0.0, 0.0, number(value, "inertia", positive=True)])
+    require_numbers(value, "inertia")
+    array = np.array(value, dtype=float)
+    if array.shape == (3,):
+        array = np.diag(array)
+    if array.shape != (3, 3) or not np.all(np.isfinite(array)):
+        raise ValueError(f"inertia must be three principal values or a (3, 3) matrix of finite numbers, got {value!r}.")
+    values = np.linalg.eigvalsh(0.5 * (array + array.T))
+    if not np.allclose(array, array.T, rtol=1e-9, atol=0.0) or not values[0] > 0.0:
+        raise ValueError(f"inertia must be symmetric and positive definite, got principal values {values.tolist()}.")
+    if not values[0] > LEAST_PRINCIPAL * values[2]:
+        raise ValueError(
+            "inertia must be positive definite beyond rounding, the least principal value above "
+            f"{LEAST_PRINCIPAL:g} of the largest, got {values.tolist()}; give a thin body its thickness."
+        )
+    if values[2] > (values[0] + values[1]) * (1.0 + 1e-9):
+        raise ValueError(f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
+    return array
+
+
+def inertia_of_shape(shape: Shape, tensor: np.ndarray, dim: int) -> np.ndarray:
+    """The inertia computed from a shape, made symmetric, if it is that of a body."""
+    tensor = 0.5 * (tensor + tensor.T)
+    try:
+        return inertia_of(float(tensor[2, 2]) if dim == 2 else tensor.tolist(), dim)
+    except ValueError as problem:
+        raise ValueError(
+            f"shape {type(shape).__name__} is too thin, too small or too large for its inertia to be computed "
+            f"({str(problem).rstrip('.')}); give inertia=."
+        ) from None
+
+
+def two_numbers(value: Any, name: str) -> tuple[float, float]:
+    """Two numbers, which may be infinite."""
+    try:
+        first, second = (float(x) for x in value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be two numbers, got {value!r}.") from None
+    return first, second
+
+
+def time_of(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise ValueError(f"{name} must be a time [s], got {value!r}.")
+    return float(value)

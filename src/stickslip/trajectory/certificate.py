@@ -1,0 +1,229 @@
+"""The certificate of a run: what was measured step by step, and whether that gives reason to doubt the run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+FORCES, MOTORS = 1, 2
+"""What does work beside contacts and potentials: see `Certificate.forced`."""
+USUAL_TOLERANCE = 1e-10
+"""Tolerance of a step's residual unless a run asks for another one."""
+_ROUNDING = 1e-12
+"""Share of the energy in play below which an energy gain is rounding, and is called none in words."""
+_STEPS, _WORK = "by the steps", "work of applied forces and steps"  # names of entries of a certificate
+_RULE_GAIN = 0.01  # share of the energy in play that an integration rule may add without a warning
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof that comes with a trajectory, measured on what was returned.
+
+    Attributes
+    ----------
+    failed_steps : steps that were not solved to the tolerance, the one at which a run stopped among them (0 in a clean
+        run).
+    max_residual : worst violation of the contact laws in any step, relative to the velocities in it.
+    tolerance : largest residual with which a step counts as solved; 0 where it is not known.
+    max_penetration : deepest negative gap seen at a midpoint or in the records [m].
+    max_energy_gain : largest energy that the contacts put in during one step, Lambda . (gamma_A + gamma_E) / 2 [J]; in
+        a scene what its motors do in a step is part of it.
+    max_lcp_size : largest LCP solved or implied, three rows per closed frictional contact.
+    fallbacks : steps in which the cheap solver was not enough and a later stage of `auto` solved the step.
+    contact_work : energy that the contacts, and the motors, limits and friction of a scene's joints, put in over the
+        whole run, negative where they dissipate [J].
+    projection_energy : energy that position projection added (removed where negative) [J]; 0 without projection.
+    projections : steps in which positions were projected.
+    integration_energy : energy that the steps themselves added besides contacts and projection [J]: discretisation of
+        the smooth motion, work of forces without a potential and of walls that move, bodies that appear or vanish.
+        With projection it is summed up step by step; without, it is E_end - E_0 - contact_work, by
+        the balance of energy.  nan where the potential is not known.
+    energy_in_play : largest of kinetic energy, range of potential energy and size of contact_work in the records [J]:
+        the energy with which gains are compared.  At rest, what the forces would give in one step, or 1e-10 of the
+        potential energy.  0 where it is not known, nan where the potential is not.
+    forced : what else does work, as a sum.  `FORCES`: forces without a potential, driven bodies, moving walls or bodies
+        that come and go, whose work is in `integration_energy` beside the error of the rule.  `MOTORS`: motors of
+        joints, whose work is in `max_energy_gain` and `contact_work`.
+    friction_rounds : most solves of one step's contact problem that friction laws asked for (0 with constant friction).
+    friction_contraction : largest contraction Lambda_N beta |mu'| of their fixed point in any step; at 1 and beyond a
+        step may have several solutions.
+    max_joint_error : farthest that a joint of a scene was apart at a midpoint [m]; wrong turns times the reach of its
+        bodies.
+    restitution_left_out : how often an island of a scene was solved without the restitution of some of its contacts,
+        because with it Newton's law and friction, or neighbours, contradict one another.
+    max_integration_gain : largest energy that the joints of a scene, which do no work, put in during one step [J]: an
+        error of the time-stepping rule, that a smaller dt makes smaller.
+    """
+
+    failed_steps: int = 0
+    max_residual: float = 0.0
+    max_penetration: float = 0.0
+    max_energy_gain: float = 0.0
+    max_lcp_size: int = 0
+    fallbacks: int = 0
+    contact_work: float = 0.0
+    projection_energy: float = 0.0
+    projections: int = 0
+    integration_energy: float = 0.0
+    friction_rounds: int = 0
+    friction_contraction: float = 0.0
+    max_joint_error: float = 0.0
+    restitution_left_out: int = 0
+    max_integration_gain: float = 0.0
+    tolerance: float = 0.0
+    energy_in_play: float = 0.0
+    forced: int = 0
+
+    @classmethod
+    def worst(cls, certificates: Sequence[Certificate]) -> Certificate:
+        """What holds for several runs together: the largest of every number, the smallest energy in play.
+
+        `integration_energy` is the one of largest size.  A number that one of the runs does not know is not known.
+        """
+        found: dict[str, Any] = {}
+        for item in fields(cls):
+            values = np.array([getattr(certificate, item.name) for certificate in certificates], dtype=float)
+            if item.name == "energy_in_play":
+                value = values.min()
+            elif item.name in ("integration_energy", "contact_work", "projection_energy"):
+                value = math.nan if np.isnan(values).any() else values[np.argmax(np.abs(values))]
+            else:
+                value = values.max()
+            found[item.name] = int(value) if isinstance(item.default, int) else float(value)
+        return cls(**found)
+
+    def share(self, energy: float) -> float:
+        """An energy [J] as a share of the energy in play; 0 for rounding, nan where either is not known."""
+        if energy == 0.0:
+            return 0.0
+        share = energy / self.energy_in_play if self.energy_in_play != 0.0 else math.copysign(math.inf, energy)
+        return 0.0 if abs(share) <= _ROUNDING else share
+
+    @property
+    def rule_share(self) -> float:
+        """Energy that the integration rule added, as a share of the energy in play; nan where forces did work, too."""
+        return math.nan if self.forced & FORCES else self.share(self.integration_energy)
+
+    def doubts(self) -> list[str]:
+        """What a reader should not overlook, each with what helps."""
+        if self.rule_share > _RULE_GAIN:
+            return [f"the steps put in {_percent(self.rule_share)} of the energy in play, try a smaller dt"]
+        return []
+
+    def entries(self) -> list[CertificateEntry]:
+        """What a reader judges a run by: name, value in words, and the meaning of the number."""
+        places = "contacts and motors" if self.forced & MOTORS else "contacts"
+        rows = [
+            ("failed steps", f"{self.failed_steps}", "Steps whose contact problem was not solved to the tolerance"),
+            (
+                "worst residual",
+                f"{_or_none(self.max_residual)}{self._held_to()}",
+                "Violation of the contact laws in any step, relative to the velocities in it",
+            ),
+            ("deepest penetration", _or_none(self.max_penetration, " m"), "Deepest overlap of bodies that touch"),
+            (
+                f"energy gained at {places}",
+                self._gain(self.max_energy_gain),
+                f"Largest energy that {places} put in during one step, as a share of the energy in play",
+            ),
+            self._by_the_steps(),
+        ]
+        if self.projections:
+            rows.insert(
+                -1,
+                (
+                    "by shifts of positions",
+                    self._gain(self.projection_energy),
+                    "Energy that shifts of bodies out of one another added, as a share of the energy in play",
+                ),
+            )
+        if self.max_joint_error > 0.0:
+            rows.append(
+                (
+                    "largest joint error",
+                    f"{self.max_joint_error:.1e} m",
+                    "Farthest that the parts of a joint were apart",
+                )
+            )
+        if self.restitution_left_out:
+            rows.append(
+                (
+                    "restitution left out",
+                    f"{self.restitution_left_out} times",
+                    "Groups of contacts where Newton's law of restitution and friction contradict one another",
+                )
+            )
+        return [CertificateEntry(*row) for row in rows]
+
+    def _by_the_steps(self) -> tuple[str, str, str]:
+        """Energy that the rule added; beside forces without a potential it cannot be told from their work, no error."""
+        if not self.forced & FORCES:
+            meaning = "Energy that the steps themselves added, as a share of the energy in play"
+            return _STEPS, self._gain(self.integration_energy), meaning
+        work = self.integration_energy
+        value = "unknown" if math.isnan(work) else "none" if self.share(work) == 0.0 else f"{_short(work)} J"
+        meaning = "Energy that applied forces and driven bodies put in, no error by itself; that of the steps is in it"
+        return _WORK, value, meaning
+
+    def _held_to(self) -> str:
+        if self.tolerance == 0.0:
+            return ""
+        loosened = f", loosened from {USUAL_TOLERANCE:.0e}" if self.tolerance > USUAL_TOLERANCE else ""
+        return f" (tolerance {_power(self.tolerance)}{loosened})"
+
+    def _gain(self, energy: float) -> str:
+        """An energy gain in words: a share where the energy in play is known, else joules."""
+        share = self.share(energy)
+        if share == 0.0:
+            return "none"
+        if not math.isfinite(share):
+            return "unknown" if math.isnan(energy) else f"{energy:.1e} J"
+        return _percent(share)
+
+    def to_dict(self) -> dict[str, float | int]:
+        return dict(self.__dict__)
+
+    def __str__(self) -> str:
+        failed = f"{self.failed_steps} failed step{'' if self.failed_steps == 1 else 's'}"
+        play = {}
+        if self.energy_in_play > 0.0:
+            size = _short(self.energy_in_play)
+            play = {_STEPS: f" (of {size} J in play)", _WORK: f" ({size} J in play)"}
+        parts = [failed]
+        for entry in self.entries()[1:]:
+            parts.append(f"{entry.name} {entry.value}{play.get(entry.name, '')}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class CertificateEntry:
+    """One line of a certificate: its name, its value in words, and what it means."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+def _percent(share: float) -> str:
+    """A share in words, in percent."""
+    return f"{_short(100.0 * share)} %"
+
+
+def _short(value: float) -> str:
+    """Two digits of a number; all before the point where there are three to six."""
+    return f"{value:,.0f}" if 99.5 <= abs(value) < 1e6 else f"{value:.2g}"
+
+
+def _power(value: float) -> str:
+    """A tolerance with its power of ten, and two digits where one would not be true: 1e-10, 1.5e-10."""
+    text = f"{value:.0e}"
+    return text if math.isclose(float(text), value, rel_tol=1e-6) else f"{value:.1e}"
+
+
+def _or_none(value: float, unit: str = "") -> str:
+    """A measured size in words: `none` instead of a zero."""
+    return "none" if value == 0.0 else f"{value:.1e}{unit}"

@@ -1,0 +1,139 @@
+"""`Trajectory`: the motion of a system, as a run returns it and a file keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.checks import unknown_name
+from stickslip.codes import CONTACT
+from stickslip.on_request import service
+from stickslip.trajectory.certificate import Certificate
+from stickslip.trajectory.energy import Energies, EnergyBook
+from stickslip.trajectory.tables import STATE_NAMES, EventTable, ImpactTable, seen_events
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A computed motion with n records of f coordinates and c contacts.
+
+    Attributes
+    ----------
+    t : (n,) times [s]; the first record is the initial state.
+    q, u : (n, f) coordinates and velocities.
+    gap : (n, c) gap distances at the records [m].
+    normal_impulse, tangential_impulse : (n, c) [N s], summed over the steps since the record before.
+    contact_state : (n, c) int8, state in the step that ended at the record; `states()` gives words.
+    energy : `kinetic`, `potential`, `total` [J].
+    certificate : see `Certificate`.
+    status : "finished", or where and why the run ended early.
+    wall_s : seconds that the march took, without the compilation of its kernel.
+    attributes : notes in words; `law`, its options and coefficients, and the options of stepper and solver are there.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    u: np.ndarray
+    gap: np.ndarray
+    normal_impulse: np.ndarray
+    tangential_impulse: np.ndarray
+    contact_state: np.ndarray
+    energy: Energies
+    certificate: Certificate
+    impact_table: ImpactTable
+    system_name: str
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    contact_names: tuple[str, ...]
+    contact_kinds: tuple[int, ...]
+    parameters: Mapping[str, float]
+    units: Mapping[str, str]
+    dt: float
+    every: int
+    steps: int
+    stepper: str
+    solver: str
+    engine: str
+    status: str = "finished"
+    complete: bool = True
+    wall_s: float = 0.0
+    version: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    event_table: EventTable | None = None  # of an event-driven run; see `events()`
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        span = f", t = {self.t[0]:g} .. {self.t[-1]:g} s" if len(self) else ""
+        return (
+            f"<Trajectory of {self.system_name!r}: {len(self)} records{span}, "
+            f"dt = {self.dt:g} s, {self.stepper} / {self.solver} ({self.engine}), {self.status}; {self.certificate}>"
+        )
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """A coordinate, velocity or contact gap over time, by name."""
+        for names, values in (
+            (self.coordinate_names, self.q),
+            (self.velocity_names, self.u),
+            (self.contact_names, self.gap),
+        ):
+            if name in names:
+                return values[:, names.index(name)]
+        known = (*self.coordinate_names, *self.velocity_names, *self.contact_names)
+        raise KeyError(unknown_name("coordinate, velocity or contact", name, known))
+
+    def states(self) -> np.ndarray:
+        """Contact states as words, shape (n, c)."""
+        return np.array(STATE_NAMES)[self.contact_state]
+
+    def impacts(self) -> ImpactTable:
+        """Every impact of the run, also those between records."""
+        return self.impact_table
+
+    def events(self) -> EventTable:
+        """What happened, and when: impacts, contacts that close, open, stick, slip, reverse.
+
+        Exact times come from a run with `EventDriven`, also from its file; from other runs the changes of state that
+        the records show, with the times of those records (`exact` is False).
+        """
+        if self.event_table is not None:
+            return self.event_table
+        rows = seen_events(self.t, self.contact_state, self.impact_table)
+        return EventTable.of(rows, self.contact_names, False)
+
+    def energy_book(self) -> EnergyBook:
+        """Energy at the start and at the end, and what took it from one to the other."""
+        total, certificate = self.energy.total, self.certificate
+        return EnergyBook(
+            float(total[0]),
+            float(total[-1]),
+            certificate.contact_work,
+            certificate.projection_energy,
+            certificate.integration_energy,
+        )
+
+    @cached_property
+    def penetration(self) -> np.ndarray:
+        """Depth of penetration at each record [m], shape (n,)."""
+        unilateral = np.array(self.contact_kinds, dtype=int) == CONTACT
+        if not unilateral.any():
+            return np.zeros(len(self))
+        return np.maximum(0.0, -self.gap[:, unilateral]).max(axis=1)
+
+    def to_xarray(self) -> Any:
+        """The run as an xarray.Dataset with units, parameters, method and version in its attributes."""
+        return service("trajectory as a dataset")(self)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write to a netCDF file, atomically; a file that is there and is not a trajectory is never replaced."""
+        return service("save a trajectory")(self, path, overwrite=overwrite)
+
+    def with_attributes(self, **attributes: str) -> Trajectory:
+        """A copy of the trajectory with further notes in `attributes`."""
+        return replace(self, attributes={**self.attributes, **attributes})

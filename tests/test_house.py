@@ -1,0 +1,76 @@
+"""Rules of the house: short functions, few parameters, and one place that asks whether something is a scene."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import stickslip
+
+PACKAGE = Path(stickslip.__file__).parent
+MOST_LINES = 80
+MOST_PARAMETERS = 16
+MARCHES = {
+    "mechanisms/templates/march.py": {"march"},
+    "scenes/step.py": {"march", "prepare", "finish"},
+}
+"""The steps of mechanisms and of scenes, which are still one function each: a name leaves when it keeps the rules."""
+LONG = {**MARCHES, "scenes/islands/newton.py": {"newton_island"}}
+MANY_PARAMETERS = {
+    **MARCHES,
+    "contact/gauss_seidel.py": {"end_sweep", "accelerated_sweeps"},
+    # Data of a paper's table, one keyword each: a group would only hide their names.
+    "library/slider_crank.py": {"slider_crank"},
+    "library/woodpecker.py": {"woodpecker"},
+}
+SCENES_ARE_BUILT = {"scenario.py"}
+"""Where a `Scene` that a user gives becomes a scenario."""
+
+
+def functions():
+    """Every function of the package: its file, and its syntax."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield path.relative_to(PACKAGE).as_posix(), node
+
+
+def parameters(node):
+    """Names of the parameters that a caller gives."""
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return [each.arg for each in every if each.arg not in ("self", "cls")]
+
+
+def test_no_function_is_longer_than_a_page():
+    lengths = {(file, node.name): node.end_lineno - node.lineno + 1 for file, node in functions()}
+    assert len(lengths) > 3000
+    assert {key: n for key, n in lengths.items() if n > MOST_LINES and key[1] not in LONG.get(key[0], ())} == {}
+
+
+def test_no_public_call_has_more_parameters_than_can_be_read():
+    """More belong into groups, as `Records` and `Checks` of `simulate`."""
+    found = {
+        (file, node.name): len(parameters(node))
+        for file, node in functions()
+        if not node.name.startswith("_") or node.name == "__init__"
+    }
+    assert len(found) > 1000
+    known = MANY_PARAMETERS
+    assert {key: n for key, n in found.items() if n > MOST_PARAMETERS and key[1] not in known.get(key[0], ())} == {}
+
+
+@pytest.mark.parametrize("kind", ["Scene", "SceneScenario"])
+def test_nobody_asks_whether_it_is_a_scene(kind):
+    """What differs between mechanisms and scenes is a method or an attribute of `Scenario`."""
+    asked = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("isinstance", "type")
+            ):
+                names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+                if kind in names:
+                    asked.add(path.relative_to(PACKAGE).as_posix())
+    assert asked <= SCENES_ARE_BUILT
