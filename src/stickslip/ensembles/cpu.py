@@ -19,6 +19,7 @@ from stickslip.engine import Block, Memory
 from stickslip.ensembles.request import Request
 from stickslip.interrupts import poll
 from stickslip.mechanisms.engines import Reference
+from stickslip.mechanisms.templates.structs import Asked, Motion
 
 STEPS_PER_PIECE = 1_000_000  # some tenths of a second: Ctrl-C and the progress bar wait no longer
 LONGEST_WAIT = 0.1  # [s] after which Ctrl-C is looked for
@@ -86,18 +87,9 @@ def _run_group(request: Request, rows: Array, P: Array, first: int, last: int) -
 
 
 def _advance(request: Request, rows: Array, P: Array, first: int, last: int, n_steps: int) -> None:
-    request.module.advance_members(
-        rows,
-        P,
-        first,
-        last,
-        0.0,
-        request.dt,
-        n_steps,
-        request.sweeps,
-        float(request.solver.tol),
-        request.penetration_tol,
-    )
+    tol, depth = float(request.solver.tol), float(request.penetration_tol)
+    asked = Asked(float(request.dt), n_steps, request.sweeps, tol, depth)
+    request.module.advance_members(rows[first:last], P[first:last], asked)
 
 
 def finish(request: Request, rows: Array, P: Array, first: int, last: int) -> None:
@@ -140,5 +132,5 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
     book[: codes.BOOK_SIZE] = memory.book
     row[layout.STATUS] = codes.DONE
     states = block.state[0].astype(np.int64)
-    layout.watch_rescued(row, p, 0.0, request.dt, step, q_A, u_A, states, block.events, block.n_events)
+    layout.watch_rescued(row, p, request.dt, step, Motion(q_A, u_A), states, block.events, block.n_events)
     return True

@@ -102,4 +102,4 @@ class Card:
 def arguments(request: Request, n: int, steps: int) -> tuple[Any, ...]:
     """What a launch for n members and some steps takes behind the rows and the parameters."""
     tol = float(request.solver.tol)
-    return n, 0.0, float(request.dt), steps, request.sweeps, tol, float(request.penetration_tol)
+    return n, float(request.dt), steps, request.sweeps, tol, float(request.penetration_tol)

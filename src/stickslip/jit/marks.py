@@ -10,13 +10,18 @@ import numpy as np
 
 from stickslip.jit import Entry, Kernel, mathematics
 
-__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "rare", "sincos"]
+__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "part", "rare", "sincos"]
 
 float64, int64 = np.float64, np.int64
 
 
 def dev(function: Callable[..., Any]) -> Kernel:
     """A function that only other kernels call, written in place of its calls: small arrays can live in registers."""
+    return Kernel(function, inline=True)
+
+
+def part(function: Callable[..., Any]) -> Kernel:
+    """A part of a longer function, written in place however large the system is: what it makes belongs to the whole."""
     return Kernel(function, inline=True)
 
 

@@ -1,4 +1,8 @@
-"""Small dense linear algebra for kernels: LU with row pivoting on the leading part of a work matrix, no allocation."""
+"""Small dense linear algebra for kernels, without allocation.
+
+LU with row pivoting on the leading part of a work matrix; Cholesky's L L^T and, without roots, L D L^T of positive
+definite matrices.
+"""
 
 from __future__ import annotations
 
@@ -161,3 +165,39 @@ def solve_factored(L: np.ndarray, w: np.ndarray, x: np.ndarray) -> None:
         for i in range(j + 1, f):
             s -= L[i, j] * x[i]
         x[j] = s / L[j, j]
+
+
+@entry(inline=True)
+def ldl_factor(M: np.ndarray) -> bool:
+    """M = L D L^T in place, with 1 / D on the diagonal; False where M is not positive definite."""
+    for j in range(M.shape[0]):
+        for k in range(j):
+            s = M[j, k]
+            for i in range(k):
+                s -= M[j, i] * M[k, i]
+            M[j, k] = s
+        s = M[j, j]
+        for i in range(j):
+            scaled = M[j, i] * M[i, i]
+            s -= M[j, i] * scaled
+            M[j, i] = scaled
+        if not s > 0.0:
+            return False
+        M[j, j] = 1.0 / s
+    return True
+
+
+@entry(inline=True)
+def ldl_solve(M: np.ndarray, x: np.ndarray) -> None:
+    """x <- M^-1 x with the factors of `ldl_factor`."""
+    n = M.shape[0]
+    for j in range(n):
+        s = x[j]
+        for i in range(j):
+            s -= M[j, i] * x[i]
+        x[j] = s
+    for j in range(n - 1, -1, -1):
+        s = x[j] * M[j, j]
+        for i in range(j + 1, n):
+            s -= M[i, j] * x[i]
+        x[j] = s

@@ -24,6 +24,7 @@ from stickslip.mechanisms.steppers.moreau_jean import IterationMatrixError
 from stickslip.mechanisms.steppers.stepper import State, Stepper, StepReport
 from stickslip.mechanisms.system import CONTACT, SPRING, System
 from stickslip.mechanisms.templates import events
+from stickslip.mechanisms.templates.structs import Ended, Kept, Records, Run
 
 DONE, EVENTS_FULL, UNSOLVED = codes.DONE, codes.EVENTS_FULL, codes.UNSOLVED
 TEMPLATE = "stepper"
@@ -134,12 +135,11 @@ class Compiled(MechanismEngine):
         return int(status)
 
     def _call(self, memory: Memory, n_steps: int, block: Block) -> tuple[int, int]:
-        status, done, block.n_events, block.records = self.module.march(
-            memory.q, memory.u, memory.p, memory.t0, memory.dt, n_steps, block.every,
-            self.solver.max_iterations or 10_000, float(self.solver.tol), block.q, block.u, block.impulse, block.state,
-            memory.impulse_before, memory.impulse_sum, memory.last_loaded, memory.carried, memory.reach, block.events,
-            0, memory.book,
-        )  # fmt: skip
+        sweeps, tol = self.solver.max_iterations or 10_000, float(self.solver.tol)
+        run = Run(memory.p, memory.t0, memory.dt, sweeps, tol)
+        kept = Kept(*(getattr(memory, name) for name in Kept._fields))
+        records = Records(block.q, block.u, block.impulse, block.state, block.events)
+        status, done, block.n_events, block.records = self.module.march(run, kept, records, n_steps, block.every)
         return status, done
 
     def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
@@ -278,18 +278,16 @@ class Reference(MechanismEngine):
             kind = self.system.contact_kinds[k]
             N, T = report.Lambda_N[i], report.Lambda_T[i]
             gamma_N, gamma_T = (before[0][i], after[0][i]), (before[1][i], after[1][i])
-            state[k] = events.contact_state.py_func(
+            ended = Ended(
                 kind,
-                strikes[i],
-                struck,
                 gamma_T[1],
                 local.size_T[i] + local.G_TT[i, i] * abs(T) + abs(local.G_NT[i, i]) * N,
                 bool(local.tangential[i]),
                 local.bound(report.Lambda_N)[i],
                 N,
                 T,
-                memory.impulse_before[k],
             )
+            state[k] = events.contact_state.py_func(ended, strikes[i], struck, memory.impulse_before[k])
             rows += int(local.normal[i]) + 2 * int(local.tangential[i])
             if kind != SPRING:
                 gain += 0.5 * N * sum(gamma_N) + 0.5 * T * sum(gamma_T)

@@ -41,8 +41,8 @@ _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _JOINING = threading.Lock()
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
-    "model", "mass", "schemes", "phases", "contacts", "pairs", "slip", "residual", "projection", "events",
-    "watch", "flight", "march",
+    "model", "mass", "schemes", "phases", "contacts", "direct", "pairs", "slip", "residual", "step", "projection",
+    "events", "watch", "flight", "room", "march",
 )  # fmt: skip
 PARTS = {
     "stepper": _STEPPER,
@@ -120,14 +120,16 @@ def _joined(parts: tuple[str, ...]) -> str:
             is_import = isinstance(node, ast.Import | ast.ImportFrom)
             if is_import or (isinstance(node, ast.Expr) and node.lineno == 1):  # or the docstring
                 del lines[node.lineno - 1 : node.end_lineno]
-            if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not _of_templates(node)):
+            if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not _joined_part(node, parts)):
                 imports.update(dict.fromkeys(_one_by_one(node)))
         bodies.append("".join(lines).strip("\n") + "\n")
     return "".join(sorted(imports)) + "\n" + "\n\n".join(bodies)
 
 
-def _of_templates(node: ast.ImportFrom) -> bool:
-    return str(node.module).startswith("stickslip.mechanisms.templates.")
+def _joined_part(node: ast.ImportFrom, parts: tuple[str, ...]) -> bool:
+    """Whether an import is of a part whose code stands in the module itself."""
+    folder, _, name = str(node.module).rpartition(".")
+    return folder == "stickslip.mechanisms.templates" and name in parts
 
 
 def _one_by_one(node: ast.Import | ast.ImportFrom) -> list[str]:

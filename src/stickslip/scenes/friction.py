@@ -11,7 +11,7 @@ import numpy as np
 from stickslip import codes
 from stickslip.engine import Block
 from stickslip.laws.friction import FrictionLaw
-from stickslip.laws.slip import DEPENDS, EARLY, GRABS, HELD, begin_slip, holds, next_slip
+from stickslip.laws.slip import DEPENDS, EARLY, GRABS, HELD, Round, Slip, begin_slip, holds, next_slip
 from stickslip.mechanisms.steppers.sliding import ROUNDS
 from stickslip.scenes import step
 from stickslip.scenes.bodies import Body, Material
@@ -39,7 +39,7 @@ class SlidingSceneEngine(SceneEngine):
         self.options = self.options._replace(start=-1.0)  # no start is good enough: the host sees every step
         self.flags: dict[tuple[int, int], list[tuple[np.ndarray, bool]]] | None = None
         self.slipping: list[int] = []  # active contacts of the step whose friction depends on slip
-        self.slip_rows: tuple[np.ndarray, ...] = ()
+        self.slip_rows = Slip.room(np.zeros(0))
         self.tried = 0  # rounds of the step
 
     def _solve(self, contacts: Any) -> float:
@@ -70,8 +70,7 @@ class SlidingSceneEngine(SceneEngine):
         """Find the contacts of the step whose friction depends on slip, with their flags and first coefficients."""
         n = int(self.counts[step.ACTIVE])
         self.slipping = [i for i in range(n) if self._laws(contacts, i)]
-        mode, grab = np.zeros(n, int), np.zeros(n, int)
-        self.slip_rows = (mode, grab, *(np.zeros(n) for _ in range(5)), self.active.mu[:n].copy(), *np.zeros((2, n)))
+        self.slip_rows = Slip.room(self.active.mu[:n].copy())
         self.tried = 0
         for i in self.slipping:
             code = self._code(contacts, i)
@@ -106,16 +105,16 @@ class SlidingSceneEngine(SceneEngine):
                 ratios.append(value / mu.at_rest)
             elif mu is not None:
                 ratios.append(1.0)
-        return float(self.slip_rows[7][i] * math.prod(ratios) ** (1.0 / len(ratios)))
+        return float(self.slip_rows.static[i] * math.prod(ratios) ** (1.0 / len(ratios)))
 
     def _take(self, contacts: Any) -> None:
-        mode, _, speed, _, _, _, _, static, _, _ = self.slip_rows
+        mode, speed, static = self.slip_rows.mode, self.slip_rows.speed, self.slip_rows.static
         for i in self.slipping:
             self.active.mu[i] = static[i] if mode[i] == HELD else self._slip_friction(contacts, i, float(speed[i]))
 
     def _moved(self, contacts: Any) -> bool:
         """Judge the contacts by the end velocities; whether a coefficient has to change."""
-        end, mu_end, moved = self.slip_rows[3], self.slip_rows[6], False
+        end, mu_end, moved = self.slip_rows.end, self.slip_rows.mu_end, False
         self.tried += 1
         for i in self.slipping:
             r, before, beta = self.active.r[i], self.active.before[i], float(self.active.mobility[i])
@@ -125,10 +124,8 @@ class SlidingSceneEngine(SceneEngine):
             mu_end[i] = self._slip_friction(contacts, i, float(end[i]))
             speed_A = float(np.linalg.norm(before[1:]))
             along = float(u[1:] @ before[1:]) / speed_A if speed_A > 0.0 else slip
-            changes, _, contraction = next_slip.py_func(
-                i, self.slip_rows, float(self.active.mu[i]), speed_A, along, size, beta, N, T, 0.0, AT_REST,
-                self.tried > EARLY,
-            )  # fmt: skip
+            seen = Round(float(self.active.mu[i]), speed_A, along, size, beta, N, T, 0.0)
+            changes, _, contraction = next_slip.py_func(i, self.slip_rows, seen, AT_REST, self.tried > EARLY)
             moved = moved or changes
             numbers = self.book.numbers
             numbers[codes.FRICTION_CONTRACTION] = max(numbers[codes.FRICTION_CONTRACTION], contraction)
@@ -165,7 +162,7 @@ class SlidingSceneEngine(SceneEngine):
         return min(known, key=lambda entry: float(np.linalg.norm(entry[0] - contacts.local[c])))[1]
 
     def _remember(self, contacts: Any) -> None:
-        mode, end = self.slip_rows[0], self.slip_rows[3]
+        mode, end = self.slip_rows.mode, self.slip_rows.end
         self.flags = {}
         for i in self.slipping:
             c = int(self.active.contact[i])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from stickslip.laws.slip import (
     SETTLED,
     SETTLED_LATE,
     UNSET,
+    Round,
+    Slip,
     begin_slip,
     end_speed,
     holds,
@@ -40,15 +42,13 @@ class Sliding:
     defect: float = 0.0
     contraction: float = 0.0
     exhausted: bool = False
-    arrays: tuple[np.ndarray, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         n = self.system.n_contacts
         self.codes = self.system.sliding_codes
         self.rests = np.zeros(n)  # which contacts stick at the end of the step
         if self.active:
-            mode, grab = np.full(n, UNSET), np.zeros(n, dtype=int)
-            self.arrays = (mode, grab, *(np.zeros(n) for _ in range(5)), self.system.laws(self.p)[0], *np.zeros((2, n)))
+            self.slip = Slip.room(self.system.laws(self.p)[0])
             self.sticks = np.zeros(n) if self.sticks is None else self.sticks
 
     @property
@@ -61,13 +61,15 @@ class Sliding:
         if not self.active:
             return problem
         assert self.sticks is not None
-        mode, _, speed, _, _, _, _, static, _, _ = self.arrays
+        mode, static = self.slip.mode, self.slip.static
         _, gamma_T = problem.gamma_A
         for i, k in enumerate(problem.index):
             if self.codes[k] != CONSTANT and mode[k] == UNSET:
-                begin_slip.py_func(k, self.codes[k], float(self.sticks[k]), float(gamma_T[i]), self.arrays)
+                begin_slip.py_func(k, self.codes[k], float(self.sticks[k]), float(gamma_T[i]), self.slip)
         depends = np.array([code != CONSTANT for code in self.codes])
-        mu = np.where(depends & (mode != UNSET) & (mode != HELD), self.system.sliding_friction(speed, self.p), static)
+        mu = np.where(
+            depends & (mode != UNSET) & (mode != HELD), self.system.sliding_friction(self.slip.speed, self.p), static
+        )
         return replace(problem, local=replace(problem.local, mu=mu[problem.index]))
 
     def moved(self, problem: StepProblem, Lambda_N: Array, Lambda_T: Array, u_E: Array) -> bool:
@@ -75,7 +77,7 @@ class Sliding:
         if not self.active or not len(problem.index):
             return False
         self.rounds += 1
-        end, mu_end = self.arrays[3], self.arrays[6]
+        end, mu_end = self.slip.end, self.slip.mu_end
         local = problem.local
         gamma_A, gamma_E = problem.gamma_A[1], problem.velocities(u_E)[1]
         beta = np.diag(local.G_TT)
@@ -87,14 +89,15 @@ class Sliding:
         moved, self.defect, late = False, 0.0, self.rounds > EARLY
         for i, k in rows:
             numbers = (local.mu, gamma_A, gamma_E, size, beta, Lambda_N, Lambda_T, local.a)
+            seen = Round(*(float(x[i]) for x in numbers))
             changes, defect, contraction = next_slip.py_func(
-                k, self.arrays, *(float(x[i]) for x in numbers), SETTLED_LATE if late else SETTLED, late
+                k, self.slip, seen, SETTLED_LATE if late else SETTLED, late
             )
             moved = moved or changes
             self.defect, self.contraction = max(self.defect, defect), max(self.contraction, contraction)
             loaded = bool(Lambda_N[i] > 0.0 or local.a[i] > 0.0)
             self.rests[k] = holds.py_func(
-                self.codes[k], self.arrays[0][k], float(end[k]), float(gamma_A[i]), float(size[i]), loaded
+                self.codes[k], self.slip.mode[k], float(end[k]), float(gamma_A[i]), float(size[i]), loaded
             )
         self.exhausted = moved and self.rounds >= ROUNDS
         return moved and not self.exhausted

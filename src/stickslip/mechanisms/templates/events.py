@@ -17,6 +17,7 @@ from stickslip.codes import (
 from stickslip.jit.marks import dev, int64, rare
 from stickslip.mechanisms.templates.contacts import measure_sizes
 from stickslip.mechanisms.templates.model import IMPACT_STEPS, N_CONTACTS, N_DOF
+from stickslip.mechanisms.templates.structs import Ended
 
 
 @dev
@@ -31,83 +32,95 @@ def closes(unloaded, gamma_N_A, size_N, kick):
 
 
 @dev
-def contact_state(kind, strikes, struck, gamma_T_E, size_T, tangential, bound, N, T, N_before):
-    """State of an active contact after a step that ended with gamma_T_E.
+def contact_state(ended, strikes, struck, N_before):
+    """State of an active contact after a step.
 
     `strikes`: it has struck by itself; `struck`: some contact has, and an impulse that jumps makes this one part of it.
+    N_before : its normal impulse in the step before.
     """
-    if kind <= CLUTCH:
+    N, bound = ended.N, ended.bound
+    if ended.kind <= CLUTCH:
         if N == 0.0:
             return OPEN
-        if kind == CONTACT and (strikes or (struck and N > 5.0 * N_before)):
+        if ended.kind == CONTACT and (strikes or (struck and N > 5.0 * N_before)):
             return IMPACT
-        if not tangential or bound == 0.0:
+        if not ended.tangential or bound == 0.0:
             return CLOSED
-    if abs(gamma_T_E) <= 1e-10 * size_T or abs(T) < bound * (1.0 - 1e-12):
+    if abs(ended.gamma_T) <= 1e-10 * ended.size_T or abs(ended.T) < bound * (1.0 - 1e-12):
         return STICK
-    return SLIP_PLUS if gamma_T_E > 0.0 else SLIP_MINUS
+    return SLIP_PLUS if ended.gamma_T > 0.0 else SLIP_MINUS
 
 
 @dev
-def may_strike(step, local, last_loaded):
+def may_strike(step, contacts, last_loaded):
     """Whether a contact that carried no load in the step before closes in this one and does."""
-    active, _, _, _, gamma_A, _, Lambda = local
     for k in range(N_CONTACTS):
-        if active[k] != 0 and last_loaded[k] < step - 1 and gamma_A[k, 0] < 0.0 and Lambda[k, 0] > 0.0:
+        approaches = contacts.gamma_A[k, 0] < 0.0 and contacts.Lambda[k, 0] > 0.0
+        if contacts.active[k] != 0 and last_loaded[k] < step - 1 and approaches:
             return True
     return False
 
 
+@dev
+def strikes_now(k, step, contacts, last_loaded):
+    """Whether contact k, which carries load, has struck in this step."""
+    unloaded = step - last_loaded[k] - 1
+    return closes(unloaded, contacts.gamma_A[k, 0], contacts.size[k, 0], contacts.size[k, 2])
+
+
+@dev
+def ended_at(k, directions, laws, contacts):
+    """How the step has ended for contact k."""
+    diagonal = directions.diagonal
+    N = contacts.Lambda[k, 0]
+    T = contacts.Lambda[k, 1]
+    own = diagonal[k, 1] * abs(T)
+    return Ended(
+        kind=contacts.kinds[k],
+        gamma_T=contacts.gamma_E[k, 1],
+        size_T=contacts.size[k, 1] + own + abs(diagonal[k, 2]) * N,  # with what its own impulses do
+        tangential=diagonal[k, 1] > 0.0,
+        bound=laws.mu[k] * N + laws.a[k],
+        N=N,
+        T=T,
+    )
+
+
+@dev
+def write_event(event, time, k, contacts):
+    """Write the row of an impact, columns as `trajectory.IMPACT_COLUMNS`."""
+    event[0] = time
+    event[1] = k
+    event[2] = contacts.gamma_A[k, 0]
+    event[3] = contacts.gamma_E[k, 0]
+    event[4] = contacts.Lambda[k, 0]
+    event[5] = contacts.Lambda[k, 1]
+    event[6] = contacts.gamma_A[k, 1]
+    event[7] = contacts.gamma_E[k, 1]
+
+
 @rare
-def label_contacts(step, time, directions, mu, a, local, change, dv, last_loaded, N_before, states, events, n_events):
+def label_contacts(times, directions, laws, contacts, memory, states, events, n_events):
     """Write the contact states of a step, and a row of `events` for each impact; (events, whether one begins)."""
-    W_N, W_T, w_hat, _, _, diagonal = directions
-    active, kinds, offset, size, gamma_A, gamma_E, Lambda = local
-    measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size)
+    measure_sizes(directions, contacts)
     struck = False
     begins = False
     for k in range(N_CONTACTS):
-        if active[k] != 0 and Lambda[k, 0] > 0.0 and kinds[k] == CONTACT:
-            struck = struck or closes(step - last_loaded[k] - 1, gamma_A[k, 0], size[k, 0], size[k, 2])
+        if contacts.active[k] != 0 and contacts.Lambda[k, 0] > 0.0 and contacts.kinds[k] == CONTACT:
+            struck = struck or strikes_now(k, times.step, contacts, memory.last_loaded)
     for k in range(N_CONTACTS):
-        if active[k] == 0:
+        if contacts.active[k] == 0:
             states[k] = OPEN
             continue
-        N = Lambda[k, 0]
-        T = Lambda[k, 1]
-        bound = mu[k] * N + a[k]
-        strikes = closes(step - last_loaded[k] - 1, gamma_A[k, 0], size[k, 0], size[k, 2])
-        tangential = diagonal[k, 1] > 0.0
-        size_T = size[k, 1] + diagonal[k, 1] * abs(T) + abs(diagonal[k, 2]) * N  # with what its own impulses do
-        state = contact_state(kinds[k], strikes, struck, gamma_E[k, 1], size_T, tangential, bound, N, T, N_before[k])
+        strikes = strikes_now(k, times.step, contacts, memory.last_loaded)
+        state = contact_state(ended_at(k, directions, laws, contacts), strikes, struck, memory.N_before[k])
         lasting = IMPACT_STEPS == 2 and states[k] == IMPACT  # the second half of an impact
         begins = begins or (state == IMPACT and not lasting)
         states[k] = state
         if state == IMPACT or lasting:
-            events[n_events, 0] = time
-            events[n_events, 1] = k
-            events[n_events, 2] = gamma_A[k, 0]
-            events[n_events, 3] = gamma_E[k, 0]
-            events[n_events, 4] = N
-            events[n_events, 5] = T
-            events[n_events, 6] = gamma_A[k, 1]
-            events[n_events, 7] = gamma_E[k, 1]
+            write_event(events[n_events], times.E, k, contacts)
             n_events += 1
     return n_events, begins
-
-
-@dev
-def copy_memory(of, into):
-    """What contacts remember from step to step: when they last carried load, their impulses, their reach."""
-    last_loaded, N_before, total, reach, carried = of
-    last_loaded_, N_before_, total_, reach_, carried_ = into
-    for k in range(N_CONTACTS):
-        last_loaded_[k] = last_loaded[k]
-        N_before_[k] = N_before[k]
-        reach_[k] = reach[k]
-        for i in range(2):
-            total_[k, i] = total[k, i]
-            carried_[k, i] = carried[k, i]
 
 
 @dev
@@ -118,48 +131,57 @@ def reach_of(dt, new, gamma_N_A, gamma_N_E, held):
 
 
 @dev
-def close_step(step, dt, diagonal, local, memory):
+def close_step(step, dt, directions, contacts, memory):
     """Remember the impulses of a step with closed contacts; return (work of the contacts, rows of the LCP).
 
     A contact that carries load gets a `reach`: the gap by which it may seem open at the next step and still take part.
     Rounding errors and directions that turn open it, and dropped it would fall for one step and strike.  Taking part
-    does no harm, whatever the gap: it carries load only if the gap would close (`prepare_contacts`).  A contact that
-    was struck and rebounds is let go.
+    does no harm, whatever the gap: it carries load only if the gap would close (`normal_offset`).  A contact that was
+    struck and rebounds is let go.
     """
-    active, kinds, _, _, gamma_A, gamma_E, Lambda = local
-    last_loaded, N_before, total, reach = memory
+    diagonal, gamma_A, gamma_E = directions.diagonal, contacts.gamma_A, contacts.gamma_E
     work = 0.0
     rows = int64(0)
     for k in range(N_CONTACTS):
-        if active[k] == 0:
-            N_before[k] = 0.0
-            reach[k] = 0.0
+        if contacts.active[k] == 0:
+            memory.N_before[k] = 0.0
+            memory.reach[k] = 0.0
             continue
-        N = Lambda[k, 0]
-        T = Lambda[k, 1]
+        N = contacts.Lambda[k, 0]
+        T = contacts.Lambda[k, 1]
         rows += (1 if diagonal[k, 0] > 0.0 else 0) + (2 if diagonal[k, 1] > 0.0 else 0)
-        if kinds[k] != SPRING:
+        if contacts.kinds[k] != SPRING:
             work += 0.5 * N * (gamma_A[k, 0] + gamma_E[k, 0]) + 0.5 * T * (gamma_A[k, 1] + gamma_E[k, 1])
-        N_before[k] = N
-        total[k, 0] += N
-        total[k, 1] += T
+        memory.N_before[k] = N
+        memory.total[k, 0] += N
+        memory.total[k, 1] += T
         if N > 0.0:
-            reach[k] = reach_of(dt, last_loaded[k] < step - 1, gamma_A[k, 0], gamma_E[k, 0], diagonal[k, 0] * N)
-            last_loaded[k] = step
+            new, held = memory.last_loaded[k] < step - 1, diagonal[k, 0] * N
+            memory.reach[k] = reach_of(dt, new, gamma_A[k, 0], gamma_E[k, 0], held)
+            memory.last_loaded[k] = step
         else:
-            reach[k] = 0.0
+            memory.reach[k] = 0.0
     return work, rows
 
 
 @dev
-def record(q, u, total, rec_q, rec_u, rec_impulse, rec_state, i):
+def release(memory, states):
+    """No contact takes part any more: all are open, and what they remember of load is gone."""
+    for k in range(N_CONTACTS):
+        states[k] = OPEN
+        memory.N_before[k] = 0.0
+        memory.reach[k] = 0.0
+
+
+@dev
+def record(motion, total, records, i):
     """Write record i, begin new sums, and carry the contact states on."""
     for j in range(N_DOF):
-        rec_q[i, j] = q[j]
-        rec_u[i, j] = u[j]
+        records.q[i, j] = motion.q[j]
+        records.u[i, j] = motion.u[j]
     for k in range(N_CONTACTS):
-        rec_impulse[i, k, 0] = total[k, 0]
-        rec_impulse[i, k, 1] = total[k, 1]
+        records.impulse[i, k, 0] = total[k, 0]
+        records.impulse[i, k, 1] = total[k, 1]
         total[k, 0] = 0.0
         total[k, 1] = 0.0
-        rec_state[i + 1, k] = rec_state[i, k]
+        records.state[i + 1, k] = records.state[i, k]

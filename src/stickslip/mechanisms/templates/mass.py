@@ -1,90 +1,57 @@
-"""Template: the mass matrix and what is divided by it."""
+"""Template: what is divided by the mass matrix, whose factors `lcp.linear.ldl_factor` makes."""
 
 from stickslip.codes import LARGEST
 from stickslip.jit.marks import dev
+from stickslip.lcp.linear import ldl_solve
 from stickslip.mechanisms.templates.model import MASS_CONSTANT, N_DOF
 
 
 @dev
-def factor_mass(M):
-    """M = L D L^T in place (1 / D on the diagonal); False where M is not positive definite."""
-    for j in range(N_DOF):
-        for k in range(j):
-            s = M[j, k]
-            for i in range(k):
-                s -= M[j, i] * M[k, i]
-            M[j, k] = s
-        s = M[j, j]
-        for i in range(j):
-            scaled = M[j, i] * M[i, i]
-            s -= M[j, i] * scaled
-            M[j, i] = scaled
-        if not s > 0.0:
-            return False
-        M[j, j] = 1.0 / s
-    return True
-
-
-@dev
-def solve_mass(M, x):
-    """x <- M^-1 x with the factors of `factor_mass`."""
-    for j in range(N_DOF):
-        s = x[j]
-        for i in range(j):
-            s -= M[j, i] * x[i]
-        x[j] = s
-    for j in range(N_DOF - 1, -1, -1):
-        s = x[j] * M[j, j]
-        for i in range(j + 1, N_DOF):
-            s -= M[i, j] * x[i]
-        x[j] = s
-
-
-@dev
 def invert_mass(M, inverse):
-    """M^-1 from the factors of `factor_mass`; a constant mass is inverted once, which shortens every step."""
+    """M^-1 from the factors of M; a constant mass is inverted once, which shortens every step."""
     for c in range(N_DOF):
         for j in range(N_DOF):
             inverse[c, j] = 1.0 if j == c else 0.0
-        solve_mass(M, inverse[c])
+        ldl_solve(M, inverse[c])
 
 
 @dev
 def contact_row(k, M, directions):
     """Rows V = M^-1 w of contact k and its entries alpha, beta, delta of the Delassus matrix, [PG05] eq. (22)."""
-    W_N, W_T, _, V_N, V_T, diagonal = directions
+    V_N, V_T = directions.V_N[k], directions.V_T[k]
+    W_N, W_T = directions.W_N[k], directions.W_T[k]
     for j in range(N_DOF):
-        V_N[k, j] = W_N[k, j]
-        V_T[k, j] = W_T[k, j]
-    solve_mass(M, V_N[k])
-    solve_mass(M, V_T[k])
+        V_N[j] = W_N[j]
+        V_T[j] = W_T[j]
+    ldl_solve(M, V_N)
+    ldl_solve(M, V_T)
     alpha = 0.0
     beta = 0.0
     delta = 0.0
     for j in range(N_DOF):
-        alpha += W_N[k, j] * V_N[k, j]
-        beta += W_T[k, j] * V_T[k, j]
-        delta += W_N[k, j] * V_T[k, j]
-    diagonal[k, 0] = alpha
-    diagonal[k, 1] = beta
-    diagonal[k, 2] = delta
+        alpha += W_N[j] * V_N[j]
+        beta += W_T[j] * V_T[j]
+        delta += W_N[j] * V_T[j]
+    directions.diagonal[k, 0] = alpha
+    directions.diagonal[k, 1] = beta
+    directions.diagonal[k, 2] = delta
 
 
 @dev
-def free_velocity(u, dt, M, inverse, h, dv, v):
-    """v = u_A + M^-1 h dt, and its second part in dv."""
+def free_velocity(step, u, dt):
+    """u_free = u_A + M^-1 h dt into u_E, which has no impulses yet, and its second part into dv."""
     if MASS_CONSTANT:
         for j in range(N_DOF):
             acceleration = 0.0
             for i in range(N_DOF):
-                acceleration += inverse[j, i] * h[i]
-            dv[j] = dt * acceleration
+                acceleration += step.inverse[j, i] * step.h[i]
+            step.dv[j] = dt * acceleration
     else:
-        solve_mass(M, h)
+        ldl_solve(step.M, step.h)
         for j in range(N_DOF):
-            dv[j] = dt * h[j]
+            step.dv[j] = dt * step.h[j]
     for j in range(N_DOF):
-        v[j] = u[j] + dv[j]
+        step.u_E[j] = u[j] + step.dv[j]
 
 
 @dev

@@ -30,6 +30,8 @@ from stickslip.mechanisms.templates.model import (
     gap,
     laws,
 )
+from stickslip.mechanisms.templates.phases import times_of
+from stickslip.mechanisms.templates.structs import Asked, Kept, Motion, Records, Run, Watch
 from stickslip.mechanisms.templates.watch import FIRST_POINT, note_impacts, read_extremes, watch_step, write_extremes
 
 Q_OF_MEMBER = 0
@@ -45,13 +47,26 @@ BOOK_OF_MEMBER = STATUS + 5
 STEPS_DONE = BOOK_OF_MEMBER + STEPS
 ROW_SIZE = BOOK_OF_MEMBER + FIRST_POINT  # and the points of the section behind it
 N_EVENTS = N_CONTACTS + 1
+T_START = 0.0  # [s], time of step 0
 # Where matrices are constant, a step in flight is short: what solves contacts must not take its registers.  Elsewhere
 # calls cost more than they save (measured on the woodpecker and the slider-crank).
 RARE_ON_GPU = ("by_lcp", "sweep_contacts", "by_pair") if MASS_CONSTANT and DIRECTIONS_CONSTANT else ()
 
 
 @dev
-def judge_start(row, p, t0, depth, g, E):
+def q_of(row):
+    """Coordinates of a member."""
+    return row[:N_DOF]
+
+
+@dev
+def u_of(row):
+    """Velocities of a member."""
+    return row[U_OF_MEMBER : U_OF_MEMBER + N_DOF]
+
+
+@dev
+def judge_start(row, p, depth, g, E):
     """Whether a member can start: a status, as `simulate` would refuse it before its first step."""
     mu = local_array(N_CONTACTS, float64)
     eps_N = local_array(N_CONTACTS, float64)
@@ -66,124 +81,129 @@ def judge_start(row, p, t0, depth, g, E):
             return int64(LAW_OUT_OF_RANGE)
         if not 0.0 <= eps_T[k] <= 1.0:
             return int64(LAW_OUT_OF_RANGE)
-    gap(row[:N_DOF], t0, p, g)
+    gap(q_of(row), T_START, p, g)
     for k in range(N_CONTACTS):
         if KINDS[k] == CONTACT and not -g[k] <= depth:
             return int64(PENETRATES)
         if KINDS[k] == CONTACT:
             row[BOOK_OF_MEMBER + MAX_PENETRATION] = max(row[BOOK_OF_MEMBER + MAX_PENETRATION], -g[k])
-    energy(row[:N_DOF], row[U_OF_MEMBER : U_OF_MEMBER + N_DOF], t0, p, E)
+    energy(q_of(row), u_of(row), T_START, p, E)
     row[ENERGY_START] = E[0]
     row[ENERGY_START + 1] = E[1]
     return int64(DONE)
 
 
 @dev
-def advance(row, p, t0, dt, n_steps, sweeps, tol, depth):
-    """Do the next n_steps steps of a member, unless it has failed."""
-    g = local_array(N_CONTACTS, float64)
-    E = local_array(2, float64)
-    first_step = int64(row[STEPS_DONE])
-    status = int64(row[STATUS])
-    if first_step == 0 and status == DONE:
-        status = judge_start(row, p, t0, depth, g, E)
-        row[STATUS] = status
-    if status != DONE:
-        return
-    rec_q = local_array((1, N_DOF), float64)
-    rec_impulse = local_array((1, N_CONTACTS, 2), float64)
-    rec_state = local_array((2, N_CONTACTS), int64)
-    events = local_array((N_EVENTS, 8), float64)
+def read_member(row):
+    """A member as a march takes it: whole numbers and tables are copied, the rest is its row itself."""
     last_loaded = local_array(N_CONTACTS, int64)
     carried = local_array((N_CONTACTS, 3), float64)
     impulse_sum = local_array((N_CONTACTS, 2), float64)
     for k in range(N_CONTACTS):
-        rec_state[0, k] = 0
         last_loaded[k] = int64(row[LAST_LOADED + k])
         for i in range(3):
             carried[k, i] = row[CARRIED + 3 * k + i]
         for i in range(2):
             impulse_sum[k, i] = row[IMPULSE_SUM + 2 * k + i]
-    q = row[:N_DOF]
-    u = row[U_OF_MEMBER : U_OF_MEMBER + N_DOF]
-    book = row[BOOK_OF_MEMBER:]
-    status, done, _, _ = march(
-        q,
-        u,
-        p,
-        t0,
-        dt,
-        n_steps,
-        first_step + n_steps + 2,  # the next record lies behind the end: there is none
-        sweeps,
-        tol,
-        rec_q,
-        rec_q,
-        rec_impulse,
-        rec_state,
-        row[IMPULSE_BEFORE:IMPULSE_SUM],
-        impulse_sum,
-        last_loaded,
-        carried,
-        row[REACH_OF_MEMBER:STATUS],
-        events,
-        int64(0),
-        book,
+    return Kept(
+        q=q_of(row),
+        u=u_of(row),
+        impulse_before=row[IMPULSE_BEFORE:IMPULSE_SUM],
+        impulse_sum=impulse_sum,
+        last_loaded=last_loaded,
+        carried=carried,
+        reach=row[REACH_OF_MEMBER:STATUS],
+        book=row[BOOK_OF_MEMBER:],
     )
+
+
+@dev
+def write_member(kept, row):
+    """Put the copies of `read_member` back."""
     for k in range(N_CONTACTS):
-        row[LAST_LOADED + k] = float64(last_loaded[k])
+        row[LAST_LOADED + k] = float64(kept.last_loaded[k])
         for i in range(3):
-            row[CARRIED + 3 * k + i] = carried[k, i]
+            row[CARRIED + 3 * k + i] = kept.carried[k, i]
         for i in range(2):
-            row[IMPULSE_SUM + 2 * k + i] = impulse_sum[k, i]
+            row[IMPULSE_SUM + 2 * k + i] = kept.impulse_sum[k, i]
+
+
+@dev
+def no_records():
+    """Room for the contact states and impacts of one step: members have no records."""
+    states = local_array((2, N_CONTACTS), int64)
+    for k in range(N_CONTACTS):
+        states[0, k] = 0
+    q = local_array((1, N_DOF), float64)
+    impulse = local_array((1, N_CONTACTS, 2), float64)
+    return Records(q, q, impulse, states, local_array((N_EVENTS, 8), float64))
+
+
+@dev
+def advance(row, p, asked):
+    """Do the next steps of a member, unless it has failed."""
+    g = local_array(N_CONTACTS, float64)
+    E = local_array(2, float64)
+    first_step = int64(row[STEPS_DONE])
+    status = int64(row[STATUS])
+    if first_step == 0 and status == DONE:
+        status = judge_start(row, p, asked.depth, g, E)
+        row[STATUS] = status
+    if status != DONE:
+        return
+    kept = read_member(row)
+    run = Run(p, T_START, asked.dt, asked.sweeps, asked.tol)
+    never = first_step + asked.n_steps + 2  # the next record lies behind the end: there is none
+    status, done, _, _ = march(run, kept, no_records(), asked.n_steps, never)
+    write_member(kept, row)
     row[STATUS] = status
-    close_member(row, p, t0 + (first_step + done) * dt, g, E)
+    close_member(row, p, T_START + (first_step + done) * asked.dt, g, E)
 
 
 @dev
 def close_member(row, p, t, g, E):
     """Energies and penetration where a member stands."""
-    energy(row[:N_DOF], row[U_OF_MEMBER : U_OF_MEMBER + N_DOF], t, p, E)
+    energy(q_of(row), u_of(row), t, p, E)
     row[ENERGY_END] = E[0]
     row[ENERGY_END + 1] = E[1]
-    gap(row[:N_DOF], t, p, g)
+    gap(q_of(row), t, p, g)
     for k in range(N_CONTACTS):
         if KINDS[k] == CONTACT and -g[k] > row[BOOK_OF_MEMBER + MAX_PENETRATION]:
             row[BOOK_OF_MEMBER + MAX_PENETRATION] = -g[k]
 
 
 @rare
-def advance_on_gpu(rows, P, n, t0, dt, n_steps, sweeps, tol, depth):
+def advance_on_gpu(rows, P, n, dt, n_steps, sweeps, tol, depth):
     """Advance n members, each by one thread; a thread takes several where there are more than the card runs at once."""
+    asked = Asked(dt, n_steps, sweeps, tol, depth)
     i = thread()
     while i < n:
-        advance(rows[i], P[i], t0, dt, n_steps, sweeps, tol, depth)
+        advance(rows[i], P[i], asked)
         i += threads()
 
 
 @entry
-def advance_members(rows, P, first, last, t0, dt, n_steps, sweeps, tol, depth):
-    """Advance the members first .. last - 1."""
-    for i in range(first, last):
-        advance(rows[i], P[i], t0, dt, n_steps, sweeps, tol, depth)
+def advance_members(rows, P, asked):
+    """Advance members, a row of `rows` and of the parameters P each."""
+    for i in range(rows.shape[0]):
+        advance(rows[i], P[i], asked)
 
 
 @entry
-def watch_rescued(row, p, t0, dt, step, q_A, u_A, states, events, n_events):
-    """Watch a step that was done outside of the kernel, from (q_A, u_A) to the state in the row."""
+def watch_rescued(row, p, dt, step, begin, states, events, n_events):
+    """Watch a step that was done outside of the kernel, from the motion `begin` to the state in the row."""
     least = local_array((2, N_DOF), float64)
     largest = local_array((2, N_DOF), float64)
     g = local_array(N_CONTACTS, float64)
     E = local_array(2, float64)
     book = row[BOOK_OF_MEMBER:]
-    q = row[:N_DOF]
-    u = row[U_OF_MEMBER : U_OF_MEMBER + N_DOF]
-    watching = step >= book[FIRST_WATCHED]
+    watch = Watch(int64(book[FIRST_WATCHED]), book[LEVEL], least, largest, begin.q, begin.u)
+    run = Run(p, T_START, dt, 0, 0.0)
+    times = times_of(run, step)
+    watching = step >= watch.first
     struck = note_impacts(watching, events, n_events, book)
     if watching:
-        read_extremes(book, least, largest)
-        t_A = t0 + step * dt
-        t_E = t0 + (step + 1) * dt
-        watch_step(t0, t_A, t_E, dt, book[LEVEL], q_A, u_A, q, u, struck, states, least, largest, book)
-        write_extremes(least, largest, book)
-    close_member(row, p, t0 + (step + 1) * dt, g, E)
+        read_extremes(book, watch)
+        watch_step(run, times, watch, Motion(q_of(row), u_of(row)), struck, states, book)
+        write_extremes(watch, book)
+    close_member(row, p, times.E, g, E)

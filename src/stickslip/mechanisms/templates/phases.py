@@ -1,111 +1,161 @@
-"""Template: what the schemes other than the midpoint rule do in a step before its contacts are known.
+"""Template: what a scheme does in a step before its contacts are known, [GS05] 5, steps 2 and 3 (a)."""
 
-`free`: q_C, where the contacts are evaluated; the velocity v at the end, so far without impulses; the forces h; what
-they change, dv; the mass matrix M, factored where a scheme divides by it, and the inverse of a constant one.  `ends`:
-the coordinates q_E at the end, the velocity of the iteration before, the forces at the begin, the inertia, the
-derivatives K, C of the forces and room to compute them.
-"""
-
-from stickslip.codes import BLOWN_UP, DONE, MASS_INDEFINITE, MATRIX_INDEFINITE, STEWART, THETA
+from stickslip.codes import BLOWN_UP, DONE, MASS_INDEFINITE, MATRIX_INDEFINITE, MIDPOINT, STEWART, THETA
 from stickslip.jit.marks import dev, int64
-from stickslip.mechanisms.templates.mass import bounded, contact_row, factor_mass, free_velocity
+from stickslip.lcp.linear import ldl_factor
+from stickslip.mechanisms.templates.mass import bounded, contact_row, free_velocity
 from stickslip.mechanisms.templates.model import (
     DIRECTIONS_CONSTANT,
+    FRICTION_LAWS,
+    IMPLICIT,
     MASS_CONSTANT,
     N_CONTACTS,
     N_DOF,
     SCHEME,
+    dynamics,
     force,
     gap,
     geometry,
     mass,
 )
-from stickslip.mechanisms.templates.schemes import iteration_system, take_back
+from stickslip.mechanisms.templates.schemes import newton_step
+from stickslip.mechanisms.templates.structs import Times
 
 
 @dev
-def begin_step(q, u, p, t0, step, dt, free, g, g_before, carried, directions, ends):
-    """Gaps and forces where the scheme evaluates them; a status."""
-    q_C, v, _, _, _, _ = free
-    t_A = t0 + step * dt
-    t_M = t0 + (step + 0.5) * dt
-    t_E = t0 + (step + 1) * dt
-    q_E, _, h_A, inertia, _, _, _ = ends
-    if SCHEME == THETA:
-        for j in range(N_DOF):
-            q_C[j] = q[j] + 0.5 * dt * u[j]
-            v[j] = u[j]
-        gap(q_C, t_M, p, g)
-        force(q, u, t_A, p, h_A)
-        if not MASS_CONSTANT:
-            mass(q_C, t_M, p, inertia)
+def times_of(run, step):
+    """[GS05] 5, step 1: begin, midpoint and end of a step."""
+    return Times(step, run.t0 + step * run.dt, run.t0 + (step + 0.5) * run.dt, run.t0 + (step + 1) * run.dt)
+
+
+@dev
+def place_midpoint(m):
+    """[GS05] 5, step 2: q_M = q_A + dt/2 u_A into q_C."""
+    for j in range(N_DOF):
+        m.step.q_C[j] = m.motion.q[j] + 0.5 * m.run.dt * m.motion.u[j]
+
+
+@dev
+def evaluate(m, times):
+    """[GS05] 5, steps 2 and 3 (a): M, h and the gaps where the scheme evaluates them; a status."""
+    if SCHEME == MIDPOINT:
+        place_midpoint(m)
+        dynamics(m.step.q_C, m.motion.u, times.M, m.run.p, m.step.M, m.step.h, m.gaps.g)
+    elif SCHEME == THETA:
+        evaluate_at_begin(m, times)
     elif SCHEME == STEWART:
-        for j in range(N_DOF):
-            q_C[j] = q[j]
-            q_E[j] = q[j] + dt * u[j]
-            v[j] = u[j]
-        gap(q_E, t_E, p, g)
-        force(q, u, t_A, p, h_A)
-        if not MASS_CONSTANT:
-            mass(q_E, t_E, p, inertia)
+        evaluate_ahead(m, times)
     else:
-        return begin_on_positions(q, u, p, t_A, dt, free, g_before, carried, directions, ends)
+        return evaluate_on_positions(m, times)
     return int64(DONE)
 
 
 @dev
-def begin_on_positions(q, u, p, t_A, dt, free, g_before, carried, directions, ends):
-    """Begin a step of Paoli and Schatzman's scheme: its free velocity is known at once.  Returns a status."""
-    q_C, v, h, dv, M, inverse = free
-    q_E, _, _, inertia, _, _, _ = ends
+def evaluate_at_begin(m, times):
+    """The theta-method: gaps at the midpoint, forces of the begin, and u_A as the first iterate of u_E."""
+    place_midpoint(m)
     for j in range(N_DOF):
-        q_C[j] = q[j]
-        q_E[j] = q[j] - dt * u[j]
-    gap(q_E, t_A - dt, p, g_before)
-    force(q, u, t_A, p, h)
+        m.step.u_E[j] = m.motion.u[j]
+    gap(m.step.q_C, times.M, m.run.p, m.gaps.g)
+    force(m.motion.q, m.motion.u, times.A, m.run.p, m.implicit.h_A)
     if not MASS_CONSTANT:
-        mass(q, t_A, p, M)
+        mass(m.step.q_C, times.M, m.run.p, m.implicit.inertia)
+
+
+@dev
+def evaluate_ahead(m, times):
+    """Stewart and Trinkle: directions and forces at the begin, gaps and inertia where u_A alone would lead."""
+    q, u, q_E = m.motion.q, m.motion.u, m.implicit.q_E
+    for j in range(N_DOF):
+        m.step.q_C[j] = q[j]
+        q_E[j] = q[j] + m.run.dt * u[j]
+        m.step.u_E[j] = u[j]
+    gap(q_E, times.E, m.run.p, m.gaps.g)
+    force(q, u, times.A, m.run.p, m.implicit.h_A)
+    if not MASS_CONSTANT:
+        mass(q_E, times.E, m.run.p, m.implicit.inertia)
+
+
+@dev
+def evaluate_on_positions(m, times):
+    """Paoli and Schatzman: the free velocity of the step is known at once.  Returns a status."""
+    q, u, p, step, directions = m.motion.q, m.motion.u, m.run.p, m.step, m.directions
+    for j in range(N_DOF):
+        step.q_C[j] = q[j]
+        m.implicit.q_E[j] = q[j] - m.run.dt * u[j]
+    gap(m.implicit.q_E, times.A - m.run.dt, p, m.gaps.before)
+    force(q, u, times.A, p, step.h)
+    if not MASS_CONSTANT:
+        mass(q, times.A, p, step.M)
         for j in range(N_DOF):
-            inertia[j, j] = M[j, j]
-        if not factor_mass(M):
+            m.implicit.inertia[j, j] = step.M[j, j]
+        if not ldl_factor(step.M):
             return int64(MASS_INDEFINITE)
-    free_velocity(u, dt, M, inverse, h, dv, v)
-    if not bounded(v):
+    free_velocity(step, u, m.run.dt)
+    if not bounded(step.u_E):
         return int64(BLOWN_UP)
     if not DIRECTIONS_CONSTANT:
-        W_N, W_T, w_hat, _, _, _ = directions
-        geometry(q_C, t_A, p, W_N, W_T, w_hat)
+        geometry(step.q_C, times.A, p, directions.W_N, directions.W_T, directions.w_hat)
         for k in range(N_CONTACTS):
-            contact_row(k, M, directions)
-    take_back(carried, directions, dv)
+            contact_row(k, step.M, directions)
+    take_back(m.memory.carried, directions, step.dv)
     return int64(DONE)
 
 
 @dev
-def free_motion(count, q, u, p, t_E, dt, free, g, ends):
-    """The velocity v at the end of the step without impulses, in the iteration `count` of a scheme; a status."""
-    _, v, h, dv, M, inverse = free
-    q_E, v_last, h_A, inertia, K, C, work = ends
+def take_back(carried, directions, dv):
+    """Take the first half of an impact off the free velocities: its two halves obey the contact laws in sum.
+
+    Otherwise the split of an impact, which is left to where in a step it falls, would decide where slip ends.
+    """
+    for k in range(N_CONTACTS):
+        if carried[k, 0] != 0.0 or carried[k, 1] != 0.0:
+            for j in range(N_DOF):
+                dv[j] -= directions.V_N[k, j] * carried[k, 0] + directions.V_T[k, j] * carried[k, 1]
+
+
+@dev
+def free_motion(m, times, count):
+    """The velocity u_E at the end of the step without impulses, in the iteration `count` of a scheme; a status."""
+    u, step = m.motion.u, m.step
+    if IMPLICIT:
+        for j in range(N_DOF):
+            m.implicit.u_last[j] = step.u_E[j]
     if SCHEME == THETA:
-        if not iteration_system(q, u, v, t_E, dt, p, inertia, h_A, M, h, K, C, work, q_E, dv):
+        if not newton_step(m, times.E):
             return int64(MATRIX_INDEFINITE)
     elif SCHEME == STEWART:
-        for j in range(N_DOF):
-            h[j] = h_A[j]
-        if not MASS_CONSTANT:
-            if count == 0:
-                for i in range(N_DOF):
-                    for j in range(N_DOF):
-                        M[i, j] = inertia[i, j]
-            else:
-                mass(q_E, t_E, p, M)  # the fixed-point iteration of [S00] 2.3
-            if not factor_mass(M):
-                return int64(MASS_INDEFINITE)
-        free_velocity(u, dt, M, inverse, h, dv, v)
+        if not mass_ahead(m, times, count):
+            return int64(MASS_INDEFINITE)
+        free_velocity(step, u, m.run.dt)
+    elif SCHEME == MIDPOINT:
+        if FRICTION_LAWS and count > 0:  # another round with the same forces
+            for j in range(N_DOF):
+                step.u_E[j] = u[j] + step.dv[j]
+            return int64(DONE)
+        if not MASS_CONSTANT and not ldl_factor(step.M):
+            return int64(MASS_INDEFINITE)
+        free_velocity(step, u, m.run.dt)
     else:
         for j in range(N_DOF):
-            q_E[j] = q[j] + dt * v_last[j]
-            v[j] = u[j] + dv[j]
-        gap(q_E, t_E, p, g)
+            m.implicit.q_E[j] = m.motion.q[j] + m.run.dt * m.implicit.u_last[j]
+            step.u_E[j] = u[j] + step.dv[j]
+        gap(m.implicit.q_E, times.E, m.run.p, m.gaps.g)
         return int64(DONE)
-    return int64(DONE) if bounded(v) else int64(BLOWN_UP)
+    return int64(DONE) if bounded(step.u_E) else int64(BLOWN_UP)
+
+
+@dev
+def mass_ahead(m, times, count):
+    """Stewart and Trinkle: forces of the begin, and M(q_E) of the iterate; False where M is not positive definite."""
+    for j in range(N_DOF):
+        m.step.h[j] = m.implicit.h_A[j]
+    if MASS_CONSTANT:
+        return True
+    if count == 0:
+        for i in range(N_DOF):
+            for j in range(N_DOF):
+                m.step.M[i, j] = m.implicit.inertia[i, j]
+    else:
+        mass(m.implicit.q_E, times.E, m.run.p, m.step.M)  # the fixed-point iteration of [S00] 2.3
+    return ldl_factor(m.step.M)

@@ -1,8 +1,9 @@
 """Template: positions moved back to where no gap is deeper than PROJECTION."""
 
-from stickslip.codes import CONTACT, INTEGRATION_ENERGY, PROJECTION_ENERGY, PROJECTIONS, THETA
+from stickslip.codes import CONTACT, INTEGRATION_ENERGY, MAX_PENETRATION, PROJECTION_ENERGY, PROJECTIONS, THETA
 from stickslip.jit.marks import dev, rare
-from stickslip.mechanisms.templates.mass import contact_row, factor_mass
+from stickslip.lcp.linear import ldl_factor
+from stickslip.mechanisms.templates.mass import contact_row
 from stickslip.mechanisms.templates.model import (
     DIRECTIONS_CONSTANT,
     KINDS,
@@ -18,83 +19,94 @@ from stickslip.mechanisms.templates.model import (
 )
 
 
+@dev
+def directions_of_depth(q, t, p, M, g, directions):
+    """Directions of the contacts that penetrate; False where the mass matrix is not positive definite."""
+    if not MASS_CONSTANT or SCHEME == THETA:
+        mass(q, t, p, M)
+        if not ldl_factor(M):
+            return False
+    if not DIRECTIONS_CONSTANT:
+        geometry(q, t, p, directions.W_N, directions.W_T, directions.w_hat)
+    for k in range(N_CONTACTS):
+        if KINDS[k] == CONTACT and g[k] < 0.0 and (not DIRECTIONS_CONSTANT or SCHEME == THETA):
+            contact_row(k, M, directions)
+    return True
+
+
+@dev
+def sweep_shifts(g, directions, projected):
+    """One sweep of g + G shift >= -PROJECTION / 2, shift >= 0, complementary; return its largest change of a gap."""
+    shift, dq = projected.shift, projected.dq
+    change = 0.0
+    for k in range(N_CONTACTS):
+        if KINDS[k] == CONTACT and g[k] < 0.0:
+            rest = g[k] + 0.5 * PROJECTION
+            for j in range(N_DOF):
+                rest += directions.W_N[k, j] * dq[j]
+            step = max(-shift[k], -rest / directions.diagonal[k, 0])
+            shift[k] += step
+            for j in range(N_DOF):
+                dq[j] += directions.V_N[k, j] * step
+            change = max(change, abs(step) * directions.diagonal[k, 0])
+    return change
+
+
 @rare
-def project(q, t, p, M, g, directions, shift, dq):
+def project(q, t, p, M, g, directions, projected):
     """Move q by M^-1 w_N directions until no gap is deeper than PROJECTION; return whether anything moved.
 
-    g + G shift >= -PROJECTION / 2, shift >= 0, complementary, by Gauss-Seidel; repeated for gaps that are not linear.
-    Half the depth is left so that a contact that stays closed is not lost to round-off.
+    By Gauss-Seidel, repeated for gaps that are not linear.  Half the depth is left so that a contact that stays closed
+    is not lost to round-off.
     """
-    W_N, W_T, w_hat, V_N, _, diagonal = directions
     moved = False
     for _ in range(20):
         gap(q, t, p, g)
         deepest = 0.0
         for k in range(N_CONTACTS):
-            shift[k] = 0.0
+            projected.shift[k] = 0.0
             if KINDS[k] == CONTACT:
                 deepest = max(deepest, -g[k])
         if deepest <= PROJECTION:
             break
         moved = True
-        if not MASS_CONSTANT or SCHEME == THETA:
-            mass(q, t, p, M)
-            if not factor_mass(M):
-                break
-        if not DIRECTIONS_CONSTANT:
-            geometry(q, t, p, W_N, W_T, w_hat)
+        if not directions_of_depth(q, t, p, M, g, directions):
+            break
         for j in range(N_DOF):
-            dq[j] = 0.0
-        for k in range(N_CONTACTS):
-            if KINDS[k] == CONTACT and g[k] < 0.0 and (not DIRECTIONS_CONSTANT or SCHEME == THETA):
-                contact_row(k, M, directions)
+            projected.dq[j] = 0.0
         for _sweep in range(2000):
-            change = 0.0
-            for k in range(N_CONTACTS):
-                if KINDS[k] == CONTACT and g[k] < 0.0:
-                    rest = g[k] + 0.5 * PROJECTION
-                    for j in range(N_DOF):
-                        rest += W_N[k, j] * dq[j]
-                    step = max(-shift[k], -rest / diagonal[k, 0])
-                    shift[k] += step
-                    for j in range(N_DOF):
-                        dq[j] += V_N[k, j] * step
-                    change = max(change, abs(step) * diagonal[k, 0])
-            if change <= 1e-9 * deepest:  # below the rounding of gaps: a slider that is level must stay so
+            # below the rounding of gaps: a slider that is level must stay so
+            if sweep_shifts(g, directions, projected) <= 1e-9 * deepest:
                 break
         for j in range(N_DOF):
-            q[j] += dq[j]
+            q[j] += projected.dq[j]
     return moved
 
 
 @dev
-def penetration(g, kinds, deepest):
-    """The deepest penetration so far and of the gaps g."""
+def note_penetration(m):
+    """Take the gaps into the deepest penetration so far."""
     for k in range(N_CONTACTS):
-        if kinds[k] == CONTACT and -g[k] > deepest:
-            deepest = -g[k]
-    return deepest
+        if m.contacts.kinds[k] == CONTACT and -m.gaps.g[k] > m.tally[MAX_PENETRATION]:
+            m.tally[MAX_PENETRATION] = -m.gaps.g[k]
 
 
 @dev
-def total_energy(q, u, t, p, E):
-    """Kinetic and potential energy together [J]; E is room for the two."""
-    energy(q, u, t, p, E)
+def total_energy(m, t):
+    """Kinetic and potential energy together [J]."""
+    E = m.projected.E
+    energy(m.motion.q, m.motion.u, t, m.run.p, E)
     return E[0] + E[1]
 
 
 @dev
-def book_projection(q, u, p, t, M, g, directions, energy_A, work, room, book):
-    """Project the end of a step and book what scheme and projection do to the energy; return that at the end.
-
-    `room`: the shifts of the contacts, of the coordinates, and two energies.
-    """
-    shift, dq, E = room
-    energy_E = total_energy(q, u, t, p, E)
-    book[INTEGRATION_ENERGY] += energy_E - energy_A - work
-    if not project(q, t, p, M, g, directions, shift, dq):
-        return energy_E
-    energy_A = total_energy(q, u, t, p, E)
-    book[PROJECTION_ENERGY] += energy_A - energy_E
-    book[PROJECTIONS] += 1.0
-    return energy_A
+def book_projection(m, t, work):
+    """Project the end of a step and book what scheme and projection do to the energy; `work`: that of the contacts."""
+    energy_E = total_energy(m, t)
+    m.book[INTEGRATION_ENERGY] += energy_E - m.projected.energy_A[0] - work
+    if project(m.motion.q, t, m.run.p, m.step.M, m.gaps.g, m.directions, m.projected):
+        m.projected.energy_A[0] = total_energy(m, t)
+        m.book[PROJECTION_ENERGY] += m.projected.energy_A[0] - energy_E
+        m.book[PROJECTIONS] += 1.0
+    else:
+        m.projected.energy_A[0] = energy_E

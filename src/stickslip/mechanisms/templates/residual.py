@@ -9,20 +9,20 @@ from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF
 
 
 @dev
-def defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T):
-    """Violations of the laws of contact k at the end velocities w^T v in m/s; infinite for impulses off the cone."""
-    N = Lambda[k, 0]
-    T = Lambda[k, 1]
-    bound = mu[k] * N + a[k]
+def defects(k, directions, laws, contacts, end_N, end_T):
+    """Violations of the laws of contact k at the end velocities w^T u_E in m/s; infinite for impulses off the cone."""
+    N = contacts.Lambda[k, 0]
+    T = contacts.Lambda[k, 1]
+    bound = laws.mu[k] * N + laws.a[k]
     if not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12)):
         return math.inf, math.inf
     defect_N = 0.0
     defect_T = 0.0
-    if diagonal[k, 0] > 0.0:
-        xi_N = end_N + offset[k, 0]
+    if directions.diagonal[k, 0] > 0.0:
+        xi_N = end_N + contacts.offset[k, 0]
         defect_N = abs(xi_N) if N > 0.0 else -xi_N
-    if diagonal[k, 1] > 0.0 and bound > 0.0:
-        xi_T = end_T + offset[k, 1]
+    if directions.diagonal[k, 1] > 0.0 and bound > 0.0:
+        xi_T = end_T + contacts.offset[k, 1]
         if abs(T) < bound * (1.0 - 1e-12):
             defect_T = abs(xi_T)
         else:
@@ -31,17 +31,15 @@ def defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T):
 
 
 @dev
-def within(directions, law, local, change, v, worst):
-    """Write gamma_E of the end velocity v; True if the violations are surely no worse than `worst`.
+def within(directions, laws, contacts, u_E, worst):
+    """Write gamma_E of the end velocity u_E; True if the violations are surely no worse than `worst`.
 
     Measured without what the impulses of other contacts change, which is less than the size that `full_residual` takes.
     """
-    W_N, W_T, w_hat, _, _, diagonal = directions
-    mu, _, _, a = law
-    active, _, offset, _, _, gamma_E, Lambda = local
+    diagonal, Lambda = directions.diagonal, contacts.Lambda
     sure = True
     for k in range(N_CONTACTS):
-        if active[k] == 0:
+        if contacts.active[k] == 0:
             continue
         N = Lambda[k, 0]
         T = abs(Lambda[k, 1])
@@ -51,13 +49,13 @@ def within(directions, law, local, change, v, worst):
         size_N = IMPULSE_SHARE * (diagonal[k, 0] * N + coupling * T)
         size_T = IMPULSE_SHARE * (coupling * N + diagonal[k, 1] * T)
         for j in range(N_DOF):
-            end_N += W_N[k, j] * v[j]
-            end_T += W_T[k, j] * v[j]
-            size_N += abs(W_N[k, j]) * change[j]
-            size_T += abs(W_T[k, j]) * change[j]
-        gamma_E[k, 0] = end_N + w_hat[k, 0]
-        gamma_E[k, 1] = end_T + w_hat[k, 1]
-        defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
+            end_N += directions.W_N[k, j] * u_E[j]
+            end_T += directions.W_T[k, j] * u_E[j]
+            size_N += abs(directions.W_N[k, j]) * contacts.change[j]
+            size_T += abs(directions.W_T[k, j]) * contacts.change[j]
+        contacts.gamma_E[k, 0] = end_N + directions.w_hat[k, 0]
+        contacts.gamma_E[k, 1] = end_T + directions.w_hat[k, 1]
+        defect_N, defect_T = defects(k, directions, laws, contacts, end_N, end_T)
         if not defect_N <= worst * size_N:
             sure = False
         if not defect_T <= worst * size_T:
@@ -66,32 +64,32 @@ def within(directions, law, local, change, v, worst):
 
 
 @rare
-def full_residual(directions, mu, a, local, change, dv, v, worst):
-    """Worst violation of the laws by the end velocity v, relative to the velocities that make it up, or `worst`.
+def full_residual(directions, laws, contacts, u_E, worst):
+    """Worst violation of the laws by the end velocity u_E, relative to the velocities that make it up, or `worst`.
 
     As `PlanarProblem.residual`: a small share of what single impulses change counts, not of their sum, and frictions
     count with their bounds: those of two feet that cancel or vanish leave rounding errors, and these are no violation.
     """
-    W_N, W_T, w_hat, V_N, V_T, diagonal = directions
-    active, kinds, offset, size, _, _, Lambda = local
-    measure_sizes(W_N, W_T, w_hat, active, kinds, offset, change, dv, size)
+    W_N, W_T, V_N, V_T = directions.W_N, directions.W_T, directions.V_N, directions.V_T
+    mu, a, Lambda = laws.mu, laws.a, contacts.Lambda
+    measure_sizes(directions, contacts)
     for k in range(N_CONTACTS):
-        if active[k] == 0:
+        if contacts.active[k] == 0:
             continue
         end_N = 0.0
         end_T = 0.0
-        size_N = size[k, 0]
-        size_T = size[k, 1]
+        size_N = contacts.size[k, 0]
+        size_T = contacts.size[k, 1]
         for j in range(N_DOF):
-            end_N += W_N[k, j] * v[j]
-            end_T += W_T[k, j] * v[j]
+            end_N += W_N[k, j] * u_E[j]
+            end_T += W_T[k, j] * u_E[j]
             change_j = 0.0
             for m in range(N_CONTACTS):
-                if active[m] != 0:
+                if contacts.active[m] != 0:
                     change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j]) * (mu[m] * Lambda[m, 0] + a[m])
             size_N += abs(W_N[k, j]) * IMPULSE_SHARE * change_j
             size_T += abs(W_T[k, j]) * IMPULSE_SHARE * change_j
-        defect_N, defect_T = defects(k, mu, a, diagonal, offset, Lambda, end_N, end_T)
+        defect_N, defect_T = defects(k, directions, laws, contacts, end_N, end_T)
         if not defect_N <= worst * size_N:
             worst = defect_N / size_N
         if not defect_T <= worst * size_T:
@@ -100,9 +98,8 @@ def full_residual(directions, mu, a, local, change, dv, v, worst):
 
 
 @dev
-def step_residual(directions, law, local, change, dv, v, worst):
+def step_residual(m, worst):
     """The worst residual of the steps so far and of this one, whose gamma_E is written."""
-    mu, _, _, a = law
-    if within(directions, law, local, change, v, worst):
+    if within(m.directions, m.laws, m.contacts, m.step.u_E, worst):
         return worst
-    return full_residual(directions, mu, a, local, change, dv, v, worst)
+    return full_residual(m.directions, m.laws, m.contacts, m.step.u_E, worst)

@@ -2,13 +2,14 @@
 
 import math
 
-from stickslip.codes import CONTACT, GAP_ROUNDING, GRAIN, LARGEST, NEAR
+from stickslip.codes import CONTACT, GAP_ROUNDING, GRAIN, LARGEST, NEAR, PAOLI, STEWART
 from stickslip.jit.marks import dev, float64, int64, local_array, rare
-from stickslip.mechanisms.templates.mass import factor_mass, solve_mass
+from stickslip.lcp.linear import ldl_factor, ldl_solve
 from stickslip.mechanisms.templates.model import (
     LASTING,
     N_CONTACTS,
     N_DOF,
+    SCHEME,
     THETA_VALUE,
     force,
     geometry,
@@ -19,29 +20,31 @@ from stickslip.mechanisms.templates.model import (
 
 
 @dev
-def iteration_system(q, u, v, t_E, dt, p, inertia, h_A, A, h, K, C, work, q_E, dv):
-    """One Newton step of the theta-method without contacts, v <- v - A^-1 r; False where A is not positive definite.
+def newton_step(m, t_E):
+    """One Newton step of the theta-method without contacts, u_E <- u_E - A^-1 r; False where A is not definite.
 
-    r = M (v - u_A) - dt (theta h_E + (1 - theta) h_A); A = M - theta dt C - theta^2 dt^2 K with the symmetric parts of
-    the derivatives, factored.
+    r = M (u_E - u_A) - dt (theta h_E + (1 - theta) h_A); A = M - theta dt C - theta^2 dt^2 K with the symmetric parts
+    of the derivatives, factored into `m.step.M`.
     """
+    q, u, dt, h, A, u_E = m.motion.q, m.motion.u, m.run.dt, m.step.h, m.step.M, m.step.u_E
+    inertia, h_A, K, C = m.implicit.inertia, m.implicit.h_A, m.implicit.K, m.implicit.C
     reach = THETA_VALUE * dt
     for j in range(N_DOF):
-        q_E[j] = q[j] + dt * (THETA_VALUE * v[j] + (1.0 - THETA_VALUE) * u[j])
-    force(q_E, v, t_E, p, h)
-    jacobian(q_E, v, t_E, p, K, C, work)
+        m.implicit.q_E[j] = q[j] + dt * (THETA_VALUE * u_E[j] + (1.0 - THETA_VALUE) * u[j])
+    force(m.implicit.q_E, u_E, t_E, m.run.p, h)
+    jacobian(m.implicit.q_E, u_E, t_E, m.run.p, K, C, m.implicit.work)
     for i in range(N_DOF):
         r = -dt * (THETA_VALUE * h[i] + (1.0 - THETA_VALUE) * h_A[i])
         for j in range(N_DOF):
-            r += inertia[i, j] * (v[j] - u[j])
+            r += inertia[i, j] * (u_E[j] - u[j])
             A[i, j] = inertia[i, j] - 0.5 * reach * (C[i, j] + C[j, i]) - 0.5 * reach * reach * (K[i, j] + K[j, i])
         h[i] = r
-    if not factor_mass(A):
+    if not ldl_factor(A):
         return False
-    solve_mass(A, h)
+    ldl_solve(A, h)
     for j in range(N_DOF):
-        v[j] -= h[j]
-        dv[j] = v[j] - u[j]
+        u_E[j] -= h[j]
+        m.step.dv[j] = u_E[j] - u[j]
     return True
 
 
@@ -60,55 +63,25 @@ def settled(correction, before):
 
 
 @dev
-def correction_of(v, v_last, u, dv, weight, q, dt):
+def correction_of(m):
     """Last correction of an implicit step's velocity against the velocities in it, in the kinetic energy's norm."""
+    weight, u_E, u_last = m.implicit.weight, m.step.u_E, m.implicit.u_last
     change = 0.0
     size = 0.0
     grain = 0.0
     for j in range(N_DOF):
-        change += weight[j] * (v[j] - v_last[j]) * (v[j] - v_last[j])
-        grain += weight[j] * q[j] * q[j]
-        terms = abs(u[j]) + abs(dv[j]) + abs(v[j])
+        change += weight[j] * (u_E[j] - u_last[j]) * (u_E[j] - u_last[j])
+        grain += weight[j] * m.motion.q[j] * m.motion.q[j]
+        terms = abs(m.motion.u[j]) + abs(m.step.dv[j]) + abs(u_E[j])
         size += weight[j] * terms * terms
     # gaps and stiff forces know positions to their last digits, and dt divides by little
-    return relative(max(0.0, math.sqrt(change) - GRAIN / dt * math.sqrt(grain)), math.sqrt(size))
-
-
-@dev
-def take_back(carried, directions, dv):
-    """Take the first half of an impact off the free velocities: its two halves obey the contact laws in sum.
-
-    Otherwise the split of an impact, which is left to where in a step it falls, would decide where slip ends.
-    """
-    _, _, _, V_N, V_T, _ = directions
-    for k in range(N_CONTACTS):
-        if carried[k, 0] != 0.0 or carried[k, 1] != 0.0:
-            for j in range(N_DOF):
-                dv[j] -= V_N[k, j] * carried[k, 0] + V_T[k, j] * carried[k, 1]
-
-
-@dev
-def find_closing(first, g, g_before, eps_N, carried, kinds, active):
-    """As `find_active` on position level: contacts whose condition would be violated join; (count, any newcomer)."""
-    closed = int64(0)
-    newcomers = False
-    for k in range(N_CONTACTS):
-        if first:
-            active[k] = 0 if kinds[k] == CONTACT and carried[k, 0] == 0.0 and carried[k, 1] == 0.0 else 1
-        if active[k] == 0:
-            y = g[k] + eps_N[k] * g_before[k]
-            if y <= 0.0:
-                active[k] = 1
-                newcomers = True
-            elif not y > 0.0:
-                return int64(-1 - k), False
-        closed += active[k]
-    return closed, newcomers
+    return relative(max(0.0, math.sqrt(change) - GRAIN / m.run.dt * math.sqrt(grain)), math.sqrt(size))
 
 
 @rare
-def take_sizes(q, t, p, near, rounding):
+def take_sizes(q, t, p, gaps):
     """The rounding errors of the gaps at (q, t), and below which of them a gap may be a matter of rounding."""
+    near, rounding = gaps.near, gaps.rounding
     sizes(q, t, p, rounding)
     for k in range(N_CONTACTS):
         if not rounding[k] < LARGEST:  # a slope that is infinite here says nothing
@@ -118,14 +91,23 @@ def take_sizes(q, t, p, near, rounding):
 
 
 @dev
-def judge_gaps(q, t, p, g, reach, near, rounding):
-    """Rounding errors of the gaps g at (q, t), where a decision may hang on them; 0 for gaps that are open for sure."""
+def judge_gaps(q, t, p, gaps, reach):
+    """Rounding errors of the gaps at (q, t), where a decision may hang on them; 0 for gaps that are open for sure."""
     close = False
     for k in range(N_CONTACTS):
-        rounding[k] = 0.0
-        close = close or (g[k] > 0.0 and (g[k] <= near[k] or g[k] <= reach[k]))
+        gaps.rounding[k] = 0.0
+        close = close or (gaps.g[k] > 0.0 and (gaps.g[k] <= gaps.near[k] or gaps.g[k] <= reach[k]))
     if close:
-        take_sizes(q, t, p, near, rounding)
+        take_sizes(q, t, p, gaps)
+
+
+@dev
+def judge_gaps_of_step(m, times):
+    """Rounding errors of the gaps that decide which contacts take part; on position level none does."""
+    if SCHEME == STEWART:
+        judge_gaps(m.implicit.q_E, times.E, m.run.p, m.gaps, m.memory.reach)
+    elif SCHEME != PAOLI:
+        judge_gaps(m.step.q_C, times.M, m.run.p, m.gaps, m.memory.reach)
 
 
 @rare
@@ -143,11 +125,11 @@ def reach_at_start(q, u, p, t, dt, reach):
     w_hat = local_array((N_CONTACTS, 2), float64)
     mass(q, t, p, M)
     force(q, u, t, p, h)
-    if not factor_mass(M):
+    if not ldl_factor(M):
         return
     for j in range(N_DOF):
         dv[j] = h[j]
-    solve_mass(M, dv)
+    ldl_solve(M, dv)
     power = 0.0
     for j in range(N_DOF):
         power += dv[j] * h[j]
@@ -155,7 +137,7 @@ def reach_at_start(q, u, p, t, dt, reach):
     for k in range(N_CONTACTS):
         for j in range(N_DOF):
             dv[j] = W_N[k, j]
-        solve_mass(M, dv)
+        ldl_solve(M, dv)
         alpha = 0.0
         for j in range(N_DOF):
             alpha += dv[j] * W_N[k, j]
@@ -163,19 +145,52 @@ def reach_at_start(q, u, p, t, dt, reach):
 
 
 @dev
-def find_active(g, rounding, reach, kinds, active):
+def find_active(gaps, reach, contacts):
     """Mark the contacts that take part in the step and count them; -1 - k where the gap of contact k is no number.
 
     A gap that is below its rounding error is closed.  `reach` is zero but for contacts that carried load in the step
     before, see `close_step`, and at the start.
     """
+    g = gaps.g
     closed = int64(0)
     for k in range(N_CONTACTS):
-        active[k] = 0
-        near = g[k] <= 0.0 or g[k] <= rounding[k] or g[k] <= reach[k]
-        if kinds[k] != CONTACT or near or (LASTING and reach[k] > 0.0):
-            active[k] = 1
+        contacts.active[k] = 0
+        near = g[k] <= 0.0 or g[k] <= gaps.rounding[k] or g[k] <= reach[k]
+        if contacts.kinds[k] != CONTACT or near or (LASTING and reach[k] > 0.0):
+            contacts.active[k] = 1
             closed += 1
         elif not g[k] > 0.0:
             return int64(-1 - k)
     return closed
+
+
+@dev
+def find_closing(first, gaps, eps_N, carried, contacts):
+    """As `find_active` on position level: contacts whose condition would be violated join; (count, any newcomer)."""
+    active = contacts.active
+    closed = int64(0)
+    newcomers = False
+    for k in range(N_CONTACTS):
+        if first:
+            opens = contacts.kinds[k] == CONTACT and carried[k, 0] == 0.0 and carried[k, 1] == 0.0
+            active[k] = 0 if opens else 1
+        if active[k] == 0:
+            y = gaps.g[k] + eps_N[k] * gaps.before[k]
+            if y <= 0.0:
+                active[k] = 1
+                newcomers = True
+            elif not y > 0.0:
+                return int64(-1 - k), False
+        closed += active[k]
+    return closed, newcomers
+
+
+@dev
+def active_set(m, first):
+    """The index set H of [GS05] 5, step 3 (b): (number of its contacts, whether one is new in this iteration).
+
+    -1 - k instead of the number where the gap of contact k is no number.  `first`: in the first iteration of a step.
+    """
+    if SCHEME == PAOLI:
+        return find_closing(first, m.gaps, m.laws.eps_N, m.memory.carried, m.contacts)
+    return find_active(m.gaps, m.memory.reach, m.contacts), False

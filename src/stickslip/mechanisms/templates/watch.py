@@ -7,6 +7,7 @@ from stickslip.codes import (
     FALLS,
     IMPACTS,
     LONGEST,
+    NO_SECTION,
     N_POINTS,
     N_STATES,
     PASSAGES,
@@ -68,15 +69,33 @@ def part_of_step(dt, x_A, x_E, v_A, v_E):
     return high
 
 
+@dev
+def place_between(s, dt, watch, motion, j):
+    """Coordinate j at the part s of the step that began at `watch.q_A`."""
+    return between(s, dt, watch.q_A[j], motion.q[j], watch.u_A[j], motion.u[j])
+
+
+@dev
+def keep_point(s, time, dt, watch, motion, book):
+    """Keep a passage as a point; a ring of points holds the last ones."""
+    room = int64(book[N_POINTS])
+    if room > 0:
+        begin = FIRST_POINT + POINT_SIZE * (int64(book[PASSAGES]) % room)
+        book[begin] = time
+        for j in range(N_DOF):
+            book[begin + 1 + j] = place_between(s, dt, watch, motion, j)
+            book[begin + 1 + N_DOF + j] = (1.0 - s) * watch.u_A[j] + s * motion.u[j]
+
+
 @rare
-def note_passage(s, t_A, dt, q_A, u_A, q, u, book):
-    """Book a passage of the section at the part s of the step from (q_A, u_A) to (q, u); keep it as a point."""
+def note_passage(s, t_A, dt, watch, motion, book):
+    """Book a passage of the section at the part s of the step that has ended at `motion`; keep it as a point."""
     time = t_A + s * dt
     count = int64(book[PASSAGES])
     way = 0.0
     for j in range(N_DOF):
         if j == int64(book[TRAVEL]):
-            way = between(s, dt, q_A[j], q[j], u_A[j], u[j])
+            way = place_between(s, dt, watch, motion, j)
     if count == 0:
         book[TIME_FIRST] = time
         book[TRAVEL_FIRST] = way
@@ -87,14 +106,8 @@ def note_passage(s, t_A, dt, q_A, u_A, q, u, book):
         book[LONGEST] = max(book[LONGEST], time - book[TIME_LAST])
     book[TIME_LAST] = time
     book[TRAVEL_LAST] = way
+    keep_point(s, time, dt, watch, motion, book)
     book[PASSAGES] = count + 1
-    room = int64(book[N_POINTS])
-    if room > 0:
-        begin = FIRST_POINT + POINT_SIZE * (count % room)
-        book[begin] = time
-        for j in range(N_DOF):
-            book[begin + 1 + j] = between(s, dt, q_A[j], q[j], u_A[j], u[j])
-            book[begin + 1 + N_DOF + j] = (1.0 - s) * u_A[j] + s * u[j]
 
 
 @dev
@@ -110,54 +123,70 @@ def note_impacts(watching, events, n_events, book):
 
 
 @dev
-def read_extremes(book, least, largest):
+def read_extremes(book, watch):
     """Least and largest coordinates and velocities so far."""
     if EXTREMES:
         for j in range(N_DOF):
             for i in range(2):
-                least[i, j] = book[LEAST + N_DOF * i + j]
-                largest[i, j] = book[LARGEST_SEEN + N_DOF * i + j]
+                watch.least[i, j] = book[LEAST + N_DOF * i + j]
+                watch.largest[i, j] = book[LARGEST_SEEN + N_DOF * i + j]
 
 
 @dev
-def write_extremes(least, largest, book):
+def write_extremes(watch, book):
     """Put them back: inside the loop they are in registers."""
     if EXTREMES:
         for j in range(N_DOF):
             for i in range(2):
-                book[LEAST + N_DOF * i + j] = least[i, j]
-                book[LARGEST_SEEN + N_DOF * i + j] = largest[i, j]
+                book[LEAST + N_DOF * i + j] = watch.least[i, j]
+                book[LARGEST_SEEN + N_DOF * i + j] = watch.largest[i, j]
 
 
 @dev
-def note_extremes(q, u, least, largest):
+def note_extremes(q, u, watch):
     """Take a state into the least and largest coordinates and velocities."""
     for j in range(N_DOF):
-        least[0, j] = min(least[0, j], q[j])
-        least[1, j] = min(least[1, j], u[j])
-        largest[0, j] = max(largest[0, j], q[j])
-        largest[1, j] = max(largest[1, j], u[j])
+        watch.least[0, j] = min(watch.least[0, j], q[j])
+        watch.least[1, j] = min(watch.least[1, j], u[j])
+        watch.largest[0, j] = max(watch.largest[0, j], q[j])
+        watch.largest[1, j] = max(watch.largest[1, j], u[j])
 
 
 @dev
-def watch_step(t0, t_A, t_E, dt, level, q_A, u_A, q, u, struck, states, least, largest, book):
-    """What a member of an ensemble is asked for, after the step from (q_A, u_A) to (q, u)."""
-    if SECTION == FALLS or SECTION == RISES:  # noqa: SIM109
-        x_A = section_value(q_A, u_A, level)
-        x_E = section_value(q, u, level)
+def remember_begin(watch, motion):
+    """Keep the state in which a step begins, where a section is looked for."""
+    if SECTION != NO_SECTION:
+        for j in range(N_DOF):
+            watch.q_A[j] = motion.q[j]
+            watch.u_A[j] = motion.u[j]
+
+
+@dev
+def watch_section(run, times, watch, motion, struck, book):
+    """Book the section where the step passes it."""
+    q_A, u_A, q, u = watch.q_A, watch.u_A, motion.q, motion.u
+    if SECTION in (FALLS, RISES):
+        x_A = section_value(q_A, u_A, watch.level)
+        x_E = section_value(q, u, watch.level)
         if passes(x_A, x_E):
-            part = part_of_step(dt, x_A, x_E, section_value(u_A, u_A, 0.0), section_value(u, u, 0.0))
-            note_passage(part, t_A, dt, q_A, u_A, q, u, book)
+            s = part_of_step(run.dt, x_A, x_E, section_value(u_A, u_A, 0.0), section_value(u, u, 0.0))
+            note_passage(s, times.A, run.dt, watch, motion, book)
     elif SECTION == STRIKES:
         if struck:
-            note_passage(1.0, t_A, dt, q_A, u_A, q, u, book)
+            note_passage(1.0, times.A, run.dt, watch, motion, book)
     elif SECTION == PHASE:
-        due = t0 + (book[PHASES] + 1.0) * book[CYCLE]
-        if t_E >= due:
+        due = run.t0 + (book[PHASES] + 1.0) * book[CYCLE]
+        if times.E >= due:
             book[PHASES] += 1.0
-            note_passage((due - t_A) / dt, t_A, dt, q_A, u_A, q, u, book)
+            note_passage((due - times.A) / run.dt, times.A, run.dt, watch, motion, book)
+
+
+@dev
+def watch_step(run, times, watch, motion, struck, states, book):
+    """What a member of an ensemble is asked for, after a step that has ended at `motion`."""
+    watch_section(run, times, watch, motion, struck, book)
     if EXTREMES:
-        note_extremes(q, u, least, largest)
+        note_extremes(motion.q, motion.u, watch)
     if SHARES:
         for k in range(N_CONTACTS):
             book[STEPS_IN + N_STATES * k + int64(states[k])] += 1.0
