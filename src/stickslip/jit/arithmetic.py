@@ -135,7 +135,8 @@ def _of_floats(writer: Writer, op: ast.operator, x: str, y: str) -> Scalar:
 def _floored(writer: Writer, remainder: bool, x: str, y: str) -> Scalar:
     """Remainder with the sign of y, or the whole quotient that belongs to it; as CPython and NumPy define them."""
     zero = literal("float", 0.0)
-    rest = writer.value(f"frem double {x}, {y}")
+    own = writer.module.operators.get("fmod")
+    rest = writer.value(f"frem double {x}, {y}") if own is None else own(writer, x, y)
     other_sign = writer.value(
         f"xor i1 {writer.value(f'fcmp olt double {y}, {zero}')}, {writer.value(f'fcmp olt double {rest}, {zero}')}"
     )
@@ -226,6 +227,9 @@ def _power(writer: Writer, a: Value, b: Value, kind: Kind) -> Constant | Scalar:
     if kind != "float":
         raise KernelError("a power of whole numbers needs an exponent that is a number in the source.")
     x, y = convert(writer, a, "float"), convert(writer, b, "float")
+    own = writer.module.operators.get("pow")
+    if own is not None:
+        return Scalar("float", own(writer, x, y))
     return Scalar("float", writer.call("double", "llvm.pow.f64", [("double", x), ("double", y)], {}))
 
 

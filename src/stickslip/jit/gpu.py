@@ -134,10 +134,8 @@ def _checked(program: Program, name: str) -> str:
     """Text of a module; raises where it needs what a card has not."""
     missing = sorted(word for word in program.module.declarations if not ON_CARD.match(word))
     written = program.module.text()
-    if " frem " in written:
-        missing.append("remainders of floats")
     if missing or program.units:
-        words = {"malloc": "arrays of unknown or large size", "free": "", "llvm.pow.f64": "powers"}
+        words = {"malloc": "arrays of unknown or large size", "free": ""}
         found = [word for word in dict.fromkeys(words.get(word, word) for word in missing) if word]
         raise KernelError(f"{name} needs what there is on the CPU alone: {', '.join(found) or 'prange'}.")
     return _with_hints(written, (*mathematics.RARE, *program.out_of_line))

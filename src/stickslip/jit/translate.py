@@ -10,6 +10,8 @@ Names of arrays and tuples are resolved here: such a name stands for one array a
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +20,7 @@ from stickslip.jit import memory, passing, syntax, units
 from stickslip.jit.errors import KernelError
 from stickslip.jit.scope import Callee, Scope
 from stickslip.jit.turns import Turns
-from stickslip.jit.values import Bundle, Constant, Record, Value, View, kind_of, nested
+from stickslip.jit.values import Bundle, Constant, Record, Scalar, Value, View, kind_of, nested
 from stickslip.jit.writer import Module, Writer
 
 
@@ -53,6 +55,18 @@ class Program:
         self.whole, self.instead = whole, instead or {}
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
+        for function in (math.pow, math.fmod):
+            if function in self.instead:
+                operator = functools.partial(self.operate, self.instead[function])
+                self.module.operators[function.__name__] = operator
+
+    def operate(self, callee: Callee, writer: Writer, x: str, y: str) -> str:
+        """Call a kernel of two floats; return the register of its result."""
+        made = self.function(callee, (Scalar("float", x), Scalar("float", y)))
+        assert made.result is not None
+        found = passing.taken(writer, made.type, f"@{made.name}(double {x}, double {y})", made.result, [])
+        assert isinstance(found, Scalar)
+        return found.text
 
     def function(self, callee: Callee, arguments: tuple[Value, ...]) -> Made:
         """The function for arguments of these types, written where it is not there yet."""
