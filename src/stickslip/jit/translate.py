@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,11 @@ from stickslip.jit.scope import Callee, Scope
 from stickslip.jit.turns import Turns
 from stickslip.jit.values import Bundle, Constant, Record, Scalar, Value, View, kind_of, nested
 from stickslip.jit.writer import Module, Writer
+
+EVERYWHERE = re.compile(
+    r"llvm\.(nvvm\.|(fabs|sqrt|copysign|floor|ceil|trunc|roundeven)\.f64$|fptosi\.sat\.|mem(cpy|set|move)\.)"
+)
+"""Functions without a body that every target has; those of NVVM are asked for on a card only."""
 
 
 @dataclass
@@ -100,6 +106,14 @@ class Program:
     def instead_of(self, function: Any) -> Any:
         """The kernel that takes the place of a function, or the function itself."""
         return self.instead.get(function, function) if isinstance(function, Hashable) else function
+
+    def require_alone(self, name: str) -> None:
+        """Raise where the module needs what there is on the CPU alone: a C library, and kernels outside it."""
+        missing = sorted(word for word in self.module.declarations if not EVERYWHERE.match(word))
+        if missing or self.units:
+            words = {"malloc": "arrays of unknown or large size, or as results", "free": ""}
+            found = [word for word in dict.fromkeys(words.get(word, word) for word in missing) if word]
+            raise KernelError(f"{name} needs what there is on the CPU alone: {', '.join(found) or 'prange'}.")
 
     def load_units(self) -> None:
         """Load the machine code of all units that the module calls."""

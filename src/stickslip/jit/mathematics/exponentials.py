@@ -1,4 +1,4 @@
-"""Exponentials and hyperbolic functions in the kernel language; errors below 0.6 units of the last digit, 0.8 if subnormal.
+"""Exponentials and hyperbolic functions in the kernel language; error 0.6 units of the last digit, 0.8 if subnormal.
 
 exp x = 2^(n/64) exp r, n the nearest whole number to 64 x / ln 2: the first factor stands in a table, as a sum of two
 floats, the second is a polynomial.  Their product is again a sum of two floats, to some 60 bits, from which

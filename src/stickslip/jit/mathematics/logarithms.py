@@ -50,7 +50,7 @@ LARGE = 2.0**28  # x^2 + 1 is x^2
 
 @kernel(inline=True)
 def log_parts(u: Any, rest: Any) -> Any:
-    """log(u + rest) = k ln 2 - log c + log(1 + r + low), u positive and normal; returns k, r, low and c's interval."""
+    """log(u + rest) = k ln 2 - log c + log(1 + r) + low, u positive and normal; returns k, r, low and c's interval."""
     bits = bits_of(u)
     k = (bits >> 52) - 1023
     j = (bits >> 45) & 127
@@ -63,7 +63,7 @@ def log_parts(u: Any, rest: Any) -> Any:
     inverse = INVERSE[j]
     r, low = sum_of(upper * inverse - 1.0, (z - upper) * inverse)
     if rest != 0.0:
-        low += rest * power_of_two(max(-k, -1022)) * inverse
+        low += rest * power_of_two(max(-k, -1022)) * inverse * (1.0 - r)  # log(1 + r + d) - log(1 + r) = d / (1 + r)
     return k, r, low, j
 
 
@@ -76,9 +76,9 @@ def sum_of_logs(k: Any, r: Any, low: Any, j: Any) -> Any:
 
 
 @kernel(inline=True)
-def exact_log(u: Any, rest: Any) -> Any:
-    """log(u + rest) as a sum of two floats, with an error of 2^-67."""
-    k, r, low, j = log_parts(u, rest)
+def exact_log(u: Any) -> Any:
+    """log u as a sum of two floats, with an error of 2^-67."""
+    k, r, low, j = log_parts(u, 0.0)
     r, low = ordered_sum(r, low)
     square, lack = product(r, r)
     s, e = ordered_sum(k * LN_2_HIGH + LOG_HIGH[j], r)
@@ -97,7 +97,7 @@ def normal(x: Any) -> Any:
 def log_of_any(x: Any) -> Any:
     """`exact_log` of a positive number that may be subnormal."""
     u, shift = normal(x)
-    a, b = exact_log(u, 0.0)
+    a, b = exact_log(u)
     if shift != 0:
         s, e = sum_of(a, shift * LN_2_HIGH)
         a, b = ordered_sum(s, e + (b + shift * LN_2_LOW))
@@ -162,7 +162,7 @@ def log2(x: Any) -> Any:
     u, shift = normal(x)
     k, _, _, _ = log_parts(u, 0.0)
     half = k >> 1
-    a, b = exact_log(u * power_of_two(-half) * power_of_two(half - k), 0.0)
+    a, b = exact_log(u * power_of_two(-half) * power_of_two(half - k))
     p, e = times(a, b, PER_LN_2_HIGH, PER_LN_2_LOW)
     s, lack = sum_of(float(k + shift), p)
     return s + (e + lack)
@@ -238,7 +238,7 @@ def asinh(x: Any) -> Any:
     if not size < INFINITE:
         return x
     if size > LARGE:
-        high, low = exact_log(size, 0.0)
+        high, low = exact_log(size)
         s, e = ordered_sum(high, LN_2_HIGH)
         found = s + (e + (low + LN_2_LOW))
     else:
@@ -262,7 +262,7 @@ def acosh(x: Any) -> Any:
     if x == 1.0:
         return 0.0
     if x > LARGE:
-        high, low = exact_log(x, 0.0)
+        high, low = exact_log(x)
         s, e = ordered_sum(high, LN_2_HIGH)
         return s + (e + (low + LN_2_LOW))
     t = x - 1.0  # exact below 2, where it counts; beyond, what it lacks is nothing
