@@ -555,12 +555,17 @@ class Expressions(ABC):
         return view
 
     def reshaped(self, view: View, arguments: tuple[Value, ...]) -> View:
-        """Another shape for an array without gaps; one length may be -1, which is what the others leave."""
+        """Another shape for an array without gaps; one length may be -1, which is what the others leave.
+
+        Lengths that do not fit are refused where the translator knows them; else the result has no elements.
+        """
         items = items_of(arguments[0]) if len(arguments) == 1 and items_of(arguments[0]) is not None else arguments
         assert items is not None
         without_gaps = memory.packed_strides(self.writer, view.dims, view.dtype.itemsize)
         if not view.packed and view.strides != without_gaps:
             raise KernelError("only an array that surely has no gaps can be reshaped: take a copy() of it.")
+        if not items:
+            raise KernelError("reshape takes lengths.")
         lengths = [memory.size_of(self.writer, item, "a length") for item in items]
         before = memory.count_of(self.writer, view.dims)
         if -1 in lengths:
@@ -572,6 +577,8 @@ class Expressions(ABC):
         known = isinstance(before, int) and isinstance(after, int)
         if (known and before != after) or any(isinstance(size, int) and size < 0 for size in dims):
             raise KernelError(f"{in_words(view)} cannot take the lengths {', '.join(map(str, dims))}.")
+        if not known and after != before:
+            dims = (memory.first_if_fits(self.writer, dims, before), *dims[1:])
         strides = memory.packed_strides(self.writer, dims, view.dtype.itemsize)
         return View(view.dtype, view.pointer, dims, strides, view.read_only, packed=True, home=view.home)
 
