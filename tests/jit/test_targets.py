@@ -2,6 +2,9 @@
 
 import re
 import struct
+import tomllib
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,3 +72,23 @@ def test_powers_and_remainders_on_a_card():
 def test_what_this_llvmlite_cannot_write_for():
     with pytest.raises(KernelError, match="was built without"):
         cpu.described(Target("nowhere-unknown-unknown", "", ""))
+
+
+@pytest.mark.parametrize("version", ["0.45.0", "0.46.1", "0.50.0", "0.50.1rc1"])
+def test_versions_of_llvmlite_that_were_tested(version):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cpu.require_tested(version)
+
+
+def test_other_versions_of_llvmlite_get_one_line():
+    with pytest.raises(ValueError, match=r"0\.45 to 0\.50, got 0\.44\.0, .*pip install 'llvmlite>=0\.45,<0\.51'"):
+        cpu.require_tested("0.44.0")
+    with pytest.warns(UserWarning, match=r"got 0\.51\.0; if anything is odd"):
+        cpu.require_tested("0.51.0")
+
+
+def test_the_package_asks_for_the_versions_that_were_tested():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (first, last), wanted = cpu.TESTED, [line for line in project["dependencies"] if line.startswith("llvmlite")]
+    assert wanted == [f"llvmlite>={first[0]}.{first[1]},<{last[0]}.{last[1] + 1}"]

@@ -6,6 +6,7 @@ import ctypes
 import ctypes.util
 import functools
 import sys
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from stickslip.jit.errors import KernelError
 
 COMPILER = f"llvmlite {llvmlite.__version__}"
 """What makes the machine code."""
+TESTED = ((0, 45), (0, 50))
+"""First and last version of llvmlite that the tests ran with; pyproject.toml asks for these."""
 OPTIMISATION = 3
 _loaded: list[Any] = []  # engines hold the code that addresses point to: they live as long as the process
 
@@ -29,9 +32,22 @@ class Target:
     features: str
 
 
+def require_tested(version: str) -> None:
+    """Raise where a version of llvmlite is older than those tested; warn where it is newer."""
+    found = tuple(int(part) if part.isdigit() else 0 for part in version.split(".")[:2])
+    first, last = (".".join(map(str, end)) for end in TESTED)
+    told = f"kernels were tested with llvmlite {first} to {last}, got {version}"
+    helps = f"pip install 'llvmlite>={first},<{TESTED[1][0]}.{TESTED[1][1] + 1}'"
+    if found < TESTED[0]:
+        raise ValueError(f"{told}, whose LLVM does not read their text: {helps}.")
+    if found > TESTED[1]:
+        warnings.warn(f"{told}; if anything is odd: {helps}.", stacklevel=2)
+
+
 @functools.cache
 def host() -> Target:
     """The processor of this machine."""
+    require_tested(llvmlite.__version__)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
