@@ -69,6 +69,13 @@ def test_powers_and_remainders_on_a_card():
     assert "@pow." in written and "@fmod." in written and "frem" not in written and "llvm.pow" not in written
 
 
+def test_cards_and_arguments_that_are_refused():
+    with pytest.raises(KernelError, match=r"capability 5\.0 and later"):
+        gpu.target(30)
+    with pytest.raises(KernelError, match="takes arrays, floats and whole numbers, got tuple"):
+        gpu.text(powers_and_remainders, (x, (1.0,)))
+
+
 def test_what_this_llvmlite_cannot_write_for():
     with pytest.raises(KernelError, match="was built without"):
         cpu.described(Target("nowhere-unknown-unknown", "", ""))

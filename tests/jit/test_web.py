@@ -183,6 +183,17 @@ def test_a_module_is_made_without_imports():
     assert len(made.code) < 500
 
 
+def test_objects_that_llvm_would_lay_out_in_another_way_are_told():
+    for call, words in (
+        (lambda: list(web._sections(b"ELF")), "no WebAssembly"),
+        (lambda: web._require_known_imports(b"\1\3env\4sine\0\0"), "a browser has no sine"),
+        (lambda: web._end_of_data(b"\1\1\x00"), "laid out in another way"),
+        (lambda: web._function_index(b"\7linking\2", "entry"), "has no function 'entry'"),
+    ):
+        with pytest.raises(KernelError, match=words):
+            call()
+
+
 @pytest.mark.parametrize("number", [0, 63, 64, 127, 128, 1 << 20, 5_000_000])
 def test_numbers_in_seven_bits(number):
     assert web._read(web.leb(number), 0) == (number, len(web.leb(number)))

@@ -97,8 +97,6 @@ def binary(writer: Writer, op: ast.operator, a: Value, b: Value) -> Constant | S
     """`a op b`."""
     if isinstance(a, Constant) and isinstance(b, Constant):
         return Constant(_folded(op, a.value, b.value))
-    if isinstance(op, ast.MatMult):
-        raise KernelError("the operator @ is not in the language: write a loop.")
     kind = common_kind(a, b)
     if isinstance(op, ast.Pow):
         return _power(writer, a, b, kind)
@@ -113,8 +111,6 @@ def binary(writer: Writer, op: ast.operator, a: Value, b: Value) -> Constant | S
 
 
 def _folded(op: ast.operator, a: Any, b: Any) -> Any:
-    if isinstance(op, ast.MatMult):
-        raise KernelError("the operator @ is not in the language: write a loop.")
     try:
         return _FOLD[type(op)](a, b)
     except (TypeError, ValueError, ArithmeticError) as problem:
@@ -170,10 +166,8 @@ def _of_whole_numbers(writer: Writer, op: ast.operator, x: str, y: str, divisor:
         return Scalar("int", writer.value(f"{_PLAIN[type(op)]} i64 {x}, {y}"))
     if isinstance(op, (ast.LShift, ast.RShift)):
         return _shift(writer, isinstance(op, ast.LShift), x, y)
-    if isinstance(op, (ast.Mod, ast.FloorDiv)):
-        safe = isinstance(divisor, Constant) and int(divisor.value) not in (0, -1)
-        return _divided(writer, isinstance(op, ast.Mod), x, y, safe)
-    raise KernelError("this operator is not in the language.")
+    safe = isinstance(divisor, Constant) and int(divisor.value) not in (0, -1)
+    return _divided(writer, isinstance(op, ast.Mod), x, y, safe)  # `//` or `%`: `syntax` refuses @
 
 
 def _divided(writer: Writer, remainder: bool, x: str, y: str, safe: bool) -> Scalar:
