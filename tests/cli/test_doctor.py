@@ -112,7 +112,7 @@ def test_siconos_of_the_system_python_is_found(monkeypatch):
 @pytest.fixture
 def versions(cache, monkeypatch):
     """A cache with machine code of this version and of another, and a file that is not ours."""
-    from stickslip.jit.compiled import sources_hash
+    from stickslip.jit.sources import sources_hash
 
     def write(path, age_days=0.0, text="x"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -120,15 +120,13 @@ def versions(cache, monkeypatch):
         os.utime(path, (time.time() - 86400 * age_days,) * 2)
         return path
 
-    other, modules = "0" * 16, cache / "modules"
+    modules, objects = cache / "modules", cache / "objects"
     return {
-        "mine": write(cache / "numba" / sources_hash() / "sets" / "a.nbc", 99),
-        "my scenes": write(cache / "numba" / sources_hash("scenes") / "scene" / "a.nbc", 99),
-        "old": write(cache / "numba" / other / "sets" / "a.nbc", 31),
-        "new": write(cache / "numba" / other / "sets" / "b.nbc", 29),
-        "my module": write(modules / "stickslip_generated_a.py", 99, f"# numba 1, sources {sources_hash()}\n"),
-        "old module": write(modules / "stickslip_generated_b.py", 31, f"# numba 1, sources {other}\n"),
-        "old code": write(modules / "__pycache__" / "stickslip_generated_b.march-1.py311.nbi", 31),
+        "mine": write(objects / "a.o", 29),
+        "unused": write(objects / "b.o", 31),
+        "my module": write(modules / "stickslip_generated_a.py", 99, f"# made by sources {sources_hash()}\n"),
+        "old module": write(modules / "stickslip_generated_b.py", 31, f"# made by sources {'0' * 16}\n"),
+        "new module": write(modules / "stickslip_generated_c.py", 29, f"# made by sources {'0' * 16}\n"),
         "foreign": write(cache / "notes.txt", 99),
     }
 
@@ -137,18 +135,18 @@ def left(versions):
     return {name for name, path in versions.items() if path.exists()}
 
 
-def test_machine_code_of_other_versions_leaves_after_a_month(versions):
+def test_what_nobody_uses_leaves_after_a_month(versions):
     from stickslip.jit.cache import remove_old_versions
 
-    assert remove_old_versions().files == 3
-    assert left(versions) == {"mine", "my scenes", "new", "my module", "foreign"}
+    assert remove_old_versions().files == 2
+    assert left(versions) == {"mine", "my module", "new module", "foreign"}
     assert remove_old_versions() == (0, 0)
 
 
 def test_clean_cache_removes_what_is_ours_and_nothing_else(versions, capsys):
     assert cli.main(["doctor"]) == 0
-    assert "of other versions 4 files" in capsys.readouterr().out and len(left(versions)) == 8
+    assert "texts of other versions 2 files" in capsys.readouterr().out and len(left(versions)) == 6
     assert cli.main(["doctor", "--clean-cache", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["cache"]["removed"]["files"] == 7
+    assert report["cache"]["removed"]["files"] == 5
     assert left(versions) == {"foreign"}

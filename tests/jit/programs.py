@@ -11,6 +11,10 @@ import random
 import numpy as np
 
 FLOATS, WHOLE, COUNTERS = "abcd", "ijlm", "pqrs"
+FUNCTIONS = (
+    "sin", "cos", "tan", "exp", "expm1", "tanh", "sinh", "cosh", "asinh", "atan", "erf", "erfc", "fabs",
+)  # fmt: skip
+"""Functions of all numbers; others, of which Python raises outside their range, are in `test_mathematics`."""
 HEAD = """import math
 import numpy as np
 from stickslip.jit import kernel
@@ -25,6 +29,11 @@ def helper(u, v, row):
     return total, v
 
 """
+
+
+def draw_row(draw: random.Random) -> str:
+    """Four numbers of an array."""
+    return draw.choice(["A[0]", "A[1]", "A[2]", "x[1:]", "x[:4]", "A[1, :]"])
 
 
 class Program:
@@ -54,8 +63,8 @@ class Program:
 
     def statement(self, depth: int, in_loop: bool) -> None:
         draw = self.draw
-        kinds = ["float", "float", "whole", "element", "row", "if", "for", "while", "call", "augment", "swap"]
-        kind = draw.choice(kinds if depth < 4 else kinds[:4])
+        kinds = ["float", "float", "whole", "element", "row", "arrays", "if", "for", "while", "call", "augment", "swap"]
+        kind = draw.choice([*kinds, "over"] if depth < 4 else kinds[:4])
         if in_loop and draw.random() < 0.06:
             self.line(depth, f"if {self.condition(1)}:")
             self.line(depth + 1, draw.choice(["break", "continue"]))
@@ -67,6 +76,12 @@ class Program:
             self.line(depth, f"{self.element()} = {self.number(2)}")
         elif kind == "row":
             self.line(depth, f"A[{draw.randrange(3)}, 1:] = {draw.choice([self.number(1), 'x[:3]', 'A[2, :3]'])}")
+        elif kind == "arrays":
+            self.arrays(depth)
+        elif kind == "over":
+            values = draw.choice(["x", "A[1]", f"({self.number(1)}, {self.number(1)}, 1.5)", "A[:, 3]"])
+            self.line(depth, f"for {draw.choice(FLOATS)} in {values}:")
+            self.block(depth + 1, 2, True)
         elif kind == "augment":
             target = draw.choice([*FLOATS, self.element()])
             self.line(depth, f"{target} {draw.choice(['+=', '-=', '*='])} {self.number(2)}")
@@ -97,6 +112,31 @@ class Program:
             self.line(depth + 1, f"{counter} += 1")
             self.block(depth + 1, 2, True)
 
+    def arrays(self, depth: int) -> None:
+        """New arrays, choices of arrays, operators on whole arrays, tuples, other shapes."""
+        draw, name, row = self.draw, f"y{len(self.lines)}", draw_row(self.draw)
+        u, v = draw.sample(FLOATS, 2)
+        texts = [
+            [f"{name} = np.zeros(3)", f"{name}[1:] = x[:2]", f"{name}[0] = {self.number(2)}", f"{u} = {name}.max()"],
+            [f"{name} = {row} {draw.choice(['+', '-', '*'])} {draw_row(draw)}", f"{u} = {name}[{draw.randrange(4)}]"],
+            [f"{name} = {row} if {self.condition(1)} else {draw_row(draw)}", f"{u} = {name}[2] - {name}.min()"],
+            [f"{name} = np.array([{u}, {self.number(1)}, {v}])", f"{v} = {name}[0] * {name}[1]"],
+            [f"{name} = A.reshape({draw.choice(['2, 6', '-1', '4, -1', '6, 2'])}).copy()", f"{u} = {name}.max()"],
+            [
+                f"{name} = ({u}, ({self.number(1)}, {v}))",
+                f"{u}, {v} = {name}[1]",
+                f"x[{draw.randrange(5)}] = {name}[0]",
+            ],
+            [f"A[{draw.randrange(3)}] {draw.choice(['+=', '*='])} {draw.choice(['x[1:]', 'A[2]', '0.5', u])}"],
+            [
+                f"{name} = np.full((2, 3), {self.number(1)})",
+                f"{name}[1] = A[:, 1]",
+                f"{v} = {name}[1, 2] + {name}[0, 0]",
+            ],
+        ]
+        for text in draw.choice(texts):
+            self.line(depth, text)
+
     def element(self) -> str:
         draw = self.draw
         index = draw.choice([*self.counters, "0", "1", "2"]) if self.counters else draw.choice("012")
@@ -115,6 +155,12 @@ class Program:
                 f"{left} * {right}",
                 f"{left} / {self.element()}",
                 f"({left} % {self.element()})",
+                f"({left} // {self.element()})",
+                f"math.{draw.choice(FUNCTIONS)}({left})",
+                f"math.atan2({left}, {right})",
+                f"math.pow(abs({left}), {draw.choice(['0.5', '1.5', right])})",
+                f"np.{draw.choice(['maximum', 'minimum'])}({left}, {right})",
+                f"np.sign({left})",
                 f"-{left}" if not left.startswith("-") else left,
                 f"abs({left})",
                 f"max({left}, {right})",
@@ -150,6 +196,9 @@ class Program:
                 f"max({left}, {right})",
                 f"(int({x}) if abs({x}) < 1e6 else 5)",
                 f"(math.floor({x}) if abs({x}) < 1e6 else -5)",
+                f"(round({x}) if abs({x}) < 1e6 else 4)",
+                f"({left} << 1)",
+                f"divmod({left}, {constant})[{draw.randrange(2)}]",
                 f"({left} if {self.condition(depth - 1)} else {right})",
             ]
         )
@@ -163,6 +212,10 @@ class Program:
         inner = 1 if depth > 0 else 0
         if draw.random() < 0.5:
             return f"{self.number(inner)} {op} {self.number(inner)}"
+        if draw.random() < 0.2:
+            return f"{self.whole(inner)} < {self.whole(inner)} {op} {self.whole(inner)}"
+        if draw.random() < 0.1:
+            return f"{self.whole(inner)} {draw.choice(['in', 'not in'])} (0, 3, {self.whole(0)})"
         return f"{self.whole(inner)} {op} {self.whole(inner)}"
 
 

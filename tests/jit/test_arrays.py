@@ -219,3 +219,42 @@ def test_definitions_of_functions_outlive_them() -> None:
         definition = ctypes.c_int64.from_address(id(function) + 16).value
         assert ctypes.c_int.from_address(definition + 16).value == native.FASTCALL
     assert junk
+
+
+@kernel
+def sum_of_rows(A, m, n):
+    total, B = 0.0, A.reshape(m, n)
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            total = 3.0 * total + B[i, j]
+    return total, B.size
+
+
+@kernel
+def known_lengths(A, n):
+    return A.reshape(2, 3).size, A.reshape(n, -1).size
+
+
+@kernel
+def no_lengths(A):
+    return A.reshape().size
+
+
+@pytest.mark.parametrize(
+    "m, n", [(3, 4), (2, 6), (12, 1), (-1, 6), (5, 2), (4, 4), (-3, -4), (0, 3), (2**62, 4), (4, 2**62 + 3), (-4, 1)]
+)
+def test_lengths_that_are_known_where_the_kernel_runs_are_checked(m: int, n: int) -> None:
+    """Until now a shape that did not fit reached beyond the array."""
+    A = np.arange(12.0)
+    if m * n == 12 and m > 0 and n < 2**60:
+        agrees(sum_of_rows, A, m, n)
+        return
+    assert sum_of_rows.compiled(A, m, n) == (0.0, 0)
+
+
+def test_known_lengths_of_an_array_of_unknown_length_are_checked() -> None:
+    agrees(known_lengths, np.arange(6.0), 2)
+    assert known_lengths.compiled(np.arange(5.0), 2) == (0, 0)
+    assert known_lengths.compiled(np.arange(7.0), 7) == (0, 7)
+    with pytest.raises(KernelError, match="reshape takes lengths"):
+        no_lengths.compiled(np.arange(2.0))

@@ -1,11 +1,18 @@
 """What is outside the kernel language is refused with file, line, source and what helps."""
 
+import ast
+import linecache
 import math
+import sys
+import warnings
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from stickslip.jit import KernelError, call_address, kernel
+from stickslip import jit
+from stickslip.jit import KernelError, call_address, kernel, syntax, web
 
 CONSTANT = np.array([1.0, 2.0])
 
@@ -242,6 +249,256 @@ def test_refused_with_place_and_help(function, args, words: str) -> None:  # typ
     text = str(caught.value)
     assert words in text, text
     assert "test_refusals.py:" in text and "`" in text and "\n" not in text
+
+
+class Motion(NamedTuple):
+    q: float
+    u: float
+
+
+RECORD = np.dtype([("mass", np.float64), ("pose", np.float64, (3,))])
+ARGUMENTS = {
+    "x": 0.5, "n": 3, "flag": True, "a": np.ones(3), "A": np.ones((2, 3)), "k": np.ones(3, np.int64),
+    "pair": (0.5, 2), "motion": Motion(0.5, 1.0), "bodies": np.zeros(2, RECORD),
+}  # fmt: skip
+"""Names of the kernels below, with what stands for them."""
+HEAD = """import math
+import numpy as np
+from stickslip.jit import call_address, kernel, prange
+from tests.jit.test_refusals import Motion
+
+CONSTANT = np.array([1.0, 2.0])
+
+@kernel
+def helper(u, v=1.0):
+    return u * v
+
+@kernel
+"""
+WORDS = {
+    # -- constructs: `syntax` --
+    "assert x > 0.0": "`assert`",
+    "raise ValueError": "`raise`",
+    "try:\n    x = 1.0\nfinally:\n    x = 2.0": "`try`",
+    "with x:\n    x = 1.0": "`with`",
+    "f = lambda: x": "`lambda`",
+    "class Inner: pass": "a class",
+    "def inner(): pass": "a function cannot be defined",
+    "async def inner(): pass": "a function cannot be defined",
+    "y = [i for i in a]": "comprehension",
+    "y = {i for i in a}": "comprehension",
+    "y = {i: i for i in a}": "comprehension",
+    "y = sum(i for i in a)": "generator",
+    "y = {1: x}": "dictionary",
+    "y = {x}": "a set",
+    "y = f'{x}'": "text",
+    "yield x": "`yield`",
+    "yield from a": "`yield`",
+    "global y": "`global`",
+    "import math": "`import`",
+    "from math import sin": "`import`",
+    "del x": "`del`",
+    "y = (z := x)": "`:=`",
+    "match n:\n    case 1: pass": "`match`",
+    "y = A @ a": "@",
+    "a @= a": "@",
+    "for i in range(n): pass\nelse: pass": "`else` of a loop",
+    # -- numbers and operators --
+    "k[0] = x": "kind float cannot stand for one of kind int",
+    "y = math.sin(a)": "a number is wanted here",
+    "if a: x = 1.0": "a condition is a number",
+    "y = x < a": "operators take numbers",
+    "y = -pair": "operators take numbers",
+    "y = n ** n": "a power of whole numbers",
+    "y = x in a": "`in` is for tuples",
+    "y = 1 / 0": "cannot be combined",
+    "y = x is n": "`is` asks for None",
+    "y = ~x": "bits of floats",
+    "y = x & 1": "bits of floats",
+    "y = x << 2": "for whole numbers",
+    "y = x and 1.0": "join conditions",
+    # -- names, tuples, parts --
+    "y = nowhere": "nowhere is not known",
+    "y = x.real": "has no 'real'",
+    "y = x[0]": "has no elements",
+    "y = motion.speed": "has no 'speed'; its names: q, u",
+    "y = pair[:n]": "a tuple is cut at numbers",
+    "y = (*x, 1.0)": "only a tuple can be unpacked",
+    "y = a[*x]": "Starred is not in the language",
+    "y = pair[7]": "has no element 7",
+    "y = pair[n]": "indexed by a number that the translator knows",
+    "y = a if flag else x": "a choice between",
+    "y = a[::2]": "slices with a step",
+    "y = a[x]": "must be a whole number",
+    "y = A[0, 0, 0]": "3 indices for",
+    "y = CONSTANT[2:1]": "is empty, or outside",
+    "y = CONSTANT[0:9]": "beyond an axis of length 2",
+    "y = CONSTANT[2]": "outside an axis of length 2",
+    "y = bodies.size_of": "there is no field 'size_of'",
+    "y = a.sum()": "write a loop",
+    "y = a.reshape()": "reshape takes lengths",
+    "y = A[:, 1:].reshape(4)": "no gaps",
+    "y = np.zeros(4).reshape(3)": "cannot take the lengths",
+    "y = np.ones(2, np.bool_).max()": "largest of truths",
+    # -- calls --
+    "y = x()": "this cannot be called",
+    "y = abs(x=x)": "arguments by name",
+    "y = helper()": "takes (u, v), got 0",
+    "y = helper(x, z=x)": "has no parameter 'z' left",
+    "y = Motion(x)": "Motion takes q, u",
+    "y = math.gamma(x)": "gamma is not in the language",
+    "y = math.fabs(x, x)": "fabs takes 1 arguments here, got 2",
+    "y = math.sqrt(-1.0)": "sqrt of a constant",
+    "y = math.ldexp(x, x)": "exponent of ldexp",
+    "y = int(a)": "int takes a number",
+    "y = len(x)": "len takes an array",
+    "y = max(x)": "max takes two or more",
+    "y = call_address(n)": "call_address takes",
+    "y = call_address(n, 0, A[:, 0])": "without gaps",
+    # -- new arrays --
+    "y = np.empty()": "takes a shape",
+    "y = np.full(3)": "takes a shape, a value",
+    "y = np.zeros_like(x)": "takes an array",
+    "y = np.zeros(3, n)": "a type that the translator knows",
+    "y = np.zeros(3, np.float32)[0]": "arrays of float32",
+    "y = np.zeros(x)": "a length must be a whole number",
+    "y = np.zeros(a)": "a shape is a whole number",
+    "y = np.array(x, n, 3)": "np.array takes numbers in brackets and",
+    "y = np.array([a])": "np.array takes numbers in brackets, got",
+    "y = np.array([[x], [x, x]])": "equally long",
+    "y = np.zeros(2) + np.zeros(3)": "do not match",
+    # -- assignments and loops --
+    "y = 0\ny = x": "cannot become float",
+    "CONSTANT[0] = x": "constant of its module",
+    "A[:, :] = a": "cannot be copied to",
+    "np.zeros(2)[:] = np.zeros(3)": "cannot be copied to one of length 2",
+    "bodies[0].age = x": "no field 'age'",
+    "bodies[0] = x": "field by field",
+    "pair[0] = x": "only elements of arrays",
+    "x.real = 1.0": "only fields of records",
+    "x.real += 1.0": "only fields of records",
+    "y, z = x": "2 names take a tuple",
+    "[y, z] = pair": "this cannot be assigned to",
+    "for A[0, 0] in range(n): pass": "counts in a name",
+    "for i in x: pass": "runs over range",
+    "for i in range(): pass": "one to three whole numbers",
+    "for i in range(n, step=1): pass": "one to three whole numbers",
+    "for i in range(x): pass": "range takes whole numbers",
+    "for i in range(0, n, n): pass": "step of range",
+    "for i in prange(0, n, 2): pass": "prange takes one or two",
+    "for i in prange(n): break": "`break` out of a loop over prange",
+    "for i in prange(n): return 1.0": "`return` inside a loop over prange",
+    "for i in prange(n): y = x\nreturn y": "belongs to one turn",
+    "if flag: y = x\nreturn y": "may have no value here",
+    "for i in range(n): a = A[0]\nreturn a[0]": "different arrays in different turns",
+    "y = (x, x)\nfor i in range(n): y = (x, y[0], x)\nreturn y[0]": "tuples of different forms",
+    # -- results --
+    "if flag: return x, x\nreturn x": "same number of values",
+    "if flag: return a\nreturn a": "arrays are returned by the only",
+    "if flag: return 1\nreturn x": "write 0.0 in place of 0",
+    "if flag: return x\nreturn": "others none",
+    "if flag: return x": "without `return`",
+    "return math": "returns numbers, arrays or tuples",
+}
+"""Bodies of kernels that are refused, with words of the reason."""
+
+
+def from_text(body: str, name: str = "refused"):  # type: ignore[no-untyped-def]
+    """A kernel with a body of some lines, and `ARGUMENTS` as its parameters."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    text = f"{HEAD}def {name}({', '.join(ARGUMENTS)}):\n{lines}"
+    file = f"<test_refusals.py: {body}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    module: dict[str, object] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        exec(compile(text, file, "exec"), module)
+    return module[name]
+
+
+@pytest.mark.parametrize("body", WORDS)
+def test_refused_bodies(body: str) -> None:
+    with pytest.raises(KernelError) as caught:
+        from_text(body).text(*ARGUMENTS.values())
+    text = str(caught.value)
+    assert WORDS[body] in text, text
+    assert "test_refusals.py:" in text and "`" in text
+
+
+def test_kernels_are_written_in_files() -> None:
+    module: dict[str, object] = {}
+    exec("def nameless(x):\n    return x\n", module)
+    with pytest.raises(KernelError, match="kernels are written in files"):
+        kernel(module["nameless"]).text(0.5)  # type: ignore[call-overload]
+
+
+def test_awaited_and_outer_names_are_refused_by_the_survey() -> None:
+    """Python itself takes these inside other functions only."""
+    for construct in (ast.Await, ast.Nonlocal):
+        assert construct in syntax.REFUSED
+
+
+ELSEWHERE = {"gpu.py", "card.py", "web.py", "kernel.py", "cpu.py", "native.py", "mathematics"}
+"""Sources whose refusals other tests see: of arguments and targets."""
+
+
+def test_every_refusal_of_the_translator_has_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: set[tuple[str, int]] = set()
+    begin = KernelError.__init__
+
+    def noting(self, *args, **named):  # type: ignore[no-untyped-def]
+        frame = sys._getframe(1)
+        seen.add((frame.f_code.co_filename, frame.f_lineno))
+        begin(self, *args, **named)
+
+    monkeypatch.setattr(KernelError, "__init__", noting)
+    for body in WORDS:
+        with pytest.raises(KernelError):
+            from_text(body).text(*ARGUMENTS.values())
+    for test in (
+        test_kernels_are_written_in_files,
+        test_refusals_of_calls,
+        test_refusals_of_targets_without_a_c_library,
+        test_read_only_arrays_stay_as_they_are,
+    ):
+        test()
+    missing = []
+    for file in sorted(Path(jit.__file__).parent.rglob("*.py")):
+        if file.name in ELSEWHERE or file.parent.name in ELSEWHERE:
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "KernelError":
+                lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                if not any((str(file), line) in seen for line in lines):
+                    missing.append(f"{file.name}:{node.lineno}: {ast.unparse(node)[:100]}")
+    assert not missing, "\n".join(missing)
+
+
+@kernel
+def scaled_by_a_float(x):
+    return math.ldexp(x, x)
+
+
+@kernel
+def of_unknown_size(n):
+    return np.zeros(n)[0]
+
+
+def test_refusals_of_targets_without_a_c_library() -> None:
+    with pytest.raises(KernelError, match="exponent of ldexp is a whole number"):
+        web.module(scaled_by_a_float, (0.5,))
+    with pytest.raises(KernelError, match="on the CPU alone: arrays of unknown or large size"):
+        web.module(of_unknown_size, (3,))
+
+
+def test_refusals_of_calls() -> None:
+    for function, args in (
+        (calls_itself, (3,)), (apart_calls_itself, (3,)), (keywords, (0.5,)), (tuple_that_grows, (0.5, 3)),
+        (array_or_number, (a, 0.5)), (misses_a_value_after_a_loop, (3,)), (changes_kind, (0.5,)), (sums, (a, a)),
+        (float_into_whole, (np.zeros(1, np.int64),)),
+    ):  # fmt: skip
+        with pytest.raises(KernelError):
+            function.text(*args)
 
 
 def test_arguments_are_numbers_arrays_and_tuples() -> None:

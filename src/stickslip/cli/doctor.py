@@ -49,7 +49,7 @@ def doctor(
 ) -> None:
     """Report what is installed: packages, cores, GPU, Dask, peers, kernel cache.
 
-    Machine code of other versions that is older than a month is removed from the cache by itself.
+    Machine code that nobody has used for a month is removed from the cache by itself.
 
     Also solves a small complementarity problem. Exit code 0 when every required package imports and the
     answer is right, else 1.
@@ -133,7 +133,7 @@ def _examine_gpu() -> Report:
 
 def _examine_cache() -> Report:
     """What lies in the folder that is used, and which one was asked for where that is another one."""
-    from stickslip.jit.cache import other_versions, used_folder
+    from stickslip.jit.cache import other_texts, used_folder
     from stickslip.jit.vault import cache_folder, reason_left
 
     asked_for = cache_folder()
@@ -153,12 +153,12 @@ def _examine_cache() -> Report:
         report["left_alone"] = {"path": str(asked_for), "reason": reason}
     if used is not None and used.is_dir():
         sizes = [path.stat().st_size for path in used.rglob("*") if path.is_file()]
-        others = [path.stat().st_size for path in other_versions()]
+        others = [path.stat().st_size for path in other_texts()]
         report |= {
             "mode": f"{stat.S_IMODE(used.stat().st_mode):04o}",
             "files": len(sizes),
             "bytes": sum(sizes),
-            "other_versions": {"files": len(others), "bytes": sum(others)},
+            "texts_of_other_versions": {"files": len(others), "bytes": sum(others)},
         }
     return report
 
@@ -231,8 +231,8 @@ def _show(report: Report) -> None:
     if cache["mode"] is not None:
         if "removed" in cache:
             row("removed", f"{cache['removed']['files']} files, {cache['removed']['bytes'] / 1e6:.1f} MB")
-        old = cache["other_versions"]
-        kept = f", of other versions {old['files']} files, {old['bytes'] / 1e6:.1f} MB" if old["files"] else ""
+        old = cache["texts_of_other_versions"]
+        kept = f", texts of other versions {old['files']} files, {old['bytes'] / 1e6:.1f} MB" if old["files"] else ""
         row("content", f"{cache['files']} files, {cache['bytes'] / 1e6:.1f} MB{kept} (--clean-cache empties it)")
         row("mode", cache["mode"])
     if cache["left_alone"] is not None:

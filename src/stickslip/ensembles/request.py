@@ -27,7 +27,7 @@ from stickslip.checks import Array, real_number, unknown_name
 from stickslip.contact.planar import PlanarSolver, solver_from
 from stickslip.ensembles.observables import NEED_SECTION, bytes_per_member, observables_of, read_rows
 from stickslip.ensembles.plan import Plan, plan_of
-from stickslip.jit.compiled import sources_hash
+from stickslip.jit.sources import sources_hash
 from stickslip.mechanisms.engines import Compiled
 from stickslip.mechanisms.generate import STACK_LIMIT, compiled_module
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance

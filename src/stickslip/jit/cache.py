@@ -2,9 +2,8 @@
 
 The folder holds `objects/`, machine code of kernels, and `modules/`, the text of one generated module per system and
 method.  A file of `objects` is named by what it was made from and belongs to no version: it goes when nobody has used
-it for a month.  Earlier versions left `numba/<hash of the sources>/` there, which is counted and removed, never read.
-The present sources have several hashes, one for each group of them (`present_stamps`).  Nothing under another hash is
-loaded again.  Files are counted and removed in the folder that is used (`vault`), never in one that is left alone.
+it for a month.  A text names the hash of the sources that wrote it; one of other sources is not read again.  Files are
+counted and removed in the folder that is used (`vault`), never in one that is left alone.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stickslip.jit import objects
-from stickslip.jit.compiled import present_stamps, sources_hash
+from stickslip.jit.sources import sources_hash
 from stickslip.jit.vault import vault
 
 KEPT_SECONDS = 30 * 86400.0
-"""How long machine code of other versions stays [s]: someone may go back and forth between two of them."""
+"""How long what nobody uses stays [s]: someone may go back and forth between two versions."""
 
 
 class Removed(NamedTuple):
@@ -43,71 +42,58 @@ def cache_files() -> Iterator[Path]:
     folder = used_folder()
     if folder is None:
         return
-    for version in folder.glob("numba/*"):
-        if len(version.name) == len(sources_hash()):
-            yield from (path for path in version.rglob("*") if path.is_file())
     yield from folder.glob(f"{objects.FOLDER}/*.o")
     yield from folder.glob("modules/stickslip_generated_*.py")
     yield from folder.glob("modules/__pycache__/stickslip_generated_*")
 
 
-def other_versions(older_than: float = 0.0) -> Iterator[Path]:
-    """Files of other versions of the package's sources that are older than this [s]."""
-    folder, now = used_folder(), time.time()
+def other_texts(older_than: float = 0.0) -> Iterator[Path]:
+    """Texts of generated modules by other versions of the package's sources that are older than this [s]."""
+    folder = used_folder()
     if folder is None:
         return
-    present = present_stamps()
-
-    def old(path: Path) -> bool:
-        try:
-            return now - path.stat().st_mtime > older_than
-        except OSError:  # another process was faster
-            return False
-
-    for version in folder.glob("numba/*"):
-        if version.name not in present:
-            yield from (path for path in version.rglob("*") if path.is_file() and old(path))
     modules = folder / "modules"
     for module in modules.glob("stickslip_generated_*.py"):
-        if old(module) and not _is_of(present, module):
+        if _is_older(module, older_than) and not _is_present(module):
             yield module
             yield from modules.glob(f"__pycache__/{module.stem}.*")
 
 
 def unused_objects(older_than: float) -> Iterator[Path]:
     """Machine code of kernels that nobody has used for this time [s]."""
-    folder, now = used_folder(), time.time()
+    folder = used_folder()
     for path in [] if folder is None else folder.glob(f"{objects.FOLDER}/*.o"):
-        with contextlib.suppress(OSError):  # another process was faster
-            if now - path.stat().st_mtime > older_than:
-                yield path
+        if _is_older(path, older_than):
+            yield path
 
 
-def _is_of(present: set[str], module: Path) -> bool:
-    """Whether a generated module was made by sources of these hashes: its first line says so."""
+def _is_older(path: Path, seconds: float) -> bool:
+    try:
+        return time.time() - path.stat().st_mtime > seconds
+    except OSError:  # another process was faster
+        return False
+
+
+def _is_present(module: Path) -> bool:
+    """Whether a generated module was written by the present sources: its first line says so."""
     try:
         with module.open(encoding="utf-8") as file:
-            line = file.readline()
+            return sources_hash() in file.readline()
     except (OSError, UnicodeDecodeError):
         return True  # not ours to judge
-    return any(stamp in line for stamp in present)
 
 
 def remove(paths: Iterable[Path]) -> Removed:
-    """Delete files, and the folders of versions that this leaves empty; what cannot be deleted stays."""
+    """Delete files; what cannot be deleted stays."""
     files, size = 0, 0
     for path in list(paths):
         with contextlib.suppress(OSError):
             length = path.stat().st_size
             path.unlink()
             files, size = files + 1, size + length
-    top = used_folder()
-    for folder in [] if top is None else sorted(top.glob("numba/**/"), key=lambda path: -len(path.parts)):
-        with contextlib.suppress(OSError):
-            folder.rmdir()  # only where it is empty
     return Removed(files, size)
 
 
 def remove_old_versions() -> Removed:
-    """Delete machine code of other versions that is older than a month."""
-    return remove([*other_versions(KEPT_SECONDS), *unused_objects(KEPT_SECONDS)])
+    """Delete what other versions left, and machine code that nobody has used, after a month."""
+    return remove([*other_texts(KEPT_SECONDS), *unused_objects(KEPT_SECONDS)])

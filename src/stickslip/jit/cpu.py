@@ -6,14 +6,19 @@ import ctypes
 import ctypes.util
 import functools
 import sys
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
+from stickslip.jit.errors import KernelError
+
 COMPILER = f"llvmlite {llvmlite.__version__}"
 """What makes the machine code."""
+TESTED = ((0, 45), (0, 50))
+"""First and last version of llvmlite that the tests ran with; pyproject.toml asks for these."""
 OPTIMISATION = 3
 _loaded: list[Any] = []  # engines hold the code that addresses point to: they live as long as the process
 
@@ -27,33 +32,65 @@ class Target:
     features: str
 
 
+def require_tested(version: str) -> None:
+    """Raise where a version of llvmlite is older than those tested; warn where it is newer."""
+    found = tuple(int(part) if part.isdigit() else 0 for part in version.split(".")[:2])
+    first, last = (".".join(map(str, end)) for end in TESTED)
+    told = f"kernels were tested with llvmlite {first} to {last}, got {version}"
+    helps = f"pip install 'llvmlite>={first},<{TESTED[1][0]}.{TESTED[1][1] + 1}'"
+    if found < TESTED[0]:
+        raise ValueError(f"{told}, whose LLVM does not read their text: {helps}.")
+    if found > TESTED[1]:
+        warnings.warn(f"{told}; if anything is odd: {helps}.", stacklevel=2)
+
+
 @functools.cache
 def host() -> Target:
     """The processor of this machine."""
+    require_tested(llvmlite.__version__)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
 def machine(target: Target) -> Any:
-    """LLVM's description of a target."""
-    found = llvm.Target.from_triple(target.triple)
-    return found.create_target_machine(
+    """LLVM's description of a processor."""
+    return described(target).create_target_machine(
         cpu=target.cpu, features=target.features, opt=OPTIMISATION, reloc="pic", codemodel="jitdefault", jit=True
     )
+
+
+def described(target: Target) -> Any:
+    """LLVM's name for a kind of target; raises where this llvmlite cannot write for it."""
+    if target is not host():
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    try:
+        return llvm.Target.from_triple(target.triple)
+    except RuntimeError as problem:
+        raise KernelError(
+            f"this llvmlite was built without {target.triple} ({problem}): take the one of PyPI."
+        ) from None
+
+
+def optimised(text: str, machine: Any, level: int = OPTIMISATION, vectors: bool = True) -> Any:
+    """LLVM's module of a text for a machine; `vectors`: loops may use registers of several numbers."""
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    module.verify()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=level)
+    tuning.slp_vectorization = tuning.loop_vectorization = vectors
+    if vectors:
+        tuning.loop_interleaving = True
+    passes = llvm.create_pass_builder(machine, tuning)
+    passes.getModulePassManager().run(module, passes)
+    return module
 
 
 def build(text: str, target: Target | None = None) -> bytes:
     """Object code of a module."""
     chosen = machine(host() if target is None else target)
-    module = llvm.parse_assembly(text)
-    module.verify()
-    module.triple, module.data_layout = chosen.triple, str(chosen.target_data)
-    tuning = llvm.create_pipeline_tuning_options(speed_level=OPTIMISATION)
-    tuning.slp_vectorization = tuning.loop_vectorization = tuning.loop_interleaving = True
-    passes = llvm.create_pass_builder(chosen, tuning)
-    passes.getModulePassManager().run(module, passes)
-    return bytes(chosen.emit_object(module))
+    return bytes(chosen.emit_object(optimised(text, chosen)))
 
 
 def load(code: bytes, name: str) -> int:

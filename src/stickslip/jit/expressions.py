@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -434,7 +435,10 @@ class Expressions(ABC):
         return self.of_function(function.value, tuple(arguments), named)
 
     def of_function(self, function: Any, arguments: tuple[Value, ...], named: dict[str | None, Value]) -> Value:
-        callee = as_callee(self.program.instead_of(function))
+        own = self.program.instead_of(function)
+        callee = as_callee(own)
+        if own is not function and callee is not None:
+            return self.of_mathematics(function, callee, self.ordered(callee, arguments, named))
         if callee is not None:
             return self.call(callee, self.ordered(callee, arguments, named))
         if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
@@ -457,6 +461,23 @@ class Expressions(ABC):
             name = getattr(function, "__name__", repr(function))
             raise KernelError(f"{name} is not in the language: mark it with @kernel, or write it out.")
         return builtin(self.writer, arguments)
+
+    def of_mathematics(self, function: Any, callee: Callee, arguments: tuple[Value, ...]) -> Value:
+        """Call a kernel that takes the place of a function of `math` or NumPy: its arguments are floats."""
+        exponents = function in (math.ldexp, np.ldexp)  # the second argument is a whole number
+        given: list[Value] = []
+        for k, argument in enumerate(arguments):
+            if exponents and k == 1:
+                if kind_of(argument) not in ("int", "bool"):
+                    raise KernelError(f"the exponent of ldexp is a whole number, got {in_words(argument)}.")
+                given.append(argument)
+            elif isinstance(argument, Constant) and kind_of(argument) is not None:
+                given.append(Constant(float(argument.value)))
+            else:
+                given.append(Scalar("float", convert(self.writer, argument, "float")))
+        if all(isinstance(argument, Constant) for argument in given):
+            return Constant(callee.python(*(argument.value for argument in given)))  # type: ignore[union-attr]
+        return self.call(callee, tuple(given))
 
     def ordered(
         self, callee: Callee, arguments: tuple[Value, ...], named: dict[str | None, Value]
@@ -534,12 +555,17 @@ class Expressions(ABC):
         return view
 
     def reshaped(self, view: View, arguments: tuple[Value, ...]) -> View:
-        """Another shape for an array without gaps; one length may be -1, which is what the others leave."""
+        """Another shape for an array without gaps; one length may be -1, which is what the others leave.
+
+        Lengths that do not fit are refused where the translator knows them; else the result has no elements.
+        """
         items = items_of(arguments[0]) if len(arguments) == 1 and items_of(arguments[0]) is not None else arguments
         assert items is not None
         without_gaps = memory.packed_strides(self.writer, view.dims, view.dtype.itemsize)
         if not view.packed and view.strides != without_gaps:
             raise KernelError("only an array that surely has no gaps can be reshaped: take a copy() of it.")
+        if not items:
+            raise KernelError("reshape takes lengths.")
         lengths = [memory.size_of(self.writer, item, "a length") for item in items]
         before = memory.count_of(self.writer, view.dims)
         if -1 in lengths:
@@ -551,6 +577,8 @@ class Expressions(ABC):
         known = isinstance(before, int) and isinstance(after, int)
         if (known and before != after) or any(isinstance(size, int) and size < 0 for size in dims):
             raise KernelError(f"{in_words(view)} cannot take the lengths {', '.join(map(str, dims))}.")
+        if not known and after != before:
+            dims = (memory.first_if_fits(self.writer, dims, before), *dims[1:])
         strides = memory.packed_strides(self.writer, dims, view.dtype.itemsize)
         return View(view.dtype, view.pointer, dims, strides, view.read_only, packed=True, home=view.home)
 

@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from stickslip.jit import functions, mathematics, memory, objects
-from stickslip.jit.cpu import Target
+from stickslip.jit.cpu import Target, described, optimised
 from stickslip.jit.errors import KernelError
 from stickslip.jit.kernel import Kernel
 from stickslip.jit.translate import Body, Program
@@ -31,10 +30,6 @@ KNOWN = (50, 60, 70, 75, 80, 86, 89, 90)
 """Kinds of cards that PTX is written for; a later card runs the PTX of the last."""
 REGISTERS_OF_THREAD = {"tid": 0, "ctaid": 0, "ntid": 1, "nctaid": 1}
 """Special registers that number the threads, with their values where there is one thread."""
-ON_CARD = re.compile(
-    r"llvm\.(nvvm\.|(fabs|sqrt|copysign|floor|ceil|trunc|roundeven)\.f64$|fptosi\.sat\.|mem(cpy|set|move)\.)"
-)
-"""Functions without a body that a card has."""
 
 
 def target(capability: int) -> Target:
@@ -127,20 +122,8 @@ def text(kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = ()
     Body(program, writer).inline(kernel, tuple(values))
     writer.do("ret void")
     writer.define(f"ptx_kernel void @{ENTRY}({', '.join(parameters)})")
-    return _checked(program, kernel.python.__name__), kinds
-
-
-def _checked(program: Program, name: str) -> str:
-    """Text of a module; raises where it needs what a card has not."""
-    missing = sorted(word for word in program.module.declarations if not ON_CARD.match(word))
-    written = program.module.text()
-    if " frem " in written:
-        missing.append("remainders of floats")
-    if missing or program.units:
-        words = {"malloc": "arrays of unknown or large size", "free": "", "llvm.pow.f64": "powers"}
-        found = [word for word in dict.fromkeys(words.get(word, word) for word in missing) if word]
-        raise KernelError(f"{name} needs what there is on the CPU alone: {', '.join(found) or 'prange'}.")
-    return _with_hints(written, (*mathematics.RARE, *program.out_of_line))
+    program.require_alone(kernel.python.__name__)
+    return _with_hints(program.module.text(), (*mathematics.RARE, *program.out_of_line)), kinds
 
 
 def _with_hints(written: str, rare: Sequence[str]) -> str:
@@ -161,23 +144,8 @@ def _with_hints(written: str, rare: Sequence[str]) -> str:
 
 def build(written: str, card: Target, optimisation: int = OPTIMISATION) -> str:
     """PTX of a module."""
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    try:
-        found = llvm.Target.from_triple(card.triple)
-    except RuntimeError as problem:
-        raise KernelError(
-            f"this llvmlite was built without NVIDIA's cards ({problem}): take the one of PyPI."
-        ) from None
-    machine = found.create_target_machine(cpu=card.cpu, features=card.features, opt=optimisation)
-    module = llvm.parse_assembly(written)
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    module.verify()
-    tuning = llvm.create_pipeline_tuning_options(speed_level=optimisation)
-    tuning.slp_vectorization = tuning.loop_vectorization = False
-    passes = llvm.create_pass_builder(machine, tuning)
-    passes.getModulePassManager().run(module, passes)
-    return str(machine.emit_assembly(module))
+    machine = described(card).create_target_machine(cpu=card.cpu, features=card.features, opt=optimisation)
+    return str(machine.emit_assembly(optimised(written, machine, optimisation, vectors=False)))
 
 
 def launched(kernel: Kernel, samples: Sequence[Any], capability: int, out_of_line: Sequence[str] = ()) -> Launched:

@@ -64,18 +64,18 @@ class Kernel:
         found = self._last(*args)
         if found is not NotImplemented:
             return found
-        plain = tuple(map(_plain, args))
-        return self.version(*plain)(*plain)
+        given = tuple(map(plain, args))
+        return self.version(*given)(*given)
 
     def version(self, *args: Any) -> Callable[..., Any]:
         """The function of machine code for arguments of these types; it returns NotImplemented for other types."""
-        signature = tuple(map(_signature, args))
-        made = self._versions.get(signature)
+        key = tuple(map(signature, args))
+        made = self._versions.get(key)
         if made is None:
             with self._lock:
-                made = self._versions.get(signature)
+                made = self._versions.get(key)
                 if made is None:
-                    made = self._versions[signature] = self._make(args)
+                    made = self._versions[key] = self._make(args)
         self._last = made.call
         return made.call
 
@@ -92,9 +92,9 @@ class Kernel:
         with making():
             return NativeVersion(self, args) if native.usable() else SlotVersion(self, args)
 
-    def translated(self, args: tuple[Any, ...]) -> Translated:
-        """Text for arguments that lie in one block of memory: for `SlotVersion`, and to be read."""
-        program = Program(self.short_loops)
+    def translated(self, args: tuple[Any, ...], program: Program | None = None) -> Translated:
+        """Text for arguments that lie in one block of memory: for `SlotVersion` and browsers, and to be read."""
+        program = Program(self.short_loops) if program is None else program
         writer = Writer(program.module)
         slots = _Slots(writer)
         values = tuple(slots.take(argument) for argument in args)
@@ -107,7 +107,7 @@ class Kernel:
     def address(self, *args: Any) -> int:
         """Address of machine code that `call_address` calls with arguments of these types."""
         writer = Writer(Program().module)
-        values = (_Slots(writer).take(_plain(argument)) for argument in args)
+        values = (_Slots(writer).take(plain(argument)) for argument in args)
         with making():
             address = translate.unit_of(self, tuple(map(passing.by_address, values))).address()
         addresses.known[address] = self.python
@@ -253,11 +253,11 @@ class SlotVersion:
         self._pack = struct.Struct("=" + "".join(translated.layout))
         self._unpack = struct.Struct("=" + "".join("d" if kind == "float" else "q" for kind, _ in results.numbers))
         self._results = results
-        self._signature = tuple(map(_signature, args))
+        self._signature = tuple(map(signature, args))
 
     def call(self, *args: Any) -> Any:
-        args = tuple(map(_plain, args))
-        if tuple(map(_signature, args)) != self._signature:
+        args = tuple(map(plain, args))
+        if tuple(map(signature, args)) != self._signature:
             return NotImplemented
         room = ctypes.create_string_buffer(max(8, self._pack.size + self._unpack.size))
         values: list[Any] = []
@@ -274,7 +274,7 @@ _TYPES: dict[np.dtype[Any], np.dtype[Any]] = {}
 """One object for each type of records: machine code tells types by their addresses."""
 
 
-def _plain(argument: Any) -> Any:
+def plain(argument: Any) -> Any:
     """An argument as one of the types that machine code knows: subclasses and narrow numbers become plain ones."""
     if isinstance(argument, np.ndarray):
         if not argument.flags.aligned:
@@ -290,12 +290,12 @@ def _plain(argument: Any) -> Any:
     if isinstance(argument, (float, np.floating)):
         return float(argument)
     if isinstance(argument, tuple):
-        items = map(_plain, argument)
+        items = map(plain, argument)
         return type(argument)(*items) if hasattr(argument, "_fields") else tuple(items)
     return argument
 
 
-def _signature(argument: Any) -> Any:
+def signature(argument: Any) -> Any:
     """Type of an argument, as far as machine code depends on it."""
     if isinstance(argument, np.ndarray):
         if argument.dtype.fields is None and argument.dtype not in ELEMENTS:
@@ -310,7 +310,7 @@ def _signature(argument: Any) -> Any:
     if argument is None:
         return None
     if isinstance(argument, tuple):
-        return (type(argument), tuple(map(_signature, argument)))
+        return (type(argument), tuple(map(signature, argument)))
     raise KernelError(f"a kernel takes numbers, arrays, tuples of them and None, got {type(argument).__name__}.")
 
 
@@ -344,14 +344,14 @@ class _Slots:
 
     def take(self, argument: Any) -> Value:
         """Value of an argument."""
-        signature = _signature(argument)
-        if signature is None:
+        kind = signature(argument)
+        if kind is None:
             return Constant(None)
-        if signature == "float":
+        if kind == "float":
             return Scalar("float", self.number("double", "d"))
-        if signature == "int":
+        if kind == "int":
             return Scalar("int", self.number("i64", "q"))
-        if signature == "bool":
+        if kind == "bool":
             return Scalar("bool", self.writer.value(f"icmp ne i64 {self.number('i64', 'q')}, 0"))
         if isinstance(argument, tuple):
             names = getattr(type(argument), "_fields", ())

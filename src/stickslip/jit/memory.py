@@ -80,6 +80,21 @@ def share(writer: Writer, count: Size, rest: Size) -> Size:
     return writer.value(f"sdiv i64 {count}, {writer.value(f'select i1 {nothing}, i64 1, i64 {rest}')}")
 
 
+def first_if_fits(writer: Writer, dims: tuple[Size, ...], count: Size) -> Size:
+    """First length of a shape for an array of `count` elements; 0 unless they fit.
+
+    No length is negative or larger than the count, which keeps their product from wrapping around.
+    """
+    nothing = writer.value(f"icmp eq i64 {count}, 0")
+    largest = writer.value(f"select i1 {nothing}, i64 {2**63 - 1}, i64 {count}")
+    fits, product_ = "true", "1"
+    for size in dims:
+        fits = writer.value(f"and i1 {fits}, {writer.value(f'icmp ule i64 {size}, {largest}')}")
+        product_ = writer.value(f"mul i64 {product_}, {size}")
+    fits = writer.value(f"and i1 {fits}, {writer.value(f'icmp eq i64 {product_}, {count}')}")
+    return writer.value(f"select i1 {fits}, i64 {dims[0]}, i64 0")
+
+
 def packed_strides(writer: Writer, dims: tuple[Size, ...], itemsize: int) -> tuple[Size, ...]:
     """Strides of an array without gaps, the last axis fastest [bytes]."""
     strides: list[Size] = []

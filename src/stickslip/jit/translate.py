@@ -10,6 +10,9 @@ Names of arrays and tuples are resolved here: such a name stands for one array a
 
 from __future__ import annotations
 
+import functools
+import math
+import re
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +21,13 @@ from stickslip.jit import memory, passing, syntax, units
 from stickslip.jit.errors import KernelError
 from stickslip.jit.scope import Callee, Scope
 from stickslip.jit.turns import Turns
-from stickslip.jit.values import Bundle, Constant, Record, Value, View, kind_of, nested
+from stickslip.jit.values import Bundle, Constant, Record, Scalar, Value, View, kind_of, nested
 from stickslip.jit.writer import Module, Writer
+
+EVERYWHERE = re.compile(
+    r"llvm\.(nvvm\.|(fabs|sqrt|copysign|floor|ceil|trunc|roundeven)\.f64$|fptosi\.sat\.|mem(cpy|set|move)\.)"
+)
+"""Functions without a body that every target has; those of NVVM are asked for on a card only."""
 
 
 @dataclass
@@ -53,6 +61,18 @@ class Program:
         self.whole, self.instead = whole, instead or {}
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
+        for function in (math.pow, math.fmod):
+            if function in self.instead:
+                operator = functools.partial(self.operate, self.instead[function])
+                self.module.operators[function.__name__] = operator
+
+    def operate(self, callee: Callee, writer: Writer, x: str, y: str) -> str:
+        """Call a kernel of two floats; return the register of its result."""
+        made = self.function(callee, (Scalar("float", x), Scalar("float", y)))
+        assert made.result is not None
+        found = passing.taken(writer, made.type, f"@{made.name}(double {x}, double {y})", made.result, [])
+        assert isinstance(found, Scalar)
+        return found.text
 
     def function(self, callee: Callee, arguments: tuple[Value, ...]) -> Made:
         """The function for arguments of these types, written where it is not there yet."""
@@ -86,6 +106,14 @@ class Program:
     def instead_of(self, function: Any) -> Any:
         """The kernel that takes the place of a function, or the function itself."""
         return self.instead.get(function, function) if isinstance(function, Hashable) else function
+
+    def require_alone(self, name: str) -> None:
+        """Raise where the module needs what there is on the CPU alone: a C library, and kernels outside it."""
+        missing = sorted(word for word in self.module.declarations if not EVERYWHERE.match(word))
+        if missing or self.units:
+            words = {"malloc": "arrays of unknown or large size, or as results", "free": ""}
+            found = [word for word in dict.fromkeys(words.get(word, word) for word in missing) if word]
+            raise KernelError(f"{name} needs what there is on the CPU alone: {', '.join(found) or 'prange'}.")
 
     def load_units(self) -> None:
         """Load the machine code of all units that the module calls."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,10 @@ from stickslip.jit.values import ELEMENTS, View, literal
 
 LOOPS = ("disable", "full")
 """What LLVM is told of loops: not to unroll them, or to write them out whole."""
+
+
+Operator = Callable[["Writer", str, str], str]
+"""Writes an operation on two floats, in registers; returns the register of its result."""
 
 
 class Module:
@@ -27,6 +31,7 @@ class Module:
         self._short_loops = short_loops
         self.longest_unrolled = 0  # turns of the longest loop that LLVM has to write out
         self.on_card = False  # the text is for many threads of a card: see `gpu`
+        self.operators: dict[str, Operator] = {}  # "pow" and "fmod" where kernels do the work of x**y and x % y
 
     def text(self) -> str:
         """The whole module."""

@@ -23,8 +23,8 @@ import numpy as np
 from stickslip import codes
 from stickslip.jit import Kernel, KernelError
 from stickslip.jit.cache import remove_old_versions
-from stickslip.jit.compiled import sources_hash
 from stickslip.jit.cpu import COMPILER
+from stickslip.jit.sources import sources_hash
 from stickslip.jit.vault import Untrusted, leave, vault
 from stickslip.mechanisms.system import System
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from stickslip._version import __version__
 from stickslip.checks import real_number
-from stickslip.jit.compiled import sources_hash
 from stickslip.jit.cpu import COMPILER
+from stickslip.jit.sources import sources_hash
 from stickslip.laws.friction import FrictionCurve
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint

@@ -16,8 +16,8 @@ from stickslip.checks import Array, real_number
 from stickslip.contact.planar import PlanarSolver, solver_from
 from stickslip.engine import Memory
 from stickslip.events.event_driven import EventDriven, EventEngine
-from stickslip.jit.compiled import sources_hash
 from stickslip.jit.cpu import COMPILER
+from stickslip.jit.sources import sources_hash
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.mechanisms.engines import Compiled, MechanismEngine, Reference
 from stickslip.mechanisms.generate import NotKernels

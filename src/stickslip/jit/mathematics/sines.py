@@ -1,6 +1,7 @@
-"""Sine and cosine in the kernel language: the same operations, in the same order, on every target.
+"""Sine, cosine and tangent in the kernel language.
 
-Largest error 0.8 of the last digit's unit over the whole range.  Not a number where the angle is infinite or none.
+Largest error 0.8 of the last digit's unit over the whole range, 0.9 of the tangent.  Not a number where the angle is
+infinite or none.
 
 Coefficients: polynomials of least relative error for |r| <= pi/4, by Remez's exchange of extrema with 300 bits
 (`tests/jit/test_mathematics.py` bounds their error); pi/2 in three parts; 2/pi to 1288 bits.
@@ -8,20 +9,14 @@ Coefficients: polynomials of least relative error for |r| <= pi/4, by Remez's ex
 
 from __future__ import annotations
 
-import math
-import struct
 from typing import Any
 
 import numpy as np
 
-from stickslip.jit import functions
-from stickslip.jit.arithmetic import convert
-from stickslip.jit.kernel import Kernel, kernel
-from stickslip.jit.values import Scalar, Value
-from stickslip.jit.writer import Writer
+from stickslip.jit.kernel import kernel
+from stickslip.jit.mathematics.bits import ROUNDER, bits_of, ordered_sum, product
 
 QUARTERS = float.fromhex("0x1.45f306dc9c883p-1")  # 2 / pi
-ROUNDER = 6755399441055744.0  # 1.5 * 2^52: a float plus it, less it, is the nearest whole number
 PI_1, PI_2 = float.fromhex("0x1.921fb54400000p+0"), float.fromhex("0x1.0b4611a600000p-34")  # pi / 2, 33 bits each
 PI_3 = float.fromhex("0x1.3198a2e037073p-69")  # the rest
 PI_HIGH, PI_LOW = float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54")  # pi / 2
@@ -55,20 +50,6 @@ DIGITS = np.array([TWO_OVER_PI >> BITS * (COUNT - 1 - k) & MASK for k in range(C
 FRACTION = 7  # digits behind the point that are kept of an angle in quarter turns
 FAR = 1.6e6  # beyond, a number of quarter turns times PI_1 is not exact
 NEAR = 1e-8  # below, a rest has lost too many of its digits
-SPLIT = 134217729.0  # 2^27 + 1
-
-
-def bits_of(x: float) -> int:
-    """The 64 bits of a float as a whole number."""
-    number: int = struct.unpack("<q", struct.pack("<d", x))[0]
-    return number
-
-
-def _bits_of(writer: Writer, arguments: tuple[Value, ...]) -> Value:
-    return Scalar("int", writer.value(f"bitcast double {convert(writer, arguments[0], 'float')} to i64"))
-
-
-functions.add(bits_of, _bits_of)
 
 
 @kernel(inline=True)
@@ -137,42 +118,47 @@ def reduced_exactly(x: Any) -> Any:
     low = float(digits[begin + 1]) - (high - large)
     low += (float(digits[begin + 2]) + float(digits[begin + 3]) / (1 << BITS)) / (1 << BITS)
     # times pi / 2, with the error of the product
-    a = high * SPLIT
-    a = a - (a - high)
-    b = high - a
-    p = PI_HIGH * SPLIT
-    p = p - (p - PI_HIGH)
-    q = PI_HIGH - p
-    product = high * PI_HIGH
-    error = ((a * p - product) + a * q + b * p) + b * q
+    near, error = product(high, PI_HIGH)
     error += high * PI_LOW + low * PI_HIGH
     if x < 0.0:
         sign = -sign
         quarters = -quarters
-    total_high = product + error
-    total_low = error - (total_high - product)
-    return float(quarters), sign * total_high * scale, sign * total_low * scale
+    high, low = ordered_sum(near, error)
+    return float(quarters), sign * high * scale, sign * low * scale
 
 
 @kernel(inline=True)
-def small_sine(a: Any, b: Any) -> Any:
-    """sin(a + b) for |a| <= pi / 4."""
+def sine_parts(a: Any, b: Any) -> Any:
+    """sin(a + b) for |a| <= pi / 4 as a sum of two floats, the second much smaller."""
     z = a * a
     y = z * z
     rest = (S2 + z * S3) + y * ((S4 + z * S5) + y * S6)
-    found = a + (a * z * (S1 + z * rest) + (b - 0.5 * z * b))
-    return a if z == 0.0 else found  # -0.0 stays so
+    return a, a * z * (S1 + z * rest) + (b - 0.5 * z * b)
 
 
 @kernel(inline=True)
-def small_cosine(a: Any, b: Any) -> Any:
-    """cos(a + b) for |a| <= pi / 4."""
+def cosine_parts(a: Any, b: Any) -> Any:
+    """cos(a + b) for |a| <= pi / 4 as a sum of two floats, the second much smaller."""
     z = a * a
     y = z * z
     rest = (C1 + z * C2) + y * ((C3 + z * C4) + y * (C5 + z * C6))
     half = 0.5 * z
     one = 1.0 - half
-    return one + (((1.0 - one) - half) + (y * rest - a * b))
+    return one, ((1.0 - one) - half) + (y * rest - a * b)
+
+
+@kernel(inline=True)
+def small_sine(a: Any, b: Any) -> Any:
+    """sin(a + b) for |a| <= pi / 4."""
+    high, low = sine_parts(a, b)
+    return a if a * a == 0.0 else high + low  # -0.0 stays so
+
+
+@kernel(inline=True)
+def small_cosine(a: Any, b: Any) -> Any:
+    """cos(a + b) for |a| <= pi / 4."""
+    high, low = cosine_parts(a, b)
+    return high + low
 
 
 @kernel(inline=True)
@@ -208,18 +194,18 @@ def sincos(x: Any) -> Any:
     return -sine if (quarter & 2) == 2 else sine, -cosine if ((quarter + 1) & 2) == 2 else cosine
 
 
-@kernel(inline=True)
+@kernel
 def tan(x: Any) -> Any:
-    """Tangent of an angle [rad]; error up to two units of the last digit."""
+    """Tangent of an angle [rad]."""
     turns, a, b = reduced(x)
-    s = small_sine(a, b)
-    c = small_cosine(a, b)
-    return -c / s if (int(turns) & 1) == 1 else s / c
-
-
-RARE = (reduced_exactly.python.__name__,)
-"""Kernels that are seldom called: they must not crowd the code around their calls."""
-INSTEAD: dict[Any, Kernel] = {
-    math.sin: sin, np.sin: sin, math.cos: cos, np.cos: cos, math.tan: tan, np.tan: tan,
-}  # fmt: skip
-"""Kernels by the functions whose place they take."""
+    if a * a == 0.0 and (int(turns) & 1) == 0:
+        return a  # -0.0 stays so
+    s, s_low = sine_parts(a, b)
+    s, s_low = ordered_sum(s, s_low)
+    c, c_low = cosine_parts(a, b)
+    c, c_low = ordered_sum(c, c_low)
+    if (int(turns) & 1) == 1:
+        s, s_low, c, c_low = -c, -c_low, s, s_low
+    q = s / c
+    p, e = product(q, c)
+    return q + (((s - p) - e) + (s_low - q * c_low)) / c

@@ -1,0 +1,101 @@
+"""One text for every target: what LLVM makes of it for processors and cards that are not here."""
+
+import re
+import struct
+import tomllib
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stickslip import library
+from stickslip.jit import Kernel, KernelError, cpu, gpu, kernel
+from stickslip.jit.cpu import Target
+from stickslip.mechanisms.generate import compiled_module
+from tests.jit.test_web import every_function
+
+ARM = {
+    "Linux": Target("aarch64-unknown-linux-gnu", "generic", ""),
+    "macOS": Target("arm64-apple-macosx13.0.0", "apple-m1", ""),
+}
+FUSED = re.compile(r"\bf(n?m(add|sub)|mla|mls)\b")
+"""Instructions of aarch64 that multiply and add with one rounding: other bits."""
+x, y, found = np.zeros(4), np.zeros(4), np.zeros((4, 27))
+
+
+def assembly(text, target):
+    machine = cpu.machine(target)
+    return machine.emit_assembly(cpu.optimised(text, machine))
+
+
+def texts():
+    """Text of the functions of `mathematics`, and of the parts of a mechanism that its steps are made of."""
+    scenario = library.get("slider_crank")
+    module = compiled_module(scenario.system, "stepper", "auto", {})
+    n, c = scenario.system.n_dof, scenario.system.n_contacts
+    q, p, M, h, g = np.zeros(n), scenario.system.parameter_values, np.zeros((n, n)), np.zeros(n), np.zeros(c)
+    assert isinstance(module.dynamics, Kernel)
+    return [every_function.text(x, y, found), module.dynamics.text(q, q, 0.0, p, M, h, g)]
+
+
+@pytest.mark.parametrize("system", ARM)
+def test_objects_for_aarch64(system):
+    for text in texts():
+        code = cpu.build(text, ARM[system])
+        if system == "Linux":
+            assert code[:4] == b"\x7fELF" and struct.unpack_from("<H", code, 18) == (183,)
+        else:
+            assert struct.unpack_from("<II", code, 0) == (0xFEEDFACF, 0x0100000C)
+        written = assembly(text, ARM[system])
+        assert "fmul" in written and not FUSED.search(written)
+
+
+def test_functions_on_a_card_are_kernels_of_the_package():
+    written, kinds = gpu.text(every_function, (x, y, found))
+    assert kinds == "alalall"
+    ptx = gpu.build(written, gpu.target(90), optimisation=1)
+    assert ".visible .entry entry" in ptx and "fma.rn.f64" not in ptx
+    assert set(re.findall(r"\.extern \.func[^;]*?(\w+)\s*\(", ptx)) == set()
+
+
+@kernel
+def powers_and_remainders(a, b):
+    a[0] = a[1] ** b + a[1] % b + a[1] // b
+
+
+def test_powers_and_remainders_on_a_card():
+    written, _ = gpu.text(powers_and_remainders, (x, 0.3))
+    assert "@pow." in written and "@fmod." in written and "frem" not in written and "llvm.pow" not in written
+
+
+def test_cards_and_arguments_that_are_refused():
+    with pytest.raises(KernelError, match=r"capability 5\.0 and later"):
+        gpu.target(30)
+    with pytest.raises(KernelError, match="takes arrays, floats and whole numbers, got tuple"):
+        gpu.text(powers_and_remainders, (x, (1.0,)))
+
+
+def test_what_this_llvmlite_cannot_write_for():
+    with pytest.raises(KernelError, match="was built without"):
+        cpu.described(Target("nowhere-unknown-unknown", "", ""))
+
+
+@pytest.mark.parametrize("version", ["0.45.0", "0.46.1", "0.50.0", "0.50.1rc1"])
+def test_versions_of_llvmlite_that_were_tested(version):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cpu.require_tested(version)
+
+
+def test_other_versions_of_llvmlite_get_one_line():
+    with pytest.raises(ValueError, match=r"0\.45 to 0\.50, got 0\.44\.0, .*pip install 'llvmlite>=0\.45,<0\.51'"):
+        cpu.require_tested("0.44.0")
+    with pytest.warns(UserWarning, match=r"got 0\.51\.0; if anything is odd"):
+        cpu.require_tested("0.51.0")
+
+
+def test_the_package_asks_for_the_versions_that_were_tested():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (first, last), wanted = cpu.TESTED, [line for line in project["dependencies"] if line.startswith("llvmlite")]
+    assert wanted == [f"llvmlite>={first[0]}.{first[1]},<{last[0]}.{last[1] + 1}"]
