@@ -15,11 +15,13 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.engine import Block, Measured, Memory
 from stickslip.mechanisms.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, MechanismEngine, Reference
+from stickslip.mechanisms.steppers.contact_problem import roundings
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONTACT, System
 
 _GROWTH, _SHRINK, _SAFETY = 5.0, 0.2, 0.9
 _BRIEF = 10.0  # a flight shorter than this many smallest steps is not resolved
+_STILL = 1e-13  # of the terms of a normal velocity: rounding errors
 _LOADED, _UNLOADED = -1, -10  # Memory.last_loaded before a step 0: in the step before, or long ago
 _LARGEST = (  # entries of the book that are maxima
     codes.MAX_RESIDUAL,
@@ -240,7 +242,7 @@ class AdaptiveEngine(MechanismEngine):
         best, second = extrapolate([trial.vector() for trial in trials], power)
         f = self.system.n_dof
         q, u = best[:f], best[f : 2 * f]
-        if self._penetrates(q, t + H, mode, memory.p) or self._lets_go(trials[-1].impulses, H, mode, memory.p):
+        if self._penetrates(memory, t, H, q, u, mode) or self._lets_go(trials[-1].impulses, H, mode, memory.p):
             return self._refuse_switch(t, H)
         error = self._error(memory, t, H, q, u, best[:f] - second[:f], best[f : 2 * f] - second[f : 2 * f])
         factor = _SAFETY * (self.stepper.rtol / max(error, 1e-300)) ** (1.0 / (power * (columns - 1) + 1))
@@ -323,10 +325,20 @@ class AdaptiveEngine(MechanismEngine):
         slides = self.system.has_friction_laws and bool(np.isin(mode, (codes.SLIP_PLUS, codes.SLIP_MINUS)).any())
         return 1 if self.system.force_depends_on_u or turning or slides else 2
 
-    def _penetrates(self, q: Array, t: float, mode: np.ndarray, p: Array) -> bool:
-        """Whether a contact that is open throughout a step ends it below the surface."""
-        kinds = np.array(self.system.contact_kinds, dtype=int)
-        return bool(np.any((self.system.gap(q, t, p) < 0.0) & (kinds == CONTACT) & (mode == codes.OPEN)))
+    def _penetrates(self, memory: Memory, t: float, H: float, q: Array, u: Array, mode: np.ndarray) -> bool:
+        """Whether a contact that is open throughout a step falls below its surface, or falls on there.
+
+        A contact that lost its load below the surface, where plain steps had left it, rises from there: that is no fall.
+        """
+        system, p = self.system, memory.p
+        rounding = roundings(system, q, t + H, p)
+        before, after = system.gap(memory.q, t, p), system.gap(q, t + H, p)
+        W_N, _, w_hat = system.geometry(q, t + H, p)
+        gamma_N = W_N @ u + w_hat[:, 0]
+        at_rest = _STILL * (np.abs(W_N) @ np.abs(u) + np.abs(w_hat[:, 0]))
+        falls = (after < 0.0) & ((after < before - rounding) | (gamma_N < -at_rest))
+        kinds = np.array(system.contact_kinds, dtype=int)
+        return bool(np.any(falls & (kinds == CONTACT) & (mode == codes.OPEN)))
 
     def _lets_go(self, impulses: Array, H: float, mode: np.ndarray, p: Array) -> bool:
         """Whether a contact loses its load, or its stick, between the last midpoint and the end of a step.
