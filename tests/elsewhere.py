@@ -165,9 +165,9 @@ class Place:
 HOME = Place()
 QUICK = Place(1e3, 1.234, quick=True)
 FAR = [Place(1.0, 0.3), Place(1e3, 1.234), Place(1e5, -2.1)]
-EVERYWHERE = pytest.mark.parametrize(
-    "place", [HOME, QUICK, *(pytest.param(place, marks=pytest.mark.slow) for place in FAR)], ids=str
-)
+SLOWLY = [pytest.param(place, marks=pytest.mark.slow) for place in FAR]
+"""The far places in the slow test suite only."""
+EVERYWHERE = pytest.mark.parametrize("place", [HOME, QUICK, *SLOWLY], ids=str)
 """At home and at one other place in the default test suite, moved by 1, 1e3 and 1e5 m and turned in the slow one."""
 
 

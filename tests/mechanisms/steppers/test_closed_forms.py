@@ -9,7 +9,7 @@ import sympy as sp
 
 import stickslip as ss
 from stickslip import library
-from tests.elsewhere import EVERYWHERE, HOME
+from tests.elsewhere import EVERYWHERE, HOME, SLOWLY
 from tests.mechanisms.steppers import systems
 
 G = 9.81
@@ -45,21 +45,23 @@ def test_apex_heights_fall_by_e_squared(dt):
     assert np.abs(apex - expected).max() > 0
 
 
-def test_time_to_rest():
+@EVERYWHERE
+def test_time_to_rest(place):
     e = 0.5
     rest = math.sqrt(2 / G) * (1 + e) / (1 - e)  # accumulation point of the impacts
-    errors = []
-    for dt in (1e-3, 1e-4, 1e-5):
-        trajectory = library.bouncing_ball(restitution=e).simulate(dt=dt, t_end=2.0)
+    errors, steps = [], (1e-2,) if place.quick else (1e-3, 1e-4, 1e-5)
+    for dt in steps:
+        trajectory = place.simulate(library.bouncing_ball(restitution=e), dt=dt, t_end=2.2, held=False)
         still = np.flatnonzero(np.abs(trajectory["v"]) > 2 * G * dt)[-1]
         errors.append(abs(trajectory.t[still] - rest))
         # Every impact comes up to dt late and the last, infinitely many, fall into a few steps.
         assert errors[-1] < 20 * dt
-        tail = trajectory["y"][still + 200 :]
-        assert len(tail) > 100
-        assert np.ptp(tail) < ROUNDING
+        rests = slice(still + round(place.span(200, 55)), None)
+        assert len(trajectory.t[rests]) > place.span(100, 20)
+        assert np.ptp(trajectory["y"][rests]) < ROUNDING
+        assert (trajectory.normal_impulse[rests] > 0.0).all()
         assert -trajectory["y"][-1] < 5 * dt
-    assert errors[2] < 0.1 * errors[0]
+    assert errors[-1] < 10 * steps[-1] / steps[0] * errors[0]
 
 
 def test_elastic_ball_keeps_its_energy():
@@ -206,21 +208,23 @@ def test_dry_friction_brakes(dt, place):
     assert trajectory["rub"][-1] == pytest.approx(distance, abs=1.5 * dt**2 / 8 + 1e-12 + away)
 
 
-def test_block_rides_the_belt_until_its_spring_is_stronger():
-    dt, belt, stiffness = 1e-4, 0.1, 20.0
-    trajectory = elements(ZERO, [belt, 0, 0, 0], dt, 4.0, belt=belt, stiffness_0=stiffness)
+@EVERYWHERE
+def test_block_rides_the_belt_until_its_spring_is_stronger(place):
+    dt, belt, stiffness = place.span(1e-4, 1e-2), 0.1, 20.0
+    trajectory = elements(ZERO, [belt, 0, 0, 0], dt, place.span(4.0, 2.5), place, belt=belt, stiffness_0=stiffness)
     leaves = 3.0 / stiffness / belt  # R / k over the belt's velocity
     states = trajectory.states()[:, 0]
     slipping = np.flatnonzero(states == "slip-")
     assert trajectory.t[slipping[0]] == pytest.approx(leaves, abs=2 * dt)
     riding = trajectory.t < leaves - dt
-    assert np.abs(trajectory["rub_dot"][riding] - belt).max() < ROUNDING
+    assert np.abs(trajectory["rub_dot"][riding] - belt).max() < ROUNDING + place.speed_rounding(trajectory)
     assert set(states[1:][riding[1:]]) == {"stick"}
     # Then it swings about R / k, slower than the belt all the time, until the swing is over.
     omega = math.sqrt(stiffness / 2.0)
     free = (trajectory.t > leaves + dt) & (trajectory.t < leaves + 0.9 * 2 * math.pi / omega)
     swing = 3.0 / stiffness + belt / omega * np.sin(omega * (trajectory.t[free] - leaves))
-    np.testing.assert_allclose(trajectory["rub"][free], swing, rtol=0, atol=2 * belt * dt)  # it leaves up to dt late
+    away = 10 * place.rounding(trajectory)  # and the spring is wrong by as much
+    np.testing.assert_allclose(trajectory["rub"][free], swing, rtol=0, atol=2 * belt * dt + away)  # up to dt late
     assert set(states[free]) == {"slip-"}
 
 
@@ -254,31 +258,37 @@ def test_speed_between_stops_falls_by_e():
 # -- sprag clutch ----------------------------------------------------------------------------------------------
 
 
-def test_clutch_blocks_one_way_and_frees_the_other():
-    back = elements(ZERO, ZERO, 1e-3, 5.0, force_2=-3.0)
+@EVERYWHERE
+def test_clutch_blocks_one_way_and_frees_the_other(place):
+    back = elements(ZERO, ZERO, 1e-3, place.span(5.0, 0.03), place, force_2=-3.0)
     assert (back["turn"] == 0).all()
     np.testing.assert_allclose(back.normal_impulse[1:, 3], 3.0 * 1e-3, rtol=1e-12)
-    forward = elements(ZERO, ZERO, 1e-3, 2.0, force_2=3.0)
-    np.testing.assert_allclose(forward["turn"], 0.75 * forward.t**2, rtol=0, atol=1e-12)
+    forward = elements(ZERO, ZERO, 1e-3, place.span(2.0, 0.03), place, force_2=3.0)
+    away = place.rounding(forward)
+    np.testing.assert_allclose(forward["turn"], 0.75 * forward.t**2, rtol=0, atol=1e-12 + away)
     assert (forward.normal_impulse[:, 3] == 0).all()
 
 
-def test_clutch_stops_a_turn_backwards_at_once():
-    trajectory = elements(ZERO, [0, 0, -1.0, 0], 1e-3, 0.1)
+@EVERYWHERE
+def test_clutch_stops_a_turn_backwards_at_once(place):
+    trajectory = elements(ZERO, [0, 0, -1.0, 0], 1e-3, place.span(0.1, 0.03), place)
     assert (trajectory["turn_dot"][1:] == 0).all()
     assert trajectory.normal_impulse[1, 3] == pytest.approx(2.0, rel=1e-14)  # all of its momentum
-    assert abs(trajectory["turn"][-1]) == pytest.approx(0.5e-3, rel=1e-12)  # half of the first step, midpoint rule
+    half = 0.5e-3  # of the first step, midpoint rule
+    assert abs(trajectory["turn"][-1]) == pytest.approx(half, rel=1e-12, abs=place.rounding(trajectory))
 
 
-def test_clutch_rectifies_a_vibration():
-    wave, omega, mass = 4.0, 5.0, 2.0
-    trajectory = elements(ZERO, ZERO, 1e-4, 3 * math.pi / omega, wave=wave)
+@EVERYWHERE
+def test_clutch_rectifies_a_vibration(place):
+    wave, omega, mass, dt = 4.0, 5.0, 2.0, place.span(1e-4, 1e-2)
+    trajectory = elements(ZERO, ZERO, dt, 3 * math.pi / omega, place, wave=wave)
     t = trajectory.t
-    blocked = t <= math.pi / omega - 1e-4
+    blocked = t <= math.pi / omega - dt
     assert (trajectory["turn"][blocked] == 0).all()
     free = t >= math.pi / omega
     expected = wave / (mass * omega) * (1 + np.cos(omega * t[free]))
-    np.testing.assert_allclose(trajectory["turn_dot"][free], expected, rtol=0, atol=1e-6)  # omega^2 dt^2, a few times
+    error = 4 * (omega * dt) ** 2  # 1e-6 at dt = 1e-4 s
+    np.testing.assert_allclose(trajectory["turn_dot"][free], expected, rtol=0, atol=error)
     assert (trajectory["turn_dot"] >= -ROUNDING).all()
 
 
@@ -293,25 +303,31 @@ def test_prestressed_spring_holds_below_its_preload(force, place):
     np.testing.assert_allclose(trajectory.tangential_impulse[1:, 4], -force * 1e-3, rtol=1e-9)
 
 
-def test_prestressed_spring_lets_go_above_its_preload():
-    trajectory = elements(ZERO, ZERO, 1e-3, 2.0, force_3=5.0)
-    np.testing.assert_allclose(trajectory["hold"], 0.25 * trajectory.t**2, rtol=0, atol=1e-11)  # (F - F_0) / m = 0.5
+@EVERYWHERE
+def test_prestressed_spring_lets_go_above_its_preload(place):
+    trajectory = elements(ZERO, ZERO, 1e-3, place.span(2.0, 0.03), place, force_3=5.0)
+    away = place.rounding(trajectory)
+    np.testing.assert_allclose(trajectory["hold"], 0.25 * trajectory.t**2, rtol=0, atol=1e-11 + away)  # (F - F_0) / m
 
 
-def test_prestressed_spring_oscillates_with_the_period_of_its_parabolas():
+@EVERYWHERE
+def test_prestressed_spring_oscillates_with_the_period_of_its_parabolas(place):
     mass, preload, x_0 = 2.0, 4.0, 0.1
     period = 4 * math.sqrt(2 * mass * x_0 / preload)
     errors, losses = [], []
-    for dt in (1e-3, 1e-4, 1e-5):
-        trajectory = elements([0, 0, 0, x_0], ZERO, dt, 2.5 * period)
+    for dt in (1e-2,) if place.quick else (1e-3, 1e-4, 1e-5):
+        trajectory = elements([0, 0, 0, x_0], ZERO, dt, 2.5 * period, place)
         x, t = trajectory["hold"], trajectory.t
         i = np.flatnonzero((x[:-1] > 0) & (x[1:] <= 0))
         crossing = t[i] + x[i] / (x[i] - x[i + 1]) * dt
         errors.append(abs(crossing[1] - crossing[0] - period))
         energy = trajectory.energy.total
         assert energy[0] == pytest.approx(preload * x_0)  # preload |x| is its potential energy
-        assert (energy <= energy[0] * (1 + 1e-12)).all()
+        assert (energy <= energy[0] * (1 + 1e-12) + preload * place.rounding(trajectory)).all()
         losses.append(energy[0] - energy[-1])
+    if place.quick:
+        assert errors[0] < 15e-2 and losses[0] < 0.4
+        return
     # First order: the implicit law changes the force up to a step early, which takes energy at each crossing (and the
     # period is that of a smaller swing, 13 dt per period here).
     for values, coarsest in ((errors, 15e-3), (losses, 0.04)):
@@ -343,23 +359,26 @@ def test_impulses_balance_the_momentum(every):
 # -- table that moves ------------------------------------------------------------------------------------------
 
 
-def test_impact_velocities_are_relative_to_the_moving_table():
-    dt = 1e-4
-    trajectory = library.bouncing_ball_on_table().simulate(dt=dt, t_end=4.0)
+@EVERYWHERE
+def test_impact_velocities_are_relative_to_the_moving_table(place):
+    dt = place.span(1e-4, 1e-3)
+    trajectory = place.simulate(library.bouncing_ball_on_table(), dt=dt, t_end=place.span(4.0, 0.6), held=False)
     p = trajectory.parameters
     table = trajectory.impacts()
     step = np.rint(table["time"] / dt).astype(int)
     omega = 2 * math.pi * p["frequency"]
     speed = p["amplitude"] * omega * np.cos(omega * (step - 0.5) * dt)  # of the table, in the middle of the step
-    assert len(table) > 10
+    assert len(table) > place.span(10, 2)
     np.testing.assert_allclose(table["normal_velocity_before"], trajectory["v"][step - 1] - speed, atol=1e-13)
     np.testing.assert_allclose(table["normal_velocity_after"], trajectory["v"][step] - speed, atol=1e-13)
     np.testing.assert_allclose(table["normal_velocity_after"], -0.8 * table["normal_velocity_before"], atol=1e-13)
     height = p["amplitude"] * np.sin(omega * trajectory.t)
-    np.testing.assert_allclose(trajectory.gap[:, 0], trajectory["y"] - height, atol=1e-16)
+    away = place.rounding(trajectory)
+    np.testing.assert_allclose(trajectory.gap[:, 0], trajectory["y"] - height, atol=1e-16 + away)
 
 
-def test_ball_locks_to_the_table():
+@pytest.mark.parametrize("place", [HOME, *SLOWLY], ids=str)
+def test_ball_locks_to_the_table(place):
     """One bounce per period: U = g / (2 f), and the table must move with U (1 - e) / (1 + e) at the impact.
 
     The orbit is stable for (1 - e) / (1 + e) pi < a omega^2 / g < sqrt(pi^2 (1 - e)^2 / (1 + e)^2 + 1) (Holmes 1982).
@@ -372,9 +391,8 @@ def test_ball_locks_to_the_table():
     theta = math.acos(W / (amplitude * omega))
     scenario = library.bouncing_ball_on_table(restitution=e, frequency=f, amplitude=amplitude)
     dt = 1e-5
-    trajectory = scenario.simulate(
-        q0=[amplitude * math.sin(theta)], u0=[U], t0=theta / omega, t_end=theta / omega + 2.0, dt=dt
-    )
+    start = [amplitude * math.sin(theta)], [U]
+    trajectory = place.simulate(scenario, *start, t0=theta / omega, t_end=theta / omega + 2.0, dt=dt, held=False)
     table = trajectory.impacts()
     assert len(table) == pytest.approx(60, abs=1)
     late = table["time"] > 1.0
@@ -385,17 +403,18 @@ def test_ball_locks_to_the_table():
     assert np.abs(phase).max() < 0.01
 
 
-def test_ball_that_rides_on_the_table_strikes_no_more():
+@EVERYWHERE
+def test_ball_that_rides_on_the_table_strikes_no_more(place):
     """Below a omega^2 = g the ball comes to rest on the table, and restitution makes no impact of every step."""
     scenario = library.bouncing_ball_on_table(amplitude=1e-4)  # a omega^2 = 0.36 g
-    dt = 1e-4
-    trajectory = scenario.simulate(dt=dt, t_end=2.0)
+    dt = place.span(1e-4, 2e-3)
+    trajectory = place.simulate(scenario, dt=dt, t_end=place.span(2.0, 1.2), held=False)
     omega = 2 * math.pi * 30.0
     rest = math.sqrt(2 * 0.02 / G) * (1 + 0.8) / (1 - 0.8)  # on a table that stands still
     late = trajectory.t > 1.5 * rest
     assert trajectory.impacts()["time"].max() < 1.5 * rest
     assert len(trajectory.impacts()) < 60
-    assert set(trajectory.states()[late, 0]) == {"closed"}
+    assert set(trajectory.states()[late, 0]) == {"closed"} and (trajectory.normal_impulse[late] > 0.0).all()
     # Velocities are those of the table at the midpoints, half a step behind: a omega^2 dt.
     table = 1e-4 * omega * np.cos(omega * trajectory.t[late])
     assert np.abs(trajectory["v"][late] - table).max() < 2 * 1e-4 * omega**2 * dt

@@ -15,11 +15,13 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.engine import Block, Measured, Memory
 from stickslip.mechanisms.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, MechanismEngine, Reference
+from stickslip.mechanisms.steppers.contact_problem import roundings
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONTACT, System
 
 _GROWTH, _SHRINK, _SAFETY = 5.0, 0.2, 0.9
 _BRIEF = 10.0  # a flight shorter than this many smallest steps is not resolved
+_STILL = 1e-13  # of the terms of a normal velocity: rounding errors
 _LOADED, _UNLOADED = -1, -10  # Memory.last_loaded before a step 0: in the step before, or long ago
 _LARGEST = (  # entries of the book that are maxima
     codes.MAX_RESIDUAL,
@@ -124,7 +126,8 @@ class AdaptiveEngine(MechanismEngine):
     steps_in_all: int
     H: float = 0.0  # next step to try [s]
     barrier: float = math.inf  # a switch is known to lie before this time [s]
-    mode: np.ndarray | None = None  # contact states of the last smooth step
+    mode: np.ndarray | None = None  # contact states of the last step, if it was smooth
+    sticks: np.ndarray | None = None  # contacts that stuck in the last step
     velocity: float = 0.0  # largest velocity so far, norm of the kinetic energy
     longest_step: float = 0.0  # so far [s]
     counts: dict[str, int] = field(
@@ -161,6 +164,7 @@ class AdaptiveEngine(MechanismEngine):
             **memory.arrays(),
             "engine numbers": np.array([self.H, self.barrier, self.velocity, self.longest_step]),
             "engine mode": np.zeros(0, np.int8) if self.mode is None else self.mode.copy(),
+            "engine sticks": np.zeros(0, bool) if self.sticks is None else self.sticks.copy(),
             "engine counts": np.array(list(self.counts.values())),
         }
 
@@ -168,6 +172,8 @@ class AdaptiveEngine(MechanismEngine):
         self.H, self.barrier, self.velocity, self.longest_step = arrays["engine numbers"].tolist()
         known = len(arrays["engine mode"]) == self.system.n_contacts > 0
         self.mode = arrays["engine mode"].copy() if known else None
+        known = len(arrays["engine sticks"]) == self.system.n_contacts > 0
+        self.sticks = arrays["engine sticks"].astype(bool) if known else None
         self.counts = dict(zip(self.counts, arrays["engine counts"].tolist(), strict=True))
         memory.take(arrays)
 
@@ -240,7 +246,7 @@ class AdaptiveEngine(MechanismEngine):
         best, second = extrapolate([trial.vector() for trial in trials], power)
         f = self.system.n_dof
         q, u = best[:f], best[f : 2 * f]
-        if self._penetrates(q, t + H, mode, memory.p) or self._lets_go(trials[-1].impulses, H, mode, memory.p):
+        if self._penetrates(memory, t, H, q, u, mode) or self._lets_go(trials[-1].impulses, H, mode, memory.p):
             return self._refuse_switch(t, H)
         error = self._error(memory, t, H, q, u, best[:f] - second[:f], best[f : 2 * f] - second[f : 2 * f])
         factor = _SAFETY * (self.stepper.rtol / max(error, 1e-300)) ** (1.0 / (power * (columns - 1) + 1))
@@ -252,7 +258,7 @@ class AdaptiveEngine(MechanismEngine):
         self.H = grown if H >= self.H else max(self.H, grown)  # a step cut by a record says nothing about longer ones
         impulse = best[2 * f : -1].reshape(-1, 2)
         self._accept(memory, t, q, u, impulse, trials, best[-1])
-        self.mode, self.longest_step = mode, max(self.longest_step, H)
+        self.mode, self.sticks, self.longest_step = mode, mode == codes.STICK, max(self.longest_step, H)
         state[:] = mode
         self.counts["smooth_steps"] += 1
         return True
@@ -264,40 +270,49 @@ class AdaptiveEngine(MechanismEngine):
         return False
 
     def _plain_step(self, memory: Memory, t: float, H: float, state: np.ndarray, events: list[Array]) -> None:
-        """One step of the rule itself, in which contacts may change their states."""
+        """One step of the rule itself, in which contacts may change their states.
+
+        An impact after which a contact would only hop is the last of its accumulation: it is done without restitution.
+        """
         trial = self._run(memory, t, H, 1)
+        hops = (trial.states[-1] == codes.IMPACT) & self._brief(trial.memory, t + H, self.plain_step(memory))[1]
+        if hops.any():
+            trial = self._run(memory, t, H, 1, hops)
         end = trial.memory
         self._accept(memory, t, end.q, end.u, trial.impulse, [trial], end.book[codes.CONTACT_WORK])
         events.extend(trial.events)
         self._settle(memory, t + H)
-        self.barrier, self.mode = math.inf, None
+        self.barrier, self.mode, self.sticks = math.inf, None, trial.states[-1] == codes.STICK
         state[:] = trial.states[-1]
         self.counts["switching_steps"] += 1
 
     def _settle(self, memory: Memory, t: float) -> None:
-        """Let contacts go that leave after an impact, but for those whose flight is too short to resolve.
+        """Let contacts go that leave after an impact, but for those whose flight is too short to resolve."""
+        gamma_N, brief = self._brief(memory, t, self.plain_step(memory))
+        leaves = (gamma_N > 0.0) & ~brief & (np.array(self.system.contact_kinds, dtype=int) == CONTACT)
+        memory.reach[leaves], memory.last_loaded[leaves] = 0.0, _UNLOADED
+
+    def _brief(self, memory: Memory, t: float, smallest: float) -> tuple[Array, np.ndarray]:
+        """Normal velocities, and which contacts would be back after a flight that is too short to resolve.
 
         A contact that leaves with gamma_N and is pulled back with a returns after 2 gamma_N / a.  Where that is a few
         smallest steps, the errors of which may have made the whole hop, the accumulation of impacts is over.
         """
-        system, smallest = self.system, self.plain_step(memory)
-        q, p = memory.q, memory.p
+        system, q, p = self.system, memory.q, memory.p
         W_N, _, w_hat = system.geometry(q, t, p)
         pull = W_N @ np.linalg.solve(system.mass(q, t, p), system.force(q, memory.u, t, p))
         turn = system.drift(q, memory.u, t, p)[:, 0]
         gamma_N = W_N @ memory.u + w_hat[:, 0]
-        brief = (pull + turn < 0.0) & (2.0 * gamma_N < _BRIEF * smallest * (np.abs(pull) + np.abs(turn)))
-        leaves = (gamma_N > 0.0) & ~brief & (np.array(system.contact_kinds, dtype=int) == CONTACT)
-        memory.reach[leaves], memory.last_loaded[leaves] = 0.0, _UNLOADED
+        return gamma_N, (pull + turn < 0.0) & (2.0 * gamma_N < _BRIEF * smallest * (np.abs(pull) + np.abs(turn)))
 
-    def _run(self, memory: Memory, t: float, H: float, n: int) -> Trial:
-        """n substeps of the inner rule over [t, t + H]; `memory` stays as it is."""
+    def _run(self, memory: Memory, t: float, H: float, n: int, held: np.ndarray | None = None) -> Trial:
+        """n substeps of the inner rule over [t, t + H], those `held` without restitution; `memory` stays as it is."""
         contacts, h = self.system.n_contacts, H / n
-        trial = self._trial(memory, t, h)
+        trial = self._trial(memory, t, h, held)
         block = Block.room(n, n * max(1, contacts) + contacts, memory.sizes)
         code = self.inner.march(trial, n, block)
         if code == UNSOLVED and self.inner is not self.rescue:
-            trial = self._trial(memory, t, h)
+            trial = self._trial(memory, t, h, held)
             code = self.rescue.march(trial, n, block)
         self.counts["force_evaluations"] += trial.step
         if code not in (DONE, EVENTS_FULL):
@@ -306,15 +321,41 @@ class AdaptiveEngine(MechanismEngine):
             raise Failed(code)
         trial.last_loaded[:] = np.where(trial.last_loaded == n - 1, _LOADED, _UNLOADED)
         trial.impulse_before /= h
+        trial.u -= self._half_a_turn(memory, trial.q, trial.u, t + H, h, held)
         return Trial(trial, block.impulse[:n], block.state[:n], block.events[: block.n_events])
 
-    def _trial(self, memory: Memory, t: float, h: float) -> Memory:
+    def _trial(self, memory: Memory, t: float, h: float, held: np.ndarray | None) -> Memory:
         """Memory for a run with substeps h that starts where `memory` stands."""
-        trial = Memory.start(memory.q, memory.u, memory.p, t, self.system.n_contacts, h)
+        u = memory.u + self._half_a_turn(memory, memory.q, memory.u, t, h, held)
+        trial = Memory.start(memory.q, u, memory.p, t, self.system.n_contacts, h)
         trial.impulse_before[:] = h * memory.impulse_before  # between steps of unequal length it holds forces
         trial.last_loaded[:], trial.reach[:] = memory.last_loaded, memory.reach
         trial.carried[:, 2] = memory.carried[:, 2]  # which contacts stick
+        if held is not None:
+            trial.reach[held] = np.maximum(trial.reach[held], np.finfo(float).tiny)
         return trial
+
+    def _half_a_turn(
+        self, memory: Memory, q: Array, u: Array, t: float, h: float, held: np.ndarray | None
+    ) -> Array | float:
+        """What u has at (t, q) within a run in substeps h, beyond velocities at which lasting contacts have gamma = 0.
+
+        The rule holds gamma = 0 of a closed contact at its midpoints, by the directions there.  Where directions turn,
+        gamma changes by zeta dt: half a substep after a midpoint it is zeta h / 2.  A run that started with gamma = 0
+        would see half of the turn alone in its first substep, and might let go for it; after a run that ended with
+        zeta h / 2 a contact that lets go would fall.  Contacts count that `memory` has as lasting, or `held`.
+        """
+        system, p = self.system, memory.p
+        normal = memory.reach > 0.0 if held is None else (memory.reach > 0.0) | held
+        normal &= np.array(system.contact_kinds, dtype=int) == CONTACT
+        if system.directions_constant or not normal.any():
+            return 0.0
+        sticks = normal & self.sticks if self.sticks is not None else np.zeros_like(normal)
+        W_N, W_T, _ = system.geometry(q, t, p)
+        rows, zeta = np.concatenate([W_N[normal], W_T[sticks]]), system.drift(q, u, t, p)
+        V = np.linalg.solve(system.mass(q, t, p), rows.T)
+        gamma = 0.5 * h * np.concatenate([zeta[normal, 0], zeta[sticks, 1]])
+        return np.asarray(V @ np.linalg.lstsq(rows @ V, gamma, rcond=1e-10)[0])
 
     def _power(self, mode: np.ndarray) -> int:
         """Power of H in which the error of the rule expands."""
@@ -323,10 +364,20 @@ class AdaptiveEngine(MechanismEngine):
         slides = self.system.has_friction_laws and bool(np.isin(mode, (codes.SLIP_PLUS, codes.SLIP_MINUS)).any())
         return 1 if self.system.force_depends_on_u or turning or slides else 2
 
-    def _penetrates(self, q: Array, t: float, mode: np.ndarray, p: Array) -> bool:
-        """Whether a contact that is open throughout a step ends it below the surface."""
-        kinds = np.array(self.system.contact_kinds, dtype=int)
-        return bool(np.any((self.system.gap(q, t, p) < 0.0) & (kinds == CONTACT) & (mode == codes.OPEN)))
+    def _penetrates(self, memory: Memory, t: float, H: float, q: Array, u: Array, mode: np.ndarray) -> bool:
+        """Whether a contact that is open throughout a step falls below its surface, or falls on there.
+
+        A contact that lost its load below the surface, where plain steps had left it, rises: that is no fall.
+        """
+        system, p = self.system, memory.p
+        rounding = roundings(system, q, t + H, p)
+        before, after = system.gap(memory.q, t, p), system.gap(q, t + H, p)
+        W_N, _, w_hat = system.geometry(q, t + H, p)
+        gamma_N = W_N @ u + w_hat[:, 0]
+        at_rest = _STILL * (np.abs(W_N) @ np.abs(u) + np.abs(w_hat[:, 0]))
+        falls = (after < 0.0) & ((after < before - rounding) | (gamma_N < -at_rest))
+        kinds = np.array(system.contact_kinds, dtype=int)
+        return bool(np.any(falls & (kinds == CONTACT) & (mode == codes.OPEN)))
 
     def _lets_go(self, impulses: Array, H: float, mode: np.ndarray, p: Array) -> bool:
         """Whether a contact loses its load, or its stick, between the last midpoint and the end of a step.
