@@ -60,8 +60,8 @@ class LagrangianSystem(System):
     ----------
     mass : function (q, t, p) -> (f, f) array, or a constant (f, f) array
     force : function (q, u, t, p) -> (f,) array
-        h: gyroscopic terms and all classical forces.  Implicit steppers differentiate it by central differences (to
-        about 1e-10 of its size); that decides how often they iterate, not what they arrive at.
+        h: gyroscopic terms and all classical forces.  Implicit steppers differentiate it by central differences, to
+        about 1e-10 of its size.  This error changes the number of their iterations, not the limit.
     contacts : sequence of Contact
         With `gap=` a function (q, t, p) -> float and `normal=`, `tangent=` functions (q, t, p) -> (f,) array
         or constant vectors; `normal_drift=`, `tangent_drift=` functions (q, t, p) -> float where gaps move
@@ -324,7 +324,7 @@ class LagrangianSystem(System):
         t: float = 0.0,
         names: tuple[str, str] = ("q0", "u0"),
     ) -> tuple[Array, Array, Array]:
-        """Check the system at a state, see `System.check`; for functions also the shapes of their results."""
+        """Check the system at a state, see `System.check`; for functions also the shapes of what they return."""
         if self._equations is None:
             q, u = self._states(q0, u0, names)
             self._check_functions(q, u, t, self.parameter_vector(params))
