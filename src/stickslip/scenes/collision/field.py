@@ -30,9 +30,9 @@ from stickslip.scenes.rotation import rotate, to_body, to_world
 
 FLAT = 1e-9  # of the spacing: an edge that stands out by less lies in the plane of its triangles
 SLACK = 0.1  # radians by which a normal may leave its region: points that are level within it belong to one contact
-ON_LINE = 1e-9  # of a cell: nearer to a line of the grid counts as on it
+ON_LINE = 1e-9  # of a cell: a point nearer to a line of the grid counts as on the line
 SAME = 1e-6  # of the spacing: points nearer to one another, with one normal, are one
-UNDER = 0.02  # of the spacing: a corner deeper below the rim than that belongs to the wall, if the wall is nearer
+UNDER = 0.02  # of the spacing: a corner deeper below the rim belongs to the wall, if the wall is nearer
 SHALLOW = 0.1  # of the body: edges that pass deeper below one another do not touch; corners tell how deep they are
 CROSS = 1e-6  # sine of the angle below which two edges are parallel
 

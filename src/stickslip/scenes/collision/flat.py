@@ -17,9 +17,9 @@ from stickslip.scenes.collision.round import add_point, nearest_of_segments
 from stickslip.scenes.layout import MAX_POINTS, ZERO, Hulls, Room
 from stickslip.scenes.rotation import rotate, to_world
 
-PREFERENCE = 1e-7
-ALIGNED = 0.995  # cosine of the angle between the common normal of two edges and a face that stands for it
-CLIP = 1e-6
+PREFERENCE = 1e-7  # of the size: separation by which an axis must be better to be taken instead of a preferred one
+ALIGNED = 0.995  # cosine of the angle between the common normal of two edges and the normal of a face taken instead
+CLIP = 1e-6  # of the size: corners that lie outside the reference face by less count as inside
 SLANT = 1e-3  # cosine: a face that looks along an edge is no face beside it
 
 

@@ -14,7 +14,7 @@ from stickslip.scenes.rotation import rotate, rotate_back
 
 FULL = -1
 STILL = 1e-4  # of the slop: poses that differ by less have not moved
-SAME_POINT = 0.05  # of the size: points nearer than this are the same one
+SAME_POINT = 0.05  # of the size: an old and a new point nearer than this are one point, which keeps its impulse
 
 
 @kernel

@@ -23,7 +23,7 @@ from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import Piece, quaternion_product, rotation_matrix
 from stickslip.trajectory import Trajectory
 
-TOUCHING = 1e-9  # of the size: points nearer to the hull than that count as inside
+TOUCHING = 1e-9  # of the size: points nearer to the hull count as inside
 CHECKED = 400  # bodies, summed over records, that `checked` looks at
 SAMPLES = 24  # points along an edge of a body, and of a cell of the ground
 

@@ -16,7 +16,7 @@ from stickslip.scenes.layout import ZERO, Room
 from stickslip.scenes.rotation import rotate
 
 PARALLEL = 1e-6  # sine of the angle below which two capsules touch along a line
-MEETING = 1e-10  # of the lengths: axes nearer than that have no direction from one to the other
+MEETING = 1e-10  # of the lengths: axes nearer to one another have no direction from one to the other
 
 
 Point = tuple[float, float, float]
@@ -304,7 +304,7 @@ def capsules(
     s0, s1, s2, t0, t1, t2 = ends(other, other_half)
     a0, a1, a2 = q0 - p0, q1 - p1, q2 - p2
     b0, b1, b2 = t0 - s0, t1 - s1, t2 - s2
-    if planar:  # what rounding left of them
+    if planar:  # remove the rounding errors of coordinates that are zero in the plane
         p2, s2, a2, b2 = 0.0, 0.0, 0.0, 0.0
     p, a, s, b = (p0, p1, p2), (a0, a1, a2), (s0, s1, s2), (b0, b1, b2)
     c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
