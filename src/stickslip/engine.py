@@ -107,6 +107,7 @@ class Memory(State):
 
     @classmethod
     def start(cls, q: Array, u: Array, p: Array, t0: float, contacts: int, dt: float) -> Memory:
+        """State at the beginning of a run: q, u at t0 [s], with an empty book."""
         size = len(q) + len(u) + 8 * contacts + codes.BOOK_SIZE
         memory = cls(np.zeros(size), p, t0, dt, (len(q), len(u), contacts))
         memory.q[:], memory.u[:], memory.last_loaded[:] = q, u, -10

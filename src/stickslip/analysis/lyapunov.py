@@ -29,6 +29,7 @@ class Lyapunov:
 
     @property
     def largest(self) -> float:
+        """The largest exponent [1/s]."""
         return float(self.exponents[0])
 
     def __repr__(self) -> str:
