@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import doctest
+import importlib
 import linecache
 import re
 import shlex
@@ -74,6 +76,20 @@ def test_python_blocks_of_long_pages_run_coarsely(name: str, tmp_path: Path, mon
     names = run_blocks(ROOT / "docs" / name, asserting=False)
     assert len(names) > 2 and runs
     assert all(run.complete and run.certificate.failed_steps == 0 for run in runs)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        if ">>> " in path.read_text(encoding="utf-8")
+    ],
+)
+def test_examples_in_docstrings_run(module: str) -> None:
+    """Examples of all docstrings of a module give the results that they show."""
+    done = doctest.testmod(importlib.import_module(module))
+    assert done.failed == 0 and done.attempted > 0
 
 
 def test_the_readme_has_an_example() -> None:

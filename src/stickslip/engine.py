@@ -83,14 +83,18 @@ class State(Protocol):
 
 
 class Memory(State):
-    """State of a mechanism.  All of it lies in one array, `row`; the fields below are views of it.
+    """State of a mechanism, all in one array, `row`; its fields are views of this array.
 
-    So the state is copied, and taken back, by one assignment that nothing can cut in two.
+    So one assignment copies the state, or takes it back, and no signal can cut the assignment in two.
 
-    Attributes: those of `State`, and impulse_before, (n,) Lambda_N of the step before; last_loaded, (n,) int64, number
-    of the last step with a normal impulse; carried, (n, 3) impulses of the step before where it was the first half of
-    an impact, and 1 where a contact sticks; reach, (n,) [m], how far a contact that carried load in the step before may
-    seem open.
+    Attributes
+    ----------
+    impulse_before : Lambda_N of the step before [N s], (n,)
+    last_loaded : number of the last step with a normal impulse, (n,) int64
+    carried : impulses of the step before where it was the first half of an impact, and 1 where a contact sticks, (n, 3)
+    reach : gap up to which a contact that carried load in the step before does not count as open [m], (n,)
+
+    The others are described in `State`.
     """
 
     def __init__(self, row: Array, p: Array, t0: float, dt: float, sizes: tuple[int, int, int]) -> None:
@@ -103,6 +107,7 @@ class Memory(State):
 
     @classmethod
     def start(cls, q: Array, u: Array, p: Array, t0: float, contacts: int, dt: float) -> Memory:
+        """State at the beginning of a run: q, u at t0 [s], with an empty book."""
         size = len(q) + len(u) + 8 * contacts + codes.BOOK_SIZE
         memory = cls(np.zeros(size), p, t0, dt, (len(q), len(u), contacts))
         memory.q[:], memory.u[:], memory.last_loaded[:] = q, u, -10

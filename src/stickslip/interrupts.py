@@ -46,10 +46,10 @@ class _Hold:
                 signal.signal(number, self.receive)
 
     def remove(self) -> None:
-        """Put the user's handlers back; again, where one of them raises meanwhile."""
+        """Put the user's handlers back; start again if a handler raises meanwhile."""
         try:
             for number, handler in self.handlers.items():
-                if signal.getsignal(number) == self.receive:  # else somebody has put another one there
+                if signal.getsignal(number) == self.receive:  # else somebody has installed another handler
                     signal.signal(number, handler)
         except BaseException:
             self.remove()

@@ -29,6 +29,7 @@ class Lyapunov:
 
     @property
     def largest(self) -> float:
+        """The largest exponent [1/s]."""
         return float(self.exponents[0])
 
     def __repr__(self) -> str:
@@ -61,8 +62,13 @@ def lyapunov(
     rtol : relative tolerance of the event-driven integrator
     progress : show a progress bar on stderr, see `analysis.progress`; a function is called with the share done
 
+    Returns
+    -------
+    Lyapunov : all exponents [1/s], and the running mean of the largest
+
     Raises
     ------
+    ValueError : skip outside of 0 .. t_end
     Undefined : the motion grazes a contact exactly
     MotionError : the motion cannot go on
     """
@@ -121,9 +127,18 @@ def recurrence(points: SectionPoints, *, tol: float = 0.02, leave_out: tuple[str
 
     Parameters
     ----------
+    points : of a section, at least 3, as `poincare` returns them
     tol : distance that counts as near, relative to the range of each coordinate and velocity over the points, at least
         a tenth of its size
     leave_out : names of coordinates that may shift from cycle to cycle, as the woodpecker's height
+
+    Returns
+    -------
+    Recurrence : which points lie near one another, and rate, determinism and returns
+
+    Raises
+    ------
+    ValueError : fewer than 3 points, or tol outside of 0 .. 1
     """
     if len(points) < 3:
         raise ValueError(f"recurrence needs at least 3 points on the section, got {len(points)}; run longer.")

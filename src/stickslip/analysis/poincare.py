@@ -113,8 +113,16 @@ def poincare(
     ----------
     source : a trajectory, between whose records coordinates are interpolated by cubics and velocities linearly; or a
         scenario, which is run here (with `EventDriven()` points are exact to its tolerance)
-    section : where to look, an object or text, see `analysis.sections`; the system's own where None (scenarios only)
-    stepper, dt, t_end, every, progress : of the run, as in `simulate`; dt and t_end the scenario's own where None
+    section : an object or text, see `analysis.sections`; None: the system's own (scenarios only)
+    stepper, dt, t_end, every, progress : of the run, as in `simulate`; dt, t_end None: the scenario's own
+
+    Returns
+    -------
+    SectionPoints : times [s], coordinates and velocities at the passages of the section
+
+    Raises
+    ------
+    ValueError : no section for a trajectory, a section that cannot be read, or a name that the system does not have
     """
     if isinstance(source, Trajectory):
         if section is None:

@@ -55,6 +55,7 @@ class LevelSection:
 
     @property
     def text(self) -> str:
+        """The section as text, which `read_section` reads back."""
         return f"{self.name}{'>' if self.rising else '<'}{float(self.level)!r}"
 
     def place(self, system: System) -> int:
@@ -86,6 +87,7 @@ class PhaseSection:
 
     @property
     def text(self) -> str:
+        """The section as text, which `read_section` reads back."""
         return f"every:{float(self.period)!r}"
 
 
@@ -100,6 +102,7 @@ class ClosingSection:
 
     @property
     def text(self) -> str:
+        """The section as text, which `read_section` reads back."""
         return f"impact:{self.contact}"
 
     def place(self, system: System) -> int:
@@ -123,6 +126,7 @@ class DriveSection:
 
     @property
     def text(self) -> str:
+        """The section as text, which `read_section` reads back."""
         return f"phase:{self.parameter}"
 
     def cycle(self, names: tuple[str, ...], units: Mapping[str, str]) -> float:

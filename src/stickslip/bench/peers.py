@@ -20,6 +20,7 @@ _PROBE_TIMEOUT = 30.0  # [s] for a program that we only ask for a version
 
 
 def version_of(distribution: str) -> str | None:
+    """Version of an installed distribution; None if it is not installed."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:

@@ -36,8 +36,14 @@ SETTLED_NOT = "did not settle"
 class PlanarProblem:
     """Data of one planar contact problem; rows of contacts without a normal or tangential part are zero.
 
-    Attributes: G_NN, G_NT, G_TT (k, k) [1/kg]; c_N, c_T (k,) [m/s]; mu (k,) [-]; a (k,) [N s]; normal, tangential
-    (k,) bool; size_N, size_T (k,) [m/s]: how large the numbers are that c_N, c_T and the velocities are made of.
+    Attributes
+    ----------
+    G_NN, G_NT, G_TT : blocks of the Delassus matrix [1/kg], (k, k)
+    c_N, c_T : xi_N and xi_T without impulses [m/s], (k,)
+    mu : coefficients of friction [-], (k,)
+    a : load-independent part of the friction bound [N s], (k,)
+    normal, tangential : whether a contact has a normal and a tangential part, (k,) bool
+    size_N, size_T : sizes of the terms that add up to c_N and c_T [m/s], (k,)
     """
 
     G_NN: np.ndarray
@@ -57,7 +63,7 @@ class PlanarProblem:
         return len(self.mu)
 
     def slip_velocities(self, Lambda_N: np.ndarray, Lambda_T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """xi_N and xi_T of given impulses."""
+        """xi_N and xi_T [m/s] of impulses Lambda_N, Lambda_T [N s], all of shape (k,)."""
         xi_N = self.c_N + self.G_NN @ Lambda_N + self.G_NT @ Lambda_T
         xi_T = self.c_T + self.G_NT.T @ Lambda_N + self.G_TT @ Lambda_T
         return xi_N, xi_T
@@ -66,14 +72,14 @@ class PlanarProblem:
         return self.mu * Lambda_N + self.a
 
     def residual(self, Lambda_N: np.ndarray, Lambda_T: np.ndarray) -> float:
-        """Worst violation of the two inclusions, relative to the velocities in them; inf for impossible impulses.
+        """Worst violation of the two inclusions, relative to the velocities; inf for impossible impulses.
 
             max_i |defect_i| / s_i,    s = size + IMPULSE_SHARE |G| (Lambda_N, bound)
 
-        The velocities without impulses are the scale.  Those that impulses make count 1e-4, which at tol = 1e-10 leaves
-        room for their rounding errors, 1e-14 of them, and for nothing else: counted in full, a pair of huge impulses
-        that nearly cancel would excuse any velocity.  Friction counts with its bound: where contacts could carry
-        impulses that cancel, velocities are as uncertain as those make them, also where they happen to vanish.
+        The scale is the size of the velocities without impulses, plus 1e-4 of the velocities that impulses make.  At
+        tol = 1e-10 this leaves room for 1e-14 of the latter, their rounding errors, and for nothing else.  Counted in
+        full, a pair of huge impulses that nearly cancel would excuse any velocity.  Friction counts with its bound:
+        contacts that could carry impulses which cancel make velocities uncertain, also where the impulses vanish.
         """
         if not self.contacts:
             return 0.0
@@ -150,9 +156,13 @@ class PlanarSolution:
 class PlanarSolver(ABC):
     """Base of the solvers of one contact step: small frozen options with one method.
 
-    A subclass sets `name`, under which it can be asked for, and writes `_solve`; whatever it returns is judged here.
+    A subclass sets `name`, under which it can be asked for, and writes `_solve`.  The answer of `_solve` is judged
+    here.
 
-    Attributes: tol, the largest residual that counts as solved; max_iterations, None for the method's own default.
+    Attributes
+    ----------
+    tol : largest residual that counts as solved, between 0 and 1
+    max_iterations : limit of pivots, steps or sweeps; None for the method's default
     """
 
     tol: float = 1e-10
@@ -192,7 +202,7 @@ class PlanarSolver(ABC):
 
 @dataclass(frozen=True)
 class Lemke(PlanarSolver):
-    """Lemke's method on the LCP (33), scaled to unit diagonals."""
+    """Lemke's method on the LCP of [GS05] eq. (33), scaled to unit diagonals; see `PlanarSolver` for its options."""
 
     name = "lemke"
 
@@ -202,7 +212,10 @@ class Lemke(PlanarSolver):
 
 @dataclass(frozen=True)
 class SemismoothNewton(PlanarSolver):
-    """Semismooth Newton method (Fischer-Burmeister) on the LCP (33); Lemke's method where it stalls."""
+    """Semismooth Newton method (Fischer-Burmeister) on the LCP of [GS05] eq. (33); Lemke's method where it stalls.
+
+    See `PlanarSolver` for its options.
+    """
 
     name = "newton"
 
@@ -212,7 +225,10 @@ class SemismoothNewton(PlanarSolver):
 
 @dataclass(frozen=True)
 class Enumerate(PlanarSolver):
-    """All supports of the LCP (33), up to six frictional contacts closed at a time; the first solution found."""
+    """All supports of the LCP of [GS05] eq. (33) in turn until one solves; for up to six closed contacts with friction.
+
+    See `PlanarSolver` for its options.
+    """
 
     name = "enumerate"
 
@@ -236,7 +252,10 @@ def _by_lcp(problem: PlanarProblem, method: str, limit: int | None) -> tuple[np.
 
 @dataclass(frozen=True)
 class GaussSeidel(PlanarSolver):
-    """Contact after contact, each solved exactly with the others held (Moreau, Jean); at most 10,000 sweeps."""
+    """Contact after contact, each solved exactly with the others held (Moreau, Jean); at most 10,000 sweeps.
+
+    See `PlanarSolver` for its options.
+    """
 
     name = "gauss-seidel"
 
@@ -350,8 +369,10 @@ class AugmentedLagrangian(PlanarSolver):
 
 @dataclass(frozen=True)
 class Auto(PlanarSolver):
-    """The branches of two contacts, where there are two; ten sweeps of Gauss-Seidel; Lemke, Newton and, for few
-    contacts, every support; each answer is checked.
+    """A ladder of methods, each answer checked; see `PlanarSolver` for its options.
+
+    The branches of two contacts, if two are closed; ten sweeps of Gauss-Seidel; Lemke's method; Newton's method;
+    `AugmentedLagrangian`; for up to four contacts every support; at last up to 10,000 sweeps.
     """
 
     name = "auto"

@@ -99,7 +99,7 @@ class InFolder:
         return self.folder / f"{chunk[0]:012d}-{chunk[1]:012d}.npz"
 
     def _read(self, chunk: Chunk, only: str | None = None) -> Values | None:
-        """A chunk that is there as it was written, or one array of it; None for any other."""
+        """A chunk as it was written, or the array `only` of the chunk; None for a missing or damaged file."""
         try:
             with open_binary(self._path(chunk)) as file:
                 data = memoryview(file.read())

@@ -65,10 +65,12 @@ class Ensemble:
 
     @property
     def n_failed(self) -> int:
+        """Number of members that failed."""
         return int((self.dataset["status"].values != 0).sum())
 
     @property
     def steps_per_s(self) -> float:
+        """Steps of all members per second of computing."""
         return self.steps / self.wall_s if self.wall_s > 0.0 else 0.0
 
     def failed(self, most: int | None = None) -> list[FailedMember]:

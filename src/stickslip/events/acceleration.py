@@ -8,7 +8,7 @@ zeta = (dW/dt)^T u + d w_hat/dt and the friction bound mu lambda_N + a:
     stick:  -lambda_T in (mu lambda_N + a) Sgn(gamma_T'),    gamma_T' = w_T^T u' + zeta_T
     M u' = h + W_N lambda_N + W_T lambda_T
 
-This is [GS05] eq. (33) one level up ([GS05] end of 6).  Slip makes its matrix unsymmetric.  For large friction it may
+It is [GS05] eq. (33) one level up ([GS05] end of 6); slip makes its matrix unsymmetric, and for large friction it may
 have no solution or several ([PG05] section 6).
 """
 
@@ -45,7 +45,7 @@ class AccelerationProblem:
     normal, candidate : which have a normal part, and which may stick, (k,) bool
     s : sense of slip, +-1; 0 of candidates and of contacts without friction, (k,)
     mu, a : friction coefficient and load-independent part of the bound [N], (k,)
-    W_N, W_T : directions, (k, f);  V_N, V_T : M^-1 W_N^T and M^-1 W_T^T, (f, k);  zeta : (k, 2)
+    W_N, W_T : directions, (k, f);  V_N, V_T : M^-1 of them, (f, k);  zeta : (k, 2)
     free : du/dt without the unknown forces, M^-1 (h - sum s a w_T), (f,)
     """
 
@@ -76,9 +76,8 @@ class AccelerationProblem:
     ) -> AccelerationProblem:
         """The problem at a state; `index` lists the closed contacts, s (k,) their slip, 0 where they may stick.
 
-        Where friction depends on slip, contacts that slip have the coefficient of their speed.  Candidates for stick
-        have the static coefficient.  Candidates in `stopped` (n,) bool, whose slip has just come to rest, have the
-        coefficient at speed zero.
+        Where friction depends on slip, contacts that slip have the coefficient of their speed, candidates the static
+        one; but those among `stopped` (n,) bool, whose slip has just come to rest, the one at speed zero.
         """
         M = system.mass(q, t, p)
         W_N, W_T, _ = (rows[index] for rows in system.geometry(q, t, p))
@@ -172,9 +171,8 @@ class AccelerationProblem:
     def least_friction(self, solution: Accelerations, tol: float) -> Accelerations:
         """Accelerations of a solution, with forces of the least sum |lambda_T| over the contacts that stay at rest.
 
-        Where more contacts stick than the motion needs, their shares of the load are free within the bounds.  The
-        linear program puts all shares to zero or to the bound, but for the number that the motion needs; `Mode` can
-        keep these.
+        Where more contacts stick than motion needs, their shares of the load are free within the bounds.  Those of the
+        linear program are zero or at the bound except for as many as motion needs: what `Mode` can keep.
         """
         rests = self.candidate & (np.abs(solution.slide) <= tol * self.scale(solution)[:, 1])
         if rests.sum() < 2:
@@ -199,9 +197,9 @@ class AccelerationProblem:
         return replace(solution, lambda_N=lambda_N, lambda_T=lambda_T)
 
     def scale(self, solution: Accelerations) -> Array:
-        """Sizes of the terms that add up to a solution's relative accelerations, (k, 2).
+        """How large the numbers are that a solution's relative accelerations are made of, (k, 2).
 
-        The largest acceleration by friction counts, too: where nothing pulls, round-off must not look like motion.
+        What friction could do counts as well: where nothing pulls, round-off is no motion.
         """
         bound = self.mu * solution.lambda_N + self.a
         change = np.abs(self.V_N) @ solution.lambda_N + np.abs(self.V_T) @ np.abs(solution.lambda_T)
@@ -210,7 +208,7 @@ class AccelerationProblem:
         return scale
 
     def residual(self, solution: Accelerations) -> float:
-        """Worst violation of the laws by a solution, relative to the accelerations that occur."""
+        """Worst violation of the laws, relative to the accelerations in them."""
         N, T, scale = solution.lambda_N, solution.lambda_T, self.scale(solution)
         scale = np.where(scale > 0.0, scale, 1.0)
         defect_N = np.where(N > 0.0, np.abs(solution.rise), np.maximum(0.0, -solution.rise)) / scale[:, 0]
@@ -230,7 +228,7 @@ class AccelerationProblem:
         return self.read(scale * answer.x), str(answer.status)
 
     def solutions(self) -> list[Accelerations]:
-        """All solutions with different du/dt; for up to 20 rows of the LCP."""
+        """Every solution, told apart by du/dt; for up to 20 rows of the LCP."""
         A, b, scale = self.lcp()
         found: list[Accelerations] = []
         for answer in enumerate_lcp(A, b):

@@ -13,9 +13,9 @@ SUFFIXES = (".hdf5", ".h5", ".dat")
 
 
 def read_friction_problem(path: str | Path) -> FrictionProblem:
-    """Read a problem from an FCLIB `.hdf5` file or a Siconos `.dat` file.
+    """Read a problem from an FCLIB file (`.hdf5`, `.h5`) or a Siconos file (`.dat`); the suffix decides.
 
-    Raises ValueError, one line, for a file that is missing or cannot be read.
+    Raises ValueError, one line, for another suffix, and for a file that is missing or cannot be read.
     """
     path = _checked_path(path)
     try:
@@ -30,7 +30,10 @@ def read_friction_problem(path: str | Path) -> FrictionProblem:
 
 
 def write_friction_problem(problem: FrictionProblem, path: str | Path) -> None:
-    """Write a problem as FCLIB `.hdf5` or as Siconos `.dat`, by the suffix."""
+    """Write a problem as an FCLIB file (`.hdf5`, `.h5`) or a Siconos file (`.dat`); the suffix decides.
+
+    Raises ValueError for another suffix, a folder that does not exist, or a file that cannot be written.
+    """
     path = _checked_path(path)
     if not isinstance(problem, FrictionProblem):
         raise ValueError(f"problem must be a FrictionProblem, got {type(problem).__name__}.")

@@ -1,6 +1,6 @@
 """An NVIDIA card through its driver, by NVIDIA's own Python bindings: arrays on it, and kernels that it runs.
 
-The driver turns PTX into machine code of the card, and keeps that on disk itself.
+The driver turns PTX into machine code of the card, and keeps the machine code on disk itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TYPES = {"a": ctypes.c_uint64, "l": ctypes.c_int64, "i": ctypes.c_int64, "f": c
 
 
 class CardError(RuntimeError):
-    """What the driver refuses, in one line."""
+    """A call that the driver refused, in one line."""
 
 
 def bindings() -> Any:

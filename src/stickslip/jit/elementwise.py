@@ -65,7 +65,7 @@ def apply(writer: Writer, allocate: Allocate, operation: Operation, values: tupl
 
 
 def write(writer: Writer, target: View, operation: Operation, values: tuple[Value, ...]) -> None:
-    """Write the results of an operation on the elements of arrays into one; it may be one of them."""
+    """Write the results of an operation on the elements of arrays into an array, which may be one of the operands."""
     memory.require_writable(target)
 
     def one(index: tuple[Scalar, ...]) -> None:

@@ -1,4 +1,4 @@
-"""What the translator says of a kernel that is not in the language."""
+"""Errors of the translator about a kernel that is not in the language."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Place(Protocol):
-    """What knows where a part of a source stands."""
+    """Something that knows file and line of a part of a source."""
 
     def place(self, node: ast.AST) -> str:
         """File, line and text."""

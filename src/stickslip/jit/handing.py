@@ -1,4 +1,4 @@
-"""Results of a kernel as Python gets them: numbers, tuples of them, and new arrays.
+"""Results of a kernel as Python gets them: numbers, tuples of numbers, and new arrays.
 
 Machine code returns numbers alone.  An array is its address, its lengths, and the address of the memory that Python
 has to free once it has copied the array.
@@ -24,9 +24,9 @@ Build = Callable[[Iterator[Any]], Any]
 
 
 class Results:
-    """What a kernel returns to Python.
+    """The results that a kernel returns to Python.
 
-    is_plain : numbers, or a tuple of them: `numbers` are all there is to it.
+    is_plain : the result is a number or a tuple of numbers, without arrays.
     """
 
     def __init__(self, writer: Writer, result: Value, heap: list[str], name: str) -> None:

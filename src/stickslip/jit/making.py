@@ -1,7 +1,7 @@
-"""The time in which kernels are made, told to those who want to know it.
+"""The time in which kernels are made, reported to listeners.
 
 A kernel is made at its first call with arguments of new types: translated, and built or read from disk.  Kernels that
-it calls are made within that time.
+it calls are made within this time.
 """
 
 from __future__ import annotations

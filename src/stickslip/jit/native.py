@@ -145,7 +145,7 @@ class Reader:
         return self.whole(thing)
 
     def require_type(self, thing: str, *types: type) -> None:
-        """Go on only where an object is of one of these types, and not of one derived from them."""
+        """Write a check that an object is exactly of one of these types, not of a subclass."""
         found = self.field(thing, TYPE)
         matches = [self.writer.value(f"icmp eq ptr {found}, {self.address(type_)}") for type_ in types]
         condition = matches[0]

@@ -33,12 +33,12 @@ def name_of(text: str, target: cpu.Target | None = None, optimisation: str = "")
 
 
 def built(text: str) -> bytes:
-    """Machine code of a module, from disk where it is there."""
+    """Machine code of a module, read from disk if it was built before."""
     return kept(name_of(text), lambda: cpu.build(text))
 
 
 def kept(name: str, build: Callable[[], bytes]) -> bytes:
-    """What the file of this name holds; where there is none, or another than we wrote, it is made and written."""
+    """Content of the file of this name; a missing file, or one that we did not write, is made anew and written."""
     found = read(name)
     if found is not None:
         return found
@@ -55,7 +55,7 @@ def write(name: str, code: bytes) -> None:
 
 
 def read(name: str) -> bytes | None:
-    """Machine code in the file of this name; None where there is none, or one that is not ours."""
+    """Machine code in the file of this name; None for a missing file, or one that is not ours."""
     try:
         place = vault()
         try:

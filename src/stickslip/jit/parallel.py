@@ -2,12 +2,12 @@
 
 Python starts the threads and lets them wait.  `team` calls them: they leave Python, and look for work until the team is
 dismissed.  Machine code offers them work by `share`: the turns of a loop, cut into parts, which whoever is free takes.
-The caller takes parts, too, and goes on when all are done.  Without a team, inside another such loop, or while
+The caller takes parts, too, and goes on when all are done.  Without a team, inside another loop over `prange`, or while
 another thread has called the team, the caller does all turns by itself.  The turns write to different places, so that
-no bit of a result depends on who did them.
+no bit of a result depends on which thread did them.
 
 The state of the team is one block of memory.  `ticket` holds the number of parts (upper half) and of the next one.
-Whoever adds one to it has taken that part; as long as a part is not done, the loop that it belongs to stays as it is.
+The thread that adds one to it has taken the next part; as long as a part is not done, its loop stays as it is.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def most_threads() -> int:
 
 @contextlib.contextmanager
 def team(threads: int) -> Iterator[None]:
-    """Let loops over `prange` be shared by so many threads, the calling one among them, as far as there are cores."""
+    """Let `threads` threads, the calling one among them, share loops over `prange`; at most one thread per core."""
     helpers = min(threads, most_threads()) - 1
     if helpers < 1 or not _calling.acquire(blocking=False):
         yield

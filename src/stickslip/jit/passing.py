@@ -1,7 +1,7 @@
 """How values go from one LLVM function to another: as arguments, and as results.
 
 A value becomes some LLVM registers: an array is its address and those lengths that the translator does not know, with
-strides where it has gaps.  What the translator knows is not passed: the function is written for it.
+strides where it has gaps.  Values that the translator knows are not passed: the function is written for them.
 
 A function that returns new arrays hands over their memory: its caller frees them.
 """
@@ -22,7 +22,7 @@ New = Callable[[str], str]
 
 
 def type_of(value: Value) -> Any:
-    """What a function is written for: the type of a value, and what is known of it."""
+    """Type of a value with all that the translator knows about it: a function is written for each of these types."""
     if isinstance(value, Constant):
         return "float" if kind_of(value) == "float" else ("constant", type(value.value), value.value)
     if isinstance(value, Scalar):
@@ -37,7 +37,7 @@ def type_of(value: Value) -> Any:
 
 
 def received(writer: Writer, value: Value, new: New) -> Value:
-    """The value on the other side of a call that `value` becomes; `new` gives its registers one after the other."""
+    """The value that `value` becomes inside a called function; `new` gives its registers in turn."""
     if isinstance(value, Scalar):
         return Scalar(value.kind, new(REGISTER[value.kind]))
     if isinstance(value, Constant):
@@ -70,7 +70,7 @@ def given(value: Value) -> list[tuple[str, str]]:
 
 
 def loose(value: Value) -> Value:
-    """A value with its whole numbers and truths passed at run time: one function for all of them."""
+    """A value whose known whole numbers and truths are passed at run time, so that one function serves all."""
     kind = kind_of(value)
     if isinstance(value, Constant) and kind in ("int", "bool"):
         return Scalar(kind, literal(kind, value.value))
@@ -104,7 +104,7 @@ def arrays_in(value: Value) -> Iterator[View]:
 
 
 def off_the_stack(writer: Writer, value: Value, heap: list[str]) -> Value:
-    """A result whose arrays outlive the function: copies on the heap of those that lie on the stack."""
+    """A result whose arrays outlive the function: arrays on the stack are copied to the heap."""
     if isinstance(value, View) and value.home == STACK:
         shape = Bundle(tuple(memory.size_value(size) for size in value.dims))
         copy, slot = memory.new_array(writer, shape, value.dtype, on_heap=True)

@@ -19,7 +19,7 @@ class Callee(Protocol):
 
     @property
     def inline(self) -> bool:
-        """Its text is written in place of its calls."""
+        """Whether the function's text is written in place of its calls."""
 
     @property
     def reorder_sums(self) -> bool:
@@ -27,7 +27,7 @@ class Callee(Protocol):
 
     @property
     def apart(self) -> bool:
-        """It has machine code of its own."""
+        """Whether the function has machine code of its own."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Adopted:
 
 
 def as_callee(function: Any) -> Callee | None:
-    """A function as a kernel; None where it is none."""
+    """A function as a kernel; None for a function that is no kernel."""
     if hasattr(function, "python") and hasattr(function, "inline"):
         callee: Callee = function
         return callee
@@ -80,7 +80,7 @@ Names = dict[str, Binding]
 
 @dataclass
 class Loop:
-    """Where `continue` and `break` of a loop go, and the names at each of them."""
+    """Targets of `continue` and `break` of a loop, and the names that are known at each jump."""
 
     again: str
     end: str
@@ -107,7 +107,7 @@ class Scope:
 
 
 def joined(reached: list[Names]) -> Names:
-    """Names behind a place that is reached in several ways: those that have one value in all of them."""
+    """Names known behind a place that is reached in several ways: names with one value in all ways."""
     found_names: Names = {}
     for name in {name for names in reached for name in names}:
         found = [names.get(name) for names in reached]

@@ -93,7 +93,7 @@ class Statements(Expressions):
         return dtype, memory.offset(self.writer, record.pointer, int(shift))
 
     def selected(self, node: ast.Subscript) -> View | tuple[np.dtype[Any], str]:
-        """What a subscript on the left of an assignment stands for."""
+        """The part of an array, or the entry, that a subscript on the left of an assignment selects."""
         holder = self.expression(node.value)
         if not isinstance(holder, View):
             raise KernelError(f"only elements of arrays can be assigned, got {in_words(holder)}.")

@@ -76,7 +76,7 @@ writing = threading.RLock()
 
 
 def _finish() -> None:
-    """Wait for what is being built: a fork would leave LLVM's lock to a thread that is not there any more."""
+    """Wait for builds under way: after a fork, LLVM's lock would belong to a thread that no longer exists."""
     for unit in list(known.values()):
         if unit is not None:
             unit.wait()

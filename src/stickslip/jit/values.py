@@ -1,4 +1,4 @@
-"""What an expression of a kernel stands for while it is translated.
+"""Values of the expressions of a kernel while it is translated.
 
 A `Constant` is known to the translator and leaves no instruction.  A `Scalar` is in an LLVM register.  A `View` is an
 array, or a part of one, in memory.  A `Record` is one element of a structured array.  A `Bundle` is a tuple of values,
@@ -129,11 +129,11 @@ def items_of(value: Value) -> tuple[Value, ...] | None:
 
 
 Nesting = tuple[Any, ...] | None
-"""How numbers are nested: None for a number, or a tuple of such."""
+"""How numbers are nested: None for a number, or a tuple of nestings."""
 
 
 def numbers_in(value: Value) -> tuple[list[Value], Nesting]:
-    """What a value is made of, tuples in tuples taken apart; and how they were nested."""
+    """The numbers in a value, with nested tuples taken apart, and their nesting."""
     items = items_of(value)
     if items is None:
         return [value], None
@@ -147,7 +147,7 @@ def nested(parts: Iterator[Value], nesting: Nesting) -> Value:
 
 
 def is_of_numbers(value: Value) -> bool:
-    """Whether a value is a tuple of numbers, or of such tuples, without names."""
+    """Whether a value is a tuple without names, of numbers or again of tuples of numbers."""
     items = items_of(value)
     named = value.names if isinstance(value, Bundle) else hasattr(getattr(value, "value", None), "_fields")
     if items is None or named:

@@ -73,7 +73,7 @@ class Vault:
             self._key = _key_in(root)
 
     def read(self, *parts: str) -> bytes:
-        """What a file holds; FileNotFoundError where there is none, Untrusted where others can or could write it."""
+        """Content of a file; FileNotFoundError if it is missing, Untrusted if others can or could write it."""
         with self._folder(parts[:-1]) as folder:
             return folder.read(parts[-1])
 
@@ -84,7 +84,7 @@ class Vault:
         return self.path.joinpath(*parts)
 
     def seal(self, name: str, content: bytes) -> str:
-        """What only this user can compute of a file's name and content."""
+        """Seal of a file: a hash of its name and content with a key that only this user can read."""
         digest = hashlib.blake2b(name.encode() + b"\0", key=self._key, digest_size=SEAL_LENGTH // 2)
         digest.update(content)
         return digest.hexdigest()
@@ -327,7 +327,7 @@ def _way_to(path: Path) -> Iterator[_Folder]:
 
 
 def _key_in(root: _Folder) -> bytes:
-    """The secret of this cache, made where there is none yet."""
+    """The secret key of this cache; a new one is made on first use."""
     for _ in range(2):
         with contextlib.suppress(FileNotFoundError):
             key = root.read(_KEY)

@@ -1,18 +1,23 @@
 """Whether a motion has left all bounds: an unstable step size makes energy without end, and no contact problem fails.
 
-Energy comes from somewhere: the start, the potential, the contacts with their moving walls, and forces without a
-potential.  The last are bounded by what those of the start would do if they pushed in one direction all the time,
-E_f(t) = (sqrt(T_0) + sqrt(f . M^-1 f / 2) (t - t_0))^2, with the largest f at the start's position over the time of
-the run: f = h(q, 0, t) + dV/dq, and what h has besides with the velocities of the start.
+Energy comes from four sources: the start, the potential, the contacts with their moving walls, and forces without a
+potential.  The energy of the latter is bounded by forces of the start that push in one direction all the time,
 
-A motion with a thousand times more than the largest of these is either one that its forces drive ever faster, or one
-that the steps made up.  A free step tells which: done in two halves it ends where it did if the step follows the
-forces, and elsewhere if it does not.  Both must hold for an alarm, so a motion that is resolved never gives one.
+    E_f(t) = (sqrt(T_0) + sqrt(f . M^-1 f / 2) (t - t_0))^2.
 
-An integrator that keeps its error within tolerances follows the forces where these are small against the velocities.
+Here f = h(q, 0, t) + dV/dq is the largest at the start's position over the time of the run; the part of h that depends
+on velocities is added with the velocities of the start.
 
-A penetration needs no second test.  Velocity level steppers notice a contact one step late; a depth of a thousand times
-the gaps at the start, and the way that velocities and forces of the start can go in the time so far, is none of that.
+A motion with a thousand times more than the largest of these energies is either driven ever faster by its forces, or
+made up by the steps.  A free step decides: done in two halves it ends at the same place if the step follows the forces,
+and elsewhere if it does not.  An alarm needs both, so a motion that is resolved never gives one.
+
+An integrator that keeps its error within tolerances follows the forces where its tolerances are small against the
+velocities.
+
+A penetration needs no second test.  Steppers on velocity level notice a contact one step late.  This does not explain a
+depth of a thousand times the largest of two lengths: the gaps at the start, and the way that velocities and forces of
+the start can go in the time so far.
 """
 
 from __future__ import annotations
@@ -26,12 +31,12 @@ import numpy as np
 from stickslip.checks import Array
 from stickslip.mechanisms.system import CONTACT, System
 
-FACTOR = 1e3
-ROUNDING = 1e-6  # of the potential energy, far above what rounding errors make of it
-UNRESOLVED = 0.1  # of the velocities, by which the end of a free step and that of its two halves differ
+FACTOR = 1e3  # excess over a bound that gives an alarm
+ROUNDING = 1e-6  # share of the potential energy that counts as rounding; far above the true rounding errors
+UNRESOLVED = 0.1  # relative difference of velocities between a free step and its two halves: no longer resolved
 _DIFFERENCE = 1e-6
-_TIMES = 64  # at which forces of the start are looked at
-_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)  # spreads them, out of step with any period
+_TIMES = 64  # number of times at which forces of the start are looked at
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)  # spreads these times, out of step with any period
 
 
 @dataclass

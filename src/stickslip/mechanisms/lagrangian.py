@@ -324,7 +324,7 @@ class LagrangianSystem(System):
         t: float = 0.0,
         names: tuple[str, str] = ("q0", "u0"),
     ) -> tuple[Array, Array, Array]:
-        """Check the system at a state, see `System.check`; for functions also the shapes of their results."""
+        """Check the system at a state, see `System.check`; for functions also the shapes of what they return."""
         if self._equations is None:
             q, u = self._states(q0, u0, names)
             self._check_functions(q, u, t, self.parameter_vector(params))

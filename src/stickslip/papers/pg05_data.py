@@ -111,6 +111,7 @@ class RegimeMap:
 
     @property
     def state(self) -> Array:
+        """Regime of every cell, in the codes of `Impact.state_code`."""
         return self.hit.state_code[..., 0]
 
     @property

@@ -191,6 +191,7 @@ def _stop(run: Trajectory) -> float:
 
 
 def heading(figure: Any, number: str, title: str) -> None:
+    """Write number and title of a figure of [S00] above it."""
     figure.suptitle(f"[S00] {number}.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
 
 

@@ -30,7 +30,7 @@ class Material:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """What `Scene.add_body` and its relatives return.
+    """A body of a scene, as `Scene.add_body`, `add_static` and `add_driven` return it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Checks of what a user hands to a scene: one clear line each."""
+"""Checks of a user's input to a scene: one clear line for each error."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def require_function(function: Any, name: str, arguments: tuple[str, ...]) -> No
 
 
 def called(function: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> Any:
-    """What a function of the user returns; its own error comes with the name of the function."""
+    """Result of a function of the user; an error of the function is raised with the function's name."""
     try:
         return function(*arguments)
     except Exception as error:

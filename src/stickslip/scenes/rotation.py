@@ -26,7 +26,7 @@ from stickslip.jit import kernel
 
 ROUNDS, HALVINGS = 60, 12
 MOST_TURN = 0.5  # radians by which one iteration may change what omega turns: larger steps reach other branches
-ROUNDING = 1e-14  # of the momentum: no iteration improves on it
+ROUNDING = 1e-14  # of the momentum: a smaller error is rounding, and no iteration improves on it
 
 
 @kernel

@@ -37,6 +37,7 @@ class Scene:
     Examples
     --------
     >>> scene = Scene(dim=3)
+    >>> from stickslip import Box, HalfSpace
     >>> floor = scene.add_static(HalfSpace(normal=(0, 0, 1)), friction=0.5)
     >>> cube = scene.add_body(Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5), velocity=(6, 0, 0))
     >>> trajectory = scene.simulate(dt=1e-3, t_end=2.0)

@@ -189,7 +189,7 @@ def test_contacts_that_let_go_in_the_same_step():
 
 
 def test_two_feet_of_one_body_let_go_together():
-    """Shares of the friction of two feet are not unique, but their slip is: 0.3 of the weight once they slide."""
+    """Their shares of the friction are not unique, their slip is: 0.3 of the weight once they slide."""
     x, y, phi, v_x, v_y, omega, pull = sp.symbols("x y phi v_x v_y omega pull")
     law = ss.TwoCoefficient(0.5, 0.3)
     system = ss.LagrangianSystem.from_energies(
@@ -281,7 +281,7 @@ def test_a_curve_that_fails_in_the_run_stops_it_and_keeps_the_motion():
 
 @pytest.mark.slow
 def test_a_curve_of_a_user_in_a_kernel():
-    """A curve given as a function acts like its expression; where it fails, the run stops with the reason."""
+    """A function in compiled code is the expression; where it fails, the kernel stops and the reason is told."""
     speed = sp.Symbol("speed")
     options = {"dt": 0.01, "t_end": 1.0}
     by_function, by_expression = (

@@ -24,8 +24,8 @@ from stickslip.scenario import Scenario
 
 LARGEST_DRAWING = 20_000
 """Numbers, names and operations of a drawing."""
-_AGREES = 1e-9  # of the numbers of a shape: another order of the same operations
-_STATES = 6  # at which expressions and function are compared
+_AGREES = 1e-9  # relative difference of the numbers of a shape by another order of operations
+_STATES = 6  # number of states at which expressions and function are compared
 Build = Callable[[Sequence[float]], Any]
 
 

@@ -142,7 +142,7 @@ def grid_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, di
 
 @kernel
 def stir(bodies: Bodies, geoms: Geoms, pairs: np.ndarray, count: int) -> None:
-    """Write how far a body may be sent by one that hits it: as far as that one comes in the step."""
+    """Write the largest `reach` of the bodies that may hit a body in this step: a blow may send it as far."""
     for i in range(bodies.kind.shape[0]):
         bodies.stir[i] = 0.0
     for k in range(count):

@@ -28,7 +28,7 @@ from stickslip.scenes.layout import ZERO, Hulls, Room
 
 @kernel
 def ball_inside(room: Room, count: int, x: float, y: float, z: float, r: float, n: np.ndarray, distance: float) -> int:
-    """A ball whose centre lies behind the face with normal n, by -`distance`: it is pushed out there."""
+    """Append the point of a ball whose centre lies -`distance` behind the face with normal n: it leaves along n."""
     h = 0.5 * (distance - r) - distance
     return add_point(room, count, x + h * n[0], y + h * n[1], z + h * n[2], -n[0], -n[1], -n[2], distance - r)
 
@@ -233,7 +233,7 @@ def axis_through_hull(
 def nearest_edge(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, p: Point, q: Point
 ) -> tuple[float, float, float, float, float, float, float]:
-    """Square of the least distance from the inside of the segment p -> q to an edge, and the points there."""
+    """Square of the least distance from the inside of the segment p -> q to an edge, and the two nearest points."""
     least, s0, s1, s2, t0, t1, t2 = np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(table[4], table[4] + table[5]):
         P, Q = corners[hulls.edges[i, 0]], corners[hulls.edges[i, 1]]
@@ -252,9 +252,9 @@ def nearest_edge(
 def crossings(
     hulls: Hulls, room: Room, count: int, table: np.ndarray, face: int, p: Point, q: Point, r: float, margin: float
 ) -> int:
-    """Where a capsule that lies on a face crosses the edges of that face.
+    """Points where a capsule that lies on a face crosses the edges of the face.
 
-    The nearest crossing alone leaves the other end of the line of contact, a hair farther away, to sink in first.
+    With the nearest crossing alone, the other end of the line of contact, a hair farther away, would sink in first.
     """
     corners, loop = room.corners_b, hulls.loops[table[2] + face]
     for k in range(loop[1]):

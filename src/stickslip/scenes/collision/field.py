@@ -2,7 +2,7 @@
 
 The ground is the solid below a surface of triangles, with vertical walls under its rim; beyond the rim there is none.
 Grid point (i, j) lies over (i, j) times the spacing; each cell is two triangles that share the diagonal from (i + 1, j)
-to (i, j + 1).  All of it is computed in the frame of the field, and turned into world axes at the end.
+to (i, j + 1).  Points are computed in the frame of the field, and turned into world axes at the end.
 
 A point of contact is one of
 
@@ -10,10 +10,10 @@ A point of contact is one of
     a grid point at a face of the body, with the normal of the face,
     an edge of the grid and an edge of the body that cross, with their common normal,
 
-and for round bodies the axis or centre in place of corners and edges.  Only what sticks out of the ground counts:
-edges between triangles of one plane and edges of valleys make no points, so that a body slides over flat cells as over
-a half-space.  A normal has to look out of the ground all around the place where it stands, its Voronoi region, up to
-SLACK.
+and for round bodies the axis or centre in place of corners and edges.  Only edges and grid points that stick out of the
+ground count.  Edges between triangles of one plane and edges of valleys make no points, so that a body slides over flat
+cells as over a half-space.  A normal has to look out of the ground all around its foot: it must lie in the Voronoi
+region of the foot, up to SLACK.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from stickslip.scenes.rotation import rotate, to_body, to_world
 
 FLAT = 1e-9  # of the spacing: an edge that stands out by less lies in the plane of its triangles
 SLACK = 0.1  # radians by which a normal may leave its region: points that are level within it belong to one contact
-ON_LINE = 1e-9  # of a cell: nearer to a line of the grid counts as on it
+ON_LINE = 1e-9  # of a cell: a point nearer to a line of the grid counts as on the line
 SAME = 1e-6  # of the spacing: points nearer to one another, with one normal, are one
-UNDER = 0.02  # of the spacing: a corner deeper below the rim than that belongs to the wall, if the wall is nearer
+UNDER = 0.02  # of the spacing: a corner deeper below the rim belongs to the wall, if the wall is nearer
 SHALLOW = 0.1  # of the body: edges that pass deeper below one another do not touch; corners tell how deep they are
 CROSS = 1e-6  # sine of the angle below which two edges are parallel
 
@@ -79,9 +79,9 @@ def on_grid(table: np.ndarray, i: int, j: int) -> bool:
 
 @kernel
 def bulge(heights: np.ndarray, table: np.ndarray, i: int, j: int, k: int) -> float:
-    """How far edge k of cell (i, j) stands out: twice the height of its middle above that of the opposite points.
+    """How far edge k of cell (i, j) stands out: twice the height of its middle above the middle of the opposite points.
 
-    inf at the rim, where the ground ends; -inf where there is no such edge.
+    inf at the rim, where the ground ends; -inf for an edge that does not exist.
     """
     a, b, c, d, e, f, g, h = edge_of_cell(i, j, k)
     if not (on_grid(table, a, b) and on_grid(table, c, d)):
@@ -139,7 +139,7 @@ def stands_out(heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int,
 def add_field(
     room: Room, begin: int, count: int, field: np.ndarray, size: np.ndarray, foot: Point, n: Point, gap: float
 ) -> int:
-    """Append the point above `foot` on the ground, n the normal out of it; once, and the deepest if room is short."""
+    """Append the contact point at `foot` on the ground with normal n; each point once, the deepest if room is short."""
     x, y, z = to_world(field, foot[0] + 0.5 * gap * n[0], foot[1] + 0.5 * gap * n[1], foot[2] + 0.5 * gap * n[2])
     a, b, c = rotate(field, -n[0], -n[1], -n[2])
     highest = begin
@@ -221,7 +221,7 @@ def corner_field(
     room: Room, begin: int, count: int, field: np.ndarray, heights: np.ndarray, table: np.ndarray, size: np.ndarray,
     P: Point, margin: float,
 ) -> int:  # fmt: skip
-    """A corner P of a body: the triangle under it, valley sides next to that one, and others that it looks at."""
+    """Points of a body's corner P: at the triangle under it, at neighbours across a valley, at others it looks at."""
     x, y, z = P
     outside, a, b = wall_beside(table, size, x, y)
     if outside > ON_LINE * size[0]:
@@ -477,10 +477,10 @@ def behind(normal: Point, at: Point, heights: np.ndarray, table: np.ndarray, siz
 
 @kernel
 def nearest_around(normal: Point, at: Point, heights: np.ndarray, table: np.ndarray, size: np.ndarray) -> bool:
-    """Whether the way along `normal` to the point `at` of the surface is the shortest of all around it.
+    """Whether the way along `normal` to the point `at` of the surface is shorter than to all points around `at`.
 
-    It is at a point inside a triangle.  On an edge both triangles have to lie behind the plane across the normal, at a
-    grid point all six: else another point of the surface is nearer, and this one is none of contact.
+    At a point inside a triangle it always is.  At an edge both triangles have to lie behind the plane across the
+    normal, at a grid point all six.  Else another point of the surface is nearer, and `at` is no contact point.
     """
     a, b = at[0] / size[0] + 0.5 * (table[1] - 1), at[1] / size[1] + 0.5 * (table[2] - 1)
     on_a, on_b = abs(a - round(a)) <= ON_LINE, abs(b - round(b)) <= ON_LINE

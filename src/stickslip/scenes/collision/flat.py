@@ -2,8 +2,8 @@
 
 The normal is the axis along which the shapes are farthest apart (or overlap least).  A face of the first shape is
 preferred, then one of the second, then a pair of edges, each unless the next is better by more than `PREFERENCE` of
-the size: rounding cannot make the choice flicker.  Corners that lie outside the reference face by less than `CLIP` of
-the size count as inside, so that aligned faces keep their own corners.
+the size.  So rounding cannot make the choice flicker.  Corners that lie outside the reference face by less than `CLIP`
+of the size count as inside, so that aligned faces keep their own corners.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from stickslip.scenes.collision.round import add_point, nearest_of_segments
 from stickslip.scenes.layout import MAX_POINTS, ZERO, Hulls, Room
 from stickslip.scenes.rotation import rotate, to_world
 
-PREFERENCE = 1e-7
-ALIGNED = 0.995  # cosine of the angle between the common normal of two edges and a face that stands for it
-CLIP = 1e-6
+PREFERENCE = 1e-7  # of the size: separation by which an axis must be better to be taken instead of a preferred one
+ALIGNED = 0.995  # cosine of the angle between the common normal of two edges and the normal of a face taken instead
+CLIP = 1e-6  # of the size: corners that lie outside the reference face by less count as inside
 SLANT = 1e-3  # cosine: a face that looks along an edge is no face beside it
 
 
@@ -311,7 +311,7 @@ def support_edge(hulls: Hulls, table: np.ndarray, corners: np.ndarray, edge: int
 
 @kernel
 def facing(normals: np.ndarray, count: int, x: float, y: float, z: float) -> tuple[int, float]:
-    """The face that looks most along (x, y, z), and the cosine of its angle with that direction."""
+    """The face that looks most along (x, y, z), and the cosine of the angle between its normal and (x, y, z)."""
     face, most = ZERO, -np.inf
     for f in range(count):
         s = normals[f, 0] * x + normals[f, 1] * y + normals[f, 2] * z
@@ -341,11 +341,11 @@ def clip_along_axis(
     hulls: Hulls, room: Room, table_a: np.ndarray, table_b: np.ndarray, x: float, y: float, z: float, s: float,
     size: float, margin: float,
 ) -> int:  # fmt: skip
-    """Points of an edge that lies across a face, whose axis (x, y, z) with separation s came from one end of it.
+    """Points of an edge that lies across a face, for an axis (x, y, z) with separation s that came from one crossing.
 
-    An edge that sticks out on both sides crosses two edges of the face.  The axis knows the nearer crossing; alone it
-    leaves the other one, a hair farther away, to sink in before it is seen, and so on in turn.  0 where the face does
-    not look along the axis, or its points do not have the separation of the axis, or there is only one.
+    An edge that sticks out on both sides crosses two edges of the face.  The axis knows the nearer crossing.  With this
+    point alone the other crossing, a hair farther away, would sink in before it is seen, and so on in turn.  Returns 0
+    where the face does not look along the axis, its points have another separation than the axis, or it has one point.
     """
     A, B = room.corners_a, room.corners_b
     face_a, along_a = facing(room.normals_a, table_a[3], x, y, z)

@@ -1,8 +1,8 @@
 """An independent judge of the contact geometry in space: signed distances by coal, the collision library.
 
 coal (`pip install 'stickslip[collision]'`) answers for one pair of convex shapes at a time, from Python, with one
-point.  The step of a scene finds all points of all pairs inside one compiled loop, so coal is no part of it: it is
-asked here whether the gaps that the step works with are right.
+point.  The step of a scene finds all points of all pairs inside one compiled loop, so coal is no part of the step.
+Here coal judges whether the gaps that the step works with are right.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def signed_distance(first: Shape, second: Shape, poses: Sequence[Pose]) -> tuple
 
 
 def _body_distance(first: Body, pose: np.ndarray, second: Body, other: np.ndarray) -> float | None:
-    """The least distance of the pieces of two bodies; None where one of them is not convex."""
+    """The least distance of the pieces of two bodies [m]; None where a piece is not convex."""
     assert first.shape is not None and second.shape is not None
     pieces, others = first.shape.pieces(3), second.shape.pieces(3)
     if any(piece.kind == "field" for piece in (*pieces, *others)):

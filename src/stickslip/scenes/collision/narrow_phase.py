@@ -1,7 +1,7 @@
 """Narrow phase of all pairs, and the memory of contact points from step to step.
 
-A pair whose bodies have not moved since its points were computed keeps them.  Otherwise new points take the impulse
-of the old point of the same pair that lies nearest on the body, so that the solver starts from the last solution.
+A pair whose bodies have not moved since its points were computed keeps its points.  Otherwise a new point takes the
+impulse of the pair's old point that lies nearest on the body, so that the solver starts from the last solution.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from stickslip.scenes.rotation import rotate, rotate_back
 
 FULL = -1
 STILL = 1e-4  # of the slop: poses that differ by less have not moved
-SAME_POINT = 0.05  # of the size: points nearer than this are the same one
+SAME_POINT = 0.05  # of the size: an old and a new point nearer than this are one point, which keeps its impulse
 
 
 @kernel

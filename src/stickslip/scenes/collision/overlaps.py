@@ -1,8 +1,8 @@
-"""How deep the bodies of a scene overlap: distances of their own, which share nothing with those of the step.
+"""How deep the bodies of a scene overlap, by distances that share no code with the step.
 
 Spheres, capsules and polyhedra are the convex hull of some points, blown up by a radius.  Two of them are apart by the
 length of the shortest vector in the convex hull of the differences of their points (non-negative least squares), less
-the radii.  Where that hull holds the origin, they overlap by the distance of the origin from its nearest face (Qhull),
+the radii.  Where this hull holds the origin, they overlap by the distance of the origin from its nearest face (Qhull),
 plus the radii: the least shift that parts them.
 
 A height field is not convex.  Its overlap is the depth of the deepest of many points of a body below the ground, and of
@@ -23,7 +23,7 @@ from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import Piece, quaternion_product, rotation_matrix
 from stickslip.trajectory import Trajectory
 
-TOUCHING = 1e-9  # of the size: points nearer to the hull than that count as inside
+TOUCHING = 1e-9  # of the size: points nearer to the hull count as inside
 CHECKED = 400  # bodies, summed over records, that `checked` looks at
 SAMPLES = 24  # points along an edge of a body, and of a cell of the ground
 
@@ -74,7 +74,7 @@ def overlaps(scene: Scene, trajectory: Trajectory | None = None, record: int = -
 
 
 def deepest_overlap(scene: Scene, trajectory: Trajectory, records: int = 50) -> float:
-    """The largest overlap [m] at so many records of a trajectory, spread evenly over it; 0 where nothing overlaps."""
+    """The largest overlap [m] at `records` records of a trajectory, spread evenly; 0 where nothing overlaps."""
     chosen = np.unique(np.linspace(0, len(trajectory.t) - 1, records).round().astype(int))
     return max((pair.depth for k in chosen for pair in overlaps(scene, trajectory, int(k))[:1]), default=0.0)
 

@@ -1,7 +1,7 @@
-"""Contact points of two geometries: one function for each pair of kinds, all with the same arguments.
+"""Contact points of two geometries: one function for each pair of kinds, all with one list of arguments.
 
-A scene calls them by their addresses (`Shapes.code`): those of kinds that it does not have are not compiled, and the
-time loop is the same machine code for all scenes.
+A scene calls the functions by their addresses (`Shapes.code`).  Functions of kinds that it does not have are not
+compiled, and all scenes share the machine code of the time loop.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ _addresses: dict[tuple[int, int], int] = {}
 
 
 def link_pairs(shapes: Shapes, geoms: Geoms, room: Room) -> None:
-    """Compile the functions of those pairs that can meet, and write their addresses into `shapes.code`."""
+    """Compile the functions of the pairs of kinds that can meet, and write their addresses into `shapes.code`."""
     for array in (*shapes.hulls, shapes.heights, shapes.code, geoms, room):
         assert array.flags.c_contiguous and array.flags.writeable  # so that the types are those of every other scene
     counts = np.bincount(geoms.kind, minlength=KINDS)

@@ -16,7 +16,7 @@ from stickslip.scenes.layout import ZERO, Room
 from stickslip.scenes.rotation import rotate
 
 PARALLEL = 1e-6  # sine of the angle below which two capsules touch along a line
-MEETING = 1e-10  # of the lengths: axes nearer than that have no direction from one to the other
+MEETING = 1e-10  # of the lengths: axes nearer to one another have no direction from one to the other
 
 
 Point = tuple[float, float, float]
@@ -205,8 +205,9 @@ def planar_axes(
 ) -> int:
     """Planar capsules whose axes are not parallel; f, g: fractions of the axes at their nearest points.
 
-    Axes that cross are as deep as the least shift that parts them, which is across one of them and brings an end of
-    the other onto it: the sides of the parallelogram {y - x}, x and y on the axes, that holds the origin.
+    The depth of axes that cross is the least shift that parts them.  It is across one axis and brings an end of the
+    other axis onto it.  So candidates are the sides of the parallelogram {y - x}, x and y on the axes, around the
+    origin.
     """
     x, y, X, Y = p[0] + f * a[0], p[1] + f * a[1], s[0] + g * b[0], s[1] + g * b[1]
     a0, a1, own = way_out(p, a, s, b)  # an end of b comes onto a
@@ -239,8 +240,8 @@ def spatial_axes(
 ) -> int:
     """Capsules in space whose axes have no common part; f, g: fractions of the axes at their nearest points.
 
-    Inside both axes the normal is their common one, a x b or minus that: it stays exact down to axes that meet, where
-    a x b is taken as it is, and turns round only when one axis has passed the other.
+    Inside both axes the normal is the common one, a x b or -a x b.  It stays exact down to axes that meet, where a x b
+    is taken, and it turns round only when one axis has passed the other.
     """
     x, y, z = p[0] + f * a[0], p[1] + f * a[1], p[2] + f * a[2]
     X, Y, Z = s[0] + g * b[0], s[1] + g * b[1], s[2] + g * b[2]
@@ -268,8 +269,8 @@ def ends_beside(
 ) -> int:  # fmt: skip
     """The ends of both axes that come near the inside of the other axis; f, g: fractions at the nearest points.
 
-    Capsules that are nearly parallel touch in one point, but that point runs along them as fast as they turn.  Alone it
-    would leave an end to sink in before it is seen.
+    Capsules that are nearly parallel touch in one point, but this point runs along them as fast as they turn.  With
+    this point alone an end would sink in before it is seen.
     """
     if room.gaps[0] <= -0.5 * (r + R):  # the axes have all but passed one another: ends may lie on the wrong side
         return count
@@ -303,7 +304,7 @@ def capsules(
     s0, s1, s2, t0, t1, t2 = ends(other, other_half)
     a0, a1, a2 = q0 - p0, q1 - p1, q2 - p2
     b0, b1, b2 = t0 - s0, t1 - s1, t2 - s2
-    if planar:  # what rounding left of them
+    if planar:  # remove the rounding errors of coordinates that are zero in the plane
         p2, s2, a2, b2 = 0.0, 0.0, 0.0, 0.0
     p, a, s, b = (p0, p1, p2), (a0, a1, a2), (s0, s1, s2), (b0, b1, b2)
     c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0

@@ -91,7 +91,7 @@ def joint_errors(kind: int, planar: bool, A: np.ndarray, B: np.ndarray, length: 
 
 @kernel
 def point_errors(kind: int, planar: bool) -> int:
-    """How many of the position errors of a joint are lengths; the others, behind them, are angles."""
+    """Number of position errors of a joint that are lengths; the errors after these are angles."""
     if kind == DISTANCE:
         return 1
     return (2 if planar else 3) - (1 if kind == PRISMATIC else 0)
