@@ -17,7 +17,7 @@ from stickslip.laws.lumped import MAX_LUMPED_PHASES
 from stickslip.laws.newton import COUPLING
 from stickslip.laws.poisson import GAIN
 from stickslip.laws.routh import MAX_PHASES
-from stickslip.laws.scalar import POISSON, impact_of_one
+from stickslip.laws.scalar import POISSON, OneContact, impact_of_one
 from stickslip.lcp.linear import factor, solve_factored
 
 SOLVED, NO_CLOSED, SEPARATING, SEVERAL, COUPLED, NOT_FINITE, MULTIPLE, LEFT = range(8)
@@ -208,8 +208,10 @@ def strike(
         if decoupled and abs(local[2]) > COUPLING * math.sqrt(local[0] * local[1]):
             status[s] = COUPLED
             continue
+        alpha, beta, delta = local
+        one = OneContact(alpha, beta, delta, before[s, i, 0], before[s, i, 1], size[i, 0], size[i, 1], mu[s, i], 0.0)
         Lambda[s, i, 0], Lambda[s, i, 1], residual = impact_of_one(
-            law, local, before[s, i], size[i], mu[s, i], eps_N[s, i], eps_T[s, i], stiffness_ratio, tables
+            law, one, eps_N[s, i], eps_T[s, i], stiffness_ratio, tables
         )
         books = (Lambda[s], before[s], u_after[s], after[s], book[s], state[s], reversal[s])
         total = end_of_impact(M[s], U[s], (W_N[s], W_T[s], w_hat[s]), mu[s], closed[s], size, books)
