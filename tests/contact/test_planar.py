@@ -18,7 +18,7 @@ from stickslip.contact.planar import (
     all_solutions,
     solver_from,
 )
-from stickslip.laws.scalar import residual_of_one
+from stickslip.laws.scalar import OneContact, residual_of_one
 
 TOL = 1e-10
 seeds = st.integers(0, 2**32 - 1)
@@ -370,5 +370,5 @@ def test_steps_of_the_scale_agree_between_problem_and_law_of_one_contact():
         N = rng.exponential(size=1)
         T = rng.uniform(-1.0, 1.0, 1) * p.bound(N)
         numbers = (p.G_NN[0, 0], p.G_TT[0, 0], p.G_NT[0, 0], p.c_N[0], p.c_T[0], p.size_N[0], p.size_T[0])
-        one = residual_of_one.py_func(*numbers, p.mu[0], p.a[0], N[0], T[0])
-        assert one == pytest.approx(p.residual(N, T), rel=1e-12)
+        one = OneContact(*numbers, p.mu[0], p.a[0])
+        assert residual_of_one.py_func(one, N[0], T[0]) == pytest.approx(p.residual(N, T), rel=1e-12)

@@ -146,7 +146,7 @@ def test_files_of_others_are_never_replaced(tmp_path):
     foreign = tmp_path / "mine.nc"
     foreign.write_text("notes")
     for options in ({}, {"overwrite": True}):
-        with pytest.raises(ValueError, match="not an ensemble of ours"):
+        with pytest.raises(ValueError, match="not a readable stickslip ensemble"):
             balls(GRID, out=foreign, **options)
     assert foreign.read_text() == "notes"
     with pytest.raises(ValueError, match="not an ensemble of ours"):
@@ -223,7 +223,7 @@ def test_sweep_prints_one_object(tmp_path, capsys):
     assert report["axes"] == {"y": 3} and report["steps"] == 3 * 2000 and report["observed"]["period"]["mean"] > 0.0
     assert figure.stat().st_size > 5000 and len(ss.load_ensemble(out)) == 3
     assert main([*COMMAND, *options]) == 2
-    assert "give --overwrite" in capsys.readouterr().err
+    assert "(--overwrite) to replace it" in capsys.readouterr().err
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path, capsys, monkeypatch):

@@ -25,7 +25,7 @@ from stickslip.ensembles import files
 from stickslip.io import stream
 from stickslip.io.load import load
 from stickslip.io.stream import StreamWriter, save
-from tests.io.test_netcdf import assert_same, records, trajectory
+from tests.io.trajectories import assert_same, records, trajectory
 
 SECONDS = 5.0  # of the processor, for one file of some 50 kB
 ROWS = 8  # of a block, so that a small file has several

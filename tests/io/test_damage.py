@@ -15,7 +15,7 @@ from stickslip.io import digests
 from stickslip.io import stream as streaming
 from stickslip.io.load import load
 from stickslip.io.stream import StreamWriter, save
-from tests.io.test_netcdf import assert_same, records, stream, trajectory
+from tests.io.trajectories import assert_same, records, stream, trajectory
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -11,7 +11,7 @@ from stickslip.interrupts import undoing
 from stickslip.io import disk, file_under_way, stream
 from stickslip.io.disk import DRAFT, draft_of, open_draft, remove_dead_drafts, replacing
 from stickslip.io.stream import StreamWriter, save
-from tests.io.test_netcdf import trajectory
+from tests.io.trajectories import trajectory
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 FILES = {disk.__file__, stream.__file__, file_under_way.__file__, interrupts.__file__}

@@ -16,7 +16,7 @@ from stickslip.io.load import is_trajectory, load
 from stickslip.io.models.file import read_model
 from stickslip.io.models.xml_text import read_xml
 from stickslip.io.stream import StreamWriter, save
-from tests.io.test_netcdf import trajectory
+from tests.io.trajectories import trajectory
 
 READERS = {
     "run.nc": load,

@@ -23,8 +23,9 @@ from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import ChunkStore
 from stickslip.interrupts import uninterrupted
 from stickslip.io import digests
-from stickslip.io.disk import NotRegular, file_path, open_binary, reading, replacing, sync_folder
-from stickslip.io.texts import NotLoadable, create_labels, damaged, text, write_attribute
+from stickslip.io.disk import file_path, open_binary, reading, replacing, sync_folder
+from stickslip.io.file_under_way import require_replaceable
+from stickslip.io.texts import NotLoadable, create_labels, one_line, text, write_attribute
 from stickslip.trajectory import STATE_NAMES
 
 if TYPE_CHECKING:
@@ -248,17 +249,7 @@ def fingerprint_of(path: Path) -> str | None:
 
 def require_free(path: Path, overwrite: bool) -> None:
     """Raise unless an ensemble may be written to `path`."""
-    if not path.parent.is_dir():
-        raise ValueError(f"{path}: the folder {path.parent} does not exist.")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; give the name of a file in it.")
-    if path.exists():
-        if fingerprint_of(path) is None:
-            raise ValueError(f"{path} exists and is not an ensemble of ours: it is never replaced; give another name.")
-        if not overwrite:
-            raise ValueError(f"{path} exists; give --overwrite (overwrite=True) to replace it, or another name.")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ValueError(f"{path}: the folder {path.parent} cannot be written to.")
+    require_replaceable(path, path, overwrite, lambda target: fingerprint_of(target) is not None, "ensemble")
 
 
 def load_ensemble(path: str | Path) -> Ensemble:
@@ -269,9 +260,7 @@ def load_ensemble(path: str | Path) -> Ensemble:
     import xarray as xr
 
     target = file_path(path, "path")
-    if not target.exists():
-        raise ValueError(f"{target} does not exist; check the name and the folder.")
-    try:
+    with one_line(target):
         with open_binary(target) as content:  # says so if there is no regular file, or it may not be read
             pass
         if fingerprint_of(target) is None:
@@ -279,12 +268,6 @@ def load_ensemble(path: str | Path) -> Ensemble:
         with open_binary(target) as content, reading(content) as file:
             digested = digests.verify(file)
         result = Ensemble(xr.open_dataset(target, engine="h5netcdf"))
-    except (NotLoadable, NotRegular) as error:
-        raise ValueError(str(error)) from None
-    except PermissionError:
-        raise ValueError(f"{target} may not be read by you; ask for the permission to read it.") from None
-    except Exception as error:  # whatever a damaged file makes HDF5, NumPy or xarray raise
-        raise damaged(target, error) from error
     if not digested:
         digests.warn_of_none(target)
     return result

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stickslip.checks import Array
 
 
-@dataclass
-class Books:
+class Books(NamedTuple):
     """Books of k states with n contacts and f velocities.
 
     Attributes
@@ -47,11 +45,11 @@ class Books:
             np.zeros(k, np.int8),
         )
 
-    def rows(self, part: Any) -> tuple[np.ndarray, ...]:
-        """The books of some states, in the order of the attributes."""
-        return tuple(array[part] for array in self.__dict__.values())
+    def rows(self, part: Any) -> Books:
+        """The books of some states."""
+        return Books(*(array[part] for array in self))
 
-    def put_rows(self, part: Any, rows: tuple[np.ndarray, ...]) -> None:
-        """Replace the books of some states by what `rows` once gave."""
-        for array, values in zip(self.__dict__.values(), rows, strict=True):
+    def put_rows(self, part: Any, rows: Books) -> None:
+        """Replace the books of some states."""
+        for array, values in zip(self, rows, strict=True):
             array[part] = values

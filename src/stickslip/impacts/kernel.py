@@ -8,16 +8,19 @@ check are left to the caller, too (LEFT).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from stickslip.checks import Array
 from stickslip.contact.relative import velocities
+from stickslip.impacts.books import Books
 from stickslip.jit import entry
 from stickslip.laws.lumped import MAX_LUMPED_PHASES
 from stickslip.laws.newton import COUPLING
 from stickslip.laws.poisson import GAIN
 from stickslip.laws.routh import MAX_PHASES
-from stickslip.laws.scalar import POISSON, impact_of_one
+from stickslip.laws.scalar import POISSON, OneContact, impact_of_one
 from stickslip.lcp.linear import factor, solve_factored
 
 SOLVED, NO_CLOSED, SEPARATING, SEVERAL, COUPLED, NOT_FINITE, MULTIPLE, LEFT = range(8)
@@ -27,6 +30,35 @@ STATE_NAMES = ("open", "backward slip", "stick", "forward slip", "released", "fr
 ENERGY, ENERGY_NORMAL, ENERGY_TANGENTIAL, KINETIC_BEFORE, RESIDUAL, UNSCALED = range(6)
 CONTACT, CLUTCH = 0, 1
 ZERO_VELOCITY = 1e-12  # normal velocities below this share of their terms are zero
+
+
+class Options(NamedTuple):
+    """What the law and the caller ask for; decoupled: only where delta = 0 (Walton)."""
+
+    single: bool
+    decoupled: bool
+    dissipative: bool
+    stiffness_ratio: float
+    gap_tol: float
+    tol: float
+
+
+class Model(NamedTuple):
+    """k states of a system: M (k, f, f), g (k, n), W_N, W_T (k, n, f), w_hat (k, n, 2)."""
+
+    M: Array
+    g: Array
+    W_N: Array
+    W_T: Array
+    w_hat: Array
+
+
+class Coefficients(NamedTuple):
+    """Friction and restitution of k states, (k, n)."""
+
+    mu: Array
+    eps_N: Array
+    eps_T: Array
 
 
 @entry
@@ -114,28 +146,21 @@ def kinetic(M: np.ndarray, u: np.ndarray) -> float:
 
 
 @entry
-def end_of_impact(
-    L: np.ndarray,
-    u: np.ndarray,
-    directions: tuple,
-    mu: np.ndarray,
-    closed: np.ndarray,
-    size: np.ndarray,
-    books: tuple,
-) -> float:
-    """Velocities, energies and contact states after the impulses; return the energies added up without signs.
+def end_of_impact(u: np.ndarray, model: Model, mu: np.ndarray, size: np.ndarray, books: Books, s: int) -> float:
+    """Velocities, energies and states of the contacts of state s after its impulses go into the books.
 
-    directions: W_N, W_T, w_hat; books: Lambda, before, then written u_after, after, book, state, reversal.
+    model.M is factored, size (n, 2).  Returns the energies added up without signs.
     """
-    W_N, W_T, w_hat = directions
-    Lambda, before, u_after, after, book, state, reversal = books
+    W_N, W_T, w_hat = model.W_N[s], model.W_T[s], model.w_hat[s]
+    Lambda, before, after, book = books.Lambda[s], books.before[s], books.after[s], books.book[s]
+    closed, u_after = books.closed[s], books.u[s]
     f = u.shape[0]
     momentum = np.zeros(f)
     for i in range(closed.shape[0]):
         if closed[i]:
             for j in range(f):
                 momentum[j] += W_N[i, j] * Lambda[i, 0] + W_T[i, j] * Lambda[i, 1]
-    solve_factored(L, momentum, u_after)
+    solve_factored(model.M[s], momentum, u_after)
     for j in range(f):
         u_after[j] += u[j]
     velocities(W_N, W_T, w_hat, u_after, after)
@@ -153,97 +178,63 @@ def end_of_impact(
         has_tangent = False
         for j in range(f):
             has_tangent = has_tangent or W_T[i, j] != 0.0
-        state[i] = state_of(N, T, mu[i], has_tangent)
-        reversal[i] = reverses(before[i, 1], after[i, 1], size[i, 1])
+        books.state[s, i] = state_of(N, T, mu[i], has_tangent)
+        books.reversal[s, i] = reverses(before[i, 1], after[i, 1], size[i, 1])
     book[ENERGY] = book[ENERGY_NORMAL] + book[ENERGY_TANGENTIAL]
     return total
 
 
 @entry
 def strike(
-    law: int,
-    options: tuple,
-    kinds: np.ndarray,
-    U: np.ndarray,
-    model: tuple,
-    coefficients: tuple,
-    u_after: np.ndarray,
-    Lambda: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
-    book: np.ndarray,
-    state: np.ndarray,
-    reversal: np.ndarray,
-    closed: np.ndarray,
-    status: np.ndarray,
+    law: int, options: Options, kinds: np.ndarray, U: np.ndarray, model: Model, coefficients: Coefficients, books: Books
 ) -> None:
-    """Impacts of k states.
+    """Impacts of k states with velocities U (k, f); model.M is overwritten by its factors.
 
-    options: for one contact only, decoupled only (Walton), dissipative, stiffness_ratio, gap_tol, tol.
-    model: M (k, f, f), overwritten; g (k, n); W_N, W_T (k, n, f); w_hat (k, n, 2).
-    coefficients: mu, eps_N, eps_T (k, n).
-    Written: u_after (k, f); Lambda, before, after (k, n, 2), normal and tangential; book (k, 6); state, reversal,
-    closed (k, n); status (k,).  Lambda, state, reversal and closed come in as zeros.
+    Lambda, state, reversal and closed of the books come in as zeros.
     """
-    single, decoupled, dissipative, stiffness_ratio, gap_tol, tol = options
-    M, g, W_N, W_T, w_hat = model
     mu, eps_N, eps_T = coefficients
-    n, f = W_N.shape[1], W_N.shape[2]
+    n, f = model.W_N.shape[1], model.W_N.shape[2]
     size = np.empty((n, 2))
     V = np.empty((2, f))
     tables = (np.empty((MAX_PHASES, 3)), np.empty((MAX_LUMPED_PHASES, 4)))
     for s in range(U.shape[0]):
-        book[s, KINETIC_BEFORE] = kinetic(M[s], U[s])
-        velocities(W_N[s], W_T[s], w_hat[s], U[s], before[s])
-        sizes(W_N[s], W_T[s], w_hat[s], U[s], size)
-        _, i, outcome = closed_contacts(kinds, gap_tol, g[s], before[s], size, closed[s])
-        if single and outcome == MULTIPLE:
+        W_N, W_T, w_hat, before = model.W_N[s], model.W_T[s], model.w_hat[s], books.before[s]
+        books.book[s, KINETIC_BEFORE] = kinetic(model.M[s], U[s])
+        velocities(W_N, W_T, w_hat, U[s], before)
+        sizes(W_N, W_T, w_hat, U[s], size)
+        _, i, outcome = closed_contacts(kinds, options.gap_tol, model.g[s], before, size, books.closed[s])
+        if options.single and outcome == MULTIPLE:
             outcome = SEVERAL
-        if outcome == SOLVED and not factor(M[s]):
+        if outcome == SOLVED and not factor(model.M[s]):
             outcome = NOT_FINITE
-        status[s] = outcome
+        books.status[s] = outcome
         if outcome != SOLVED:
             continue
-        local = delassus_of_one(M[s], W_N[s, i], W_T[s, i], V)
-        if decoupled and abs(local[2]) > COUPLING * math.sqrt(local[0] * local[1]):
-            status[s] = COUPLED
+        alpha, beta, delta = delassus_of_one(model.M[s], W_N[i], W_T[i], V)
+        if options.decoupled and abs(delta) > COUPLING * math.sqrt(alpha * beta):
+            books.status[s] = COUPLED
             continue
-        Lambda[s, i, 0], Lambda[s, i, 1], residual = impact_of_one(
-            law, local, before[s, i], size[i], mu[s, i], eps_N[s, i], eps_T[s, i], stiffness_ratio, tables
+        one = OneContact(alpha, beta, delta, before[i, 0], before[i, 1], size[i, 0], size[i, 1], mu[s, i], 0.0)
+        books.Lambda[s, i, 0], books.Lambda[s, i, 1], residual = impact_of_one(
+            law, one, eps_N[s, i], eps_T[s, i], options.stiffness_ratio, tables
         )
-        books = (Lambda[s], before[s], u_after[s], after[s], book[s], state[s], reversal[s])
-        total = end_of_impact(M[s], U[s], (W_N[s], W_T[s], w_hat[s]), mu[s], closed[s], size, books)
-        book[s, RESIDUAL] = residual
-        book[s, UNSCALED] = book[s, ENERGY] if law == POISSON else math.nan
-        if not residual <= tol or (dissipative and book[s, ENERGY] > GAIN * total):
-            status[s] = LEFT
+        total = end_of_impact(U[s], model, mu[s], size, books, s)
+        energy = books.book[s, ENERGY]
+        books.book[s, RESIDUAL] = residual
+        books.book[s, UNSCALED] = energy if law == POISSON else math.nan
+        if not residual <= options.tol or (options.dissipative and energy > GAIN * total):
+            books.status[s] = LEFT
 
 
 @entry
-def finish(
-    U: np.ndarray,
-    model: tuple,
-    mu: np.ndarray,
-    dissipative: bool,
-    u_after: np.ndarray,
-    Lambda: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
-    book: np.ndarray,
-    state: np.ndarray,
-    reversal: np.ndarray,
-    closed: np.ndarray,
-    status: np.ndarray,
-) -> None:
+def finish(U: np.ndarray, model: Model, mu: np.ndarray, dissipative: bool, books: Books) -> None:
     """Books of states whose impulses are known; `dissipative`: those that gain energy are LEFT."""
-    M, _, W_N, W_T, w_hat = model
-    size = np.empty((W_N.shape[1], 2))
+    size = np.empty((model.W_N.shape[1], 2))
     for s in range(U.shape[0]):
-        sizes(W_N[s], W_T[s], w_hat[s], U[s], size)
-        if not factor(M[s]):
-            status[s] = NOT_FINITE
+        sizes(model.W_N[s], model.W_T[s], model.w_hat[s], U[s], size)
+        if not factor(model.M[s]):
+            books.status[s] = NOT_FINITE
             continue
-        books = (Lambda[s], before[s], u_after[s], after[s], book[s], state[s], reversal[s])
-        total = end_of_impact(M[s], U[s], (W_N[s], W_T[s], w_hat[s]), mu[s], closed[s], size, books)
-        if dissipative and book[s, ENERGY] > GAIN * total:
-            status[s] = LEFT
+        total = end_of_impact(U[s], model, mu[s], size, books, s)
+        if dissipative and books.book[s, ENERGY] > GAIN * total:
+            books.status[s] = LEFT

@@ -142,29 +142,29 @@ def _run(stack: _Stack, results: Books) -> None:
         _several(stack, results, several[i : i + CHUNK])
 
 
-def _evaluate(stack: _Stack, part: Any) -> tuple[Any, Any]:
-    """(M, g, W_N, W_T, w_hat) and (mu, eps_N, eps_T) of some of the states, coefficients checked."""
+def _evaluate(stack: _Stack, part: Any) -> tuple[kernel.Model, kernel.Coefficients]:
+    """Model and coefficients of some of the states, coefficients checked."""
     system = stack.system
     Q, P = stack.Q[part], (stack.P[part] if len(stack.P) > 1 else stack.P)
     k, n, f = len(Q), system.n_contacts, system.n_dof
-    model = np.empty((k, f, f)), np.empty((k, n)), np.empty((k, n, f)), np.empty((k, n, f)), np.empty((k, n, 2))
+    model = kernel.Model(*(np.empty((k, *shape)) for shape in ((f, f), (n,), (n, f), (n, f), (n, 2))))
     mu, eps_N, eps_T, threshold = (np.empty((k, n)) for _ in range(4))
     module: Any = compiled_module(system, "local", "auto")
     module.evaluate(Q, np.full(k, stack.t), P, *model, mu, eps_N, eps_T, threshold)
-    deepest = np.argmin(np.where(np.array(system.contact_kinds) == CONTACT, model[1], 0.0).min(axis=1, initial=0.0))
-    check_penetration(system, model[1][deepest], stack.depth, "q", "is given")
+    deepest = np.argmin(np.where(np.array(system.contact_kinds) == CONTACT, model.g, 0.0).min(axis=1, initial=0.0))
+    check_penetration(system, model.g[deepest], stack.depth, "q", "is given")
     wrong = ~((mu >= 0.0) & (mu < np.inf) & (np.minimum(eps_N, eps_T) >= 0.0) & (np.maximum(eps_N, eps_T) <= 1.0))
     if wrong.any():
         system.check_parameters(P[np.flatnonzero(wrong.any(axis=1))[0] if len(P) > 1 else 0])
     eps_N, eps_T = stack.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
-    return model, (mu, np.ascontiguousarray(eps_N), np.ascontiguousarray(eps_T))
+    return model, kernel.Coefficients(mu, np.ascontiguousarray(eps_N), np.ascontiguousarray(eps_T))
 
 
 def _chunk(stack: _Stack, results: Books, part: slice) -> None:
     """States with one closed contact; the others are marked."""
     law = stack.law
     model, coefficients = _evaluate(stack, part)
-    options = (
+    options = kernel.Options(
         law.single,
         isinstance(law, Walton),
         bool(getattr(law, "dissipative", False)),
@@ -173,16 +173,16 @@ def _chunk(stack: _Stack, results: Books, part: slice) -> None:
         float(stack.solver.tol),
     )
     kinds = np.array(stack.system.contact_kinds, np.int64)
-    kernel.strike(law.code, options, kinds, stack.U[part], model, coefficients, *results.rows(part))
+    kernel.strike(law.code, options, kinds, stack.U[part], model, coefficients, results.rows(part))
     status = results.status[part]
     failed = np.flatnonzero((status != kernel.SOLVED) & (status < kernel.MULTIPLE))
     if len(failed):
-        _complain(stack, results, part.start + int(failed[0]), model[1][failed[0]])
+        _complain(stack, results, part.start + int(failed[0]), model.g[failed[0]])
 
 
 def _several(stack: _Stack, results: Books, states: np.ndarray) -> None:
     """States with several closed contacts, in groups whose states agree in which contacts are closed and frictional."""
-    (M, _, W_N, W_T, w_hat), (mu, eps_N, eps_T) = _evaluate(stack, states)
+    (M, g, W_N, W_T, w_hat), (mu, eps_N, eps_T) = _evaluate(stack, states)
     closed = results.closed[states]
     for group in groups(closed, (mu > 0.0) & np.any(W_T != 0.0, axis=2)):
         rows, index = states[group], np.flatnonzero(closed[group[0]])
@@ -198,9 +198,9 @@ def _several(stack: _Stack, results: Books, states: np.ndarray) -> None:
         results.book[rows, kernel.RESIDUAL] = residual
         results.status[rows] = np.where(left, kernel.LEFT, kernel.SOLVED)
         books = results.rows(rows)
-        model = M[group], np.zeros(0), W_N[group], W_T[group], w_hat[group]
+        model = kernel.Model(M[group], g[group], W_N[group], W_T[group], w_hat[group])
         dissipative = bool(getattr(stack.law, "dissipative", False))
-        kernel.finish(stack.U[rows], model, mu[group], dissipative, *books)
+        kernel.finish(stack.U[rows], model, mu[group], dissipative, books)
         results.put_rows(rows, books)
         results.book[rows, kernel.UNSCALED] = np.nan if newton else results.book[rows, kernel.ENERGY]
 

@@ -11,6 +11,7 @@ import errno
 import functools
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from stickslip.interrupts import undoing
@@ -61,7 +62,7 @@ class FileUnderWay:
 
     def begin(self) -> None:
         """Open a draft; ValueError where the name is taken or the folder cannot be written to."""
-        _require_free(self.path, self._target, self._overwrite)
+        self._require_free()
         self._tidy()
         if not self.whole:
             _drop_unfinished(self.path, self._part, self._overwrite)
@@ -73,6 +74,9 @@ class FileUnderWay:
             self._ending.close()
             raise write_error(self.path, error) from error
         self.disk = Disk(descriptor)
+
+    def _require_free(self) -> None:
+        require_replaceable(self.path, self._target, self._overwrite, is_trajectory, "trajectory")
 
     def _tidy(self) -> None:
         """Remove what writers of this file that were killed left beside it."""
@@ -159,7 +163,9 @@ class FileUnderWay:
     def publish(self) -> None:
         """Give the file its name."""
         try:
-            _require_free(self.path, self._target, self._overwrite)  # again: hours may have passed
+            require_replaceable(
+                self.path, self._target, self._overwrite, is_trajectory, "trajectory"
+            )  # again: hours may have passed
             os.replace(self.draft, self._target)
             journal_of(self.draft).unlink(missing_ok=True)
         except (OSError, ValueError) as error:
@@ -214,21 +220,21 @@ def _taken(path: Path, part: Path) -> ValueError:
     return ValueError(f"{path} is being written by another process (see {part}); wait for it, or give another name.")
 
 
-def _require_free(path: Path, target: Path, overwrite: bool) -> None:
-    """Raise unless `path`, which leads to `target`, may be written."""
+def require_replaceable(path: Path, target: Path, overwrite: bool, is_own: Callable[[Path], bool], what: str) -> None:
+    """Raise unless `path`, which leads to `target`, may be written; only a file that `is_own` is ever replaced."""
     folder = target.parent
     if not folder.is_dir():
         raise ValueError(f"{path} must lie in a folder that exists, and there is none at {folder}; create it first.")
     if target.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file in it.")
     if target.exists():
-        if not is_trajectory(target):
+        if not is_own(target):
             raise ValueError(
-                f"{path} exists and is not a readable stickslip trajectory, so it is never replaced; "
+                f"{path} exists and is not a readable stickslip {what}, so it is never replaced; "
                 f"give another name, or remove it yourself."
             )
         if not overwrite:
-            raise ValueError(f"{path} exists; give overwrite=True to replace it, or another name.")
+            raise ValueError(f"{path} exists; give overwrite=True (--overwrite) to replace it, or another name.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(f"{path} must lie in a folder you may write to, and {folder} is not; choose another.")
 

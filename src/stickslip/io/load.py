@@ -15,9 +15,9 @@ import numpy as np
 
 from stickslip._version import __version__
 from stickslip.io import digests
-from stickslip.io.disk import NotRegular, file_path, member, open_binary, reading, recover
+from stickslip.io.disk import file_path, member, open_binary, reading, recover
 from stickslip.io.sealing import verify
-from stickslip.io.texts import NotLoadable, damaged, mapping, number, text
+from stickslip.io.texts import NotLoadable, mapping, number, one_line, text
 from stickslip.io.trajectory_layout import (
     EVENTS,
     FORMAT,
@@ -76,24 +76,14 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 def _load(path: Path) -> Trajectory:
     recover(path)
-    try:
-        with open_binary(path) as content:
-            if content.read(len(_HDF5)) != _HDF5:
-                raise NotLoadable(
-                    f"{path} is not a stickslip trajectory, nor any netCDF-4 file; load reads what Trajectory.save "
-                    "wrote."
-                )
-            with reading(content) as file:
-                check_format(path, file)
-                trajectory, digested = _read_trajectory(file)
-    except (NotLoadable, NotRegular) as error:
-        raise ValueError(str(error)) from None
-    except FileNotFoundError:
-        raise ValueError(f"{path} does not exist; check the name and the folder.") from None
-    except PermissionError:
-        raise ValueError(f"{path} may not be read by you; ask for the permission to read it.") from None
-    except Exception as error:  # whatever a damaged file makes HDF5 or NumPy raise
-        raise damaged(path, error) from error
+    with one_line(path), open_binary(path) as content:
+        if content.read(len(_HDF5)) != _HDF5:
+            raise NotLoadable(
+                f"{path} is not a stickslip trajectory, nor any netCDF-4 file; load reads what Trajectory.save wrote."
+            )
+        with reading(content) as file:
+            check_format(path, file)
+            trajectory, digested = _read_trajectory(file)
     if not digested:
         digests.warn_of_none(path)
     return trajectory

@@ -6,12 +6,16 @@ truth.
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
+
+from stickslip.io.disk import NotRegular
 
 
 def create_labels(netcdf: Any, name: str, labels: list[str], along: tuple[str, ...]) -> None:
@@ -59,9 +63,21 @@ class NotLoadable(ValueError):
     """Carries a complete message."""
 
 
-def damaged(path: Path, error: Exception) -> ValueError:
-    """One line about a file that HDF5, NumPy or a digest found fault with."""
-    return ValueError(f"{path} is damaged and cannot be loaded ({reason_of(error)}); use a copy, or run again.")
+@contextlib.contextmanager
+def one_line(path: Path) -> Iterator[None]:
+    """Whatever goes wrong while `path` is read is a ValueError of one line."""
+    try:
+        yield
+    except (NotLoadable, NotRegular) as error:
+        raise ValueError(str(error)) from None
+    except FileNotFoundError:
+        raise ValueError(f"{path} does not exist; check the name and the folder.") from None
+    except PermissionError:
+        raise ValueError(f"{path} may not be read by you; ask for the permission to read it.") from None
+    except Exception as error:  # whatever a damaged file makes HDF5, NumPy or xarray raise
+        raise ValueError(
+            f"{path} is damaged and cannot be loaded ({reason_of(error)}); use a copy, or run again."
+        ) from error
 
 
 def reason_of(error: Exception) -> str:

@@ -200,6 +200,12 @@ def energy_of(problem: PlanarProblem, N: Array, T: Array) -> tuple[float, float]
     return float(first.sum() + second), float(np.abs(first).sum() + second)
 
 
+def numbers_of(problem: PlanarProblem, i: int) -> tuple[float, float, float, float, float, float]:
+    """alpha, beta, delta of [PG05] eq. (22), normal and tangential velocity before, and friction of contact i."""
+    alpha, beta, delta = (float(G[i, i]) for G in (problem.G_NN, problem.G_TT, problem.G_NT))
+    return alpha, beta, delta, float(problem.c_N[i]), float(problem.c_T[i]), float(problem.mu[i])
+
+
 def one_row(problem: PlanarProblem, i: int, N: float, T: float, count: int, phases: tuple[Phase, ...]) -> LawSolution:
     """The solution of an integrated impact: impulses of row i, and the number of its phases, negative if it failed."""
     Lambda_N, Lambda_T = np.zeros(problem.contacts), np.zeros(problem.contacts)

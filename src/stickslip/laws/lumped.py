@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.jit import entry
-from stickslip.laws.base import LawSolution, Phase, one_row
+from stickslip.laws.base import LawSolution, Phase, numbers_of, one_row
 from stickslip.laws.routh import MOTIONS, STAGES
 
 if TYPE_CHECKING:
@@ -269,17 +269,7 @@ def lumped_impact(
 def integrate_lumped(problem: PlanarProblem, i: int, e: float, eta2: float) -> LawSolution:
     """Contact i of `problem` alone, c_N and c_T its velocities before the impact."""
     table = np.zeros((MAX_LUMPED_PHASES, 4))
-    N, T, count = lumped_impact(
-        float(problem.G_NN[i, i]),
-        float(problem.G_TT[i, i]),
-        float(problem.G_NT[i, i]),
-        float(problem.c_N[i]),
-        float(problem.c_T[i]),
-        float(problem.mu[i]),
-        e,
-        eta2,
-        table,
-    )
+    N, T, count = lumped_impact(*numbers_of(problem, i), e, eta2, table)
     phases = tuple(
         Phase(STAGES[int(row[0])], MOTIONS[int(row[1])], float(row[3]), float(row[2])) for row in table[: max(0, count)]
     )

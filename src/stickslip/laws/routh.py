@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.jit import entry
-from stickslip.laws.base import LawSolution, Phase, one_row
+from stickslip.laws.base import LawSolution, Phase, numbers_of, one_row
 
 if TYPE_CHECKING:
     from stickslip.contact.planar import PlanarProblem
@@ -129,16 +129,6 @@ def routh(
 def integrate(problem: PlanarProblem, i: int, e: float, end: int) -> LawSolution:
     """Contact i of `problem` alone, c_N and c_T its velocities before the impact."""
     table = np.zeros((MAX_PHASES, 3))
-    N, T, count = routh(
-        float(problem.G_NN[i, i]),
-        float(problem.G_TT[i, i]),
-        float(problem.G_NT[i, i]),
-        float(problem.c_N[i]),
-        float(problem.c_T[i]),
-        float(problem.mu[i]),
-        e,
-        end,
-        table,
-    )
+    N, T, count = routh(*numbers_of(problem, i), e, end, table)
     phases = tuple(Phase(STAGES[int(row[0])], MOTIONS[int(row[1])], float(row[2])) for row in table[: max(0, count)])
     return one_row(problem, i, N, T, count, phases)

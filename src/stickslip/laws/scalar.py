@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import NamedTuple
 
 from stickslip.jit import entry
 from stickslip.laws.lumped import lumped_impact
@@ -29,94 +28,86 @@ def from_below(alpha: float, beta: float, delta: float, c_N: float, c_T: float, 
     return one_contact(alpha, beta, delta, c_N, c_T, mu, 0.0)
 
 
+class OneContact(NamedTuple):
+    """The problem of one contact: xi_N = c_N + alpha N + delta T, xi_T = c_T + delta N + beta T, |T| <= mu N + a.
+
+    alpha, beta, delta as in [PG05] eq. (22).  size_N, size_T: how large the terms are that c_N, c_T are sums of.
+    """
+
+    alpha: float
+    beta: float
+    delta: float
+    c_N: float
+    c_T: float
+    size_N: float
+    size_T: float
+    mu: float
+    a: float
+
+
 @entry
-def residual_of_one(
-    alpha: float,
-    beta: float,
-    delta: float,
-    c_N: float,
-    c_T: float,
-    size_N: float,
-    size_T: float,
-    mu: float,
-    a: float,
-    N: float,
-    T: float,
-) -> float:
-    """Worst violation of the contact laws of one contact, relative to the velocities in it."""
-    bound = mu * N + a
+def residual_of_one(one: OneContact, N: float, T: float) -> float:
+    """Worst violation of the contact laws by the impulses N, T, relative to the velocities in it."""
+    bound = one.mu * N + one.a
     if not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12)):
         return math.inf
-    xi_N = c_N + alpha * N + delta * T
+    xi_N = one.c_N + one.alpha * N + one.delta * T
     defect_N = abs(xi_N) if N > 0.0 else max(0.0, -xi_N)
     residual = 0.0
     if defect_N > 0.0:
-        residual = defect_N / (size_N + IMPULSE_SHARE * (alpha * N + abs(delta) * bound))
-    if beta > 0.0 and bound > 0.0:
-        xi_T = c_T + delta * N + beta * T
+        residual = defect_N / (one.size_N + IMPULSE_SHARE * (one.alpha * N + abs(one.delta) * bound))
+    if one.beta > 0.0 and bound > 0.0:
+        xi_T = one.c_T + one.delta * N + one.beta * T
         defect_T = abs(xi_T)
         if abs(T) >= bound * (1.0 - 1e-12):
             defect_T = max(0.0, xi_T if T > 0.0 else -xi_T)
         if defect_T > 0.0:
-            residual = max(residual, defect_T / (size_T + IMPULSE_SHARE * (abs(delta) * N + beta * bound)))
+            residual = max(residual, defect_T / (one.size_T + IMPULSE_SHARE * (abs(one.delta) * N + one.beta * bound)))
     return residual
 
 
 @entry
-def poisson_of_one(
-    alpha: float,
-    beta: float,
-    delta: float,
-    gamma_N: float,
-    gamma_T: float,
-    size_N: float,
-    size_T: float,
-    mu: float,
-    eps_N: float,
-    eps_T: float,
-) -> tuple[float, float, float]:
-    """Lambda_N, Lambda_T and the larger residual of Poisson's two problems."""
-    N, T = from_below(alpha, beta, delta, gamma_N, gamma_T, mu)
-    first = residual_of_one(alpha, beta, delta, gamma_N, gamma_T, size_N, size_T, mu, 0.0, N, T)
+def newton_of_one(one: OneContact, eps_N: float, eps_T: float) -> tuple[float, float, float]:
+    """Lambda_N, Lambda_T and the residual under Newton's law; c_N, c_T of `one` are the velocities before."""
+    c_N = (1.0 + eps_N) * one.c_N  # [PG05] eq. (27)
+    c_T = (1.0 + eps_T) * one.c_T
+    N, T = from_below(one.alpha, one.beta, one.delta, c_N, c_T, one.mu)
+    posed = OneContact(one.alpha, one.beta, one.delta, c_N, c_T, one.size_N, one.size_T, one.mu, 0.0)
+    return N, T, residual_of_one(posed, N, T)
+
+
+@entry
+def poisson_of_one(one: OneContact, eps_N: float, eps_T: float) -> tuple[float, float, float]:
+    """Lambda_N, Lambda_T and the larger residual of Poisson's two problems; c_N, c_T are the velocities before."""
+    alpha, beta, delta, mu = one.alpha, one.beta, one.delta, one.mu
+    N, T = from_below(alpha, beta, delta, one.c_N, one.c_T, mu)
+    first = residual_of_one(one, N, T)
     a = mu * (eps_N - eps_T) * N  # what is left of the friction interval once eps_T Lambda_T^c is given back
     N_c = (1.0 + eps_N) * N
     T_c = (1.0 + eps_T) * T
-    c_N = gamma_N + alpha * N_c + delta * T_c
-    c_T = gamma_T + delta * N_c + beta * T_c
+    c_N = one.c_N + alpha * N_c + delta * T_c
+    c_T = one.c_T + delta * N_c + beta * T_c
     N, T = one_contact(alpha, beta, delta, c_N, c_T, mu, a)
-    second = residual_of_one(alpha, beta, delta, c_N, c_T, size_N, size_T, mu, a, N, T)
-    return N_c + N, T_c + T, max(first, second)
+    posed = OneContact(alpha, beta, delta, c_N, c_T, one.size_N, one.size_T, mu, a)
+    return N_c + N, T_c + T, max(first, residual_of_one(posed, N, T))
 
 
 @entry
 def impact_of_one(
-    law: int,
-    local: tuple,
-    gamma: np.ndarray,
-    size: np.ndarray,
-    mu: float,
-    eps_N: float,
-    eps_T: float,
-    stiffness_ratio: float,
-    tables: tuple,
+    law: int, one: OneContact, eps_N: float, eps_T: float, stiffness_ratio: float, tables: tuple
 ) -> tuple[float, float, float]:
     """Lambda_N, Lambda_T and the residual, inf where the reference has to do it.
 
-    local: alpha, beta, delta; gamma, size: normal, tangential; tables: room for the phases of `routh` and `lumped`.
+    c_N, c_T of `one` are the velocities before, its a is 0; tables: room for the phases of `routh` and `lumped`.
     """
-    alpha, beta, delta = local
-    gamma_N, gamma_T = gamma[0], gamma[1]
-    size_N, size_T = size[0], size[1]
     if law == NEWTON:
-        c_N = (1.0 + eps_N) * gamma_N  # [PG05] eq. (27)
-        c_T = (1.0 + eps_T) * gamma_T
-        N, T = from_below(alpha, beta, delta, c_N, c_T, mu)
-        return N, T, residual_of_one(alpha, beta, delta, c_N, c_T, size_N, size_T, mu, 0.0, N, T)
+        return newton_of_one(one, eps_N, eps_T)
     if law == POISSON:
-        return poisson_of_one(alpha, beta, delta, gamma_N, gamma_T, size_N, size_T, mu, eps_N, eps_T)
+        return poisson_of_one(one, eps_N, eps_T)
+    alpha, beta, delta, mu = one.alpha, one.beta, one.delta, one.mu
     if law == STRONGE_LUMPED:
-        N, T, count = lumped_impact(alpha, beta, delta, gamma_N, gamma_T, mu, eps_N, stiffness_ratio, tables[1])
+        N, T, count = lumped_impact(alpha, beta, delta, one.c_N, one.c_T, mu, eps_N, stiffness_ratio, tables[1])
     else:
         end = ENERGETIC if law == STRONGE else KINETIC
-        N, T, count = routh(alpha, beta, delta, gamma_N, gamma_T, mu, eps_N, end, tables[0])
+        N, T, count = routh(alpha, beta, delta, one.c_N, one.c_T, mu, eps_N, end, tables[0])
     return N, T, 0.0 if count >= 0 else math.inf
