@@ -182,7 +182,7 @@ def _evaluate(stack: _Stack, part: Any) -> tuple[Any, Any]:
     model = np.empty((k, f, f)), np.empty((k, n)), np.empty((k, n, f)), np.empty((k, n, f)), np.empty((k, n, 2))
     mu, eps_N, eps_T, threshold = (np.empty((k, n)) for _ in range(4))
     module: Any = compiled_module(system, "local", "auto")
-    module.evaluate(Q, np.full(k, stack.t), P, *model, mu, eps_N, eps_T, threshold)
+    module.evaluate(Q, np.full(k, stack.t), P, *model[:2], tuple(model[2:]), (mu, eps_N, eps_T, threshold))
     deepest = np.argmin(np.where(np.array(system.contact_kinds) == CONTACT, model[1], 0.0).min(axis=1, initial=0.0))
     check_penetration(system, model[1][deepest], stack.depth, "q", "is given")
     wrong = ~((mu >= 0.0) & (mu < np.inf) & (np.minimum(eps_N, eps_T) >= 0.0) & (np.maximum(eps_N, eps_T) <= 1.0))
