@@ -203,7 +203,7 @@ class Remembered(NamedTuple):
 
 
 class Lcp(NamedTuple):
-    """Room for the LCP [GS05] eq. (33) and Lemke's method; `PlanarLcp` of `contact.planar_lcp` says what is in it."""
+    """Room for the LCP [GS05] eq. (33) and Lemke's method; `contact.planar_lcp` says what is in it."""
 
     A: Array
     b: Array
@@ -216,6 +216,14 @@ class Lcp(NamedTuple):
     nonbasic: Array
     row_of: Array
     column_of: Array
+
+
+class Blocks(NamedTuple):
+    """What the LCP is assembled of, see `contact.planar_lcp.assemble`."""
+
+    E: Array
+    b: Array
+    d: Array
 
 
 class Pair(NamedTuple):
