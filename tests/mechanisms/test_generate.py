@@ -10,7 +10,6 @@ import stickslip as ss
 from stickslip import library
 from stickslip.mechanisms import generate
 from stickslip.mechanisms.generate import SOLVER_CODES, compiled_module, module_source
-from stickslip.mechanisms.templates import mass
 from tests.mechanisms.steppers import systems
 
 
@@ -67,16 +66,6 @@ def test_parts_of_a_template_share_no_name():
         ]
         names += [alias.asname or alias.name for node in tree.body if hasattr(node, "module") for alias in node.names]
         assert len(names) == len(set(names)) > 10
-
-
-def test_template_is_a_module_of_its_own():
-    """A point mass above a floor, as the file says."""
-    import numpy as np
-
-    M = np.array([[2.0]])
-    assert mass.factor_mass.py_func(M) and M[0, 0] == 0.5
-    assert not mass.factor_mass.py_func(np.array([[-1.0]]))
-    assert not mass.factor_mass.py_func(np.array([[float("nan")]]))
 
 
 def test_file_names_are_plain_whatever_the_system_is_called():

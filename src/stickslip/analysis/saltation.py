@@ -176,7 +176,7 @@ class FollowedMotion(Motion):
     def field(self, t: float, y: Array, mode: Mode) -> Array:
         """(q', u') in a mode at y, (2 f,)."""
         out = np.empty(len(y))
-        self.kernel.rates(t, y, self.in_mode(mode), *mode.constraints, out)
+        self.kernel.rates(t, y, self.in_mode(mode), mode.constraints, out)
         return out[: 2 * self.f]
 
     def gradient(self, t: float, y: Array, mode: Mode) -> Array:
@@ -187,9 +187,9 @@ class FollowedMotion(Motion):
             value = point[j]
             step = _STEP * max(1.0, abs(value))
             point[j] = value + step
-            self.kernel.rates(t, point, p, *mode.constraints, ahead)
+            self.kernel.rates(t, point, p, mode.constraints, ahead)
             point[j] = value - step
-            self.kernel.rates(t, point, p, *mode.constraints, behind)
+            self.kernel.rates(t, point, p, mode.constraints, behind)
             point[j] = value
             A[:, j] = (ahead[:n] - behind[:n]) / (2.0 * step)
         return A
@@ -268,7 +268,7 @@ class FollowedMotion(Motion):
 
             def indicator(x: Array, t: float = event.t) -> Array:
                 y, out = np.concatenate([x, event.y[2 * f :]]), np.empty((1, self.system.n_contacts, 3))
-                self.kernel.indicators(np.array([t]), y[None], p, *mode.constraints, out)
+                self.kernel.indicators(np.array([t]), y[None], p, mode.constraints, out)
                 return out[0, k, part : part + 1]
 
             gradient = differences(indicator, event.y[: 2 * f])[0]

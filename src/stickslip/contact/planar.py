@@ -6,12 +6,8 @@ Unknown impulses Lambda_N, Lambda_T of k closed contacts; G = W^T M^-1 W over th
     xi_T = c_T + G_TN Lambda_N + G_TT Lambda_T,      -Lambda_T in (mu Lambda_N + a) Sgn(xi_T)
 
 with a >= 0 the load-independent part of the friction bound [GS05] end of 6.  A contact may lack its normal part (dry
-friction joint, prestressed spring) or its tangential part (frictionless stop, clutch).  As an LCP, with
-Lambda_R = mu Lambda_N + a + Lambda_T and Lambda_L = mu Lambda_N + a - Lambda_T:
-
-    (xi_N    )   (G_NN - G_NT mu   G_NT   0) (Lambda_N)   (c_N - G_NT a)
-    (xi_R    ) = (G_TN - G_TT mu   G_TT   I) (Lambda_R) + (c_T - G_TT a)     0 <= y perp x >= 0        [GS05] eq. (33)
-    (Lambda_L)   (2 mu             -I     0) (xi_L    )   (2 a         )
+friction joint, prestressed spring) or its tangential part (frictionless stop, clutch).  `planar_lcp` writes the problem
+as the LCP of [GS05] eq. (33).
 
 Everything here is NumPy: the reference that the compiled kernels are held against.
 """
@@ -23,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stickslip.contact.planar_lcp import PlanarLcp, impulses_of, new_lcp
 from stickslip.contact.two_contacts import ROUNDING, correction, first_branch, left_over, two_contacts
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.lcp.gauss_seidel import one_contact
@@ -98,46 +95,23 @@ class PlanarProblem:
         defect_T = np.where(at_bound, slip, np.abs(xi_T)) / np.where(size_T > 0, size_T, 1.0)
         return float(max(np.max(defect_N[self.normal], initial=0.0), np.max(defect_T[self.tangential], initial=0.0)))
 
-    def lcp(self) -> tuple[np.ndarray, np.ndarray]:
-        """A and b of [GS05] eq. (33), without the rows of parts that are absent; scaled to unit diagonals."""
-        N, T = self.normal, self._frictional
+    def lcp(self) -> PlanarLcp:
+        """The LCP [GS05] eq. (33), without the rows of parts that are absent; scaled to unit diagonals."""
         mu = np.diag(self.mu)
-        E = np.eye(self.contacts)
         G_NE, G_TE = self.G_NN - self.G_NT @ mu, self.G_NT.T - self.G_TT @ mu
-        Z = np.zeros((int(N.sum()), int(T.sum())))
-        A = np.block(
-            [
-                [G_NE[np.ix_(N, N)], self.G_NT[np.ix_(N, T)], Z],
-                [G_TE[np.ix_(T, N)], self.G_TT[np.ix_(T, T)], E[np.ix_(T, T)]],
-                [2.0 * mu[np.ix_(T, N)], -E[np.ix_(T, T)], np.zeros((Z.shape[1], Z.shape[1]))],
-            ]
-        )
-        b = np.concatenate([(self.c_N - self.G_NT @ self.a)[N], (self.c_T - self.G_TT @ self.a)[T], 2.0 * self.a[T]])
-        d = self._scaling()
-        return d[:, None] * A * d, d * b
-
-    def impulses(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Split a solution x of the scaled LCP into Lambda_N and Lambda_T."""
-        N, T = self.normal, self._frictional
-        x = x * self._scaling()
-        Lambda_N, Lambda_T = np.zeros(self.contacts), np.zeros(self.contacts)
-        n, m = int(N.sum()), int(T.sum())
-        Lambda_N[N] = x[:n]
-        bound = self.bound(Lambda_N)
-        # xi_L > 0 means Lambda_L = 0, the upper bound exactly; round-off below it would read as a stick that slips
-        Lambda_T[T] = np.where(x[n + m :] > 0.0, bound[T], x[n : n + m] - bound[T])
-        return Lambda_N, np.clip(Lambda_T, -bound, bound)
+        k = self.contacts
+        E = np.block([[G_NE, self.G_NT], [G_TE, self.G_TT]]).reshape(2, k, 2, k)
+        b = np.array([self.c_N - self.G_NT @ self.a, self.c_T - self.G_TT @ self.a])
+        d = np.zeros((k, 3))
+        d[self.normal, 0] = 1.0 / np.sqrt(np.diag(self.G_NN)[self.normal])
+        d[self._frictional, 1] = 1.0 / np.sqrt(np.diag(self.G_TT)[self._frictional])
+        d[self._frictional, 2] = 1.0 / d[self._frictional, 1]
+        return new_lcp(E, b, self.mu, self.a, d)
 
     @property
     def _frictional(self) -> np.ndarray:
         """Tangential parts that can carry an impulse at all."""
         return self.tangential & ((self.mu > 0.0) | (self.a > 0.0))
-
-    def _scaling(self) -> np.ndarray:
-        """D = diag(d_N, d_T, 1 / d_T): complementary pairs keep their signs, diagonals become 1."""
-        d_N = 1.0 / np.sqrt(np.diag(self.G_NN)[self.normal])
-        d_T = 1.0 / np.sqrt(np.diag(self.G_TT)[self._frictional])
-        return np.concatenate([d_N, d_T, 1.0 / d_T])
 
 
 @dataclass(frozen=True)
@@ -242,9 +216,9 @@ class Enumerate(PlanarSolver):
 
 
 def _by_lcp(problem: PlanarProblem, method: str, limit: int | None) -> tuple[np.ndarray, np.ndarray, int, str]:
-    A, b = problem.lcp()
-    s = solve_lcp(A, b, method, tol=1e-9, max_iterations=limit)
-    Lambda_N, Lambda_T = problem.impulses(s.x)
+    lcp = problem.lcp()
+    s = solve_lcp(lcp.A, lcp.b, method, tol=1e-9, max_iterations=limit)
+    Lambda_N, Lambda_T = impulses_of(s.x, lcp, problem.mu, problem.a)
     # without the advice about methods of `solve_lcp`, which cannot be followed here
     sentence = "; ".join(part for part in str(s.status).split("; ") if "method=" not in part)
     return Lambda_N, Lambda_T, s.iterations, sentence
@@ -417,15 +391,15 @@ def solver_from(value: str | PlanarSolver) -> PlanarSolver:
 
 def all_solutions(problem: PlanarProblem, tol: float = 1e-10) -> list[PlanarSolution]:
     """Every solution of a small contact problem; those that differ only in the split of xi_T count as one."""
-    A, b = problem.lcp()
-    if len(b) > ENUMERATION_LIMIT:
+    lcp = problem.lcp()
+    if len(lcp.b) > ENUMERATION_LIMIT:
         raise ValueError(
             f"every solution is listed for contact problems of up to {ENUMERATION_LIMIT} rows; the {problem.contacts} "
-            f"contacts of this one make {len(b)}: keep to the one solution that was found."
+            f"contacts of this one make {len(lcp.b)}: keep to the one solution that was found."
         )
     found: list[PlanarSolution] = []
-    for s in enumerate_lcp(A, b, tol=tol):
-        N, T = problem.impulses(s.x)
+    for s in enumerate_lcp(lcp.A, lcp.b, tol=tol):
+        N, T = impulses_of(s.x, lcp, problem.mu, problem.a)
         answer = PlanarSolution(N, T, problem.residual(N, T), True, str(s.status), s.iterations)
         scale = max(1e-300, float(np.abs(N).max(initial=0.0)))
         if all(np.abs(N - o.Lambda_N).max() + np.abs(T - o.Lambda_T).max() > 1e-9 * scale for o in found):

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stickslip.checks import Array
+from stickslip.contact.planar_lcp import PlanarLcp, impulses_of, new_lcp
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.lcp.solve import enumerate_lcp, solve_lcp
 from stickslip.mechanisms.system import System
@@ -134,37 +135,26 @@ class AccelerationProblem:
         free = np.abs(self.free)
         return np.stack([np.abs(self.W_N) @ free, np.abs(self.W_T) @ free], axis=-1) + np.abs(self.zeta)
 
-    def lcp(self) -> tuple[Array, Array, Array]:
-        """A, b, scaled to unit diagonals, and the scale: x = scale x'; x = (lambda_N, lambda_R, dgamma_L)."""
-        N, S = np.flatnonzero(self.normal), np.flatnonzero(self.candidate)
-        n, r = len(N), len(S)
+    def lcp(self) -> PlanarLcp:
+        """The LCP, scaled to unit diagonals, with x = (lambda_N, lambda_R, dgamma_L)."""
+        N, S, k = np.flatnonzero(self.normal), np.flatnonzero(self.candidate), len(self.index)
         mu = np.where(S[:, None] == N, self.mu[S][:, None], 0.0)
-        W_N, W_T, V_T = self.W_N[N], self.W_T[S], self.V_T[:, S]
+        V_T = self.V_T[:, S]
         # slip: lambda_T = -s (mu lambda_N + a); candidates: lambda_T = lambda_R - mu lambda_N - a
         V_E = (self.V_N - self.V_T * (self.mu * self.s))[:, N] - V_T @ mu
         free = self.free - V_T @ self.a[S]
-        A = np.block(
-            [
-                [W_N @ V_E, W_N @ V_T, np.zeros((n, r))],
-                [W_T @ V_E, W_T @ V_T, np.eye(r)],
-                [2.0 * mu, -np.eye(r), np.zeros((r, r))],
-            ]
-        )
-        b = np.concatenate([W_N @ free + self.zeta[N, 0], W_T @ free + self.zeta[S, 1], 2.0 * self.a[S]])
-        d_N, d_T = 1.0 / np.sqrt(self.alpha[N]), 1.0 / np.sqrt(self.beta[S])
-        d = np.concatenate([d_N, d_T, 1.0 / d_T])
-        return d[:, None] * A * d, d * b, d
+        E, b, d = np.zeros((2, k, 2, k)), np.zeros((2, k)), np.zeros((k, 3))
+        for part, W, rows in ((0, self.W_N[N], N), (1, self.W_T[S], S)):
+            E[part, rows[:, None], 0, N], E[part, rows[:, None], 1, S] = W @ V_E, W @ V_T
+            b[part, rows] = W @ free + self.zeta[rows, part]
+        d[N, 0], d[S, 1] = 1.0 / np.sqrt(self.alpha[N]), 1.0 / np.sqrt(self.beta[S])
+        d[S, 2] = 1.0 / d[S, 1]
+        return new_lcp(E, b, self.mu, self.a, d)
 
-    def read(self, x: Array) -> Accelerations:
-        """Forces and accelerations of a solution x of the unscaled LCP."""
-        N, S = np.flatnonzero(self.normal), np.flatnonzero(self.candidate)
-        n, r = len(N), len(S)
-        lambda_N = np.zeros(len(self.index))
-        lambda_N[N] = x[:n]
-        bound = self.mu * lambda_N + self.a
-        lambda_T = -self.s * bound
-        # dgamma_L > 0 means lambda_L = 0, the upper bound exactly; round-off below it would read as a stick that slips
-        lambda_T[S] = np.where(x[n + r :] > 0.0, bound[S], np.clip(x[n : n + r] - bound[S], -bound[S], bound[S]))
+    def read(self, x: Array, lcp: PlanarLcp) -> Accelerations:
+        """Forces and accelerations of a solution x of the LCP."""
+        lambda_N, lambda_T = impulses_of(x, lcp, self.mu, self.a)
+        lambda_T = np.where(self.candidate, lambda_T, -self.s * (self.mu * lambda_N + self.a))
         du = self.free + self.V_N @ lambda_N + self.V_T @ (lambda_T + self.s * self.a)
         return Accelerations(du, lambda_N, lambda_T, self.W_N @ du + self.zeta[:, 0], self.W_T @ du + self.zeta[:, 1])
 
@@ -219,20 +209,20 @@ class AccelerationProblem:
 
     def solve(self) -> tuple[Accelerations | None, str]:
         """A solution, or None and why not; where contact may as well end as last (Painleve), it ends: x = 0 first."""
+        lcp = self.lcp()
         if not self.rows:
-            return self.read(np.zeros(0)), "solved: nothing to solve"
-        A, b, scale = self.lcp()
-        answer = solve_lcp(A, b, tol=1e-9)
+            return self.read(np.zeros(0), lcp), "solved: nothing to solve"
+        answer = solve_lcp(lcp.A, lcp.b, tol=1e-9)
         if not answer.solved:
             return None, str(answer.status)
-        return self.read(scale * answer.x), str(answer.status)
+        return self.read(answer.x, lcp), str(answer.status)
 
     def solutions(self) -> list[Accelerations]:
         """Every solution, told apart by du/dt; for up to 20 rows of the LCP."""
-        A, b, scale = self.lcp()
+        lcp = self.lcp()
         found: list[Accelerations] = []
-        for answer in enumerate_lcp(A, b):
-            solution = self.read(scale * answer.x)
+        for answer in enumerate_lcp(lcp.A, lcp.b):
+            solution = self.read(answer.x, lcp)
             tiny = 1e-8 * max(1e-300, float(np.abs(solution.du).max()), float(np.abs(self.free).max()))
             if all(np.abs(solution.du - other.du).max() > tiny for other in found):
                 found.append(solution)

@@ -9,6 +9,7 @@ import numpy as np
 from stickslip.checks import Array
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System
+from stickslip.mechanisms.templates.structs import Constraints
 from stickslip.trajectory import CLOSED, OPEN, SLIP_MINUS, SLIP_PLUS, STICK
 
 ROUND_OFF = 1e-10  # velocities and accelerations below this share of their terms are zero
@@ -45,9 +46,9 @@ class Mode:
         return cls(np.zeros(contacts, bool), np.zeros(contacts), zeros, zeros.copy(), np.zeros(contacts))
 
     @property
-    def constraints(self) -> tuple[np.ndarray, np.ndarray, Array]:
-        """The arguments `normal, stick, slip` of the compiled functions."""
-        return self.normal, self.stick, self.slip
+    def constraints(self) -> Constraints:
+        """The constraints of the mode, as the compiled functions take them."""
+        return Constraints(self.normal, self.stick, self.slip)
 
     def states(self) -> np.ndarray:
         """Contact states of a trajectory, (n,) int8."""

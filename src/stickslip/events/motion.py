@@ -244,13 +244,13 @@ class Motion:
 
     def _rates(self, t: float, y: Array) -> Array:
         out = np.empty(len(y))
-        self.kernel.rates(t, y, self.p, *self.mode.constraints, out)
+        self.kernel.rates(t, y, self.p, self.mode.constraints, out)
         return out
 
     def _indicators(self, t: Array, y: Array) -> Array:
         n, kinks = self.system.n_contacts, len(self.system.kink_contacts)
         out = np.empty((len(t), n, 3))
-        self.kernel.indicators(t, y, self.p, *self.mode.constraints, out)
+        self.kernel.indicators(t, y, self.p, self.mode.constraints, out)
         if not kinks:
             return out
         levels = np.full((len(t), kinks, 3), np.inf)  # after the contacts

@@ -150,7 +150,7 @@ def _evaluate(stack: _Stack, part: Any) -> tuple[kernel.Model, kernel.Coefficien
     model = kernel.Model(*(np.empty((k, *shape)) for shape in ((f, f), (n,), (n, f), (n, f), (n, 2))))
     mu, eps_N, eps_T, threshold = (np.empty((k, n)) for _ in range(4))
     module: Any = compiled_module(system, "local", "auto")
-    module.evaluate(Q, np.full(k, stack.t), P, *model, mu, eps_N, eps_T, threshold)
+    module.evaluate(Q, np.full(k, stack.t), P, *model[:2], tuple(model[2:]), (mu, eps_N, eps_T, threshold))
     deepest = np.argmin(np.where(np.array(system.contact_kinds) == CONTACT, model.g, 0.0).min(axis=1, initial=0.0))
     check_penetration(system, model.g[deepest], stack.depth, "q", "is given")
     wrong = ~((mu >= 0.0) & (mu < np.inf) & (np.minimum(eps_N, eps_T) >= 0.0) & (np.maximum(eps_N, eps_T) <= 1.0))

@@ -96,11 +96,17 @@ def read(function: Callable[..., Any]) -> Source:
     return source
 
 
+@functools.lru_cache(maxsize=2)
+def parsed(text: str) -> ast.Module:
+    """Syntax tree of a module's text; who makes a module of kernels asks for it first, and none is parsed twice."""
+    return ast.parse(text)
+
+
 @functools.lru_cache(maxsize=64)
 def _functions(text: str) -> dict[int, ast.FunctionDef]:
     """Functions of a module's text, by the line in which each begins, its decorators with it."""
     found: dict[int, ast.FunctionDef] = {}
-    blocks: list[ast.AST] = [ast.parse(text)]
+    blocks: list[ast.AST] = [parsed(text)]
     while blocks:
         for statement in ast.iter_child_nodes(blocks.pop()):
             if isinstance(statement, ast.FunctionDef):

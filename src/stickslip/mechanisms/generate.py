@@ -25,6 +25,7 @@ from stickslip.jit import Kernel, KernelError
 from stickslip.jit.cache import remove_old_versions
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
+from stickslip.jit.syntax import parsed
 from stickslip.jit.vault import Untrusted, leave, vault
 from stickslip.mechanisms.system import System
 
@@ -157,7 +158,9 @@ def import_generated(system: System, source: str, kind: str) -> ModuleType:
         module.__dict__[key] = Kernel(getattr(function, "py_func", function), inline=True)
     sys.modules[name] = module
     try:
-        exec(compile(source, str(path), "exec"), module.__dict__)
+        with _JOINING:
+            tree = parsed(source)
+        exec(compile(tree, str(path), "exec"), module.__dict__)
         if system.inject:
             _require_kernels(system, module)
     except BaseException:

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from stickslip.codes import ENUMERATE, NEWTON
-from stickslip.jit.marks import dev, int64, rare
+from stickslip.contact.planar_lcp import assemble, impulses
+from stickslip.jit.marks import dev, float64, local_array, rare
 from stickslip.lcp.enumeration import enumerate_first
 from stickslip.lcp.lemke import SOLVED, TIE_TOLERANCE, lemke, pivot_path
 from stickslip.lcp.lemke import workspace as lemke_workspace
@@ -13,66 +14,63 @@ from stickslip.lcp.newton import semismooth_newton
 from stickslip.lcp.newton import workspace as newton_workspace
 from stickslip.mechanisms.templates.contacts import cancel
 from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF, SOLVER
+from stickslip.mechanisms.templates.structs import Blocks
 
 LCP_SOLVED = 1e-9  # residual of the LCP's solution; `step_residual` judges the step
 
 
 @dev
-def assemble_lcp(directions, laws, contacts, step, lcp):
-    """The LCP [GS05] eq. (33) of the active contacts, scaled to unit diagonals; return its size.
+def scales(k, directions, laws, d):
+    """Scales of the three rows of contact k, see `contact.planar_lcp`: 0 where it lacks a part, or friction."""
+    alpha = directions.diagonal[k, 0]
+    beta = directions.diagonal[k, 1]
+    frictional = beta > 0.0 and (laws.mu[k] > 0.0 or laws.a[k] > 0.0)
+    d[k, 0] = 1.0 / math.sqrt(alpha) if alpha > 0.0 else 0.0
+    d[k, 1] = 1.0 / math.sqrt(beta) if frictional else 0.0
+    d[k, 2] = math.sqrt(beta) if frictional else 0.0
 
-    rows[i] is the contact of row i and part[i] says which of its three unknowns it is: 0 Lambda_N, 1 Lambda_R, 2 xi_L.
-    """
-    A, b, scale, rows, part = lcp.A, lcp.b, lcp.scale, lcp.rows, lcp.part
-    W_N, W_T, V_N, V_T, diagonal = directions.W_N, directions.W_T, directions.V_N, directions.V_T, directions.diagonal
-    mu, a = laws.mu, laws.a
-    n = int64(0)
-    for section in range(3):
-        for k in range(N_CONTACTS):
-            if contacts.active[k] == 0:
-                continue
-            frictional = diagonal[k, 1] > 0.0 and (mu[k] > 0.0 or a[k] > 0.0)
-            if (section == 0 and diagonal[k, 0] > 0.0) or (section > 0 and frictional):
-                rows[n] = k
-                part[n] = section
-                if section == 0:
-                    scale[n] = 1.0 / math.sqrt(diagonal[k, 0])
-                elif section == 1:
-                    scale[n] = 1.0 / math.sqrt(diagonal[k, 1])
-                else:
-                    scale[n] = math.sqrt(diagonal[k, 1])
-                n += 1
-    for i in range(n):
-        k = rows[i]
-        if part[i] == 2:
-            b[i] = 2.0 * a[k] * scale[i]
+
+@dev
+def blocks(part, k, directions, laws, contacts, step, room):
+    """Row `part`, normal or tangential, of contact k in the LCP: entries over the active contacts, and b."""
+    W = directions.W_N if part == 0 else directions.W_T
+    value = contacts.offset[k, part]
+    for j in range(N_DOF):
+        value += W[k, j] * step.u_E[j]
+    for m in range(N_CONTACTS):
+        if contacts.active[m] == 0:
+            continue
+        by_N = 0.0
+        by_T = 0.0
+        for j in range(N_DOF):
+            by_N += W[k, j] * (directions.V_N[m, j] - laws.mu[m] * directions.V_T[m, j])
+            by_T += W[k, j] * directions.V_T[m, j]
+        room.E[part, k, 0, m] = by_N
+        room.E[part, k, 1, m] = by_T
+        if room.d[m, 1] > 0.0:
+            value -= by_T * laws.a[m]
+    room.b[part, k] = value
+
+
+@dev
+def lcp_of_step(directions, laws, contacts, step, lcp):
+    """The LCP [GS05] eq. (33) of the active contacts; return its size."""
+    room = Blocks(
+        E=local_array((2, N_CONTACTS, 2, N_CONTACTS), float64),
+        b=local_array((2, N_CONTACTS), float64),
+        d=local_array((N_CONTACTS, 3), float64),
+    )
+    for k in range(N_CONTACTS):
+        if contacts.active[k] != 0:
+            scales(k, directions, laws, room.d)
         else:
-            value = contacts.offset[k, part[i]]
-            for j in range(N_DOF):
-                w = W_N[k, j] if part[i] == 0 else W_T[k, j]
-                value += w * step.u_E[j]
-            b[i] = value * scale[i]
-        for c in range(n):
-            m = rows[c]
-            entry_value = 0.0
-            if part[i] == 2:
-                if m == k and part[c] == 0:
-                    entry_value = 2.0 * mu[k]
-                elif m == k and part[c] == 1:
-                    entry_value = -1.0
-            elif part[c] == 2:
-                if m == k and part[i] == 1:
-                    entry_value = 1.0
-            else:
-                for j in range(N_DOF):
-                    w = W_N[k, j] if part[i] == 0 else W_T[k, j]
-                    if part[c] == 1:
-                        entry_value += w * V_T[m, j]
-                        b[i] -= w * V_T[m, j] * a[m] * scale[i]
-                    else:
-                        entry_value += w * (V_N[m, j] - mu[m] * V_T[m, j])
-            A[i, c] = entry_value * scale[i] * scale[c]
-    return n
+            for part in range(3):
+                room.d[k, part] = 0.0
+    for k in range(N_CONTACTS):
+        if contacts.active[k] != 0:
+            for part in (0, 1):
+                blocks(part, k, directions, laws, contacts, step, room)
+    return assemble(room.E, room.b, laws.mu, laws.a, room.d, lcp)
 
 
 @dev
@@ -114,37 +112,17 @@ def solve_lcp_of_step(n, lcp):
     return follow_path(n, lcp)
 
 
-@dev
-def take_impulses(n, laws, contacts, lcp):
-    """Lambda_N and Lambda_T from the unknowns Lambda_N, Lambda_R and xi_L of the LCP."""
-    mu, a, Lambda, x, rows, part = laws.mu, laws.a, contacts.Lambda, lcp.x, lcp.rows, lcp.part
-    for k in range(N_CONTACTS):
-        Lambda[k, 0] = 0.0
-        Lambda[k, 1] = 0.0
-    for i in range(n):
-        if part[i] < 2:
-            Lambda[rows[i], part[i]] = x[i] * lcp.scale[i]
-    for i in range(n):
-        if part[i] == 1:
-            k = rows[i]
-            bound = mu[k] * Lambda[k, 0] + a[k]
-            Lambda[k, 1] = max(-bound, min(bound, Lambda[k, 1] - bound))
-    for i in range(n):
-        if part[i] == 2 and x[i] > 0.0:  # xi_L > 0: Lambda_L = 0, the upper bound exactly
-            Lambda[rows[i], 1] = mu[rows[i]] * Lambda[rows[i], 0] + a[rows[i]]
-
-
 @rare
 def by_lcp(directions, laws, contacts, step, lcp):
     """Solve the step's LCP directly; impulses into Lambda, velocities into u_E; pivots, negative if unsolved.
 
     What `step_residual` refuses is solved anew outside of the kernel.
     """
-    n = assemble_lcp(directions, laws, contacts, step, lcp)
+    n = lcp_of_step(directions, laws, contacts, step, lcp)
     status, pivots = solve_lcp_of_step(n, lcp)
     if status != SOLVED:
         return -1 - pivots
-    take_impulses(n, laws, contacts, lcp)
+    impulses(n, lcp.x, laws.mu, laws.a, lcp, contacts.Lambda)
     for k in range(N_CONTACTS):
         if contacts.active[k] != 0:
             for j in range(N_DOF):

@@ -39,10 +39,10 @@ def moves_freely(m, step, g, t_M):
     free_velocity(step, motion.u, run.dt)
     if not bounded(step.u_E):
         return False
+    open_for_sure = True
     for k in range(N_CONTACTS):
-        if not g[k] > m.gaps.near[k]:  # not larger, it may be closed: see `take_sizes`
-            return False
-    return True
+        open_for_sure = open_for_sure and g[k] > m.gaps.near[k]  # see `take_sizes`
+    return open_for_sure
 
 
 @dev

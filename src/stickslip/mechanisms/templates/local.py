@@ -1,7 +1,7 @@
 """Template: a system's mass matrix, gaps, directions and laws for a stack of states.
 
 Shapes, k states with n contacts and f coordinates: Q (k, f); T (k,); P (k, parameters), or one row for all states;
-M (k, f, f); g (k, n); W_N, W_T (k, n, f); w_hat (k, n, 2); mu, eps_N, eps_T, threshold (k, n).
+M (k, f, f); g (k, n); directions W_N, W_T (k, n, f), w_hat (k, n, 2); coefficients mu, eps_N, eps_T, threshold (k, n).
 """
 
 from stickslip.jit.marks import entry
@@ -9,8 +9,10 @@ from stickslip.mechanisms.templates.model import gap, geometry, laws, mass
 
 
 @entry
-def evaluate(Q, T, P, M, g, W_N, W_T, w_hat, mu, eps_N, eps_T, threshold):
+def evaluate(Q, T, P, M, g, directions, coefficients):
     """Evaluate the model at every state."""
+    W_N, W_T, w_hat = directions
+    mu, eps_N, eps_T, threshold = coefficients
     same = P.shape[0] == 1
     for i in range(Q.shape[0]):
         p = P[0] if same else P[i]

@@ -33,6 +33,7 @@ from stickslip.mechanisms.templates.model import (
     laws,
     mass,
 )
+from stickslip.mechanisms.templates.structs import Moved, Sides
 
 N_ROWS = 2 * N_CONTACTS
 INTEGRALS = 2 * N_DOF
@@ -42,14 +43,13 @@ SIZE = 2 * N_DOF + 4 * N_CONTACTS + 1
 @dev
 def constraint_rows(mode, rows, parts):
     """List the constraints of a mode: contact, and part 0 normal or 1 tangential; return how many there are."""
-    normal, stick, _ = mode
     m = int64(0)
     for k in range(N_CONTACTS):
-        if normal[k] != 0:
+        if mode.normal[k] != 0:
             rows[m] = k
             parts[m] = 0
             m += 1
-        if stick[k] > 0:
+        if mode.stick[k] > 0:
             rows[m] = k
             parts[m] = 1
             m += 1
@@ -59,41 +59,42 @@ def constraint_rows(mode, rows, parts):
 @dev
 def slip_friction(p, mode, gamma, mu):
     """Replace the coefficients of contacts that slip by those of their speed."""
-    _, stick, slip = mode
     speed = local_array(N_CONTACTS, float64)
     moving = local_array(N_CONTACTS, float64)
     for k in range(N_CONTACTS):
         speed[k] = abs(gamma[k, 1])
     friction(p, speed, moving)
     for k in range(N_CONTACTS):
-        if slip[k] != 0.0 and stick[k] == 0:
+        if mode.slip[k] != 0.0 and mode.stick[k] == 0:
             mu[k] = moving[k]
 
 
 @dev
 def applied_force(h, mode, a, W_T):
     """h <- h - sum s a w_T: the load-independent part of friction, and prestressed springs."""
-    _, _, slip = mode
     for k in range(N_CONTACTS):
-        if slip[k] != 0.0 and a[k] > 0.0:
+        if mode.slip[k] != 0.0 and a[k] > 0.0:
             for j in range(N_DOF):
-                h[j] -= slip[k] * a[k] * W_T[k, j]
+                h[j] -= mode.slip[k] * a[k] * W_T[k, j]
 
 
 @dev
-def constraint_forces(m, rows, parts, mode, mu, M, W_N, W_T, zeta, du, force_of):
+def constraint_forces(mode, mu, M, directions, zeta, moved):
     """Solve C^T M^-1 R lambda = -(C^T du + zeta) and add M^-1 R lambda to du; False where that is singular."""
-    _, _, slip = mode
+    W_N, W_T = directions.W_N, directions.W_T
+    rows = local_array(N_ROWS, int64)
+    parts = local_array(N_ROWS, int64)
     A = local_array((N_ROWS, N_ROWS), float64)
     X = local_array((N_ROWS, N_DOF), float64)
     b = local_array(N_ROWS, float64)
     direction = local_array(N_DOF, float64)
     pivot = local_array(N_ROWS, int64)
+    m = constraint_rows(mode, rows, parts)
     for r in range(m):
         k = rows[r]
         for j in range(N_DOF):
             if parts[r] == 0:
-                direction[j] = W_N[k, j] - mu[k] * slip[k] * W_T[k, j]
+                direction[j] = W_N[k, j] - mu[k] * mode.slip[k] * W_T[k, j]
             else:
                 direction[j] = W_T[k, j]
         solve_factored(M, direction, X[r])
@@ -101,7 +102,7 @@ def constraint_forces(m, rows, parts, mode, mu, M, W_N, W_T, zeta, du, force_of)
         k = rows[r]
         b[r] = -zeta[k, parts[r]]
         for j in range(N_DOF):
-            b[r] -= (W_N[k, j] if parts[r] == 0 else W_T[k, j]) * du[j]
+            b[r] -= (W_N[k, j] if parts[r] == 0 else W_T[k, j]) * moved.du[j]
         for c in range(m):
             value = 0.0
             for j in range(N_DOF):
@@ -111,16 +112,27 @@ def constraint_forces(m, rows, parts, mode, mu, M, W_N, W_T, zeta, du, force_of)
         return False
     lu_solve(m, A, pivot, b)
     for r in range(m):
-        force_of[rows[r], parts[r]] = b[r]
+        moved.forces[rows[r], parts[r]] = b[r]
         for j in range(N_DOF):
-            du[j] += X[r, j] * b[r]
+            moved.du[j] += X[r, j] * b[r]
     return True
 
 
 @dev
-def accelerate(t, q, u, p, mode, du, force_of, gamma, g, bound):
-    """Accelerations du, forces and velocities (n, 2), gaps and friction bounds (n,) of a mode; False if singular."""
-    _, _, slip = mode
+def new_moved():
+    """Room for what a mode does."""
+    return Moved(
+        du=local_array(N_DOF, float64),
+        forces=local_array((N_CONTACTS, 2), float64),
+        gamma=local_array((N_CONTACTS, 2), float64),
+        g=local_array(N_CONTACTS, float64),
+        bound=local_array(N_CONTACTS, float64),
+    )
+
+
+@dev
+def accelerate(t, q, u, p, mode, moved):
+    """Accelerations, forces, velocities, gaps and friction bounds of a mode into `moved`; False if singular."""
     M = local_array((N_DOF, N_DOF), float64)
     h = local_array(N_DOF, float64)
     W_N = local_array((N_CONTACTS, N_DOF), float64)
@@ -131,91 +143,81 @@ def accelerate(t, q, u, p, mode, du, force_of, gamma, g, bound):
     eps_N = local_array(N_CONTACTS, float64)
     eps_T = local_array(N_CONTACTS, float64)
     a = local_array(N_CONTACTS, float64)
-    rows = local_array(N_ROWS, int64)
-    parts = local_array(N_ROWS, int64)
     mass(q, t, p, M)
     force(q, u, t, p, h)
-    gap(q, t, p, g)
+    gap(q, t, p, moved.g)
     geometry(q, t, p, W_N, W_T, w_hat)
     drift(q, u, t, p, zeta)
     laws(p, mu, eps_N, eps_T, a)
-    velocities(W_N, W_T, w_hat, u, gamma)
+    velocities(W_N, W_T, w_hat, u, moved.gamma)
     if FRICTION_LAWS:
-        slip_friction(p, mode, gamma, mu)
+        slip_friction(p, mode, moved.gamma, mu)
     for k in range(N_CONTACTS):
-        force_of[k, 0] = 0.0
-        force_of[k, 1] = 0.0
+        moved.forces[k, 0] = 0.0
+        moved.forces[k, 1] = 0.0
     if not factor(M):
         return False
     applied_force(h, mode, a, W_T)
-    solve_factored(M, h, du)
-    m = constraint_rows(mode, rows, parts)
-    if not constraint_forces(m, rows, parts, mode, mu, M, W_N, W_T, zeta, du, force_of):
+    solve_factored(M, h, moved.du)
+    if not constraint_forces(mode, mu, M, Sides(W_N, W_T), zeta, moved):
         return False
     for k in range(N_CONTACTS):
-        bound[k] = mu[k] * force_of[k, 0] + a[k]
-        if slip[k] != 0.0:
-            force_of[k, 1] = -slip[k] * bound[k]
+        moved.bound[k] = mu[k] * moved.forces[k, 0] + a[k]
+        if mode.slip[k] != 0.0:
+            moved.forces[k, 1] = -mode.slip[k] * moved.bound[k]
     return True
 
 
 @entry
-def rates(t, y, p, normal, stick, slip, out):
+def rates(t, y, p, mode, out):
     """dy/dt in a mode; nan where the constraints cannot be kept by finite forces."""
-    du = local_array(N_DOF, float64)
-    force_of = local_array((N_CONTACTS, 2), float64)
-    gamma = local_array((N_CONTACTS, 2), float64)
-    g = local_array(N_CONTACTS, float64)
-    bound = local_array(N_CONTACTS, float64)
+    moved = new_moved()
+    forces, gamma = moved.forces, moved.gamma
     u = y[N_DOF : 2 * N_DOF]
-    if not accelerate(t, y[:N_DOF], u, p, (normal, stick, slip), du, force_of, gamma, g, bound):
+    if not accelerate(t, y[:N_DOF], u, p, mode, moved):
         for i in range(SIZE):
             out[i] = math.nan
         return
     for j in range(N_DOF):
         out[j] = u[j]
-        out[N_DOF + j] = du[j]
+        out[N_DOF + j] = moved.du[j]
     power = 0.0
     for k in range(N_CONTACTS):
-        out[INTEGRALS + k] = force_of[k, 0]
-        out[INTEGRALS + N_CONTACTS + k] = force_of[k, 1]
+        out[INTEGRALS + k] = forces[k, 0]
+        out[INTEGRALS + N_CONTACTS + k] = forces[k, 1]
         out[INTEGRALS + 2 * N_CONTACTS + k] = gamma[k, 0]
         out[INTEGRALS + 3 * N_CONTACTS + k] = gamma[k, 1]
         if KINDS[k] != SPRING:
-            power += force_of[k, 0] * gamma[k, 0] + force_of[k, 1] * gamma[k, 1]
+            power += forces[k, 0] * gamma[k, 0] + forces[k, 1] * gamma[k, 1]
     out[SIZE - 1] = power
 
 
 @entry
-def indicators(T, Y, p, normal, stick, slip, out):
+def indicators(T, Y, p, mode, out):
     """What a mode needs to stay positive, at states Y (k, size): out (k, n, 3), inf where there is nothing to watch.
 
     [., ., 0]: the gap of an open contact (gamma_N of a clutch that runs free), lambda_N of a closed one.
     [., ., 1]: s gamma_T of a contact that slips (s x of a spring), mu lambda_N + a - |lambda_T| of one that sticks.
     [., ., 2]: gamma_N, for the minima of gaps.
     """
-    du = local_array(N_DOF, float64)
-    force_of = local_array((N_CONTACTS, 2), float64)
-    gamma = local_array((N_CONTACTS, 2), float64)
-    g = local_array(N_CONTACTS, float64)
-    bound = local_array(N_CONTACTS, float64)
-    mode = (normal, stick, slip)
+    moved = new_moved()
+    forces, gamma, g = moved.forces, moved.gamma, moved.g
     for i in range(T.shape[0]):
-        good = accelerate(T[i], Y[i, :N_DOF], Y[i, N_DOF : 2 * N_DOF], p, mode, du, force_of, gamma, g, bound)
+        good = accelerate(T[i], Y[i, :N_DOF], Y[i, N_DOF : 2 * N_DOF], p, mode, moved)
         for k in range(N_CONTACTS):
             out[i, k, 0] = math.inf
             out[i, k, 1] = math.inf
             out[i, k, 2] = gamma[k, 0]
-            if normal[k] != 0:
-                out[i, k, 0] = force_of[k, 0] if good else math.nan
+            if mode.normal[k] != 0:
+                out[i, k, 0] = forces[k, 0] if good else math.nan
             elif KINDS[k] == CONTACT:
                 out[i, k, 0] = g[k]
             elif KINDS[k] == CLUTCH:
                 out[i, k, 0] = gamma[k, 0]
-            if stick[k] > 0:
-                out[i, k, 1] = bound[k] - abs(force_of[k, 1]) if good else math.nan
-            elif slip[k] != 0.0 and stick[k] == 0:
-                out[i, k, 1] = slip[k] * (g[k] if KINDS[k] == SPRING else gamma[k, 1])
+            if mode.stick[k] > 0:
+                out[i, k, 1] = moved.bound[k] - abs(forces[k, 1]) if good else math.nan
+            elif mode.slip[k] != 0.0 and mode.stick[k] == 0:
+                out[i, k, 1] = mode.slip[k] * (g[k] if KINDS[k] == SPRING else gamma[k, 1])
 
 
 @entry

@@ -9,7 +9,7 @@ Array = Any
 
 
 class Run(NamedTuple):
-    """What stays for all steps: parameters, time of step 0 [s], step length [s]; most sweeps and tolerance of a solver."""
+    """What stays for all steps: parameters, time of step 0 [s], step length [s]; most sweeps of a solver, tolerance."""
 
     p: Array
     t0: float
@@ -203,7 +203,7 @@ class Remembered(NamedTuple):
 
 
 class Lcp(NamedTuple):
-    """Room for the LCP [GS05] eq. (33) and Lemke's method; `PlanarLcp` of `contact.planar_lcp` says what is in it."""
+    """Room for the LCP [GS05] eq. (33) and Lemke's method; `contact.planar_lcp` says what is in it."""
 
     A: Array
     b: Array
@@ -216,6 +216,14 @@ class Lcp(NamedTuple):
     nonbasic: Array
     row_of: Array
     column_of: Array
+
+
+class Blocks(NamedTuple):
+    """What the LCP is assembled of, see `contact.planar_lcp.assemble`."""
+
+    E: Array
+    b: Array
+    d: Array
 
 
 class Pair(NamedTuple):
@@ -279,3 +287,28 @@ class March(NamedTuple):
     watch: Watch
     tally: Array
     book: Array
+
+
+class Constraints(NamedTuple):
+    """Constraints of a smooth motion, one entry per contact; see `templates.smooth`."""
+
+    normal: Array
+    stick: Array
+    slip: Array
+
+
+class Sides(NamedTuple):
+    """Normal and tangential directions of the contacts, one row each."""
+
+    W_N: Array
+    W_T: Array
+
+
+class Moved(NamedTuple):
+    """What a mode does: du (f,) accelerations; forces, gamma (n, 2), normal and tangential; gaps; friction bounds."""
+
+    du: Array
+    forces: Array
+    gamma: Array
+    g: Array
+    bound: Array
