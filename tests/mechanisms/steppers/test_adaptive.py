@@ -181,3 +181,14 @@ def test_no_system_of_the_library_creeps(name: str, rtol: float) -> None:
     smooth, switching, rejected = counted(run)
     assert run.complete, run.status
     assert smooth < 5000 and switching < 700 and rejected < 8000
+
+
+def test_last_digits_of_far_places_are_no_error_of_a_step() -> None:
+    # from rest, where rtol of the largest velocity so far is less than the digits of a place of 1e5 m
+    x, v = sp.symbols("x v")
+    far = ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, potential=500 * (x - 2**17) ** 2, name="far swing"
+    )
+    run = ss.simulate(far, [2.0**17 + 1e-3], [0.0], dt=0.05, t_end=0.1, stepper=ss.Adaptive(), engine="reference")
+    assert counted(run)[0] < 60 and counted(run)[2] < 30
+    np.testing.assert_allclose(run.q[:, 0] - 2.0**17, 1e-3 * np.cos(np.sqrt(1000.0) * run.t), atol=3e-9)

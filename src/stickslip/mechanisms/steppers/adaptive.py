@@ -22,6 +22,7 @@ from stickslip.mechanisms.system import CONTACT, System
 _GROWTH, _SHRINK, _SAFETY = 5.0, 0.2, 0.9
 _BRIEF = 10.0  # a flight shorter than this many smallest steps is not resolved
 _STILL = 1e-13  # of the terms of a normal velocity: rounding errors
+_DIGITS = 32 * 2.0**-52  # of a coordinate, which the sums of an extrapolation make of its rounding
 _LOADED, _UNLOADED = -1, -10  # Memory.last_loaded before a step 0: in the step before, or long ago
 _LARGEST = (  # entries of the book that are maxima
     codes.MAX_RESIDUAL,
@@ -414,6 +415,8 @@ class AdaptiveEngine(MechanismEngine):
             return math.sqrt(max(0.0, float(v @ M @ v)))
 
         self.velocity = max(self.velocity, size(u), size(memory.u), size(u - memory.u))
+        # far from the origin the last digits of a place are no error of the step
+        dq = np.copysign(np.maximum(0.0, np.abs(dq) - _DIGITS * (np.abs(q) + np.abs(memory.q))), dq)
         worst = max(size(du), size(dq) / (self.plain_step(memory) / self.stepper.rtol))
         return worst / self.velocity if worst > 0.0 else 0.0
 
