@@ -60,7 +60,8 @@ class Place:
         Pairs of coordinates (x, y) and (x_i, y_i) are turned, angles phi follow, and others are only moved.
         `held`: no contact may lose its load for a single step.
         """
-        if self.quick and not isinstance(what, Scene) and options.get("stepper") != "event-driven":
+        by_events = options.get("stepper") == "event-driven" or isinstance(options.get("stepper"), ss.EventDriven)
+        if self.quick and not isinstance(what, Scene) and not by_events:
             options.setdefault("engine", "reference")
         if isinstance(what, ss.Scenario):
             options = {"dt": what.dt, "t_end": what.t_end, **options}
@@ -226,7 +227,7 @@ def _moved(system: ss.LagrangianSystem) -> ss.LagrangianSystem:
 
 def moved_system(system: ss.LagrangianSystem) -> ss.LagrangianSystem:
     """The system in the coordinates of a frame whose place and angle are its parameters P_x, P_y, beta."""
-    key = system.source()
+    key = f"{system.source()} {system.friction_laws!r}"
     if key not in _known:
         _known[key] = _moved(system)
     return _known[key]

@@ -9,6 +9,7 @@ import sympy as sp
 
 import stickslip as ss
 from stickslip.events.acceleration import AccelerationProblem
+from tests.elsewhere import EVERYWHERE, FAR, HOME, SLOWLY
 from tests.mechanisms.steppers.systems import (
     bead_by_energies,
     bead_by_functions,
@@ -38,6 +39,22 @@ def test_rebound_is_e_times_the_impact_speed(e):
     assert np.abs(ratio).max() <= 1e-12 * np.abs(hits["normal_velocity_before"]).max()
     assert run.certificate.max_penetration < 1e-14
     assert run.certificate.max_energy_gain == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", FAR, ids=str)
+def test_accumulation_far_away(place):
+    """Gaps below the last digits of the coordinates are none: the last hops are left out, rest comes as soon."""
+    run = place.simulate(ss.library.bouncing_ball(restitution=0.8), dt=0.01, t_end=10.0, stepper=TIGHT, held=False)
+    hits, away = run.impacts(), place.rounding(run)
+    assert run.complete and 20 < len(hits) <= 69
+    assert hits["time"][:3] == pytest.approx([0.4515236410, 1.1739614666, 1.7519117270], abs=1e-10 + away)
+    t_inf = np.sqrt(2 / G) * 1.8 / 0.2
+    rest = hits["time"][-1] + 2 * hits["normal_velocity_after"][-1] / (G * 0.2)
+    assert rest == pytest.approx(t_inf, abs=1e-9 + 1e3 * away)
+    resting = run.t > 4.07
+    assert np.abs(run.q[resting]).max() < 1e-15 + away and np.abs(run.u[resting]).max() < 1e-15 + away
+    assert (run.states()[resting] == "closed").all() and (run.normal_impulse[resting] > 0.0).all()
 
 
 def test_accumulation_of_a_bouncing_ball():
@@ -111,10 +128,12 @@ def test_brick_slips_and_sticks_at_the_computed_times():
     assert arc.state(fastest)[1][0] == pytest.approx(1.599375990564, abs=1e-11)
 
 
-def test_brick_over_two_periods():
-    run = ss.simulate(driven_brick(), [0, 0], [0, 0], dt=np.pi / 100, t_end=2 * np.pi, stepper=TIGHT)
-    assert run.q[-1, 0] == pytest.approx(2 * 1.5741645817072, abs=1e-11)
-    assert run.u[-1, 0] == pytest.approx(0.0, abs=1e-14)
+@EVERYWHERE
+def test_brick_over_two_periods(place):
+    run = place.simulate(driven_brick(), [0, 0], [0, 0], dt=np.pi / 100, t_end=2 * np.pi, stepper=TIGHT)
+    away = place.rounding(run)
+    assert run.q[-1, 0] == pytest.approx(2 * 1.5741645817072, abs=1e-11 + away)
+    assert run.u[-1, 0] == pytest.approx(0.0, abs=1e-14 + away)
     assert set(np.unique(run.states())) == {"open", "stick", "slip+"}  # the first record has no step before it
 
 
@@ -144,15 +163,17 @@ def test_two_blocks(mu1, force, acceleration):
     assert problem.residual(solution) < 1e-14
 
 
-def test_a_block_on_two_feet_sticks_although_its_friction_is_not_unique():
+@pytest.mark.parametrize("place", [HOME, *SLOWLY], ids=str)
+def test_a_block_on_two_feet_sticks_although_its_friction_is_not_unique(place):
     params = {"slope": 0.4, "mu": 0.5}
-    run = ss.simulate(two_feet(), [0, 0, 0], [0, 0, 0], dt=0.1, t_end=5.0, params=params, stepper=TIGHT)
+    run = place.simulate(two_feet(), [0, 0, 0], [0, 0, 0], dt=0.1, t_end=5.0, params=params, stepper=TIGHT)
     assert run.complete
-    assert np.abs(run.q).max() < 1e-12 and np.abs(run.u).max() < 1e-12
-    sliding = ss.simulate(two_feet(), [0, 0, 0], [1, 0, 0], dt=0.1, t_end=5.0, params=params, stepper=TIGHT)
+    away = place.rounding(run)
+    assert np.abs(run.q).max() < 1e-12 + away and np.abs(run.u).max() < 1e-12 + away
+    sliding = place.simulate(two_feet(), [0, 0, 0], [1, 0, 0], dt=0.1, t_end=5.0, params=params, stepper=TIGHT)
     a = G * (np.sin(0.4) - 0.5 * np.cos(0.4))
-    assert sliding.q[-1, 0] == pytest.approx(-1 / (2 * a), abs=1e-11)  # stops at t = -1/a and stays
-    assert sliding.u[-1] == pytest.approx(np.zeros(3), abs=1e-13)
+    assert sliding.q[-1, 0] == pytest.approx(-1 / (2 * a), abs=1e-11 + away)  # stops at t = -1/a and stays
+    assert sliding.u[-1] == pytest.approx(np.zeros(3), abs=1e-13 + away)
 
 
 # -- grazing -------------------------------------------------------------------------------------------------
@@ -214,13 +235,15 @@ def test_impact_without_collision(law, impulse, after):
     assert run.attributes["impacts without collision"] == "1"
 
 
-def test_sliding_the_other_way_goes_on():
+@pytest.mark.parametrize("place", [HOME, *SLOWLY], ids=str)
+def test_sliding_the_other_way_goes_on(place):
     bar = ss.library.impacting_bar(mass=1.0, half_length=1.0, friction=5 / 3)
     phi = np.pi / 3
-    run = ss.simulate(bar.system, [0, np.sin(phi), phi], [-2, 0, 0], dt=1e-3, t_end=5e-3, stepper=TIGHT)
+    start = [0, np.sin(phi), phi], [-2, 0, 0]
+    run = place.simulate(bar.system, *start, dt=1e-3, t_end=5e-3, stepper=TIGHT)
     assert run.complete and len(run.impacts()) == 0
     assert (run.states()[1:] == "slip-").all()
-    assert np.abs(run.gap).max() < 1e-13
+    assert np.abs(run.gap).max() < 1e-13 + place.rounding(run)
 
 
 def test_where_contact_may_end_or_last_it_ends_and_that_is_said():
@@ -239,42 +262,48 @@ def test_where_contact_may_end_or_last_it_ends_and_that_is_said():
 # -- other elements ------------------------------------------------------------------------------------------
 
 
-def test_elements_against_closed_forms():
+@pytest.mark.parametrize("place", [HOME, *SLOWLY], ids=str)
+def test_elements_against_closed_forms(place):
     """Dry friction, stops, clutch and prestressed spring, one mass of 2 kg each."""
     params = {"force_0": 5.0, "force_1": 0.0, "force_2": -4.0, "force_3": 3.0, "restitution": 1.0}
-    run = ss.simulate(
-        separate_elements(), [0, 0, 0, 0], [-1, 1, 2, 0], dt=0.05, t_end=3.0, params=params, stepper=TIGHT
+    run = place.simulate(
+        separate_elements(), [0, 0, 0, 0], [-1, 1, 2, 0], dt=0.05, t_end=3.0, params=params, stepper=TIGHT, held=False
     )
     assert run.complete, run.status
-    t = run.t
+    t, away = run.t, 10 * place.rounding(run)
     # rub: -1 m/s against 5 + 3 N stops after 0.25 s, then 5 - 3 N drive it forward.
     stop = 0.25
     rub = np.where(t < stop, -t + 2 * t**2, -0.125 + 0.5 * (t - stop) ** 2)
-    assert run["rub"] == pytest.approx(rub, abs=1e-11)
+    assert run["rub"] == pytest.approx(rub, abs=1e-11 + away)
     # play: 1 m/s to and fro between -0.1 and 0.15 m.
     assert run["play"] == pytest.approx(
-        0.025 + 0.125 * 2 / np.pi * np.arcsin(np.sin((t - 0.025) * np.pi / 0.25)), abs=1e-11
+        0.025 + 0.125 * 2 / np.pi * np.arcsin(np.sin((t - 0.025) * np.pi / 0.25)), abs=1e-11 + away
     )
     # turn: 2 rad/s, slowed down by 4 N to rest after 1 s, and the clutch does not let it turn back.
-    assert run["turn"] == pytest.approx(np.where(t < 1, 2 * t - t**2, 1.0), abs=1e-11)
+    assert run["turn"] == pytest.approx(np.where(t < 1, 2 * t - t**2, 1.0), abs=1e-11 + away)
     # hold: 3 N do not overcome the preload of 4 N.
-    assert np.abs(run["hold"]).max() < 1e-14
+    assert np.abs(run["hold"]).max() < 1e-14 + away
 
 
-def test_prestressed_spring_swings_and_yields():
+@pytest.mark.parametrize("place", [HOME, *SLOWLY], ids=str)
+def test_prestressed_spring_swings_and_yields(place):
     """Beyond its preload the spring lets go: 6 N against 4 N accelerate 2 kg by 1 m/s^2; alone it swings about zero."""
     rest = {"force_3": 6.0}
-    run = ss.simulate(separate_elements(), [0, 0, 0, 0], [0, 0, 1, 0], dt=0.1, t_end=1.0, params=rest, stepper=TIGHT)
-    assert run["hold"] == pytest.approx(0.5 * run.t**2, abs=1e-12)
-    run = ss.simulate(separate_elements(), [0, 0, 0, 0.5], [0, 0, 1, 0], dt=0.25, t_end=4.0, stepper=TIGHT)
-    assert run.energy.total == pytest.approx(np.full(len(run), 2.0 + 1.0), abs=1e-11)  # 4 N * 0.5 m, and of the clutch
+    start = [0, 0, 0, 0], [0, 0, 1, 0]
+    run = place.simulate(separate_elements(), *start, dt=0.1, t_end=1.0, params=rest, stepper=TIGHT, held=False)
+    assert run["hold"] == pytest.approx(0.5 * run.t**2, abs=1e-12 + place.rounding(run))
+    start = [0, 0, 0, 0.5], [0, 0, 1, 0]
+    run = place.simulate(separate_elements(), *start, dt=0.25, t_end=4.0, stepper=TIGHT, held=False)
+    away = 10 * place.rounding(run)
+    energy = 2.0 + 1.0  # 4 N * 0.5 m, and of the clutch
+    assert run.energy.total == pytest.approx(np.full(len(run), energy), abs=1e-11 + 4 * away)
     quarter = np.sqrt(2 * 0.5 * 2 / 4)
     t = np.mod(run.t, 4 * quarter)
     phase = np.mod(t, quarter)
     falling = 0.5 - phase**2
     rising = falling[0] - (quarter - phase) ** 2
     expected = np.select([t < quarter, t < 2 * quarter, t < 3 * quarter], [falling, -rising, -falling], rising)
-    assert run["hold"] == pytest.approx(expected, abs=1e-10)
+    assert run["hold"] == pytest.approx(expected, abs=1e-10 + away)
 
 
 def test_a_system_of_functions_moves_as_the_same_system_of_energies():
@@ -512,9 +541,11 @@ def table_on_two_feet():
         ({"F": 4.9, "w": 200.0, "b": math.pi / 2}, 0.0),  # the feet share a load anew that grows and turns round
     ],
 )
-def test_two_feet_hold_up_to_the_static_limit(load, speed):
-    run = ss.simulate(
+@pytest.mark.parametrize("place", [HOME, *SLOWLY], ids=str)
+def test_two_feet_hold_up_to_the_static_limit(load, speed, place):
+    run = place.simulate(
         table_on_two_feet(), [0, 0.3, 0], [0, 0, 0], dt=5e-3, t_end=0.1, stepper="event-driven", params=load
     )
-    assert run.complete and np.abs(run.u[:, 0]).max() == pytest.approx(speed, abs=1e-9)
-    assert run.u[-1, 0] == pytest.approx(speed, abs=1e-9)
+    error = 1e-9 + place.rounding(run)
+    assert run.complete and np.abs(run.u[:, 0]).max() == pytest.approx(speed, abs=error)
+    assert run.u[-1, 0] == pytest.approx(speed, abs=error)

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+import stickslip as ss
 from stickslip import library
 from stickslip.checks import unknown_name
 from stickslip.jit.fingerprint import function_fingerprint
@@ -172,3 +173,71 @@ def test_representation():
     assert repr(library.bouncing_ball().system) == (
         "<LagrangianSystem 'bouncing_ball': 1 coordinates, 1 contacts, 3 parameters>"
     )
+
+
+# -- what functions may not do -------------------------------------------------------------------------------------
+
+
+def _writes_later(q, u, t, p):
+    if t > 0.05:
+        q[0] = 5.0
+    return np.array([-q[0]])
+
+
+def _writes_to_a_view(q, u, t, p):
+    tail = u[0:]
+    tail[0] = 1.0
+    return np.array([-q[0]])
+
+
+def _adds_in_place(q, u, t, p):
+    p += 1.0
+    return np.array([-p[0] * q[0]])
+
+
+def _works_on_a_copy(q, u, t, p):
+    x = q.copy()
+    x[0] *= 2.0
+    return np.array([-p[0] * x[0]])
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+@pytest.mark.parametrize("force", [_writes_later, _writes_to_a_view, _adds_in_place])
+def test_a_function_that_writes_to_the_state_is_refused(force, engine):
+    system = ss.LagrangianSystem(
+        mass=[[1.0]], force=force, contacts=[], coordinates=["x"], parameters={"k": 1.0}, name="meddler"
+    )
+    with pytest.raises(ValueError, match="force of system 'meddler' must not write to its arguments") as refused:
+        ss.simulate(system, [1.0], [0.0], dt=0.01, t_end=0.1, engine=engine)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_function_may_work_on_a_copy():
+    system = ss.LagrangianSystem(
+        mass=[[1.0]], force=_works_on_a_copy, contacts=[], coordinates=["x"], parameters={"k": 1.0}, name="fair"
+    )
+    options = {"dt": 0.01, "t_end": 0.2}
+    runs = [ss.simulate(system, [1.0], [0.0], engine=engine, **options) for engine in ("reference", "compiled")]
+    for run in runs:
+        np.testing.assert_allclose(run.q[:, 0], np.cos(np.sqrt(2.0) * run.t), atol=1e-4)
+    implicit = ss.simulate(  # differences of the force change q and u on their way
+        system, [1.0], [0.0], engine="reference", stepper=ss.MoreauJean(theta=0.5), **options
+    )
+    np.testing.assert_allclose(implicit.q, runs[0].q, atol=1e-4)
+
+
+_STIFFNESS = 1.0
+
+
+def _uses_a_global(q, u, t, p):
+    return np.array([-_STIFFNESS * q[0]])
+
+
+def test_a_global_that_has_changed_is_refused(monkeypatch):
+    system = ss.LagrangianSystem(mass=[[1.0]], force=_uses_a_global, contacts=[], coordinates=["x"], name="shifty")
+    options = {"dt": 0.01, "t_end": 0.02}
+    ss.simulate(system, [1.0], [0.0], engine="reference", **options)
+    monkeypatch.setattr(f"{__name__}._STIFFNESS", 2.0)
+    for engine in ("reference", "compiled"):
+        with pytest.raises(ValueError, match="force of system 'shifty' uses a global, an array or a function that has"):
+            ss.simulate(system, [1.0], [0.0], engine=engine, **options)

@@ -78,21 +78,24 @@ def flip_time():
     return solve_ivp(euler, (0, 5), [1e-3, 10.0, 0.0], rtol=1e-12, atol=1e-14, events=crossing).t_events[0][0]
 
 
-def test_ball_bounces_with_restitution_and_comes_to_rest_without_a_threshold():
+@EVERYWHERE
+def test_ball_bounces_with_restitution_and_comes_to_rest_without_a_threshold(place):
     scene = ss.Scene(dim=3)
     scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.3)
     ball = scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 1.1), velocity=(1, 0, 0), restitution=0.8)
-    trajectory = scene.simulate(dt=1e-3, t_end=6.0)
-    impacts = trajectory.impacts()
+    trajectory = place.simulate(scene, dt=1e-3, t_end=6.0, held=False)
+    impacts, away = trajectory.impacts(), place.rounding(trajectory)
     ratio = -impacts["normal_velocity_after"] / impacts["normal_velocity_before"]
-    assert ratio[:10] == pytest.approx(0.8, abs=1e-12)
+    assert ratio[:10] == pytest.approx(0.8, abs=1e-12 + 10 * away)
     assert impacts["time"][:3] == pytest.approx([0.4515236410, 1.1739614666, 1.7519117270], abs=4e-3)
-    assert ball.velocities(trajectory)[-1] == pytest.approx([5 / 7, 0, 0], abs=1e-9)
-    assert ball.path(trajectory)[-1, 2] == pytest.approx(0.1, abs=2e-10)  # the slop is 1e-9 of the radius
-    assert trajectory.certificate.max_penetration < 1e-12
+    assert ball.velocities(trajectory)[-1] == pytest.approx([5 / 7, 0, 0], abs=1e-9 + away)
+    assert ball.path(trajectory)[-1, 2] == pytest.approx(0.1, abs=2e-10 + away)  # the slop is 1e-9 of the radius
+    assert trajectory.certificate.max_penetration < 1e-12 + away
+    assert (trajectory.normal_impulse[-500:] > 0.0).all()
 
 
-def test_tangential_restitution_turns_the_spin_round():
+@EVERYWHERE
+def test_tangential_restitution_turns_the_spin_round(place):
     # Walton's operator, stick branch: u_T+ = -eps_T u_T-, u_N+ = -eps_N u_N-
     scene = ss.Scene(dim=3, gravity=0.0)
     scene.add_static(ss.HalfSpace((0, 0, 1)), friction=10.0, restitution_tangential=0.6)
@@ -104,13 +107,14 @@ def test_tangential_restitution_turns_the_spin_round():
         restitution=0.9,
         angular_velocity=(1, 2, 3),
     )
-    trajectory = scene.simulate(dt=1e-3, t_end=5e-3)
+    trajectory = place.simulate(scene, dt=1e-3, t_end=5e-3)
     v, w = ball.velocities(trajectory)[-1], ball.spin(trajectory)[-1]
+    error = 1e-12 + 10 * place.rounding(trajectory)
     before = np.array([0.3, 0.1]) + 0.1 * np.array([-2, 1])
     after = v[:2] + 0.1 * np.array([-w[1], w[0]])
-    assert v[2] == pytest.approx(0.9, abs=1e-12)
-    assert after == pytest.approx(-0.6 * before, abs=1e-12)
-    assert w[2] == pytest.approx(3.0, abs=1e-12)
+    assert v[2] == pytest.approx(0.9, abs=error)
+    assert after == pytest.approx(-0.6 * before, abs=error)
+    assert w[2] == pytest.approx(3.0, abs=error)
 
 
 @EVERYWHERE
@@ -189,12 +193,13 @@ def test_paper_rule_sinks_in_by_less_than_a_step_and_both_agree():
     assert ends["predictive"] == pytest.approx(ends["gs05"], abs=2e-3)
 
 
-def test_cradle_hands_on_the_speed():
+@EVERYWHERE
+def test_cradle_hands_on_the_speed(place):
     scene = scenes.cradle(balls=5, speed=1.0)
-    trajectory = scene.simulate(dt=1e-4, t_end=0.05, every=10)
-    v = trajectory.u[-1].reshape(5, 6)[:, 0]
-    assert v == pytest.approx([0, 0, 0, 0, 1.0], abs=1e-12)
-    assert trajectory.energy.kinetic[-1] == pytest.approx(trajectory.energy.kinetic[0], rel=1e-12)
+    trajectory = place.simulate(scene, dt=1e-4, t_end=0.05, every=10)
+    v, away = trajectory.u[-1].reshape(5, 6)[:, 0], 10 * place.rounding(trajectory)
+    assert v == pytest.approx([0, 0, 0, 0, 1.0], abs=1e-12 + away)
+    assert trajectory.energy.kinetic[-1] == pytest.approx(trajectory.energy.kinetic[0], rel=1e-12 + away)
 
 
 def test_two_free_bodies_keep_linear_and_angular_momentum_in_a_rough_impact():
@@ -234,14 +239,15 @@ def test_angular_momentum_is_kept_in_flight_and_when_a_spinning_box_is_struck():
         assert np.abs(total - total[0]).max() < 1e-14
 
 
-def test_elliptic_friction_dissipates_most():
+@EVERYWHERE
+def test_elliptic_friction_dissipates_most(place):
     scene = ss.Scene(dim=3)
     scene.add_static(ss.HalfSpace((0, 0, 1)))
     block = scene.add_body(
         ss.Box((1, 1, 0.1)), mass=1.0, position=(0, 0, 0.05), velocity=(3, 3, 0), friction=(0.2, 0.6)
     )
     dt = 1e-3
-    trajectory = scene.simulate(dt=dt, t_end=2 * dt)
+    trajectory = place.simulate(scene, dt=dt, t_end=2 * dt)
     v = block.velocities(trajectory)
     force = (v[1] - v[0])[:2] / dt / G
     # on the ellipse, and along S^2 u: [S00] (2.17)-(2.19)

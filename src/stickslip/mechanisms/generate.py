@@ -27,7 +27,7 @@ from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
 from stickslip.jit.syntax import parsed
 from stickslip.jit.vault import Untrusted, leave, vault
-from stickslip.mechanisms.system import System
+from stickslip.mechanisms.system import MUST_NOT_WRITE, System, read_only
 
 SOLVER_CODES = {
     "gauss-seidel": codes.GAUSS_SEIDEL,
@@ -174,12 +174,12 @@ class NotKernels(ValueError):
 
 
 def _require_kernels(system: System, module: ModuleType) -> None:
-    """Raise where a model function calls a user's function that cannot be translated."""
+    """Raise where a model function calls a user's function that cannot be translated, or that writes to the state."""
     f, n, e = system.n_dof, system.n_contacts, len(system.parameter_values)
     q, t, p, row = np.zeros(f), 0.0, np.zeros(max(1, e)), np.zeros(n)
     arguments: dict[str, tuple[Any, ...]] = {
         "mass": (q, t, p, np.zeros((f, f))),
-        "force": (q, q, t, p, q),
+        "force": (q, q, t, p, np.zeros(f)),
         "gap": (q, t, p, row),
         "geometry": (q, t, p, np.zeros((n, f)), np.zeros((n, f)), np.zeros((n, 2))),
         "laws": (p, row, row, row, row),
@@ -195,6 +195,10 @@ def _require_kernels(system: System, module: ModuleType) -> None:
                 raise NotKernels(
                     f"{name} of system {system.name!r} calls a function that is not a kernel: {problem}"
                 ) from None
+            try:
+                function.text(*(read_only(x) if x is q or x is p else x for x in given))
+            except KernelError as problem:
+                raise ValueError(f"{name} of system {system.name!r} {MUST_NOT_WRITE}: {problem}") from None
 
 
 def _write_once(name: str, source: str) -> Path:

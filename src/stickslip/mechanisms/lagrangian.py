@@ -325,6 +325,7 @@ class LagrangianSystem(System):
         names: tuple[str, str] = ("q0", "u0"),
     ) -> tuple[Array, Array, Array]:
         """Check the system at a state, see `System.check`; for functions also the shapes of what they return."""
+        self._require_same_functions()
         if self._equations is None:
             q, u = self._states(q0, u0, names)
             self._check_functions(q, u, t, self.parameter_vector(params))
@@ -332,6 +333,15 @@ class LagrangianSystem(System):
         if self._equations is None:
             self._compare_directions(q, t, p)
         return q, u, p
+
+    def _require_same_functions(self) -> None:
+        """Functions are compiled with the globals and arrays that they use; these must be as they were."""
+        for key, function in self.inject.items():
+            if f"# {key}: {function_fingerprint(function)}" not in self._source:
+                raise ValueError(
+                    f"{key.removeprefix('user_')} of system {self.name!r} uses a global, an array or a function that "
+                    "has changed since the system was made: make the system anew, or make a parameter of it."
+                )
 
     def _check_functions(self, q: Array, u: Array, t: float, p: Array) -> None:
         f = self.n_dof

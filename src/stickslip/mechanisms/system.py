@@ -32,6 +32,8 @@ SPRING = 3
 
 KIND_NAMES = ("contact", "clutch", "friction", "spring")
 
+MUST_NOT_WRITE = "must not write to its arguments, which are the state and the parameters of the run"
+
 
 class System:
     """Base class of all systems with f coordinates and n contacts; a subclass hands its data to `__init__`.
@@ -361,13 +363,18 @@ class System:
                 return
             except (ArithmeticError, ValueError):
                 pass
-        numbers = [x if x.ndim else x[()] for x in arrays]
+        guard = np.copy if function == "jacobian" else read_only  # differences change q and u on their way
+        numbers = [guard(x) if x.ndim else x[()] for x in arrays]
         try:
             with np.errstate(all="ignore"):
                 self._function(function, tolerant=not calls_user)(*numbers, *outputs)
         except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
             if not calls_user:
                 raise
+            if "read-only" in str(problem):  # NumPy's word for it
+                raise ValueError(
+                    f"{function} of system {self.name!r} {MUST_NOT_WRITE}: copy what you want to change."
+                ) from problem
             reason = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
             raise ValueError(f"{function} of system {self.name!r} cannot be evaluated: {reason}") from problem
 
@@ -543,6 +550,13 @@ _TOLERANT_MATH = types.SimpleNamespace(
 
 MOST_CONTACTS = 3000
 """Contacts of a system in generalised coordinates: its LCP is dense, 3 rows a contact."""
+
+
+def read_only(values: Array) -> Array:
+    """The array, for a function that must not write to it."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 def require_few_contacts(count: int) -> None:

@@ -127,3 +127,68 @@ def test_a_smallest_step_longer_than_the_records_is_refused() -> None:
         ss.library.bouncing_ball().simulate(
             t_end=0.4, dt=0.01, stepper=ss.Adaptive(smallest_step=1.0), engine="reference"
         )
+
+
+# -- steps that must not creep: bounds on their number --------------------------------------------------------------
+
+
+def counted(run: ss.Trajectory) -> tuple[int, int, int]:
+    return tuple(int(run.attributes[f"{kind}_steps"]) for kind in ("smooth", "switching", "rejected"))  # type: ignore[return-value]
+
+
+def test_a_contact_that_lets_go_below_its_surface_goes_on_in_long_steps() -> None:
+    # [GS05] Table I has the sleeve 8.8e-7 m inside the pole, and there it lets go at t = 0.067 s
+    run = ss.library.woodpecker().simulate(dt=5e-4, t_end=0.1, stepper=ss.Adaptive(rtol=1e-6))
+    smooth, switching, rejected = counted(run)
+    assert run.complete and smooth < 400 and switching < 15 and rejected < 200
+
+
+def test_directions_that_turn_neither_free_nor_strike_a_closed_contact() -> None:
+    # the slider presses on its guide while pull and turn of its corners nearly cancel, and it comes to rest on it
+    crank = ss.library.slider_crank()
+    options = {"dt": 2e-3, "t_end": 0.06, "stepper": ss.Adaptive(rtol=1e-6)}
+    run, judge = crank.simulate(**options), crank.simulate(**{**options, "stepper": "event-driven"})
+    smooth, switching, rejected = counted(run)
+    assert run.complete and smooth < 600 and switching < 80 and rejected < 1000
+    assert np.abs(run.q - judge.q).max() < 1e-4
+    assert len(run.impacts()) <= len(judge.impacts())  # hops below the smallest step are left out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dt", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-8])
+def test_a_second_of_the_woodpecker(dt: float, rtol: float) -> None:
+    toy = ss.library.woodpecker()
+    q0 = ss.EventDriven().onto_contacts(toy.system, toy.q0, 0.0, toy.system.parameter_values)
+    judge = ss.simulate(toy.system, q0, toy.u0, dt=dt, t_end=1.0, stepper=ss.EventDriven(rtol=1e-11))
+    # from the contact; and as printed, 8.8e-7 m inside, which is 1.5e-4 rad of an angle that decides when it slips
+    for start, inside in ((q0, 0.0), (toy.q0, 1.5e-4)):
+        run = ss.simulate(toy.system, start, toy.u0, dt=dt, t_end=1.0, stepper=ss.Adaptive(rtol=rtol))
+        assert run.complete and run.certificate.failed_steps == 0
+        smooth, switching, rejected = counted(run)
+        assert smooth < 1.0 / dt + 3000 and switching < 120 and rejected < 2000
+        assert len(run.impacts()) == len(judge.impacts())
+        assert np.abs(run.q[-1] - judge.q[-1]).max() < 50 * rtol + inside
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rtol", [1e-4, 1e-6])
+@pytest.mark.parametrize("name", [name for name in ss.library.names() if name not in ss.library.scene_names()])
+@pytest.mark.filterwarnings("ignore:the contacts of 'kane_pendulum'")
+def test_no_system_of_the_library_creeps(name: str, rtol: float) -> None:
+    scenario = ss.library.get(name)
+    run = scenario.simulate(dt=scenario.t_end / 200, stepper=ss.Adaptive(rtol=rtol))
+    smooth, switching, rejected = counted(run)
+    assert run.complete, run.status
+    assert smooth < 5000 and switching < 700 and rejected < 8000
+
+
+def test_last_digits_of_far_places_are_no_error_of_a_step() -> None:
+    # from rest, where rtol of the largest velocity so far is less than the digits of a place of 1e5 m
+    x, v = sp.symbols("x v")
+    far = ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, potential=500 * (x - 2**17) ** 2, name="far swing"
+    )
+    run = ss.simulate(far, [2.0**17 + 1e-3], [0.0], dt=0.05, t_end=0.1, stepper=ss.Adaptive(), engine="reference")
+    assert counted(run)[0] < 60 and counted(run)[2] < 30
+    np.testing.assert_allclose(run.q[:, 0] - 2.0**17, 1e-3 * np.cos(np.sqrt(1000.0) * run.t), atol=3e-9)

@@ -16,6 +16,7 @@ from stickslip.analysis.saltation import FollowedMotion
 from stickslip.engine import Block, Memory
 from stickslip.mechanisms.engines import DONE, Compiled, Reference
 from stickslip.trajectory import SLIP_MINUS, SLIP_PLUS, STICK
+from tests.elsewhere import EVERYWHERE, HOME, SLOWLY
 
 # m = k = N = 1, belt 0.2 m/s, mu_s = 1, mu_k = 0.6: the formulas of `block_on_belt`
 D = 0.4
@@ -55,17 +56,21 @@ def test_the_period_is_that_of_the_closed_form():
 @pytest.mark.parametrize(
     "dt, period, sixth", [(1e-2, 8.07, 1.0473458), (1e-3, 8.069, 1.0472271), (1e-4, 8.0689, 1.0472151)]
 )
-def test_block_on_belt_by_the_midpoint_rule(dt, period, sixth):
-    motion = library.block_on_belt().simulate(dt=dt, t_end=47.0)
+@pytest.mark.parametrize("place", [HOME, *SLOWLY], ids=str)
+def test_block_on_belt_by_the_midpoint_rule(dt, period, sixth, place):
+    motion = place.simulate(library.block_on_belt(), dt=dt, t_end=47.0)
     assert motion.engine == "compiled" and motion.certificate.failed_steps == 0
-    np.testing.assert_allclose(np.diff(releases(motion)), period, atol=1e-9)
+    # the last digit of a coordinate, moved in a step, is a load of digit / dt^2: the static bound is known to no more
+    load = 2.0**-52 * place.distance / dt**2
+    late_by = load / 0.2 + (0.0 if place == HOME else dt)
+    np.testing.assert_allclose(np.diff(releases(motion)), period, atol=1e-9 + late_by)
     x, v = motion["x"], motion["v_x"]
     late = motion.t > 4.0  # the first stick phase starts at x = 0, below the cycle
     # Where in a step the spring passes the static bound is left to chance: up to dt / 2 of the belt's way.
-    assert x.max() == pytest.approx(0.6 + REACH, abs=0.1 * dt)
-    assert x[late].min() == pytest.approx(0.6 - REACH, abs=0.1 * dt)
-    assert v.min() == pytest.approx(-REACH, abs=0.1 * dt)
-    assert x[motion.t > 45.0].max() == pytest.approx(sixth, abs=6e-8)
+    assert x.max() == pytest.approx(0.6 + REACH, abs=0.1 * dt + load)
+    assert x[late].min() == pytest.approx(0.6 - REACH, abs=0.1 * dt + load)
+    assert v.min() == pytest.approx(-REACH, abs=0.1 * dt + load)
+    assert x[motion.t > 45.0].max() == pytest.approx(sixth, abs=6e-8 + load + place.rounding(motion))
     assert motion.certificate.friction_rounds == 2 and motion.certificate.friction_contraction == 0.0
     assert motion.attributes["friction_laws"].startswith("belt: TwoCoefficient(static=")
 
@@ -101,49 +106,56 @@ def test_saltation_where_the_friction_jumps():
 
 
 @pytest.mark.parametrize("stepper", STEPPERS, ids=lambda stepper: stepper.name)
-def test_between_the_coefficients_history_decides(stepper):
+@EVERYWHERE
+def test_between_the_coefficients_history_decides(stepper, place):
     """4 N pull, bounds 5 and 3 N: what rests stays exactly, what moves is accelerated for ever, [S00] 4.3."""
     system = brick(ss.TwoCoefficient(0.5, 0.3), force=4)
-    options = {"dt": 0.01, "t_end": 0.5, "stepper": stepper, "engine": "reference"}
-    rests = ss.simulate(system, [0, 0], [0, 0], **options)
-    assert (rests.u == 0.0).all() and (rests.contact_state[1:] == STICK).all()
-    moves = ss.simulate(system, [0, 0], [1e-6, 0], **options)
-    np.testing.assert_allclose(moves.u[:, 0], 1e-6 + moves.t, atol=1e-13)
+    options = {"dt": 0.01, "t_end": place.span(0.5, 0.1), "stepper": stepper, "engine": "reference"}
+    rests = place.simulate(system, [0, 0], [0, 0], **options)
+    assert np.abs(rests.u).max() <= place.speed_rounding(rests) and (rests.contact_state[1:] == STICK).all()
+    # on position level a slip is told from none by the last digits of the coordinates
+    slow = 1e-6 if place == HOME or stepper.name != "paoli-schatzman" else 1e-3
+    moves = place.simulate(system, [0, 0], [slow, 0], **options)
+    np.testing.assert_allclose(moves.u[:, 0], slow + moves.t, atol=1e-13 + place.speed_rounding(moves))
     assert (moves.contact_state[1:] == SLIP_PLUS).all()
 
 
 @pytest.mark.parametrize("stepper", STEPPERS, ids=lambda stepper: stepper.name)
-def test_stick_interval_of_the_two_coefficients(stepper):
+@pytest.mark.parametrize("place", [HOME, *SLOWLY], ids=str)
+def test_stick_interval_of_the_two_coefficients(stepper, place):
     """Decelerated from 0.1 m/s by 3 N, it rests from 1/30 s on and is held until the pull passes 5 N, not 3 N."""
     pull = sp.Piecewise((0, sp.Symbol("t") < 0.1), (10 * sp.Symbol("t"), True))
     system = brick(ss.TwoCoefficient(0.5, 0.3), force=pull)
-    motion = ss.simulate(system, [0, 0], [0.1, 0], dt=1e-3, t_end=0.6, stepper=stepper, engine="reference")
+    motion = place.simulate(system, [0, 0], [0.1, 0], dt=1e-3, t_end=0.6, stepper=stepper, engine="reference")
     held = motion.t[motion.contact_state[:, 0] == STICK]
     assert held[0] == pytest.approx(1 / 30, abs=1.1e-3) and held[-1] == pytest.approx(0.5, abs=1.1e-3)
     assert motion.certificate.failed_steps == 0
 
 
 @pytest.mark.parametrize("graze", ["slip", "grab"])
-def test_a_grazing_slip_has_two_futures(graze):
+@EVERYWHERE
+def test_a_grazing_slip_has_two_futures(graze, place):
     """Pull 3 + 2 (t - 1) N: v = (t - 1)^2 touches zero at t = 1, [S00] 4.3; the static 5 N hold it until t = 2."""
     system = brick(ss.TwoCoefficient(0.5, 0.3, graze=graze), force=3 + 2 * (sp.Symbol("t") - 1))
     # no step ends at t = 1, where the slip would be zero, and both conventions stick
-    motion = ss.simulate(system, [0, 0], [1.0, 0], dt=2 / 201, t_end=1.9, engine="reference")
+    motion = place.simulate(system, [0, 0], [1.0, 0], dt=2 / 201, t_end=place.span(1.9, 1.2), engine="reference")
     late = motion.t > 1.05
     if graze == "slip":
-        np.testing.assert_allclose(motion.u[:, 0], (motion.t - 1) ** 2, atol=1e-12)
+        np.testing.assert_allclose(motion.u[:, 0], (motion.t - 1) ** 2, atol=1e-12 + place.speed_rounding(motion))
         assert (motion.contact_state[1:, 0] == SLIP_PLUS).all()
     else:
-        assert (motion.u[late, 0] == 0.0).all() and (motion.contact_state[late, 0] == STICK).all()
+        assert np.abs(motion.u[late, 0]).max() <= place.speed_rounding(motion)
+        assert (motion.contact_state[late, 0] == STICK).all()
     np.testing.assert_allclose(motion.u[~late, 0], (motion.t[~late] - 1) ** 2, atol=0.02)
 
 
-def test_grab_lets_go_what_has_just_been_let_go():
+@EVERYWHERE
+def test_grab_lets_go_what_has_just_been_let_go(place):
     """A slip that begins is faster after each step: the static coefficient must not catch it again."""
     system = brick(
         ss.TwoCoefficient(0.5, 0.3, graze="grab"), force=sp.Piecewise((6, sp.Symbol("t") < 0.095), (4.9, True))
     )
-    motion = ss.simulate(system, [0, 0], [0, 0], dt=0.01, t_end=0.5, engine="reference")
+    motion = place.simulate(system, [0, 0], [0, 0], dt=0.01, t_end=0.5, engine="reference")
     assert (np.diff(motion.u[:, 0]) > 0.0).all()
 
 
@@ -176,19 +188,21 @@ def test_the_event_driven_integrator_gives_the_same_answer(graze):
     np.testing.assert_allclose(motion.u, judge.u, atol=3e-4)
 
 
-def test_contacts_that_let_go_in_the_same_step():
+@EVERYWHERE
+def test_contacts_that_let_go_in_the_same_step(place):
     """Bounds 5 N; pulls 41 t, -41 t and 30 t: two let go in one step, the third waits; none disturbs the others."""
     t = sp.Symbol("t")
     system = brick(ss.TwoCoefficient(0.5, 0.3), force=[41 * t, -41 * t, 30 * t], blocks=3)
-    motion = ss.simulate(system, np.zeros(6), np.zeros(6), dt=0.01, t_end=0.155, engine="reference")
+    motion = place.simulate(system, np.zeros(6), np.zeros(6), dt=0.01, t_end=0.155, engine="reference")
     steps = [int(np.flatnonzero(motion.contact_state[:, k] != STICK)[1]) for k in range(2)]  # after the start
     assert steps[0] == steps[1] == 13 and (motion.contact_state[1:, 2] == STICK).all()
     assert motion.contact_state[-1].tolist() == [SLIP_PLUS, SLIP_MINUS, STICK]
-    np.testing.assert_allclose(motion.u[:, 1], -motion.u[:, 0], atol=1e-15)
+    np.testing.assert_allclose(motion.u[:, 1], -motion.u[:, 0], atol=1e-15 + place.speed_rounding(motion))
     assert motion.certificate.failed_steps == 0
 
 
-def test_two_feet_of_one_body_let_go_together():
+@EVERYWHERE
+def test_two_feet_of_one_body_let_go_together(place):
     """Their shares of the friction are not unique, their slip is: 0.3 of the weight once they slide."""
     x, y, phi, v_x, v_y, omega, pull = sp.symbols("x y phi v_x v_y omega pull")
     law = ss.TwoCoefficient(0.5, 0.3)
@@ -203,18 +217,20 @@ def test_two_feet_of_one_body_let_go_together():
         name="feet",
     )
     options = {"dt": 0.01, "t_end": 0.2, "engine": "reference"}
-    assert (ss.simulate(system, np.zeros(3), np.zeros(3), **options).u == 0.0).all()
-    motion = ss.simulate(system, np.zeros(3), np.zeros(3), params={"pull": 5.5}, **options)
-    np.testing.assert_allclose(motion.u[:, 0], 2.5 * motion.t, atol=1e-12)
+    rests = place.simulate(system, np.zeros(3), np.zeros(3), **options)
+    assert np.abs(rests.u).max() <= place.speed_rounding(rests)
+    motion = place.simulate(system, np.zeros(3), np.zeros(3), params={"pull": 5.5}, **options)
+    np.testing.assert_allclose(motion.u[:, 0], 2.5 * motion.t, atol=1e-12 + place.speed_rounding(motion))
 
 
-def test_friction_that_falls_with_speed_feeds_the_slip():
+@EVERYWHERE
+def test_friction_that_falls_with_speed_feeds_the_slip(place):
     """[S00] (4.1): v' = F - N mu(v) = alpha - beta exp(-v / v_s); w = exp(v / v_s): w' = (alpha w - beta) / v_s."""
     law = ss.Stribeck(0.5, 0.3, velocity=0.2)
     alpha, beta, v_s, v_0 = 5.01 - 3.0, 2.0, 0.2, 1e-3
     errors = []
     for dt in (4e-3, 2e-3):
-        motion = ss.simulate(brick(law, force=5.01), [0, 0], [v_0, 0], dt=dt, t_end=0.4, engine="reference")
+        motion = place.simulate(brick(law, force=5.01), [0, 0], [v_0, 0], dt=dt, t_end=0.4, engine="reference")
         w = (math.exp(v_0 / v_s) - beta / alpha) * np.exp(alpha * motion.t / v_s) + beta / alpha
         errors.append(np.abs(motion.u[:, 0] - v_s * np.log(w)).max())
         slip = motion.u[1:, 0]

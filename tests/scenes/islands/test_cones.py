@@ -7,6 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.scenes.islands.pyramid import polygon_support, project_polygon, project_pyramid
+from tests.elsewhere import EVERYWHERE, HOME
 
 G = 9.81
 
@@ -40,11 +41,11 @@ def test_projection_onto_a_polygon_is_the_nearest_point(m):
         assert inside.max() <= radius * math.cos(math.pi / m) + 1e-12
 
 
-def thrown(cone, velocity=(3.0, 1.0, 0.0)):
+def thrown(cone, velocity=(3.0, 1.0, 0.0), place=HOME):
     scene = ss.Scene(dim=3)
     scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.5)
     block = scene.add_body(ss.Box((1, 1, 0.1)), mass=1.0, position=(0, 0, 0.05), velocity=velocity)
-    run = scene.simulate(dt=1e-3, t_end=3e-3, cone=cone)
+    run = place.simulate(scene, dt=1e-3, t_end=3e-3, cone=cone)
     assert run.certificate.failed_steps == 0
     return (block.velocities(run)[1] - block.velocities(run)[0])[:2] / 1e-3 / G
 
@@ -61,8 +62,12 @@ def test_a_pyramid_lets_friction_act_along_its_edges():
     assert circle == pytest.approx(-0.5 * np.array([3.0, 1.0]) / math.sqrt(10), rel=1e-3)
 
 
-def test_a_block_rests_on_a_pyramid_too():
-    assert thrown(8, velocity=(0, 0, 0)) == pytest.approx([0, 0], abs=1e-12)
+@EVERYWHERE
+def test_a_block_rests_on_a_pyramid_too(place):
+    error = 1e-12 + 2.0**-52 * place.distance / 1e-6  # of velocities that move the last digit of a place in a step
+    assert thrown(8, velocity=(0, 0, 0), place=place) == pytest.approx([0, 0], abs=error)
+    circle = thrown("circular", place=place)
+    assert circle == pytest.approx(-0.5 * np.array([3.0, 1.0]) / math.sqrt(10), rel=1e-3)
 
 
 def test_cones_that_are_none():
@@ -97,11 +102,12 @@ def test_boxes_that_fall_onto_one_another_with_pyramids():
 
 
 @pytest.mark.parametrize("friction", [2.0, 1e3, 1e6])
-def test_pyramids_of_any_friction(friction):
+@EVERYWHERE
+def test_pyramids_of_any_friction(friction, place):
     scene = ss.Scene(dim=3)
     scene.add_static(ss.HalfSpace((0, 0, 1)), friction=friction)
     cube = scene.add_body(ss.Box((1, 1, 1)), mass=1.0, position=(0, 0, 0.5), velocity=(1, 0, 0))
-    run = scene.simulate(dt=1e-3, t_end=0.01, cone=8)
+    run = place.simulate(scene, dt=1e-3, t_end=0.01, cone=8)
     assert run.complete and run.certificate.max_residual <= 1e-10
     # the front edge sticks and the cube tips over it: m v h = (J + m r^2) omega
     assert cube.spin(run)[1, 1] == pytest.approx(0.5 / (1 / 6 + 1 / 2), rel=2e-2)

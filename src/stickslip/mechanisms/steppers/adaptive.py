@@ -22,10 +22,10 @@ from stickslip.mechanisms.system import CONTACT, System
 _GROWTH, _SHRINK, _SAFETY = 5.0, 0.2, 0.9
 _BRIEF = 10.0  # a flight shorter than this many smallest steps is not resolved
 _STILL = 1e-13  # of the terms of a normal velocity: rounding errors
+_DIGITS = 32 * 2.0**-52  # of a coordinate, which the sums of an extrapolation make of its rounding
 _LOADED, _UNLOADED = -1, -10  # Memory.last_loaded before a step 0: in the step before, or long ago
 _LARGEST = (  # entries of the book that are maxima
     codes.MAX_RESIDUAL,
-    codes.MAX_PENETRATION,
     codes.MAX_LCP_SIZE,
     codes.FRICTION_ROUNDS,
     codes.FRICTION_CONTRACTION,
@@ -127,7 +127,6 @@ class AdaptiveEngine(MechanismEngine):
     H: float = 0.0  # next step to try [s]
     barrier: float = math.inf  # a switch is known to lie before this time [s]
     mode: np.ndarray | None = None  # contact states of the last step, if it was smooth
-    sticks: np.ndarray | None = None  # contacts that stuck in the last step
     velocity: float = 0.0  # largest velocity so far, norm of the kinetic energy
     longest_step: float = 0.0  # so far [s]
     counts: dict[str, int] = field(
@@ -164,7 +163,6 @@ class AdaptiveEngine(MechanismEngine):
             **memory.arrays(),
             "engine numbers": np.array([self.H, self.barrier, self.velocity, self.longest_step]),
             "engine mode": np.zeros(0, np.int8) if self.mode is None else self.mode.copy(),
-            "engine sticks": np.zeros(0, bool) if self.sticks is None else self.sticks.copy(),
             "engine counts": np.array(list(self.counts.values())),
         }
 
@@ -172,8 +170,6 @@ class AdaptiveEngine(MechanismEngine):
         self.H, self.barrier, self.velocity, self.longest_step = arrays["engine numbers"].tolist()
         known = len(arrays["engine mode"]) == self.system.n_contacts > 0
         self.mode = arrays["engine mode"].copy() if known else None
-        known = len(arrays["engine sticks"]) == self.system.n_contacts > 0
-        self.sticks = arrays["engine sticks"].astype(bool) if known else None
         self.counts = dict(zip(self.counts, arrays["engine counts"].tolist(), strict=True))
         memory.take(arrays)
 
@@ -258,7 +254,8 @@ class AdaptiveEngine(MechanismEngine):
         self.H = grown if H >= self.H else max(self.H, grown)  # a step cut by a record says nothing about longer ones
         impulse = best[2 * f : -1].reshape(-1, 2)
         self._accept(memory, t, q, u, impulse, trials, best[-1])
-        self.mode, self.sticks, self.longest_step = mode, mode == codes.STICK, max(self.longest_step, H)
+        self._note_penetration(memory, np.max(-self.system.gap(q, t + H, memory.p), initial=0.0, where=self.touching))
+        self.mode, self.longest_step = mode, max(self.longest_step, H)
         state[:] = mode
         self.counts["smooth_steps"] += 1
         return True
@@ -280,16 +277,27 @@ class AdaptiveEngine(MechanismEngine):
             trial = self._run(memory, t, H, 1, hops)
         end = trial.memory
         self._accept(memory, t, end.q, end.u, trial.impulse, [trial], end.book[codes.CONTACT_WORK])
+        self._note_penetration(memory, end.book[codes.MAX_PENETRATION])
         events.extend(trial.events)
         self._settle(memory, t + H)
-        self.barrier, self.mode, self.sticks = math.inf, None, trial.states[-1] == codes.STICK
+        self.barrier, self.mode = math.inf, None
         state[:] = trial.states[-1]
         self.counts["switching_steps"] += 1
+
+    @property
+    def touching(self) -> np.ndarray:
+        """Which contacts have a gap that can penetrate."""
+        return np.array(self.system.contact_kinds, dtype=int) == CONTACT
+
+    @staticmethod
+    def _note_penetration(memory: Memory, depth: float) -> None:
+        """Of plain steps at their midpoints; of smooth ones at their ends: coarse runs over a step are extrapolated."""
+        memory.book[codes.MAX_PENETRATION] = max(memory.book[codes.MAX_PENETRATION], depth)
 
     def _settle(self, memory: Memory, t: float) -> None:
         """Let contacts go that leave after an impact, but for those whose flight is too short to resolve."""
         gamma_N, brief = self._brief(memory, t, self.plain_step(memory))
-        leaves = (gamma_N > 0.0) & ~brief & (np.array(self.system.contact_kinds, dtype=int) == CONTACT)
+        leaves = (gamma_N > 0.0) & ~brief & self.touching
         memory.reach[leaves], memory.last_loaded[leaves] = 0.0, _UNLOADED
 
     def _brief(self, memory: Memory, t: float, smallest: float) -> tuple[Array, np.ndarray]:
@@ -308,11 +316,12 @@ class AdaptiveEngine(MechanismEngine):
     def _run(self, memory: Memory, t: float, H: float, n: int, held: np.ndarray | None = None) -> Trial:
         """n substeps of the inner rule over [t, t + H], those `held` without restitution; `memory` stays as it is."""
         contacts, h = self.system.n_contacts, H / n
-        trial = self._trial(memory, t, h, held)
+        turning = self._turning(memory, t, h, held)
+        trial = self._trial(memory, t, h, held, turning)
         block = Block.room(n, n * max(1, contacts) + contacts, memory.sizes)
         code = self.inner.march(trial, n, block)
         if code == UNSOLVED and self.inner is not self.rescue:
-            trial = self._trial(memory, t, h, held)
+            trial = self._trial(memory, t, h, held, turning)
             code = self.rescue.march(trial, n, block)
         self.counts["force_evaluations"] += trial.step
         if code not in (DONE, EVENTS_FULL):
@@ -321,12 +330,12 @@ class AdaptiveEngine(MechanismEngine):
             raise Failed(code)
         trial.last_loaded[:] = np.where(trial.last_loaded == n - 1, _LOADED, _UNLOADED)
         trial.impulse_before /= h
-        trial.u -= self._half_a_turn(memory, trial.q, trial.u, t + H, h, held)
+        trial.u -= self._half_a_turn(trial.q, trial.u, t + H, memory.p, h, turning)
         return Trial(trial, block.impulse[:n], block.state[:n], block.events[: block.n_events])
 
-    def _trial(self, memory: Memory, t: float, h: float, held: np.ndarray | None) -> Memory:
+    def _trial(self, memory: Memory, t: float, h: float, held: np.ndarray | None, turning: np.ndarray) -> Memory:
         """Memory for a run with substeps h that starts where `memory` stands."""
-        u = memory.u + self._half_a_turn(memory, memory.q, memory.u, t, h, held)
+        u = memory.u + self._half_a_turn(memory.q, memory.u, t, memory.p, h, turning)
         trial = Memory.start(memory.q, u, memory.p, t, self.system.n_contacts, h)
         trial.impulse_before[:] = h * memory.impulse_before  # between steps of unequal length it holds forces
         trial.last_loaded[:], trial.reach[:] = memory.last_loaded, memory.reach
@@ -335,26 +344,34 @@ class AdaptiveEngine(MechanismEngine):
             trial.reach[held] = np.maximum(trial.reach[held], np.finfo(float).tiny)
         return trial
 
-    def _half_a_turn(
-        self, memory: Memory, q: Array, u: Array, t: float, h: float, held: np.ndarray | None
-    ) -> Array | float:
-        """What u has at (t, q) within a run in substeps h, beyond velocities at which lasting contacts have gamma = 0.
+    def _turning(self, memory: Memory, t: float, h: float, held: np.ndarray | None) -> np.ndarray:
+        """Whether the rule holds gamma = 0 of a contact from t on, normal and tangential, (n, 2); see `_half_a_turn`.
+
+        Normal: of contacts that `memory` has as lasting, or `held`; tangential: of those among them that stick, or slip
+        no faster than their direction turns in a substep h.
+        """
+        system = self.system
+        closed = (memory.reach > 0.0 if held is None else (memory.reach > 0.0) | held) & self.touching
+        if system.directions_constant or not closed.any():
+            return np.zeros((len(closed), 2), bool)
+        _, W_T, w_hat = system.geometry(memory.q, t, memory.p)
+        zeta_T = system.drift(memory.q, memory.u, t, memory.p)[:, 1]
+        return np.column_stack([closed, closed & (np.abs(W_T @ memory.u + w_hat[:, 1]) <= h * np.abs(zeta_T))])
+
+    def _half_a_turn(self, q: Array, u: Array, t: float, p: Array, h: float, turning: np.ndarray) -> Array | float:
+        """What u has at (t, q) within a run in substeps h beyond velocities at which `turning` contacts have gamma = 0.
 
         The rule holds gamma = 0 of a closed contact at its midpoints, by the directions there.  Where directions turn,
         gamma changes by zeta dt: half a substep after a midpoint it is zeta h / 2.  A run that started with gamma = 0
-        would see half of the turn alone in its first substep, and might let go for it; after a run that ended with
-        zeta h / 2 a contact that lets go would fall.  Contacts count that `memory` has as lasting, or `held`.
+        would see half of the turn alone in its first substep, and might let go or stick for it; after a run that ended
+        with zeta h / 2 a contact that lets go would fall.
         """
-        system, p = self.system, memory.p
-        normal = memory.reach > 0.0 if held is None else (memory.reach > 0.0) | held
-        normal &= np.array(system.contact_kinds, dtype=int) == CONTACT
-        if system.directions_constant or not normal.any():
+        if not turning.any():
             return 0.0
-        sticks = normal & self.sticks if self.sticks is not None else np.zeros_like(normal)
-        W_N, W_T, _ = system.geometry(q, t, p)
-        rows, zeta = np.concatenate([W_N[normal], W_T[sticks]]), system.drift(q, u, t, p)
-        V = np.linalg.solve(system.mass(q, t, p), rows.T)
-        gamma = 0.5 * h * np.concatenate([zeta[normal, 0], zeta[sticks, 1]])
+        W_N, W_T, _ = self.system.geometry(q, t, p)
+        rows = np.stack([W_N, W_T], axis=1)[turning]
+        V = np.linalg.solve(self.system.mass(q, t, p), rows.T)
+        gamma = 0.5 * h * self.system.drift(q, u, t, p)[turning]
         return np.asarray(V @ np.linalg.lstsq(rows @ V, gamma, rcond=1e-10)[0])
 
     def _power(self, mode: np.ndarray) -> int:
@@ -376,8 +393,7 @@ class AdaptiveEngine(MechanismEngine):
         gamma_N = W_N @ u + w_hat[:, 0]
         at_rest = _STILL * (np.abs(W_N) @ np.abs(u) + np.abs(w_hat[:, 0]))
         falls = (after < 0.0) & ((after < before - rounding) | (gamma_N < -at_rest))
-        kinds = np.array(system.contact_kinds, dtype=int)
-        return bool(np.any(falls & (kinds == CONTACT) & (mode == codes.OPEN)))
+        return bool(np.any(falls & self.touching & (mode == codes.OPEN)))
 
     def _lets_go(self, impulses: Array, H: float, mode: np.ndarray, p: Array) -> bool:
         """Whether a contact loses its load, or its stick, between the last midpoint and the end of a step.
@@ -399,6 +415,8 @@ class AdaptiveEngine(MechanismEngine):
             return math.sqrt(max(0.0, float(v @ M @ v)))
 
         self.velocity = max(self.velocity, size(u), size(memory.u), size(u - memory.u))
+        # far from the origin the last digits of a place are no error of the step
+        dq = np.copysign(np.maximum(0.0, np.abs(dq) - _DIGITS * (np.abs(q) + np.abs(memory.q))), dq)
         worst = max(size(du), size(dq) / (self.plain_step(memory) / self.stepper.rtol))
         return worst / self.velocity if worst > 0.0 else 0.0
 
