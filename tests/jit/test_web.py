@@ -48,18 +48,23 @@ def arrays_in(value):
 
 
 class Recorder:
-    """Takes down the arguments and the result of the first call of a kernel of some name."""
+    """Takes down the arguments and the result of that call of a kernel of some name that changes most bytes."""
 
     def __init__(self, monkeypatch, name):
-        self.calls = []
+        self.found, most = None, 0
         run = Entry.__call__
 
         def call(one, *args):
-            if one.python.__name__ != name or self.calls:
+            nonlocal most
+            if one.python.__name__ != name:
                 return run(one, *args)
             before = copy.deepcopy(args)
             result = run(one, *args)
-            self.calls.append((one, before, result, copy.deepcopy(args)))
+            changes = sum(
+                int(np.sum(bytes_of(a) != bytes_of(b))) for a, b in zip(arrays_in(before), arrays_in(args), strict=True)
+            )
+            if changes > most:
+                self.found, most = (one, before, result, copy.deepcopy(args)), changes
             return result
 
         monkeypatch.setattr(Entry, "__call__", call)
@@ -70,21 +75,24 @@ def march_of(name, monkeypatch, steps):
     recorder = Recorder(monkeypatch, "march")
     scenario = library.get(name)
     scenario.simulate(t_end=steps * scenario.dt)
-    (found,) = recorder.calls
-    return found
+    return recorder.found
+
+
+def bytes_of(array):
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def same_bits(a, b):
-    return np.array_equal(np.ascontiguousarray(a).view(np.uint8), np.ascontiguousarray(b).view(np.uint8))
+    return np.array_equal(bytes_of(a), bytes_of(b))
 
 
 @needs_node
-@pytest.mark.parametrize("name", ["woodpecker"])
+@pytest.mark.parametrize("name", ["woodpecker", "pendulum_against_stop"])
 def test_steps_of_a_mechanism_in_node_have_the_bits_of_the_cpu(name, monkeypatch, tmp_path):
     march, args, result, after = march_of(name, monkeypatch, 2000)
     made = web.module(march, args)
     found, arrays, _ = in_node(made, args, tmp_path)
-    assert found == result
+    assert found == result and max(result) >= 1000  # steps
     assert len(arrays) == len(arrays_in(after)) > 5
     assert all(map(same_bits, arrays, arrays_in(after)))
     assert len(made.code) < 200_000
@@ -140,6 +148,7 @@ def test_arguments_of_every_kind(tmp_path):
     made = web.module(own_and_python, args)
     (total, half), (x,), _ = in_node(made, args, tmp_path)
     assert half == 3 and x[0] == 0.75
+    assert total == own_and_python.compiled(*copy.deepcopy(args))[0]
     assert total == pytest.approx(own_and_python(*copy.deepcopy(args))[0], rel=1e-15)
     assert made.results == ("float", "int") and made.arguments == 2 + 3 + 1
     with pytest.raises(KernelError, match="other types"):
