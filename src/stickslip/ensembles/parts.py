@@ -99,7 +99,7 @@ class InFolder:
         return self.folder / f"{chunk[0]:012d}-{chunk[1]:012d}.npz"
 
     def _read(self, chunk: Chunk, only: str | None = None) -> Values | None:
-        """A chunk that is there as it was written, or one array of it; None for any other."""
+        """A chunk whose file is intact, or one array of the chunk; None where the file is missing or damaged."""
         try:
             with open_binary(self._path(chunk)) as file:
                 data = memoryview(file.read())

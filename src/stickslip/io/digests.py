@@ -175,7 +175,7 @@ def seal(file: Any) -> None:
 
 
 def verify(file: Any) -> bool:
-    """DigestError unless a file holds what `seal` found in it; False where it carries no digests."""
+    """DigestError unless the content of a file is the one that was sealed; False where there are no digests."""
     group = member(file, GROUP)
     if group is None:
         return False

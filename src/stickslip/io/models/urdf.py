@@ -77,7 +77,7 @@ def _link(robot: Robot, element: Element, pose: Pose, root: bool) -> Link:
 def _joint(
     robot: Robot, links: dict[str, Element], children: dict[str, list[Element]], joint: Element, parent: Link
 ) -> None:
-    """A joint with the link it carries, and what hangs on that."""
+    """A joint, the link it carries, and all links behind it."""
     child = _end(joint, "child", links)
     frame = parent.pose.then(_origin(joint))
     link = _link(robot, links[child], frame, root=False)
