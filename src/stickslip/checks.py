@@ -70,7 +70,7 @@ def _is_number(value: Any) -> bool:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
-    """One line for a name that is not known: the nearest match, and those that are, or the nearest of very many."""
+    """One line for an unknown name: the nearest match, and all known names, or the nearest of very many."""
     known = tuple(known)
     alike = difflib.get_close_matches(name, known, n=MOST_NAMES, cutoff=0.5)
     near = sorted(alike, key=lambda other: _unlikeness(name, other))

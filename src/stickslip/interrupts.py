@@ -81,7 +81,7 @@ class _Hold:
         self.open = was_open
 
     def late(self) -> list[int]:
-        """Signals that still wait; not those of a kind that had its effect: a second Ctrl-C asks for nothing new."""
+        """Signals that still wait, without kinds that had their effect: a second Ctrl-C asks for nothing new."""
         return [number for number in self.waiting if number not in self.raised]
 
     def deliver(self, numbers: list[int]) -> None:

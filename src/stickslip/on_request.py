@@ -1,7 +1,8 @@
 """What an object does on request with a room above its own: a trajectory saves itself, a scenario runs itself.
 
 Imports point down the layers of the architecture.  The few calls that go up are listed here, and nowhere else: an
-object asks for a service by its name, and the module behind it is imported then.
+object asks for a service by its name, and the module behind it is imported then.  What is done in one way with a
+mechanism and in another with a scene has two names here, with the `kind` of the scenario in them.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class Scenario:
         """Raise ValueError unless there are generalised coordinates; `message` has a place for the {kind} it is."""
 
     def text(self) -> str:
-        """What it is made of: the equations of a mechanism, the bodies of a scene."""
+        """The equations of a mechanism, the bodies of a scene, as text."""
         system: Any = self.system
         return str(system.equations().text())
 
@@ -116,7 +116,7 @@ class Scenario:
         return str(system.equations().latex())
 
     def sizes(self) -> dict[str, int]:
-        """What it is made of, counted."""
+        """Numbers of coordinates, contacts and parameters; of a scene, of bodies by their kind, and joints."""
         system = self.system
         return {
             "coordinates": system.n_dof,

@@ -243,7 +243,7 @@ class FollowedMotion(Motion):
         return Switch(event.t, tuple(event.slots), kind, S, rows[0], speed, one_sided)
 
     def struck(self, closing: list[tuple[int, int]]) -> list[int]:
-        """Contacts that collided: those that close, or all where a kink turned them against each other."""
+        """Contacts that collided: the closing ones, or all where a kink turned contacts against each other."""
         n = self.system.n_contacts
         kinked = any(k >= n for k, _ in closing)
         return list(range(n)) if kinked else [k for k, _ in closing]

@@ -143,7 +143,7 @@ def multipliers_of(setting: Setting, back: Return, scale: Array) -> tuple[Array,
 def state_error(
     event_map: EventMap, x: Array, mode: Mode | None, back: Return, scale: Array, derivative_error: float
 ) -> tuple[Array, float]:
-    """How far x may be off the cycle, (2 f,), and the error of the multiplier that is nearest to the unit circle.
+    """Distance of x to the cycle, (2 f,), and error of the multiplier nearest to the unit circle, both estimated.
 
     A closure r of the return map moves its fixed point by (I - DP)^-1 r = sum_i v_i (l_i . r) / (1 - lambda_i), with
     the right and left eigenvectors v_i, l_i.  So does the error of P itself, seen in a run with ten times the

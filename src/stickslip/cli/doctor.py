@@ -132,7 +132,7 @@ def _examine_gpu() -> Report:
 
 
 def _examine_cache() -> Report:
-    """What lies in the folder that is used, and which one was asked for where that is another one."""
+    """The content of the cache folder in use, and the folder that was asked for where another one is used."""
     from stickslip.jit.cache import other_texts, used_folder
     from stickslip.jit.vault import cache_folder, reason_left
 

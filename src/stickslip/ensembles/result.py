@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FailedMember:
-    """A member without a result: its number, what it was made of, when it ended [s] and why."""
+    """A member without a result: its number, its varied values, when it ended [s] and why."""
 
     member: int
     values: dict[str, float]

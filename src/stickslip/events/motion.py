@@ -139,7 +139,7 @@ class Motion:
         return 100.0 * _GAP_NOISE * max(1.0, float(np.abs(self.q).max(initial=0.0)))
 
     def _choose_branches(self) -> None:
-        """Take the branches of the present state; right at a kink those of the side that it moves to."""
+        """Take the branches of the present state; right at a kink, the branch of the side to which the state moves."""
         for _ in self.system.kink_contacts:  # levels of some kinks depend on other branches
             levels, noise = self.system.kinks(self.q, self.t, self.p), self._kink_noise()
             ahead = self.system.kinks(self.q + 1e-6 * self.u, self.t + 1e-6, self.p)
@@ -344,7 +344,7 @@ class Motion:
     # -- events ----------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """Project the start onto contacts that it penetrates, let contacts that approach collide, find the mode."""
+        """Project the start onto penetrated contacts, let approaching contacts collide, and find the first mode."""
         g = self.system.gap(self.q, self.t, self.p)
         near = np.flatnonzero((self.kinds == CONTACT) & (g <= self.gap_tol))
         self._project(near)

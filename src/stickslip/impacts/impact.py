@@ -265,7 +265,7 @@ def impact_at(
 
 @dataclass(frozen=True)
 class _Setting:
-    """One state and all that is asked of it: keeps what `solutions` needs for later."""
+    """One state with law, tolerance and solver; kept for `solutions`, which may be asked for later."""
 
     system: System
     law: ImpactLaw

@@ -79,7 +79,7 @@ class FileUnderWay:
         require_replaceable(self.path, self._target, self._overwrite, is_trajectory, "trajectory")
 
     def _tidy(self) -> None:
-        """Remove what writers of this file that were killed left beside it."""
+        """Remove drafts and journals of writers of this file that were killed."""
         for path in (self._target, journal_of(self._part)):
             remove_dead_drafts(path)
 

@@ -519,7 +519,7 @@ class StreamWriter:
 
     @contextlib.contextmanager
     def _unchanged(self) -> Iterator[None]:
-        """Let what HDF5 says about a file that another program has written into be an OSError, as all that fails."""
+        """Errors of HDF5 about a file into which another program has written are OSErrors, as other failures are."""
         try:
             yield
         except (KeyError, RuntimeError) as error:

@@ -122,7 +122,7 @@ class Service:
         return LibraryEntry(name)
 
     def _computed(self, request: Any, gone: Callable[[], bool]) -> tuple[Trajectory, Any, list[str]]:
-        """The run, what it is a run of, and warnings that came with it."""
+        """The trajectory, its scenario, and the warnings of the run."""
         name, options = _checked(request)
         if name in self.files:
             trajectory = load(self.files[name])

@@ -96,7 +96,7 @@ def group_dict(name: str, items: Sequence[draw.Primitive], **more: Any) -> dict[
 
 
 def split(shape: draw.Primitive) -> tuple[Hashable, dict[str, Any], Numbers]:
-    """What a shape is, as a key and as plain values, and the numbers that place it."""
+    """A shape as a key and as plain values, and the numbers of its place."""
     what: dict[str, Any] = {"kind": shape.kind, "style": getattr(shape, "style", "")}
     if isinstance(shape, draw.Polyline):
         numbers = [x for point in shape.points for x in point]

@@ -454,7 +454,7 @@ class Store:
 
 
 def join_impacts(rows: Array, now: float, dt: float) -> tuple[Array, Array]:
-    """Make one row of the two that an impact leaves which takes two steps; (finished rows, those that may go on).
+    """Join the two rows of an impact that takes two steps; returns finished rows, and rows that may go on.
 
     Velocities before are those of the first row, velocities after those of the second, impulses are summed.
     """

@@ -626,7 +626,7 @@ class SceneEngine(Engine):
         self._keep_best(contacts, k, start, answers(), take, self.options.tol)
 
     def _without_restitution(self, contacts: Any, k: int, wedged: np.ndarray | None) -> None:
-        """Solve an island without restitution at the contacts that are wedged, or at all; else leave it as it was.
+        """Solve an island without restitution: at its wedged contacts, else at all; otherwise leave it as it was.
 
         Newton's law and friction may contradict one another: a ball that is thrown into a corner with mu >= 1 cannot
         leave both walls, and no impulses make it.  Without restitution there is a solution.

@@ -120,7 +120,7 @@ class Shape(ABC):
 
 
 def require_dimension(kind: type[Shape], dim: int) -> None:
-    """Raise ValueError for a kind of shape that a scene of `dim` dimensions does not have, and say what it has."""
+    """Raise ValueError for a kind of shape that scenes of `dim` dimensions lack; the message lists their kinds."""
     if kind.dim not in (None, dim):
         where = {2: "the plane", 3: "space"}
         other = _COUNTERPARTS.get(kind.__name__)

@@ -220,7 +220,7 @@ _WORDS = ("type", "style", "name", "text", "anchor", "contact")
 
 
 def _given(entry: dict[str, Any]) -> dict[str, Any]:
-    """A checked table as one writes it: without what was not given, and with numbers that are no expressions."""
+    """A checked table as one writes it: without keys that were not given, numbers as numbers."""
     found = {key: value for key, value in entry.items() if value is not None and value is not False}
     return {key: value if key in _WORDS else _as_written(value) for key, value in found.items()}
 
