@@ -129,10 +129,20 @@ def text(kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = ()
 def _with_hints(written: str, rare: Sequence[str]) -> str:
     """The text with words for LLVM on what to write in place of its calls.
 
-    What the launched kernel itself calls is: its arrays can then live in registers.  What is rare is not.
+    All that the launched kernel calls is, and what that calls: its arrays can then live in registers.  What is rare is
+    not.
     """
-    body = written[written.index("define ptx_kernel") :]
-    called = set(re.findall(r"call [^@\n]*@([\w.]+)\(", body))
+    texts = {
+        found[1]: found[0]
+        for found in re.finditer(r"^define [^\n]*?@([\w.]+)\(.*?^}", written, re.DOTALL | re.MULTILINE)
+    }
+    called: set[str] = set()
+    waiting = [ENTRY]
+    while waiting:
+        for name in re.findall(r"call [^@\n]*@([\w.]+)\(", texts[waiting.pop()]):
+            if name in texts and name not in called and name.split(".")[0] not in rare:
+                called.add(name)
+                waiting.append(name)
 
     def hint(head: re.Match[str]) -> str:
         name = head[2]

@@ -371,24 +371,31 @@ def copy_bytes(writer: Writer, to: str, start: str, size: int) -> None:
     writer.do(f"call void @{name}(ptr align 8 {to}, ptr align 8 {start}, i64 {size}, i1 false)")
 
 
-def with_copies(writer: Writer, values: tuple[Value, ...]) -> tuple[tuple[Value, ...], list[tuple[str, str, int]]]:
-    """Values with copies of their arrays on the stack, and what was copied: address, address of the copy, bytes.
+def with_copies(
+    writer: Writer, values: tuple[Value, ...], read: set[str]
+) -> tuple[tuple[Value, ...], list[tuple[str, str, int]]]:
+    """Values with copies of those arrays on the stack whose addresses are `read`, and what was copied.
 
-    An array of which only a part is passed is left as it is, and so are all others: parts might overlap.
+    That is: address, address of the copy, bytes.  An array of which only a part is passed is left as it is, and so are
+    all others: parts might overlap.
     """
     slots = {line.split()[0] for line in writer.slots if " = alloca " in line}
     copies: dict[str, tuple[str, int]] = {}
 
+    def on_stack(value: Value) -> bool:
+        return isinstance(value, View) and value.home == STACK and value.pointer in read
+
     def whole(value: Value) -> bool:
         if isinstance(value, Bundle):
             return all(map(whole, value.items))
-        return not (isinstance(value, View) and value.home == STACK) or value.pointer in slots
+        return not on_stack(value) or value.pointer in slots  # type: ignore[union-attr]
 
     def copied(value: Value) -> Value:
         if isinstance(value, Bundle):
             return replace(value, items=tuple(map(copied, value.items)))
-        if not (isinstance(value, View) and value.home == STACK):
+        if not on_stack(value):
             return value
+        assert isinstance(value, View)
         if value.pointer not in copies:
             size = math.prod(int(n) for n in value.dims) * value.dtype.itemsize
             copies[value.pointer] = (writer.slot("i64", max(1, math.ceil(size / 8))), size)

@@ -32,11 +32,20 @@ EVERYWHERE = re.compile(
 
 @dataclass
 class Made:
-    """A function of the module: its name, LLVM's type of its result, and the result; None while it is written."""
+    """A function of the module: its name, LLVM's type of its result, and the result; None while it is written.
+
+    reads : which registers of its arguments it takes; empty: all of them.
+    """
 
     name: str
     type: str = "void"
     result: Value | None = None
+    reads: tuple[bool, ...] = ()
+
+    def taken(self, arguments: tuple[Value, ...]) -> list[tuple[str, str]]:
+        """LLVM types and registers that a call passes."""
+        given = [part for argument in arguments for part in passing.given(argument)]
+        return [part for part, read in zip(given, self.reads, strict=True) if read] if self.reads else given
 
 
 class Program:
@@ -80,13 +89,19 @@ class Program:
         made = self._made.get(key)
         if made is None:
             made = self._made[key] = Made(f"{callee.python.__name__}.{len(self._made)}")
-            made.type, made.result = self.define(callee, arguments, f"{made.name}", "internal")
+            made.type, made.result, made.reads = self.define(callee, arguments, f"{made.name}", "internal")
         elif made.result is None:
             raise KernelError(f"{callee.python.__name__} calls itself: write a loop.")
         return made
 
-    def define(self, callee: Callee, arguments: tuple[Value, ...], name: str, linkage: str) -> tuple[str, Value]:
-        """Write a function; returns LLVM's type of its result, and the result."""
+    def define(
+        self, callee: Callee, arguments: tuple[Value, ...], name: str, linkage: str
+    ) -> tuple[str, Value, tuple[bool, ...]]:
+        """Write a function; returns LLVM's type of its result, the result, and which registers it takes.
+
+        A function of the module takes what it reads of its structs: an array whose address nobody gets may live in
+        registers around the call.
+        """
         writer = Writer(self.module)
         parameters: list[str] = []
 
@@ -98,8 +113,13 @@ class Program:
         inner = tuple(passing.received(writer, argument, new) for argument in arguments)
         result = body.inline(callee, inner)
         type_, result = passing.returned(writer, result, body.heap)
+        reads: tuple[bool, ...] = ()
+        if linkage == "internal":
+            read = writer.registers()
+            reads = tuple(parameter.split()[1] in read for parameter in parameters)
+            parameters = [parameter for parameter in parameters if parameter.split()[1] in read]
         writer.define(f"{linkage} {type_} @{name}({', '.join(parameters)})")
-        return type_, result
+        return type_, result, reads
 
     def instead_of(self, function: Any) -> Any:
         """The kernel that takes the place of a function, or the function itself."""
@@ -135,7 +155,7 @@ def unit_of(callee: Callee, arguments: tuple[Value, ...]) -> units.Unit:
             units.known[key] = None
             try:
                 program = Program()
-                type_, result = program.define(callee, arguments, units.ENTRY, "")
+                type_, result, _ = program.define(callee, arguments, units.ENTRY, "")
                 needs = tuple(program.units.values())
                 made = units.Unit(program.module.text(), type_, result, needs, callee.python.__name__)
                 units.known[key] = made.begin()
@@ -203,11 +223,12 @@ class Body(Turns):
             arguments = tuple(passing.loose(argument) for argument in arguments)
         elsewhere = callee.apart and not self.program.whole
         copies: list[tuple[str, str, int]] = []
-        if callee.python.__name__ in self.program.out_of_line:
-            arguments, copies = memory.with_copies(self.writer, arguments)
         made = self.program.function(callee, arguments)
         assert made.result is not None
-        given = [part for argument in arguments for part in passing.given(argument)]
+        if callee.python.__name__ in self.program.out_of_line:
+            read = {register for _, register in made.taken(arguments)}
+            arguments, copies = memory.with_copies(self.writer, arguments, read)
+        given = made.taken(arguments)
         if elsewhere:
             self.writer.module.declare(made.name, made.type, [type_ for type_, _ in given])
         call = f"@{made.name}({', '.join(f'{type_} {text}' for type_, text in given)})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from stickslip.jit.values import ELEMENTS, View, literal
 
+REGISTERS = re.compile(r"%v\d+")
 LOOPS = ("disable", "full")
 """What LLVM is told of loops: not to unroll them, or to write them out whole."""
 
@@ -139,6 +141,10 @@ class Writer:
         room = type_ if count is None else f"[{count} x {type_}]"
         self.slots.append(f"  {name} = alloca {room}, align 8")
         return name
+
+    def registers(self) -> set[str]:
+        """All registers that the text names."""
+        return set(REGISTERS.findall("\n".join(self.lines)))
 
     @contextmanager
     def aside(self) -> Iterator[list[str]]:

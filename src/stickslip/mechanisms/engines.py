@@ -21,7 +21,7 @@ from stickslip.mechanisms.bounds import Bounds
 from stickslip.mechanisms.generate import SOLVER_CODES, compiled_module
 from stickslip.mechanisms.steppers.contact_problem import reach_at_start
 from stickslip.mechanisms.steppers.moreau_jean import IterationMatrixError
-from stickslip.mechanisms.steppers.stepper import State, Stepper, StepReport
+from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport
 from stickslip.mechanisms.system import CONTACT, SPRING, System
 from stickslip.mechanisms.templates import events
 from stickslip.mechanisms.templates.structs import Ended, Kept, Records, Run
@@ -187,7 +187,7 @@ class Reference(MechanismEngine):
         """Do one step and enter it into the book; the status code, with the step undone where it is not DONE."""
         now, dt = memory.copy(), memory.dt  # what a step reports may refer to the copy
         impulses, sticks = now.carried[:, :2], now.carried[:, 2]
-        state = State(now.t, now.q, now.u, now.reach, impulses, sticks)
+        state = Instant(now.t, now.q, now.u, now.reach, impulses, sticks)
         try:
             with np.errstate(all="ignore"):  # what overflows is told below
                 after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)

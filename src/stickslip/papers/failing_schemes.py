@@ -14,7 +14,7 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.steppers.contact_problem import mass_matrix
-from stickslip.mechanisms.steppers.stepper import State, Stepper, StepReport, solve_on_position_level
+from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport, solve_on_position_level
 from stickslip.mechanisms.system import CONTACT, System
 
 
@@ -52,12 +52,12 @@ class FailingMidpoint(_Failing):
     def step(
         self,
         system: System,
-        state: State,
+        state: Instant,
         dt: float,
         solver: PlanarSolver,
         p: Array,
         law: ImpactLaw | None = None,
-    ) -> tuple[State, StepReport]:
+    ) -> tuple[Instant, StepReport]:
         q_A, u_A, t_M = state.q, state.u, state.t + 0.5 * dt
         M = mass_matrix(system, q_A + 0.5 * dt * u_A, t_M, p)
 
@@ -71,7 +71,7 @@ class FailingMidpoint(_Failing):
             system, solver, p, M, u_A, system.geometry(q_A + 0.5 * dt * u_A, t_M, p), 0.25 * dt,
             free=free, place=middle, t=t_M, g_before=np.zeros(system.n_contacts),
         )  # fmt: skip
-        return State(state.t + dt, q_A + 0.5 * dt * (u_A + u_E), u_E), report
+        return Instant(state.t + dt, q_A + 0.5 * dt * (u_A + u_E), u_E), report
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,12 @@ class FailingNewmark(_Failing):
     def step(
         self,
         system: System,
-        state: State,
+        state: Instant,
         dt: float,
         solver: PlanarSolver,
         p: Array,
         law: ImpactLaw | None = None,
-    ) -> tuple[State, StepReport]:
+    ) -> tuple[Instant, StepReport]:
         q_A, u_A, t_E = state.q, state.u, state.t + dt
         M = mass_matrix(system, q_A, state.t, p)
         a_A = np.linalg.solve(M, system.force(q_A, u_A, state.t, p))
@@ -115,4 +115,4 @@ class FailingNewmark(_Failing):
         )  # fmt: skip
         q_E = end(y)
         u_E = u_A + dt * np.linalg.solve(M, system.force(q_E, u_A, t_E, p)) + (y - y_free)
-        return State(t_E, q_E, u_E), report
+        return Instant(t_E, q_E, u_E), report

@@ -112,7 +112,7 @@ def active_contacts(system: System, g: Array, rounding: Array, dt: float, reach:
     """Numbers of the contacts that take part in a step on velocity level, [GS05] 5, step 3 (b).
 
     A gap below its rounding error is closed.  A contact that carried load in the step before stays within its reach,
-    see `stepper.State`.
+    see `stepper.Instant`.
     """
     kinds = np.array(system.contact_kinds, dtype=int)
     active = (kinds != CONTACT) | (g <= 0.0) | (g <= rounding)

@@ -20,7 +20,7 @@ from stickslip.mechanisms.steppers.contact_problem import (
     step_problem,
 )
 from stickslip.mechanisms.steppers.sliding import Sliding
-from stickslip.mechanisms.steppers.stepper import Iteration, State, Stepper, StepReport, check_projection, report
+from stickslip.mechanisms.steppers.stepper import Instant, Iteration, Stepper, StepReport, check_projection, report
 from stickslip.mechanisms.system import System
 
 
@@ -72,12 +72,12 @@ class MoreauJean(Stepper):
     def step(
         self,
         system: System,
-        state: State,
+        state: Instant,
         dt: float,
         solver: PlanarSolver,
         p: Array,
         law: ImpactLaw | None = None,
-    ) -> tuple[State, StepReport]:
+    ) -> tuple[Instant, StepReport]:
         theta, q_A, u_A, t_E = self.theta, state.q, state.u, state.t + dt
         q_M, t_M = q_A + 0.5 * dt * u_A, state.t + 0.5 * dt
         M, g = mass_matrix(system, q_M, t_M, p), gaps(system, q_M, t_M, p)
@@ -110,7 +110,7 @@ class MoreauJean(Stepper):
         residual = max(newton.correction, problem.residual(u_E, solution.Lambda_N, solution.Lambda_T))
         q_E = q_A + dt * (theta * u_E + (1.0 - theta) * u_A)
         complaint = newton.complaint(solver.tol)
-        return State(t_E, q_E, u_E), report(problem, solution, residual, solver.tol, complaint, sliding)
+        return Instant(t_E, q_E, u_E), report(problem, solution, residual, solver.tol, complaint, sliding)
 
 
 class IterationMatrixError(np.linalg.LinAlgError):

@@ -13,7 +13,7 @@ from stickslip.contact.planar import PlanarSolution, PlanarSolver
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.mechanisms.steppers.contact_problem import contact_problem, solve_step
 from stickslip.mechanisms.steppers.sliding import Sliding
-from stickslip.mechanisms.steppers.stepper import State, Stepper, StepReport, check_projection, report
+from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport, check_projection, report
 from stickslip.mechanisms.system import System
 
 
@@ -56,12 +56,12 @@ class MoreauMidpoint(Stepper):
     def step(
         self,
         system: System,
-        state: State,
+        state: Instant,
         dt: float,
         solver: PlanarSolver,
         p: Array,
         law: ImpactLaw | None = None,
-    ) -> tuple[State, StepReport]:
+    ) -> tuple[Instant, StepReport]:
         """One step in plain NumPy, the reference of the compiled kernel.  `law` replaces Newton's impact law."""
         q_M = state.q + 0.5 * dt * state.u  # [GS05] 5, step 2
         problem = contact_problem(system, state.t + 0.5 * dt, q_M, state.u, dt, p, state.reach, self.lasting)
@@ -83,7 +83,7 @@ class MoreauMidpoint(Stepper):
         else:  # the residual above is Newton's law's; another law has its own
             residual = solution.residual
         q_E = q_M + 0.5 * dt * u_E  # step 5
-        return State(state.t + dt, q_E, u_E), report(problem, solution, residual, solver.tol, sliding=sliding)
+        return Instant(state.t + dt, q_E, u_E), report(problem, solution, residual, solver.tol, sliding=sliding)
 
 
 def consistent_velocities(

@@ -11,7 +11,7 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.steppers.contact_problem import gaps, mass_matrix
-from stickslip.mechanisms.steppers.stepper import State, Stepper, StepReport, solve_on_position_level
+from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport, solve_on_position_level
 from stickslip.mechanisms.system import System
 
 
@@ -56,12 +56,12 @@ class PaoliSchatzman(Stepper):
     def step(
         self,
         system: System,
-        state: State,
+        state: Instant,
         dt: float,
         solver: PlanarSolver,
         p: Array,
         law: ImpactLaw | None = None,
-    ) -> tuple[State, StepReport]:
+    ) -> tuple[Instant, StepReport]:
         q_A, u_A, t_E = state.q, state.u, state.t + dt
         M = mass_matrix(system, q_A, state.t, p)
         u_free = u_A + dt * np.linalg.solve(M, system.force(q_A, u_A, state.t, p))
@@ -72,4 +72,4 @@ class PaoliSchatzman(Stepper):
             free=lambda _: u_free, place=lambda u: q_A + dt * u, t=t_E, g_before=g_B, carried=state.carried,
             sticks=state.sticks,
         )  # fmt: skip
-        return State(t_E, q_A + dt * u_E, u_E), report
+        return Instant(t_E, q_A + dt * u_E, u_E), report

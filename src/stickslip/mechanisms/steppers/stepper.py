@@ -21,8 +21,8 @@ from stickslip.mechanisms.templates import schemes
 
 
 @dataclass(frozen=True)
-class State:
-    """Time [s], coordinates and velocities between two steps.
+class Instant:
+    """Time [s], coordinates and velocities where a step begins or ends, with what its contacts remember.
 
     `reach` (n,) [m] is how far a contact that carried load in the step before may seem open and still take part; at the
     start, what forces can close within a step.  `carried` (n, 2) [N s] are the impulses Lambda_N, Lambda_T of
@@ -100,12 +100,12 @@ class Stepper(ABC):
     def step(
         self,
         system: System,
-        state: State,
+        state: Instant,
         dt: float,
         solver: PlanarSolver,
         p: Array,
         law: ImpactLaw | None = None,
-    ) -> tuple[State, StepReport]:
+    ) -> tuple[Instant, StepReport]:
         """One step in plain NumPy, the reference of the compiled kernel."""
 
     def project(self, system: System, t: float, q: Array, p: Array) -> Array:

@@ -19,7 +19,7 @@ from stickslip.mechanisms.steppers.contact_problem import (
     step_problem,
 )
 from stickslip.mechanisms.steppers.sliding import Sliding
-from stickslip.mechanisms.steppers.stepper import Iteration, State, Stepper, StepReport, check_projection, report
+from stickslip.mechanisms.steppers.stepper import Instant, Iteration, Stepper, StepReport, check_projection, report
 from stickslip.mechanisms.system import System
 
 
@@ -56,12 +56,12 @@ class StewartTrinkle(Stepper):
     def step(
         self,
         system: System,
-        state: State,
+        state: Instant,
         dt: float,
         solver: PlanarSolver,
         p: Array,
         law: ImpactLaw | None = None,
-    ) -> tuple[State, StepReport]:
+    ) -> tuple[Instant, StepReport]:
         q_A, u_A, t_E = state.q, state.u, state.t + dt
         q_E = q_A + dt * u_A
         g = gaps(system, q_E, t_E, p)
@@ -92,4 +92,4 @@ class StewartTrinkle(Stepper):
             M = mass_matrix(system, q_E, t_E, p)
         residual = max(fixed_point.correction, problem.residual(u_E, solution.Lambda_N, solution.Lambda_T))
         complaint = fixed_point.complaint(solver.tol)
-        return State(t_E, q_E, u_E), report(problem, solution, residual, solver.tol, complaint, sliding)
+        return Instant(t_E, q_E, u_E), report(problem, solution, residual, solver.tol, complaint, sliding)

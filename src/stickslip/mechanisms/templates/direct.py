@@ -33,18 +33,19 @@ def scales(k, directions, laws, d):
 @dev
 def blocks(part, k, directions, laws, contacts, step, room):
     """Row `part`, normal or tangential, of contact k in the LCP: entries over the active contacts, and b."""
-    W = directions.W_N if part == 0 else directions.W_T
+    W_N, W_T = directions.W_N, directions.W_T
     value = contacts.offset[k, part]
     for j in range(N_DOF):
-        value += W[k, j] * step.u_E[j]
+        value += (W_N[k, j] if part == 0 else W_T[k, j]) * step.u_E[j]
     for m in range(N_CONTACTS):
         if contacts.active[m] == 0:
             continue
         by_N = 0.0
         by_T = 0.0
         for j in range(N_DOF):
-            by_N += W[k, j] * (directions.V_N[m, j] - laws.mu[m] * directions.V_T[m, j])
-            by_T += W[k, j] * directions.V_T[m, j]
+            w = W_N[k, j] if part == 0 else W_T[k, j]  # numbers are chosen, not arrays: those stay in registers
+            by_N += w * (directions.V_N[m, j] - laws.mu[m] * directions.V_T[m, j])
+            by_T += w * directions.V_T[m, j]
         room.E[part, k, 0, m] = by_N
         room.E[part, k, 1, m] = by_T
         if room.d[m, 1] > 0.0:
@@ -68,7 +69,7 @@ def lcp_of_step(directions, laws, contacts, step, lcp):
                 room.d[k, part] = 0.0
     for k in range(N_CONTACTS):
         if contacts.active[k] != 0:
-            for part in (0, 1):
+            for part in range(2):
                 blocks(part, k, directions, laws, contacts, step, room)
     return assemble(room.E, room.b, laws.mu, laws.a, room.d, lcp)
 

@@ -87,12 +87,18 @@ def prepare_contacts(m, times):
         geometry(m.step.q_C, t, m.run.p, directions.W_N, directions.W_T, directions.w_hat)
     local_problem(m, m.implicit.u_last if SCHEME == PAOLI else m.motion.u)
     if CENTRED and PROJECTION == 0.0:
-        for k in range(N_CONTACTS):
-            deep = m.contacts.kinds[k] == CONTACT and -m.gaps.g[k] > m.tally[MAX_PENETRATION]
-            if m.contacts.active[k] != 0 and deep:
-                m.tally[MAX_PENETRATION] = -m.gaps.g[k]
+        note_depths(m)
     if FRICTION_LAWS:
         begin_friction(m.run.p, m.laws.mu, m.contacts, m.memory.sticks, m.slip)
+
+
+@part
+def note_depths(m):
+    """Take the gaps of the active contacts into the deepest penetration so far."""
+    for k in range(N_CONTACTS):
+        deep = m.contacts.kinds[k] == CONTACT and -m.gaps.g[k] > m.tally[MAX_PENETRATION]
+        if m.contacts.active[k] != 0 and deep:
+            m.tally[MAX_PENETRATION] = -m.gaps.g[k]
 
 
 @part
