@@ -1,13 +1,18 @@
 """Every construct of the kernel language: plain Python and machine code give the same bits."""
 
 import math
+from math import sin as sine
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from stickslip.jit import kernel
+from stickslip.jit.mathematics import KERNELS
+from stickslip.jit.plain import plain
 
+BY_NAME = {one.python.__name__: one for one in KERNELS}
+INNER = 3
 TABLE = np.array([[1.0, 2.0], [3.0, 4.0]])
 SIZES = (3, 5, 8)
 RECORD = np.dtype([("mass", float), ("kind", np.int64), ("pose", float, (3,)), ("alive", np.bool_)], align=True)
@@ -264,11 +269,44 @@ def mathematics(x):
 
 
 @pytest.mark.parametrize("x", [1e-3, 0.5, 1.0, 1.5, 2.5, 7.75, 1e3, 123456.789])
-def test_functions_of_math_are_those_of_python(x: float) -> None:
-    if x < 700.0:
-        agrees(mathematics, x)
-    else:
-        assert mathematics.compiled(x)[1] == math.sin(x) and mathematics.compiled(x)[17] == math.floor(x)
+def test_functions_of_math_are_those_of_plain_python(x: float) -> None:
+    agrees(mathematics, x)
+
+
+@kernel
+def own_ones(x, n):
+    return math.sin(x), np.sin(x), sine(x), math.exp(n), math.pow(2, x), np.hypot(x, n), math.cos(0.5), math.atan2(1, 2)
+
+
+def test_plain_python_takes_functions_of_the_package_however_they_are_named() -> None:
+    """Those of the C library differ in the last digit now and then."""
+    differ = 0
+    for x in np.random.default_rng(1).uniform(-4.0, 4.0, 400).tolist():
+        found = own_ones(x, 3)
+        assert found == own_ones.compiled(x, 3) and found[0] == found[1] == found[2]
+        assert type(found[0]) is float and type(found[1]) is np.float64
+        differ += found[0] != math.sin(x)
+        assert abs(found[0] - math.sin(x)) <= math.ulp(found[0])
+    assert 0 < differ < 100
+
+
+@kernel
+def of_outer_names():
+    return INNER
+
+
+def test_plain_python_follows_the_names_of_its_module(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    def inner(x):  # type: ignore[no-untyped-def]
+        return math.sin(x) + len("ab") + offset
+
+    offset = 1.5
+    assert plain(inner)(0.5) == BY_NAME["sin"](0.5) + 2 + 1.5
+    assert plain(of_outer_names.python) is of_outer_names.python  # it calls nothing of `math`
+    assert of_outer_names() == 3
+    monkeypatch.setitem(globals(), "INNER", 4)
+    assert of_outer_names() == 4
+    array = np.linspace(0.0, 1.0, 5)
+    assert np.array_equal(plain(lambda x: np.sin(x) + np.sum(x))(array), np.sin(array) + np.sum(array))
 
 
 @kernel

@@ -87,7 +87,7 @@ def same_bits(a, b):
 
 
 @needs_node
-@pytest.mark.parametrize("name", ["woodpecker"])
+@pytest.mark.parametrize("name", ["woodpecker", "pendulum_against_stop"])
 def test_steps_of_a_mechanism_in_node_have_the_bits_of_the_cpu(name, monkeypatch, tmp_path):
     march, args, result, after = march_of(name, monkeypatch, 2000)
     made = web.module(march, args)
@@ -148,6 +148,7 @@ def test_arguments_of_every_kind(tmp_path):
     made = web.module(own_and_python, args)
     (total, half), (x,), _ = in_node(made, args, tmp_path)
     assert half == 3 and x[0] == 0.75
+    assert total == own_and_python.compiled(*copy.deepcopy(args))[0]
     assert total == pytest.approx(own_and_python(*copy.deepcopy(args))[0], rel=1e-15)
     assert made.results == ("float", "int") and made.arguments == 2 + 3 + 1
     with pytest.raises(KernelError, match="other types"):

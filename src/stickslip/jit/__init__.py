@@ -7,9 +7,10 @@ One module per pass: `syntax` reads the source, `translate` walks it, `arithmeti
 operations, `writer` writes the text.  One module per target: `cpu`, `gpu`, `web`.  `mathematics` has sines and so on.
 """
 
+from stickslip.jit import mathematics  # puts its functions in place of those of `math`
 from stickslip.jit.addresses import call_address
 from stickslip.jit.errors import KernelError
 from stickslip.jit.kernel import Entry, Kernel, entry, kernel
 from stickslip.jit.parallel import prange
 
-__all__ = ["Entry", "Kernel", "KernelError", "call_address", "entry", "kernel", "prange"]
+__all__ = ["Entry", "Kernel", "KernelError", "call_address", "entry", "kernel", "mathematics", "prange"]

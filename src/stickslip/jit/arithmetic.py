@@ -45,7 +45,7 @@ _COMPARE: dict[type[ast.cmpop], tuple[str, str, Callable[[Any, Any], bool]]] = {
     ast.GtE: ("sge", "oge", operator.ge),
 }
 LARGEST_POWER = 64
-"""Whole exponents up to this size are products; others call the C library."""
+"""Whole exponents up to this size are products; others call `mathematics.pow`."""
 
 
 def convert(writer: Writer, value: Value, kind: Kind) -> str:
@@ -202,7 +202,7 @@ def _shift(writer: Writer, left: bool, x: str, y: str) -> Scalar:
 
 
 def _power(writer: Writer, a: Value, b: Value, kind: Kind) -> Constant | Scalar:
-    """Products for whole exponents that are known, by repeated squares; the C library's `pow` for others."""
+    """Products for whole exponents that are known, by repeated squares; `mathematics.pow` for others."""
     whole = isinstance(b, Constant) and kind_of(b) == "int" and abs(int(b.value)) <= LARGEST_POWER
     if whole:
         assert isinstance(b, Constant)
@@ -221,10 +221,7 @@ def _power(writer: Writer, a: Value, b: Value, kind: Kind) -> Constant | Scalar:
     if kind != "float":
         raise KernelError("a power of whole numbers needs an exponent that is a number in the source.")
     x, y = convert(writer, a, "float"), convert(writer, b, "float")
-    own = writer.module.operators.get("pow")
-    if own is not None:
-        return Scalar("float", own(writer, x, y))
-    return Scalar("float", writer.call("double", "llvm.pow.f64", [("double", x), ("double", y)], {}))
+    return Scalar("float", writer.module.operators["pow"](writer, x, y))
 
 
 def _as(kind: Kind, writer: Writer, value: Value) -> tuple[Kind, str]:

@@ -31,7 +31,7 @@ def function_fingerprint(function: Callable[..., Any]) -> str:
                 add(scope[name])
 
     def add(value: Any) -> None:
-        value = getattr(value, "py_func", value)
+        value = getattr(value, "python", getattr(value, "py_func", value))
         digest.update(type(value).__name__.encode())
         if isinstance(value, types.FunctionType):
             if id(value) not in seen:

@@ -19,15 +19,18 @@ from stickslip.jit.writer import Writer
 Builtin = Callable[[Writer, tuple[Value, ...]], Value]
 INTRINSIC = {"sqrt": "llvm.sqrt.f64", "fabs": "llvm.fabs.f64", "copysign": "llvm.copysign.f64"}
 """Functions of `math` that are single instructions, exact on every target."""
-LIBRARY = (
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p",
-    "pow", "hypot", "fmod", "erf", "erfc", "asinh", "acosh", "atanh", "log2", "log10",
-)  # fmt: skip
-"""Functions of `math` that the C library computes, as Python itself does."""
+LIBRARY = ("fmod",)
+"""Functions of `math` that the C library computes, exactly."""
 ROUNDING = {"floor": "llvm.floor.f64", "ceil": "llvm.ceil.f64", "trunc": "llvm.trunc.f64"}
 """Functions of `math` whose result is a whole number."""
-ARGUMENTS = {"atan2": 2, "hypot": 2, "fmod": 2, "pow": 2, "copysign": 2}
+ARGUMENTS = {"fmod": 2, "copysign": 2}
 """Number of arguments of those that take more than one."""
+
+
+OWN: dict[Any, Any] = {}
+"""Kernels that take the place of functions of `math` and NumPy on every target; `mathematics` puts them here."""
+OWN_OF_EXACT: dict[Any, Any] = {}
+"""Kernels likewise of functions that are exact: where there is a C library, it is as good and faster."""
 
 
 def find(function: Any) -> Builtin | None:
@@ -302,7 +305,7 @@ _TABLE: dict[Any, Builtin] = {
     np.bool_: _bool,
     round: _round,
 }
-_TABLE |= {function: _TABLE[other] for function, other in OF_NUMPY.items()}
+_TABLE |= {function: _TABLE[other] for function, other in OF_NUMPY.items() if other in _TABLE}
 _TABLE |= {getattr(np, name): _rounded(name) for name in ROUNDING}
 _TABLE |= {
     np.abs: _abs,

@@ -94,7 +94,7 @@ def text(kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = ()
 
     `out_of_line` names kernels that are seldom called, in this program.
     """
-    program = Program(short_loops=True, whole=True, instead=mathematics.INSTEAD, out_of_line=out_of_line)
+    program = Program(short_loops=True, whole=True, out_of_line=out_of_line)
     program.module.on_card, program.module.longest_unrolled = True, LONGEST_UNROLLED
     writer = Writer(program.module)
     parameters: list[str] = []

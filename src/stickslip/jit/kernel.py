@@ -16,6 +16,7 @@ from stickslip.jit import addresses, cpu, memory, native, objects, passing, synt
 from stickslip.jit.errors import KernelError
 from stickslip.jit.handing import Results
 from stickslip.jit.making import making
+from stickslip.jit.plain import plain as of_python
 from stickslip.jit.translate import Body, Program
 from stickslip.jit.units import ENTRY
 from stickslip.jit.values import ELEMENTS, REGISTER, Bundle, Constant, Scalar, Value, View
@@ -46,15 +47,18 @@ class Kernel:
         self.python, self.inline, self.reorder_sums, self.apart = python, inline, reorder_sums, apart
         self._versions: dict[Any, Version] = {}
         self._last: Callable[..., Any] = _none_yet
+        self._plain: Callable[..., Any] | None = None
         self._lock = threading.Lock()
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        return self.python(*args, **named)
+        return self.py_func(*args, **named)
 
     @property
     def py_func(self) -> Callable[..., Any]:
-        """The function itself, by the name that it has in Numba."""
-        return self.python
+        """The function as plain Python, with the bits of machine code: see `plain`."""
+        if self._plain is None:
+            self._plain = of_python(self.python)
+        return self._plain
 
     def __reduce__(self) -> str:
         return self.python.__qualname__

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from stickslip.jit import Entry, Kernel, mathematics
+from stickslip.jit import Entry, Kernel
+from stickslip.jit.mathematics import sincos
 
 __all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "rare", "sincos"]
 
@@ -34,15 +34,6 @@ class Generated(Entry):
 def entry(function: Callable[..., Any]) -> Entry:
     """A function that Python calls as machine code."""
     return Generated(function)
-
-
-@dev
-def sincos(angle: float) -> tuple[float, float]:
-    """Sine and cosine of an angle [rad]."""
-    return math.sin(angle), math.cos(angle)
-
-
-mathematics.INSTEAD[sincos] = mathematics.sincos
 
 
 @dev

@@ -13,11 +13,11 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from stickslip.jit import memory, passing, syntax, units
+from stickslip.jit import functions, memory, passing, syntax, units
 from stickslip.jit.errors import KernelError
 from stickslip.jit.scope import Callee, Scope
 from stickslip.jit.turns import Turns
@@ -44,7 +44,6 @@ class Program:
 
     short_loops : loops of unknown length may be unrolled as well.
     whole : kernels marked `apart` become functions of the module as well: nothing outside it is called.
-    instead : kernels that take the place of functions of `math` and NumPy, by those functions.
     out_of_line : names of kernels that work on copies of the arrays they are given: the arrays themselves have no
         address then, and may live in registers around the call.
     """
@@ -54,17 +53,16 @@ class Program:
         short_loops: bool = False,
         *,
         whole: bool = False,
-        instead: Mapping[Any, Callee] | None = None,
         out_of_line: Collection[str] = (),
     ) -> None:
         self.module, self.out_of_line = Module(short_loops), out_of_line
-        self.whole, self.instead = whole, instead or {}
+        self.whole = whole
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
         for function in (math.pow, math.fmod):
-            if function in self.instead:
-                operator = functools.partial(self.operate, self.instead[function])
-                self.module.operators[function.__name__] = operator
+            own = self.instead_of(function)
+            if own is not function:
+                self.module.operators[function.__name__] = functools.partial(self.operate, own)
 
     def operate(self, callee: Callee, writer: Writer, x: str, y: str) -> str:
         """Call a kernel of two floats; return the register of its result."""
@@ -105,7 +103,10 @@ class Program:
 
     def instead_of(self, function: Any) -> Any:
         """The kernel that takes the place of a function, or the function itself."""
-        return self.instead.get(function, function) if isinstance(function, Hashable) else function
+        if not isinstance(function, Hashable):
+            return function
+        found = functions.OWN_OF_EXACT.get(function, function) if self.whole else function
+        return functions.OWN.get(function, found)
 
     def require_alone(self, name: str) -> None:
         """Raise where the module needs what there is on the CPU alone: a C library, and kernels outside it."""

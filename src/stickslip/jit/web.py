@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.jit import mathematics, objects
+from stickslip.jit import objects
 from stickslip.jit.cpu import Target, described, optimised
 from stickslip.jit.errors import KernelError
 from stickslip.jit.handing import Results
@@ -126,7 +126,7 @@ def module(kernel: Kernel, samples: Sequence[Any]) -> WebKernel:
     for part in _parts(args):
         if isinstance(part, np.ndarray) and not part.flags.c_contiguous:
             raise KernelError("a kernel in a browser takes arrays without gaps: give a copy.")
-    program = Program(kernel.short_loops, whole=True, instead=mathematics.INSTEAD)
+    program = Program(kernel.short_loops, whole=True)
     made = kernel.translated(args, program)
     program.require_alone(kernel.python.__name__)
     text = made.program.module.text()

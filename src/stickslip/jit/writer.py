@@ -31,7 +31,7 @@ class Module:
         self._short_loops = short_loops
         self.longest_unrolled = 0  # turns of the longest loop that LLVM has to write out
         self.on_card = False  # the text is for many threads of a card: see `gpu`
-        self.operators: dict[str, Operator] = {}  # "pow" and "fmod" where kernels do the work of x**y and x % y
+        self.operators: dict[str, Operator] = {}  # "pow" for x**y, and "fmod" for x % y where there is no C library
 
     def text(self) -> str:
         """The whole module."""

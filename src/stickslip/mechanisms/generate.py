@@ -152,7 +152,7 @@ def import_generated(system: System, source: str, kind: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = str(path)
     for key, function in system.inject.items():
-        module.__dict__[key] = Kernel(getattr(function, "py_func", function), inline=True)
+        module.__dict__[key] = Kernel(getattr(function, "python", getattr(function, "py_func", function)), inline=True)
     sys.modules[name] = module
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.checks import Array, finite, real_array, require_unique, unknown_name
+from stickslip.jit.plain import MATH, plain
 from stickslip.laws.friction import FrictionLaw
 
 CONTACT = 0
@@ -382,12 +382,12 @@ class System:
 
     def _namespace(self, tolerant: bool) -> dict[str, Any]:
         if tolerant not in self._namespaces:
-            numbers: Any = _TOLERANT_MATH if tolerant else math
+            numbers: Any = _TOLERANT_MATH if tolerant else MATH
             namespace = {
                 "math": numbers,
                 "dev": lambda function: function,
                 "sincos": lambda x: (numbers.sin(x), numbers.cos(x)),
-                **self.inject,
+                **{name: plain(function) for name, function in self.inject.items()},
             }
             exec(compile(self._source, f"<model {self.name}>", "exec"), namespace)
             self._namespaces[tolerant] = namespace
@@ -507,35 +507,21 @@ def drift(q, u, t, p, zeta):
                 zeta[k, 1] += sign * weight * gamma_T / step
 """
 
-# NumPy's functions return nan or inf outside their domain, as compiled code does; Python's math raises.
-_TOLERANT_MATH = types.SimpleNamespace(
-    sin=np.sin,
-    cos=np.cos,
-    tan=np.tan,
-    asin=np.arcsin,
-    acos=np.arccos,
-    atan=np.arctan,
-    atan2=np.arctan2,
-    sinh=np.sinh,
-    cosh=np.cosh,
-    tanh=np.tanh,
-    asinh=np.arcsinh,
-    acosh=np.arccosh,
-    atanh=np.arctanh,
-    exp=np.exp,
-    log=np.log,
-    sqrt=np.sqrt,
-    pow=np.power,
-    fabs=np.fabs,
-    floor=np.floor,
-    ceil=np.ceil,
-    erf=math.erf,
-    erfc=math.erfc,
-    pi=math.pi,
-    e=math.e,
-    nan=math.nan,
-    inf=math.inf,
-)
+
+class _Tolerant:
+    """`math` with NumPy's numbers: roots of negative numbers and quotients by zero are what machine code makes of them.
+
+    Python's numbers raise.
+    """
+
+    sqrt, floor, ceil = np.sqrt, np.floor, np.ceil
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(MATH, name)
+        return (lambda *numbers: np.float64(found(*numbers))) if callable(found) else found
+
+
+_TOLERANT_MATH = _Tolerant()
 
 
 # -- messages ------------------------------------------------------------------------------------------------

@@ -9,9 +9,8 @@ C have it, and nothing raises.  `tools/derive_mathematics.py` derives the number
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from stickslip.jit.functions import OF_NUMPY
+from stickslip.jit.functions import OF_NUMPY, OWN, OWN_OF_EXACT
 from stickslip.jit.kernel import Kernel
 from stickslip.jit.mathematics.arcs import acos, asin, atan, atan2, hypot
 from stickslip.jit.mathematics.errors import erf, erfc
@@ -20,7 +19,7 @@ from stickslip.jit.mathematics.logarithms import acosh, asinh, atanh, log, log1p
 from stickslip.jit.mathematics.remainders import fmod, frexp, ldexp
 from stickslip.jit.mathematics.sines import cos, reduced_exactly, sin, sincos, tan
 
-__all__ = ["INSTEAD", "KERNELS", "RARE", "sincos"]
+__all__ = ["KERNELS", "RARE", "sincos"]
 
 KERNELS: tuple[Kernel, ...] = (
     sin, cos, tan, asin, acos, atan, atan2, hypot, exp, expm1, sinh, cosh, tanh, log, log1p, log2, log10, pow,
@@ -29,6 +28,8 @@ KERNELS: tuple[Kernel, ...] = (
 """Kernels with the names of those functions of `math` whose place they take."""
 RARE = (reduced_exactly.python.__name__,)
 """Kernels that are seldom called: they must not crowd the code around their calls."""
-INSTEAD: dict[Any, Kernel] = {getattr(math, kernel.python.__name__): kernel for kernel in KERNELS}
-INSTEAD |= {function: INSTEAD[other] for function, other in OF_NUMPY.items() if other in INSTEAD}
-"""Kernels by the functions whose place they take."""
+EXACT = (fmod, frexp, ldexp)
+for kernel in KERNELS:
+    table = OWN_OF_EXACT if kernel in EXACT else OWN
+    own = getattr(math, kernel.python.__name__)
+    table |= {function: kernel for function in (own, *(key for key, other in OF_NUMPY.items() if other is own))}

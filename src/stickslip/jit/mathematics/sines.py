@@ -49,6 +49,7 @@ DIGITS = np.array([TWO_OVER_PI >> BITS * (COUNT - 1 - k) & MASK for k in range(C
 """Digits of 2 / pi, BITS bits each."""
 FRACTION = 7  # digits behind the point that are kept of an angle in quarter turns
 FAR = 1.6e6  # beyond, a number of quarter turns times PI_1 is not exact
+SMALL = 0.785  # angles below are less than half a quarter turn
 NEAR = 1e-8  # below, a rest has lost too many of its digits
 
 
@@ -161,9 +162,9 @@ def small_cosine(a: Any, b: Any) -> Any:
     return high + low
 
 
-@kernel(inline=True)
-def sin(x: Any) -> Any:
-    """Sine of an angle [rad]."""
+@kernel
+def turned_sine(x: Any) -> Any:
+    """Sine of any angle."""
     turns, a, b = reduced(x)
     quarter = int(turns)
     odd = (quarter & 1) == 1
@@ -171,9 +172,9 @@ def sin(x: Any) -> Any:
     return -found if (quarter & 2) == 2 else found
 
 
-@kernel(inline=True)
-def cos(x: Any) -> Any:
-    """Cosine of an angle [rad]."""
+@kernel
+def turned_cosine(x: Any) -> Any:
+    """Cosine of any angle."""
     turns, a, b = reduced(x)
     quarter = int(turns)
     odd = (quarter & 1) == 1
@@ -181,9 +182,9 @@ def cos(x: Any) -> Any:
     return -found if ((quarter + 1) & 2) == 2 else found
 
 
-@kernel(inline=True)
-def sincos(x: Any) -> Any:
-    """Sine and cosine of an angle [rad], from one reduction; the bits of `sin` and `cos`."""
+@kernel
+def turned_both(x: Any) -> Any:
+    """Sine and cosine of any angle."""
     turns, a, b = reduced(x)
     quarter = int(turns)
     odd = (quarter & 1) == 1
@@ -192,6 +193,30 @@ def sincos(x: Any) -> Any:
     sine = c if odd else s
     cosine = s if odd else c
     return -sine if (quarter & 2) == 2 else sine, -cosine if ((quarter + 1) & 2) == 2 else cosine
+
+
+@kernel(inline=True)
+def sin(x: Any) -> Any:
+    """Sine of an angle [rad]; a small one is its own rest."""
+    if abs(x) < SMALL:
+        return small_sine(x, 0.0)
+    return turned_sine(x)
+
+
+@kernel(inline=True)
+def cos(x: Any) -> Any:
+    """Cosine of an angle [rad]."""
+    if abs(x) < SMALL:
+        return small_cosine(x, 0.0)
+    return turned_cosine(x)
+
+
+@kernel(inline=True)
+def sincos(x: Any) -> Any:
+    """Sine and cosine of an angle [rad], from one reduction; the bits of `sin` and `cos`."""
+    if abs(x) < SMALL:
+        return small_sine(x, 0.0), small_cosine(x, 0.0)
+    return turned_both(x)
 
 
 @kernel
