@@ -59,6 +59,36 @@ def test_functions_on_a_card_are_kernels_of_the_package():
     assert set(re.findall(r"\.extern \.func[^;]*?(\w+)\s*\(", ptx)) == set()
 
 
+def card_missing():
+    """Why there is no card here; None where there is one."""
+    try:
+        from stickslip.jit.card import card
+
+        card()
+    except (ImportError, RuntimeError) as problem:
+        return str(problem)
+    return None
+
+
+@pytest.mark.skipif(card_missing() is not None, reason="no GPU")
+def test_functions_on_a_card_have_the_bits_of_the_cpu():
+    from stickslip.jit.card import card
+
+    random = np.random.default_rng(4)
+    a = random.choice([-1.0, 1.0], 400) * 10.0 ** random.uniform(-320.0, 308.0, 400)
+    b = random.uniform(-2.0, 2.0, 400)
+    b[200:] *= 300.0
+    here, there = np.empty((400, 27)), np.empty((400, 27))
+    every_function.compiled(a, b, here)
+    arrays = [card().array(array) for array in (a, b, there)]
+    card().kernel(every_function, (a, b, there)).launch(1, 1, *arrays)
+    card().wait()
+    arrays[2].copy_to(there)
+    nan = np.isnan(here)
+    assert np.array_equal(np.isnan(there), nan)
+    assert np.array_equal(here[~nan].view(np.int64), there[~nan].view(np.int64))
+
+
 @kernel
 def powers_and_remainders(a, b):
     a[0] = a[1] ** b + a[1] % b + a[1] // b

@@ -4,7 +4,7 @@
 it is called with.  docs/kernels.md describes the language: what is in it, what is refused, and why.
 
 One module per pass: `syntax` reads the source, `translate` walks it, `arithmetic`, `memory` and `functions` know the
-operations, `writer` writes the text, `cpu` builds it.
+operations, `writer` writes the text.  One module per target: `cpu`, `gpu`, `web`.  `mathematics` has sines and so on.
 """
 
 from stickslip.jit import mathematics  # puts its functions in place of those of `math`
