@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,6 +73,34 @@ class StepProblem:
         defect_T = np.where(np.abs(Lambda_T) >= bound * (1 - 1e-12), sliding, np.abs(xi_T))
         defect_T = np.where(bound > 0, defect_T, 0) / np.where(size_T > 0, size_T, 1)
         return float(max(np.max(defect_N[local.normal], initial=0.0), np.max(defect_T[local.tangential], initial=0.0)))
+
+
+class Begun(NamedTuple):
+    """What a step begins with: the matrix by which impulses change velocities, u_A, (W_N, W_T, w_hat), dt [s]."""
+
+    M: Array
+    u_A: Array
+    directions: tuple[Array, Array, Array]
+    dt: float
+
+
+class Active(NamedTuple):
+    """Contacts that take part in a step: their numbers (k,), and of all n contacts which last, and how each may close.
+
+    lasting : (n,) bool, contacts without restitution; None: none of them.
+    closing : (n,) [m/s], velocities by which contacts that are open may close until the next step; None: all zero.
+    """
+
+    numbers: np.ndarray
+    lasting: np.ndarray | None = None
+    closing: Array | None = None
+
+
+class Ahead(NamedTuple):
+    """Gaps are those at q_A + dt u and the end of the step: u, and the gaps one step before q_A, where they count."""
+
+    u: Array
+    g_before: Array | None = None
 
 
 def mass_matrix(system: System, q: Array, t: float, p: Array) -> Array:
@@ -147,7 +175,7 @@ def contact_problem(
         index = np.union1d(index, np.flatnonzero(lasting))
     closing = None if keep_lasting or dt == 0.0 else closing_velocities(g, rounding, dt)
     directions = system.geometry(q, t, p)
-    return step_problem(system, index, g, M, u_A, u_free, directions, dt, p, lasting=lasting, closing=closing)
+    return step_problem(system, Active(index, lasting, closing), g, Begun(M, u_A, directions, dt), u_free, p)
 
 
 def closing_velocities(g: Array, rounding: Array, dt: float, gamma_N: Array | None = None) -> Array:
@@ -161,27 +189,22 @@ def closing_velocities(g: Array, rounding: Array, dt: float, gamma_N: Array | No
 
 def step_problem(
     system: System,
-    index: np.ndarray,
+    active: Active,
     g: Array,
-    M: Array,
-    u_A: Array,
+    begun: Begun,
     u_free: Array,
-    directions: tuple[Array, Array, Array],
-    dt: float,
     p: Array,
-    u_ahead: Array | None = None,
-    g_before: Array | None = None,
-    lasting: np.ndarray | None = None,
-    closing: Array | None = None,
+    ahead: Ahead | None = None,
 ) -> StepProblem:
-    """The problem of the contacts in `index`, with u_E = u_free + M^-1 W Lambda.
+    """The problem of the active contacts, with u_E = u_free + M^-1 W Lambda.
 
     On velocity level xi = gamma_E + eps gamma_A.  A prestressed spring is Sgn of its displacement: at the next
-    midpoint, g + dt gamma_E; or, where `g` holds the gaps at q_A + dt u_ahead and the end of the step, at that end:
-    g + dt w_T (u_E - u_ahead).  With `g_before`, the gaps one step before q_A, contacts are on position level:
-    dt xi_N = g + dt w_N (u_E - u_ahead) + eps_N g_before.  Contacts marked as `lasting` have no restitution.
-    A contact that takes part though it is open, because it carried load before, may close with the velocity `closing`.
+    midpoint, g + dt gamma_E; or, with `ahead`, at the end of the step: g + dt w_T (u_E - ahead.u).  With the gaps
+    ahead.g_before, contacts are on position level: dt xi_N = g + dt w_N (u_E - ahead.u) + eps_N g_before.
+    A contact that takes part though it is open, because it carried load before, may close its gap.
     """
+    index, lasting, closing = active
+    M, u_A, directions, dt = begun
     W_N, W_T, w_hat = (rows[index] for rows in directions)
     mu, eps_N, eps_T, threshold = (law[index] for law in system.laws(p))
     if lasting is not None:
@@ -199,12 +222,12 @@ def step_problem(
     offset_T = w_hat[:, 1] + eps_T * gamma_T
     spring = kinds == SPRING
     if spring.any():
-        moved = w_hat[:, 1] if u_ahead is None else -(W_T @ u_ahead)
+        moved = w_hat[:, 1] if ahead is None else -(W_T @ ahead.u)
         offset_T = np.where(spring, moved + g_here / dt, offset_T)
         size_T = np.where(spring, size_T + np.abs(offset_T - w_hat[:, 1]), size_T)
-    if g_before is not None and u_ahead is not None:
+    if ahead is not None and ahead.g_before is not None:
         contact = kinds == CONTACT
-        offset_N = np.where(contact, (g_here + eps_N * g_before[index]) / dt - W_N @ u_ahead, offset_N)
+        offset_N = np.where(contact, (g_here + eps_N * ahead.g_before[index]) / dt - W_N @ ahead.u, offset_N)
         size_N = np.where(contact, size_N + np.abs(offset_N), size_N)
     V_N, V_T = np.linalg.solve(M, W_N.T), np.linalg.solve(M, W_T.T)
     G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T

@@ -12,6 +12,8 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.steppers.contact_problem import (
+    Active,
+    Begun,
     active_contacts,
     closing_velocities,
     gaps,
@@ -84,6 +86,7 @@ class MoreauJean(Stepper):
         rounding = roundings(system, q_M, t_M, p)
         index = active_contacts(system, g, rounding, dt, state.reach)
         closing = closing_velocities(g, rounding, (theta + 0.5) * dt)  # from midpoint to midpoint
+        active = Active(index, closing=closing)
         directions = system.geometry(q_M, t_M, p)
         h_A = system.force(q_A, u_A, state.t, p)
         newton = Iteration(np.diag(M), u_A, q_A, dt, "Newton's method for the end velocity")
@@ -96,9 +99,7 @@ class MoreauJean(Stepper):
             A = M - theta * dt * C - (theta * dt) ** 2 * K
             _require_definite(A)
             u_free = u_E - np.linalg.solve(A, M @ (u_E - u_A) - dt * h)
-            problem = sliding.applied(
-                step_problem(system, index, g, A, u_A, u_free, directions, dt, p, closing=closing)
-            )
+            problem = sliding.applied(step_problem(system, active, g, Begun(A, u_A, directions, dt), u_free, p))
             solution = solver.solve(problem.local)
             u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
             if not np.all(np.isfinite(u_E)):

@@ -10,8 +10,8 @@ from stickslip import codes
 from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.laws import ImpactLaw
-from stickslip.mechanisms.steppers.contact_problem import gaps, mass_matrix
-from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport, solve_on_position_level
+from stickslip.mechanisms.steppers.contact_problem import Begun, gaps, mass_matrix
+from stickslip.mechanisms.steppers.stepper import Instant, Onward, Stepper, StepReport, solve_on_position_level
 from stickslip.mechanisms.system import System
 
 
@@ -67,9 +67,6 @@ class PaoliSchatzman(Stepper):
         u_free = u_A + dt * np.linalg.solve(M, system.force(q_A, u_A, state.t, p))
         directions = system.geometry(q_A, state.t, p)
         g_B = gaps(system, q_A - dt * u_A, state.t - dt, p)
-        u_E, report = solve_on_position_level(
-            system, solver, p, M, u_A, directions, dt,
-            free=lambda _: u_free, place=lambda u: q_A + dt * u, t=t_E, g_before=g_B, carried=state.carried,
-            sticks=state.sticks,
-        )  # fmt: skip
+        begun, onward = Begun(M, u_A, directions, dt), Onward(lambda _: u_free, lambda u: q_A + dt * u, t_E, g_B)
+        u_E, report = solve_on_position_level(system, solver, p, begun, onward, state.carried, state.sticks)
         return Instant(t_E, q_A + dt * u_E, u_E), report

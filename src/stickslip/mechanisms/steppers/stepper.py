@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolution, PlanarSolver
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.lcp.solve import solve_lcp
-from stickslip.mechanisms.steppers.contact_problem import StepProblem, gaps, step_problem
+from stickslip.mechanisms.steppers.contact_problem import Active, Ahead, Begun, StepProblem, gaps, step_problem
 from stickslip.mechanisms.steppers.sliding import Sliding
 from stickslip.mechanisms.system import CONTACT, System
 from stickslip.mechanisms.templates import schemes
@@ -148,31 +148,39 @@ def report(
     return StepReport(problem, *impulses, residual, solved, status, solution.iterations, sliding)
 
 
+class Onward(NamedTuple):
+    """How a scheme on position level goes on from its velocity u.
+
+    free : velocities without impulses.  place : the configuration whose gaps count, d place / d u = dt.
+    t : its time [s].  g_before : (n,) gaps that restitution counts with [m].
+    """
+
+    free: Callable[[Array], Array]
+    place: Callable[[Array], Array]
+    t: float
+    g_before: Array
+
+
 def solve_on_position_level(
     system: System,
     solver: PlanarSolver,
     p: Array,
-    M: Array,
-    u_A: Array,
-    directions: tuple[Array, Array, Array],
-    dt: float,
-    *,
-    free: Callable[[Array], Array],
-    place: Callable[[Array], Array],
-    t: float,
-    g_before: Array,
+    begun: Begun,
+    onward: Onward,
     carried: Array | None = None,
     sticks: Array | None = None,
 ) -> tuple[Array, StepReport]:
     """Velocities u = free(u) + M^-1 W Lambda with 0 <= Lambda_N perp g_N(place(u), t) + eps_N g_before >= 0.
 
-    `place` is a configuration that moves with u, d place / d u = dt.  Gaps that are not linear are met by iteration; a
-    contact takes part from the iterate on in which its condition would be violated.
+    Gaps that are not linear are met by iteration; a contact takes part from the iterate on in which its condition would
+    be violated.
 
     `carried` (n, 2) are impulses of the step before that were the first half of an impact: its two halves obey the laws
     in sum.  They are taken back, M^-1 W carried off u, the laws are solved for the sums, and the report has what this
     step adds.  Otherwise the split of an impact, which is left to chance, would decide where slip ends.
     """
+    M, u_A, directions, dt = begun
+    free, place, t, g_before = onward
     eps_N = system.laws(p)[1]
     carried = np.zeros((system.n_contacts, 2)) if carried is None else carried
     active = (np.array(system.contact_kinds, dtype=int) != CONTACT) | carried.any(axis=1)
@@ -186,9 +194,7 @@ def solve_on_position_level(
         newcomers = ~active & (g + eps_N * g_before <= 0.0)
         active = active | newcomers
         u_free = free(u) - taken_back
-        problem = step_problem(
-            system, np.flatnonzero(active), g, M, u_A, u_free, directions, dt, p, u_ahead=u, g_before=g_before
-        )
+        problem = step_problem(system, Active(np.flatnonzero(active)), g, begun, u_free, p, Ahead(u, g_before))
         problem = sliding.applied(problem)
         solution = solver.solve(problem.local)
         u_before, u = u, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)

@@ -11,6 +11,9 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.steppers.contact_problem import (
+    Active,
+    Ahead,
+    Begun,
     active_contacts,
     closing_velocities,
     gaps,
@@ -69,6 +72,7 @@ class StewartTrinkle(Stepper):
         index = active_contacts(system, g, rounding, dt, state.reach)
         directions = system.geometry(q_A, state.t, p)
         closing = closing_velocities(g, rounding, dt, directions[0] @ u_A + directions[2][:, 0])
+        active = Active(index, closing=closing)
         h = system.force(q_A, u_A, state.t, p)
         M = mass_matrix(system, q_E, t_E, p)
         fixed_point = Iteration(np.diag(M), u_A, q_A, dt, "the fixed-point iteration on M(q_E)")
@@ -76,7 +80,7 @@ class StewartTrinkle(Stepper):
         u_E = u_A
         for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
             u_free = u_A + dt * np.linalg.solve(M, h)
-            problem = step_problem(system, index, g, M, u_A, u_free, directions, dt, p, u_ahead=u_A, closing=closing)
+            problem = step_problem(system, active, g, Begun(M, u_A, directions, dt), u_free, p, Ahead(u_A))
             problem = sliding.applied(problem)
             solution = solver.solve(problem.local)
             u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
