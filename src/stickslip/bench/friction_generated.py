@@ -101,7 +101,7 @@ def cost(sizes: tuple[int, ...], say: Callable[[str], None]) -> dict[str, Any]:
     rows = []
     for dim in (2, 3):
         for n in sizes:
-            contacts, _ = granular(n, np.random.default_rng([SEED, n, dim]), dim).contacts_alone
+            contacts = granular(n, np.random.default_rng([SEED, n, dim]), dim).contacts_in("velocity")
             say(f"a sweep over {len(contacts)} contacts in dimension {dim}")
             r, arrays = np.zeros(len(contacts.q)), contacts.arrays()
             sweep(*arrays, r, 1.0, 0, len(contacts))
@@ -127,6 +127,7 @@ def cost(sizes: tuple[int, ...], say: Callable[[str], None]) -> dict[str, Any]:
 def pyramid(problems: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Per number of directions: median error against the cone, natural map and difference of the velocities."""
     from stickslip.bench.random_friction import crowded
+    from stickslip.contact.contacts import contacts_from
     from stickslip.contact.problem import FrictionProblem
     from stickslip.contact.pyramid import pyramid_solution
     from stickslip.contact.solve import solve_friction
@@ -136,7 +137,7 @@ def pyramid(problems: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
     for k in range(problems):
         some = crowded(PYRAMID_CONTACTS, np.random.default_rng([SEED, k]), 3)
         problem = FrictionProblem(some.matrix, some.q, PYRAMID_FRICTION)  # moderate: one solution
-        contacts, _ = problem.contacts_alone
+        contacts = contacts_from(problem.matrix, problem.q, problem.mu, 3)
         exact = solve_friction(problem, tol=1e-12)
         if not exact.solved or not np.any(exact.r):
             continue

@@ -10,13 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as sparse_linalg
 
-SWEEP_BLOCK, SWEEP_CONTACT = 6e-9, 1.2e-7  # of one sweep; the acceleration is counted with the contacts
-PRODUCT_BLOCK = 6e-9  # of a product with W
-STEP = 1e-4  # of an iteration in Python, whatever its size
-AT_ONCE = 0.03  # work between two looks at the clock
-SMALL = 150  # contacts up to which fill-in is not worth an analysis
-DENSE_LIMIT = 150  # unknowns up to which a dense factorisation is faster
-LARGEST_DENSE, DENSE_SHARE = 6_000, 0.2  # and where it is, because a fifth of the entries are there
+from stickslip.contact.constants import DENSE_LIMIT, DENSE_SHARE, LARGEST_DENSE, SMALL, SWEEP_BLOCK, SWEEP_CONTACT
 
 
 def sweep_cost(contacts: int, blocks: int) -> float:

@@ -12,16 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.contact.constants import EASY, FRACTION, HARD, INNER_LIMIT, INNER_TOLERANCE, PARALLEL, WORSE
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
-
-INNER_LIMIT = 15
-INNER_TOLERANCE = 0.1  # of the present error
-EASY, HARD = 3, 8  # inner iterations
-PARALLEL = 0.98  # cosine above which two steps count as one direction
-WORSE = 1e3  # a leap may make the error this much larger for a moment
-FRACTION = 0.9
 
 
 def first_break(r: np.ndarray, dr: np.ndarray, mu: np.ndarray, dim: int) -> float:
