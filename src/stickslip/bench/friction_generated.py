@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.contact.constants import MOST_ROUNDING, ROUNDINGS
 from stickslip.io.printable import plain
 
 TOLERANCES = (1e-4, 1e-8, 1e-12)
@@ -74,7 +75,25 @@ def _class_share(kind: str, dim: int, tol: float, sizes: dict[int, int]) -> dict
 
 
 def independent_error(problem: Any, r: np.ndarray) -> float:
-    """The error measure in plain NumPy, without the package's kernels."""
+    """The residual in velocities in plain NumPy, without the package's kernels (`contact.residual`)."""
+    d, mu, W = problem.dim, problem.mu, problem.matrix
+    u, R, q = ((x).reshape(-1, d) for x in (W @ r + problem.q, r, problem.q))
+    m = W.diagonal().reshape(-1, d).mean(axis=1)
+    m = np.where(m > 0.0, m, m[m > 0.0].mean() if np.any(m > 0.0) else 1.0)
+    e_N = np.minimum(u[:, 0], m * R[:, 0])
+    pull, bound = R[:, 1:] - u[:, 1:] / m[:, None], mu * np.maximum(R[:, 0], 0.0)
+    size = np.linalg.norm(pull, axis=1)
+    share = np.divide(bound, size, out=np.ones_like(size), where=size > bound)
+    e_T = m * np.linalg.norm(R[:, 1:] - share[:, None] * pull, axis=1)
+    v = float(np.linalg.norm(q, axis=1).max(initial=0.0)) or 1.0
+    rounding = np.finfo(float).eps * (abs(W) @ np.abs(r)).reshape(-1, d).max(axis=1)
+    found = np.hypot(e_N, e_T)
+    known = ROUNDINGS * rounding <= MOST_ROUNDING * v
+    return float(np.where(known, found - ROUNDINGS * rounding, np.maximum(found, rounding)).max(initial=0.0)) / v
+
+
+def independent_natural_map(problem: Any, r: np.ndarray) -> float:
+    """The natural map in plain NumPy, without the package's kernels."""
     d, mu = problem.dim, problem.mu
     u = (problem.matrix @ r + problem.q).reshape(-1, d)
     R = r.reshape(-1, d)

@@ -6,9 +6,8 @@
     3. Newton from there, and from a few sweeps
     4. a proof that there is no solution, where there is one (`wedged`)
     5. interior point, with Newton tried from its path
-    6. plain sweeps as long as they halve the error, Newton
-    7. proximal point with leaps
-    8. until the effort is spent, in a new random order of the contacts each round: plain sweeps, Newton, leaps
+    6. proximal point with leaps
+    7. until the effort is spent, in a new random order of the contacts each round: plain sweeps, Newton, leaps
 
 Islands for which factorisations cost too much are swept to the end.  How much each rung may do is counted in work
 (`effort`), not in time: the same input takes the same way, always.  All rungs, and `solve_friction` at the end, measure
@@ -29,13 +28,9 @@ from stickslip.contact.constants import (
     DIRECT_STEPS,
     FEW,
     MEMORY,
-    MOST_PATCHES,
-    PATCH,
     PLAIN_CONTACTS,
     PLAIN_SWEEPS,
-    QUICK_COST,
     SHARP,
-    SWEEP_SHARE,
     SWEEPS,
 )
 from stickslip.contact.contacts import Contacts, contacts_from
@@ -88,7 +83,7 @@ def _attempt(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) 
     """Sweeps over all islands, then what it takes for the others."""
     progress.leave_out(_compile_sweeps)
     begin = progress.seconds
-    sweeps = int(min(SWEEPS, max(2.0, SWEEP_SHARE * progress.plan / (contacts.sweep_cost + 1e-12))))
+    sweeps = int(min(SWEEPS, max(2.0, progress.share / (contacts.sweep_cost + 1e-12))))
     if sweeps * contacts.sweep_cost <= AT_ONCE:
         x, iterations, most, worst, missed, error = _sweep(contacts, r, tol, sweeps)
         progress.spend(contacts.sweep_cost * most)
@@ -255,8 +250,8 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
         return Outcome(island.best.r, island.best.error, island.iterations)
     progress.spend(contacts.analysis_cost)
     island.newton(r.copy(), 20, stall=6)
-    if contacts.factorisation_cost <= QUICK_COST and not island.over:
-        island.newton(_few_sweeps(contacts), 35)
+    if not island.over:
+        island.newton(_few_sweeps(contacts), 25)
     if not island.over:
         wedged = wedged_contacts(contacts)
         if wedged is not None:
@@ -264,8 +259,6 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
             return Outcome(island.best.r, island.best.error, island.iterations, note)
     if not island.over:
         island.stage(InteriorPoint(), island.best.r.copy(), effort=2.0 * progress.share)
-    if not island.over:
-        _patient_sweeps(island)
     if not island.over:
         island.stage(LEAPS, island.best.r.copy(), effort=progress.share)
     _reorder_and_repeat(island)
@@ -278,26 +271,6 @@ def _few_sweeps(contacts: Contacts) -> np.ndarray:
     for _ in range(FEW):
         sweep(*contacts.arrays(), r, 1.0, 0, len(contacts))
     return r
-
-
-def _patient_sweeps(island: _Island) -> None:
-    """Plain sweeps as long as they halve the error, then Newton.
-
-    What the acceleration throws off (granular problems with much friction) they often solve, slowly but surely.
-    """
-    best, before, done, begin = Best(island.best.r, np.inf), np.inf, 0, island.progress.seconds
-    for k in range(MOST_PATCHES):
-        if best.error <= island.tol or island.progress.expired:
-            break
-        outcome = Sweeps(PATCH, memory=0).run(island.contacts, best.r.copy(), island.tol, island.progress)
-        done += outcome.iterations
-        best.offer(outcome.r, outcome.error)
-        if k > 0 and not outcome.error < 0.5 * before:
-            break
-        before = outcome.error
-    island.take("gauss-seidel", Outcome(best.r, best.error, done), begin)
-    if not island.over:
-        island.newton(island.best.r.copy(), 20, stall=6)
 
 
 def _reorder_and_repeat(island: _Island) -> None:

@@ -2,7 +2,7 @@
 
 a falls while the inner problems are easy and rises when they are not, but never below the noise of W (from data written
 with six digits W is indefinite by some 1e-7).  With `jumps`, two successive steps in nearly the same direction are
-followed by a leap, 0.9 of the way to the first impulse that would leave its cone: what moves slowly along the null
+followed by a leap, 0.95 of the way to the first impulse that would leave its cone: what moves slowly along the null
 space of a hyperstatic W gets there at once.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.contact.constants import EASY, FRACTION, HARD, INNER_LIMIT, INNER_TOLERANCE, PARALLEL, WORSE
+from stickslip.contact.constants import EASY, HARD, INNER_LIMIT, INNER_TOLERANCE, PARALLEL, TO_THE_BOUNDARY, WORSE
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
@@ -37,7 +37,7 @@ def first_break(r: np.ndarray, dr: np.ndarray, mu: np.ndarray, dim: int) -> floa
 
 
 def _leap(contacts: Contacts, r: np.ndarray, dr: np.ndarray, error: float) -> tuple[np.ndarray, float] | None:
-    t = min(FRACTION * first_break(r, dr, contacts.mu, contacts.dim), 1e4)
+    t = min(TO_THE_BOUNDARY * first_break(r, dr, contacts.mu, contacts.dim), 1e4)
     for _ in range(8):
         if t < 0.5:
             return None

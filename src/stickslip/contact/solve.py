@@ -12,7 +12,7 @@ from stickslip.checks import unknown_name
 from stickslip.contact.alternating import Alternating
 from stickslip.contact.augmented_lagrangian import ProximalFixedPoint
 from stickslip.contact.auto import Ladder
-from stickslip.contact.constants import EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, RUNAWAY
+from stickslip.contact.constants import CROWDED, EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, RUNAWAY
 from stickslip.contact.contacts import contacts_from
 from stickslip.contact.enumeration import Enumeration, all_impulses, check_size
 from stickslip.contact.interior_point import InteriorPoint
@@ -42,9 +42,7 @@ METHODS: dict[str, type[FrictionMethod]] = {
         Enumeration,
     )
 }
-CROWDED = 2_000_000  # blocks of W above which `auto` first tries to do without it
-MATRIX_FREE_SWEEPS = 100_000
-TOLERANCE = 1e-8  # unless a call or a solver object says otherwise
+TOLERANCE = 1e-8  # of the measure asked for, unless a call or a solver object says otherwise
 
 
 def solve_friction(
@@ -100,7 +98,7 @@ def solve_friction(
     _check_problem(problem)
     tolerance, measure = checked_tolerance(tol), checked_measure(measure)
     progress = _progress(problem, limit, bool(record), max_iterations is not None and not isinstance(chosen, Ladder))
-    start = _checked_impulses(r0, problem)
+    start = None if r0 is None else _checked_impulses(r0, problem)
     request = _Request(problem, tolerance, measure, chosen, progress)
     if problem.matrix_free:
         crowded = isinstance(chosen, Ladder) and problem.W.expected_blocks(problem.dim) > CROWDED
@@ -110,7 +108,8 @@ def solve_friction(
                 return solution
             start = solution.r
     contacts = problem.contacts_in(measure)
-    outcome = _run(chosen, contacts, problem.scaled(start), tolerance, progress)
+    z = np.zeros(len(contacts.q)) if start is None else problem.scaled(start)
+    outcome = _run(chosen, contacts, z, tolerance, progress)
     return _solution(request, problem.impulses_of(outcome.r), outcome)
 
 
@@ -124,13 +123,14 @@ class _Request(NamedTuple):
     progress: Progress
 
 
-def _without_matrix(request: _Request, start: np.ndarray, crowded: bool) -> FrictionSolution:
+def _without_matrix(request: _Request, start: np.ndarray | None, crowded: bool) -> FrictionSolution:
     """Sweeps without W; for half of the work where few bodies with many contacts each would fill it."""
     problem, progress = request.problem, request.progress
     contacts = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim, problem.gauge(request.measure, False))
-    method = Sweeps(MATRIX_FREE_SWEEPS) if crowded else request.method
+    method = Sweeps(100_000) if crowded else request.method
     part = progress.part(2.0 * progress.share) if crowded else progress
-    outcome = _run(method, contacts, start, request.tol, part)
+    r = np.zeros(len(problem.q)) if start is None else start
+    outcome = _run(method, contacts, r, request.tol, part)
     return _solution(request, outcome.r, outcome)
 
 
@@ -240,8 +240,6 @@ def _checked_time(limit: float | None) -> float | None:
 
 def _checked_impulses(r0: Any, problem: FrictionProblem) -> np.ndarray:
     n = len(problem.q)
-    if r0 is None:
-        return np.zeros(n)
     r = _floats(r0, "r0")
     if r.shape != (n,):
         raise ValueError(f"r0 must have shape ({n},) like q, got {r.shape}.")
