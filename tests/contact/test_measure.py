@@ -53,10 +53,8 @@ def test_heavy_on_light_is_solved_in_velocities():
     u = problem.matrix @ s.r + problem.q
     assert u[::3].min() >= -1e-6 * np.abs(problem.q).max()
     kicked = s.r.copy()
-    kicked[:12] *= (
-        1.001  # a thousandth more of the load below the lightest box throws it up with a hundred times v, but:
-    )
-    assert problem.error(kicked, "natural-map") < 1e-3 < 10.0 < problem.error(kicked)
+    kicked[:12] *= 1.0 + 1e-4  # a little more of the load below the lightest box throws it up faster than all fall
+    assert problem.error(kicked, "natural-map") < 1e-3 < 1.0 < problem.error(kicked)
 
 
 def test_both_measures_are_told_and_either_can_be_asked_for():
