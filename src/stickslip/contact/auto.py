@@ -251,7 +251,7 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
     progress.spend(contacts.analysis_cost)
     island.newton(r.copy(), 20, stall=6)
     if not island.over:
-        island.newton(_few_sweeps(contacts), 25)
+        island.newton(_few_sweeps(contacts), 35)
     if not island.over:
         wedged = wedged_contacts(contacts)
         if wedged is not None:

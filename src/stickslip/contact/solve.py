@@ -223,7 +223,7 @@ def _checked_method(
         return method, tol
     _, word, tol, limit = asked(method, METHODS, tol, TOLERANCE, max_iterations)
     kind = METHODS[word]
-    known = [each.name for each in fields(kind) if each.name != "max_iterations"]
+    known = [each.name for each in fields(kind) if each.name != "max_iterations"] if options else []
     for name in options:
         if name not in known:
             raise ValueError(f"method {word!r}: {unknown_name('option', name, known)}")
