@@ -38,7 +38,7 @@ def test_solve_a_folder_as_json(folder, capsys):
     assert result["solved"] == 3 and [row["problem"] for row in result["problems"]] == ["a.hdf5", "b.dat", "c.dat"]
     for row in result["problems"]:
         problem = ss.read_friction_problem(folder / row["problem"])
-        assert row["error"] == pytest.approx(problem.error(np.array(row["r"])), rel=1e-9, abs=1e-16)
+        assert row["error"] == pytest.approx(problem.error(np.array(row["r"])), rel=1e-9, abs=1e-14)
         assert {"method", "iterations", "seconds", "status", "path", "contacts"} <= set(row)
 
 

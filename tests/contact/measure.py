@@ -1,4 +1,4 @@
-"""The error measure and the laws of contact in plain NumPy: a second route beside the package's kernels."""
+"""The error measures and the laws of contact in plain NumPy: a second route beside the package's kernels."""
 
 import numpy as np
 
@@ -17,6 +17,24 @@ def project(x, mu):
 
 
 def error(problem, r):
+    """Worst violation of the laws of contact in velocities, beyond rounding, relative to max |q_i|."""
+    W, d = problem.matrix, problem.dim
+    W = W if isinstance(W, np.ndarray) else W.toarray()
+    u, load, worst = W @ r + problem.q, np.abs(W) @ np.abs(r), 0.0
+    v = max(np.linalg.norm(problem.q[d * i : d * i + d]) for i in range(problem.contacts)) or 1.0
+    for i in range(problem.contacts):
+        part = slice(d * i, d * i + d)
+        m = np.trace(W[part, part]) / d
+        normal = min(u[part][0], m * r[part][0])
+        pull, bound = r[part][1:] - u[part][1:] / m, problem.mu[i] * max(0.0, r[part][0])
+        nearest = pull if np.linalg.norm(pull) <= bound else pull * bound / np.linalg.norm(pull)
+        found = np.hypot(normal, m * np.linalg.norm(r[part][1:] - nearest))
+        rounding = np.finfo(float).eps * load[part].max()
+        worst = max(worst, found - 8.0 * rounding if 8.0 * rounding <= 1e-6 * v else max(found, rounding))
+    return worst / v
+
+
+def natural_map(problem, r):
     """|| r - P_K(r - u - mu |u_T| e_N) || / max(|q|, |r|, |u|), contact by contact."""
     W = problem.matrix
     u = W @ r + problem.q

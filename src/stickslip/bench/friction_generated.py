@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.contact.constants import MOST_ROUNDING, ROUNDINGS
 from stickslip.io.printable import plain
 
 TOLERANCES = (1e-4, 1e-8, 1e-12)
@@ -74,7 +75,25 @@ def _class_share(kind: str, dim: int, tol: float, sizes: dict[int, int]) -> dict
 
 
 def independent_error(problem: Any, r: np.ndarray) -> float:
-    """The error measure in plain NumPy, without the package's kernels."""
+    """The residual in velocities in plain NumPy, without the package's kernels (`contact.residual`)."""
+    d, mu, W = problem.dim, problem.mu, problem.matrix
+    u, R, q = ((x).reshape(-1, d) for x in (W @ r + problem.q, r, problem.q))
+    m = W.diagonal().reshape(-1, d).mean(axis=1)
+    m = np.where(m > 0.0, m, m[m > 0.0].mean() if np.any(m > 0.0) else 1.0)
+    e_N = np.minimum(u[:, 0], m * R[:, 0])
+    pull, bound = R[:, 1:] - u[:, 1:] / m[:, None], mu * np.maximum(R[:, 0], 0.0)
+    size = np.linalg.norm(pull, axis=1)
+    share = np.divide(bound, size, out=np.ones_like(size), where=size > bound)
+    e_T = m * np.linalg.norm(R[:, 1:] - share[:, None] * pull, axis=1)
+    v = float(np.linalg.norm(q, axis=1).max(initial=0.0)) or 1.0
+    rounding = np.finfo(float).eps * (abs(W) @ np.abs(r)).reshape(-1, d).max(axis=1)
+    found = np.hypot(e_N, e_T)
+    known = ROUNDINGS * rounding <= MOST_ROUNDING * v
+    return float(np.where(known, found - ROUNDINGS * rounding, np.maximum(found, rounding)).max(initial=0.0)) / v
+
+
+def independent_natural_map(problem: Any, r: np.ndarray) -> float:
+    """The natural map in plain NumPy, without the package's kernels."""
     d, mu = problem.dim, problem.mu
     u = (problem.matrix @ r + problem.q).reshape(-1, d)
     R = r.reshape(-1, d)
@@ -101,7 +120,7 @@ def cost(sizes: tuple[int, ...], say: Callable[[str], None]) -> dict[str, Any]:
     rows = []
     for dim in (2, 3):
         for n in sizes:
-            contacts, _ = granular(n, np.random.default_rng([SEED, n, dim]), dim).contacts_alone
+            contacts = granular(n, np.random.default_rng([SEED, n, dim]), dim).contacts_in("velocity")
             say(f"a sweep over {len(contacts)} contacts in dimension {dim}")
             r, arrays = np.zeros(len(contacts.q)), contacts.arrays()
             sweep(*arrays, r, 1.0, 0, len(contacts))
@@ -127,6 +146,7 @@ def cost(sizes: tuple[int, ...], say: Callable[[str], None]) -> dict[str, Any]:
 def pyramid(problems: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Per number of directions: median error against the cone, natural map and difference of the velocities."""
     from stickslip.bench.random_friction import crowded
+    from stickslip.contact.contacts import contacts_from
     from stickslip.contact.problem import FrictionProblem
     from stickslip.contact.pyramid import pyramid_solution
     from stickslip.contact.solve import solve_friction
@@ -136,7 +156,7 @@ def pyramid(problems: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
     for k in range(problems):
         some = crowded(PYRAMID_CONTACTS, np.random.default_rng([SEED, k]), 3)
         problem = FrictionProblem(some.matrix, some.q, PYRAMID_FRICTION)  # moderate: one solution
-        contacts, _ = problem.contacts_alone
+        contacts = contacts_from(problem.matrix, problem.q, problem.mu, 3)
         exact = solve_friction(problem, tol=1e-12)
         if not exact.solved or not np.any(exact.r):
             continue

@@ -27,7 +27,10 @@ def solve(
     method: Annotated[
         list[str] | None, typer.Option(help="auto, gauss-seidel, newton, ...; several to compare them.")
     ] = None,
-    tol: Annotated[float, typer.Option(help="Largest relative natural-map error that counts as solved.")] = 1e-8,
+    tol: Annotated[float, typer.Option(help="Largest error that counts as solved.")] = 1e-8,
+    measure: Annotated[
+        str, typer.Option(help="velocity: of the worst contact, relative to the largest in q; natural-map: FCLIB's.")
+    ] = "velocity",
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds per problem; a fixed amount of work if omitted.")
     ] = None,
@@ -44,6 +47,7 @@ def solve(
 
     Exit code 1 when one of them was not solved, 2 when one could not be read; the others of a folder are solved still.
     """
+    from stickslip.contact.problem import checked_measure
     from stickslip.contact.solve import METHODS
     from stickslip.lcp.problems import checked_tolerance
 
@@ -52,14 +56,21 @@ def solve(
         if name not in METHODS:
             raise ValueError(f"there is no method {name!r}; choose from {', '.join(METHODS)}.")
     checked_tolerance(tol)
+    checked_measure(measure)
     require_plot(plot)
-    options = {"tol": tol, "time_limit": time_limit, "max_iterations": max_iterations, "record": plot is not None}
+    options = {
+        "tol": tol,
+        "measure": measure,
+        "time_limit": time_limit,
+        "max_iterations": max_iterations,
+        "record": plot is not None,
+    }
     rows, histories = _solve_all(Path(path), methods, options, impulses)
     if plot is not None:
         _draw(histories, Path(path).name, tol, plot)
     solved, unreadable = sum(row["solved"] for row in rows), sum("unreadable" in row for row in rows)
     if as_json:
-        result = {"tol": tol, "solved": solved, "unreadable": unreadable, "problems": rows}
+        result = {"tol": tol, "measure": measure, "solved": solved, "unreadable": unreadable, "problems": rows}
         print_json(result, indent=2)
     else:
         _print_table(rows, solved)
@@ -121,6 +132,9 @@ def _row(file: str, problem: Any, method: str, s: Any, impulses: bool) -> dict[s
         "method": method,
         "solved": bool(s.solved),
         "error": plain(s.error),
+        "velocity_error": plain(s.velocity_error),
+        "natural_map": plain(s.natural_map),
+        "rounding": plain(s.rounding),
         "iterations": s.iterations,
         "seconds": s.seconds,
         "status": s.status,
@@ -144,16 +158,27 @@ def _print_table(rows: list[dict[str, Any]], solved: int) -> None:
     from rich.table import Table
 
     grid = Table(caption=f"{solved} of {len(rows)} solved")
-    for name in ("problem", "dim", "contacts", "method", "solved", "error", "iterations", "seconds", "stages"):
+    for name in (
+        "problem",
+        "dim",
+        "contacts",
+        "method",
+        "solved",
+        "velocity error",
+        "natural map",
+        "iterations",
+        "seconds",
+        "stages",
+    ):
         grid.add_column(name, justify="left" if name in ("problem", "method", "stages") else "right")
     for row in rows:
         if "unreadable" in row:
-            grid.add_row(row["problem"], "", "", "", "unreadable", "", "", "", row["unreadable"])
+            grid.add_row(row["problem"], "", "", "", "unreadable", "", "", "", "", row["unreadable"])
             continue
         stages = " - ".join(dict.fromkeys(stage["method"] for stage in row["path"]))
-        error = "-" if row["error"] is None else f"{row['error']:.1e}"
+        errors = ["-" if row[name] is None else f"{row[name]:.1e}" for name in ("velocity_error", "natural_map")]
         grid.add_row(
             row["problem"], str(row["dim"]), str(row["contacts"]), row["method"], "yes" if row["solved"] else "no",
-            error, str(row["iterations"]), f"{row['seconds']:.4f}", stages,
+            *errors, str(row["iterations"]), f"{row['seconds']:.4f}", stages,
         )  # fmt: skip
     Console(width=None if sys.stdout.isatty() else 160).print(grid)

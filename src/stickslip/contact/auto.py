@@ -1,15 +1,17 @@
-"""The method "auto": cheap first, the residual watched, harder methods where it stays.
+"""The method "auto": one ladder, its rungs chosen by counted work, each a method that others can ask for by name.
 
-    islands, and on each of them accelerated Gauss-Seidel; then, for the islands that are left, smallest first:
-    Newton, also from a few sweeps - plain sweeps as long as they pay, Newton - interior point from there, Newton -
-    interior point from the middle, Newton from where it ended - proximal point, then with leaps -
-    (large islands only now) interior point - where little is missing, many more leaps - and until the effort is spent,
-    in a new random order of the contacts each round, plain sweeps, Newton, proximal point, proximal point with leaps.
+    1. plain sweeps over a handful of contacts (one contact: closed form)
+    2. islands, and accelerated sweeps on each of them
+    then, for the islands that are left, smallest first:
+    3. Newton from there, and from a few sweeps
+    4. a proof that there is no solution, where there is one (`wedged`)
+    5. interior point, with Newton tried from its path
+    6. proximal point with leaps
+    7. until the effort is spent, in a new random order of the contacts each round: plain sweeps, Newton, leaps
 
-How much each may do is counted in work (`effort`), not in time: the same input takes the same way, always.
-
-The error of the whole, original problem is computed at the end; islands that were solved to their tolerance and do not
-add up to it are solved again, more exactly.
+Islands for which factorisations cost too much are swept to the end.  How much each rung may do is counted in work
+(`effort`), not in time: the same input takes the same way, always.  All rungs, and `solve_friction` at the end, measure
+the same error (`residual`), so nothing is solved twice to make one tolerance of another.
 """
 
 from __future__ import annotations
@@ -21,27 +23,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.contact.blocks import components
-from stickslip.contact.cones import squares
+from stickslip.contact.constants import (
+    AT_ONCE,
+    DIRECT_STEPS,
+    FEW,
+    MEMORY,
+    PLAIN_CONTACTS,
+    PLAIN_SWEEPS,
+    SHARP,
+    SWEEPS,
+)
 from stickslip.contact.contacts import Contacts, contacts_from
-from stickslip.contact.effort import AT_ONCE, sweep_cost
+from stickslip.contact.effort import sweep_cost
 from stickslip.contact.gauss_seidel import sweep
 from stickslip.contact.interior_point import InteriorPoint
-from stickslip.contact.islands import island_tolerance, rows_back, rows_of, sweep_islands
+from stickslip.contact.islands import rows_back, rows_of, sweep_islands
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import compile_newton, newton_iterations
 from stickslip.contact.proximal_point import ProximalPoint
 from stickslip.contact.sweeps import Sweeps
+from stickslip.contact.wedged import wedged_contacts
 
-SWEEPS, FEW = 300, 5
-PATCH, MOST_PATCHES = 500, 40  # plain sweeps that have to halve the error, and how often they may
-MEMORY = 10
-PLAIN_CONTACTS, PLAIN_SWEEPS = 10, 6  # what is tried before anything else needs to be compiled
-SWEEP_SHARE = 0.2  # of the planned work for the first stage
-QUICK_COST, NEWTON_COST, INTERIOR_COST = 0.004, 0.05, 0.15  # of a factorisation up to which a method comes early
-DIRECT_STEPS = 15  # factorisations that must be affordable for a direct method to be worth a try
-ROUND_EFFORT = 3.0  # for each method of a round
-CREEPING = 1e-7  # error at which only velocities far below the others are wrong: leaps get there, slowly but surely
 SEED = 20050131
+LEAPS = ProximalPoint(3_000, start=1e-3, floor=1e-10, jumps=True)
 
 
 @dataclass(frozen=True)
@@ -52,20 +56,14 @@ class Ladder(FrictionMethod):
     default_iterations = 6  # attempts with a tighter tolerance
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        best, wanted, iterations = Best(r, np.inf), tol, 0
+        iterations = 0
         if len(contacts) <= PLAIN_CONTACTS:
             swept = _plain_sweeps(contacts, r, tol, progress)
             if swept.error <= tol:
                 return swept
             iterations = swept.iterations
-        for _ in range(self.limit):
-            outcome, finished = _attempt(contacts, best.r, wanted, progress)
-            iterations += outcome.iterations
-            best.offer(outcome.r, outcome.error)
-            if best.error <= tol or not finished or progress.expired or wanted < 1e-15:
-                break
-            wanted *= 0.2
-        return Outcome(best.r, best.error, iterations)
+        outcome = _attempt(contacts, r, tol, progress)
+        return outcome._replace(iterations=iterations + outcome.iterations)
 
 
 def _plain_sweeps(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
@@ -81,29 +79,29 @@ def _plain_sweeps(contacts: Contacts, r: np.ndarray, tol: float, progress: Progr
     return Outcome(r, error, count)
 
 
-def _attempt(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> tuple[Outcome, bool]:
-    """Sweeps over all islands, then what it takes for the others; and whether each has reached its tolerance."""
+def _attempt(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
+    """Sweeps over all islands, then what it takes for the others."""
     progress.leave_out(_compile_sweeps)
     begin = progress.seconds
-    sweeps = int(min(SWEEPS, max(2.0, SWEEP_SHARE * progress.plan / (contacts.sweep_cost + 1e-12))))
+    sweeps = int(min(SWEEPS, max(2.0, progress.share / (contacts.sweep_cost + 1e-12))))
     if sweeps * contacts.sweep_cost <= AT_ONCE:
-        q_square = squares(contacts.q, 0, len(contacts.q))
-        x, iterations, most, worst, missed, error = _sweep(contacts, r, tol, q_square, len(contacts), sweeps)
+        x, iterations, most, worst, missed, error = _sweep(contacts, r, tol, sweeps)
         progress.spend(contacts.sweep_cost * most)
     else:
         x, iterations, most, worst, missed = _sweep_in_pieces(contacts, r, tol, sweeps, progress)
         error = contacts.error(x)
     progress.stage("gauss-seidel", len(contacts), most, worst, begin)
     progress.note(error)
+    note = ""
     if missed:
-        x, more, missed = hard_islands(contacts, x, tol, progress)
+        x, more, note = hard_islands(contacts, x, tol, progress)
         iterations, error = iterations + more, contacts.error(x)
-    return Outcome(x, error, iterations), not missed
+    return Outcome(x, error, iterations, note)
 
 
-def _sweep(contacts: Contacts, r: np.ndarray, tol: float, q_square: float, total: int, sweeps: int) -> tuple:
+def _sweep(contacts: Contacts, r: np.ndarray, tol: float, sweeps: int) -> tuple:
     c = contacts
-    return sweep_islands(c.data, c.indptr, c.indices, c.q, c.mu, r, tol, q_square, total, sweeps, MEMORY)
+    return sweep_islands(c.data, c.indptr, c.indices, c.q, c.mu, r, c.gauge, tol, sweeps, MEMORY)
 
 
 def _one_contact() -> Contacts:
@@ -112,27 +110,22 @@ def _one_contact() -> Contacts:
 
 @functools.cache
 def _compile_sweeps() -> None:
-    _sweep(_one_contact(), np.zeros(2), 1e-8, 1.09, 1, 1)
+    _sweep(_one_contact(), np.zeros(2), 1e-8, 1)
 
 
 @functools.cache
-def _compile_pieces() -> None:
+def _compile_all() -> None:
     Sweeps(1).run(_one_contact(), np.zeros(2), 1e-8, Progress())
-
-
-@functools.cache
-def _compile_interior_point() -> None:
     InteriorPoint(1).run(_one_contact(), np.zeros(2), -1.0, Progress())
+    compile_newton()
 
 
 class _Islands:
-    """The contacts sorted by island, each in one piece, and the tolerance of each."""
+    """The contacts sorted by island, each in one piece."""
 
-    def __init__(self, contacts: Contacts, tol: float) -> None:
+    def __init__(self, contacts: Contacts) -> None:
         self.order, self.offsets = components(contacts.indptr, contacts.indices)
         self.contacts = contacts.permuted(self.order) if len(self.offsets) > 2 else contacts
-        self.tol = tol
-        self.q_square = squares(contacts.q, 0, len(contacts.q))
 
     def rows(self, first: int, last: int) -> slice:
         """Where the impulses of islands first .. last - 1 are."""
@@ -142,10 +135,6 @@ class _Islands:
     def part(self, first: int, last: int) -> Contacts:
         """The contacts of islands first .. last - 1."""
         return self.contacts.part(int(self.offsets[first]), int(self.offsets[last]))
-
-    def tolerance(self, k: int) -> float:
-        a, b, d = int(self.offsets[k]), int(self.offsets[k + 1]), self.contacts.dim
-        return island_tolerance(self.contacts.q, self.q_square, len(self.contacts), a, b, d, self.tol)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -167,8 +156,8 @@ def _sweep_in_pieces(
     contacts: Contacts, r: np.ndarray, tol: float, sweeps: int, progress: Progress
 ) -> tuple[np.ndarray, int, int, float, int]:
     """`sweep_islands` with a look at the clock now and then."""
-    progress.leave_out(_compile_pieces)
-    islands = _Islands(contacts, tol)
+    progress.leave_out(_compile_all)
+    islands = _Islands(contacts)
     x = rows_of(r, islands.order, contacts.dim)
     total, most, missed, worst = 0, 0, 0, 0.0
     for first, last in islands.groups(AT_ONCE / sweeps):
@@ -177,35 +166,33 @@ def _sweep_in_pieces(
             break
         part, rows = islands.part(first, last), islands.rows(first, last)
         if last == first + 1:
-            wanted = islands.tolerance(first)
-            outcome = Sweeps(sweeps, memory=MEMORY).run(part, x[rows].copy(), wanted, progress.silent())
+            outcome = Sweeps(sweeps, memory=MEMORY).run(part, x[rows].copy(), tol, progress.silent())
             x[rows], error, count, longest = outcome.r, outcome.error, outcome.iterations, outcome.iterations
-            missed += not error <= wanted
+            missed += not error <= tol
         else:
-            q_square, n = islands.q_square, len(contacts)
-            x[rows], count, longest, error, more, _ = _sweep(part, x[rows].copy(), tol, q_square, n, sweeps)
+            x[rows], count, longest, error, more, _ = _sweep(part, x[rows].copy(), tol, sweeps)
             progress.spend(part.sweep_cost * longest)
             missed += more
         total, most, worst = total + count, max(most, longest), max(worst, error)
     return rows_back(x, islands.order, contacts.dim), total, most, worst, missed
 
 
-def hard_islands(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> tuple[np.ndarray, int, int]:
-    """Go on with the islands that miss their tolerance, smallest first; impulses, iterations, and how many still do."""
-    progress.leave_out(compile_newton)
-    islands = _Islands(contacts, tol)
+def hard_islands(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> tuple[np.ndarray, int, str]:
+    """Go on with the islands that miss the tolerance, smallest first; impulses, iterations, why one is not solved."""
+    progress.leave_out(_compile_all)
+    islands = _Islands(contacts)
     whole = len(islands) == 1
-    x, iterations, missed = rows_of(r, islands.order, contacts.dim), 0, 0
+    x, iterations, note = rows_of(r, islands.order, contacts.dim), 0, ""
     for k in np.argsort(np.diff(islands.offsets), kind="stable"):
-        island, rows, tolerance = islands.part(k, k + 1), islands.rows(k, k + 1), islands.tolerance(k)
-        if island.error(x[rows]) > tolerance:
-            outcome = hard_island(island, x[rows].copy(), tolerance, progress if whole else progress.silent())
+        island, rows = islands.part(k, k + 1), islands.rows(k, k + 1)
+        if island.error(x[rows]) > tol:
+            outcome = hard_island(island, x[rows].copy(), tol, progress if whole else progress.silent())
             x[rows] = outcome.r
             if progress.record:
                 progress.note(islands.contacts.error(x))
             iterations += outcome.iterations
-            missed += not outcome.error <= tolerance
-    return rows_back(x, islands.order, contacts.dim), iterations, missed
+            note = outcome.note or note
+    return rows_back(x, islands.order, contacts.dim), iterations, note
 
 
 class _Island:
@@ -226,7 +213,8 @@ class _Island:
 
     def newton(self, r: np.ndarray, limit: int, stall: int = 0, contacts: Contacts | None = None) -> Outcome:
         begin = self.progress.seconds
-        outcome = newton_iterations(contacts or self.contacts, r, self.tol, limit, self.progress, stall=stall)
+        problem = contacts or self.contacts
+        outcome = newton_iterations(problem, r, self.tol, limit, self.progress, floor=SHARP, stall=stall)
         return self.take("newton", outcome, begin, contacts is None)
 
     def stage(
@@ -252,70 +240,29 @@ def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progres
 
 
 def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-    """`hard_island`, stage after stage."""
+    """`hard_island`, rung after rung."""
     island = _Island(contacts, r, tol, progress)
     if island.over:
         return Outcome(island.best.r, island.best.error, 0)
     left = 4.0 * progress.share
-    progress.leave_out(_compile_pieces)
     if not (progress.affords(contacts.analysis_cost) and DIRECT_STEPS * contacts.factorisation_cost <= left):
         island.stage(Sweeps(), island.best.r.copy())
         return Outcome(island.best.r, island.best.error, island.iterations)
     progress.spend(contacts.analysis_cost)
-    cost = contacts.factorisation_cost
-    if cost <= NEWTON_COST:
-        island.newton(r.copy(), 20, stall=6)
-    if cost <= QUICK_COST and not island.over:
+    island.newton(r.copy(), 20, stall=6)
+    if not island.over:
         island.newton(_few_sweeps(contacts), 35)
     if not island.over:
-        _patient_sweeps(island)
-    _inside_from_here(island)
-    if QUICK_COST < cost <= NEWTON_COST and not island.over:
-        island.newton(_few_sweeps(contacts), 35)
-    if cost <= INTERIOR_COST:
-        _inside(island, 60)
+        wedged = wedged_contacts(contacts)
+        if wedged is not None:
+            note = f"{len(wedged)} contacts close on bodies that cannot give way, so the problem has no solution"
+            return Outcome(island.best.r, island.best.error, island.iterations, note)
     if not island.over:
-        island.stage(ProximalPoint(30), island.best.r.copy(), effort=progress.share)
+        island.stage(InteriorPoint(), island.best.r.copy(), effort=2.0 * progress.share)
     if not island.over:
-        leaping = ProximalPoint(300, start=1e-3, floor=1e-10, jumps=True)
-        island.stage(leaping, island.best.r.copy(), effort=progress.share)
-    if cost > INTERIOR_COST:
-        _inside(island, 100)
-    if not island.over and island.best.error < CREEPING:
-        patient = ProximalPoint(5000, start=1e-3, jumps=True)
-        island.stage(patient, island.best.r.copy(), effort=2.0 * progress.share)
+        island.stage(LEAPS, island.best.r.copy(), effort=progress.share)
     _reorder_and_repeat(island)
     return Outcome(island.best.r, island.best.error, island.iterations)
-
-
-def _patient_sweeps(island: _Island) -> None:
-    """Plain sweeps as long as they halve the error, then Newton.
-
-    What the acceleration throws off (granular problems with much friction) they often solve, slowly but surely.
-    """
-    best, before, done, begin = Best(island.best.r, np.inf), np.inf, 0, island.progress.seconds
-    for k in range(MOST_PATCHES):
-        if best.error <= island.tol or island.progress.expired:
-            break
-        outcome = Sweeps(PATCH, memory=0).run(island.contacts, best.r.copy(), island.tol, island.progress)
-        done += outcome.iterations
-        best.offer(outcome.r, outcome.error)
-        if k > 0 and not outcome.error < 0.5 * before:
-            break
-        before = outcome.error
-    island.take("gauss-seidel", Outcome(best.r, best.error, done), begin)
-    if not island.over:
-        island.newton(island.best.r.copy(), 20, stall=6)
-
-
-def _inside_from_here(island: _Island) -> None:
-    """Interior point that begins as far out as the impulses are; Newton from where it ended."""
-    if not island.over:
-        island.progress.leave_out(_compile_interior_point)
-        method = InteriorPoint(60, crossover=True, regularisation=1e-8)
-        inside = island.stage(method, island.best.r.copy(), effort=island.progress.share)
-        if not island.over and inside.error < 1e-3:
-            island.newton(inside.r.copy(), 25)
 
 
 def _few_sweeps(contacts: Contacts) -> np.ndarray:
@@ -324,19 +271,6 @@ def _few_sweeps(contacts: Contacts) -> np.ndarray:
     for _ in range(FEW):
         sweep(*contacts.arrays(), r, 1.0, 0, len(contacts))
     return r
-
-
-def _inside(island: _Island, limit: int) -> None:
-    """Interior point with two regularisations, each for its share of the work; Newton from where the first ended."""
-    island.progress.leave_out(_compile_interior_point)
-    if not island.over:
-        method = InteriorPoint(limit, crossover=True, cold=True)
-        inside = island.stage(method, island.best.r.copy(), effort=island.progress.share)
-        if not island.over and inside.error < 1e-3:
-            island.newton(inside.r.copy(), 25)
-    if not island.over:
-        method = InteriorPoint(limit, crossover=True, regularisation=1e-4, cold=True)
-        island.stage(method, island.best.r.copy(), effort=island.progress.share)
 
 
 def _reorder_and_repeat(island: _Island) -> None:
@@ -349,12 +283,11 @@ def _reorder_and_repeat(island: _Island) -> None:
         shuffled = contacts.permuted(order)
         x = y.reshape(-1, d)[order].ravel()
         back = np.empty((len(contacts), d))
-        for method in (Sweeps(20_000, memory=0), None, ProximalPoint(40, start=1e-3, floor=1e-10),
-                       ProximalPoint(50, start=1e-3, floor=1e-10, jumps=True)):  # fmt: skip
+        for method in (Sweeps(memory=0), None, LEAPS):
             if method is None:
                 outcome = island.newton(x, 40, contacts=shuffled)
             else:
-                outcome = island.stage(method, x.copy(), contacts=shuffled, effort=ROUND_EFFORT)
+                outcome = island.stage(method, x.copy(), contacts=shuffled, effort=island.progress.share)
             x = outcome.r
             back[order] = x.reshape(-1, d)
             island.best.offer(back.ravel(), contacts.error(back.ravel()))

@@ -1,17 +1,14 @@
-"""The error measure: natural map of the friction problem, relative to its data.
+"""Natural map of the friction problem (`residual` has the error measures), and projection onto elliptic cones.
 
 Per contact, normal component first, u = W r + q, and with s = mu |u_T| (de Saxce)
 
-    K = { |r_T| <= mu r_N },    r in K,    u + s e_N in K*,    r perp u + s e_N
-    error = || r - P_K(r - u - s e_N) || / max(|q|, |r|, |u|).
+    K = { |r_T| <= mu r_N },    r in K,    u + s e_N in K*,    r perp u + s e_N:    r = P_K(r - u - s e_N)
 
 For elliptic friction r_T / r_N lies in the ellipse with semi-axes mu_1, mu_2.  Then s is the support function of the
 ellipse, s = |(mu_1 u_1, mu_2 u_2)|: the law of maximum dissipation, [S00] (2.17)-(2.19).
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -42,30 +39,6 @@ def squares(x: np.ndarray, first: int, last: int) -> float:
     for k in range(first, last):
         total += x[k] * x[k]
     return total
-
-
-@entry
-def fastest_approach(u: np.ndarray, q: np.ndarray, dim: int, contacts: int) -> float:
-    """The largest -u_N that is left at a contact, relative to the largest |q_k| of all rows; 0 where q is zero."""
-    approach, largest = 0.0, 0.0
-    for i in range(contacts):
-        approach = max(approach, -u[dim * i])
-    for k in range(q.shape[0]):
-        largest = max(largest, abs(q[k]))
-    return approach / largest if largest > 0.0 else 0.0
-
-
-@entry
-def relative_error(
-    u: np.ndarray, q: np.ndarray, r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int
-) -> float:
-    """The error measure over a range of contacts; inf where a number is not finite."""
-    defect = natural_map_square(u, r, mu, dim, first, last)
-    size = max(squares(q, dim * first, dim * last), squares(r, dim * first, dim * last))
-    size = max(size, squares(u, dim * first, dim * last))
-    if not (defect < np.inf and size < np.inf):
-        return np.inf
-    return math.sqrt(defect / size) if size > 0.0 else math.sqrt(defect)
 
 
 @entry

@@ -1,7 +1,15 @@
 """What every method works on: contacts with circular cones, as arrays.
 
-A `FrictionProblem` may have joints and elliptic cones; `FrictionProblem.contacts_alone` eliminates the first and scales
+A `FrictionProblem` may have joints and elliptic cones; `FrictionProblem.contacts_in` eliminates the first and stretches
 the second away, and what is left is this.
+
+Contacts are scaled one by one, r_i = s_i z_i, to mobilities trace(W_ii) / d between 1/2 and 2:
+
+    w = S W S z + S q,      u_i = w_i / s_i,      s_i a power of two
+
+so impulses and velocities are both roots of energies, heavy bodies and light ones look alike to Newton, interior point
+and Anderson, and the unit of mass is of no account.  Powers of two make no rounding: the error of the scaled contacts
+is that of the given ones, bit for bit.
 """
 
 from __future__ import annotations
@@ -13,15 +21,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.contact.blocks import add_product, block_arrays, diagonal_blocks, permute
-from stickslip.contact.effort import PRODUCT_BLOCK, analysis_cost, factorisation_cost, sweep_cost
+from stickslip.contact.constants import SWEEP_BLOCK
+from stickslip.contact.effort import analysis_cost, factorisation_cost, sweep_cost
 from stickslip.contact.gauss_seidel import error_of
+from stickslip.contact.residual import KIND, NATURAL_MAP, error_in, plain_gauge
 
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
     """n contacts: u = W r + q, r in K_mu, u + mu |u_T| e_N in its dual cone, both orthogonal.
 
-    Attributes: data (k, d, d), indptr (n + 1,), indices (k,), the blocks of W (see `blocks`); q (n d,); mu (n,).
+    Attributes: data (k, d, d), indptr (n + 1,), indices (k,), the blocks of W (see `blocks`); q (n d,); mu (n,); gauge,
+    how errors are measured (see `residual`), by the natural map of these contacts unless told otherwise.
     """
 
     data: np.ndarray
@@ -29,6 +40,11 @@ class Contacts:
     indices: np.ndarray
     q: np.ndarray
     mu: np.ndarray
+    gauge: tuple[np.ndarray, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.gauge:
+            object.__setattr__(self, "gauge", plain_gauge(self.q, len(self.mu)))
 
     @property
     def dim(self) -> int:
@@ -59,7 +75,7 @@ class Contacts:
     @property
     def product_cost(self) -> float:
         """Nominal seconds of a product with W."""
-        return PRODUCT_BLOCK * len(self.indices)
+        return SWEEP_BLOCK * len(self.indices)
 
     @property
     def analysis_cost(self) -> float:
@@ -78,6 +94,11 @@ class Contacts:
         n = len(self.q)
         return sp.bsr_matrix((self.data, self.indices, self.indptr), shape=(n, n)).tocsr()
 
+    @property
+    def blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """data, indptr, indices."""
+        return self.data, self.indptr, self.indices
+
     def arrays(self) -> tuple[np.ndarray, ...]:
         """What the sweeps take: blocks of W, local matrices and their inverses, q, mu."""
         return (self.data, self.indptr, self.indices, *self.local, self.q, self.mu)
@@ -94,14 +115,14 @@ class Contacts:
         add_product(self.data, self.indptr, self.indices, r, u, 0, len(self.mu))
         return u
 
-    def evaluate(self, r: np.ndarray) -> tuple[np.ndarray, float]:
-        """u = W r + q and the natural map relative to max(|q|, |r|, |u|)."""
-        u = np.empty(len(self.q))
-        return u, error_of(self.data, self.indptr, self.indices, self.q, self.mu, r, u, 0, len(self.mu))
-
     def error(self, r: np.ndarray) -> float:
-        """Natural map relative to max(|q|, |r|, |u|)."""
-        return self.evaluate(r)[1]
+        """Error of the impulses r in the measure of these contacts."""
+        u = np.empty(len(self.q))
+        return error_of(self.data, self.indptr, self.indices, self.q, self.mu, r, u, self.gauge, 0, len(self.mu))
+
+    def error_at(self, u: np.ndarray, r: np.ndarray) -> float:
+        """`error` where u = W r + q is known."""
+        return error_in(*self.blocks, u, self.q, r, self.mu, self.gauge, 0, len(self.mu))
 
     def part(self, first: int, last: int) -> Contacts:
         """An island that lies in one piece: contacts first .. last - 1, coupled with none of the others."""
@@ -113,13 +134,15 @@ class Contacts:
             self.indices[a:b] - first,
             self.q[d * first : d * last].copy(),
             self.mu[first:last].copy(),
+            (*(each[first:last].copy() for each in self.gauge[:3]), self.gauge[3]),
         )
 
     def permuted(self, order: np.ndarray) -> Contacts:
         """The contacts in another order: number order[k] in place k."""
         q = self.q.reshape(-1, self.dim)[order].ravel()
         data, indptr, indices = permute(self.data, self.indptr, self.indices, order)
-        return self._passing_on(Contacts(data, indptr, indices, q, self.mu[order]))
+        gauge = (*(each[order] for each in self.gauge[:3]), self.gauge[3])
+        return self._passing_on(Contacts(data, indptr, indices, q, self.mu[order], gauge))
 
     def shifted(self, shift: float | np.ndarray, center: np.ndarray) -> Contacts:
         """The proximal problem around `center`: W + D, q - D center, D = shift of all contacts, or (n,) of each."""
@@ -129,8 +152,10 @@ class Contacts:
         own = np.flatnonzero(rows == self.indices)
         for a in range(self.dim):
             data[own, a, a] += each[rows[own]]
-        q = self.q - np.repeat(each, self.dim) * center
-        return self._passing_on(Contacts(data, self.indptr, self.indices, q, self.mu))
+        q, gauge = self.q - np.repeat(each, self.dim) * center, self.gauge
+        if gauge[3][KIND] == NATURAL_MAP:
+            gauge = (*gauge[:3], np.array([NATURAL_MAP, 0.0, 0.0]))  # relative to what is solved, no part of a whole
+        return self._passing_on(Contacts(data, self.indptr, self.indices, q, self.mu, gauge))
 
     def _passing_on(self, other: Contacts) -> Contacts:
         """What was found out about the pattern holds for another problem with the same one."""

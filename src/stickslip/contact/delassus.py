@@ -105,6 +105,10 @@ class Delassus:
         contacts_per_row = np.diff(self.H.tocsr().indptr) / dim
         return float(np.sum(contacts_per_row**2) / (3.0 if dim == 2 else 6.0) * dim)
 
+    def diagonal(self) -> np.ndarray:
+        """Diagonal of W, where M^-1 is sparse."""
+        return np.asarray(self.H.multiply(self.mass_inverse @ self.H).sum(axis=0)).ravel()
+
     def product(self, x: np.ndarray) -> np.ndarray:
         """H^T M^-1 H x."""
         return self.H.T @ self.solve_mass(self.H @ x)

@@ -10,13 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as sparse_linalg
 
-SWEEP_BLOCK, SWEEP_CONTACT = 6e-9, 1.2e-7  # of one sweep; the acceleration is counted with the contacts
-PRODUCT_BLOCK = 6e-9  # of a product with W
-STEP = 1e-4  # of an iteration in Python, whatever its size
-AT_ONCE = 0.03  # work between two looks at the clock
-SMALL = 150  # contacts up to which fill-in is not worth an analysis
-DENSE_LIMIT = 150  # unknowns up to which a dense factorisation is faster
-LARGEST_DENSE, DENSE_SHARE = 6_000, 0.2  # and where it is, because a fifth of the entries are there
+from stickslip.contact.constants import DENSE_LIMIT, DENSE_SHARE, LARGEST_DENSE, SWEEP_BLOCK, SWEEP_CONTACT
 
 
 def sweep_cost(contacts: int, blocks: int) -> float:
@@ -36,7 +30,7 @@ def dense_cost(n: int) -> float:
 
 def analysis_cost(contacts: int, blocks: int) -> float:
     """Of `factorisation_cost` itself, from above: fill-in of a spatial lattice, or of a full matrix."""
-    if contacts <= SMALL:
+    if contacts <= DENSE_LIMIT:
         return 0.0
     return min(4e-11 * float(blocks) ** 2, 3e-10 * float(contacts) ** 3)
 
@@ -50,7 +44,7 @@ def factorisation_cost(indptr: np.ndarray, indices: np.ndarray, dim: int) -> flo
     n, blocks = len(indptr) - 1, len(indices)
     if better_dense(n * dim, blocks * dim**2):
         return dense_cost(n * dim)
-    if n <= SMALL:
+    if n <= DENSE_LIMIT:
         return 2e-7 * blocks * dim**2
     pattern = sp.csr_matrix((np.ones(blocks), indices, indptr), shape=(n, n))
     dominant = pattern + sp.diags(np.full(n, 2.0 * blocks))  # needs no pivoting

@@ -15,13 +15,12 @@ import math
 import numpy as np
 
 from stickslip.contact.blocks import add_product
-from stickslip.contact.cones import relative_error
 from stickslip.contact.one_contact import one_contact_2d, one_contact_3d
+from stickslip.contact.residual import SCALE, error_in, loads, natural_map, worst_violation
 from stickslip.jit import entry
 from stickslip.lcp.linear import lu_factor, lu_solve
-from stickslip.projections import project_cone_2d, project_cone_3d
+from stickslip.projections import EPS, project_cone_2d, project_cone_3d
 
-CHECK_EVERY = 50
 F, F_BEFORE, G_BEFORE, X = -4, -3, -2, -1  # rows of `work`, see `anderson_step`
 # of the state: sweeps since the memory was cleared, last |f| accepted, |f| of this sweep, the relative change that
 # calls for a look at the error, the error then seen, how many of them are in the history
@@ -151,15 +150,44 @@ def error_of(
     mu: np.ndarray,
     r: np.ndarray,
     u: np.ndarray,
+    gauge: tuple,
     first: int,
     last: int,
 ) -> float:
-    """Write u = W r + q of a range of contacts and return their relative error."""
+    """Write u = W r + q of a range of contacts and return their error, measured by `gauge`."""
     dim = data.shape[1]
     for k in range(dim * first, dim * last):
         u[k] = q[k]
     add_product(data, indptr, indices, r, u, first, last)
-    return relative_error(u, q, r, mu, dim, first, last)
+    return error_in(data, indptr, indices, u, q, r, mu, gauge, first, last)
+
+
+@entry(apart=True)
+def errors_of(
+    data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    q: np.ndarray,
+    mu: np.ndarray,
+    z: np.ndarray,
+    units: np.ndarray,
+    u: np.ndarray,
+    gauge: tuple,
+) -> tuple[float, float, float]:
+    """Write the velocities of scaled impulses z [m/s]; error in velocities, natural map, rounding of u / v."""
+    n = mu.shape[0]
+    dim = data.shape[1]
+    for k in range(dim * n):
+        u[k] = q[k]
+    add_product(data, indptr, indices, z, u, 0, n)
+    load, rounding = loads(data, indptr, indices, z, 0, n), 0.0
+    for i in range(n):
+        rounding = max(rounding, EPS * load[i] * gauge[2][i])
+    error = worst_violation(u, z, mu, load, gauge, dim, 0, n)
+    other = natural_map(u, q, z, mu, gauge, dim, 0, n)
+    for k in range(dim * n):
+        u[k] /= units[k]
+    return error, other, rounding / gauge[3][SCALE]
 
 
 @entry
@@ -260,6 +288,7 @@ def end_sweep(
     mu: np.ndarray,
     r: np.ndarray,
     u: np.ndarray,
+    gauge: tuple,
     first: int,
     last: int,
     count: int,
@@ -282,7 +311,7 @@ def end_sweep(
     state[CHANGE], size = sweep_change(r, dim * first, work, dim * (last - first))
     quiet = state[CHANGE] <= state[LIGHT] * size
     if quiet or count % check_every == 0 or count == max_sweeps:
-        state[ERROR] = error_of(data, indptr, indices, q, mu, r, u, first, last)
+        state[ERROR] = error_of(data, indptr, indices, q, mu, r, u, gauge, first, last)
         checks = int(state[CHECKS])
         if checks < history.shape[0]:
             history[checks] = state[ERROR]
@@ -307,6 +336,7 @@ def accelerated_sweeps(
     mu: np.ndarray,
     r: np.ndarray,
     u: np.ndarray,
+    gauge: tuple,
     first: int,
     last: int,
     max_sweeps: int,
@@ -331,7 +361,7 @@ def accelerated_sweeps(
         begin_sweep(r, dim * first, work, dim * (last - first))
         sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, first, last)
         if end_sweep(
-            data, indptr, indices, q, mu, r, u,
+            data, indptr, indices, q, mu, r, u, gauge,
             first, last, count, max_sweeps, tol, memory, check_every, history, work, anderson,
         ):  # fmt: skip
             break

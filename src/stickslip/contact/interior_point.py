@@ -5,9 +5,16 @@ Scaled r' = (mu r_N, r_T), y' = (y_N / mu, y_T) both lie in the cone of Lorentz 
     W' r' + q' = phi(y'),   phi(y) = y - |y_T| e_0,   r' in L,  y' in L,  r' o y' = 0.
 
 Newton on r' o y' = sigma nu e with the scaling of Nesterov and Todd, y' = H r': (W' + Phi H + delta I) dr = ..., Phi
-the Jacobian of phi, delta = `regularisation` min(1, nu).  Contacts without friction have no such scaling: their
-tangential rows are replaced by r_T = y_T, whose only solution in L with r o y = 0 is zero, and the normal pair is then
-the LCP's.
+the Jacobian of phi, delta = REGULARISATION min(1, nu).  Contacts without friction have no such scaling.  Their
+tangential rows are replaced by r_T = y_T, whose only solution in L with r o y = 0 is zero; what is left is the LCP.
+
+Three things keep the steps long where others stall at an error of 1 (heavy bodies on light ones, tall stacks):
+- the start is as large as impulses that bring all contacts to rest (`_Scaled.middle`), each contact in its own unit;
+- nu waits for the equations: it falls only where their residual is at most NEAR nu, so that the iterates stay near the
+  path of centres, which the kink of |y_T| would throw them off;
+- the slope of |y_T| makes the matrix indefinite: after a short step it counts half (theta), after a long one more.
+
+Newton is tried from the path: its active sets are right long before nu is small.
 """
 
 from __future__ import annotations
@@ -20,16 +27,24 @@ import numpy as np
 import scipy.linalg as linalg
 import scipy.sparse as sp
 
+from stickslip.contact.constants import (
+    AT_REST,
+    CROSSOVER,
+    CROSSOVER_STEPS,
+    NEAR,
+    REGULARISATION,
+    SHARP,
+    STEP,
+    TO_THE_BOUNDARY,
+)
 from stickslip.contact.contacts import Contacts
-from stickslip.contact.effort import STEP, better_dense, factorise
+from stickslip.contact.effort import better_dense, factorise
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
 from stickslip.jit import entry
 
 TINY = 1e-300
-LEAST_CENTRING = 0.3
-PATIENCE, HOPELESS = 40, 1e-2  # with crossover: an error above HOPELESS after PATIENCE iterations will stay
-CROSSOVER = (1e-3, 1e-5, 1e-7)  # errors below which Newton is tried from the iterate
+LEAST_NU = 1e-15  # what is less is rounding
 
 
 def _norm_T(x: np.ndarray) -> np.ndarray:
@@ -79,12 +94,12 @@ def longest_step(x: np.ndarray, dx: np.ndarray) -> float:
     return longest
 
 
-def _slope_of_phi(y: np.ndarray) -> np.ndarray:
-    """Phi, the Jacobian of y - |y_T| e_0."""
+def _slope_of_phi(y: np.ndarray, theta: float) -> np.ndarray:
+    """Phi, the Jacobian of y - theta |y_T| e_0."""
     n, d = y.shape
     Phi = np.zeros((n, d, d))
     Phi[:, np.arange(d), np.arange(d)] = 1.0
-    Phi[:, 0, 1:] = -y[:, 1:] / np.sqrt(_norm_T(y) ** 2 + 1e-28)[:, None]
+    Phi[:, 0, 1:] = -theta * y[:, 1:] / np.sqrt(_norm_T(y) ** 2 + 1e-28)[:, None]
     return Phi
 
 
@@ -93,26 +108,31 @@ def _apply(blocks: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 class _Scaled:
-    """W' and q' normalised to mean diagonal 1 and q of size 1 per contact; K = W' + blocks is factorised from here."""
+    """W' and q': cones made Lorentz cones, trace(W'_ii) = d, q' of size 1 per contact; K = W' + blocks is factorised.
+
+    r = x / D: where friction is small, mu r_N is, and its row of W' is large; so each contact has a unit of its own.
+    """
 
     def __init__(self, contacts: Contacts) -> None:
         n, d = len(contacts), contacts.dim
         slippery = contacts.mu == 0.0
         self.keep = np.ones((n, d))
         self.keep[slippery, 1:] = 0.0
-        self.D = np.ones((n, d))
-        self.D[:, 0] = np.where(slippery, 1.0, contacts.mu)
+        D = np.ones((n, d))
+        D[:, 0] = np.where(slippery, 1.0, contacts.mu)
+        size = (self.keep * contacts.diagonal / D**2).sum(axis=1) / self.keep.sum(axis=1)
+        moving = size > 0.0
+        self.D = D * np.sqrt(np.where(moving, size, size[moving].mean() if moving.any() else 1.0))[:, None]
         left = self.keep / self.D
         row = np.repeat(np.arange(n), np.diff(contacts.indptr))
         data = contacts.data * left[row][:, :, None] * left[contacts.indices][:, None, :]
         self.own = np.flatnonzero(row == contacts.indices)
-        self.r_unit = 1.0 / (float(np.einsum("iaa->ia", data[self.own]).mean()) or 1.0)
-        self.q_unit = float(np.linalg.norm(contacts.q)) / np.sqrt(n) or 1.0
-        data *= self.r_unit
         data[self.own] += (1.0 - self.keep)[:, :, None] * np.eye(d)
         self.data, self.shape = data, (n * d, n * d)
         self.W = sp.bsr_matrix((data, contacts.indices, contacts.indptr), shape=self.shape).tocsr()
-        self.q = (self.keep * contacts.q.reshape(n, d) / self.D) / self.q_unit
+        q = left * contacts.q.reshape(n, d)
+        self.q_unit = float(np.linalg.norm(q)) / np.sqrt(n) or 1.0
+        self.q = q / self.q_unit
         # Where each entry of the blocks lands in compressed columns: the pattern is the same in every iteration.
         numbers = np.arange(1.0, data.size + 1.0).reshape(data.shape)
         self._arrange(sp.bsr_matrix((numbers, contacts.indices, contacts.indptr), shape=self.shape).tocsc())
@@ -124,12 +144,24 @@ class _Scaled:
         self.pattern, self.place = pattern, pattern.data.astype(np.int64) - 1
 
     def impulses(self, r: np.ndarray) -> np.ndarray:
-        return (self.keep * r / self.D * (self.q_unit * self.r_unit)).ravel()
+        return (self.keep * r / self.D * self.q_unit).ravel()
 
-    def sizes(self, r: np.ndarray) -> np.ndarray:
-        """Scaled sizes (n,) of impulses r (n, d): where on the axis of its cone each has an interior start near it."""
-        scaled = self.keep * self.D * r / (self.q_unit * self.r_unit)
-        return np.maximum(np.abs(scaled[:, 0]), _norm_T(scaled))
+    def middle(self) -> tuple[np.ndarray, np.ndarray]:
+        """r' and y' on the axes of the cones, r' as large as impulses that bring all contacts to rest, r' y' constant.
+
+        In a tall stack, or where heavy bodies press light ones, impulses differ by factors of millions.  From ones,
+        steps stay short until all have grown.
+        """
+        n, d = self.q.shape
+        x, y = np.zeros((n, d)), np.zeros((n, d))
+        x[:, 0], y[:, 0] = 1.0, 1.0
+        rest = self.factorise(np.broadcast_to(AT_REST * np.eye(d), (n, d, d)))(-self.q.ravel()).reshape(n, d)
+        size = np.maximum(np.abs(rest[:, 0]), _norm_T(rest))
+        mean = float(size.mean())
+        if 0.0 < mean < np.inf:
+            x[:, 0] = 1.1 * size + 0.3 * mean
+            y[:, 0] = mean / x[:, 0]
+        return x, y
 
     def factorise(self, blocks: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """b -> (W' + blocks)^-1 b, the blocks on the diagonal."""
@@ -171,35 +203,15 @@ def _direction(
 
 @dataclass(frozen=True)
 class InteriorPoint(FrictionMethod):
-    """Interior point; begins in the middle of the cones, as far out as the impulses to start from are large.
+    """Interior point; begins in the middle of the cones, as far out as impulses will be large.
 
-    Attributes: crossover, whether a few Newton steps are tried whenever the error has fallen by another two digits;
-    regularisation, relative to the mean diagonal of W: 1e-2 suits most problems, 1e-8 tall stacks from a good start;
-    cold, whether to begin with ones wherever the start is.
+    Attributes: crossover, whether Newton is tried whenever nu has fallen by another factor of ten.
     """
 
-    crossover: bool = False
-    regularisation: float = 1e-2
-    cold: bool = False
+    crossover: bool = True
 
     name = "interior-point"
-    default_iterations = 100
-
-    def _start(self, scaled: _Scaled, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """r' and y' on the axes of the cones, r' y' the same for all.
-
-        In a tall stack impulses differ by factors of thousands: from ones, steps stay short until all have grown.
-        """
-        x = np.zeros(r.shape)
-        x[:, 0] = 1.0
-        size = scaled.sizes(r)
-        mean = float(size.mean())
-        if self.cold or not 0.0 < mean < np.inf:
-            return x, x.copy()
-        y = x.copy()
-        x[:, 0] = 1.1 * size + 0.3 * mean
-        y[:, 0] = mean / x[:, 0]
-        return x, y
+    default_iterations = 300
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         with np.errstate(all="ignore"):  # an iterate that runs away is noticed below
@@ -207,52 +219,57 @@ class InteriorPoint(FrictionMethod):
 
     def _run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         n, d = len(contacts), contacts.dim
-        best = Best(r, contacts.error(r))
-        if not progress.affords(contacts.analysis_cost):
-            return Outcome(best.r, best.error, 0, TOO_LONG)
-        scaled = _Scaled(contacts)
+        best, newton_steps = Best(r, contacts.error(r)), 0
         cost = 3.0 * STEP + contacts.factorisation_cost + 5.0 * contacts.product_cost
-        x, y = self._start(scaled, r.reshape(n, d))
-        step, thresholds = 1.0, list(CROSSOVER) if self.crossover else []
+        if not (progress.affords(contacts.analysis_cost) and progress.affords(2.0 * cost)):
+            return Outcome(best.r, best.error, 0, TOO_LONG)
+        scaled, one = _Scaled(contacts), np.eye(d)
+        try:
+            x, y = scaled.middle()
+        except (RuntimeError, linalg.LinAlgError):
+            return Outcome(best.r, best.error, 0, "singular system")
+        theta, step, cross_at = 1.0, 1.0, CROSSOVER
         for k in range(self.limit):
             nu = float((x * y).sum()) / n
             residual = (scaled.W @ x.ravel()).reshape(n, d) + scaled.q - y
             residual[:, 0] += _norm_T(y)
+            off = float(np.abs(residual).max()) / nu
             candidate = scaled.impulses(x)
             error = contacts.error(candidate)
             best.offer(candidate, error)
             progress.note(error)
-            hopeless = self.crossover and k >= PATIENCE and error > HOPELESS
-            if error <= tol or hopeless or not nu > 1e-18 or progress.expired:
-                return Outcome(best.r, best.error, k)
+            if best.error <= tol or not nu > LEAST_NU or progress.expired:
+                return Outcome(best.r, best.error, k + newton_steps)
             if not progress.affords(cost):
-                return Outcome(best.r, best.error, k, TOO_LONG)
+                return Outcome(best.r, best.error, k + newton_steps, TOO_LONG)
             progress.spend(cost)
-            if thresholds and error < thresholds[0]:
-                thresholds = [t for t in thresholds if t < error]
-                landed = newton_iterations(contacts, candidate, tol, 8, progress, stall=3)
+            if self.crossover and nu < cross_at and off < 10.0 * NEAR:
+                cross_at = CROSSOVER * nu
+                landed = newton_iterations(contacts, candidate, tol, CROSSOVER_STEPS, progress, floor=SHARP, stall=5)
+                newton_steps += landed.iterations
                 best.offer(landed.r, landed.error)
-                if landed.error <= tol:
-                    return Outcome(best.r, best.error, k + landed.iterations)
-            H, Phi = nesterov_todd(x, y), _slope_of_phi(y)
+                if best.error <= tol:
+                    return Outcome(best.r, best.error, k + newton_steps)
+            H, Phi = nesterov_todd(x, y), _slope_of_phi(y, theta)
             try:
-                solve = scaled.factorise(Phi @ H + self.regularisation * min(1.0, nu) * np.eye(d))
+                solve = scaled.factorise(Phi @ H + REGULARISATION * min(1.0, nu) * one)
             except (RuntimeError, linalg.LinAlgError):
-                return Outcome(best.r, best.error, k, "singular system")
-            inverse = x * np.where(np.arange(d) == 0, 1.0, -1.0) / _determinant(x)[:, None]
+                return Outcome(best.r, best.error, k + newton_steps, "singular system")
             dx, dy = _direction(solve, H, Phi, residual, -y)
-            t = min(1.0, longest_step(x, dx), longest_step(y, dy))
-            sigma = _centring(float(((x + t * dx) * (y + t * dy)).sum()) / n / nu, t, step)
+            sigma = _centring(min(1.0, longest_step(x, dx), longest_step(y, dy)), step, off)
+            inverse = x * np.where(np.arange(d) == 0, 1.0, -1.0) / _determinant(x)[:, None]
             dx, dy = _direction(solve, H, Phi, residual, sigma * nu * inverse - y)
-            fraction = min(0.995, max(0.9, 1.0 - nu)) if nu < 0.1 else 0.9
-            step = min(1.0, fraction * longest_step(x, dx), fraction * longest_step(y, dy))
+            step = min(1.0, TO_THE_BOUNDARY * longest_step(x, dx), TO_THE_BOUNDARY * longest_step(y, dy))
             x, y = x + step * dx, y + step * dy
+            theta = 0.5 * theta if step < 0.3 else 0.5 * (1.0 + theta)
             if not np.all(np.isfinite(x)):
-                return Outcome(best.r, best.error, k, "left the cone")
-        return Outcome(best.r, best.error, self.limit)
+                return Outcome(best.r, best.error, k + newton_steps, "left the cone")
+        return Outcome(best.r, best.error, self.limit + newton_steps)
 
 
-def _centring(decrease: float, predictor: float, last_step: float) -> float:
-    """Centring sigma: the cube of the share of nu that the predictor would leave; near 1 after a short step."""
-    sigma = max(min(1.0, max(decrease, 0.0)) ** 3, LEAST_CENTRING, 1e-3 if predictor > 0.9 else 0.1 * (1.0 - predictor))
-    return max(sigma, 0.8) if last_step < 0.2 else sigma
+def _centring(predictor: float, last_step: float, off: float) -> float:
+    """Centring sigma from the step of the predictor, the step before, and the residual relative to nu."""
+    sigma = max((1.0 - predictor) ** 2, 1e-3)
+    if off > 10.0 * NEAR:
+        return 1.0
+    return max(sigma, 0.8) if off > NEAR or last_step < 0.2 else sigma

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from stickslip.contact.blocks import components, diagonal_blocks, permute
-from stickslip.contact.cones import relative_error, squares
-from stickslip.contact.gauss_seidel import CHECK_EVERY, accelerated_sweeps, anderson_state, error_of, forget, sweep
+from stickslip.contact.constants import CHECK_EVERY
+from stickslip.contact.gauss_seidel import accelerated_sweeps, anderson_state, error_of, forget, sweep
+from stickslip.contact.residual import error_in
 from stickslip.jit import entry
-
-LOOSEST = 1e-3
 
 
 @entry
@@ -35,18 +32,10 @@ def rows_back(x: np.ndarray, order: np.ndarray, dim: int) -> np.ndarray:
 
 
 @entry
-def island_tolerance(
-    q: np.ndarray, q_square: float, contacts: int, first: int, last: int, dim: int, tol: float
-) -> float:
-    """Relative error that an island may keep so that the whole stays below `tol`; q_square = |q|^2 of all `contacts`.
-
-    An island whose q is small against that of all may be solved less exactly: its share of tol |q| by contacts.
-    """
-    if last - first == contacts:
-        return tol
-    own = squares(q, dim * first, dim * last)
-    share = 0.25 * (last - first) / contacts
-    return max(tol, min(LOOSEST, tol * math.sqrt(share * q_square / max(own, 1e-300))))
+def gauge_of(gauge: tuple, order: np.ndarray) -> tuple:
+    """The gauge of contacts order[0], order[1], ..."""
+    mobility, unit, reach, numbers = gauge
+    return rows_of(mobility, order, 1), rows_of(unit, order, 1), rows_of(reach, order, 1), numbers.copy()
 
 
 @entry
@@ -57,16 +46,15 @@ def sweep_islands(
     q: np.ndarray,
     mu: np.ndarray,
     r: np.ndarray,
+    gauge: tuple,
     tol: float,
-    q_square: float,
-    contacts: int,
     max_sweeps: int,
     memory: int,
 ) -> tuple:
-    """Sweep over one island after the other until each has reached its tolerance (`island_tolerance`).
+    """Sweep over one island after the other until the error of each is at most `tol`.
 
     Returns the impulses, the sweeps of all islands together and the most of one, the worst error of an island, how many
-    islands missed their tolerance, and the error of the whole.
+    islands missed the tolerance, and the error of the whole.
     """
     n = mu.shape[0]
     dim = data.shape[1]
@@ -77,6 +65,7 @@ def sweep_islands(
         data, indptr, indices = permute(data, indptr, indices, order)
         mu, q = rows_of(mu, order, 1), rows_of(q, order, dim)
         x = rows_of(r, order, dim)
+    sorted_gauge = gauge_of(gauge, order)
     diagonal, inverse = diagonal_blocks(data, indptr, indices)
     u = np.empty(dim * n)
     largest = 0
@@ -88,20 +77,21 @@ def sweep_islands(
     total, most, missed, worst = 0, 0, 0, 0.0
     for k in range(count):
         a, b = offsets[k], offsets[k + 1]
-        tolerance = island_tolerance(q, q_square, contacts, a, b, dim, tol)
         sweeps, error = 1, np.inf
         if b - a == 1:  # a contact alone is solved exactly at once
             sweep(data, indptr, indices, diagonal, inverse, q, mu, x, 1.0, a, b)
-            error = error_of(data, indptr, indices, q, mu, x, u, a, b)
-        if not error <= tolerance:
+            error = error_of(data, indptr, indices, q, mu, x, u, sorted_gauge, a, b)
+        if not error <= tol:
             forget(anderson)
             sweeps, error, _ = accelerated_sweeps(
-                data, indptr, indices, diagonal, inverse, q, mu, x, u,
-                a, b, max_sweeps, tolerance, min(memory, dim * (b - a)), 1.0, CHECK_EVERY, no_history, work, anderson,
+                data, indptr, indices, diagonal, inverse, q, mu, x, u, sorted_gauge,
+                a, b, max_sweeps, tol, min(memory, dim * (b - a)), 1.0, CHECK_EVERY, no_history, work, anderson,
             )  # fmt: skip
         total += sweeps
         most = max(most, sweeps)
         worst = max(worst, error)
-        missed += not error <= tolerance
-    error = relative_error(u, q, x, mu, dim, 0, n)  # every island has left its velocities in u
+        missed += not error <= tol
+    error = error_in(
+        data, indptr, indices, u, q, x, mu, sorted_gauge, 0, n
+    )  # every island has left its velocities in u
     return (rows_back(x, order, dim) if count > 1 else x), total, most, worst, missed, error

@@ -15,13 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.contact.blocks import invert_blocks
-from stickslip.contact.cones import relative_error
+from stickslip.contact.constants import SWEEP_BLOCK, SWEEP_CONTACT
 from stickslip.contact.delassus import Delassus
-from stickslip.contact.effort import SWEEP_CONTACT
 from stickslip.contact.one_contact import one_contact_2d, one_contact_3d
+from stickslip.contact.residual import KIND, NATURAL_MAP, natural_map, worst_violation
 from stickslip.jit import entry
-
-PER_ENTRY = 5e-9  # nominal seconds, of an entry of H in a sweep or a product
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +30,7 @@ class MatrixFreeContacts:
     q: np.ndarray
     mu: np.ndarray
     dim: int
+    gauge: tuple[np.ndarray, ...]
 
     def __len__(self) -> int:
         return len(self.mu)
@@ -56,24 +55,23 @@ class MatrixFreeContacts:
     @property
     def sweep_cost(self) -> float:
         """Nominal seconds of a sweep."""
-        return SWEEP_CONTACT * len(self) + PER_ENTRY * self.operator.H.nnz
+        return SWEEP_CONTACT * len(self) + SWEEP_BLOCK * self.operator.H.nnz
 
     @property
     def product_cost(self) -> float:
         """Nominal seconds of a product with W."""
-        return PER_ENTRY * (self.operator.H.nnz + self.operator.M.nnz)
+        return SWEEP_BLOCK * (self.operator.H.nnz + self.operator.M.nnz)
 
     def product(self, x: np.ndarray) -> np.ndarray:
         """W x."""
         return self.operator.product(x)
 
-    def evaluate(self, r: np.ndarray) -> tuple[np.ndarray, float]:
-        """u = W r + q and its relative natural map."""
-        u = self.product(r) + self.q
-        return u, relative_error(u, self.q, r, self.mu, self.dim, 0, len(self))
-
     def error(self, r: np.ndarray) -> float:
-        return self.evaluate(r)[1]
+        """Error of the impulses r in the measure of these contacts."""
+        u = self.product(r) + self.q
+        if self.gauge[3][KIND] == NATURAL_MAP:
+            return natural_map(u, self.q, r, self.mu, self.gauge, self.dim, 0, len(self))
+        return worst_violation(u, r, self.mu, np.empty(0), self.gauge, self.dim, 0, len(self))
 
     def sweep(self, r: np.ndarray, count: int) -> None:
         """`count` sweeps over all contacts, in place."""

@@ -16,12 +16,10 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from stickslip.contact.constants import AT_ONCE, EFFORT
 from stickslip.contact.contacts import Contacts
-from stickslip.contact.effort import AT_ONCE
 from stickslip.contact.problem import Stage
 from stickslip.lcp.problems import checked_count
-
-EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT = 60.0, 0.1, 5.0  # nominal seconds of work, unless the user says otherwise
 
 
 class Outcome(NamedTuple):

@@ -24,15 +24,14 @@ import numpy as np
 import scipy.linalg as linalg
 import scipy.sparse as sp
 
-from stickslip.contact.cones import relative_error, squares
+from stickslip.contact.cones import squares
+from stickslip.contact.constants import HALVINGS, STEP, WINDOW
 from stickslip.contact.contacts import Contacts, contacts_from
-from stickslip.contact.effort import STEP, better_dense, factorise
+from stickslip.contact.effort import better_dense, factorise
 from stickslip.contact.gauss_seidel import sweep
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.jit import entry
 
-WINDOW = 8
-HALVINGS = 12
 TOO_LONG = "the next factorisation would take longer than what is left"
 FORMULATIONS = ("alart-curnier", "fischer-burmeister")
 
@@ -401,7 +400,7 @@ def newton_iterations(
         return Outcome(r, contacts.error(r), 0, TOO_LONG)
     for k in range(max_iterations):
         u = contacts.velocity(r)
-        error = relative_error(u, contacts.q, r, contacts.mu, contacts.dim, 0, len(contacts))
+        error = contacts.error_at(u, r)
         best.offer(r, error)
         progress.note(error)
         if error <= tol or progress.expired:

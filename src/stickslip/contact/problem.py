@@ -11,12 +11,32 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.contact.cones import elliptic_map_square, natural_map_square
-from stickslip.contact.contacts import Contacts, contacts_from
+from stickslip.contact.blocks import block_arrays
+from stickslip.contact.cones import elliptic_map_square, natural_map_square, squares
+from stickslip.contact.constants import MOST_ROUNDING, ROUNDINGS
+from stickslip.contact.contacts import Contacts
 from stickslip.contact.delassus import Delassus, checked_directions
+from stickslip.contact.gauss_seidel import errors_of
+from stickslip.contact.residual import (
+    MEASURES,
+    NATURAL_MAP,
+    SCALE,
+    VELOCITY,
+    worst_violation,
+)
 from stickslip.lcp.problems import _check_finite, _floats
+from stickslip.projections import EPS
 
 SMALLEST = 1e-120  # of the largest velocity: squares of rounding errors of smaller ones underflow
+
+
+class Evaluation(NamedTuple):
+    """Velocities u = W r + q [m/s] of impulses r, their error in both measures, the rounding of u relative to v."""
+
+    u: np.ndarray
+    velocity_error: float
+    natural_map: float
+    rounding: float
 
 
 class Stage(NamedTuple):
@@ -39,7 +59,12 @@ class FrictionSolution:
     u : velocities W r + q [m/s], in the same order.
     solved : whether `error` <= the tolerance asked for.
     status : what happened, as a sentence.
-    error : natural map of the original problem at r, relative to max(|q|, |r|, |u|); computed anew at the end.
+    error : error of r in the measure asked for, on the problem as given; computed anew at the end.
+    measure : "velocity" or "natural-map".
+    velocity_error : violation of the laws at the worst contact [m/s], relative to the largest velocity in q.
+    rounding : of the largest velocity that impulses make, relative to the largest velocity in q: what is less cannot be
+        told from zero, and is no part of `velocity_error`.
+    natural_map : FCLIB's measure, || r - P_K(r - u - mu |u_T| e_N) || / max(|q|, |r|, |u|).
     iterations : sweeps, Newton steps, pivots ..., of all stages together.
     method : the method asked for.
     path : the stages, in order.
@@ -54,6 +79,10 @@ class FrictionSolution:
     error: float
     iterations: int
     method: str
+    measure: str = MEASURES[0]
+    velocity_error: float = math.inf
+    natural_map: float = math.inf
+    rounding: float = 0.0
     path: tuple[Stage, ...] = ()
     seconds: float = 0.0
     history: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
@@ -157,11 +186,6 @@ class FrictionProblem:
         """W as an array or a CSR matrix; assembled where the problem was given without it."""
         return self.W.assembled() if isinstance(self.W, Delassus) else self.W
 
-    @cached_property
-    def _circular(self) -> Contacts:
-        """The contacts as they are, where there are neither joints nor ellipses."""
-        return contacts_from(self.matrix, self.q, self.mu, self.dim)
-
     def velocity(self, r: np.ndarray) -> np.ndarray:
         """u = W r + q [m/s]."""
         r = self._impulses(r)
@@ -169,12 +193,14 @@ class FrictionProblem:
             return self.W.product(r) + self.q
         return self.matrix @ r + self.q
 
-    def error(self, r: np.ndarray) -> float:
-        """Natural map of this problem at the impulses r, relative to max(|q|, |r|, |u|); joints count with |u|.
+    def error(self, r: np.ndarray, measure: str = "velocity") -> float:
+        """Residual of the impulses r: of the worst contact in velocities, or FCLIB's natural map (see `residual`).
 
-        For elliptic friction the projection is that onto the elliptic cone, in the same Euclidean metric.
+        For elliptic friction the natural map projects onto the elliptic cone, in the Euclidean metric; joints count
+        with |u|.
         """
-        return self.evaluate(self._impulses(r))[1]
+        found = self.evaluate(self._impulses(r))
+        return found.velocity_error if checked_measure(measure) == MEASURES[0] else found.natural_map
 
     def _impulses(self, r: Any) -> np.ndarray:
         impulses = np.ascontiguousarray(_floats(r, "r"))
@@ -182,15 +208,31 @@ class FrictionProblem:
             raise ValueError(f"r must have shape {self.q.shape} like q, got {impulses.shape}.")
         return impulses
 
-    def evaluate(self, r: np.ndarray) -> tuple[np.ndarray, float]:
-        """u = W r + q [m/s] and `error` of the impulses r."""
-        if "_circular" in self.__dict__:
-            return self._circular.evaluate(r)
+    def evaluate(self, r: np.ndarray) -> Evaluation:
+        """u = W r + q [m/s] and both errors of the impulses r."""
+        if not self.bilateral and not self.elliptic and "matrix" in self.__dict__:
+            c, units, u = self.contacts_in("velocity"), self._units, np.empty(len(self.q))
+            return Evaluation(u, *errors_of(*c.blocks, c.q, c.mu, r / units, units, u, c.gauge))
         with np.errstate(all="ignore"):  # what is not finite is an error of infinity
-            return self._evaluate(r)
+            u = self.velocity(r)
+            error, rounding = self._velocity_error(u, r)
+            return Evaluation(u, error, self._natural_map(u, r), rounding)
 
-    def _evaluate(self, r: np.ndarray) -> tuple[np.ndarray, float]:
-        u = self.velocity(r)
+    def _velocity_error(self, u: np.ndarray, r: np.ndarray) -> tuple[float, float]:
+        """Error in velocities, and the rounding of u relative to v; the latter only where W is at hand."""
+        n, S, gauge = self.dim * self.contacts, self._units, self.gauge("velocity")
+        mu, v = np.sqrt(self.mu.prod(axis=1)) if self.elliptic else self.mu, gauge[3][SCALE]
+        load = np.empty(0) if self.matrix_free else np.asarray(abs(self.matrix) @ np.abs(r))
+        scaled_load = (S * load[:n]).reshape(-1, self.dim).max(axis=1) if len(load) else load
+        worst = worst_violation(S * u[:n], r[:n] / S, mu, scaled_load, gauge, self.dim, 0, self.contacts)
+        joints = np.abs(u[n:])
+        if len(load):
+            rounding, known = EPS * load[n:], ROUNDINGS * EPS * load[n:] <= MOST_ROUNDING * v
+            joints = np.where(known, np.maximum(joints - ROUNDINGS * rounding, 0.0), np.maximum(joints, rounding))
+        left = float(np.max(joints, initial=0.0)) / v
+        return max(worst, left) if math.isfinite(left) else math.inf, EPS * float(np.max(load, initial=0.0)) / v
+
+    def _natural_map(self, u: np.ndarray, r: np.ndarray) -> float:
         if self.elliptic:
             square = elliptic_map_square(u, r, self.mu)
         else:
@@ -198,24 +240,77 @@ class FrictionProblem:
         square += float(np.sum(u[self.dim * self.contacts :] ** 2))
         size = float(max(np.linalg.norm(self.q), np.linalg.norm(r), np.linalg.norm(u)))
         if not (math.isfinite(square) and math.isfinite(size)):
-            return u, math.inf
-        return u, math.sqrt(square) / size if size > 0.0 else math.sqrt(square)
+            return math.inf
+        return math.sqrt(square) / size if size > 0.0 else math.sqrt(square)
+
+    @property
+    def matrix_free(self) -> bool:
+        """Whether W is not there and sweeps and products can do without it: M of small blocks, circles, no joints."""
+        plain = isinstance(self.W, Delassus) and "matrix" not in self.__dict__ and not self.bilateral
+        return plain and not self.elliptic and self.W.mass_inverse is not None
 
     @cached_property
-    def contacts_alone(self) -> tuple[Contacts, Callable[[np.ndarray], np.ndarray]]:
-        """The equivalent problem of contacts with circular cones, and the map of its impulses to those of this one."""
-        if not self.bilateral and not self.elliptic:
-            return self._circular, lambda r: r
+    def mobility(self) -> np.ndarray:
+        """trace(W_ii) / d of every contact [1/kg]; their mean where that is not positive; shape (n,)."""
+        n = self.dim * self.contacts
+        diagonal = self.W.diagonal() if self.matrix_free else self.matrix.diagonal()
+        mobility = diagonal[:n].reshape(-1, self.dim).mean(axis=1)
+        moving = mobility > 0.0
+        return np.where(moving, mobility, mobility[moving].mean() if moving.any() else 1.0)
+
+    @cached_property
+    def fastest(self) -> float:
+        """v, the largest velocity without impulses [m/s], what residuals are relative to; 1 where all are zero."""
+        n = self.dim * self.contacts
+        rows = np.sqrt((self.q[:n].reshape(-1, self.dim) ** 2).sum(axis=1))
+        return float(max(rows.max(initial=0.0), np.abs(self.q[n:]).max(initial=0.0))) or 1.0
+
+    @cached_property
+    def _units(self) -> np.ndarray:
+        """r = units z of the contacts, shape (d n,): powers of two, times the stretch of the ellipses."""
+        unit = np.repeat(np.exp2(np.round(-0.5 * np.log2(self.mobility))), self.dim)
+        return unit * self.stretch if self.elliptic else unit
+
+    def gauge(self, measure: str, scaled: bool = True) -> tuple[np.ndarray, ...]:
+        """The gauge of the contacts, scaled to unit mobility or as they are; see `residual`."""
+        unit, reach = np.exp2(np.round(-0.5 * np.log2(self.mobility))) if scaled else np.ones(self.contacts), 1.0
+        if self.elliptic:
+            reach = self.stretch.reshape(-1, 3).min(axis=1)
+        n = self.dim * self.contacts
+        numbers = [VELOCITY, self.fastest] if measure == MEASURES[0] else [NATURAL_MAP, squares(self.q, 0, n)]
+        return self.mobility * unit**2, unit, 1.0 / (unit * reach), np.array([*numbers, float(self.contacts)])
+
+    def contacts_in(self, measure: str) -> Contacts:
+        """The equivalent problem of contacts with circular cones and unit mobilities, measured by `measure`."""
+        if measure not in self._forms:
+            W, q, _ = self._contacts_alone
+            S = self._units
+            data, indptr, indices = block_arrays(W, self.dim)
+            rows = np.repeat(np.arange(self.contacts), np.diff(indptr))
+            S_blocks = S.reshape(-1, self.dim)
+            data = data * S_blocks[rows][:, :, None] * S_blocks[indices][:, None, :]
+            mu = np.sqrt(self.mu.prod(axis=1)) if self.elliptic else np.ascontiguousarray(self.mu)
+            self._forms[measure] = Contacts(data, indptr, indices, S * q, mu, self.gauge(measure))
+        return self._forms[measure]
+
+    @cached_property
+    def _forms(self) -> dict[str, Contacts]:
+        return {}
+
+    @cached_property
+    def _contacts_alone(self) -> tuple[Any, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """W and q of the contacts without joints, and the map of their impulses to all."""
         from stickslip.contact.joints import eliminate_joints
 
-        n = self.dim * self.contacts
-        W, q, joint_impulses = eliminate_joints(self.matrix, self.q, n)
-        # r = S r', S = diag(1, mu_i / mu): the ellipse becomes a circle, W' = S W S, u' = S u; [S00] (2.17)-(2.19)
-        if not self.elliptic:
-            return contacts_from(W, q, self.mu, self.dim), joint_impulses
-        S = self.stretch
-        W = W * S[:, None] * S if isinstance(W, np.ndarray) else sp.diags(S) @ W @ sp.diags(S)
-        return contacts_from(W, S * q, np.sqrt(self.mu.prod(axis=1)), self.dim), lambda r: joint_impulses(S * r)
+        return eliminate_joints(self.matrix, self.q, self.dim * self.contacts)
+
+    def impulses_of(self, z: np.ndarray) -> np.ndarray:
+        """Impulses of this problem from those of `contacts_in`."""
+        return self._contacts_alone[2](self._units * z)
+
+    def scaled(self, r: np.ndarray) -> np.ndarray:
+        """Undo `impulses_of`."""
+        return r[: self.dim * self.contacts] / self._units
 
     @property
     def stretch(self) -> np.ndarray:
@@ -224,6 +319,13 @@ class FrictionProblem:
         mu = np.sqrt(self.mu.prod(axis=1, keepdims=True))
         S[:, 1:] = np.divide(self.mu, mu, out=np.ones_like(self.mu), where=mu > 0.0)
         return S.ravel()
+
+
+def checked_measure(measure: Any) -> str:
+    """The word of a measure; ValueError for another one."""
+    if measure not in MEASURES:
+        raise ValueError(f"measure must be {' or '.join(map(repr, MEASURES))}, got {measure!r}.")
+    return measure
 
 
 def _checked_vector(values: Any, name: str, length: int, which: str) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 a falls while the inner problems are easy and rises when they are hard.  It stays above the noise of W (W from data
 written with six digits is indefinite by some 1e-7).  With `jumps`, two successive steps in nearly one direction are
-followed by a leap, 0.9 of the way to the first impulse that would leave its cone.  Impulses that move slowly along the
+followed by a leap, 0.95 of the way to the first impulse that would leave its cone.  Impulses that move slowly along the
 null space of a hyperstatic W arrive at once by this leap.
 """
 
@@ -12,16 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.contact.constants import EASY, HARD, INNER_LIMIT, INNER_TOLERANCE, PARALLEL, TO_THE_BOUNDARY, WORSE
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
-
-INNER_LIMIT = 15
-INNER_TOLERANCE = 0.1  # of the present error
-EASY, HARD = 3, 8  # inner iterations
-PARALLEL = 0.98  # cosine above which two steps count as one direction
-WORSE = 1e3  # a leap may make the error this much larger for a moment
-FRACTION = 0.9
 
 
 def first_break(r: np.ndarray, dr: np.ndarray, mu: np.ndarray, dim: int) -> float:
@@ -43,7 +37,7 @@ def first_break(r: np.ndarray, dr: np.ndarray, mu: np.ndarray, dim: int) -> floa
 
 
 def _leap(contacts: Contacts, r: np.ndarray, dr: np.ndarray, error: float) -> tuple[np.ndarray, float] | None:
-    t = min(FRACTION * first_break(r, dr, contacts.mu, contacts.dim), 1e4)
+    t = min(TO_THE_BOUNDARY * first_break(r, dr, contacts.mu, contacts.dim), 1e4)
     for _ in range(8):
         if t < 0.5:
             return None

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,18 +12,18 @@ from stickslip.checks import unknown_name
 from stickslip.contact.alternating import Alternating
 from stickslip.contact.augmented_lagrangian import ProximalFixedPoint
 from stickslip.contact.auto import Ladder
-from stickslip.contact.cones import fastest_approach
+from stickslip.contact.constants import CROWDED, EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, RUNAWAY
 from stickslip.contact.contacts import contacts_from
-from stickslip.contact.delassus import Delassus
 from stickslip.contact.enumeration import Enumeration, all_impulses, check_size
 from stickslip.contact.interior_point import InteriorPoint
 from stickslip.contact.matrix_free import MatrixFreeContacts
-from stickslip.contact.method import EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, FrictionMethod, Outcome, Progress
+from stickslip.contact.method import FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import ConeNewton
 from stickslip.contact.planar import PlanarSolver
-from stickslip.contact.problem import FrictionProblem, FrictionSolution
+from stickslip.contact.problem import FrictionProblem, FrictionSolution, checked_measure
 from stickslip.contact.proximal_point import ProximalPoint
 from stickslip.contact.pyramid import PyramidLemke
+from stickslip.contact.residual import MEASURES
 from stickslip.contact.sweeps import Sweeps
 from stickslip.lcp.methods import asked
 from stickslip.lcp.problems import _check_finite, _floats, checked_tolerance
@@ -43,11 +42,7 @@ METHODS: dict[str, type[FrictionMethod]] = {
         Enumeration,
     )
 }
-CROWDED = 2_000_000  # blocks of W above which `auto` first tries to do without it
-MATRIX_FREE_SWEEPS = 100_000
-TIGHTER, LEAST_TOLERANCE = 8, 1e-15  # times that a problem is solved again, to a tenth of the error
-TOLERANCE = 1e-8  # unless a call or a solver object says otherwise
-PENETRATION = 0.02  # of the largest velocity: what a solved problem may leave of the approach of two bodies
+TOLERANCE = 1e-8  # of the measure asked for, unless a call or a solver object says otherwise
 
 
 def solve_friction(
@@ -57,11 +52,12 @@ def solve_friction(
     tol: float = TOLERANCE,
     max_iterations: int | None = None,
     time_limit: float | None = None,
+    measure: str = MEASURES[0],
     r0: Any = None,
     record: bool = False,
     **options: Any,
 ) -> FrictionSolution:
-    """Solve a frictional contact problem: find r with a natural-map error of at most `tol` (see `FrictionProblem`).
+    """Solve a frictional contact problem: find impulses r whose error is at most `tol` (see `FrictionProblem`).
 
     Parameters
     ----------
@@ -69,7 +65,10 @@ def solve_friction(
     method : "auto" (islands; accelerated Gauss-Seidel, then harder methods where needed), "gauss-seidel", "newton",
         "interior-point", "proximal-point", "alternating", "augmented-lagrangian", "lemke" (on a pyramid, small
         problems), "enumerate" (very small ones), or a solver object of that name, such as `GaussSeidel(tol=1e-6)`.
-    tol : largest error that counts as solved; relative, and the same measure for every method.
+    tol : largest error that counts as solved, the same measure for every method: the violation of the laws at the worst
+        contact [m/s], relative to the largest velocity in q.
+    measure : "velocity", as above, or "natural-map", FCLIB's: a sum over contacts that compares impulses with
+        velocities, relative to max(|q|, |r|, |u|).  The solution tells both.
     max_iterations : sweeps, steps or products, None for the method's default.
     time_limit : seconds by the clock after which the best impulses so far are returned.  None: a fixed amount of work,
         counted, so that the same problem gets the same answer, bit for bit, however busy the machine is.
@@ -97,51 +96,42 @@ def solve_friction(
     _compile(type(chosen))
     limit = _checked_time(time_limit)
     _check_problem(problem)
-    tolerance = checked_tolerance(tol)
+    tolerance, measure = checked_tolerance(tol), checked_measure(measure)
     progress = _progress(problem, limit, bool(record), max_iterations is not None and not isinstance(chosen, Ladder))
-    start = _checked_impulses(r0, problem)
-    if chosen.matrix_free and _stays_matrix_free(problem):
-        operator = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
-        return _until_solved(problem, chosen, operator, _same, start, tolerance, progress)
-    if isinstance(chosen, Ladder) and _stays_matrix_free(problem) and problem.W.expected_blocks(problem.dim) > CROWDED:
-        swept = _sweep_velocities(problem, start, tolerance, progress)
-        solution = _solution(problem, swept.r, tolerance, chosen, swept, progress)
-        if solution.solved or progress.expired:
-            return solution
-        start = swept.r
-    contacts, expand = problem.contacts_alone
-    start = start[: len(contacts.q)]
-    if problem.elliptic:
-        start = start / problem.stretch
-    return _until_solved(problem, chosen, contacts, expand, start, tolerance, progress)
+    start = None if r0 is None else _checked_impulses(r0, problem)
+    request = _Request(problem, tolerance, measure, chosen, progress)
+    if problem.matrix_free:
+        crowded = isinstance(chosen, Ladder) and problem.W.expected_blocks(problem.dim) > CROWDED
+        if chosen.matrix_free or crowded:
+            solution = _without_matrix(request, start, crowded)
+            if chosen.matrix_free or solution.solved or progress.expired:
+                return solution
+            start = solution.r
+    contacts = problem.contacts_in(measure)
+    z = np.zeros(len(contacts.q)) if start is None else problem.scaled(start)
+    outcome = _run(chosen, contacts, z, tolerance, progress)
+    return _solution(request, problem.impulses_of(outcome.r), outcome)
 
 
-def _same(r: np.ndarray) -> np.ndarray:
-    return r
+class _Request(NamedTuple):
+    """What a call asks for, and its clock."""
+
+    problem: FrictionProblem
+    tol: float
+    measure: str
+    method: FrictionMethod
+    progress: Progress
 
 
-def _until_solved(
-    problem: FrictionProblem,
-    chosen: FrictionMethod,
-    contacts: Any,
-    expand: Callable[[np.ndarray], np.ndarray],
-    start: np.ndarray,
-    tol: float,
-    progress: Progress,
-) -> FrictionSolution:
-    """Solve, and solve again to a tenth of the error where what the method calls solved is not.
-
-    Joints and ellipses are measured on the problem as given, not on the one that the method sees; and where W is small
-    in its units, the error allows bodies to go on approaching.
-    """
-    wanted = tol
-    for _ in range(TIGHTER):
-        outcome = _run(chosen, contacts, start, wanted, progress)
-        solution = _solution(problem, expand(outcome.r), tol, chosen, outcome, progress)
-        if solution.solved or outcome.error > wanted or progress.expired:
-            break
-        start, wanted = outcome.r.copy(), max(0.1 * wanted, LEAST_TOLERANCE)
-    return solution
+def _without_matrix(request: _Request, start: np.ndarray | None, crowded: bool) -> FrictionSolution:
+    """Sweeps without W; for half of the work where few bodies with many contacts each would fill it."""
+    problem, progress = request.problem, request.progress
+    contacts = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim, problem.gauge(request.measure, False))
+    method = Sweeps(100_000) if crowded else request.method
+    part = progress.part(2.0 * progress.share) if crowded else progress
+    r = np.zeros(len(problem.q)) if start is None else start
+    outcome = _run(method, contacts, r, request.tol, part)
+    return _solution(request, outcome.r, outcome)
 
 
 def _check_problem(problem: Any) -> None:
@@ -162,12 +152,6 @@ def _compile(method: type[FrictionMethod]) -> None:
     """Have a method's kernels compiled or loaded before the clock starts, on one contact that slides."""
     contacts = contacts_from(np.eye(3), np.array([-1.0, 0.3, 0.2]), np.array([0.1]), 3)
     method(1).run(contacts, np.zeros(3), 1e-8 if method is Ladder else -1.0, Progress())
-    fastest_approach(contacts.q, contacts.q, 3, 1)
-
-
-def expand_matters(problem: FrictionProblem) -> bool:
-    """Whether the error on the problem differs from that of the contacts alone."""
-    return problem.elliptic or problem.bilateral > 0
 
 
 def _run(method: FrictionMethod, contacts: Any, start: np.ndarray, tol: float, progress: Progress) -> Outcome:
@@ -183,23 +167,6 @@ def _run(method: FrictionMethod, contacts: Any, start: np.ndarray, tol: float, p
     return outcome
 
 
-def _sweep_velocities(problem: FrictionProblem, start: np.ndarray, tol: float, progress: Progress) -> Outcome:
-    """Sweeps without W, for half of the work: few bodies with many contacts each would fill it."""
-    contacts = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim)
-    half = progress.part(2.0 * progress.share)
-    return _run(Sweeps(MATRIX_FREE_SWEEPS), contacts, start, tol, half)
-
-
-def _stays_matrix_free(problem: FrictionProblem) -> bool:
-    """Whether sweeps and products can do without W: M falls into small blocks, circular cones, no joints."""
-    return (
-        isinstance(problem.W, Delassus)
-        and not expand_matters(problem)
-        and "matrix" not in problem.__dict__
-        and problem.W.mass_inverse is not None
-    )
-
-
 def enumerate_friction(problem: FrictionProblem, *, tol: float = TOLERANCE) -> list[FrictionSolution]:
     """Every solution of a very small problem (6 contacts in the plane, 3 in space); empty where none was found.
 
@@ -207,36 +174,30 @@ def enumerate_friction(problem: FrictionProblem, *, tol: float = TOLERANCE) -> l
     """
     _check_problem(problem)
     tolerance = checked_tolerance(tol)
-    contacts, expand = problem.contacts_alone
+    contacts = problem.contacts_in(MEASURES[0])
     check_size(contacts)
-    answers = []
+    request = _Request(problem, tolerance, MEASURES[0], Enumeration(), Progress())
     with np.errstate(all="ignore"):
-        for x in all_impulses(contacts, tolerance):
-            r = expand(x)
-            u, error = problem.evaluate(r)
-            if error <= tolerance and _penetration(problem, u) <= PENETRATION:
-                answers.append(FrictionSolution(r, u, True, "one of the solutions", error, 1, "enumerate"))
-    return answers
+        answers = [
+            _solution(request, problem.impulses_of(z), Outcome(z, 0.0, 1)) for z in all_impulses(contacts, tolerance)
+        ]
+    return [answer for answer in answers if answer.solved]
 
 
-def _solution(
-    problem: FrictionProblem,
-    r: np.ndarray,
-    tol: float,
-    method: FrictionMethod,
-    outcome: Outcome,
-    progress: Progress,
-) -> FrictionSolution:
-    u, error = problem.evaluate(r)
-    runaway = _penetration(problem, u) > PENETRATION
+def _solution(request: _Request, r: np.ndarray, outcome: Outcome) -> FrictionSolution:
+    problem, tol, measure, method, progress = request
+    u, velocity_error, natural_map, rounding = problem.evaluate(r)
+    error = velocity_error if measure == MEASURES[0] else natural_map
+    # Relative to impulses that grow without bound the natural map vanishes, although nothing is solved.
+    runaway = error <= tol and not velocity_error <= RUNAWAY
     solved = error <= tol and not runaway
     how = " - ".join(dict.fromkeys(stage.method for stage in progress.stages))
     if solved:
         status = f"solved by {how} in {outcome.iterations} iterations" if how else "solved: there is no contact"
-    elif error <= tol:
+    elif runaway:
         status = (
-            f"not solved: at an error of {error:.1e} bodies still approach, with impulses of up to "
-            f"{np.abs(r).max():.1e}; the problem seems to have no solution, or extreme units or coefficients"
+            f"not solved: at a natural map of {error:.1e} velocities are wrong by {velocity_error:.1e} of the largest; "
+            "the problem seems to have no solution, or extreme units: measure='velocity' does not depend on them"
         )
     elif progress.late:
         status = f"time limit of {progress.time_limit:g} s reached at error {error:.1e} ({how})"
@@ -246,17 +207,9 @@ def _solution(
         status += f"; {outcome.note}"
     history = np.array(progress.history).reshape(-1, 2) if progress.history else np.empty((0, 2))
     return FrictionSolution(
-        r, u, solved, status, error, outcome.iterations, method.name, tuple(progress.stages), progress.seconds, history
-    )
-
-
-def _penetration(problem: FrictionProblem, u: np.ndarray) -> float:
-    """Fastest approach that is left at a contact, relative to the largest velocity without impulses.
-
-    The error is relative to the impulses, too: where these grow without bound, as in a problem without solution, it
-    vanishes although nothing is solved.
-    """
-    return fastest_approach(u, problem.q, problem.dim, problem.contacts)
+        r, u, solved, status, error, outcome.iterations, method.name, measure, velocity_error, natural_map,
+        rounding, tuple(progress.stages), progress.seconds, history,
+    )  # fmt: skip
 
 
 def _checked_method(
@@ -270,7 +223,7 @@ def _checked_method(
         return method, tol
     _, word, tol, limit = asked(method, METHODS, tol, TOLERANCE, max_iterations)
     kind = METHODS[word]
-    known = [each.name for each in fields(kind) if each.name != "max_iterations"]
+    known = [each.name for each in fields(kind) if each.name != "max_iterations"] if options else []
     for name in options:
         if name not in known:
             raise ValueError(f"method {word!r}: {unknown_name('option', name, known)}")
@@ -287,8 +240,6 @@ def _checked_time(limit: float | None) -> float | None:
 
 def _checked_impulses(r0: Any, problem: FrictionProblem) -> np.ndarray:
     n = len(problem.q)
-    if r0 is None:
-        return np.zeros(n)
     r = _floats(r0, "r0")
     if r.shape != (n,):
         raise ValueError(f"r0 must have shape ({n},) like q, got {r.shape}.")

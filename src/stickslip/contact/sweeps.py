@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.contact.constants import AT_ONCE, CHECK_EVERY, MEMORY
 from stickslip.contact.contacts import Contacts
-from stickslip.contact.effort import AT_ONCE
 from stickslip.contact.gauss_seidel import (
-    CHECK_EVERY,
     accelerated_sweeps,
     anderson_state,
 )
@@ -27,7 +26,7 @@ class Sweeps(FrictionMethod):
     relaxation : 0 < omega < 2 (plain: 1).
     """
 
-    memory: int = 10
+    memory: int = MEMORY
     relaxation: float = 1.0
 
     name = "gauss-seidel"
@@ -53,7 +52,7 @@ class Sweeps(FrictionMethod):
             count = min(at_once, self.limit - done)
             begin = progress.seconds
             swept, error, checks = accelerated_sweeps(
-                *contacts.arrays(), r, u, 0, len(contacts), count, tol,
+                *contacts.arrays(), r, u, contacts.gauge, 0, len(contacts), count, tol,
                 self.memory, self.relaxation, check_every, history, work, anderson,
             )  # fmt: skip
             done += swept

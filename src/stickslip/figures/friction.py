@@ -41,7 +41,7 @@ def convergence(histories: Mapping[str, np.ndarray], title: str, tol: float) -> 
                     fontsize=7, color=GREY)  # fmt: skip
         ax.set_yscale("log")
         ax.set_xscale("log")
-        panel(ax, title, "time [ms]", "least error so far (natural map)")
+        panel(ax, title, "time [ms]", "least error so far")
         if 1 < len(histories) <= MOST_NAMED:
             ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return figure

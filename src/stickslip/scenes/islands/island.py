@@ -16,6 +16,7 @@ import numpy as np
 
 from stickslip.contact.blocks import diagonal_blocks
 from stickslip.contact.gauss_seidel import accelerated_sweeps, anderson_state
+from stickslip.contact.residual import plain_gauge
 from stickslip.jit import entry, kernel
 from stickslip.projections import norm_2d, project_cone_2d, project_cone_3d
 from stickslip.scenes.islands.joint_rows import apply_row, row_velocity
@@ -429,8 +430,8 @@ def solve_sweeps(
     memory = 0 if sweeps <= FIRST_SWEEPS else MEMORY
     work = np.empty((2 * memory + 4, dim * n))
     _, error, _ = accelerated_sweeps(
-        data, indptr, indices, diagonal, inverse, q, mu, z, u, 0, n, sweeps, tol, memory, 1.0, CHECK_EVERY, np.empty(0),
-        work, anderson_state(memory),
+        data, indptr, indices, diagonal, inverse, q, mu, z, u, plain_gauge(q, n), 0, n, sweeps, tol, memory, 1.0,
+        CHECK_EVERY, np.empty(0), work, anderson_state(memory),
     )  # fmt: skip
     take_impulses(active, order, first, last, dim, z)
     return error

@@ -1,0 +1,52 @@
+"""Every number of `solve_friction` that was chosen by measuring, with the measurement that set it.
+
+Problems: the 23 files written by other programs; `bench.random_friction` in six classes, planar and spatial.  "Hard":
+the 33 of 248 problems with masses 1e6 apart (10 to 300 contacts) that the ladder without the present interior point had
+not solved to 1e-7 in 0.3 s.  Costs are nominal seconds, see `effort`.  "Not varied": set when the
+method was written, and left.
+"""
+
+# What counts as solved (`residual`).
+ROUNDINGS = 8.0  # roundings of u that are no violation: all 568 problems with masses 1e6 apart then reach 1e-12
+MOST_ROUNDING = 1e-6  # of v; largest eps |W| |r| / v of those problems: 1.4e-8 (plane, 300 contacts)
+RUNAWAY = 0.02  # error in velocities that contradicts any natural map: impulses grow without bound; not varied
+
+# Work (`effort`, `method`): timed on one core of 2026.  Factorisations of 15,000 unknowns took twice the nominal time.
+SWEEP_BLOCK, SWEEP_CONTACT = 6e-9, 1.2e-7  # seconds of a sweep, per block of W and per contact
+STEP = 1e-4  # seconds of an iteration in Python, whatever its size
+AT_ONCE = 0.03  # seconds of work between two looks at the clock: 10 % of a limit of 0.3 s
+DENSE_LIMIT, DENSE_SHARE = 150, 0.2  # dense LU is faster up to 150 unknowns, or where a fifth of the entries are there
+LARGEST_DENSE = 6_000  # unknowns of a dense matrix: 288 MB
+EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT = 400.0, 0.1, 2.0  # 1,000 contacts, masses 1e6 apart: up to 22 s of 102
+
+# Sweeps (`gauss_seidel`, `auto`).
+MEMORY = 10  # of Anderson; files of more than 10 contacts, mean time: 5 1.41 ms, 10 1.37 ms, 20 1.37 ms
+CHECK_EVERY = 50  # sweeps between two errors where the change is not small; not varied
+SWEEPS = 300  # files of more than 10 contacts, mean time: 100 2.03 ms, 300 1.39 ms, 900 1.52 ms
+PLAIN_CONTACTS, PLAIN_SWEEPS = 10, 6  # before anything is loaded: 7 of 23 files, 226 of 768 generated end here
+FEW = 5  # sweeps from zero that the second start of Newton begins with; not varied
+CROWDED = 2_000_000  # blocks of W, 150 MB, above which sweeps without W come first
+
+# Newton (`newton`).
+WINDOW = 8  # merits that the line search looks back on; not varied
+HALVINGS = 12  # of a step; not varied
+SHARP = 1e-12  # alpha, relative to the diagonal of W, from the interior point (below): 1e-9 31 (2,718)
+DIRECT_STEPS = 15  # factorisations that must be affordable for direct methods to be worth a try; not varied
+
+# Interior point (`interior_point`), alone on the 33 hard problems at 1e-8: solved (iterations of all together, Newton's
+# steps included).  The numbers as they are: 32 (1,636).  Others were varied one by one at CROSSOVER = 0.1: 31 (2,196).
+NEAR = 0.1  # residual / nu up to which nu may fall: 0.03 32 (2,109), 0.3 31 (2,352)
+TO_THE_BOUNDARY = 0.95  # share of the way to the boundary of the cones: 0.8 31 (2,400), 0.99 32 (1,768)
+REGULARISATION = 1e-10  # of W', relative to its diagonal: 1e-8 31 (2,320), 1e-12 32 (1,793), and 31 (1,961) at 0.03
+AT_REST = 1e-6  # shift of W' for the impulses of the start: 1e-4 30 (2,643), 1e-8 32 (1,749), and 31 (1,961) at 0.03
+CROSSOVER = 0.03  # nu below which Newton is tried, and factor of nu to the next try: 0.1 31 (2,196)
+CROSSOVER_STEPS = 25  # Newton steps of a try: 15 31 (1,852)
+
+# Proximal point (`proximal_point`).
+INNER_LIMIT, INNER_TOLERANCE = 15, 0.1  # Newton steps of a subproblem, and its error relative to the present one
+EASY, HARD = 3, 8  # inner steps below which a falls, above which it rises; not varied
+PARALLEL, WORSE = 0.98, 1e3  # leaps: cosine of two steps that make one, factor of the error allowed; not varied
+
+# No solution (`wedged`).
+LARGEST_PROOF = 200  # contacts up to which a proof is looked for
+NO_WAY_OUT = 1e-12  # velocity per impulse relative to the approach: a proof up to impulses of 1e12 times the usual
