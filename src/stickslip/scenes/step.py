@@ -29,6 +29,7 @@ from stickslip.codes import (
 from stickslip.jit import entry, kernel, prange
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
+from stickslip.scenes.islands.free_bodies import solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_dense, solve_island
 from stickslip.scenes.islands.joint_rows import came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, contact_velocity, islands, world_impulse
@@ -498,7 +499,8 @@ def march(
                         return APART, done, records
             for k in range(counts[ISLANDS]):
                 effort[k] = 0
-        worst, reached, helped, largest = residuals[-1], 0.0, 0, 0
+        worst, reached, helped, largest, solved = residuals[-1], 0.0, 0, 0, False
+        limit = start_limit(options, counts)
         for k in range(counts[ISLANDS]):
             end_velocities(
                 bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
@@ -526,16 +528,40 @@ def march(
                     if residuals[k] <= options.tol:
                         reached = max(reached, residuals[k])
                         residuals[k] = 0.0  # no need to call the host
+            alone = row_begins[k + 1] == row_begins[k] and begins[k + 1] - begins[k] <= 400
+            if alone and not resume and options.edges == 0 and options.start >= 0.0 and not residuals[k] <= limit:
+                before = residuals[k]
+                r = np.empty((begins[k + 1] - begins[k], options.dim))
+                for m in range(r.shape[0]):
+                    for j in range(options.dim):
+                        r[m, j] = active.r[order[begins[k] + m], j]
+                solve_free_bodies(bodies, new, active, order, begins[k], begins[k + 1], options, parent)
+                end_velocities(
+                    bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
+                    row_begins[k + 1], options.dim,
+                )  # fmt: skip
+                residuals[k] = island_residual(
+                    bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
+                    row_begins[k + 1], options.dim, options.edges, GRAINS,
+                )  # fmt: skip
+                if residuals[k] <= options.tol:
+                    reached = max(reached, residuals[k])
+                    residuals[k] = 0.0
+                    solved = True
+                else:
+                    residuals[k] = before
+                    for m in range(r.shape[0]):
+                        for j in range(options.dim):
+                            active.r[order[begins[k] + m], j] = r[m, j]
             if not residuals[k] <= worst:
                 worst = residuals[k]
             helped += effort[k]
             largest = max(largest, options.dim * (begins[k + 1] - begins[k]) + row_begins[k + 1] - row_begins[k])
-        limit = start_limit(options, counts)
         if not resume and not worst <= limit:
             return UNSOLVED, done, records
         if not worst <= options.tol:
             book.numbers[FAILED_STEPS] += 1
-        counts[AFRESH] = 1 if resume and counts[AFRESH] == 0 else 0
+        counts[AFRESH] = 1 if (resume or solved) and counts[AFRESH] == 0 else 0
         resume = False
         if helped > 0:
             book.numbers[FALLBACKS] += 1

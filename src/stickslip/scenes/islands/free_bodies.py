@@ -1,0 +1,138 @@
+"""Islands of free bodies solved inside the time loop: Newton's method on the velocities of the bodies.
+
+Impulses of the last step come first, then Newton from them.  Contacts that carry nothing yet begin at the impulses of
+least norm, which are as symmetric as the bodies.  What this does not solve is left as it was for the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stickslip.contact.velocity_blocks import find_pattern
+from stickslip.contact.velocity_newton import Rules, newton, newton_room, soften, unloaded
+from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem, motion_room, relative_velocity
+from stickslip.jit import kernel
+from stickslip.scenes.islands.problem import contact_velocity
+from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
+
+ALPHA = 1e-6  # rounding of 1e-15 in velocities moves redundant impulses by 1e-9 of the others
+SHARPER = 0.1  # of the tolerance: what Newton aims at
+STEPS = 15  # Newton steps from the last impulses
+
+
+@kernel
+def invert_inertia(A: np.ndarray, out: np.ndarray) -> None:
+    """Inverse of a 3 x 3 matrix by cofactors."""
+    a = A[4] * A[8] - A[5] * A[7]
+    b = A[5] * A[6] - A[3] * A[8]
+    c = A[3] * A[7] - A[4] * A[6]
+    d = 1.0 / (A[0] * a + A[1] * b + A[2] * c)
+    out[0], out[3], out[6] = a * d, b * d, c * d
+    out[1], out[4], out[7] = (A[2] * A[7] - A[1] * A[8]) * d, (A[0] * A[8] - A[2] * A[6]) * d, (A[1] * A[6] - A[0] * A[7]) * d
+    out[2], out[5], out[8] = (A[1] * A[5] - A[2] * A[4]) * d, (A[2] * A[3] - A[0] * A[5]) * d, (A[0] * A[4] - A[1] * A[3]) * d
+
+
+@kernel
+def number_bodies(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, place: np.ndarray
+) -> int:
+    """Number the free bodies of an island in the order of its contacts, in `place`; returns how many there are."""
+    count = 0
+    for m in range(first, last):
+        c = active.contact[order[m]]
+        for body in (contacts.a[c], contacts.b[c]):
+            place[body] = OUTSIDE
+    for m in range(first, last):
+        c = active.contact[order[m]]
+        for body in (contacts.a[c], contacts.b[c]):
+            if bodies.kind[body] == MOVING and place[body] == OUTSIDE:
+                place[body] = count
+                count += 1
+    return count
+
+
+@kernel
+def load_body(bodies: Bodies, body: int, dim: int, problem: VelocityProblem, j: int) -> None:
+    """Write body j of a problem."""
+    problem.mass[j], problem.inv_mass[j] = 1.0 / bodies.inv_mass[body], bodies.inv_mass[body]
+    for k in range(6):
+        problem.free[j, k] = bodies.free[body, k]
+    for k in range(9):
+        problem.inv_inertia[j, k] = bodies.inv_inertia[body, k]
+    if dim == 3:
+        invert_inertia(bodies.inv_inertia[body], problem.inertia[j])
+    else:
+        problem.inertia[j, 0], problem.inertia[j, 4], problem.inertia[j, 8] = 1.0, 1.0, 1.0 / bodies.inv_inertia[body, 8]
+
+
+@kernel
+def load_contact(
+    bodies: Bodies, contacts: Contacts, active: Active, i: int, place: np.ndarray, problem: VelocityProblem, m: int
+) -> float:
+    """Write contact m of a problem: active contact i; returns its velocity without impulses, as `island_residual`."""
+    c = active.contact[i]
+    a, b = contacts.a[c], contacts.b[c]
+    p, q = place[a] if bodies.kind[a] == MOVING else OUTSIDE, place[b] if bodies.kind[b] == MOVING else OUTSIDE
+    problem.a[m], problem.b[m], problem.mu[m], problem.size[m] = p, q, active.mu[i], active.mobility[i]
+    for k in range(9):
+        problem.frame[m, k] = active.frame[i, k]
+    for k in range(3):
+        problem.arm_a[m, k], problem.arm_b[m, k] = active.arm_a[i, k], active.arm_b[i, k]
+        problem.bias[m, k] = active.bias[i, k]
+    v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, a, b)
+    if p == OUTSIDE or q == OUTSIDE:  # the velocity of a driven body, as that of both less that of the free one
+        x, y, z = relative_velocity(problem, m, problem.free)
+        problem.bias[m, 0] += v0 - x
+        problem.bias[m, 1] += v1 - y
+        problem.bias[m, 2] += v2 - z
+    return abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0])
+
+
+@kernel
+def load_problem(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
+    place: np.ndarray,
+) -> Any:  # fmt: skip
+    """The contact problem of an island, and the largest velocity in it without impulses [m/s]."""
+    n, m, scale = last - first, number_bodies(bodies, contacts, active, order, first, last, place), 0.0
+    problem = VelocityProblem(
+        np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 9)), np.empty((n, 3)), np.empty((n, 3)),
+        np.empty((n, 3)), np.empty(n), np.empty(n), np.empty(m), np.zeros((m, 9)), np.empty(m), np.empty((m, 9)),
+        np.empty((m, 6)),
+    )  # fmt: skip
+    for k in range(n):
+        c = active.contact[order[first + k]]
+        for body in (contacts.a[c], contacts.b[c]):
+            if bodies.kind[body] == MOVING:
+                load_body(bodies, body, dim, problem, place[body])
+    for k in range(n):
+        scale = max(scale, load_contact(bodies, contacts, active, order[first + k], place, problem, k))
+    return problem, scale
+
+
+@kernel(apart=True)
+def solve_free_bodies(
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, options: Options,
+    place: np.ndarray,
+) -> bool:  # fmt: skip
+    """Improve the impulses of an island without joints; whether Newton found some that obey the laws.
+
+    place (bodies,): room.
+    """
+    dim, n = options.dim, last - first
+    problem, scale = load_problem(bodies, contacts, active, order, first, last, dim, place)
+    pattern = find_pattern(problem)
+    room, motion = newton_room(problem, pattern), motion_room(n, problem.mass.shape[0])
+    for k in range(n):
+        for j in range(dim):
+            motion.r[k, j] = active.r[order[first + k], j]
+    rules = Rules(dim, SHARPER * options.tol * scale, STEPS, ALPHA, 0.0)
+    if n > 1 and unloaded(motion.r):
+        soften(problem, pattern, motion, rules, room, scale)
+    error = newton(problem, pattern, motion, rules, room)
+    for k in range(n):
+        for j in range(dim):
+            active.r[order[first + k], j] = motion.r[k, j]
+    return error <= options.tol * scale
