@@ -40,6 +40,7 @@ OPEN, STICK, SLIP = 0, 1, 2
 HALVINGS, GROWTH = 5, 2.0  # of a step, while the error is larger than GROWTH times the one before
 SOFTER = (0.1, 1e-3, 1e-6)  # soft, times the least size of a contact, of the problems that lead to least norm
 SOFT_STEPS, SOFT_TOL = 25, 1e-9  # Newton steps for each of them, and the error that does, relative to the velocities
+SOFT_ALPHA = 1e-9  # what is soft is regular
 
 
 class Rules(NamedTuple):
@@ -238,7 +239,7 @@ def soften(
     for i in range(problem.size.shape[0]):
         least = min(least, problem.size[i])
     for a in SOFTER:
-        soft = Rules(rules.dim, SOFT_TOL * scale, SOFT_STEPS, rules.alpha, a * least)
+        soft = Rules(rules.dim, SOFT_TOL * scale, SOFT_STEPS, SOFT_ALPHA, a * least)
         if not newton(problem, pattern, motion, soft, room) <= soft.tol:
             for i in range(motion.r.shape[0]):
                 for k in range(3):

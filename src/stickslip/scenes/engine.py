@@ -52,7 +52,7 @@ from stickslip.scenes.start import appearances, check_appearing
 
 SWEEPS = 300
 SINK = 1e-3  # of the smaller body's radius: contacts that are deeper are pushed apart
-NEWTON_CONTACTS, NEWTON_CONTACTS_LOOSE, LOOSE = 80, 8, 1e-7  # loose tolerances are cheaper by sweeps
+NEWTON_CONTACTS = 2000  # of an island without joints, up to which the time loop solves it itself
 EXACT_BELOW = (
     1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
 )
@@ -130,7 +130,6 @@ class SceneEngine(Engine):
         self.geoms, self.shapes = tables.geom_tables(scene, material_of)
         self.joints, self.springs = tables.joint_table(scene, implicit), tables.spring_table(scene)
         start = 0.1 * tol if tol <= EXACT_BELOW else tol
-        newton = NEWTON_CONTACTS if tol <= LOOSE else NEWTON_CONTACTS_LOOSE
         self.options = layout.Options(
             scene.dim,
             dt,
@@ -141,7 +140,7 @@ class SceneEngine(Engine):
             predictive,
             tol,
             start,
-            newton,
+            NEWTON_CONTACTS,
             SWEEPS,
             edges,
             go_on,

@@ -528,7 +528,7 @@ def march(
                     if residuals[k] <= options.tol:
                         reached = max(reached, residuals[k])
                         residuals[k] = 0.0  # no need to call the host
-            alone = row_begins[k + 1] == row_begins[k] and begins[k + 1] - begins[k] <= 400
+            alone = row_begins[k + 1] == row_begins[k] and begins[k + 1] - begins[k] <= options.newton
             if alone and not resume and options.edges == 0 and options.start >= 0.0 and not residuals[k] <= limit:
                 before = residuals[k]
                 r = np.empty((begins[k + 1] - begins[k], options.dim))

@@ -26,6 +26,7 @@ from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Op
 from stickslip.scenes.rotation import times
 
 FIRST_SWEEPS = 6
+DENSE_CONTACTS = 80  # of an island, up to which Newton with full matrices is taken
 MEMORY = 10
 CHECK_EVERY = 20
 NOTHING = 1e-100  # velocities [m/s] that are none: their squares leave the range of numbers, and Newton with them
@@ -447,7 +448,7 @@ def solve_island(
     effort[0] counts stages beyond those that usually do.
     """
     n, dim, tol = last - first, options.dim, SHARPER * options.tol
-    direct = row_last > row_first or n <= options.newton
+    direct = row_last > row_first or n <= DENSE_CONTACTS
     for stage in range(4):
         if stage == 0 and direct:
             solve_dense(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, options)
