@@ -166,11 +166,11 @@ def scale_contacts(problem: VelocityProblem, cones: Cones, theta: float, room: R
     total, n = 0.0, cones.r.shape[0]
     for i in range(n):
         scaling(cones.r[i], cones.w[i], cones.T[i], cones.inverse[i], cones.scaled[i])
-        u, I, K, s = cones.u[i], cones.inverse[i], room.K[i], 1.0 / max(problem.mu[i], LEAST_MU)
+        u, R, K, s = cones.u[i], cones.inverse[i], room.K[i], 1.0 / max(problem.mu[i], LEAST_MU)
         size = math.sqrt(u[1] * u[1] + u[2] * u[2]) + TINY
         cones.tilt[i, 0], cones.tilt[i, 1] = theta * u[1] / size, theta * u[2] / size
         for k in range(3):
-            a, b, c = apply_frame(I, I[k], I[3 + k], I[6 + k])  # column k of T^-2, which is symmetric
+            a, b, c = apply_frame(R, R[k], R[3 + k], R[6 + k])  # column k of T^-2, which is symmetric
             K[3 * k], K[3 * k + 1], K[3 * k + 2] = a, b + a * cones.tilt[i, 0], c + a * cones.tilt[i, 1]
             total += cones.scaled[i, k] ** 2
         K[0] *= s * s
@@ -186,10 +186,11 @@ def direction(problem: VelocityProblem, pattern: Pattern, cones: Cones, room: Ro
         for k in range(6):
             room.wrench[j, k] = -cones.momentum[j, k]
     for i in range(cones.r.shape[0]):
-        l, x, u, w, k, mu = cones.scaled[i], cones.x[i], cones.u[i], cones.w[i], cones.k[i], max(problem.mu[i], LEAST_MU)
-        det = l[0] * l[0] - l[1] * l[1] - l[2] * l[2]
-        d0 = (l[0] * x[0] - l[1] * x[1] - l[2] * x[2]) / det
-        d1, d2 = (x[1] - l[1] * d0) / l[0], (x[2] - l[2] * d0) / l[0]
+        p, x, u, w = cones.scaled[i], cones.x[i], cones.u[i], cones.w[i]
+        k, mu = cones.k[i], max(problem.mu[i], LEAST_MU)
+        det = p[0] * p[0] - p[1] * p[1] - p[2] * p[2]
+        d0 = (p[0] * x[0] - p[1] * x[1] - p[2] * x[2]) / det
+        d1, d2 = (x[1] - p[1] * d0) / p[0], (x[2] - p[2] * d0) / p[0]
         size = math.sqrt(u[1] * u[1] + u[2] * u[2])
         a, b, c = apply_frame(cones.inverse[i], u[0] + size - w[0], u[1] - w[1], u[2] - w[2])
         k[0], k[1], k[2] = apply_frame(cones.inverse[i], d0 - a, d1 - b, d2 - c)
@@ -222,9 +223,9 @@ def step_length(cones: Cones) -> float:
 def aim(cones: Cones, target: float, corrected: bool) -> None:
     """Right sides -l o l + target e, less (T dr) o (T^-1 dw) of the direction before where it is corrected."""
     for i in range(cones.r.shape[0]):
-        l, x = cones.scaled[i], cones.x[i]
-        x[0] = target - (l[0] * l[0] + l[1] * l[1] + l[2] * l[2])
-        x[1], x[2] = -2.0 * l[0] * l[1], -2.0 * l[0] * l[2]
+        p, x = cones.scaled[i], cones.x[i]
+        x[0] = target - (p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
+        x[1], x[2] = -2.0 * p[0] * p[1], -2.0 * p[0] * p[2]
         if corrected:
             d, e = cones.dr[i], cones.dw[i]
             a0, a1, a2 = apply_frame(cones.T[i], d[0], d[1], d[2])

@@ -7,8 +7,8 @@
 Newton comes first: from the last impulses it ends at impulses near to them, so that loads stay where they are.  Sweeps
 move loads along directions in which the laws leave them open.
 
-Measured on steps that Newton from the last impulses leaves: of 201 islands of up to 23 contacts (200 boxes poured into a
-bin, tolerance 1e-6) and 23 steps of a tumbling cube (1e-8) the second stage solves 197 and 23, the third the others,
+Measured on steps that Newton from the last impulses leaves: of 201 islands of up to 23 contacts (200 boxes poured into
+a bin, tolerance 1e-6) and 23 steps of a tumbling cube (1e-8) the second stage solves 197 and 23, the third the others,
 in 0.1 ms on average.  Newton with ALPHA = 1e-6 alone solved 80 and 10 in 30 steps, with 1e-4 156 and 12.
 """
 

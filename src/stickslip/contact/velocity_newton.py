@@ -221,10 +221,10 @@ def newton(problem: VelocityProblem, pattern: Pattern, motion: Motion, rules: Ru
 @kernel
 def unloaded(r: np.ndarray) -> bool:
     """Whether all impulses are zero."""
+    total = 0.0
     for i in range(r.shape[0]):
-        if r[i, 0] != 0.0 or r[i, 1] != 0.0 or r[i, 2] != 0.0:
-            return False
-    return True
+        total += abs(r[i, 0]) + abs(r[i, 1]) + abs(r[i, 2])
+    return total == 0.0
 
 
 @kernel(apart=True)

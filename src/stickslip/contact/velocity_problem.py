@@ -2,9 +2,12 @@
 
     M (v - v_free) = J^T r,    u = J v + bias,    laws of contact between r and u at each contact
 
-Row i of J takes the velocity at the contact point, in the frame (n, t_1, t_2) of the contact: u = F (v_b + omega_b x q -
-v_a - omega_a x p) + bias.  Bodies whose velocity is given are no unknowns: what they add to u is part of the bias.  The
-matrix J^T K J with a 3 x 3 block K for each contact follows from X = F^T K F, the block in world axes.
+Row i of J takes the velocity at the contact point, in the frame (n, t_1, t_2) of the contact:
+
+    u = F (v_b + omega_b x q - v_a - omega_a x p) + bias.
+
+Bodies whose velocity is given are no unknowns: what they add to u is part of the bias.  The matrix J^T K J with a 3 x 3
+block K for each contact follows from X = F^T K F, the block in world axes.
 
 In the plane the third row of each frame has no impulse, and the velocities across the plane stay as they are.
 """

@@ -76,9 +76,7 @@ def local_blocks(problem: VelocityProblem, dim: int) -> Any:
 
 
 @kernel
-def sweep(
-    problem: VelocityProblem, local: Local, motion: Motion, before: np.ndarray, beta: float, dim: int
-) -> float:
+def sweep(problem: VelocityProblem, local: Local, motion: Motion, before: np.ndarray, beta: float, dim: int) -> float:
     """Solve contacts one after the other, from y = r + beta (r - before); returns the sum of size |r - y|^2 [J].
 
     The velocities belong to y on entry and to the new impulses on return.

@@ -11,6 +11,7 @@ from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem, motion_
 from stickslip.jit import kernel
 from stickslip.scenes.islands.problem import contact_velocity
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
+from stickslip.scenes.parts import Island
 
 # Piles of balls are swept faster than any matrix is factored: 250 balls, 600 contacts, tolerance 1e-4: 224 steps/s by
 # sweeps, 18 by Newton; 200 boxes, 900 contacts, 1e-6: 46 by sweeps, 117 by Newton.
@@ -26,15 +27,22 @@ def invert_inertia(A: np.ndarray, out: np.ndarray) -> None:
     c = A[3] * A[7] - A[4] * A[6]
     d = 1.0 / (A[0] * a + A[1] * b + A[2] * c)
     out[0], out[3], out[6] = a * d, b * d, c * d
-    out[1], out[4], out[7] = (A[2] * A[7] - A[1] * A[8]) * d, (A[0] * A[8] - A[2] * A[6]) * d, (A[1] * A[6] - A[0] * A[7]) * d
-    out[2], out[5], out[8] = (A[1] * A[5] - A[2] * A[4]) * d, (A[2] * A[3] - A[0] * A[5]) * d, (A[0] * A[4] - A[1] * A[3]) * d
+    out[1], out[4], out[7] = (
+        (A[2] * A[7] - A[1] * A[8]) * d,
+        (A[0] * A[8] - A[2] * A[6]) * d,
+        (A[1] * A[6] - A[0] * A[7]) * d,
+    )
+    out[2], out[5], out[8] = (
+        (A[1] * A[5] - A[2] * A[4]) * d,
+        (A[2] * A[3] - A[0] * A[5]) * d,
+        (A[0] * A[4] - A[1] * A[3]) * d,
+    )
 
 
 @kernel
-def number_bodies(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, place: np.ndarray
-) -> int:
+def number_bodies(island: Island, place: np.ndarray) -> int:
     """Number the free bodies of an island in the order of its contacts, in `place`; returns how many there are."""
+    bodies, contacts, active, order, first, last, _, _, _, _ = island
     count = 0
     for m in range(first, last):
         c = active.contact[order[m]]
@@ -60,7 +68,11 @@ def load_body(bodies: Bodies, body: int, dim: int, problem: VelocityProblem, j: 
     if dim == 3:
         invert_inertia(bodies.inv_inertia[body], problem.inertia[j])
     else:
-        problem.inertia[j, 0], problem.inertia[j, 4], problem.inertia[j, 8] = 1.0, 1.0, 1.0 / bodies.inv_inertia[body, 8]
+        problem.inertia[j, 0], problem.inertia[j, 4], problem.inertia[j, 8] = (
+            1.0,
+            1.0,
+            1.0 / bodies.inv_inertia[body, 8],
+        )
 
 
 @kernel
@@ -87,12 +99,10 @@ def load_contact(
 
 
 @kernel
-def load_problem(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
-    place: np.ndarray,
-) -> Any:  # fmt: skip
-    """The contact problem of an island, and the largest velocity in it without impulses [m/s]."""
-    n, m, scale = last - first, number_bodies(bodies, contacts, active, order, first, last, place), 0.0
+def load_problem(island: Island, m: int, dim: int, place: np.ndarray) -> Any:
+    """The contact problem of an island with m free bodies, and the largest velocity in it without impulses [m/s]."""
+    bodies, contacts, active, order, first, last, _, _, _, _ = island
+    n, scale = last - first, 0.0
     problem = VelocityProblem(
         np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 9)), np.empty((n, 3)), np.empty((n, 3)),
         np.empty((n, 3)), np.empty(n), np.empty(n), np.empty(m), np.zeros((m, 9)), np.empty(m), np.empty((m, 9)),
@@ -109,20 +119,18 @@ def load_problem(
 
 
 @kernel(apart=True)
-def solve_free_bodies(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, options: Options,
-    place: np.ndarray,
-) -> int:  # fmt: skip
+def solve_free_bodies(island: Island, options: Options, place: np.ndarray) -> int:
     """Improve the impulses of an island without joints; returns the stage of `velocity_ladder` that ended it.
 
     0: nothing was done, because sweeps of the host are faster.
     place (bodies,): room.
     """
-    dim, n = options.dim, last - first
-    if n > MATRIX_CONTACTS and n < FLAT * number_bodies(bodies, contacts, active, order, first, last, place):
+    active, order, first, dim, n = island.active, island.order, island.first, options.dim, island.last - island.first
+    m = number_bodies(island, place)
+    if n > MATRIX_CONTACTS and n < FLAT * m:
         return 0
-    problem, scale = load_problem(bodies, contacts, active, order, first, last, dim, place)
-    motion = motion_room(n, problem.mass.shape[0])
+    problem, scale = load_problem(island, m, dim, place)
+    motion = motion_room(n, m)
     for k in range(n):
         for j in range(dim):
             motion.r[k, j] = active.r[order[first + k], j]
