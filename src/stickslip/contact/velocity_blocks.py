@@ -202,12 +202,18 @@ def invert_block(A: np.ndarray) -> bool:
 
 @kernel(inline=True)
 def subtract_product(C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
-    """C -= A B, 6 x 6."""
-    for i in range(6):
+    """C -= A B, 6 x 6; a row of C stays in registers."""
+    for i in range(0, 36, 6):
+        c0, c1, c2, c3, c4, c5 = C[i], C[i + 1], C[i + 2], C[i + 3], C[i + 4], C[i + 5]
         for k in range(6):
-            x = A[6 * i + k]
-            for j in range(6):
-                C[6 * i + j] -= x * B[6 * k + j]
+            x = A[i + k]
+            c0 -= x * B[6 * k]
+            c1 -= x * B[6 * k + 1]
+            c2 -= x * B[6 * k + 2]
+            c3 -= x * B[6 * k + 3]
+            c4 -= x * B[6 * k + 4]
+            c5 -= x * B[6 * k + 5]
+        C[i], C[i + 1], C[i + 2], C[i + 3], C[i + 4], C[i + 5] = c0, c1, c2, c3, c4, c5
 
 
 @kernel(apart=True)

@@ -51,6 +51,14 @@ class Rules(NamedTuple):
     steps: int  # Newton steps at most
     alpha: float
     soft: float  # [1/kg]
+    far: float  # alpha, where that is larger, while the error is above `near`
+    near: float  # [m/s]
+
+
+@kernel
+def plain_rules(dim: int, tol: float, steps: int, alpha: float, soft: float) -> Any:
+    """Rules with one alpha."""
+    return Rules(dim, tol, steps, alpha, soft, 0.0, 0.0)
 
 
 class Room(NamedTuple):
@@ -192,6 +200,12 @@ def try_step(problem: VelocityProblem, motion: Motion, rules: Rules, room: Room,
     return new
 
 
+@kernel
+def alpha_at(rules: Rules, error: float) -> float:
+    """alpha for a step from an error."""
+    return rules.far if rules.far > rules.alpha and error > rules.near else rules.alpha
+
+
 @kernel(apart=True)
 def newton(problem: VelocityProblem, pattern: Pattern, motion: Motion, rules: Rules, room: Room) -> float:
     """Improve the impulses of a motion; returns the error of the best, which is taken.
@@ -199,11 +213,13 @@ def newton(problem: VelocityProblem, pattern: Pattern, motion: Motion, rules: Ru
     Once it is within the tolerance, one step more: what a step of a motion leaves over, the next one has to bear.
     """
     error = measure(problem, motion, rules)
-    least, fresh, done = error, True, 0
+    least, fresh, done, alpha = error, True, 0, rules.alpha
     copy_motion(motion, room.best)
     while done < rules.steps and error < np.inf:
         last = error <= rules.tol
-        changed = linearise(problem, motion, rules, room)
+        now = plain_rules(rules.dim, rules.tol, rules.steps, alpha_at(rules, error), rules.soft)
+        changed = linearise(problem, motion, now, room) or now.alpha != alpha
+        alpha = now.alpha
         if not newton_step(problem, pattern, room, changed or fresh):
             break
         fresh = False
@@ -239,7 +255,7 @@ def soften(
     for i in range(problem.size.shape[0]):
         least = min(least, problem.size[i])
     for a in SOFTER:
-        soft = Rules(rules.dim, SOFT_TOL * scale, SOFT_STEPS, SOFT_ALPHA, a * least)
+        soft = plain_rules(rules.dim, SOFT_TOL * scale, SOFT_STEPS, SOFT_ALPHA, a * least)
         if not newton(problem, pattern, motion, soft, room) <= soft.tol:
             for i in range(motion.r.shape[0]):
                 for k in range(3):

@@ -57,7 +57,7 @@ NEWTON_CONTACTS = 2000  # of an island without joints, up to which the time loop
 EXACT_BELOW = (
     1e-9  # tolerances that ask for rest without drift: then small remainders are not handed on from step to step
 )
-RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
+RESCUE_EFFORT = 10.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
 RESCUE_EFFORT_EACH = 0.5  # the same per contact: a few contacts are solved soon or, by rounding, never
 RESCUE_ROUNDS = 4  # each with a sharper tolerance
 PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
