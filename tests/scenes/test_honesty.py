@@ -118,6 +118,7 @@ def test_method_that_breaks_down_is_a_failed_step(monkeypatch):
         raise ValueError("A must be finite")
 
     monkeypatch.setattr("stickslip.scenes.engine.SceneEngine._solve", broken)
+    monkeypatch.setattr("stickslip.scenes.engine.NEWTON_CONTACTS", 0)
     scene = scenes.thrown_cube(speed=6.0, friction=0.5)
     run = scene.simulate(dt=1e-3, t_end=0.5)
     assert not run.complete and run.certificate.failed_steps == 1 and len(run.t) >= 1

@@ -49,6 +49,11 @@ class SceneBounds:
         return found
 
     @cached_property
+    def widest(self) -> float:
+        """Diameter of the largest body that moves [m], at most the size of the scene, and known at once."""
+        return 2.0 * float(self.engine.bodies.radius[self.moving].max(initial=0.0))
+
+    @cached_property
     def start(self) -> tuple[float, float, float]:
         """Energy that bodies bring along [J], sqrt(f . M^-1 f / 2) of the forces on them, size of the scene [m]."""
         bodies, i = tables.body_table(self.engine.scene), self.moving
@@ -96,7 +101,7 @@ class SceneBounds:
                     f"an energy of {gained[worst]:.2g} J, where start, potential, contacts and forces account for "
                     f"{known:.2g} J, by steps that do not follow the springs"
                 )
-        if depth > FACTOR * self.start[2]:
+        if depth > FACTOR * self.widest and depth > FACTOR * self.start[2]:
             known_depth = self.start[2] + self._way(t - self.t0)
             if depth > FACTOR * known_depth:
                 return (

@@ -47,12 +47,13 @@ from stickslip.scenes.islands.with_joints import (
     more_answers,
     near_answers,
 )
+from stickslip.scenes.parts import Diary, Island, Problems, Records, Search, Span, Touching, World
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import appearances, check_appearing
 
 SWEEPS = 300
 SINK = 1e-3  # of the smaller body's radius: contacts that are deeper are pushed apart
-NEWTON_CONTACTS, NEWTON_CONTACTS_LOOSE, LOOSE = 80, 8, 1e-7  # loose tolerances are cheaper by sweeps
+NEWTON_CONTACTS = 2000  # of an island without joints, up to which the time loop solves it itself
 EXACT_BELOW = 1e-9
 """Tolerances below ask for rest without drift: small remainders are not handed on from step to step."""
 RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
@@ -130,7 +131,6 @@ class SceneEngine(Engine):
         self.geoms, self.shapes = tables.geom_tables(scene, material_of)
         self.joints, self.springs = tables.joint_table(scene, implicit), tables.spring_table(scene)
         start = 0.1 * tol if tol <= EXACT_BELOW else tol
-        newton = NEWTON_CONTACTS if tol <= LOOSE else NEWTON_CONTACTS_LOOSE
         self.options = layout.Options(
             scene.dim,
             dt,
@@ -141,7 +141,7 @@ class SceneEngine(Engine):
             predictive,
             tol,
             start,
-            newton,
+            NEWTON_CONTACTS,
             SWEEPS,
             edges,
             go_on,
@@ -267,13 +267,12 @@ class SceneEngine(Engine):
         assert block.measured is not None
         k = block.records
         self.book.counts[0] = 0
+        measured = block.measured
+        records = (block.q, block.u, block.impulse, block.state, measured.gap, measured.energy)
         code, _, written = step.march(
-            self.bodies, self.geoms, self.materials, self.shapes, self.joints, self.springs,
-            self.options, self.narrow, self.ignore, self.candidates, self.contacts[0], self.pairs[0],
-            self.contacts[1], self.pairs[1], self.active, self.order, self.rows, self.begins, self.row_begins,
-            self.parent, self.label, self.wrench, self.residuals, self.effort, self.counts, self.channel, self.channels,
-            self.book, state.t0, n, block.every, self._driven(state, n), resume, block.q[k:], block.u[k:],
-            block.impulse[k:], block.state[k:], block.measured.gap[k:], block.measured.energy[k:],
+            self.world(), self.search(), self.touching(0), self.touching(1), self.problems(),
+            Diary(self.channel, self.channels, self.book),
+            Span(state.t0, n, block.every, self._driven(state, n), resume), Records(*(rows[k:] for rows in records)),
         )  # fmt: skip
         block.records += written
         events = int(self.book.counts[0])
@@ -281,6 +280,22 @@ class SceneEngine(Engine):
             block.events = np.concatenate([block.events[: block.n_events], self.book.events[:events]])
             block.n_events += events
         return step.DONE if code == step.EVENTS_FULL else code
+
+    def world(self) -> World:
+        return World(self.bodies, self.geoms, self.materials, self.shapes, self.joints, self.springs, self.options)
+
+    def search(self) -> Search:
+        return Search(self.narrow, self.ignore, self.candidates)
+
+    def touching(self, side: int) -> Touching:
+        """Contact points of the steps with an even number (side 0) or an odd one, as they are written in turn."""
+        return Touching(self.contacts[side], self.pairs[side])
+
+    def problems(self) -> Problems:
+        return Problems(
+            self.active, self.order, self.rows, self.begins, self.row_begins, self.parent, self.label, self.wrench,
+            self.residuals, self.effort, self.counts,
+        )  # fmt: skip
 
     def _driven(self, state: SceneState, n: int) -> np.ndarray | None:
         """Velocities of the driven bodies at the ends of the next n steps, (n, bodies, 6); sets those of the start."""
@@ -339,9 +354,8 @@ class SceneEngine(Engine):
                     self._solve_pile(contacts, int(k))
             if self.threads > 1 and worth_sharing(np.array([self._unknowns(k) for k in small])):
                 step.solve_in_parallel(
-                    self.bodies, contacts, self.active, self.joints, self.options, self.order, self.rows, self.begins,
-                    self.row_begins, np.array(small, np.int64), self.head, self.follow, self.residuals, self.effort,
-                )  # fmt: skip
+                    self.world(), contacts, self.problems(), np.array(small, np.int64), self.head, self.follow
+                )
                 small = []
         for k in small:
             self._solve_small(contacts, int(k))
@@ -352,8 +366,8 @@ class SceneEngine(Engine):
         first = int(self.begins[k])
         # The stages are called one by one from here: compiled as one function they take twice as long to compile.
         self.residuals[k] = solve_island.py_func(
-            self.bodies, contacts, self.active, *self._island(k), self.options, self.head, self.follow[2 * first :],
-            self.effort[k:], float(self.residuals[k]),
+            self._island(contacts, k), self.options, self.head, self.follow[2 * first :], self.effort[k:],
+            float(self.residuals[k]),
         )  # fmt: skip
 
     def _unknowns(self, k: Any) -> int:
@@ -381,7 +395,7 @@ class SceneEngine(Engine):
         mobility = self.active.mobility[self.order[first:last]]
         r = least_norm(problem, mobility.min() / mobility)
         if r is not None:
-            take_impulses(self.active, self.order, first, last, self.options.dim, r)
+            take_impulses(self._island(contacts, k), self.options.dim, r)
 
     def _solve_pile(self, contacts: Any, k: int) -> None:
         """Sweeps, shared by many threads, and what helps them."""
@@ -393,10 +407,9 @@ class SceneEngine(Engine):
     def _solve_pyramid(self, contacts: Any, k: int) -> None:
         """An island whose friction cones are pyramids, [S00] (2.11)-(2.16): Lemke, then others; the best is kept."""
         problem, start = self._friction_problem(contacts, k)
-        first, last, dim = int(self.begins[k]), int(self.begins[k + 1]), self.options.dim
 
         def take(r: np.ndarray) -> None:
-            take_impulses(self.active, self.order, first, last, dim, r)
+            take_impulses(self._island(contacts, k), self.options.dim, r)
 
         answers = pyramid_answers(problem, self.options.edges)
         self.effort[k] = int(self._keep_best(contacts, k, start, answers, take, self.options.tol) > 1)
@@ -431,23 +444,23 @@ class SceneEngine(Engine):
 
     def _measure_island(self, contacts: Any, k: int) -> None:
         """End velocities and residual of an island, from its impulses."""
-        arguments = (self.bodies, contacts, self.active, *self._island(k))
-        end_velocities(*arguments, self.options.dim)
-        self.residuals[k] = island_residual(*arguments, self.options.dim, self.options.edges, GRAINS)
+        island = self._island(contacts, k)
+        end_velocities(island, self.options.dim)
+        self.residuals[k] = island_residual(island, self.options.dim, self.options.edges, GRAINS)
 
-    def _island(self, k: int) -> tuple[Any, ...]:
-        """Contacts and joint rows of an island, as kernels take them: order, first, last, joints, rows, first, last."""
+    def _island(self, contacts: Any, k: int) -> Island:
+        """Island k of the step."""
         first, last = int(self.begins[k]), int(self.begins[k + 1])
-        return self.order, first, last, self.joints, self.rows, int(self.row_begins[k]), int(self.row_begins[k + 1])
+        rows = int(self.row_begins[k]), int(self.row_begins[k + 1])
+        return Island(self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows, *rows)
 
     def _friction_problem(self, contacts: Any, k: int) -> tuple[Contacts, np.ndarray]:
         """The contact problem of an island without joints, scaled, and its impulses."""
-        first, last = int(self.begins[k]), int(self.begins[k + 1])
-        dim, n = self.options.dim, last - first
-        island = (self.bodies, contacts, self.active, self.order, first, last, dim)
-        data, indptr, indices = block_system(*island, self.head, self.follow)
+        island, dim = self._island(contacts, k), self.options.dim
+        n = island.last - island.first
+        data, indptr, indices = block_system(island, dim, self.head, self.follow)
         q, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
-        right_side(*island, self.bodies.free, q, mu, z)
+        right_side(island, dim, self.bodies.free, q, mu, z)
         return Contacts(data, indptr, indices, q, mu), z
 
     def _rescue(self, state: SceneState, block: Block) -> int:
@@ -585,11 +598,11 @@ class SceneEngine(Engine):
     def _dense(self, contacts: Any, k: int) -> tuple[JointIsland, np.ndarray, Callable[[np.ndarray], None]]:
         """An island with full matrices, scaled; its impulses; and how others are put in their place."""
         S, start = np.empty(self._unknowns(k)), np.empty(self._unknowns(k))
-        place, dim = self._island(k), self.options.dim
-        W, q, mu, low, high, grain = dense_problem(self.bodies, contacts, self.active, *place, dim, S, start)
+        place, dim = self._island(contacts, k), self.options.dim
+        W, q, mu, low, high, grain = dense_problem(place, dim, S, start)
 
         def take(z: np.ndarray) -> None:
-            take_dense(self.active, *place, dim, S, z)
+            take_dense(place, dim, S, z)
 
         return JointIsland(W, q, mu, low, high, grain, dim), start, take
 
@@ -605,11 +618,10 @@ class SceneEngine(Engine):
     def _hard_island(self, contacts: Any, k: int, effort: float) -> None:
         """Newton, interior point, proximal point and so on, for an island without joints; effort in nominal seconds."""
         problem, z = self._friction_problem(contacts, k)
-        first, last = int(self.begins[k]), int(self.begins[k + 1])
         wanted, start = SHARPER * self.options.tol, z.copy()
 
         def take(r: np.ndarray) -> None:
-            take_impulses(self.active, self.order, first, last, self.options.dim, r)
+            take_impulses(self._island(contacts, k), self.options.dim, r)
 
         def answers() -> Iterator[np.ndarray]:
             nonlocal z, wanted

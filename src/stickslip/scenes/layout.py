@@ -242,7 +242,7 @@ class Options(NamedTuple):
     predictive: bool
     tol: float
     start: float  # residual up to which the impulses of the last step are taken as they are
-    newton: int  # contacts of an island up to which Newton is taken
+    newton: int  # contacts of an island without joints, up to which the time loop solves it itself
     sweeps: int  # accelerated sweeps before the step is handed to the host
     edges: int  # of the pyramid that stands for the friction cone in space; 0: the circular cone
     go_on: bool  # carry on with a step that is not solved

@@ -225,10 +225,8 @@ def _points(engine: SceneEngine, t: float, options: layout.Options) -> int:
     """Number of the contact points of a step with these options, without gravity; they stand in engine.contacts[0]."""
     still = options._replace(gravity=np.zeros(3))
     while not step.prepare(
-        engine.bodies, engine.geoms, engine.materials, engine.shapes, engine.joints,
-        engine.springs, still, engine.narrow, engine.ignore, engine.candidates, engine.contacts[0], engine.pairs[0],
-        engine.contacts[1], engine.pairs[1], engine.active, engine.order, engine.rows, engine.begins, engine.row_begins,
-        engine.parent, engine.label, engine.wrench, engine.residuals, engine.counts, t, None, 0,
+        engine.world()._replace(options=still), engine.search(), engine.touching(0), engine.touching(1),
+        engine.problems(), t, None, 0,
     ):  # fmt: skip
         engine._grow(2 * engine.contacts_room)
     points = int(engine.counts[step.POINTS])

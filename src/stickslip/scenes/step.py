@@ -8,19 +8,17 @@ A step goes from A to E over the midpoint M where contacts are evaluated (theta 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stickslip.codes import (
-    BOOK_SIZE,
     CONTACT_WORK,
     FAILED_STEPS,
     FALLBACKS,
     GAIN_STEP,
     MAX_ENERGY_GAIN,
     MAX_LCP_SIZE,
-    MAX_PENETRATION,
     MAX_RESIDUAL,
     PROJECTION_ENERGY,
     PROJECTIONS,
@@ -29,145 +27,55 @@ from stickslip.codes import (
 from stickslip.jit import entry, kernel, prange
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
+from stickslip.scenes.flight import free_motion, place_geoms
+from stickslip.scenes.islands.free_bodies import solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_dense, solve_island
 from stickslip.scenes.islands.joint_rows import came_apart, joint_rows, row_velocity
-from stickslip.scenes.islands.problem import activate, contact_velocity, islands, world_impulse
-from stickslip.scenes.layout import (
-    DRIVEN,
-    MOVING,
-    ROWS_PER_JOINT,
-    Active,
-    Bodies,
-    Book,
-    Contacts,
-    Geoms,
-    Materials,
-    Options,
-    Pairs,
-    Room,
-    Shapes,
+from stickslip.scenes.islands.problem import activate, islands
+from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Contacts, Options
+from stickslip.scenes.notes import energies, note_contacts, record
+from stickslip.scenes.parts import (
+    ACTIVE,
+    AFRESH,
+    CANDIDATES,
+    COUNTS,
+    ISLANDS,
+    MAX_CONTACTS,
+    PAIRS_OLD,
+    PLASTIC,
+    POINTS,
+    ROWS,
+    RULE_GAIN,
+    SIDE,
+    Diary,
+    Island,
+    Problems,
+    Records,
+    Search,
+    Span,
+    Touching,
+    World,
 )
 from stickslip.scenes.push_apart import any_fast, any_sunk, parting_shifts, take_shifts
-from stickslip.scenes.rotation import advance, compose, free_rotation, rotate, times, to_world, world_matrix
+from stickslip.scenes.rotation import advance
 from stickslip.scenes.struck import any_struck, at_midpoint, strike, to_end
 
+__all__ = [
+    "ACTIVE", "APART", "COUNTS", "DONE", "EVENTS_FULL", "ISLANDS", "MAX_CONTACTS", "NOT_FINITE", "NO_ROOM", "PAIRS_OLD",
+    "PLASTIC", "POINTS", "RULE_GAIN", "SIDE", "UNSOLVED", "energies", "march", "prepare", "solve_in_parallel",
+    "start_limit",
+]  # fmt: skip
+
 DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE, APART = range(6)
-MAX_CONTACTS, LAST_SPEED, RULE_GAIN = range(BOOK_SIZE, BOOK_SIZE + 3)  # that a Lagrangian system does not write down
-OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
-PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, COUNTS = range(10)
-"""Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
-
-
-@kernel
-def spring_wrenches(springs: Any, bodies: Bodies, wrench: np.ndarray) -> None:
-    """Add forces and torques of springs and dampers at the midpoint, with the velocities before."""
-    for s in range(springs.a.shape[0]):
-        a, b = springs.a[s], springs.b[s]
-        if not (bodies.alive[a] and bodies.alive[b]):
-            continue
-        p, q = springs.local_a[s], springs.local_b[s]
-        p0, p1, p2 = rotate(bodies.mid[a], p[0], p[1], p[2])
-        q0, q1, q2 = rotate(bodies.mid[b], q[0], q[1], q[2])
-        v, w = bodies.vel[a], bodies.vel[b]
-        d0 = bodies.mid[b, 0] + q0 - bodies.mid[a, 0] - p0
-        d1 = bodies.mid[b, 1] + q1 - bodies.mid[a, 1] - p1
-        d2 = bodies.mid[b, 2] + q2 - bodies.mid[a, 2] - p2
-        length = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
-        if length == 0.0:
-            continue
-        d0, d1, d2 = d0 / length, d1 / length, d2 / length
-        rate = d0 * (w[0] + w[4] * q2 - w[5] * q1 - v[0] - v[4] * p2 + v[5] * p1)
-        rate += d1 * (w[1] + w[5] * q0 - w[3] * q2 - v[1] - v[5] * p0 + v[3] * p2)
-        rate += d2 * (w[2] + w[3] * q1 - w[4] * q0 - v[2] - v[3] * p1 + v[4] * p0)
-        force = springs.law[s, 0] * (length - springs.law[s, 2]) + springs.law[s, 1] * rate
-        x, y, z = force * d0, force * d1, force * d2  # on a, towards b
-        for body, sign, r0, r1, r2 in ((a, 1.0, p0, p1, p2), (b, -1.0, q0, q1, q2)):
-            f = wrench[body]
-            f[0] += sign * x
-            f[1] += sign * y
-            f[2] += sign * z
-            f[3] += sign * (r1 * z - r2 * y)
-            f[4] += sign * (r2 * x - r0 * z)
-            f[5] += sign * (r0 * y - r1 * x)
+FIRST_STAGES = 2  # of the ladder on velocities: those that usually do
 
 
 @kernel(apart=True)
-def free_motion(
-    bodies: Bodies, springs: Any, options: Options, t: float, driven: Any, step: int, wrench: np.ndarray
-) -> float:
-    """Midpoint poses, free end velocities, and what an impulse meets; returns the worst residual of a rotation."""
-    worst = 0.0
-    dt, theta, g = options.dt, options.theta, options.gravity
-    J, K, phi = np.empty(9), np.empty(9), np.empty(3)
-    n = bodies.kind.shape[0]
-    d = 0
-    for i in range(n):
-        bodies.alive[i] = bodies.life[i, 0] <= t + 0.5 * dt < bodies.life[i, 1]
-        bodies.struck[i] = False
-        if bodies.kind[i] == DRIVEN:
-            d += 1
-        if bodies.kind[i] > 0 and bodies.alive[i]:
-            advance(bodies.pose[i], bodies.vel[i], (1.0 - theta) * dt, bodies.mid[i])
-        else:
-            for k in range(7):
-                bodies.mid[i, k] = bodies.pose[i, k]
-        for k in range(6):
-            wrench[i, k] = bodies.wrench[i, k]
-    if springs is not None:
-        if not options.implicit:
-            spring_wrenches(springs, bodies, wrench)
-    d = 0
-    for i in range(n):
-        v, free = bodies.vel[i], bodies.free[i]
-        if bodies.kind[i] == DRIVEN:
-            if driven is not None:
-                for k in range(6):
-                    bodies.vel[i, k] = driven[step, d, k]
-            d += 1
-        if bodies.kind[i] == MOVING and bodies.alive[i]:
-            m = bodies.inv_mass[i]
-            for k in range(3):
-                free[k] = v[k] + dt * (g[k] + m * wrench[i, k])
-            if bodies.isotropic[i]:
-                j = 1.0 / bodies.inertia[i, 8]
-                for k in range(3):
-                    free[3 + k] = v[3 + k] + dt * j * wrench[i, 3 + k]
-            else:
-                world_matrix(bodies.mid[i], bodies.inertia[i], J)
-                missing = free_rotation(J, v[3:], wrench[i, 3:], dt, theta, free[3:], bodies.inv_inertia[i], phi, K)
-                if not missing <= worst:
-                    worst = missing
-            fast, slow = 0.0, 0.0
-            for k in range(3):
-                fast += max(free[k] ** 2, v[k] ** 2)
-                slow += max(free[3 + k] ** 2, v[3 + k] ** 2)
-            bodies.reach[i] = dt * (math.sqrt(fast) + math.sqrt(slow) * bodies.radius[i])
-        else:
-            fast, slow = 0.0, 0.0
-            for k in range(6):
-                free[k] = v[k]
-            for k in range(3):
-                fast += v[k] ** 2
-                slow += v[3 + k] ** 2
-            bodies.reach[i] = dt * (math.sqrt(fast) + math.sqrt(slow) * bodies.radius[i]) if bodies.kind[i] > 0 else 0.0
-        for k in range(6):
-            bodies.end[i, k] = free[k]
-    return worst
-
-
-@kernel
-def place_geoms(bodies: Bodies, geoms: Geoms) -> None:
-    """Poses of all geometries at the midpoint."""
-    for i in range(geoms.kind.shape[0]):
-        compose(bodies.mid[geoms.body[i]], geoms.local[i], geoms.world[i])
-
-
-@kernel(apart=True)
-def sort_islands(
-    active: Active, n: int, joints: Any, n_rows: int, count: int, order: np.ndarray, rows: np.ndarray,
-    begins: np.ndarray, row_begins: np.ndarray,
-) -> None:  # fmt: skip
+def sort_islands(problems: Problems, n: int, joints: Any, n_rows: int, count: int) -> None:
     """Contacts and rows by island, each in its old order; where each island begins."""
+    active, order, rows, begins, row_begins = (
+        problems.active, problems.order, problems.rows, problems.begins, problems.row_begins,
+    )  # fmt: skip
     for k in range(count + 1):
         begins[k] = 0
         row_begins[k] = 0
@@ -198,170 +106,83 @@ def sort_islands(
             row_begins[count] = n_rows
 
 
+@kernel
+def island_of(world: World, contacts: Contacts, problems: Problems, k: int) -> Any:
+    """Island k of the step."""
+    return Island(
+        world.bodies, contacts, problems.active, problems.order, problems.begins[k], problems.begins[k + 1],
+        world.joints, problems.rows, problems.row_begins[k], problems.row_begins[k + 1],
+    )  # fmt: skip
+
+
 @entry
 def solve_in_parallel(
-    bodies: Bodies, contacts: Contacts, active: Active, joints: Any, options: Options, order: np.ndarray,
-    rows: np.ndarray, begins: np.ndarray, row_begins: np.ndarray, chosen: np.ndarray, head: np.ndarray,
-    follow: np.ndarray, residuals: np.ndarray, effort: np.ndarray,
-) -> None:  # fmt: skip
+    world: World, contacts: Contacts, problems: Problems, chosen: np.ndarray, head: np.ndarray, follow: np.ndarray
+) -> None:
     """Solve the chosen islands, shared among threads: they have no body in common."""
     for m in prange(chosen.shape[0]):
         k = chosen[m]
-        residuals[k] = solve_island(
-            bodies, contacts, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
-            row_begins[k + 1], options, head, follow[2 * begins[k] :], effort[k:], residuals[k],
-        )  # fmt: skip
+        island = island_of(world, contacts, problems, k)
+        problems.residuals[k] = solve_island(
+            island, world.options, head, follow[2 * island.first :], problems.effort[k:], problems.residuals[k]
+        )
 
 
 @entry(apart=True)
 def prepare(
-    bodies: Bodies, geoms: Geoms, materials: Materials, shapes: Shapes, joints: Any,
-    springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, new: Contacts,
-    new_pairs: Pairs, old: Contacts, old_pairs: Pairs, active: Active, order: np.ndarray, rows: np.ndarray,
-    begins: np.ndarray, row_begins: np.ndarray, parent: np.ndarray, label: np.ndarray, wrench: np.ndarray,
-    residuals: np.ndarray, counts: np.ndarray, t: float, driven: Any, step: int,
-) -> bool:  # fmt: skip
+    world: World, search: Search, new: Touching, old: Touching, problems: Problems, t: float, driven: Any, step: int
+) -> bool:
     """Everything up to the contact problems; False where a buffer is too small (nothing has been changed then).
 
     The last of the residuals, which no island needs, becomes that of the free rotations.
     """
-    residuals[-1] = free_motion(bodies, springs, options, t, driven, step, wrench)
+    bodies, geoms, materials, shapes, joints, springs, options = world
+    counts, active = problems.counts, problems.active
+    problems.residuals[-1] = free_motion(bodies, springs, options, t, driven, step, problems.wrench)
     place_geoms(bodies, geoms)
-    found = candidate_pairs(bodies, geoms, ignore, options.slop, options.dim, candidates)
+    found = candidate_pairs(bodies, geoms, search.ignore, options.slop, options.dim, search.candidates)
     if found < 0:
         return False
-    stir(bodies, geoms, candidates, found)
+    stir(bodies, geoms, search.candidates, found)
     n_pairs = counts[COUNTS:]
     points = contact_points(
-        bodies, geoms, shapes, room, candidates, found, options.slop, new, new_pairs, old, old_pairs,
-        counts[PAIRS_OLD], n_pairs,
+        bodies, geoms, shapes, search.room, search.candidates, found, options.slop, new.contacts, new.pairs,
+        old.contacts, old.pairs, counts[PAIRS_OLD], n_pairs,
     )  # fmt: skip
     if points < 0:
         return False
-    n = activate(new, points, bodies, bodies.vel, geoms, materials, options, active)
-    if strike(bodies, new, active, n, options):
-        n = activate(new, points, bodies, at_midpoint(bodies, options), geoms, materials, options, active)
+    n = activate(new.contacts, points, bodies, bodies.vel, geoms, materials, options, active)
+    if strike(bodies, new.contacts, active, n, options):
+        n = activate(new.contacts, points, bodies, at_midpoint(bodies, options), geoms, materials, options, active)
     n_rows = 0
     if joints is not None:
         n_rows = joint_rows(joints, bodies, options.dim == 2, options.dt, options.theta)
     count = 0
     if n + n_rows > 0:
-        count = islands(bodies, new, n, active, joints, n_rows, parent, label)
-        sort_islands(active, n, joints, n_rows, count, order, rows, begins, row_begins)
+        count = islands(bodies, new.contacts, n, active, joints, n_rows, problems.parent, problems.label)
+        sort_islands(problems, n, joints, n_rows, count)
     counts[CANDIDATES], counts[POINTS], counts[ACTIVE], counts[ROWS], counts[ISLANDS] = found, points, n, n_rows, count
     return True
 
 
 @kernel
-def largest_speed(active: Active, n: int) -> float:
-    """Largest |gamma| of the n active contacts before the step, sum norm [m/s]."""
-    largest = 0.0
-    for i in range(n):
-        v = active.before[i]
-        largest = max(largest, abs(v[0]) + abs(v[1]) + abs(v[2]))
-    return largest
+def joint_work(joints: Any, bodies: Bodies, rows: np.ndarray, count: int) -> tuple[float, float]:
+    """Work of motors, limits and friction in this step, and that of joints, which should do none [J]."""
+    work, gained = 0.0, 0.0
+    for m in range(count):
+        s = rows[m]
+        a, b = joints.link.a[s // ROWS_PER_JOINT], joints.link.b[s // ROWS_PER_JOINT]
+        w = row_velocity(joints, s, bodies.end, a, b) + row_velocity(joints, s, bodies.vel, a, b)
+        if joints.row.low[s] > -np.inf or joints.row.high[s] < np.inf:  # motors, limits, friction
+            work += 0.5 * joints.row.impulse[s] * w
+        elif joints.row.soft[s] == 0.0:  # a spring keeps what it takes, in the potential energy
+            gained += 0.5 * joints.row.impulse[s] * w
+    return work, gained
 
 
-@kernel(apart=True)
-def note_contacts(
-    bodies: Bodies, contacts: Contacts, active: Active, counts: np.ndarray, options: Options, channel: np.ndarray,
-    book: Book, t_end: float,
-) -> float:  # fmt: skip
-    """Per body: impulses, state and gap; impacts; returns the work of the contacts in this step.
-
-    A step is solved to tol times the velocities in it, so a contact that is closed may approach in the next one by
-    that much: up to there it is no impact of the list, whatever the law makes of it.
-    """
-    dim, work = options.dim, 0.0
-    g = options.gravity
-    fall = options.dt * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
-    for k in range(book.gap.shape[0]):
-        book.state[k] = OPEN
-        book.gap[k] = np.inf
-    for c in range(counts[POINTS]):
-        book.numbers[MAX_PENETRATION] = max(book.numbers[MAX_PENETRATION], -contacts.gap[c])
-        for body in (contacts.a[c], contacts.b[c]):
-            k = channel[body]
-            if k >= 0:
-                book.gap[k] = min(book.gap[k], contacts.gap[c])
-    for c in range(counts[POINTS]):
-        p = contacts.impulse[c]
-        book.loaded[c] = p[0] != 0.0 or p[1] != 0.0 or p[2] != 0.0
-        p[0], p[1], p[2] = 0.0, 0.0, 0.0
-    speed_now = fall + largest_speed(active, counts[ACTIVE])
-    noise = options.tol * max(speed_now, book.numbers[LAST_SPEED])
-    book.numbers[LAST_SPEED] = speed_now
-    for i in range(counts[ACTIVE]):
-        r = active.r[i]
-        c = active.contact[i]
-        if not r[0] > 0.0:
-            continue
-        a, b, before = contacts.a[c], contacts.b[c], active.before[i]
-        u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, a, b)
-        t2 = r[2] if dim == 3 else 0.0
-        speed = fall + abs(before[0]) + abs(before[1]) + abs(before[2])
-        work += 0.5 * (r[0] * (u0 + before[0]) + r[1] * (u1 + before[1]) + t2 * (u2 + before[2]))
-        p = contacts.impulse[c]
-        p[0], p[1], p[2] = world_impulse(active, i, dim)
-        tangential = math.sqrt(max(0.0, p[0] ** 2 + p[1] ** 2 + p[2] ** 2 - r[0] ** 2))
-        fresh = active.impact[i] and not book.loaded[c] and -before[0] > noise
-        state = CLOSED
-        if fresh:
-            state = IMPACT
-        elif active.mu[i] > 0.0:
-            # points that carry next to nothing lie on the edge of their cone: the velocity tells, not the impulse
-            slip = math.sqrt((u1 + active.bias[i, 1]) ** 2 + ((u2 + active.bias[i, 2]) ** 2 if dim == 3 else 0.0))
-            state = SLIP if slip > 1e-8 * speed else STICK
-        first = True
-        for body in (a, b):
-            k = channel[body]
-            if k < 0:
-                continue
-            book.impulse[k, 0] += r[0]
-            book.impulse[k, 1] += tangential
-            if state == IMPACT or book.state[k] == OPEN or (state == SLIP and book.state[k] != IMPACT):
-                book.state[k] = state
-            if fresh and first and book.counts[0] < book.events.shape[0]:
-                e = book.events[book.counts[0]]
-                v = math.sqrt(before[1] ** 2 + (before[2] ** 2 if dim == 3 else 0.0))
-                w = math.sqrt(u1**2 + (u2**2 if dim == 3 else 0.0))
-                e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7] = t_end, k, before[0], u0, r[0], tangential, v, w
-                e[8] = channel[b] if body == a else -1  # the second body; -1 where it is static
-                book.counts[0] += 1
-                first = False
-    return work
-
-
-@kernel(apart=True)
-def finish(
-    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, ignore: np.ndarray, candidates: np.ndarray,
-    contacts: Contacts, pairs: Pairs, active: Active, joints: Any, springs: Any, rows: np.ndarray, options: Options,
-    channel: np.ndarray, counts: np.ndarray, book: Book, t_end: float, step: int,
-) -> bool:  # fmt: skip
-    """Take the end velocities: book-keeping, new poses; False where a number is not finite."""
-    work = note_contacts(bodies, contacts, active, counts, options, channel, book, t_end)
-    gained = 0.0
-    if joints is not None:
-        for m in range(counts[ROWS]):
-            s = rows[m]
-            a, b = joints.link.a[s // ROWS_PER_JOINT], joints.link.b[s // ROWS_PER_JOINT]
-            w = row_velocity(joints, s, bodies.end, a, b) + row_velocity(joints, s, bodies.vel, a, b)
-            if joints.row.low[s] > -np.inf or joints.row.high[s] < np.inf:  # motors, limits, friction
-                work += 0.5 * joints.row.impulse[s] * w
-            elif joints.row.soft[s] == 0.0:  # a spring keeps what it takes, in the potential energy
-                gained += 0.5 * joints.row.impulse[s] * w  # a joint does no work: that is the rule's error
-    book.numbers[RULE_GAIN] = max(book.numbers[RULE_GAIN], gained)
-    book.numbers[CONTACT_WORK] += work
-    if work > book.numbers[MAX_ENERGY_GAIN]:
-        book.numbers[MAX_ENERGY_GAIN] = work
-        book.numbers[GAIN_STEP] = step + 1
-    if any_struck(bodies):
-        missing = to_end(bodies, options)
-        if not missing <= options.tol:
-            book.numbers[FAILED_STEPS] += 1
-        book.numbers[MAX_RESIDUAL] = max(book.numbers[MAX_RESIDUAL], missing)
-    part = options.sink > 0.0 and counts[POINTS] > 0
-    hasty = part and any_fast(bodies, options.dt, options.sink)
+@kernel
+def take_velocities(bodies: Bodies, options: Options) -> bool:
+    """The end velocities become those of the bodies, which move on with them; False where one is not finite."""
     total = 0.0
     for i in range(bodies.kind.shape[0]):
         if bodies.kind[i] > 0 and bodies.alive[i]:
@@ -381,71 +202,65 @@ def finish(
                 a[3], a[6] = math.cos(0.5 * bodies.angle[i]), math.sin(0.5 * bodies.angle[i])
             else:
                 advance(bodies.mid[i], v, options.theta * options.dt, bodies.pose[i])
-    if counts[POINTS] > 0 or counts[PAIRS_OLD] > 0:
-        store_pairs(pairs, counts[COUNTS])
-    if total == 0.0 and part and (hasty or any_sunk(bodies, contacts, active, counts[ACTIVE], options)):
-        shift = np.zeros((bodies.kind.shape[0], 6))
-        if parting_shifts(
-            bodies, geoms, shapes, room, ignore, candidates, counts[CANDIDATES], contacts, pairs, counts[COUNTS],
-            active, counts[ACTIVE], joints, options, hasty, shift,
-        ):  # fmt: skip
-            kinetic, potential = energies(bodies, springs, options.gravity)
-            take_shifts(bodies, shift, options.dim)
-            kinetic_now, potential_now = energies(bodies, springs, options.gravity)
-            book.numbers[PROJECTION_ENERGY] += kinetic_now + potential_now - kinetic - potential
-            book.numbers[PROJECTIONS] += 1
-    counts[PAIRS_OLD] = counts[COUNTS]
-    counts[SIDE] = 1 - counts[SIDE]
     return total == 0.0
 
 
-@entry(apart=True)
-def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, float]:
-    """Kinetic and potential energy of the bodies that are there [J]."""
-    kinetic, potential = 0.0, 0.0
-    J = np.empty(9)
-    for i in range(bodies.kind.shape[0]):
-        if bodies.kind[i] != MOVING or not bodies.alive[i]:
-            continue
-        v, x = bodies.vel[i], bodies.pose[i]
-        m = bodies.mass[i]
-        kinetic += 0.5 * m * (v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
-        potential -= m * (gravity[0] * x[0] + gravity[1] * x[1] + gravity[2] * x[2])
-        world_matrix(x, bodies.inertia[i], J)
-        L0, L1, L2 = times(J, v[3], v[4], v[5])
-        kinetic += 0.5 * (v[3] * L0 + v[4] * L1 + v[5] * L2)
-    if springs is not None:
-        for s in range(springs.a.shape[0]):
-            a, b, p, q = springs.a[s], springs.b[s], springs.local_a[s], springs.local_b[s]
-            if bodies.alive[a] and bodies.alive[b]:
-                p0, p1, p2 = to_world(bodies.pose[a], p[0], p[1], p[2])
-                q0, q1, q2 = to_world(bodies.pose[b], q[0], q[1], q[2])
-                length = math.sqrt((q0 - p0) ** 2 + (q1 - p1) ** 2 + (q2 - p2) ** 2)
-                potential += 0.5 * springs.law[s, 0] * (length - springs.law[s, 2]) ** 2
-    return kinetic, potential
+@kernel
+def part_bodies(
+    world: World, search: Search, touching: Touching, problems: Problems, numbers: np.ndarray, hasty: bool
+) -> None:
+    """Push bodies apart that have sunk into one another; `hasty`: what `any_fast` says."""
+    bodies, geoms, _, shapes, joints, springs, options = world
+    counts, shift = problems.counts, np.zeros((bodies.kind.shape[0], 6))
+    if parting_shifts(
+        bodies, geoms, shapes, search.room, search.ignore, search.candidates, counts[CANDIDATES], touching.contacts,
+        touching.pairs, counts[COUNTS], problems.active, counts[ACTIVE], joints, options, hasty, shift,
+    ):  # fmt: skip
+        kinetic, potential = energies(bodies, springs, options.gravity)
+        take_shifts(bodies, shift, options.dim)
+        kinetic_now, potential_now = energies(bodies, springs, options.gravity)
+        numbers[PROJECTION_ENERGY] += kinetic_now + potential_now - kinetic - potential
+        numbers[PROJECTIONS] += 1
+
+
+@kernel
+def note_work(world: World, touching: Touching, problems: Problems, diary: Diary, t_end: float, step: int) -> None:
+    """Write down contacts, impacts and works of a step."""
+    bodies, numbers = world.bodies, diary.book.numbers
+    work = note_contacts(bodies, touching.contacts, problems.active, problems.counts, world.options, diary, t_end)
+    gained = 0.0
+    if world.joints is not None:
+        more, gained = joint_work(world.joints, bodies, problems.rows, problems.counts[ROWS])
+        work += more
+    numbers[RULE_GAIN] = max(numbers[RULE_GAIN], gained)
+    numbers[CONTACT_WORK] += work
+    if work > numbers[MAX_ENERGY_GAIN]:
+        numbers[MAX_ENERGY_GAIN] = work
+        numbers[GAIN_STEP] = step + 1
 
 
 @kernel(apart=True)
-def record(
-    bodies: Bodies, springs: Any, options: Options, channels: np.ndarray, book: Book, k: int, q: np.ndarray,
-    u: np.ndarray, impulse: np.ndarray, state: np.ndarray, gap: np.ndarray, energy: np.ndarray,
-) -> None:  # fmt: skip
-    """Write row k of the records and begin the sums of the next one."""
-    energy[k, 0], energy[k, 1] = energies(bodies, springs, options.gravity)
-    for c in range(channels.shape[0]):
-        i = channels[c]
-        if options.dim == 2:
-            q[k, 3 * c], q[k, 3 * c + 1], q[k, 3 * c + 2] = bodies.pose[i, 0], bodies.pose[i, 1], bodies.angle[i]
-            u[k, 3 * c], u[k, 3 * c + 1], u[k, 3 * c + 2] = bodies.vel[i, 0], bodies.vel[i, 1], bodies.vel[i, 5]
-        else:
-            for m in range(7):
-                q[k, 7 * c + m] = bodies.pose[i, m]
-            for m in range(6):
-                u[k, 6 * c + m] = bodies.vel[i, m]
-        impulse[k, c, 0], impulse[k, c, 1] = book.impulse[c, 0], book.impulse[c, 1]
-        book.impulse[c, 0], book.impulse[c, 1] = 0.0, 0.0
-        state[k, c] = book.state[c]
-        gap[k, c] = book.gap[c]
+def finish(
+    world: World, search: Search, touching: Touching, problems: Problems, diary: Diary, t_end: float, step: int
+) -> bool:
+    """Take the end velocities: book-keeping, new poses; False where a number is not finite."""
+    bodies, options, counts, numbers = world.bodies, world.options, problems.counts, diary.book.numbers
+    note_work(world, touching, problems, diary, t_end, step)
+    if any_struck(bodies):
+        missing = to_end(bodies, options)
+        if not missing <= options.tol:
+            numbers[FAILED_STEPS] += 1
+        numbers[MAX_RESIDUAL] = max(numbers[MAX_RESIDUAL], missing)
+    part = options.sink > 0.0 and counts[POINTS] > 0
+    hasty = part and any_fast(bodies, options.dt, options.sink)
+    finite = take_velocities(bodies, options)
+    if counts[POINTS] > 0 or counts[PAIRS_OLD] > 0:
+        store_pairs(touching.pairs, counts[COUNTS])
+    if finite and part and (hasty or any_sunk(bodies, touching.contacts, problems.active, counts[ACTIVE], options)):
+        part_bodies(world, search, touching, problems, numbers, hasty)
+    counts[PAIRS_OLD] = counts[COUNTS]
+    counts[SIDE] = 1 - counts[SIDE]
+    return finite
 
 
 @entry
@@ -458,101 +273,145 @@ def start_limit(options: Options, counts: np.ndarray) -> float:
     return 1e-2 * options.start if counts[AFRESH] == 1 and options.start < options.tol else options.start
 
 
+class Outcome(NamedTuple):
+    """How well the islands of a step are solved."""
+
+    worst: float  # residual of an island that is left to the host, or of a free rotation
+    reached: float  # largest residual of the islands that were solved here
+    solved: bool  # an island of free bodies was solved here
+    helped: int  # islands that needed what is rarely needed
+    largest: int  # unknowns of the largest island
+
+
+@kernel
+def measure_island(island: Island, options: Options, grains: float) -> float:
+    """End velocities of an island from its impulses; returns its residual."""
+    end_velocities(island, options.dim)
+    return island_residual(island, options.dim, options.edges, grains)
+
+
+@kernel
+def solve_free(island: Island, options: Options, residual: float, place: np.ndarray, effort: np.ndarray) -> float:
+    """Solve an island without joints; returns its residual.  Where that fails, the island is as it was."""
+    n, dim, active = island.last - island.first, options.dim, island.active
+    r = np.empty((n, dim))
+    for m in range(n):
+        for j in range(dim):
+            r[m, j] = active.r[island.order[island.first + m], j]
+    stage = solve_free_bodies(island, options, place)
+    if stage == 0:
+        return residual
+    found = measure_island(island, options, GRAINS)
+    if found <= options.tol:
+        effort[0] += 1 if stage > FIRST_STAGES else 0
+        return found
+    for m in range(n):
+        for j in range(dim):
+            active.r[island.order[island.first + m], j] = r[m, j]
+    return residual
+
+
+@kernel
+def solve_islands(world: World, touching: Touching, problems: Problems, resume: bool) -> Any:
+    """Check the impulses of the last step on all islands, and solve those that need it, as far as is done here."""
+    options, residuals, limit = world.options, problems.residuals, start_limit(world.options, problems.counts)
+    worst, reached, helped, largest, solved = residuals[-1], 0.0, 0, 0, False
+    here = not resume and options.edges == 0 and options.start >= 0.0
+    for k in range(problems.counts[ISLANDS]):
+        island = island_of(world, touching.contacts, problems, k)
+        n, rows = island.last - island.first, island.row_last - island.row_first
+        residuals[k] = measure_island(island, options, GRAINS if resume else 0.0)
+        done = False
+        if world.joints is not None:
+            # A joint moves its bodies on curves: every step has to be solved.
+            if rows > 0 and not resume and not residuals[k] <= options.start:
+                solve_dense(island, options)
+                residuals[k] = measure_island(island, options, GRAINS)
+                done = residuals[k] <= options.tol
+        if here and rows == 0 and n <= options.newton and not residuals[k] <= limit:
+            residuals[k] = solve_free(island, options, residuals[k], problems.parent, problems.effort[k:])
+            done = residuals[k] <= options.tol
+            solved = solved or done
+        if done:
+            reached = max(reached, residuals[k])
+            residuals[k] = 0.0  # no need to call the host
+        if not residuals[k] <= worst:
+            worst = residuals[k]
+        helped += problems.effort[k]
+        largest = max(largest, options.dim * n + rows)
+    return Outcome(worst, reached, solved, helped, largest)
+
+
+@kernel
+def note_outcome(numbers: np.ndarray, options: Options, outcome: Outcome, contacts: int) -> None:
+    """Write down how well a step is solved."""
+    if not outcome.worst <= options.tol:
+        numbers[FAILED_STEPS] += 1
+    if outcome.helped > 0:
+        numbers[FALLBACKS] += 1
+    numbers[MAX_RESIDUAL] = max(numbers[MAX_RESIDUAL], max(outcome.worst, outcome.reached))
+    numbers[MAX_LCP_SIZE] = max(numbers[MAX_LCP_SIZE], float(outcome.largest))
+    numbers[MAX_CONTACTS] = max(numbers[MAX_CONTACTS], float(contacts))
+
+
+@kernel
+def begin_step(
+    world: World, search: Search, new: Touching, old: Touching, problems: Problems, t: float, driven: Any, step: int
+) -> int:
+    """Everything up to the contact problems; DONE, or why the step cannot be done."""
+    if not prepare(world, search, new, old, problems, t, driven, step):
+        return NO_ROOM
+    for k in range(problems.counts[ISLANDS]):
+        problems.effort[k] = 0
+    if world.joints is not None:
+        if came_apart(world.joints):
+            return APART
+    return DONE
+
+
 @entry
 def march(
-    bodies: Bodies, geoms: Geoms, materials: Materials, shapes: Shapes, joints: Any,
-    springs: Any, options: Options, room: Room, ignore: np.ndarray, candidates: np.ndarray, first: Contacts,
-    first_pairs: Pairs, second: Contacts, second_pairs: Pairs, active: Active, order: np.ndarray, rows: np.ndarray,
-    begins: np.ndarray, row_begins: np.ndarray, parent: np.ndarray, label: np.ndarray, wrench: np.ndarray,
-    residuals: np.ndarray, effort: np.ndarray, counts: np.ndarray, channel: np.ndarray, channels: np.ndarray,
-    book: Book, t0: float, n_steps: int, every: int, driven: Any, resume: bool, q: np.ndarray,
-    u: np.ndarray, impulse: np.ndarray, state: np.ndarray, gap: np.ndarray, energy: np.ndarray,
+    world: World, search: Search, first: Touching, second: Touching, problems: Problems, diary: Diary, span: Span,
+    records: Records,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Do up to n_steps steps from where the clock of the book stands; returns (status, steps done, records written).
+    """Do steps from where the clock of the book stands; returns (status, steps done, records written).
 
-    A step that the impulses of the last one do not solve is left where it is (UNSOLVED) for the host, which solves its
-    islands and comes back with `resume`: then the first step is only checked and finished.  (One kernel for
-    both would take twice as long to compile, and save little: a step at rest needs no solver.)
+    A step that is not solved here is left where it is (UNSOLVED) for the host, which solves its islands and comes back
+    with `span.resume`: then the first step is only checked and finished.
     """
+    options, counts, book = world.options, problems.counts, diary.book
     done: Any = np.int64(0)  # a plain 0 would compile `prepare` twice
-    records: Any = np.int64(0)
+    written: Any = np.int64(0)
     step: Any = np.int64(book.numbers[STEPS])
-    while done < n_steps:
-        t = t0 + (step + done) * options.dt
-        new, new_pairs, old, old_pairs = first, first_pairs, second, second_pairs
-        if counts[SIDE] == 1:
-            new, new_pairs, old, old_pairs = second, second_pairs, first, first_pairs
+    resume = span.resume
+    while done < span.steps:
+        t = span.t0 + (step + done) * options.dt
+        new, old = (first, second) if counts[SIDE] == 0 else (second, first)
         if book.counts[0] + counts[POINTS] >= book.events.shape[0] and not resume:
-            return EVENTS_FULL, done, records
+            return EVENTS_FULL, done, written
         if not resume:
-            if not prepare(
-                bodies, geoms, materials, shapes, joints, springs, options, room, ignore, candidates,
-                new, new_pairs, old, old_pairs, active, order, rows, begins, row_begins, parent, label, wrench,
-                residuals, counts, t, driven, done,
-            ):  # fmt: skip
-                return NO_ROOM, done, records
-            if joints is not None:
-                if came_apart(joints):
-                    book.numbers[FAILED_STEPS] += 1
-                    if not options.go_on:
-                        return APART, done, records
-            for k in range(counts[ISLANDS]):
-                effort[k] = 0
-        worst, reached, helped, largest = residuals[-1], 0.0, 0, 0
-        for k in range(counts[ISLANDS]):
-            end_velocities(
-                bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
-                options.dim,
-            )  # fmt: skip
-            residuals[k] = island_residual(
-                bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k], row_begins[k + 1],
-                options.dim, options.edges, GRAINS if resume else 0.0,
-            )  # fmt: skip
-            if joints is not None:
-                # A joint moves its bodies on curves: every step has to be solved, which is worth the longer compiling.
-                if row_begins[k + 1] > row_begins[k] and not resume and not residuals[k] <= options.start:
-                    solve_dense(
-                        bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
-                        row_begins[k + 1], options,
-                    )  # fmt: skip
-                    end_velocities(
-                        bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
-                        row_begins[k + 1], options.dim,
-                    )  # fmt: skip
-                    residuals[k] = island_residual(
-                        bodies, new, active, order, begins[k], begins[k + 1], joints, rows, row_begins[k],
-                        row_begins[k + 1], options.dim, options.edges, GRAINS,
-                    )  # fmt: skip
-                    if residuals[k] <= options.tol:
-                        reached = max(reached, residuals[k])
-                        residuals[k] = 0.0  # no need to call the host
-            if not residuals[k] <= worst:
-                worst = residuals[k]
-            helped += effort[k]
-            largest = max(largest, options.dim * (begins[k + 1] - begins[k]) + row_begins[k + 1] - row_begins[k])
+            status = begin_step(world, search, new, old, problems, t, span.driven, done)
+            if status == NO_ROOM:
+                return NO_ROOM, done, written
+            if status == APART:
+                book.numbers[FAILED_STEPS] += 1
+                if not options.go_on:
+                    return APART, done, written
         limit = start_limit(options, counts)
-        if not resume and not worst <= limit:
-            return UNSOLVED, done, records
-        if not worst <= options.tol:
-            book.numbers[FAILED_STEPS] += 1
-        counts[AFRESH] = 1 if resume and counts[AFRESH] == 0 else 0
+        outcome = solve_islands(world, new, problems, resume)
+        if not resume and not outcome.worst <= limit:
+            return UNSOLVED, done, written
+        counts[AFRESH] = 1 if (resume or outcome.solved) and counts[AFRESH] == 0 else 0
         resume = False
-        if helped > 0:
-            book.numbers[FALLBACKS] += 1
-        book.numbers[MAX_RESIDUAL] = max(book.numbers[MAX_RESIDUAL], max(worst, reached))
-        book.numbers[MAX_LCP_SIZE] = max(book.numbers[MAX_LCP_SIZE], float(largest))
-        book.numbers[MAX_CONTACTS] = max(book.numbers[MAX_CONTACTS], float(counts[ACTIVE]))
-        finite = finish(
-            bodies, geoms, shapes, room, ignore, candidates, new, new_pairs, active, joints, springs, rows, options,
-            channel, counts, book, t + options.dt, step + done,
-        )  # fmt: skip
+        note_outcome(book.numbers, options, outcome, counts[ACTIVE])
+        finite = finish(world, search, new, problems, diary, t + options.dt, step + done)
         done += 1
         book.numbers[STEPS] = step + done
         if not finite:
-            if worst <= options.tol:
+            if outcome.worst <= options.tol:
                 book.numbers[FAILED_STEPS] += 1
-            return NOT_FINITE, done, records
-        if (step + done) % every == 0:
-            record(bodies, springs, options, channels, book, records, q, u, impulse, state, gap, energy)
-            records += 1
-    return DONE, done, records
+            return NOT_FINITE, done, written
+        if (step + done) % span.every == 0:
+            record(world.bodies, world.springs, options, diary, written, records)
+            written += 1
+    return DONE, done, written

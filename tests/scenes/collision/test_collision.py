@@ -7,7 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.library import scenes
-from stickslip.scenes import step
+from stickslip.scenes import flight
 from stickslip.scenes import tables as tables
 from stickslip.scenes.collision.narrow_phase import place_about
 from stickslip.scenes.collision.pairs import PAIRS
@@ -45,7 +45,7 @@ def placed(shapes, poses, dim=3):
     bodies = tables.body_table(scene)
     geoms, meshes = tables.geom_tables(scene, tables.material_tables(scene)[1])
     bodies.mid[:] = bodies.pose
-    step.place_geoms(bodies, geoms)
+    flight.place_geoms(bodies, geoms)
     return bodies, geoms, meshes
 
 

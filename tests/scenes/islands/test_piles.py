@@ -59,6 +59,7 @@ def test_patches_solve_what_sweeps_leave(monkeypatch):
         )
 
     monkeypatch.setattr(scene_engine, "Pile", Watched)
+    monkeypatch.setattr(scene_engine, "NEWTON_CONTACTS", 0)
     for name, value in {"FIRST": 10, "MORE": 10, "SMOOTH": 5, "AGAIN": 20, "SPREAD": 10}.items():
         monkeypatch.setattr(scene_pile, name, value)
     _, run = poured(250, 0.09)
@@ -108,6 +109,7 @@ def watched(monkeypatch):
     monkeypatch.setattr(scene_pile, "solve_pile", answering)
     monkeypatch.setattr(scene_engine, "Pile", Watched)
     monkeypatch.setattr(scene_engine, "PILE_CONTACTS", 30)
+    monkeypatch.setattr(scene_engine, "NEWTON_CONTACTS", 0)
     return said, was, kinds
 
 
@@ -127,6 +129,7 @@ def test_spheres_and_boxes_are_swept_side_by_side(watched, dim):
 def test_a_pile_of_spheres_moves_as_contacts_of_any_shape_make_it(monkeypatch):
     """Both kinds of sweep, to a sharp tolerance, while the spheres still fall onto the floor: one motion."""
     monkeypatch.setattr(scene_engine, "PILE_CONTACTS", 20)
+    monkeypatch.setattr(scene_engine, "NEWTON_CONTACTS", 0)
     piles = []
 
     def pour():
@@ -172,6 +175,7 @@ def test_which_contacts_count_as_those_of_spheres(watched, extra, spheres):
 
 def test_an_interrupted_run_keeps_the_steps_that_were_done(monkeypatch, tmp_path):
     """Ctrl-C while a step of a pile is solved; the run that goes on has every record and the same end."""
+    monkeypatch.setattr(scene_engine, "NEWTON_CONTACTS", 0)
     options = {"dt": 1e-3, "t_end": 0.09, "tol": 1e-4}
     scene, solve, solved = scenes.poured_spheres(250), scene_engine.SceneEngine._solve, []
     full = scene.simulate(**options)

@@ -17,16 +17,18 @@ import numpy as np
 from stickslip.contact.blocks import diagonal_blocks
 from stickslip.contact.gauss_seidel import accelerated_sweeps, anderson_state
 from stickslip.contact.residual import plain_gauge
+from stickslip.contact.velocity_problem import disc_defect
 from stickslip.jit import entry, kernel
-from stickslip.projections import norm_2d, project_cone_2d, project_cone_3d
 from stickslip.scenes.islands.joint_rows import apply_row, row_velocity
 from stickslip.scenes.islands.newton import quiet_newton
 from stickslip.scenes.islands.problem import apply_contact, contact_velocity, side_product
 from stickslip.scenes.islands.pyramid import polygon_support, project_polygon, project_pyramid
-from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
+from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Options
+from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import times
 
 FIRST_SWEEPS = 6
+DENSE_CONTACTS = 80  # of an island, up to which Newton with full matrices is taken
 MEMORY = 10
 CHECK_EVERY = 20
 NOTHING = 1e-100  # velocities [m/s] that are none: their squares leave the range of numbers, and Newton with them
@@ -45,47 +47,33 @@ SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the te
 
 
 @kernel
-def rough_defect(r: np.ndarray, mu: float, rho: float, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
-    """Violation of the laws where mu > 1, times rho: r_N = max(0, r_N - rho u_N), r_T = P_D(mu r_N)(r_T - rho u_T).
+def polygon_defect(active: Active, i: int, u0: float, u1: float, u2: float, edges: int) -> float:
+    """Violation of the laws at contact i [m/s] where its friction cone is a pyramid; see `disc_defect`.
 
-    The same laws (Alart and Curnier), without the product mu |u_T|, in which the rounding of a slip of zero is large.
-    D a disk, or the polygon of a pyramid (edges > 0).
-    """
-    a, limit = r[0] - rho * u0, mu * max(0.0, r[0])
-    if a < 0.0:  # max might lose what is not a number
-        a = 0.0
-    b, c = r[1] - rho * u1, r[2] - rho * u2 if dim == 3 else r[2]
-    size = norm_2d(b, c) if dim == 3 else abs(b)
-    if dim == 3 and edges > 0:
-        b, c = project_polygon(b, c, limit, edges)
-    elif size > limit:
-        b, c = b * limit / size, c * limit / size if dim == 3 else c
-    return math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
-
-
-@kernel
-def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
-    """Violation of the laws at contact i [m/s]: |r - P_K(r - rho (u + mu |u_T| e_N))| / rho, rho = 1 / size, or -u_N.
-
-    The approach -u_N counts by itself: of a slipping contact without impulse the map sees only about -u_N / mu.
-    K a pyramid (edges > 0): the support function of its polygon at -u_T in place of |u_T|.
+    The support function of the pyramid's polygon at -u_T stands in place of |u_T|.
     """
     size, mu, r = active.mobility[i], active.mu[i], active.r[i]
     if size == 0.0:
         return 0.0
-    rho, c = 1.0 / size, r[2]
+    rho = 1.0 / size
     if mu > 1.0:
-        return size * rough_defect(r, mu, rho, u0, u1, u2, dim, edges)
-    if dim == 3 and edges > 0:
-        s = mu * polygon_support(-u1, -u2, edges)
-        a, b, c = project_pyramid(r[0] - rho * (u0 + s), r[1] - rho * u1, r[2] - rho * u2, mu, edges)
-    elif dim == 3:
-        s = mu * norm_2d(u1, u2)
-        a, b, c = project_cone_3d(r[0] - rho * (u0 + s), r[1] - rho * u1, r[2] - rho * u2, mu)
-    else:
-        a, b = project_cone_2d(r[0] - rho * (u0 + mu * abs(u1)), r[1] - rho * u1, mu)
+        a = r[0] - rho * u0
+        if a < 0.0:  # max might lose what is not a number
+            a = 0.0
+        b, c = project_polygon(r[1] - rho * u1, r[2] - rho * u2, mu * max(0.0, r[0]), edges)
+        return size * math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
+    s = mu * polygon_support(-u1, -u2, edges)
+    a, b, c = project_pyramid(r[0] - rho * (u0 + s), r[1] - rho * u1, r[2] - rho * u2, mu, edges)
     defect = size * math.sqrt((r[0] - a) ** 2 + (r[1] - b) ** 2 + (r[2] - c) ** 2)
     return -u0 if -u0 > defect else defect  # max might lose what is not a number
+
+
+@kernel
+def contact_defect(active: Active, i: int, u0: float, u1: float, u2: float, dim: int, edges: int) -> float:
+    """Violation of the laws at contact i [m/s]; edges > 0: its friction cone in space is a pyramid."""
+    if dim == 3 and edges > 0:
+        return polygon_defect(active, i, u0, u1, u2, edges)
+    return disc_defect(active.r[i], active.mu[i], active.mobility[i], u0, u1, u2, dim)
 
 
 @kernel
@@ -102,10 +90,10 @@ def row_size(joints: Any, s: int, bodies: Bodies) -> float:
 
 @entry(apart=True)
 def end_velocities(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
-    rows: np.ndarray, row_first: int, row_last: int, dim: int,
+    island: Island, dim: int,
 ) -> None:  # fmt: skip
     """u_E = u_free + M^-1 W Lambda of the bodies of one island."""
+    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
     for m in range(first, last):
         c = active.contact[order[m]]
         for k in range(6):
@@ -130,10 +118,11 @@ def end_velocities(
 
 @entry
 def contact_defects(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
+    island: Island, dim: int,
     edges: int, out: np.ndarray,
 ) -> None:  # fmt: skip
     """Violation of the laws at each contact of an island [m/s]."""
+    bodies, contacts, active, order, first, last, _, _, _, _ = island
     for m in range(first, last):
         i = order[m]
         c, bias = active.contact[i], active.bias[i]
@@ -143,8 +132,7 @@ def contact_defects(
 
 @entry(apart=True)
 def island_residual(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
-    rows: np.ndarray, row_first: int, row_last: int, dim: int, edges: int, grains: float,
+    island: Island, dim: int, edges: int, grains: float,
 ) -> float:  # fmt: skip
     """Worst violation of the laws in an island, relative to the velocities in it (without impulses, and asked for).
 
@@ -152,6 +140,7 @@ def island_residual(
     on light) counts for at most ROUNDED.  grains: GRAINS where the island has been solved, 0 where that is to be
     decided.
     """
+    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
     worst, scale, loads, pulls, speed = 0.0, 0.0, 0.0, 0.0, 0.0
     for m in range(first, last):
         i = order[m]
@@ -194,12 +183,13 @@ def island_residual(
 
 @kernel
 def write_blocks(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, n: int, dim: int,
-    head: np.ndarray, follow: np.ndarray, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, counting: bool,
+    island: Island, dim: int, head: np.ndarray, follow: np.ndarray, indptr: np.ndarray, indices: np.ndarray,
+    data: np.ndarray, counting: bool,
 ) -> None:  # fmt: skip
     """Where the blocks of each contact begin, and, unless they are only counted, the blocks; see `block_system`."""
+    bodies, contacts, active, order, first, last, _, _, _, _ = island
     w = 0
-    for m in range(n):
+    for m in range(last - first):
         i = order[first + m]
         c = active.contact[i]
         a, b = contacts.a[c], contacts.b[c]
@@ -242,13 +232,14 @@ def write_blocks(
 
 @entry(apart=True)
 def block_system(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
+    island: Island, dim: int,
     head: np.ndarray, follow: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Blocks of S W S of an island without joints, as in contact.blocks.
 
     head (bodies,) is -1 on entry and again on return; follow (2 contacts,).
     """
+    bodies, contacts, active, order, first, last, _, _, _, _ = island
     n = last - first
     for m in range(n - 1, -1, -1):  # lists of the contacts of each body, ascending
         c = active.contact[order[first + m]]
@@ -258,11 +249,9 @@ def block_system(
                 follow[2 * m + side] = head[body]
                 head[body] = 2 * m + side
     indptr, no_indices, no_data = np.zeros(n + 1, np.int64), np.empty(0, np.int64), np.empty((0, dim, dim))
-    write_blocks(
-        bodies, contacts, active, order, first, n, dim, head, follow, indptr, no_indices, no_data, True
-    )  # fmt: skip
+    write_blocks(island, dim, head, follow, indptr, no_indices, no_data, True)
     indices, data = np.empty(indptr[n], np.int64), np.empty((indptr[n], dim, dim))
-    write_blocks(bodies, contacts, active, order, first, n, dim, head, follow, indptr, indices, data, False)
+    write_blocks(island, dim, head, follow, indptr, indices, data, False)
     for m in range(n):
         c = active.contact[order[first + m]]
         head[contacts.a[c]] = -1
@@ -272,10 +261,11 @@ def block_system(
 
 @entry
 def right_side(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, dim: int,
+    island: Island, dim: int,
     vel: np.ndarray, q: np.ndarray, mu: np.ndarray, z: np.ndarray,
 ) -> None:  # fmt: skip
     """Scaled velocities q (with vel the free ones of the bodies), friction mu and start z of an island's contacts."""
+    bodies, contacts, active, order, first, last, _, _, _, _ = island
     for m in range(last - first):
         i = order[first + m]
         c = active.contact[i]
@@ -291,8 +281,9 @@ def right_side(
 
 
 @entry
-def take_impulses(active: Active, order: np.ndarray, first: int, last: int, dim: int, z: np.ndarray) -> None:
+def take_impulses(island: Island, dim: int, z: np.ndarray) -> None:
     """Unscale the impulses of an island's contacts."""
+    active, order, first, last = island.active, island.order, island.first, island.last
     for m in range(last - first):
         i = order[first + m]
         S = 1.0 / math.sqrt(active.mobility[i])
@@ -302,10 +293,10 @@ def take_impulses(active: Active, order: np.ndarray, first: int, last: int, dim:
 
 @kernel(apart=True)
 def dense_system(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
-    rows: np.ndarray, row_first: int, row_last: int, dim: int, S: np.ndarray,
+    island: Island, dim: int, S: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """S W S of an island with contacts and joint rows; S is written."""
+    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
     n = dim * (last - first)
     count = n + row_last - row_first
     direction, shifted = np.empty((count, 9)), np.empty((count, 2, 6))  # rows, and M^-1 times them on a and b
@@ -360,17 +351,17 @@ def dense_system(
 
 @entry(apart=True)
 def dense_problem(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
-    rows: np.ndarray, row_first: int, row_last: int, dim: int, S: np.ndarray, z: np.ndarray,
+    island: Island, dim: int, S: np.ndarray, z: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """W, q, mu of an island with contacts and joint rows, scaled, and low, high, grain of the rows.
 
     S, the scales, and z, the impulses it has, are written; shapes (dim contacts + rows,).
     """
+    bodies, _, _, _, first, last, joints, rows, row_first, row_last = island
     n, m = last - first, row_last - row_first
     q, mu, low, high, grain = np.empty(dim * n + m), np.empty(n), np.empty(m), np.empty(m), np.empty(m)
-    W = dense_system(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, S)
-    right_side(bodies, contacts, active, order, first, last, dim, bodies.free, q, mu, z)
+    W = dense_system(island, dim, S)
+    right_side(island, dim, bodies.free, q, mu, z)
     if joints is not None:
         for k in range(m):
             s, w = rows[row_first + k], dim * n + k
@@ -386,12 +377,10 @@ def dense_problem(
 
 
 @entry
-def take_dense(
-    active: Active, order: np.ndarray, first: int, last: int, joints: Any, rows: np.ndarray, row_first: int,
-    row_last: int, dim: int, S: np.ndarray, z: np.ndarray,
-) -> None:  # fmt: skip
+def take_dense(island: Island, dim: int, S: np.ndarray, z: np.ndarray) -> None:
     """Unscale the impulses of an island's contacts and joint rows."""
-    take_impulses(active, order, first, last, dim, z)
+    _, _, _, _, first, last, joints, rows, row_first, row_last = island
+    take_impulses(island, dim, z)
     if joints is not None:
         for m in range(row_first, row_last):
             w = dim * (last - first) + m - row_first
@@ -400,32 +389,30 @@ def take_dense(
 
 @entry(apart=True)
 def solve_dense(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
-    rows: np.ndarray, row_first: int, row_last: int, options: Options,
+    island: Island, options: Options,
 ) -> None:  # fmt: skip
     """Newton on an island, from the impulses it has."""
+    first, last, row_first, row_last = island.first, island.last, island.row_first, island.row_last
     dim, n = options.dim, last - first
     S, z = np.empty(dim * n + row_last - row_first), np.empty(dim * n + row_last - row_first)
-    W, q, mu, low, high, grain = dense_problem(
-        bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, S, z
-    )
+    W, q, mu, low, high, grain = dense_problem(island, dim, S, z)
     if n == 0 and low.max() == -np.inf and high.min() == np.inf:
         # linear: from zero, impulses that redundant rows set up against one another do not grow from step to step
         z[:] = 0.0
     quiet_newton(W, q, mu, low, high, grain, dim, S, z, SHARPER * options.tol, 100)
-    take_dense(active, order, first, last, joints, rows, row_first, row_last, dim, S, z)
+    take_dense(island, dim, S, z)
 
 
 @entry(apart=True)
 def solve_sweeps(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, options: Options,
+    island: Island, options: Options,
     head: np.ndarray, follow: np.ndarray, sweeps: int, tol: float,
 ) -> float:  # fmt: skip
     """Gauss-Seidel on an island without joints: a few plain sweeps, or many accelerated ones; the scaled error."""
-    dim, n = options.dim, last - first
-    data, indptr, indices = block_system(bodies, contacts, active, order, first, last, dim, head, follow)
+    dim, n, bodies = options.dim, island.last - island.first, island.bodies
+    data, indptr, indices = block_system(island, dim, head, follow)
     q, z, u, mu = np.empty(dim * n), np.empty(dim * n), np.empty(dim * n), np.empty(n)
-    right_side(bodies, contacts, active, order, first, last, dim, bodies.free, q, mu, z)
+    right_side(island, dim, bodies.free, q, mu, z)
     diagonal, inverse = diagonal_blocks(data, indptr, indices)
     memory = 0 if sweeps <= FIRST_SWEEPS else MEMORY
     work = np.empty((2 * memory + 4, dim * n))
@@ -433,38 +420,35 @@ def solve_sweeps(
         data, indptr, indices, diagonal, inverse, q, mu, z, u, plain_gauge(q, n), 0, n, sweeps, tol, memory, 1.0,
         CHECK_EVERY, np.empty(0), work, anderson_state(memory),
     )  # fmt: skip
-    take_impulses(active, order, first, last, dim, z)
+    take_impulses(island, dim, z)
     return error
 
 
 @entry
 def solve_island(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, joints: Any,
-    rows: np.ndarray, row_first: int, row_last: int, options: Options, head: np.ndarray, follow: np.ndarray,
+    island: Island, options: Options, head: np.ndarray, follow: np.ndarray,
     effort: np.ndarray, residual: float,
 ) -> float:  # fmt: skip
     """Solve one island, whose impulses have this residual, and set its end velocities; returns the new residual.
 
     effort[0] counts stages beyond those that usually do.
     """
-    n, dim, tol = last - first, options.dim, SHARPER * options.tol
-    direct = row_last > row_first or n <= options.newton
+    n, rows, tol = island.last - island.first, island.row_last - island.row_first, SHARPER * options.tol
+    direct = rows > 0 or n <= DENSE_CONTACTS
     for stage in range(4):
         if stage == 0 and direct:
-            solve_dense(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, options)
-        elif stage == 1 and direct and row_last == row_first:
-            solve_sweeps(bodies, contacts, active, order, first, last, options, head, follow, FIRST_SWEEPS, 1e-15)
-            solve_dense(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, options)
-        elif stage >= 2 and row_last == row_first:
+            solve_dense(island, options)
+        elif stage == 1 and direct and rows == 0:
+            solve_sweeps(island, options, head, follow, FIRST_SWEEPS, 1e-15)
+            solve_dense(island, options)
+        elif stage >= 2 and rows == 0:
             effort[0] += stage - 2 if not direct else 1
-            solve_sweeps(bodies, contacts, active, order, first, last, options, head, follow, options.sweeps, tol)
+            solve_sweeps(island, options, head, follow, options.sweeps, tol)
             tol *= 0.1
         else:
             continue
-        end_velocities(bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim)
-        residual = island_residual(
-            bodies, contacts, active, order, first, last, joints, rows, row_first, row_last, dim, options.edges, GRAINS
-        )
+        end_velocities(island, options.dim)
+        residual = island_residual(island, options.dim, options.edges, GRAINS)
         if residual <= (options.start if stage == 0 else options.tol):  # what is left over, the next steps have to bear
             break
     return residual

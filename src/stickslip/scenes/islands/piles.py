@@ -37,6 +37,7 @@ from stickslip.scenes.islands.island import (
 from stickslip.scenes.islands.pile import POINT, solve_pile
 from stickslip.scenes.islands.slabs import slabs_of
 from stickslip.scenes.islands.sphere_contacts import CONTACT
+from stickslip.scenes.parts import Island
 
 AIM = 0.5  # of the tolerance, for the first sweeps: what is left over disturbs the next step
 MOMENTUM, SPHERES_MOMENTUM, WEAKER = 0.9, 0.93, 0.9
@@ -132,9 +133,13 @@ class Pile:
     def measure(self) -> None:
         """End velocities and residual, from the impulses."""
         dim, edges = self.options.dim, self.options.edges
-        island = (self.bodies, self.contacts, self.active, self.order, 0, len(self.order), None, self.order, 0, 0)
-        end_velocities(*island, dim)
-        self.residual = float(island_residual(*island, dim, edges, GRAINS))
+        island = self.part(self.order)
+        end_velocities(island, dim)
+        self.residual = float(island_residual(island, dim, edges, GRAINS))
+
+    def part(self, order: np.ndarray) -> Island:
+        """Some of the contacts, as an island."""
+        return Island(self.bodies, self.contacts, self.active, order, 0, len(order), None, order, 0, 0)
 
     def impulses(self) -> np.ndarray:
         return np.array(self.active.r[self.order])
@@ -148,13 +153,12 @@ class Pile:
         problem, z = self.problem_of(order)
         r, _, _ = hard_islands(problem, z, PATCH_TOLERANCE * self.options.tol, Progress(effort=PATCH_EFFORT))
         if np.all(np.isfinite(r)):
-            take_impulses(self.active, order, 0, len(order), dim, r)
+            take_impulses(self.part(order), dim, r)
 
     def patch(self, rings: int) -> np.ndarray:
         """Which contacts violate their laws by more than the tolerance, or touch a body that such a one leads to."""
         defect = np.empty(len(self.order))
-        island = (self.bodies, self.contacts, self.active, self.order, 0, len(self.order))
-        contact_defects(*island, self.options.dim, self.options.edges, defect)
+        contact_defects(self.part(self.order), self.options.dim, self.options.edges, defect)
         chosen = defect > self.options.tol / self.residual * defect.max()
         c = self.active.contact[self.order]
         a, b, moving = self.contacts.a[c], self.contacts.b[c], self.bodies.kind == layout.MOVING
@@ -168,9 +172,9 @@ class Pile:
     def problem_of(self, order: np.ndarray) -> tuple[Contacts, np.ndarray]:
         """The contact problem of some contacts, the impulses of all others held, scaled; and its impulses."""
         dim, n = self.options.dim, len(order)
-        part = (self.bodies, self.contacts, self.active, order, 0, n, dim)
-        data, indptr, indices = block_system(*part, self.head, self.follow)
+        part = self.part(order)
+        data, indptr, indices = block_system(part, dim, self.head, self.follow)
         u, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
-        right_side(*part, self.bodies.end, u, mu, z)
+        right_side(part, dim, self.bodies.end, u, mu, z)
         problem = Contacts(data, indptr, indices, np.zeros(dim * n), mu)
         return Contacts(data, indptr, indices, u - problem.product(z), mu), z

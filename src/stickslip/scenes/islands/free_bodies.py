@@ -1,0 +1,141 @@
+"""Islands of free bodies, solved inside the time loop with the velocities of the bodies as unknowns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stickslip.contact.velocity_ladder import solve_velocities
+from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem, motion_room, relative_velocity
+from stickslip.jit import kernel
+from stickslip.scenes.islands.problem import contact_velocity
+from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
+from stickslip.scenes.parts import Island
+
+# Piles of balls are swept faster than any matrix is factored: 250 balls, 600 contacts, tolerance 1e-4: 224 steps/s by
+# sweeps, 18 by Newton; 200 boxes, 900 contacts, 1e-6: 46 by sweeps, 117 by Newton.
+MATRIX_CONTACTS = 400  # up to which the matrix is small in any case
+FLAT = 3.0  # contacts for each body, from which on faces touch faces
+
+
+@kernel
+def invert_inertia(A: np.ndarray, out: np.ndarray) -> None:
+    """Inverse of a 3 x 3 matrix by cofactors."""
+    a = A[4] * A[8] - A[5] * A[7]
+    b = A[5] * A[6] - A[3] * A[8]
+    c = A[3] * A[7] - A[4] * A[6]
+    d = 1.0 / (A[0] * a + A[1] * b + A[2] * c)
+    out[0], out[3], out[6] = a * d, b * d, c * d
+    out[1], out[4], out[7] = (
+        (A[2] * A[7] - A[1] * A[8]) * d,
+        (A[0] * A[8] - A[2] * A[6]) * d,
+        (A[1] * A[6] - A[0] * A[7]) * d,
+    )
+    out[2], out[5], out[8] = (
+        (A[1] * A[5] - A[2] * A[4]) * d,
+        (A[2] * A[3] - A[0] * A[5]) * d,
+        (A[0] * A[4] - A[1] * A[3]) * d,
+    )
+
+
+@kernel
+def number_bodies(island: Island, place: np.ndarray) -> int:
+    """Number the free bodies of an island in the order of its contacts, in `place`; returns how many there are."""
+    bodies, contacts, active, order, first, last, _, _, _, _ = island
+    count = 0
+    for m in range(first, last):
+        c = active.contact[order[m]]
+        for body in (contacts.a[c], contacts.b[c]):
+            place[body] = OUTSIDE
+    for m in range(first, last):
+        c = active.contact[order[m]]
+        for body in (contacts.a[c], contacts.b[c]):
+            if bodies.kind[body] == MOVING and place[body] == OUTSIDE:
+                place[body] = count
+                count += 1
+    return count
+
+
+@kernel
+def load_body(bodies: Bodies, body: int, dim: int, problem: VelocityProblem, j: int) -> None:
+    """Write body j of a problem."""
+    problem.mass[j], problem.inv_mass[j] = 1.0 / bodies.inv_mass[body], bodies.inv_mass[body]
+    for k in range(6):
+        problem.free[j, k] = bodies.free[body, k]
+    for k in range(9):
+        problem.inv_inertia[j, k] = bodies.inv_inertia[body, k]
+    if dim == 3:
+        invert_inertia(bodies.inv_inertia[body], problem.inertia[j])
+    else:
+        problem.inertia[j, 0], problem.inertia[j, 4], problem.inertia[j, 8] = (
+            1.0,
+            1.0,
+            1.0 / bodies.inv_inertia[body, 8],
+        )
+
+
+@kernel
+def load_contact(
+    bodies: Bodies, contacts: Contacts, active: Active, i: int, place: np.ndarray, problem: VelocityProblem, m: int
+) -> float:
+    """Write contact m of a problem: active contact i; returns its velocity without impulses, as `island_residual`."""
+    c = active.contact[i]
+    a, b = contacts.a[c], contacts.b[c]
+    p, q = place[a] if bodies.kind[a] == MOVING else OUTSIDE, place[b] if bodies.kind[b] == MOVING else OUTSIDE
+    problem.a[m], problem.b[m], problem.mu[m], problem.size[m] = p, q, active.mu[i], active.mobility[i]
+    for k in range(9):
+        problem.frame[m, k] = active.frame[i, k]
+    for k in range(3):
+        problem.arm_a[m, k], problem.arm_b[m, k] = active.arm_a[i, k], active.arm_b[i, k]
+        problem.bias[m, k] = active.bias[i, k]
+    v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, a, b)
+    if p == OUTSIDE or q == OUTSIDE:  # the velocity of a driven body, as that of both less that of the free one
+        x, y, z = relative_velocity(problem, m, problem.free)
+        problem.bias[m, 0] += v0 - x
+        problem.bias[m, 1] += v1 - y
+        problem.bias[m, 2] += v2 - z
+    return abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0])
+
+
+@kernel
+def load_problem(island: Island, m: int, dim: int, place: np.ndarray) -> Any:
+    """The contact problem of an island with m free bodies, and the largest velocity in it without impulses [m/s]."""
+    bodies, contacts, active, order, first, last, _, _, _, _ = island
+    n, scale = last - first, 0.0
+    problem = VelocityProblem(
+        np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 9)), np.empty((n, 3)), np.empty((n, 3)),
+        np.empty((n, 3)), np.empty(n), np.empty(n), np.empty(m), np.zeros((m, 9)), np.empty(m), np.empty((m, 9)),
+        np.empty((m, 6)),
+    )  # fmt: skip
+    for k in range(n):
+        c = active.contact[order[first + k]]
+        for body in (contacts.a[c], contacts.b[c]):
+            if bodies.kind[body] == MOVING:
+                load_body(bodies, body, dim, problem, place[body])
+    for k in range(n):
+        scale = max(scale, load_contact(bodies, contacts, active, order[first + k], place, problem, k))
+    return problem, scale
+
+
+@kernel(apart=True)
+def solve_free_bodies(island: Island, options: Options, place: np.ndarray) -> int:
+    """Improve the impulses of an island without joints; returns the stage of `velocity_ladder` that ended it.
+
+    0: nothing was done, because sweeps of the host are faster.
+    place (bodies,): room.
+    """
+    active, order, first, dim, n = island.active, island.order, island.first, options.dim, island.last - island.first
+    m = number_bodies(island, place)
+    if n > MATRIX_CONTACTS and n < FLAT * m:
+        return 0
+    problem, scale = load_problem(island, m, dim, place)
+    motion = motion_room(n, m)
+    for k in range(n):
+        for j in range(dim):
+            motion.r[k, j] = active.r[order[first + k], j]
+    _, stage = solve_velocities(problem, motion, options.tol, scale, dim)
+    for k in range(n):
+        for j in range(dim):
+            active.r[order[first + k], j] = motion.r[k, j]
+    return stage

@@ -1,0 +1,178 @@
+"""What a step writes down: impulses, states, gaps and impacts of bodies, their energies, and rows of the records."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stickslip.codes import MAX_PENETRATION
+from stickslip.jit import entry, kernel
+from stickslip.scenes.islands.problem import contact_velocity, world_impulse
+from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Options
+from stickslip.scenes.parts import ACTIVE, LAST_SPEED, POINTS, Diary, Records
+from stickslip.scenes.rotation import times, to_world, world_matrix
+
+OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
+
+
+@kernel
+def largest_speed(active: Active, n: int) -> float:
+    """Largest |gamma| of the n active contacts before the step, sum norm [m/s]."""
+    largest = 0.0
+    for i in range(n):
+        v = active.before[i]
+        largest = max(largest, abs(v[0]) + abs(v[1]) + abs(v[2]))
+    return largest
+
+
+@kernel
+def note_gaps(contacts: Contacts, points: int, diary: Diary) -> None:
+    """Deepest penetration, smallest gap of each body, and which points carried an impulse; the impulses become zero."""
+    book = diary.book
+    for k in range(book.gap.shape[0]):
+        book.state[k] = OPEN
+        book.gap[k] = np.inf
+    for c in range(points):
+        book.numbers[MAX_PENETRATION] = max(book.numbers[MAX_PENETRATION], -contacts.gap[c])
+        for body in (contacts.a[c], contacts.b[c]):
+            k = diary.channel[body]
+            if k >= 0:
+                book.gap[k] = min(book.gap[k], contacts.gap[c])
+    for c in range(points):
+        p = contacts.impulse[c]
+        book.loaded[c] = p[0] != 0.0 or p[1] != 0.0 or p[2] != 0.0
+        p[0], p[1], p[2] = 0.0, 0.0, 0.0
+
+
+@kernel
+def note_impact(
+    book: Book, before: np.ndarray, after: tuple[float, float, float], impulse: tuple[float, float], dim: int
+) -> None:
+    """Begin a row of the list of impacts: velocities before and after, normal and tangential impulse."""
+    u0, u1, u2 = after
+    e = book.events[book.counts[0]]
+    e[2], e[3], e[4], e[5] = before[0], u0, impulse[0], impulse[1]
+    e[6] = math.sqrt(before[1] ** 2 + (before[2] ** 2 if dim == 3 else 0.0))
+    e[7] = math.sqrt(u1**2 + (u2**2 if dim == 3 else 0.0))
+
+
+@kernel
+def note_bodies(
+    book: Book, channel: np.ndarray, a: int, b: int, state: int, impulse: tuple[float, float], t_end: float
+) -> None:
+    """Impulse and state of both bodies of a contact; an impact ends its row of the list, which `note_impact` began."""
+    first = True
+    for body in (a, b):
+        k = channel[body]
+        if k < 0:
+            continue
+        book.impulse[k, 0] += impulse[0]
+        book.impulse[k, 1] += impulse[1]
+        if state == IMPACT or book.state[k] == OPEN or (state == SLIP and book.state[k] != IMPACT):
+            book.state[k] = state
+        if state == IMPACT and first and book.counts[0] < book.events.shape[0]:
+            e = book.events[book.counts[0]]
+            e[0], e[1] = t_end, k
+            e[8] = channel[b] if body == a else -1  # the second body; -1 where it is static
+            book.counts[0] += 1
+            first = False
+
+
+@kernel
+def note_contact(
+    bodies: Bodies, contacts: Contacts, active: Active, i: int, options: Options, diary: Diary,
+    noise: tuple[float, float], t_end: float,
+) -> float:  # fmt: skip
+    """Write down active contact i, which carries an impulse; returns the work it does.
+
+    noise: what gravity changes in a step, and the approach up to which there is no impact [m/s].
+    """
+    dim, book, r, c = options.dim, diary.book, active.r[i], active.contact[i]
+    a, b, before = contacts.a[c], contacts.b[c], active.before[i]
+    u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, a, b)
+    t2 = r[2] if dim == 3 else 0.0
+    speed = noise[0] + abs(before[0]) + abs(before[1]) + abs(before[2])
+    p = contacts.impulse[c]
+    p[0], p[1], p[2] = world_impulse(active, i, dim)
+    tangential = math.sqrt(max(0.0, p[0] ** 2 + p[1] ** 2 + p[2] ** 2 - r[0] ** 2))
+    state = CLOSED
+    if active.impact[i] and not book.loaded[c] and -before[0] > noise[1]:
+        state = IMPACT
+        if book.counts[0] < book.events.shape[0]:
+            note_impact(book, before, (u0, u1, u2), (r[0], tangential), dim)
+    elif active.mu[i] > 0.0:
+        # points that carry next to nothing lie on the edge of their cone: the velocity tells, not the impulse
+        slip = math.sqrt((u1 + active.bias[i, 1]) ** 2 + ((u2 + active.bias[i, 2]) ** 2 if dim == 3 else 0.0))
+        state = SLIP if slip > 1e-8 * speed else STICK
+    note_bodies(book, diary.channel, a, b, state, (r[0], tangential), t_end)
+    return 0.5 * (r[0] * (u0 + before[0]) + r[1] * (u1 + before[1]) + t2 * (u2 + before[2]))
+
+
+@kernel(apart=True)
+def note_contacts(
+    bodies: Bodies, contacts: Contacts, active: Active, counts: np.ndarray, options: Options, diary: Diary, t_end: float
+) -> float:
+    """Per body: impulses, state and gap; impacts; returns the work of the contacts in this step.
+
+    A step is solved to tol times the velocities in it, so a contact that is closed may approach in the next one by
+    that much: up to there it is no impact of the list, whatever the law makes of it.
+    """
+    g, work, numbers = options.gravity, 0.0, diary.book.numbers
+    fall = options.dt * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
+    note_gaps(contacts, counts[POINTS], diary)
+    speed_now = fall + largest_speed(active, counts[ACTIVE])
+    noise = options.tol * max(speed_now, numbers[LAST_SPEED])
+    numbers[LAST_SPEED] = speed_now
+    for i in range(counts[ACTIVE]):
+        if active.r[i, 0] > 0.0:
+            work += note_contact(bodies, contacts, active, i, options, diary, (fall, noise), t_end)
+    return work
+
+
+@entry(apart=True)
+def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, float]:
+    """Kinetic and potential energy of the bodies that are there [J]."""
+    kinetic, potential = 0.0, 0.0
+    J = np.empty(9)
+    for i in range(bodies.kind.shape[0]):
+        if bodies.kind[i] != MOVING or not bodies.alive[i]:
+            continue
+        v, x = bodies.vel[i], bodies.pose[i]
+        m = bodies.mass[i]
+        kinetic += 0.5 * m * (v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
+        potential -= m * (gravity[0] * x[0] + gravity[1] * x[1] + gravity[2] * x[2])
+        world_matrix(x, bodies.inertia[i], J)
+        L0, L1, L2 = times(J, v[3], v[4], v[5])
+        kinetic += 0.5 * (v[3] * L0 + v[4] * L1 + v[5] * L2)
+    if springs is not None:
+        for s in range(springs.a.shape[0]):
+            a, b, p, q = springs.a[s], springs.b[s], springs.local_a[s], springs.local_b[s]
+            if bodies.alive[a] and bodies.alive[b]:
+                p0, p1, p2 = to_world(bodies.pose[a], p[0], p[1], p[2])
+                q0, q1, q2 = to_world(bodies.pose[b], q[0], q[1], q[2])
+                length = math.sqrt((q0 - p0) ** 2 + (q1 - p1) ** 2 + (q2 - p2) ** 2)
+                potential += 0.5 * springs.law[s, 0] * (length - springs.law[s, 2]) ** 2
+    return kinetic, potential
+
+
+@kernel(apart=True)
+def record(bodies: Bodies, springs: Any, options: Options, diary: Diary, k: int, records: Records) -> None:
+    """Write row k of the records and begin the sums of the next one."""
+    book, q, u = diary.book, records.q, records.u
+    records.energy[k, 0], records.energy[k, 1] = energies(bodies, springs, options.gravity)
+    for c in range(diary.channels.shape[0]):
+        i = diary.channels[c]
+        if options.dim == 2:
+            q[k, 3 * c], q[k, 3 * c + 1], q[k, 3 * c + 2] = bodies.pose[i, 0], bodies.pose[i, 1], bodies.angle[i]
+            u[k, 3 * c], u[k, 3 * c + 1], u[k, 3 * c + 2] = bodies.vel[i, 0], bodies.vel[i, 1], bodies.vel[i, 5]
+        else:
+            for m in range(7):
+                q[k, 7 * c + m] = bodies.pose[i, m]
+            for m in range(6):
+                u[k, 6 * c + m] = bodies.vel[i, m]
+        records.impulse[k, c, 0], records.impulse[k, c, 1] = book.impulse[c, 0], book.impulse[c, 1]
+        book.impulse[c, 0], book.impulse[c, 1] = 0.0, 0.0
+        records.state[k, c] = book.state[c]
+        records.gap[k, c] = book.gap[c]

@@ -1,0 +1,102 @@
+"""What the kernels of a scene hand to one another: arrays that belong together, with names."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stickslip.codes import BOOK_SIZE
+from stickslip.scenes.layout import Active, Bodies, Book, Contacts, Geoms, Materials, Options, Pairs, Room, Shapes
+
+MAX_CONTACTS, LAST_SPEED, RULE_GAIN = range(BOOK_SIZE, BOOK_SIZE + 3)
+"""Numbers of the book that a Lagrangian system does not write down."""
+PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, COUNTS = range(10)
+"""Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
+
+
+class World(NamedTuple):
+    """A scene as its engine has it; joints and springs are None where there are none."""
+
+    bodies: Bodies
+    geoms: Geoms
+    materials: Materials
+    shapes: Shapes
+    joints: Any
+    springs: Any
+    options: Options
+
+
+class Search(NamedTuple):
+    """Room and settings of the search for contact points."""
+
+    room: Room
+    ignore: np.ndarray  # (k,) keys of pairs of bodies that pass through one another, sorted
+    candidates: np.ndarray  # (c, 2) pairs of geometries that may touch
+
+
+class Touching(NamedTuple):
+    """Contact points of one step and the pairs they belong to."""
+
+    contacts: Contacts
+    pairs: Pairs
+
+
+class Problems(NamedTuple):
+    """The contact problems of a step: islands of active contacts and joint rows."""
+
+    active: Active
+    order: np.ndarray  # (N,) active contacts by island
+    rows: np.ndarray  # (R,) joint rows by island
+    begins: np.ndarray  # (islands + 1,) where the contacts of each island begin in `order`
+    row_begins: np.ndarray  # (islands + 1,) where the rows of each island begin in `rows`
+    parent: np.ndarray  # (bodies,) room
+    label: np.ndarray  # (bodies,) room
+    wrench: np.ndarray  # (bodies, 6) room: forces and torques at the midpoint
+    residuals: np.ndarray  # (islands,) and, as the last one, that of the free rotations
+    effort: np.ndarray  # (islands,) stages beyond those that usually do
+    counts: np.ndarray  # counters that are kept between calls, POINTS and others
+
+
+class Diary(NamedTuple):
+    """What is written down, and for which bodies."""
+
+    channel: np.ndarray  # (bodies,) number among the bodies that are recorded; -1: it is not
+    channels: np.ndarray  # (c,) bodies that are recorded
+    book: Book
+
+
+class Span(NamedTuple):
+    """Steps that are asked for."""
+
+    t0: float  # time of step 0 [s]
+    steps: int
+    every: int  # steps between two records
+    driven: Any  # (steps, driven bodies, 6) velocities at the end of each step, or None
+    resume: bool  # the first step has been solved by the host: it is only checked and finished
+
+
+class Records(NamedTuple):
+    """Rows for the records."""
+
+    q: np.ndarray
+    u: np.ndarray
+    impulse: np.ndarray  # (records, bodies, 2) normal and tangential, since the record before [N s]
+    state: np.ndarray
+    gap: np.ndarray
+    energy: np.ndarray  # (records, 2) kinetic and potential [J]
+
+
+class Island(NamedTuple):
+    """Bodies that touch or are joined: contacts order[first:last] and joint rows rows[row_first:row_last]."""
+
+    bodies: Bodies
+    contacts: Contacts
+    active: Active
+    order: np.ndarray
+    first: int
+    last: int
+    joints: Any
+    rows: np.ndarray
+    row_first: int
+    row_last: int
