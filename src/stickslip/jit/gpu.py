@@ -24,7 +24,7 @@ from stickslip.jit.values import Constant, Scalar, Value, View
 from stickslip.jit.writer import Writer
 
 OPTIMISATION = 3
-LONGEST_UNROLLED = 4
+LONGEST_UNROLLED = 12
 """Loops of known length up to this one are written out: their arrays can then live in registers."""
 KNOWN = (50, 60, 70, 75, 80, 86, 89, 90)
 """Kinds of cards that PTX is written for; a later card runs the PTX of the last."""
