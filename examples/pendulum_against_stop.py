@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 import sympy as sp
+from sympy.physics.mechanics import dynamicsymbols
 from scipy.special import ellipk
 
 import stickslip as ss
@@ -19,7 +20,7 @@ LENGTH, G, RESTITUTION, ANGLE = 0.5, 9.81, 0.9, 1.2
 
 
 def model() -> ss.LagrangianSystem:
-    phi = sp.physics.mechanics.dynamicsymbols("phi")
+    phi = dynamicsymbols("phi")
     m, length, g, eps = sp.symbols("m length g eps")
     return ss.LagrangianSystem.from_energies(
         [phi],

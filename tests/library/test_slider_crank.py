@@ -81,14 +81,14 @@ def test_equations_are_those_of_the_paper(built_from):
 
 
 def test_printed_and_assembled_mechanism_move_alike(record_property):
-    """The two mechanisms differ by round-off, which the motion amplifies: 1e-10 is reached after dozens of turns."""
+    """The two mechanisms differ by round-off, which impacts amplify: 1e-9 is reached after dozens of turns."""
     one, other = (run(dt=1e-4, t_end=6.5, built_from=build) for build in ("equations", "parts"))
     apart = np.maximum(np.abs(one.q - other.q).max(axis=1), np.abs(one.u - other.u).max(axis=1) / 150.0)
-    far = np.flatnonzero(apart > 1e-10)
+    far = np.flatnonzero(apart > 1e-9)
     separated = float(one.t[far[0]]) if len(far) else math.inf
     record_property("separated_s", separated)
-    print(f"1e-10 apart after {separated:.4g} s, {one['theta_1'][far[0] if len(far) else -1] / (2 * np.pi):.4g} turns")
-    assert apart[one.t <= 1.0].max() < 5e-11
+    print(f"1e-9 apart after {separated:.4g} s, {one['theta_1'][far[0] if len(far) else -1] / (2 * np.pi):.4g} turns")
+    assert apart[one.t <= 1.0].max() < 5e-10
     assert separated > 2.0
 
 
