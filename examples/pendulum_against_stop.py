@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
 from scipy.special import ellipk
+from sympy.physics.mechanics import dynamicsymbols
 
 import stickslip as ss
 
