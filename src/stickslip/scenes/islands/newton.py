@@ -16,6 +16,13 @@ QUIET where there are contacts, and comes down only where the next iteration sho
 light bodies, whose W has small eigenvalues.  Without contacts the motion is unique, whatever the redundant impulses,
 and alpha is FLOOR: chains need it.  From the impulses of the last step Newton then ends at a solution near to them.
 
+Near is a matter of the contacts alone.  A joint's reactions follow from them, and are no less quiet for being large:
+where a box slips along a finger on a slide, the moment on the slide grows with every step.  If the rows of the joint
+counted as much as the contacts, these would shift their loads to spare the slide.  And rows are scaled one by one, so
+that the shift would depend on how the axes of the rows lie in the world: a box that falls straight would spin in a
+scene that is turned.  So alpha of a joint's rows is JOINT_SHARE of that of the contacts, and `follow` gives them their
+reactions to the last step's impulses before Newton starts.
+
 `soften` is for contacts that carry nothing yet: the solutions of (W + a D, q), a from 0.1 to 1e-6, lead to the impulses
 of least norm, which are as symmetric as the bodies.
 """
@@ -34,7 +41,8 @@ from stickslip.lcp.linear import lu_factor, lu_solve
 FLOOR = 1e-11  # least alpha, relative to the unit diagonal
 QUIET = 1e-7  # alpha of contacts alone: rounding of 1e-15 moves redundant impulses by 1e-8 of the others
 QUIET_JOINTS = 1e-6  # of contacts and joints, whose rows have more rounding
-STEADY, LOUD = 1e-5, 1e-2  # with joints, in whose rows positions are rounded: alpha for such a move, and the largest
+STEADY, LOUD = 1e-8, 1e-2  # with joints, in whose rows positions are rounded: alpha for such a move, and the largest
+JOINT_SHARE = 1e-5  # of alpha, in rows of joints beside contacts: their reactions follow from the contacts
 NOISES = 1.0  # times the rounding of joint rows: smaller errors are no reason for a smaller alpha
 REFINEMENTS, WORTH = 10, 0.5  # at most, and the factor that makes the next one worth while
 REFINED = 1e-13  # part of the right side that does not ask for more
@@ -94,9 +102,22 @@ def merit(
 
 
 @kernel
+def unbounded(low: float, high: float) -> bool:
+    """Whether a row with these bounds is one of a joint, which may carry any impulse: no motor, limit or friction."""
+    return low == -np.inf and high == np.inf
+
+
+@kernel
+def joint_alpha(alpha: float) -> float:
+    """The regularisation of rows of joints that goes with that of contacts."""
+    return max(FLOOR, JOINT_SHARE * alpha)
+
+
+@kernel
 def left_over(
-    C: np.ndarray, active: np.ndarray, held: np.ndarray, dim: int, alpha: float, dz: np.ndarray, b: np.ndarray
-) -> float:
+    C: np.ndarray, active: np.ndarray, held: np.ndarray, dim: int, alpha: float, row_alpha: np.ndarray, dz: np.ndarray,
+    b: np.ndarray,
+) -> float:  # fmt: skip
     """b = alpha C dz, what a step dz with the regularised matrix leaves of the right side; returns |b|^2."""
     n, total = active.shape[0], 0.0
     for i in range(n):
@@ -109,7 +130,7 @@ def left_over(
             total += (alpha * value) ** 2
     for k in range(held.shape[0]):
         row = dim * n + k
-        b[row] = 0.0 if held[k] else alpha * dz[row]
+        b[row] = 0.0 if held[k] else row_alpha[k] * dz[row]
         total += b[row] ** 2
     return total
 
@@ -128,6 +149,7 @@ def newton_step(
     m = dim * n
     C, E, active = np.empty((n, dim, dim)), np.empty((n, dim, dim)), np.empty(n, np.bool_)
     b, part, held = np.empty(count), np.empty(count), np.empty(low.shape[0], np.bool_)
+    row_alpha = np.empty(low.shape[0])
     alart_curnier_slopes(u, z, mu, rho, dim, C, E, active)
     scale_rows(F, rho, active, dim, b)
     A = np.zeros((count, count))
@@ -149,12 +171,13 @@ def newton_step(
         x = z[row] - u[row]
         b[row] = -F[row]
         held[k] = not low[k] < x < high[k]
+        row_alpha[k] = joint_alpha(alpha) if unbounded(low[k], high[k]) else alpha
         if held[k]:
             A[row, row] = 1.0
         else:
             for j in range(count):
                 A[row, j] = W[row, j]
-            A[row, row] += alpha
+            A[row, row] += row_alpha[k]
     pivot = np.empty(count, np.int64)
     if not lu_factor(count, A, pivot) > 0.0:
         return -1.0
@@ -168,7 +191,7 @@ def newton_step(
             dz[k] += b[k]
             if not abs(b[k]) < np.inf:
                 return -1.0
-        rest = left_over(C, active, held, dim, alpha, part, b)
+        rest = left_over(C, active, held, dim, alpha, row_alpha, part, b)
         if rest <= REFINED**2 * first or rest > WORTH**2 * before:
             break
         before = rest
@@ -197,6 +220,14 @@ def coarsest(grain: np.ndarray) -> float:
     return largest
 
 
+@kernel
+def quiet_alpha(size: float, grain: np.ndarray) -> float:
+    """alpha with which rounding moves redundant impulses of contacts by little, in an island of this size."""
+    if grain.shape[0] == 0:
+        return QUIET
+    return max(QUIET_JOINTS, min(LOUD, coarsest(grain) / (STEADY * size) if size > 0.0 else 0.0))
+
+
 @kernel(apart=True)
 def newton_island(
     W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
@@ -221,10 +252,7 @@ def newton_island(
     free, noise, least = math.sqrt(squares(q, 0, count)), coarsest(grain), FLOOR
     quiet = quiet and n > 0
     if quiet:
-        size = max(free, math.sqrt(squares(z, 0, count)))
-        least = QUIET
-        if grain.shape[0] > 0:
-            least = max(QUIET_JOINTS, min(LOUD, noise / (STEADY * size) if size > 0.0 else 0.0))
+        least = quiet_alpha(max(free, math.sqrt(squares(z, 0, count))), grain)
     alpha, stalled, t, before, rest = least, 0, 0.0, np.inf, 0.0
     for k in range(max_iterations):
         multiply(W, z, q, u)
@@ -312,7 +340,7 @@ def soften(
     for i in range(m):
         D[i] = (S[i] / largest) ** 2
     for k in range(low.shape[0]):
-        D[m + k] = 0.0 if low[k] == -np.inf and high[k] == np.inf else 1.0
+        D[m + k] = 0.0 if unbounded(low[k], high[k]) else 1.0
     diagonal = np.empty(count)
     for i in range(count):
         diagonal[i] = W[i, i]
@@ -329,6 +357,47 @@ def soften(
 
 
 @kernel(apart=True)
+def follow(W: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray, alpha: float, z: np.ndarray) -> None:
+    """Set the reactions of joints to those that the other impulses in z ask for; alpha regularises redundant rows.
+
+    They are found from zero, so that what redundant rows set up against one another does not grow from step to step.
+    """
+    count, m, n = z.shape[0], z.shape[0] - low.shape[0], 0
+    rows = np.empty(low.shape[0], np.int64)
+    others = z.copy()
+    for k in range(low.shape[0]):
+        if unbounded(low[k], high[k]):
+            rows[n] = m + k
+            others[m + k] = 0.0
+            n += 1
+    A, b, x, pivot = np.empty((n, n)), np.empty(n), np.zeros(n), np.empty(n, np.int64)
+    for i in range(n):
+        total = q[rows[i]]
+        for j in range(count):
+            total += W[rows[i], j] * others[j]
+        b[i] = -total
+        for j in range(n):
+            A[i, j] = W[rows[i], rows[j]]
+        A[i, i] += alpha
+    if n == 0 or not lu_factor(n, A, pivot) > 0.0:
+        return
+    first, before = squares(b, 0, n), np.inf
+    for _ in range(1 + REFINEMENTS):
+        lu_solve(n, A, pivot, b)
+        for i in range(n):
+            x[i] += b[i]
+            b[i] *= alpha
+        rest = squares(b, 0, n)
+        if not rest < np.inf:
+            return
+        if rest <= REFINED**2 * first or rest > WORTH**2 * before:
+            break
+        before = rest
+    for i in range(n):
+        z[rows[i]] = x[i]
+
+
+@kernel(apart=True)
 def quiet_newton(
     W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
     S: np.ndarray, z: np.ndarray, tol: float, max_iterations: int,
@@ -339,8 +408,12 @@ def quiet_newton(
     """
     count, contacts = z.shape[0], dim * mu.shape[0]
     start = z.copy()
-    if unloaded(z, contacts) and (contacts > dim or contacts < count):
-        soften(W, q, mu, low, high, grain, dim, S, z, max_iterations)
+    size = max(math.sqrt(squares(q, 0, count)), math.sqrt(squares(z, 0, count)))
+    if unloaded(z, contacts):
+        if contacts > dim or contacts < count:
+            soften(W, q, mu, low, high, grain, dim, S, z, max_iterations)
+    elif contacts > 0:
+        follow(W, q, low, high, joint_alpha(quiet_alpha(size, grain)), z)
     error = newton_island(W, q, mu, low, high, grain, dim, z, tol, max_iterations, True)
     size = max(math.sqrt(squares(q, 0, count)), math.sqrt(squares(z, 0, count)))
     if not (error <= tol or error * size <= coarsest(grain)) and contacts > 0:
