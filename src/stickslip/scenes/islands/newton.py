@@ -43,7 +43,7 @@ QUIET = 1e-7  # alpha of contacts alone: rounding of 1e-15 moves redundant impul
 QUIET_JOINTS = 1e-6  # of contacts and joints, whose rows have more rounding
 STEADY, LOUD = 1e-8, 1e-2  # with joints, in whose rows positions are rounded: alpha for such a move, and the largest
 JOINT_SHARE = 1e-5  # of alpha, in rows of joints beside contacts: their reactions follow from the contacts
-NOISES = 1.0  # times the rounding of joint rows: smaller errors are no reason for a smaller alpha
+NOISES = 1.0  # times the rounding of joint rows: smaller errors are no reason for a smaller alpha, or to move loads
 REFINEMENTS, WORTH = 10, 0.5  # at most, and the factor that makes the next one worth while
 REFINED = 1e-13  # part of the right side that does not ask for more
 LESS = 1e-2  # of alpha, where it is what holds up
@@ -138,12 +138,16 @@ def left_over(
 @kernel(apart=True)
 def newton_step(
     W: np.ndarray, u: np.ndarray, z: np.ndarray, mu: np.ndarray, rho: np.ndarray, low: np.ndarray, high: np.ndarray,
-    dim: int, alpha: float, F: np.ndarray, dz: np.ndarray,
+    dim: int, alpha: float, quiet: bool, noise: float, F: np.ndarray, dz: np.ndarray,
 ) -> float:  # fmt: skip
     """Write the Newton step, refined; returns what alpha leaves of its right side, -1 where the matrix is singular.
 
     Refinement solves for alpha C dz with the factors at hand.  That costs next to nothing, and takes a factor
     alpha / (alpha + lambda) off the error along each eigenvalue lambda of W.
+
+    quiet: loads of contacts stay where they are if the laws leave them open.  What refinement cannot take off is a
+    contradiction between redundant rows, for which each pass moves the impulses by the same part along d, W d = 0.
+    Where that is no more than `noise`, the rounding of joint rows, all those parts are taken back.
     """
     n, count = mu.shape[0], z.shape[0]
     m = dim * n
@@ -171,7 +175,7 @@ def newton_step(
         x = z[row] - u[row]
         b[row] = -F[row]
         held[k] = not low[k] < x < high[k]
-        row_alpha[k] = joint_alpha(alpha) if unbounded(low[k], high[k]) else alpha
+        row_alpha[k] = joint_alpha(alpha) if quiet and unbounded(low[k], high[k]) else alpha
         if held[k]:
             A[row, row] = 1.0
         else:
@@ -184,7 +188,7 @@ def newton_step(
     first, before, rest = squares(b, 0, count), np.inf, 0.0
     for k in range(count):
         dz[k] = 0.0
-    for _ in range(1 + REFINEMENTS):
+    for passes in range(1, 2 + REFINEMENTS):
         lu_solve(count, A, pivot, b)
         for k in range(count):
             part[k] = b[k]
@@ -192,7 +196,12 @@ def newton_step(
             if not abs(b[k]) < np.inf:
                 return -1.0
         rest = left_over(C, active, held, dim, alpha, row_alpha, part, b)
-        if rest <= REFINED**2 * first or rest > WORTH**2 * before:
+        if rest <= REFINED**2 * first:
+            break
+        if rest > WORTH**2 * before:
+            if quiet and rest <= (NOISES * noise) ** 2:
+                for k in range(count):  # this pass has nothing but the part along d
+                    dz[k] -= passes * part[k]
             break
         before = rest
     return math.sqrt(rest)
@@ -284,7 +293,7 @@ def newton_island(
         before = error
         value = merit(u, z, mu, rho, low, high, dim, F)
         merits[k % WINDOW] = value
-        rest = newton_step(W, u, z, mu, rho, low, high, dim, alpha, F, dz)
+        rest = newton_step(W, u, z, mu, rho, low, high, dim, alpha, quiet, noise, F, dz)
         if rest < 0.0:
             t, alpha = 0.0, max(1e3 * alpha, 1e-10)
             if alpha > 1.0:
@@ -322,12 +331,19 @@ def unloaded(z: np.ndarray, count: int) -> bool:
     return count > 0
 
 
+@kernel
+def rounded(error: float, q: np.ndarray, z: np.ndarray, grain: np.ndarray) -> bool:
+    """Whether an error of `island_error` is no more than the rounding of joint rows."""
+    count = z.shape[0]
+    return error * math.sqrt(max(squares(q, 0, count), squares(z, 0, count))) <= coarsest(grain)
+
+
 @kernel(apart=True)
 def soften(
     W: np.ndarray, q: np.ndarray, mu: np.ndarray, low: np.ndarray, high: np.ndarray, grain: np.ndarray, dim: int,
     S: np.ndarray, z: np.ndarray, max_iterations: int,
 ) -> None:  # fmt: skip
-    """Take z to the impulses nearest to it, of least norm in the contacts, up to the last `a`; else leave it.
+    """Take z to the impulses nearest to it, of least norm in the contacts, up to the last `a` that can be solved.
 
     Each problem is (W + a D, q - a D z).  The norm is that of the impulses themselves, r = S z, as if all contacts gave
     way alike: D = (S / max S)^2 at contacts, 1 at bounded rows and 0 at joints, whose reactions follow from the others.
@@ -336,7 +352,7 @@ def soften(
     m, largest = dim * n, 0.0
     for i in range(m):
         largest = max(largest, S[i])
-    D, start, soft_q = np.zeros(count), z.copy(), np.empty(count)
+    D, start, found, soft_q = np.zeros(count), z.copy(), z.copy(), np.empty(count)
     for i in range(m):
         D[i] = (S[i] / largest) ** 2
     for k in range(low.shape[0]):
@@ -348,10 +364,13 @@ def soften(
         for i in range(count):
             W[i, i] = diagonal[i] + a * D[i]
             soft_q[i] = q[i] - a * D[i] * start[i]
-        if not newton_island(W, soft_q, mu, low, high, grain, dim, z, SOFT_TOL, max_iterations, True) <= SOFT_TOL:
+        error = newton_island(W, soft_q, mu, low, high, grain, dim, z, SOFT_TOL, max_iterations, True)
+        if not error <= SOFT_TOL and not rounded(error, q, z, grain):
             for i in range(count):
-                z[i] = start[i]
+                z[i] = found[i]
             break
+        for i in range(count):
+            found[i] = z[i]
     for i in range(count):
         W[i, i] = diagonal[i]
 
@@ -415,8 +434,7 @@ def quiet_newton(
     elif contacts > 0:
         follow(W, q, low, high, joint_alpha(quiet_alpha(size, grain)), z)
     error = newton_island(W, q, mu, low, high, grain, dim, z, tol, max_iterations, True)
-    size = max(math.sqrt(squares(q, 0, count)), math.sqrt(squares(z, 0, count)))
-    if not (error <= tol or error * size <= coarsest(grain)) and contacts > 0:
+    if contacts > 0 and not error <= tol and not rounded(error, q, z, grain):
         other = newton_island(W, q, mu, low, high, grain, dim, start, tol, max_iterations, False)
         if not error <= other:
             for i in range(count):
