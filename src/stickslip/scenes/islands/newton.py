@@ -52,6 +52,7 @@ SOFTER = (0.1, 1e-3, 1e-6)  # a of the problems that lead to impulses of least n
 SOFT_TOL = 1e-9  # error of those problems that does
 WINDOW = 8
 EXACT = 1e-15
+STALLED = 25  # iterations without an error of half the last best one: no more is to be had
 EXACT_STEPS = 3  # iterations in which the rounding of joint rows is not thought of: those do where no row is redundant
 
 
@@ -278,9 +279,11 @@ def newton_island(
         # The error is relative to the impulses too, which a heavy load makes large: what counts are the velocities.
         loads = math.sqrt(squares(z, 0, count))
         enough = tol * free / max(free, loads) if free > 0.0 else tol
-        if error <= EXACT or (best_error <= enough and stalled > 0) or stalled > 25:
-            break
         size = error * max(free, loads)
+        if error <= EXACT or (best_error <= enough and stalled > 0) or stalled > STALLED:
+            break
+        if quiet and size <= NOISES * noise and stalled > EXACT_STEPS:  # joints and contacts contradict by rounding
+            break
         if (
             t == 1.0
             and best_error > enough
