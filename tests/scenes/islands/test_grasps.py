@@ -14,6 +14,7 @@ G = 9.81
 MASS, MU = 5.0, 0.5
 SHAPES = {"box": ss.Box((0.1, 0.1, 0.1)), "sphere": ss.Sphere(0.05), "capsule": ss.Capsule(0.05, 0.06)}
 STRAIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+ABOUT_THE_NORMAL = np.array([math.cos(0.25), math.sin(0.25), 0.0, 0.0])
 ODD = np.array([math.cos(0.35), *(math.sin(0.35) * np.array([1.0, 2.0, 3.0]) / math.sqrt(14.0))])
 
 
@@ -101,6 +102,52 @@ def test_grasp_with_too_little_force_slips():
     assert run.complete and run.certificate.failed_steps == 0
     assert slip(held, run, 0.0)[-1, 2] == pytest.approx(-0.5 * (G - 2 * MU * 45.0 / MASS) * 0.3**2, rel=1e-9)
     assert np.abs(held.spin(run)).max() < 1e-5
+
+
+AWAY = np.array([0.6, -0.64, 0.48])
+
+
+def require_fall(share, dt, t_end, turn=STRAIGHT, distance=0.0, **options):
+    """m a = m g - n mu F of n fingers, and no turn, of a grasp with `share` of the force that would hold the box.
+
+    The laws allow a squeeze off the centre of both plates, because the slide carries its moment; friction on points
+    that carry different loads would spin the box.
+    """
+    fingers, move = options.get("fingers", 2), distance * AWAY
+    force = share * MASS * G / (fingers * MU)
+    scene, held = grasp(force, turn=turn, move=move, **options)
+    run = scene.simulate(dt=dt, t_end=t_end)
+    assert run.complete and run.certificate.failed_steps == 0 and run.certificate.fallbacks == 0
+    path = slip(held, run, 0.0, turn, move)
+    path[:, 2] += 0.5 * (1.0 - share) * G * run.t**2
+    assert np.abs(path).max() < 1e-12 + 4e-15 * distance
+    assert np.abs(held.spin(run)).max() < 1e-6
+
+
+@pytest.mark.parametrize("turn", [STRAIGHT, ABOUT_THE_NORMAL, ODD], ids=["straight", "about the normal", "askew"])
+def test_grasp_that_slips_falls_without_a_spin_wherever_it_is(turn):
+    for distance in (0.0, 1.0, 1e3, 1e5):
+        for dt in (2e-3, 5e-4):
+            require_fall(0.9, dt, 0.2, turn, distance)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plate", [True, False])
+@pytest.mark.parametrize("kind", ["box", "sphere", "capsule"])
+@pytest.mark.parametrize("fingers", [2, 3, 4])
+def test_grasps_that_slip_fall_with_any_fingers_and_shape(fingers, kind, plate):
+    if (kind, fingers) == ("box", 3):
+        pytest.skip("three fingers at 120 degrees do not lie flat on a box")
+    for share in (0.5, 0.9, 0.99):
+        for dt in (1e-2, 1e-3, 1e-4):
+            require_fall(share, dt, 0.2, ODD, fingers=fingers, kind=kind, plate=plate)
+
+
+def test_a_box_that_slips_keeps_its_load_on_every_corner():
+    """The slide's moment grows with the way the box has slipped; the corners do not give way to spare it."""
+    scene, _ = grasp(0.9 * MASS * G / (2 * MU), turn=ABOUT_THE_NORMAL)
+    first, later = (np.sort(loads(scene, steps, 2e-3)[1]) for steps in (1, 100))
+    assert later == pytest.approx(first, rel=1e-6) and first == pytest.approx(np.full(8, first.mean()), rel=1e-3)
 
 
 def test_grasp_far_from_the_origin_and_askew():
@@ -273,11 +320,11 @@ def plates_held(count, mass, reserve, dt=1e-3, t_end=0.5):
     return max(np.abs(plate.velocities(run)).max() for plate in plates), run.certificate
 
 
-def test_plates_that_rest_stay_when_their_impulses_are_solved_again():
-    # The error of the impulses grows by rounding until it passes the tolerance, here at 0.265 s: then those near to
-    # them have to be found, and not others, of which many let the plates fall.
+def test_plates_that_rest_are_held_step_by_step():
+    # The laws allow many impulses, of which many let the plates fall.  Rounding of the slide's rows must not add up in
+    # them, until their error passes the tolerance and others are looked for.
     fastest, certificate = plates_held(2, 1.0, 1.2)
-    assert certificate.failed_steps == 0 and certificate.fallbacks > 0
+    assert certificate.failed_steps == 0 and certificate.fallbacks == 0
     assert fastest < 1e-9
 
 
@@ -286,7 +333,7 @@ def test_plates_that_rest_stay_when_their_impulses_are_solved_again():
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 def test_stacks_of_plates_are_held(count, mass):
     fastest, certificate = plates_held(count, mass, 1.2)
-    assert certificate.failed_steps == 0 and fastest < 1e-9
+    assert certificate.failed_steps == 0 and certificate.fallbacks == 0 and fastest < 1e-9
 
 
 def test_a_shaken_hand_holds_its_boxes():

@@ -7,7 +7,14 @@ import pytest
 
 import stickslip as ss
 from stickslip.contact.cones import natural_map_square
-from stickslip.scenes.islands.with_joints import JointIsland, eliminated_answers, first_answers, growing, more_answers
+from stickslip.scenes.islands.with_joints import (
+    JointIsland,
+    eliminated_answers,
+    first_answers,
+    growing,
+    more_answers,
+    near_answers,
+)
 
 
 def corner(friction, restitution):
@@ -59,6 +66,21 @@ def test_impulses_that_grow_without_bound_are_told_from_loads():
     answers = list(first_answers(plastic, np.zeros(4)))
     assert min(violation(plastic, z) for z in answers) < 1e-12
     assert growing(plastic, min(answers, key=lambda z: violation(plastic, z))) is None
+
+
+def test_near_answers_hold_on_to_the_squeeze_there_is():
+    """A body between two walls, in the plane: any squeeze N >= 0 is a solution, and it is held where 2 mu N >= m g dt.
+
+    From impulses that are off by 1e-7 of them, those with their squeeze are found; from zero the one without any.
+    """
+    H = np.array([[1.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, 1.0]])  # columns: normal and tangent of either contact
+    none, weight, squeeze = np.zeros(0), 0.01, 0.05
+    island = JointIsland(H.T @ H, H.T @ [0.0, -weight], np.full(2, 0.5), none, none, none, 2)
+    held = np.array([squeeze, weight / 2, squeeze, weight / 2])
+    near = next(near_answers(island, held + 1e-7 * weight * np.array([1.0, 2.0, -1.0, 1.0])))
+    assert violation(island, near) < 1e-12 and near == pytest.approx(held, abs=1e-6 * weight)
+    fallen = next(first_answers(island, held))
+    assert violation(island, fallen) < 1e-12 and np.abs(fallen).max() < 1e-12
 
 
 def random_island(rng, contacts, rows, bodies):
