@@ -94,26 +94,57 @@ def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int
 
 
 @kernel
-def nearest_point(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count: int, size: float) -> int:
+def apart(new: Contacts, t: int, old: Contacts, s: int) -> float:
+    """Square of the distance on the body between a new point t and an old point s."""
+    square = 0.0
+    for i in range(3):
+        square += (old.local[s, i] - new.local[t, i]) ** 2
+    return square
+
+
+@kernel
+def nearest_point(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count: int, radius: float) -> int:
     """Number of the old point nearest to point t on the body, -1: none is near; `alone`: the pair has one point."""
-    chosen, best = -1, (SAME_POINT * size) ** 2
+    chosen, best = -1, radius**2
     for s in range(first, first + count):
-        square = 0.0
-        for i in range(3):
-            square += (old.local[s, i] - new.local[t, i]) ** 2
+        square = apart(new, t, old, s)
         if square < best or (alone and count == 1):
             chosen, best = s, square
     return chosen
 
 
 @kernel
-def inherit(new: Contacts, total: int, points: int, old: Contacts, first: int, count: int, size: float) -> None:
-    """Give each of the points of a pair the impulse of the old point nearest to it; several share that of one."""
+def slid_point(
+    new: Contacts, t: int, total: int, points: int, old: Contacts, first: int, count: int, way: float
+) -> int:
+    """As `nearest_point`, of a point on an edge of the other body, which has slid up to `way`; each old point for one.
+
+    Of the points total to total + points, t has to be the nearest to the old one.
+    """
+    chosen = nearest_point(new, t, False, old, first, count, way)
+    if chosen >= 0:
+        for other in range(total, total + points):
+            if other != t and apart(new, other, old, chosen) <= apart(new, t, old, chosen):
+                return -1
+    return chosen
+
+
+@kernel
+def inherit(
+    new: Contacts, total: int, points: int, old: Contacts, first: int, count: int, size: float, way: float
+) -> None:
+    """Give each of the points of a pair the impulse of the old point nearest to it; several share that of one.
+
+    size: of the smaller geometry; way: how far one of the bodies may have slid along the other in a step.
+    """
+    near = SAME_POINT * size
     for t in range(total, total + points):
-        chosen, sharing = nearest_point(new, t, points == 1, old, first, count, size), 1.0
-        if chosen >= 0 and points > count:
+        chosen, sharing = nearest_point(new, t, points == 1, old, first, count, near), 1.0
+        if chosen < 0 and way > near:
+            chosen = slid_point(new, t, total, points, old, first, count, way)
+        elif chosen >= 0 and points > count:
             for other in range(total, total + points):
-                if other != t and nearest_point(new, other, False, old, first, count, size) == chosen:
+                if other != t and nearest_point(new, other, False, old, first, count, near) == chosen:
                     sharing += 1.0
         for i in range(3):
             new.impulse[t, i] = old.impulse[chosen, i] / sharing if chosen >= 0 else 0.0
@@ -165,7 +196,8 @@ def contact_points(
                 new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
             if before >= 0:
                 first, known = old_pairs.entry.first[before], old_pairs.entry.count[before]
-                inherit(new, total, count, old, first, known, min(geoms.bound[i], geoms.bound[j]))
+                size, way = min(geoms.bound[i], geoms.bound[j]), bodies.reach[a] + bodies.reach[b]
+                inherit(new, total, count, old, first, known, size, way)
             for k in range(7):
                 new_pairs.entry.pose[pairs, k] = bodies.mid[a, k]
                 new_pairs.entry.pose[pairs, 7 + k] = bodies.mid[b, k]
