@@ -94,57 +94,60 @@ def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int
 
 
 @kernel
-def apart(new: Contacts, t: int, old: Contacts, s: int) -> float:
-    """Square of the distance on the body between a new point t and an old point s."""
-    square = 0.0
-    for i in range(3):
-        square += (old.local[s, i] - new.local[t, i]) ** 2
-    return square
-
-
-@kernel
-def nearest_point(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count: int, radius: float) -> int:
+def nearest_point(new: Contacts, t: int, alone: bool, old: Contacts, first: int, count: int, size: float) -> int:
     """Number of the old point nearest to point t on the body, -1: none is near; `alone`: the pair has one point."""
-    chosen, best = -1, radius**2
+    chosen, best = -1, (SAME_POINT * size) ** 2
     for s in range(first, first + count):
-        square = apart(new, t, old, s)
+        square = 0.0
+        for i in range(3):
+            square += (old.local[s, i] - new.local[t, i]) ** 2
         if square < best or (alone and count == 1):
             chosen, best = s, square
     return chosen
 
 
 @kernel
-def slid_point(
-    new: Contacts, t: int, total: int, points: int, old: Contacts, first: int, count: int, way: float
-) -> int:
-    """As `nearest_point`, of a point on an edge of the other body, which has slid up to `way`; each old point for one.
+def on_other(point: np.ndarray, holder: np.ndarray, other: np.ndarray) -> tuple[float, float, float]:
+    """Place on the other body of a point that is told about its holder; both poses (7,)."""
+    x, y, z = point[0] + (holder[0] - other[0]), point[1] + (holder[1] - other[1]), point[2] + (holder[2] - other[2])
+    return rotate_back(other, x, y, z)
 
-    Of the points total to total + points, t has to be the nearest to the old one.
-    """
-    chosen = nearest_point(new, t, False, old, first, count, way)
-    if chosen >= 0:
-        for other in range(total, total + points):
-            if other != t and apart(new, other, old, chosen) <= apart(new, t, old, chosen):
-                return -1
+
+@kernel
+def slid_point(
+    new: Contacts, t: int, holder: np.ndarray, other: np.ndarray, old: Contacts, first: int, count: int,
+    old_holder: np.ndarray, old_other: np.ndarray, size: float,
+) -> int:  # fmt: skip
+    """As `nearest_point`, with places on the other body, on an edge of which a point may slide far along its holder."""
+    x, y, z = on_other(new.point[t], holder, other)
+    chosen, best = -1, (SAME_POINT * size) ** 2
+    for s in range(first, first + count):
+        a, b, c = on_other(old.point[s], old_holder, old_other)
+        square = (a - x) ** 2 + (b - y) ** 2 + (c - z) ** 2
+        if square < best:
+            chosen, best = s, square
     return chosen
 
 
 @kernel
 def inherit(
-    new: Contacts, total: int, points: int, old: Contacts, first: int, count: int, size: float, way: float
-) -> None:
+    new: Contacts, total: int, points: int, holder: np.ndarray, other: np.ndarray, old: Contacts, first: int,
+    count: int, old_holder: np.ndarray, old_other: np.ndarray, size: float,
+) -> None:  # fmt: skip
     """Give each of the points of a pair the impulse of the old point nearest to it; several share that of one.
 
-    size: of the smaller geometry; way: how far one of the bodies may have slid along the other in a step.
+    holder, other: poses of the body that the points are told about, and of the other one, now and before.
     """
-    near = SAME_POINT * size
     for t in range(total, total + points):
-        chosen, sharing = nearest_point(new, t, points == 1, old, first, count, near), 1.0
-        if chosen < 0 and way > near:
-            chosen = slid_point(new, t, total, points, old, first, count, way)
-        elif chosen >= 0 and points > count:
-            for other in range(total, total + points):
-                if other != t and nearest_point(new, other, False, old, first, count, near) == chosen:
+        chosen, sharing = nearest_point(new, t, points == 1, old, first, count, size), 1.0
+        if chosen < 0:
+            chosen = slid_point(new, t, holder, other, old, first, count, old_holder, old_other, size)
+            for k in range(total, total + points):
+                if chosen >= 0 and nearest_point(new, k, False, old, first, count, size) == chosen:
+                    chosen = -1  # it is where it was, and no other point has its impulse
+        elif points > count:
+            for k in range(total, total + points):
+                if k != t and nearest_point(new, k, False, old, first, count, size) == chosen:
                     sharing += 1.0
         for i in range(3):
             new.impulse[t, i] = old.impulse[chosen, i] / sharing if chosen >= 0 else 0.0
@@ -196,8 +199,21 @@ def contact_points(
                 new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
             if before >= 0:
                 first, known = old_pairs.entry.first[before], old_pairs.entry.count[before]
-                size, way = min(geoms.bound[i], geoms.bound[j]), bodies.reach[a] + bodies.reach[b]
-                inherit(new, total, count, old, first, known, size, way)
+                pose, size = old_pairs.entry.pose[before], min(geoms.bound[i], geoms.bound[j])
+                mine, its = (pose[:7], pose[7:14]) if holder == a else (pose[7:14], pose[:7])
+                inherit(
+                    new,
+                    total,
+                    count,
+                    bodies.mid[holder],
+                    bodies.mid[a + b - holder],
+                    old,
+                    first,
+                    known,
+                    mine,
+                    its,
+                    size,
+                )
             for k in range(7):
                 new_pairs.entry.pose[pairs, k] = bodies.mid[a, k]
                 new_pairs.entry.pose[pairs, 7 + k] = bodies.mid[b, k]
