@@ -384,3 +384,26 @@ def take_shifts(bodies: Bodies, shift: np.ndarray, dim: int) -> None:
             pose[3], pose[6] = math.cos(0.5 * bodies.angle[i]), math.sin(0.5 * bodies.angle[i])
         else:
             advance(pose, d, part, pose)
+
+
+@kernel(apart=True)
+def deepest_at_end(
+    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, ignore: np.ndarray, candidates: np.ndarray,
+    options: Options,
+) -> float:  # fmt: skip
+    """Deepest penetration [m] where the bodies are at the end of a step.
+
+    Shifts part bodies where they will be at the next midpoint.  What turns or flies apart until then may overlap by
+    more at the end of the step, which is what a record shows.
+    """
+    go_to_next_midpoint(bodies, geoms, 0.0)
+    for i in range(bodies.kind.shape[0]):
+        bodies.reach[i] = 0.0
+    deepest = 0.0
+    for c in range(candidate_pairs(bodies, geoms, ignore, options.slop, options.dim, candidates)):
+        i, j = candidates[c, 0], candidates[c, 1]
+        a, b = geoms.body[i], geoms.body[j]
+        holder = a if bodies.kind[a] == MOVING else b
+        for m in range(points_of_pair(bodies, geoms, shapes, room, i, j, holder, 0.0)):
+            deepest = max(deepest, -room.gaps[m])
+    return deepest

@@ -19,6 +19,7 @@ from stickslip.codes import (
     GAIN_STEP,
     MAX_ENERGY_GAIN,
     MAX_LCP_SIZE,
+    MAX_PENETRATION,
     MAX_RESIDUAL,
     PROJECTION_ENERGY,
     PROJECTIONS,
@@ -56,7 +57,7 @@ from stickslip.scenes.parts import (
     Touching,
     World,
 )
-from stickslip.scenes.push_apart import any_fast, any_sunk, parting_shifts, take_shifts
+from stickslip.scenes.push_apart import any_fast, any_sunk, deepest_at_end, parting_shifts, take_shifts
 from stickslip.scenes.rotation import advance
 from stickslip.scenes.struck import any_struck, at_midpoint, strike, to_end
 
@@ -191,6 +192,9 @@ def take_velocities(bodies: Bodies, options: Options) -> bool:
                 total += 0.0 * v[k]
                 bodies.vel[i, k] = v[k]
             if options.dim == 2:
+                # Normals lie in the plane to the last digit only. Velocities across it must not be kept: bodies that
+                # are pressed together would buckle out of the plane, exponentially from step to step.
+                bodies.vel[i, 2], bodies.vel[i, 3], bodies.vel[i, 4] = 0.0, 0.0, 0.0
                 a, dt = bodies.pose[i], options.dt
                 before = bodies.angle[i]
                 # q_M was built from the velocity before; the angle follows the same two half steps
@@ -221,6 +225,8 @@ def part_bodies(
         kinetic_now, potential_now = energies(bodies, springs, options.gravity)
         numbers[PROJECTION_ENERGY] += kinetic_now + potential_now - kinetic - potential
         numbers[PROJECTIONS] += 1
+        depth = deepest_at_end(bodies, geoms, shapes, search.room, search.ignore, search.candidates, options)
+        numbers[MAX_PENETRATION] = max(numbers[MAX_PENETRATION], depth)
 
 
 @kernel

