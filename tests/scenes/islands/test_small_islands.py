@@ -159,7 +159,7 @@ def heap_parameter(heap):
     return pytest.param(*heap, marks=[] if heap in SHORT else [pytest.mark.slow])
 
 
-@pytest.mark.parametrize(("dim", "friction", "restitution", "ratio"), map(heap_parameter, HEAPS))
+@pytest.mark.parametrize(("dim", "friction", "restitution", "ratio"), [heap_parameter(heap) for heap in HEAPS])
 def test_random_heaps_are_solved_at_the_default_tolerance(dim, friction, restitution, ratio):
     """Every run of a scene in these tests also compares the penetration told with overlaps of the shapes."""
     scene = heap(np.random.default_rng(7), dim, 24, friction, restitution, ratio)
