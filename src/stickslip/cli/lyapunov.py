@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from stickslip.checks import counted
 from stickslip.cli.options import AsJson, Dt, Mechanism, Plot, Rtol, Section, Settings, Stepper, TEnd
 from stickslip.cli.output import line, print_json, require_plot, written
 from stickslip.cli.settings import mechanism_with
@@ -81,5 +82,7 @@ def recurrence(
         return
     line(f"{scenario.system.name}: {len(points)} points, section where {points.section}", "bold")
     line(f"  recurrence rate {result.rate:.4f}, determinism {result.determinism:.4f}")
-    line(f"  comes back after {result.returns} returns" if result.returns else "  most points never come back")
+    line(
+        f"  comes back after {counted(result.returns, 'return')}" if result.returns else "  most points never come back"
+    )
     written(plot)
