@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from stickslip.checks import counted
 from stickslip.cli.options import AsJson, Dt, Mechanism, Plot, Rtol, Section, Settings, Stepper, TEnd
 from stickslip.cli.output import line, print_json, require_plot, written
 from stickslip.cli.settings import mechanism_with
@@ -65,6 +64,7 @@ def recurrence(
     """Tell how often the states on a section come back: rate, determinism, and after how many returns."""
     from stickslip.analysis.lyapunov import recurrence as compute
     from stickslip.analysis.poincare import poincare, translations
+    from stickslip.checks import counted
 
     scenario = mechanism_with(settings, name)
     require_plot(plot)
