@@ -53,6 +53,11 @@ def require_numbers(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be a real number or an array of real numbers, got {wrong}.")
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things in a message: "1 contact", "2 contacts"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def shown(value: Any) -> str:
     """A value in one line of a message."""
     text = " ".join(repr(value).split())

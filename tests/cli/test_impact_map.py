@@ -96,6 +96,7 @@ def test_kane_pendulum_gains_energy_under_newton(run, compare):
         assert rows[law]["energy_ratio"] == pytest.approx(ratio, abs=1e-8)
     assert rows["Newton, eps_T = 0"]["velocities_after"] == pytest.approx([-0.3346489298, 0.3631153642], abs=1e-9)
     out = run("compare-laws", "kane_pendulum")[1]
+    assert "th_1 " in out.splitlines()[1] and "°, " in out.splitlines()[1]  # settings with their units
     assert "GAINS ENERGY" in out and "Kinetic energy grows under Newton, eps_T = 0." in out
 
 

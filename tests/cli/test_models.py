@@ -95,7 +95,8 @@ def test_the_schema_can_be_had(run):
     [
         (["run", "none.toml"], "none.toml does not exist"),
         (["check"], "check needs the names of model files"),
-        (["check", "none.toml"], "none.toml does not exist"),
+        (["check", "none.toml"], "none.toml does not exist; give the name of a model file.\n"),
+        (["check", "cube_stack"], "'stickslip new cube_stack --out cube_stack.toml' writes one."),
         (["new", "woodpeker"], "unknown library entry 'woodpeker'; did you mean 'woodpecker'?"),
         (["import", "none.xml"], "none.xml is no file"),
         (["show", "none.toml"], "none.toml does not exist"),

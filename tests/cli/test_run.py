@@ -307,11 +307,13 @@ def test_a_failed_run_keeps_its_result_and_exits_with_1(run, ends_early, tmp_pat
     assert (tmp_path / "part.png").is_file()
 
 
-def test_an_interrupted_run_exits_with_130(run, ends_early):
+def test_an_interrupted_run_exits_with_130(run, ends_early, tmp_path):
     ends_early(complete=False, status="interrupted at t = 0.3 s")
     code, out, err = run(*SHORT)
     assert code == 130
-    assert "interrupted at t = 0.3 s" in err and "certificate" in out
+    assert "interrupted at t = 0.3 s; nothing is kept without --out\n" in err and "certificate" in out
+    code, _, err = run(*SHORT, "--out", tmp_path / "part.nc")
+    assert code == 130 and err.endswith("interrupted at t = 0.3 s; the same command with --resume goes on\n")
 
 
 def test_a_deep_penetration_is_a_warning():

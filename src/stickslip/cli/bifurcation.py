@@ -57,7 +57,7 @@ class Continuation:
     ] = False
     settle_returns: SettleReturns = 200
     largest_step: Annotated[
-        float, typer.Option(help="With --continue: longest step along the branch, in ranges.", metavar="S")
+        float, typer.Option(help="With --continue: longest step along the branch, in ranges.", metavar="X")
     ] = 0.05
 
 

@@ -37,6 +37,7 @@ def check(
         raise ValueError("check needs the names of model files, or --schema.")
     found = []
     for path in files:
+        _require_file(path)
         model = read_model(path)
         found.append({"file": str(path), **describe(model.scenario), "problem": problem_at_start(model)})
     if as_json:
@@ -52,6 +53,19 @@ def check(
         print(f"stickslip: error: {printable(text)}", file=sys.stderr)
     if problems:
         raise typer.Exit(1)
+
+
+def _require_file(path: Path) -> None:
+    """ValueError where no file is there; systems of the library are no files."""
+    if path.exists():
+        return
+    from stickslip.library import names, scene_names
+
+    if str(path) in (*names(), *scene_names()):
+        raise ValueError(
+            f"{path} is a library system, not a file; 'stickslip new {path} --out {path}.toml' writes one."
+        )
+    raise ValueError(f"{path} does not exist; give the name of a model file.")
 
 
 def problem_at_start(model: "Model") -> str | None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stickslip.cli.impact_map import collision_named, fixed_values, parse_values, quantities
+from stickslip.cli.impact_map import collision_named, fixed_values, parse_values, quantities, unit_after
 from stickslip.cli.options import AsJson, Collision, Quantities
 from stickslip.cli.output import print_json
 
@@ -108,7 +108,7 @@ def _unit(column: str) -> str:
 def _show(result: dict[str, Any]) -> None:
     before, rows = result["before"], result["laws"]
     print(f"{result['system']}: one impact under every law")
-    print("  " + ", ".join(f"{key} {value:g}" for key, value in result["values"].items()))
+    print("  " + ", ".join(f"{key} {value:g}{unit_after(key)}" for key, value in result["values"].items()))
     print(
         f"  before: gamma_N {before['normal_velocity']:.6g} m/s, gamma_T {before['tangential_velocity']:.6g} m/s, "
         f"T {before['energy']:.6g} J"

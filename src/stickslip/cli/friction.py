@@ -29,7 +29,11 @@ def solve(
     ] = None,
     tol: Annotated[float, typer.Option(help="Largest error that counts as solved.")] = 1e-8,
     measure: Annotated[
-        str, typer.Option(help="velocity: of the worst contact, relative to the largest in q; natural-map: FCLIB's.")
+        str,
+        typer.Option(
+            help="What --tol bounds. velocity: the violation at the worst contact, relative to the largest velocity "
+            "in q; natural-map: FCLIB's measure."
+        ),
     ] = "velocity",
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds per problem; a fixed amount of work if omitted.")

@@ -330,7 +330,7 @@ def _show(result: dict[str, Any], x: Axis, y: Axis) -> None:
     for side, axis in (("x", x), ("y", y)):
         text = f"{axis.name} = {axis.low:g} .. {axis.high:g} {_UNITS.get(axis.name, '')}".rstrip()
         row(side, f"{text}, {axis.cells} cells")
-    row("fixed", ", ".join(f"{key} {value:g}{_unit_after(key)}" for key, value in result["fixed"].items()))
+    row("fixed", ", ".join(f"{key} {value:g}{unit_after(key)}" for key, value in result["fixed"].items()))
     for state, share in result["shares"].items():
         row(state, f"{100 * share:6.2f} %")
     row("slip reverses", f"{100 * result['reversal']:6.2f} %")
@@ -340,7 +340,8 @@ def _show(result: dict[str, Any], x: Axis, y: Axis) -> None:
     row("written", result["file"])
 
 
-def _unit_after(key: str) -> str:
+def unit_after(key: str) -> str:
+    """The unit of a quantity with a space before it; nothing for a plain number."""
     return f" {_UNITS[key]}" if key in _UNITS else ""
 
 

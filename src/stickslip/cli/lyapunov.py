@@ -64,6 +64,7 @@ def recurrence(
     """Tell how often the states on a section come back: rate, determinism, and after how many returns."""
     from stickslip.analysis.lyapunov import recurrence as compute
     from stickslip.analysis.poincare import poincare, translations
+    from stickslip.checks import counted
 
     scenario = mechanism_with(settings, name)
     require_plot(plot)
@@ -81,5 +82,7 @@ def recurrence(
         return
     line(f"{scenario.system.name}: {len(points)} points, section where {points.section}", "bold")
     line(f"  recurrence rate {result.rate:.4f}, determinism {result.determinism:.4f}")
-    line(f"  comes back after {result.returns} returns" if result.returns else "  most points never come back")
+    line(
+        f"  comes back after {counted(result.returns, 'return')}" if result.returns else "  most points never come back"
+    )
     written(plot)

@@ -168,7 +168,7 @@ def run(
             print("\n".join(map(printable, trajectory.events().lines())))
     if problem is not None:
         print(f"stickslip: error: {printable(' '.join(str(problem).split()))}", file=sys.stderr)
-    _judge(trajectory)
+    _judge(trajectory, files.out)
     if problem is not None:
         raise typer.Exit(_FAILED)
 
@@ -393,10 +393,11 @@ def _method(trajectory: "Trajectory") -> str:
     return f"{trajectory.stepper}{options}{law}, solver {trajectory.solver}, {trajectory.engine} engine"
 
 
-def _judge(trajectory: "Trajectory") -> None:
+def _judge(trajectory: "Trajectory", out: Path | None) -> None:
     """Exit code and message of a run that did not end well."""
     if not trajectory.complete and trajectory.status.startswith("interrupted"):
-        raise Interrupted(f"{trajectory.system_name} {trajectory.status}")
+        kept = "nothing is kept without --out" if out is None else "the same command with --resume goes on"
+        raise Interrupted(f"{trajectory.system_name} {trajectory.status}; {kept}")
     if not trajectory.complete:
         print(f"stickslip: error: {printable(f'{trajectory.system_name} {trajectory.status}')}", file=sys.stderr)
         raise typer.Exit(_FAILED)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.checks import counted
 from stickslip.contact.blocks import components
 from stickslip.contact.constants import (
     AT_ONCE,
@@ -255,7 +256,8 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
     if not island.over:
         wedged = wedged_contacts(contacts)
         if wedged is not None:
-            note = f"{len(wedged)} contacts close on bodies that cannot give way, so the problem has no solution"
+            close = f"{counted(len(wedged), 'contact')} close{'s' if len(wedged) == 1 else ''}"
+            note = f"{close} on bodies that cannot give way, so the problem has no solution"
             return Outcome(island.best.r, island.best.error, island.iterations, note)
     if not island.over:
         island.stage(InteriorPoint(), island.best.r.copy(), effort=2.0 * progress.share)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import unknown_name
+from stickslip.checks import counted, unknown_name
 from stickslip.contact.alternating import Alternating
 from stickslip.contact.augmented_lagrangian import ProximalFixedPoint
 from stickslip.contact.auto import Ladder
-from stickslip.contact.constants import CROWDED, EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, RUNAWAY
+from stickslip.contact.constants import CROWDED, EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, MOST_ROUNDING, RUNAWAY
 from stickslip.contact.contacts import contacts_from
 from stickslip.contact.enumeration import Enumeration, all_impulses, check_size
 from stickslip.contact.interior_point import InteriorPoint
@@ -188,12 +188,21 @@ def _solution(request: _Request, r: np.ndarray, outcome: Outcome) -> FrictionSol
     problem, tol, measure, method, progress = request
     u, velocity_error, natural_map, rounding = problem.evaluate(r)
     error = velocity_error if measure == MEASURES[0] else natural_map
+    if measure == MEASURES[0] and not error <= tol and not rounding <= MOST_ROUNDING:
+        # Impulses that ran away: nothing is known of their velocities. None at all are the better answer.
+        none = np.zeros_like(r)
+        without = problem.evaluate(none)
+        if not error <= without[1]:
+            r, (u, velocity_error, natural_map, rounding) = none, without
+            error = velocity_error
     # Relative to impulses that grow without bound the natural map vanishes, although nothing is solved.
     runaway = error <= tol and not velocity_error <= RUNAWAY
     solved = error <= tol and not runaway
     how = " - ".join(dict.fromkeys(stage.method for stage in progress.stages))
     if solved:
-        status = f"solved by {how} in {outcome.iterations} iterations" if how else "solved: there is no contact"
+        status = (
+            f"solved by {how} in {counted(outcome.iterations, 'iteration')}" if how else "solved: there is no contact"
+        )
     elif runaway:
         status = (
             f"not solved: at a natural map of {error:.1e} velocities are wrong by {velocity_error:.1e} of the largest; "
@@ -202,7 +211,7 @@ def _solution(request: _Request, r: np.ndarray, outcome: Outcome) -> FrictionSol
     elif progress.late:
         status = f"time limit of {progress.time_limit:g} s reached at error {error:.1e} ({how})"
     else:
-        status = f"not solved: error {error:.1e} > {tol:.1e} after {outcome.iterations} iterations of {how}"
+        status = f"not solved: error {error:.1e} > {tol:.1e} after {counted(outcome.iterations, 'iteration')} of {how}"
     if outcome.note and not solved:
         status += f"; {outcome.note}"
     history = np.array(progress.history).reshape(-1, 2) if progress.history else np.empty((0, 2))

@@ -14,6 +14,7 @@ from stickslip.analysis.continuation import Branch
 from stickslip.analysis.cycle_result import LimitCycle
 from stickslip.analysis.diagram import BifurcationDiagram
 from stickslip.analysis.lyapunov import Lyapunov, Recurrence
+from stickslip.checks import counted
 from stickslip.figures import style
 
 _SPECIALS = {"fold": ">", "flip": "D", "torus": "P", "grazing": "o", "border": "^", "switch": "s"}
@@ -166,7 +167,11 @@ def recurrence(result: Recurrence, title: str) -> Figure:
         style.caption(
             figure,
             f"recurrence rate {result.rate:.3f}, determinism {result.determinism:.3f}, "
-            f"comes back after {result.returns or 'no'} returns",
+            + (
+                f"comes back after {counted(result.returns, 'return')}"
+                if result.returns
+                else "most points never come back"
+            ),
         )
     return figure
 

@@ -76,7 +76,7 @@ def _curve(ax: Axes, along: Any, values: Any) -> None:
     flat = values.values.reshape(along.size, -1)[:, 0] if values.dims[0] == along.dims[0] else values.values.ravel()
     order = np.argsort(along.values, kind="stable")
     marker = "," if len(flat) > 5000 else "." if len(flat) > 20 else "o"
-    ax.plot(along.values[order], flat[order], linestyle="none", marker=marker, markersize=2.0)
+    ax.plot(along.values[order], flat[order], linestyle="none", marker=marker, markersize=2.0, clip_on=marker == ",")
     units = values.attrs.get("units", "")
     ax.set_ylabel(str(values.name).replace("_", " ") + (f" [{style.unit_text(units)}]" if units else ""))
 

@@ -72,7 +72,7 @@ def checked_tolerance(tol: Any) -> float:
     """tol as a float between 0 and 1, both excluded; ValueError otherwise."""
     if isinstance(tol, (int, float, np.floating, np.integer)) and 0.0 < float(tol) < 1.0:
         return float(tol)
-    raise ValueError(f"tol must be a number between 0 and 1 (relative, 1e-10 is usual), got {tol!r}.")
+    raise ValueError(f"tol must be a number between 0 and 1 (relative, such as 1e-10), got {tol!r}.")
 
 
 def checked_count(value: Any, name: str, default: int) -> int:
