@@ -35,6 +35,14 @@ def norm_2d(a: float, b: float) -> float:
     return math.hypot(a, b)
 
 
+@entry(inline=True)
+def worse(worst: float, found: float) -> float:
+    """The larger of two errors; infinite where one is not a number, so that no later error can hide it."""
+    if found <= worst:
+        return worst
+    return found if worst <= found else np.inf
+
+
 @entry
 def project_interval(x: float, lower: float, upper: float) -> float:
     """Point of [lower, upper] nearest to x; the bounds may be infinite."""

@@ -150,3 +150,14 @@ def test_masses_a_million_apart(tol):
                 problem = random_friction_problem("mass ratio 1e6", contacts, rng, dim)
                 s = ss.solve_friction(problem, tol=tol)
                 assert s.solved and measure.error(problem, s.r) <= 1.01 * tol + 1e-15, (dim, contacts, k, s.status)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("at", range(6))
+def test_a_contact_whose_impulse_is_no_number_is_not_hidden_by_the_next(at, wrong):
+    """Two blocks that do not touch one another: the error of the sound one must not stand for both."""
+    two = ss.FrictionProblem(np.eye(6), [-1.0, 0.1, 0.2] * 2, 0.5)
+    r = ss.solve_friction(two).r
+    assert two.error(r) <= 1e-15
+    r[at] = wrong
+    assert two.error(r) == np.inf == two.error(r, "natural-map")

@@ -35,6 +35,23 @@ def test_ball_rolls_with_five_sevenths_of_its_speed(place):
     assert trajectory.certificate.failed_steps == 0
 
 
+@pytest.mark.parametrize("width", [0.1, 0.03, 0.01, 0.003])
+def test_a_slender_rod_spins_about_its_own_axis(width):
+    """Its momentum is a small difference of large products: their rounding is no failure of the step."""
+    rng = np.random.default_rng(1)
+    scene, spins = ss.Scene(dim=3, gravity=0.0), []
+    for k in range(40):
+        turn = rng.standard_normal(4)
+        turn /= np.linalg.norm(turn)
+        spins.append(rng.uniform(1.0, 20.0) * rotation_matrix(turn)[:, 2])
+        place = {"position": (3.0 * k, 0, 0), "orientation": tuple(turn), "angular_velocity": tuple(spins[-1])}
+        scene.add_body(ss.Box((width, width, 1.0)), mass=1.0, **place)
+    run = scene.simulate(dt=1e-3, t_end=0.1, every=100)
+    assert run.complete and run.certificate.failed_steps == 0
+    drift = run.u[-1].reshape(-1, 6)[:, 3:] - spins
+    assert np.abs(drift).max() < 1e-13 / width**2
+
+
 def test_free_body_keeps_momentum_and_unit_quaternion_and_flips():
     inertia = np.diag([1.0, 2.0, 3.0])
     scene = ss.Scene(dim=3, gravity=0.0)

@@ -41,7 +41,7 @@ import numpy as np
 from stickslip.contact.cones import squares
 from stickslip.contact.constants import MOST_ROUNDING, ROUNDINGS
 from stickslip.jit import entry
-from stickslip.projections import EPS, norm_2d, project_cone_2d, project_cone_3d
+from stickslip.projections import EPS, norm_2d, project_cone_2d, project_cone_3d, worse
 
 MEASURES = ("velocity", "natural-map")
 VELOCITY, NATURAL_MAP = 0.0, 1.0  # KIND of a gauge: the place in MEASURES
@@ -80,9 +80,8 @@ def worst_violation(
         found = violation(u, r, dim * i, mu[i], mobility[i], dim) * reach[i]
         if load.shape[0] > 0:
             rounding = EPS * load[i] * reach[i]
-            found = found - ROUNDINGS * rounding if ROUNDINGS * rounding <= most else max(found, rounding)
-        if not found <= worst:  # max might lose what is not a number
-            worst = found
+            found = found - ROUNDINGS * rounding if ROUNDINGS * rounding <= most else worse(found, rounding)
+        worst = worse(worst, found)
     return worst / numbers[SCALE] if worst < np.inf else np.inf
 
 

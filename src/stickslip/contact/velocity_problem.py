@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.projections import norm_2d, project_cone_2d, project_cone_3d
+from stickslip.projections import norm_2d, project_cone_2d, project_cone_3d, worse
 
 OUTSIDE = -1  # in place of a body whose velocity is given
 
@@ -197,9 +197,8 @@ def worst_defect(problem: VelocityProblem, r: np.ndarray, u: np.ndarray, dim: in
     worst = 0.0
     for i in range(r.shape[0]):
         defect = disc_defect(r[i], problem.mu[i], problem.size[i], u[i, 0], u[i, 1], u[i, 2], dim)
-        if not defect <= worst:
-            worst = defect
-    return worst if worst < np.inf else np.inf
+        worst = worse(worst, defect)
+    return worst
 
 
 @kernel

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.jit import kernel
+from stickslip.projections import worse
 from stickslip.scenes.layout import DRIVEN, MOVING, Bodies, Geoms, Options
 from stickslip.scenes.rotation import advance, compose, free_rotation, rotate, world_matrix
 
@@ -117,8 +118,7 @@ def free_motion(
             d += 1
         if bodies.kind[i] == MOVING and bodies.alive[i]:
             missing = free_body(bodies, options, i, wrench[i])
-            if not missing <= worst:
-                worst = missing
+            worst = worse(worst, missing)
         else:
             given_body(bodies, options.dt, i)
         for k in range(6):

@@ -27,6 +27,8 @@ from stickslip.jit import kernel
 ROUNDS, HALVINGS = 60, 12
 MOST_TURN = 0.5  # radians by which one iteration may change what omega turns: larger steps reach other branches
 ROUNDING = 1e-14  # of the momentum: a smaller error is rounding, and no iteration improves on it
+# The momentum of a slender body that spins about its own axis is a small difference of large products J_ij omega_j.
+MOST_CANCELLED = 1e6  # these products over the momentum, up to which their rounding explains an error
 
 
 @kernel
@@ -210,7 +212,7 @@ def rotation_with(
     gap, trial = np.empty(3), np.empty(3)
     for k in range(3):
         omega[k] = before[k]
-    size = math.sqrt(L[0] ** 2 + L[1] ** 2 + L[2] ** 2)
+    size, heaviest = math.sqrt(L[0] ** 2 + L[1] ** 2 + L[2] ** 2), J[0] + J[4] + J[8]
     error = momentum_gap(J, omega, short, L, phi, gap)
     for _ in range(ROUNDS):
         momentum_slope(J, omega, short, phi, K)
@@ -229,7 +231,8 @@ def rotation_with(
                 break
             part *= 0.5
         if not reached < error:
-            if error <= ROUNDING * size:
+            products = heaviest * math.sqrt(omega[0] ** 2 + omega[1] ** 2 + omega[2] ** 2)
+            if error <= ROUNDING * max(size, min(products, MOST_CANCELLED * size)):
                 return 0.0
             break
         error = reached

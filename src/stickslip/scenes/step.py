@@ -26,6 +26,7 @@ from stickslip.codes import (
     STEPS,
 )
 from stickslip.jit import entry, kernel, prange
+from stickslip.projections import worse
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
@@ -341,8 +342,7 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
         if done:
             reached = max(reached, residuals[k])
             residuals[k] = 0.0  # no need to call the host
-        if not residuals[k] <= worst:
-            worst = residuals[k]
+        worst = worse(worst, residuals[k])
         helped += problems.effort[k]
         largest = max(largest, options.dim * n + rows)
     return Outcome(worst, reached, solved, helped, largest)

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from stickslip.jit import kernel
+from stickslip.projections import worse
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
 from stickslip.scenes.rotation import rotation_with, rotations_at_midpoint, times, world_matrix
 
@@ -101,8 +102,7 @@ def to_end(bodies: Bodies, options: Options) -> float:
             v = bodies.end[i, 3:]
             L[0], L[1], L[2] = times(J, v[0], v[1], v[2])
             missing = rotation_with(J, L, v, options.theta * options.dt, omega, bodies.inv_inertia[i], phi, K)
-            if not missing <= worst:
-                worst = missing
+            worst = worse(worst, missing)
             for k in range(3):
                 v[k] = omega[k]
     return worst

@@ -90,6 +90,8 @@ def full_residual(directions, laws, contacts, u_E, worst):
             size_N += abs(W_N[k, j]) * IMPULSE_SHARE * change_j
             size_T += abs(W_T[k, j]) * IMPULSE_SHARE * change_j
         defect_N, defect_T = defects(k, directions, laws, contacts, end_N, end_T)
+        if not (defect_N < math.inf and defect_T < math.inf):  # a later contact would hide what is not a number
+            return math.inf
         if not defect_N <= worst * size_N:
             worst = defect_N / size_N
         if not defect_T <= worst * size_T:

@@ -19,6 +19,7 @@ from stickslip.contact.gauss_seidel import accelerated_sweeps, anderson_state
 from stickslip.contact.residual import plain_gauge
 from stickslip.contact.velocity_problem import disc_defect
 from stickslip.jit import entry, kernel
+from stickslip.projections import worse
 from stickslip.scenes.islands.joint_rows import apply_row, row_velocity
 from stickslip.scenes.islands.newton import quiet_newton
 from stickslip.scenes.islands.problem import apply_contact, contact_velocity, side_product
@@ -153,8 +154,7 @@ def island_residual(
         for k in range(3):
             speed = max(speed, max(abs(bodies.free[a, k]), abs(bodies.free[b, k])))
         defect = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
-        if not defect <= worst:
-            worst = defect
+        worst = worse(worst, defect)
     if joints is not None:
         for m in range(row_first, row_last):
             s = rows[m]
@@ -173,8 +173,7 @@ def island_residual(
             if joints.row.low[s] == -np.inf and joints.row.high[s] == np.inf:
                 pulls = max(pulls, d * abs(x))
             defect = d * abs(x - min(joints.row.high[s], max(joints.row.low[s], x - w / d))) if d > 0.0 else 0.0
-            if not defect <= worst:
-                worst = defect
+            worst = worse(worst, defect)
     residual = worst / scale if scale > NOTHING else worst
     rounding = max(min(LOAD_ROUNDING * loads, MOST_ROUNDING * scale), SPEED_ROUNDING * speed)
     rounding = max(rounding, min(LOAD_ROUNDING * pulls, MOST_JOINT_ROUNDING * scale))

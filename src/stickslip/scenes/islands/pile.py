@@ -28,7 +28,7 @@ import numpy as np
 from stickslip.contact.blocks import invert_2, invert_3
 from stickslip.contact.one_contact import change_3d, one_contact_2d
 from stickslip.jit import entry, kernel, prange
-from stickslip.projections import norm_2d, project_cone_2d, project_cone_3d
+from stickslip.projections import norm_2d, project_cone_2d, project_cone_3d, worse
 from stickslip.scenes.islands.problem import contact_velocity, side_product
 from stickslip.scenes.islands.slabs import OUTSIDE
 from stickslip.scenes.islands.sphere_contacts import (
@@ -206,18 +206,16 @@ def points_defect(point: Points, first: int, last: int, z: np.ndarray, vel: np.n
             x, y = project_cone_2d(z[k, 0] - u0 - mu * abs(u1), z[k, 1] - u1, mu)
             square = (z[k, 0] - x) ** 2 + (z[k, 1] - y) ** 2
         defect = point.unscale[k] * (-u0 if -u0 > math.sqrt(square) else math.sqrt(square))
-        if not defect <= worst:
-            worst = defect
+        worst = worse(worst, defect)
     return worst
 
 
 @entry
 def largest(values: np.ndarray) -> float:
-    """The largest value; not a number where one is."""
+    """The largest value; infinite where one is not a number."""
     most = 0.0
     for value in values:
-        if not value <= most:
-            most = value
+        most = worse(most, value)
     return most
 
 
@@ -323,7 +321,7 @@ def solve_pile(
                 first, middle, last = begins[2 * s], begins[2 * s + 1], begins[2 * s + 2]
                 one = spheres_defect(spheres, first, middle, motion)
                 two = points_defect(point, middle, last, z, motion, dim)
-                sums[s] = one if not one <= two else two
+                sums[s] = worse(one, two)
             residual = largest(sums) / scale if scale > 0.0 else largest(sums)
     store_impulses(point, spheres, chosen, begins, z, active)
     return done, residual

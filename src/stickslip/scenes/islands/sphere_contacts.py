@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.jit import entry, kernel
-from stickslip.projections import project_cone_2d
+from stickslip.projections import project_cone_2d, worse
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts
 
 SAME = 1e-12  # relative: what counts as along the normal, and as equal inertias
@@ -245,6 +245,5 @@ def spheres_defect(spheres: SphereContacts, first: int, last: int, motion: np.nd
         square = (r_n - x) ** 2 + (r0 - cut * t0) ** 2 + (r1 - cut * t1) ** 2 + (r2 - cut * t2) ** 2
         defect = size * math.sqrt(square)
         defect = -u_n if -u_n > defect else defect
-        if not defect <= worst:
-            worst = defect
+        worst = worse(worst, defect)
     return worst
