@@ -196,3 +196,10 @@ def test_interrupts_are_held_back():
         signal.raise_signal(signal.SIGINT)
         reached = True
     assert reached and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("name", ["run.csv", "run.JSON", "run.png"])
+def test_a_name_that_promises_another_format_is_refused(name, tmp_path):
+    with pytest.raises(ValueError, match=r"would be a netCDF file: give a name that ends in .nc, got one with '\."):
+        save(trajectory(), tmp_path / name)
+    assert not list(tmp_path.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import sys
 import time
@@ -119,10 +120,10 @@ def ensemble(
     overwrite : allow `out` to replace an ensemble of ours.
 
     A member that fails has its reason in `failed()`, nan in all observables, and goes into no mean.  Bad input raises
-    ValueError before anything is computed.  On CPU and GPU a member takes the steps of `simulate`, bit for bit on the
-    CPU; on a GPU unless its system calls sines or powers, whose last digits differ.
+    ValueError before anything is computed.  On CPU and GPU a member takes the steps of `simulate`, bit for bit.
     """
-    refuse_unknown_options("ensemble", options, Options.__annotations__)
+    own = [name for name in inspect.signature(ensemble).parameters if name != "options"]
+    refuse_unknown_options("ensemble", options, [*own, *Options.__annotations__])
     kept = {name: options[name] for name in Keeping.__annotations__ if name in options}  # type: ignore[literal-required]
     asked: dict[str, Any] = {name: value for name, value in options.items() if name not in kept}
     request = prepare(

@@ -29,6 +29,12 @@ from stickslip.io.disk import (
 )
 from stickslip.io.load import is_trajectory
 
+FOREIGN_ENDINGS = (
+    *(".csv", ".json", ".txt", ".md", ".toml", ".yaml", ".mat", ".npy", ".npz", ".pkl", ".pickle", ".parquet"),
+    *(".xlsx", ".png", ".jpg", ".svg", ".pdf", ".gif", ".html"),
+)
+"""Endings that promise another format than ours."""
+
 
 class FileUnderWay:
     """A file that is being written: its names, its claim, and the steps in which its content becomes safe.
@@ -237,6 +243,8 @@ def require_replaceable(path: Path, target: Path, overwrite: bool, is_own: Calla
             raise ValueError(f"{path} exists; give overwrite=True (--overwrite) to replace it, or another name.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(f"{path} must lie in a folder you may write to, and {folder} is not; choose another.")
+    if path.suffix.lower() in FOREIGN_ENDINGS:
+        raise ValueError(f"{path} would be a netCDF file: give a name that ends in .nc, got one with {path.suffix!r}.")
 
 
 def write_error(path: Path, cause: BaseException, kept: str = "nothing was replaced") -> OSError:
