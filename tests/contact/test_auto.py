@@ -85,6 +85,5 @@ def test_a_thousand_contacts_of_every_kind():
     for kind in KINDS:
         for dim in (2, 3):
             problem = random_friction_problem(kind, 1000, np.random.default_rng(8), dim)
-            s = ss.solve_friction(problem, time_limit=20.0)
-            assert s.solved == (s.error <= 1e-8)
-            assert s.error <= 2e-2  # what the sweeps alone leave of the hardest
+            s = ss.solve_friction(problem, time_limit=120.0)
+            assert s.solved and s.error <= 1e-8, s.status

@@ -189,11 +189,11 @@ def rolling_disc(angle: float = 0.3, friction: float = 0.5, radius: float = 0.1)
 
 
 def tippe_top(spin: float = 500.0, friction: float = 0.3) -> Scene:
-    """A ball, 15 mm and 6 g, whose centre of mass lies 3 mm below its middle; with much `spin` [rad/s] it turns over.
+    """A ball, 15 mm and 6 g, whose centre of mass lies 3 mm below its middle, with much `spin` [rad/s].
 
-    Under Coulomb's law a slow top soon rolls without slip and stays upright.  A fast top would need more friction to
-    roll than mu allows, so it slips on and rises.  Jellett's integral, the scalar product of the angular momentum and
-    the vector to the contact point, is constant.
+    Under Coulomb's law at a point the top slips for 0.3 s, rises a little, and then rolls without slip: it does not
+    turn over.  A real top pivots on a patch, whose friction against drilling and sliding is coupled: it slips on.
+    Jellett's integral, the scalar product of the angular momentum and the vector to the contact point, is constant.
 
     I_1 = 131/350 m R^2, I_3 = 2/5 m R^2: the values of Ueda, Sasaki and Watanabe (2005), as quoted in the literature.
     """
