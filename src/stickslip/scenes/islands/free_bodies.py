@@ -12,31 +12,12 @@ from stickslip.jit import kernel
 from stickslip.scenes.islands.problem import contact_velocity
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
 from stickslip.scenes.parts import Island
+from stickslip.scenes.rotation import invert
 
 # Piles of balls are swept faster than any matrix is factored: 250 balls, 600 contacts, tolerance 1e-4: 224 steps/s by
 # sweeps, 18 by Newton; 200 boxes, 900 contacts, 1e-6: 46 by sweeps, 117 by Newton.
 MATRIX_CONTACTS = 400  # up to which the matrix is small in any case
 FLAT = 3.0  # contacts for each body, from which on faces touch faces
-
-
-@kernel
-def invert_inertia(A: np.ndarray, out: np.ndarray) -> None:
-    """Inverse of a 3 x 3 matrix by cofactors."""
-    a = A[4] * A[8] - A[5] * A[7]
-    b = A[5] * A[6] - A[3] * A[8]
-    c = A[3] * A[7] - A[4] * A[6]
-    d = 1.0 / (A[0] * a + A[1] * b + A[2] * c)
-    out[0], out[3], out[6] = a * d, b * d, c * d
-    out[1], out[4], out[7] = (
-        (A[2] * A[7] - A[1] * A[8]) * d,
-        (A[0] * A[8] - A[2] * A[6]) * d,
-        (A[1] * A[6] - A[0] * A[7]) * d,
-    )
-    out[2], out[5], out[8] = (
-        (A[1] * A[5] - A[2] * A[4]) * d,
-        (A[2] * A[3] - A[0] * A[5]) * d,
-        (A[0] * A[4] - A[1] * A[3]) * d,
-    )
 
 
 @kernel
@@ -66,7 +47,7 @@ def load_body(bodies: Bodies, body: int, dim: int, problem: VelocityProblem, j: 
     for k in range(9):
         problem.inv_inertia[j, k] = bodies.inv_inertia[body, k]
     if dim == 3:
-        invert_inertia(bodies.inv_inertia[body], problem.inertia[j])
+        invert(bodies.inv_inertia[body], problem.inertia[j])
     else:
         problem.inertia[j, 0], problem.inertia[j, 4], problem.inertia[j, 8] = (
             1.0,
