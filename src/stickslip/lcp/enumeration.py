@@ -9,11 +9,12 @@ generic objective decide whether it is more than a point.  Continua that touch a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.jit import entry
-from stickslip.lcp.lemke import SOLVED, pivot_path, polish, scale
+from stickslip.jit import entry, kernel
+from stickslip.lcp.lemke import SOLVED, Workspace, pivot_path, polish, scale
 from stickslip.lcp.lemke import workspace as lemke_workspace
 from stickslip.lcp.residuals import lcp_residual
 from stickslip.lcp.threads import in_threads
@@ -63,19 +64,28 @@ def eliminate(k: int, n_columns: int, F: np.ndarray, order: np.ndarray, toleranc
     return k
 
 
+class Room(NamedTuple):
+    """Room to examine supports of a problem of size n, one after another.
+
+    F, order : (n, n + 1) and (n,), see `eliminate`.  active, inactive : (n,), indices in the support and outside.
+    lemke : workspace of Lemke's method.
+    """
+
+    F: np.ndarray
+    order: np.ndarray
+    active: np.ndarray
+    inactive: np.ndarray
+    lemke: Workspace
+
+
+@kernel(inline=True)
+def room_for(n: int, lemke: Workspace) -> Room:
+    """Allocate room to examine supports of a problem of size n."""
+    return Room(np.empty((n, n + 1)), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), lemke)
+
+
 @entry
-def feasible_point(
-    n: int,
-    k: int,
-    rank: int,
-    D: np.ndarray,
-    r: np.ndarray,
-    F: np.ndarray,
-    active: np.ndarray,
-    inactive: np.ndarray,
-    x: np.ndarray,
-    work: tuple,
-) -> bool:
+def feasible_point(n: int, k: int, rank: int, D: np.ndarray, r: np.ndarray, x: np.ndarray, room: Room) -> bool:
     """Find x >= 0 with y_s = 0 and y >= 0 elsewhere, for a consistent singular support s.
 
     Writes the point into x and returns True; returns False when no point exists.
@@ -84,7 +94,8 @@ def feasible_point(
     Lemke's method solves the LCP  u = -H^T v, s = H z + e, 0 <= (u, s) perp (z, v) >= 0.  Its matrix is skew-symmetric,
     hence copositive-plus.  `active[:k]` must be in the order left by `eliminate`.
     """
-    T, right, basis, nonbasic, row_of, column_of = work[0], work[1], work[2], work[3], work[4], work[5]
+    F, active, inactive, dictionary = room.F, room.active, room.inactive, room.lemke.dictionary
+    T, right, basis = dictionary.D, dictionary.r, dictionary.basis
     f = k - rank
     for i in range(n):
         right[i] = 0.0
@@ -111,7 +122,7 @@ def feasible_point(
             right[i] = 0.0
         for j in range(f):
             T[j, i] = -T[i, j]
-    status, _, _ = pivot_path(n, T, right, basis, nonbasic, row_of, column_of, work[10], 60 * n + 60, 1e-12)
+    status, _, _ = pivot_path(n, dictionary, 60 * n + 60, 1e-12)
     if status != SOLVED:
         return False
     for i in range(n):
@@ -130,23 +141,14 @@ def feasible_point(
 
 @entry
 def examine_support_once(
-    n: int,
-    mask: int,
-    D: np.ndarray,
-    r: np.ndarray,
-    x: np.ndarray,
-    F: np.ndarray,
-    order: np.ndarray,
-    active: np.ndarray,
-    inactive: np.ndarray,
-    work: tuple,
-    rank_tolerance: float,
+    n: int, mask: int, D: np.ndarray, r: np.ndarray, x: np.ndarray, room: Room, rank_tolerance: float
 ) -> int:
     """Examine one support with pivots below `rank_tolerance` taken for zero: EMPTY, POINT, POLYHEDRON or RETRY.
 
     RETRY means that the submatrix counts as singular and leaves no solution; a smaller `rank_tolerance` may find one.
     A point of the support is written into x, in scaled units.
     """
+    F, order, active, inactive = room.F, room.order, room.active, room.inactive
     k = 0
     m = 0
     for i in range(n):
@@ -169,7 +171,7 @@ def examine_support_once(
     for i in range(k):
         active[i] = int(x[i])
     if rank < k:
-        return POLYHEDRON if feasible_point(n, k, rank, D, r, F, active, inactive, x, work) else RETRY
+        return POLYHEDRON if feasible_point(n, k, rank, D, r, x, room) else RETRY
     largest = 1.0
     for i in range(k):
         largest = max(largest, abs(F[i, k]))
@@ -193,39 +195,24 @@ def examine_support_once(
 
 
 @entry
-def examine_support(
-    n: int,
-    mask: int,
-    D: np.ndarray,
-    r: np.ndarray,
-    x: np.ndarray,
-    F: np.ndarray,
-    order: np.ndarray,
-    active: np.ndarray,
-    inactive: np.ndarray,
-    work: tuple,
-) -> int:
+def examine_support(n: int, mask: int, D: np.ndarray, r: np.ndarray, x: np.ndarray, room: Room) -> int:
     """EMPTY, POINT or POLYHEDRON for the support given by the bits of `mask`.
 
     Unless the support is EMPTY, x receives one of its points, in scaled units.
     """
-    kind = examine_support_once(n, mask, D, r, x, F, order, active, inactive, work, RANK_TOLERANCE)
+    kind = examine_support_once(n, mask, D, r, x, room, RANK_TOLERANCE)
     if kind == RETRY:
-        kind = examine_support_once(n, mask, D, r, x, F, order, active, inactive, work, LEAST_PIVOT)
+        kind = examine_support_once(n, mask, D, r, x, room, LEAST_PIVOT)
     return EMPTY if kind == RETRY else kind
 
 
 @entry
 def _examine_range(start: int, stop: int, n: int, D: np.ndarray, r: np.ndarray, kinds: np.ndarray) -> None:
     """Write EMPTY, POINT or POLYHEDRON into `kinds` for the supports with numbers start to stop - 1."""
-    work = lemke_workspace(n)
-    F = np.empty((n, n + 1))
+    room = room_for(n, lemke_workspace(n))
     x = np.empty(n)
-    order = np.empty(n, np.int64)
-    active = np.empty(n, np.int64)
-    inactive = np.empty(n, np.int64)
     for mask in range(start, stop):
-        kinds[mask] = examine_support(n, mask, D, r, x, F, order, active, inactive, work)
+        kinds[mask] = examine_support(n, mask, D, r, x, room)
 
 
 def examine_all(n: int, D: np.ndarray, r: np.ndarray) -> np.ndarray:
@@ -238,13 +225,9 @@ def examine_all(n: int, D: np.ndarray, r: np.ndarray) -> np.ndarray:
 @entry
 def _fill_points(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray, X: np.ndarray) -> None:
     """Write a point of each of the given supports to a row of X."""
-    work = lemke_workspace(n)
-    F = np.empty((n, n + 1))
-    order = np.empty(n, np.int64)
-    active = np.empty(n, np.int64)
-    inactive = np.empty(n, np.int64)
+    room = room_for(n, lemke_workspace(n))
     for i in range(masks.shape[0]):
-        examine_support(n, masks[i], D, r, X[i], F, order, active, inactive, work)
+        examine_support(n, masks[i], D, r, X[i], room)
 
 
 def points_of(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray) -> np.ndarray:
@@ -255,7 +238,7 @@ def points_of(n: int, masks: np.ndarray, D: np.ndarray, r: np.ndarray) -> np.nda
 
 
 @entry
-def enumerate_first(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, work: tuple, tol: float) -> tuple:
+def enumerate_first(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, work: Workspace, tol: float) -> tuple:
     """Look at supports in the order of their bits until the point of one solves the LCP within tol.
 
     Writes x and y = A x + b; returns (found, number of supports looked at, residual).
@@ -263,13 +246,10 @@ def enumerate_first(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, 
     n = b.shape[0]
     scaled, trial = np.empty((n, n + 1)), np.empty(n)
     r, R, C = np.empty(n), np.empty(n), np.empty(n)
-    F = np.empty((n, n + 1))
-    order = np.empty(n, np.int64)
-    active = np.empty(n, np.int64)
-    inactive = np.empty(n, np.int64)
+    room = room_for(n, work)
     size = scale(A, b, scaled, r, R, C)
     for mask in range(1 << n):
-        if examine_support(n, mask, scaled, r, trial, F, order, active, inactive, work) != EMPTY:
+        if examine_support(n, mask, scaled, r, trial, room) != EMPTY:
             for i in range(n):
                 x[i] = trial[i] * C[i] * size
             residual = polish(A, b, x, y, lcp_residual(A, b, x, y), work)
@@ -371,7 +351,7 @@ def enumerate_points(A: np.ndarray, b: np.ndarray, tol: float) -> list[Enumerate
     D = np.ascontiguousarray(D[:, :n])
     kinds = examine_all(n, D, r)
     found: list[np.ndarray] = []
-    work = lemke_workspace.py_func(n)
+    work = lemke_workspace(n)
     y = np.empty(n)
 
     def checked(x_scaled: np.ndarray) -> np.ndarray | None:

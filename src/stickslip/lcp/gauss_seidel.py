@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.jit import entry
-from stickslip.lcp.lemke import polish
+from stickslip.lcp.lemke import Workspace, polish
 from stickslip.lcp.residuals import lcp_residual
 
 SOLVED = 0
@@ -20,14 +20,14 @@ DIAGONAL = 5  # some a_ii <= 0: the method does not apply
 
 @entry
 def projected_gauss_seidel(
-    A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, work: tuple, max_sweeps: int, tol: float
+    A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, work: Workspace, max_sweeps: int, tol: float
 ) -> tuple:
     """Sweep from the given x >= 0; write x and y = A x + b; return (status, sweeps, residual).
 
     Every tenth sweep the support is solved for directly (`polish`): once it is the right one, that ends the iteration.
     """
     n = b.shape[0]
-    saved = work[6]
+    saved = work.R
     for i in range(n):
         if not (A[i, i] > 0.0):
             return DIAGONAL, 0, lcp_residual(A, b, x, y)

@@ -19,11 +19,11 @@ Complementarity, Linear and Nonlinear Programming (1988), ch. 2.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.jit import entry
+from stickslip.jit import entry, kernel
 from stickslip.lcp.linear import drop_tiny, solve_support
 from stickslip.lcp.residuals import lcp_residual
 
@@ -39,14 +39,60 @@ IN_BLOCKS_FROM = 12
 TIE_TOLERANCE = 1e-12  # ratios closer than this are equal: the lexicographic rule decides
 
 
-@entry(inline=True)
-def workspace(n: int) -> tuple:
-    """Arrays that one solve of size n needs; many solves can share one workspace, one after another."""
+class Dictionary(NamedTuple):
+    """The dictionary  basic = r + D nonbasic  of a scaled problem with n unknowns, and the names of its variables.
+
+    Variables are numbered y_i = i, x_i = n + i, x_0 = 2 n.
+
+    D, r : (n, n + 1) and (n,); on entry column n of D is the covering vector.
+    basis, nonbasic : (n,) and (n + 1,), the variable of every row and of every column.
+    row_of, column_of : (n,), the row of y_j, or -1 where it is nonbasic; its column, or -1 where it is basic.
+    line : (n,), room for one row or column.
+    """
+
+    D: np.ndarray
+    r: np.ndarray
+    basis: np.ndarray
+    nonbasic: np.ndarray
+    row_of: np.ndarray
+    column_of: np.ndarray
+    line: np.ndarray
+
+
+class Late(NamedTuple):
+    """Exchanges that were put off: the dictionary is D + U[:k]^T V[:k] with k of them, U (4, n), V (4, n + 1)."""
+
+    U: np.ndarray
+    V: np.ndarray
+
+
+class Workspace(NamedTuple):
+    """Arrays that one solve of size n needs; many solves can share one workspace, one after another.
+
+    R, C : factors of the rows and of the columns, see `scale`.
+    F, pivots, trial, active, other : room of `polish`: factors and their pivots, an answer, its support, its y.
+    put_off : room for the exchanges that `pivot_path_in_blocks` puts off.
+    """
+
+    dictionary: Dictionary
+    R: np.ndarray
+    C: np.ndarray
+    F: np.ndarray
+    pivots: np.ndarray
+    trial: np.ndarray
+    active: np.ndarray
+    other: np.ndarray
+    put_off: np.ndarray
+
+
+@kernel(inline=True)
+def workspace(n: int) -> Workspace:
+    """Allocate a workspace for problems of size n."""
     floats, integers = storage(n)
     return carve(n, floats, integers)
 
 
-@entry(inline=True)
+@kernel(inline=True)
 def storage(n: int) -> tuple:
     """The two arrays, of floats and of integers, from which `carve` cuts the 15 arrays of a workspace.
 
@@ -55,27 +101,29 @@ def storage(n: int) -> tuple:
     return np.empty((2 * n + 16) * n + 5), np.empty(6 * n + 1, np.int64)
 
 
-@entry(inline=True)
-def carve(n: int, floats: np.ndarray, integers: np.ndarray) -> tuple:
-    """Cut the arrays of a workspace of size n from the two arrays of `storage(n)`; the comments name each array."""
+@kernel(inline=True)
+def carve(n: int, floats: np.ndarray, integers: np.ndarray) -> Workspace:
+    """Cut the arrays of a workspace of size n from the two arrays of `storage(n)`."""
     f = floats[n * (2 * n + 1) :]
     i = integers[n + 1 :]
-    return (
-        floats[: n * (n + 1)].reshape((n, n + 1)),  # D, dictionary
-        f[:n],  # r, its right-hand side
-        i[:n],  # basic variables, one a row
-        integers[: n + 1],  # nonbasic variables, one a column
-        i[n : 2 * n],  # row of y_j, -1 when nonbasic
-        i[2 * n : 3 * n],  # column of y_j, -1 when basic
-        f[n : 2 * n],  # R
-        f[2 * n : 3 * n],  # C
-        floats[n * (n + 1) : n * (2 * n + 1)].reshape((n, n)),  # F, factors
-        i[3 * n : 4 * n],  # pivots of F
-        f[3 * n : 4 * n],  # v
-        f[4 * n : 5 * n],  # trial
-        i[4 * n : 5 * n],  # active
-        f[5 * n : 6 * n],  # row scale, then the trial's y
-        f[6 * n : 15 * n + 5],  # U, V and a new row: the exchanges that `pivot_path_in_blocks` puts off
+    return Workspace(
+        dictionary=Dictionary(
+            D=floats[: n * (n + 1)].reshape((n, n + 1)),
+            r=f[:n],
+            basis=i[:n],
+            nonbasic=integers[: n + 1],
+            row_of=i[n : 2 * n],
+            column_of=i[2 * n : 3 * n],
+            line=f[3 * n : 4 * n],
+        ),
+        R=f[n : 2 * n],
+        C=f[2 * n : 3 * n],
+        F=floats[n * (n + 1) : n * (2 * n + 1)].reshape((n, n)),
+        pivots=i[3 * n : 4 * n],
+        trial=f[4 * n : 5 * n],
+        active=i[4 * n : 5 * n],
+        other=f[5 * n : 6 * n],
+        put_off=f[6 * n : 15 * n + 5],
     )
 
 
@@ -112,12 +160,13 @@ def scale(A: np.ndarray, b: np.ndarray, D: np.ndarray, r: np.ndarray, R: np.ndar
 
 
 @entry(inline=True)
-def exchange(n: int, D: np.ndarray, r: np.ndarray, row: int, col: int, pivot_row: np.ndarray) -> None:
+def exchange(n: int, dictionary: Dictionary, row: int, col: int) -> None:
     """Swap the basic variable of `row` with the nonbasic one of `col` in basic = r + D nonbasic.
 
-    The new row is copied into `pivot_row[:n]`, because for all the compiler knows two rows of one matrix may overlap.
+    The new row is copied into `line[:n]`, because for all the compiler knows two rows of one matrix may overlap.
     Without the copy the inner loop would not be vectorised (four times slower for n = 300).
     """
+    D, r, pivot_row = dictionary.D, dictionary.r, dictionary.line
     p = 1.0 / D[row, col]
     for c in range(n + 1):
         D[row, c] *= -p
@@ -139,23 +188,14 @@ def exchange(n: int, D: np.ndarray, r: np.ndarray, row: int, col: int, pivot_row
 
 @entry
 def lexicographically_smaller(
-    n: int,
-    D: np.ndarray,
-    U: np.ndarray,
-    V: np.ndarray,
-    terms: int,
-    i: int,
-    k: int,
-    pivot_i: float,
-    pivot_k: float,
-    row_of: np.ndarray,
-    column_of: np.ndarray,
+    n: int, dictionary: Dictionary, late: Late, terms: int, i: int, k: int, pivot_i: float, pivot_k: float
 ) -> bool:
     """Whether row i precedes row k in the ratio test when b is perturbed by (eps, eps^2, ..., eps^n).
 
     The perturbation adds -D[i, c] eps^j where y_j is nonbasic in column c, and eps^j where y_j is basic in row i.
     The dictionary is D + U[:terms]^T V[:terms], `pivot_i` and `pivot_k` are its entries in the entering column.
     """
+    D, row_of, column_of, U, V = dictionary.D, dictionary.row_of, dictionary.column_of, late.U, late.V
     inverse_i = -1.0 / pivot_i
     inverse_k = -1.0 / pivot_k
     for j in range(n):
@@ -182,26 +222,18 @@ def lexicographically_smaller(
 
 
 @entry(inline=True)
-def leaving_row(
-    n: int,
-    D: np.ndarray,
-    r: np.ndarray,
-    col: int,
-    basis: np.ndarray,
-    row_of: np.ndarray,
-    column_of: np.ndarray,
-    tie: float,
-) -> int:
-    """Lexicographic ratio test for the nonbasic variable of `col`: the row whose basic variable leaves; -1 on a ray.
+def leaving_row(n: int, dictionary: Dictionary, late: Late, terms: int, column: np.ndarray, tie: float) -> int:
+    """Lexicographic ratio test on the dictionary D + U[:terms]^T V[:terms]: the row that leaves; -1 on a ray.
 
-    Among rows with the smallest ratio, x_0 leaves first: then the path ends in a solution.
+    `column` is the column of the dictionary that enters.  Among rows with the smallest ratio, x_0 leaves first: then
+    the path ends in a solution.
     """
+    r, basis = dictionary.r, dictionary.basis
     row = -1
-    none = 0
     best = 0.0
     for i in range(n):
-        if D[i, col] < -PIVOT_TOLERANCE:
-            ratio = -r[i] / D[i, col]
+        if column[i] < -PIVOT_TOLERANCE:
+            ratio = -r[i] / column[i]
             margin = tie * (1.0 + abs(best))
             if row < 0 or ratio < best - margin:
                 row = i
@@ -210,7 +242,7 @@ def leaving_row(
                 basis[i] == 2 * n
                 or (
                     basis[row] != 2 * n
-                    and lexicographically_smaller(n, D, D, D, none, i, row, D[i, col], D[row, col], row_of, column_of)
+                    and lexicographically_smaller(n, dictionary, late, terms, i, row, column[i], column[row])
                 )
             ):
                 row = i
@@ -219,23 +251,16 @@ def leaving_row(
 
 
 @entry(inline=True)
-def first_row(
-    n: int,
-    D: np.ndarray,
-    r: np.ndarray,
-    basis: np.ndarray,
-    nonbasic: np.ndarray,
-    row_of: np.ndarray,
-    column_of: np.ndarray,
-) -> int:
+def first_row(n: int, dictionary: Dictionary) -> int:
     """Make every y_i basic, every x_i and x_0 nonbasic; return the row in which x_0 enters, or -1 where b >= 0."""
+    D, r, nonbasic = dictionary.D, dictionary.r, dictionary.nonbasic
     lowest = 0.0
     row = -1
     for i in range(n):
-        basis[i] = i
+        dictionary.basis[i] = i
         nonbasic[i] = n + i
-        row_of[i] = i
-        column_of[i] = -1
+        dictionary.row_of[i] = i
+        dictionary.column_of[i] = -1
         ratio = r[i] / D[i, n]
         if r[i] < 0.0 and ratio <= lowest:  # of equal rows the last one: eps^i falls with i
             lowest = ratio
@@ -245,19 +270,12 @@ def first_row(
 
 
 @entry(inline=True)
-def swap_names(
-    n: int,
-    row: int,
-    col: int,
-    basis: np.ndarray,
-    nonbasic: np.ndarray,
-    row_of: np.ndarray,
-    column_of: np.ndarray,
-) -> int:
+def swap_names(n: int, dictionary: Dictionary, row: int, col: int) -> int:
     """Swap the names of the basic variable of `row` and the nonbasic one of `col`; return the column that enters next.
 
     The complement of the variable that left enters next.  Returns -1 if x_0 left: the path has ended in a solution.
     """
+    basis, nonbasic, row_of, column_of = dictionary.basis, dictionary.nonbasic, dictionary.row_of, dictionary.column_of
     leaving = basis[row]
     entering = nonbasic[col]
     basis[row] = entering
@@ -278,32 +296,19 @@ def swap_names(
 
 
 @entry
-def pivot_path(
-    n: int,
-    D: np.ndarray,
-    r: np.ndarray,
-    basis: np.ndarray,
-    nonbasic: np.ndarray,
-    row_of: np.ndarray,
-    column_of: np.ndarray,
-    pivot_row: np.ndarray,
-    max_pivots: int,
-    tie: float,
-) -> tuple:
-    """Follow Lemke's path from the scaled dictionary; return (status, pivots, column of the ray or -1).
-
-    Variables are numbered y_i = i, x_i = n + i, x_0 = 2 n.  D[:, n] holds the covering vector d on entry.
-    """
-    row = first_row(n, D, r, basis, nonbasic, row_of, column_of)
+def pivot_path(n: int, dictionary: Dictionary, max_pivots: int, tie: float) -> tuple:
+    """Follow Lemke's path from the scaled dictionary; return (status, pivots, column of the ray or -1)."""
+    row = first_row(n, dictionary)
     if row < 0:
         return SOLVED, 0, -1
     col = n
+    none = 0
     for pivots in range(1, max_pivots + 1):
-        exchange(n, D, r, row, col, pivot_row)
-        col = swap_names(n, row, col, basis, nonbasic, row_of, column_of)
+        exchange(n, dictionary, row, col)
+        col = swap_names(n, dictionary, row, col)
         if col < 0:
             return SOLVED, pivots, -1
-        row = leaving_row(n, D, r, col, basis, row_of, column_of, tie)
+        row = leaving_row(n, dictionary, Late(dictionary.D, dictionary.D), none, dictionary.D[:, col], tie)
         if row < 0:
             return RAY, pivots, col
     return PIVOT_LIMIT, max_pivots, -1
@@ -311,22 +316,14 @@ def pivot_path(
 
 @entry(inline=True)
 def put_off_exchange(
-    n: int,
-    D: np.ndarray,
-    r: np.ndarray,
-    row: int,
-    col: int,
-    column: np.ndarray,
-    U: np.ndarray,
-    V: np.ndarray,
-    k: int,
-    new_row: np.ndarray,
+    n: int, dictionary: Dictionary, row: int, col: int, late: Late, k: int, new_row: np.ndarray
 ) -> None:
     """Make an `exchange` on the dictionary D + U[:k]^T V[:k] without touching all of D: it becomes term k of U and V.
 
-    `column` is column `col` of the dictionary.  Row `row` and column `col` are brought up to date in D itself, as no
+    `line` is column `col` of the dictionary.  Row `row` and column `col` are brought up to date in D itself, as no
     later term may touch their new entries.
     """
+    D, r, column, U, V = dictionary.D, dictionary.r, dictionary.line, late.U, late.V
     p = -1.0 / column[row]
     for c in range(n + 1):
         new_row[c] = D[row, c]
@@ -354,8 +351,9 @@ def put_off_exchange(
 
 
 @entry(inline=True)
-def catch_up(n: int, D: np.ndarray, U: np.ndarray, V: np.ndarray, k: int) -> None:
+def catch_up(n: int, D: np.ndarray, late: Late, k: int) -> None:
     """Add the k exchanges that were put off to the dictionary: D += U[:k]^T V[:k]."""
+    U, V = late.U, late.V
     if k == BLOCK:
         for i in range(n):
             u0, u1, u2, u3 = U[0, i], U[1, i], U[2, i], U[3, i]
@@ -371,45 +369,6 @@ def catch_up(n: int, D: np.ndarray, U: np.ndarray, V: np.ndarray, k: int) -> Non
 
 
 @entry(inline=True)
-def leaving_row_in_blocks(
-    n: int,
-    D: np.ndarray,
-    U: np.ndarray,
-    V: np.ndarray,
-    k: int,
-    column: np.ndarray,
-    r: np.ndarray,
-    basis: np.ndarray,
-    row_of: np.ndarray,
-    column_of: np.ndarray,
-    tie: float,
-) -> int:
-    """Lexicographic ratio test on the dictionary D + U[:k]^T V[:k]: the row that leaves; -1 on a ray.
-
-    `column` is the column of the dictionary that enters.  Among rows with the smallest ratio, x_0 leaves first.
-    """
-    row = -1
-    best = 0.0
-    for i in range(n):
-        if column[i] < -PIVOT_TOLERANCE:
-            ratio = -r[i] / column[i]
-            margin = tie * (1.0 + abs(best))
-            if row < 0 or ratio < best - margin:
-                row = i
-                best = ratio
-            elif ratio <= best + margin and (
-                basis[i] == 2 * n
-                or (
-                    basis[row] != 2 * n
-                    and lexicographically_smaller(n, D, U, V, k, i, row, column[i], column[row], row_of, column_of)
-                )
-            ):
-                row = i
-                best = min(ratio, best)
-    return row
-
-
-@entry(inline=True)
 def name_hash(variable: int) -> int:
     """A hash of one variable.  The exclusive or of the hashes of all basic variables is the hash of a basis."""
     mixed: Any = (variable + 1) * np.int64(0x1E3779B97F4A7C15)
@@ -420,30 +379,18 @@ def name_hash(variable: int) -> int:
 
 
 @entry
-def pivot_path_in_blocks(
-    n: int,
-    D: np.ndarray,
-    r: np.ndarray,
-    basis: np.ndarray,
-    nonbasic: np.ndarray,
-    row_of: np.ndarray,
-    column_of: np.ndarray,
-    column: np.ndarray,
-    space: np.ndarray,
-    max_pivots: int,
-    tie: float,
-) -> tuple:
+def pivot_path_in_blocks(n: int, dictionary: Dictionary, space: np.ndarray, max_pivots: int, tie: float) -> tuple:
     """Follow Lemke's path as `pivot_path` does, but change the dictionary for four exchanges at a time.
 
     This is faster from about twelve unknowns on.  A pivot needs one column and one row of the dictionary; both are
     computed from D + U^T V when a pivot asks for them.  Round-off may undo the lexicographic order, and then a basis
     returns.  The path is given up at the first return (Brent's algorithm, on hashes of the bases).
-    Returns (status, pivots, column of the ray or -1).
+    `space` is `put_off` of a workspace.  Returns (status, pivots, column of the ray or -1).
     """
-    U = space[: BLOCK * n].reshape((BLOCK, n))
-    V = space[BLOCK * n : BLOCK * (2 * n + 1)].reshape((BLOCK, n + 1))
+    D, column = dictionary.D, dictionary.line
+    late = Late(space[: BLOCK * n].reshape((BLOCK, n)), space[BLOCK * n : BLOCK * (2 * n + 1)].reshape((BLOCK, n + 1)))
     new_row = space[BLOCK * (2 * n + 1) :]
-    row = first_row(n, D, r, basis, nonbasic, row_of, column_of)
+    row = first_row(n, dictionary)
     if row < 0:
         return SOLVED, 0, -1
     col = n
@@ -454,49 +401,49 @@ def pivot_path_in_blocks(
     remembered = 0
     next_memory = 64
     for pivots in range(1, max_pivots + 1):
-        put_off_exchange(n, D, r, row, col, column, U, V, k, new_row)
+        put_off_exchange(n, dictionary, row, col, late, k, new_row)
         k += 1
-        bases ^= name_hash(basis[row]) ^ name_hash(nonbasic[col])
+        bases ^= name_hash(dictionary.basis[row]) ^ name_hash(dictionary.nonbasic[col])
         if bases == remembered:
             return PIVOT_LIMIT, pivots, -1
         if pivots == next_memory:
             remembered = bases
             next_memory *= 2
-        col = swap_names(n, row, col, basis, nonbasic, row_of, column_of)
+        col = swap_names(n, dictionary, row, col)
         if col < 0:
             return SOLVED, pivots, -1
         if k == BLOCK:
-            catch_up(n, D, U, V, k)
+            catch_up(n, D, late, k)
             k = 0
         for i in range(n):
             column[i] = D[i, col]
         for q in range(k):
-            f = V[q, col]
+            f = late.V[q, col]
             if f != 0.0:
                 for i in range(n):
-                    column[i] += f * U[q, i]
-        row = leaving_row_in_blocks(n, D, U, V, k, column, r, basis, row_of, column_of, tie)
+                    column[i] += f * late.U[q, i]
+        row = leaving_row(n, dictionary, late, k, column, tie)
         if row < 0:
-            catch_up(n, D, U, V, k)
+            catch_up(n, D, late, k)
             return RAY, pivots, col
     return PIVOT_LIMIT, max_pivots, -1
 
 
 @entry
-def polish(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, residual: float, work: tuple) -> float:
+def polish(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, residual: float, work: Workspace) -> float:
     """Recompute x from its own support, A_ss x_s = -b_s, and keep the new x if its residual is smaller.
 
     Returns the residual of the x that is kept.
     `residual` and y belong to x on entry and on return.
     """
     n = b.shape[0]
-    F, pivot, v, trial, active, other = work[8], work[9], work[10], work[11], work[12], work[13]
+    trial, active, other = work.trial, work.active, work.other
     k = 0
     for i in range(n):
         if x[i] > 0.0:
             active[k] = i
             k += 1
-    if k == 0 or not solve_support(A, b, k, active, trial[:n], F, pivot, v, other):
+    if k == 0 or not solve_support(A, b, k, active, trial[:n], work.F, work.pivots, work.dictionary.line, other):
         return residual
     for i in range(n):
         trial[i] = max(0.0, trial[i])
@@ -516,7 +463,7 @@ def lemke(
     x: np.ndarray,
     y: np.ndarray,
     ray: np.ndarray,
-    work: tuple,
+    work: Workspace,
     max_pivots: int,
     tol: float,
 ) -> tuple:
@@ -540,7 +487,14 @@ def covering(attempt: int, i: int) -> float:
 
 @entry(inline=True)
 def follow_path(
-    A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, work: tuple, max_pivots: int, tol: float, attempt: int
+    A: np.ndarray,
+    b: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    work: Workspace,
+    max_pivots: int,
+    tol: float,
+    attempt: int,
 ) -> tuple:
     """Scale the problem, follow one path of Lemke's method, and check its end on the given problem.
 
@@ -548,26 +502,24 @@ def follow_path(
     the ray or -1, residual).
     """
     n = b.shape[0]
-    D, r, basis, nonbasic, row_of, column_of, R, C = work[:8]
-    size = scale(A, b, D, r, R, C)
+    dictionary, C = work.dictionary, work.C
+    size = scale(A, b, dictionary.D, dictionary.r, work.R, C)
     for i in range(n):
-        D[i, n] = covering(attempt, i)
+        dictionary.D[i, n] = covering(attempt, i)
         x[i] = 0.0
     tie = 0.0 if attempt == 2 else TIE_TOLERANCE
     if attempt != 2:  # where round-off has undone the lexicographic order a path may cycle; another one will not
         max_pivots = min(max_pivots, (6 if attempt == 0 else 20) * n + 200)
     if n < IN_BLOCKS_FROM:
-        status, pivots, column = pivot_path(n, D, r, basis, nonbasic, row_of, column_of, work[10], max_pivots, tie)
+        status, pivots, column = pivot_path(n, dictionary, max_pivots, tie)
     else:
-        status, pivots, column = pivot_path_in_blocks(
-            n, D, r, basis, nonbasic, row_of, column_of, work[10], work[14], max_pivots, tie
-        )
+        status, pivots, column = pivot_path_in_blocks(n, dictionary, work.put_off, max_pivots, tie)
     if status != SOLVED:
         return status, pivots, column, np.inf
     for i in range(n):
-        if n <= basis[i] < 2 * n:
-            j = basis[i] - n
-            x[j] = max(0.0, r[i]) * size * C[j]
+        if n <= dictionary.basis[i] < 2 * n:
+            j = dictionary.basis[i] - n
+            x[j] = max(0.0, dictionary.r[i]) * size * C[j]
     residual = lcp_residual(A, b, x, y)
     if residual > 1e-13:
         residual = polish(A, b, x, y, residual, work)
@@ -584,7 +536,7 @@ def lemke_attempts(
     x: np.ndarray,
     y: np.ndarray,
     ray: np.ndarray,
-    work: tuple,
+    work: Workspace,
     max_pivots: int,
     tol: float,
     attempts: int,
@@ -607,7 +559,7 @@ def lemke_attempts(
         if attempt == 0 or outcome == PIVOT_LIMIT:
             outcome = status
             if status == RAY:
-                D, basis, nonbasic, C = work[0], work[2], work[3], work[7]
+                (D, _, basis, nonbasic, _, _, _), C = work.dictionary, work.C
                 for i in range(n):
                     ray[i] = 0.0
                 for i in range(n):

@@ -12,10 +12,11 @@ References: Fischer, Optimization 24 (1992) 269; De Luca, Facchinei and Kanzow, 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.jit import entry
+from stickslip.jit import entry, kernel
 from stickslip.lcp.lemke import ROUND_OFF, scale
 from stickslip.lcp.linear import drop_tiny, lu_factor, lu_solve, solve_support
 from stickslip.lcp.residuals import mlcp_residual
@@ -25,32 +26,46 @@ ITERATION_LIMIT = 6
 STALLED = 7
 
 
-@entry(inline=True)
-def workspace(n: int) -> tuple:
-    """Arrays that one solve of size n needs; many solves can share one workspace, one after another."""
-    return (
-        np.empty((n, n + 1)),  # D = R A C
-        np.empty(n),  # r = R b / size
-        np.empty(n),  # R
-        np.empty(n),  # C
-        np.empty((n, n)),  # J
-        np.empty((n, n)),  # F, factors
-        np.empty(n, np.int64),  # pivots
-        np.empty(n),  # z, scaled unknowns
-        np.empty(n),  # w = D z + r
-        np.empty(n),  # Phi
-        np.empty(n),  # step
-        np.empty(n),  # gradient
-        np.empty(n),  # trial
-        np.empty(n, np.int64),  # active
-    )
+class Workspace(NamedTuple):
+    """Arrays that one solve of size n needs; many solves can share one workspace, one after another.
+
+    D, r, R, C : the scaled problem D = R A C, r = R b / size, see `lemke.scale`.
+    J, F, pivots : the Jacobian, a factored matrix and its pivots.
+    z, w, Phi : scaled unknowns, w = D z + r, and the equation's left side.
+    step, gradient, trial, active : of Newton's method, and the support that the iterate suggests.
+    """
+
+    D: np.ndarray
+    r: np.ndarray
+    R: np.ndarray
+    C: np.ndarray
+    J: np.ndarray
+    F: np.ndarray
+    pivots: np.ndarray
+    z: np.ndarray
+    w: np.ndarray
+    Phi: np.ndarray
+    step: np.ndarray
+    gradient: np.ndarray
+    trial: np.ndarray
+    active: np.ndarray
+
+
+@kernel(inline=True)
+def workspace(n: int) -> Workspace:
+    """Allocate a workspace for problems of size n."""
+    return Workspace(
+        np.empty((n, n + 1)), np.empty(n), np.empty(n), np.empty(n),
+        np.empty((n, n)), np.empty((n, n)), np.empty(n, np.int64),
+        np.empty(n), np.empty(n), np.empty(n),
+        np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64),
+    )  # fmt: skip
 
 
 @entry
-def fischer_burmeister(
-    n: int, D: np.ndarray, r: np.ndarray, free: np.ndarray, z: np.ndarray, w: np.ndarray, Phi: np.ndarray
-) -> float:
+def fischer_burmeister(n: int, work: Workspace, free: np.ndarray, z: np.ndarray) -> float:
     """Write w = D z + r and Phi(z) of the scaled problem; return the merit |Phi|^2 / 2."""
+    D, r, w, Phi = work.D, work.r, work.w, work.Phi
     merit = 0.0
     for i in range(n):
         s = r[i]
@@ -69,8 +84,9 @@ def fischer_burmeister(
 
 
 @entry
-def generalised_jacobian(n: int, D: np.ndarray, free: np.ndarray, z: np.ndarray, w: np.ndarray, J: np.ndarray) -> None:
-    """One element of the generalised Jacobian of Phi: diag(alpha) + diag(beta) D."""
+def generalised_jacobian(n: int, work: Workspace, free: np.ndarray) -> None:
+    """Write one element of the generalised Jacobian of Phi at z into J: diag(alpha) + diag(beta) D."""
+    D, J, z, w = work.D, work.J, work.z, work.w
     for i in range(n):
         if free[i]:
             for j in range(n):
@@ -89,17 +105,9 @@ def generalised_jacobian(n: int, D: np.ndarray, free: np.ndarray, z: np.ndarray,
 
 
 @entry
-def direction(
-    n: int,
-    J: np.ndarray,
-    Phi: np.ndarray,
-    F: np.ndarray,
-    pivot: np.ndarray,
-    step: np.ndarray,
-    gradient: np.ndarray,
-    merit: float,
-) -> float:
+def direction(n: int, work: Workspace, merit: float) -> float:
     """Write a Newton step, or a Levenberg-Marquardt step where Newton's fails; return the slope gradient . step."""
+    J, F, pivot, Phi, step, gradient = work.J, work.F, work.pivots, work.Phi, work.step, work.gradient
     for j in range(n):
         s = 0.0
         for i in range(n):
@@ -143,20 +151,20 @@ def from_support(
     w: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
-    work: tuple,
+    work: Workspace,
 ) -> float:
     """Solve for x on the support {i : z_i > w_i or free} that the iterate suggests; return the residual of x.
 
     Returns inf when the submatrix of the support is singular.
     """
     n = b.shape[0]
-    C, F, pivot, step, trial, active = work[3], work[5], work[6], work[10], work[12], work[13]
+    trial, active = work.trial, work.active
     k = 0
     for i in range(n):
         if free[i] or z[i] > w[i]:
             active[k] = i
             k += 1
-    if not solve_support(A, b, k, active, x, F, pivot, step, trial):
+    if not solve_support(A, b, k, active, x, work.F, work.pivots, work.step, trial):
         return np.inf
     for i in range(n):
         if not free[i]:
@@ -165,7 +173,7 @@ def from_support(
     if residual > 1e-13:
         for i in range(n):
             trial[i] = x[i]
-        drop_tiny(trial, C, ROUND_OFF)
+        drop_tiny(trial, work.C, ROUND_OFF)
         cleaned = mlcp_residual(A, b, free, trial, y)
         if cleaned < residual:
             for i in range(n):
@@ -182,19 +190,19 @@ def semismooth_newton(
     free: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
-    work: tuple,
+    work: Workspace,
     max_iterations: int,
     tol: float,
 ) -> tuple:
     """Solve one (mixed) LCP from x; write x, y = A x + b; return (status, iterations, residual)."""
     n = b.shape[0]
-    D, r, R, C, J, F, pivot, z, w, Phi, step, gradient, trial = work[:13]
-    size = scale(A, b, D, r, R, C)
+    C, z, w, step, trial = work.C, work.z, work.w, work.step, work.trial
+    size = scale(A, b, work.D, work.r, work.R, C)
     if size == 0.0:
         size = 1.0
     for i in range(n):
         z[i] = x[i] / (C[i] * size)
-    merit = fischer_burmeister(n, D, r, free, z, w, Phi)
+    merit = fischer_burmeister(n, work, free, z)
     iteration = 0
     for iteration in range(max_iterations + 1):
         if merit < 1e-6:
@@ -203,8 +211,8 @@ def semismooth_newton(
                 return SOLVED, iteration, residual
         if merit < 1e-30 or iteration == max_iterations:
             break
-        generalised_jacobian(n, D, free, z, w, J)
-        slope = direction(n, J, Phi, F, pivot, step, gradient, merit)
+        generalised_jacobian(n, work, free)
+        slope = direction(n, work, merit)
         if not (slope < 0.0):
             break
         length, new_merit = 1.0, merit
@@ -212,7 +220,7 @@ def semismooth_newton(
         while length > 1e-12:
             for i in range(n):
                 trial[i] = z[i] + length * step[i]
-            new_merit = fischer_burmeister(n, D, r, free, trial, w, Phi)
+            new_merit = fischer_burmeister(n, work, free, trial)
             if new_merit <= merit + 1e-4 * length * slope:
                 accepted = True
                 break
@@ -222,7 +230,7 @@ def semismooth_newton(
         for i in range(n):
             z[i] = trial[i]
         merit = new_merit
-    fischer_burmeister(n, D, r, free, z, w, Phi)
+    fischer_burmeister(n, work, free, z)
     for i in range(n):  # no support solves it: hand back the iterate itself
         value = z[i] * C[i] * size
         x[i] = value if free[i] else (max(0.0, value) if z[i] > w[i] else 0.0)

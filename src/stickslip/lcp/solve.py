@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -113,6 +113,11 @@ def solve_lcp(
             status = _SOLVED_BY_LEMKE[count] if count < 100 else f"solved by lemke in {count} pivots"
             # A named tuple without the quarter of a microsecond in which its constructor fills in the defaults.
             return _new(LCPSolution, (x, y, True, status, residual, count, "lemke", None, None, None))
+    return _solve_checked(A, b, method, tol, max_iterations, x0)
+
+
+def _solve_checked(A: Any, b: Any, method: Any, tol: Any, max_iterations: Any, x0: Any) -> LCPSolution:
+    """Check the arguments of `solve_lcp`, and solve one problem or a stack by the method asked for."""
     M, v = checked_problem(A, b, stack=True)
     word, method, tol, max_iterations = asked(method, METHODS, tol, TOLERANCE, max_iterations)
     tolerance = checked_tolerance(tol)
@@ -150,9 +155,7 @@ def _by_method(
         return _by_enumeration(A, b, tol)
     if method == "gauss-seidel":
         x, y = start, np.empty(n)
-        code, count, residual = gauss_seidel.projected_gauss_seidel(
-            A, b, x, y, lemke_method.workspace.py_func(n), limit, tol
-        )
+        code, count, residual = gauss_seidel.projected_gauss_seidel(A, b, x, y, lemke_method.workspace(n), limit, tol)
         return _solution(word, x, y, code, count, residual)
     first = _by_newton(A, b, tol, limit, start)
     if first.solved:
@@ -378,7 +381,7 @@ def _by_newton(
     n = len(b)
     mask = np.zeros(n, dtype=bool) if free is None else free
     x, y = start.copy(), np.empty(n)
-    code, count, residual = newton.semismooth_newton(A, b, mask, x, y, newton.workspace.py_func(n), limit, tol)
+    code, count, residual = newton.semismooth_newton(A, b, mask, x, y, newton.workspace(n), limit, tol)
     if free is None:
         return _solution("newton", x, y, code, count, residual)
     return _mixed_solution("newton", x, y, mask, code, count, residual)
@@ -387,7 +390,7 @@ def _by_newton(
 def _by_enumeration(A: np.ndarray, b: np.ndarray, tol: float, ray: np.ndarray | None = None) -> LCPSolution:
     n = len(b)
     x, y = np.empty(n), np.empty(n)
-    found, count, residual = enumerate_first(A, b, x, y, lemke_method.workspace.py_func(n), tol)
+    found, count, residual = enumerate_first(A, b, x, y, lemke_method.workspace(n), tol)
     code = lemke_method.SOLVED if found else NO_SUPPORT
     solution = _solution("enumerate", x, y, code, count, residual)
     return solution if found else _explained(A, b, solution._replace(ray=ray))
@@ -460,7 +463,7 @@ def _mixed_polish(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray,
     """Recompute x from its support, keep it where its residual is smaller; write y = A x + b, return the residual."""
     before = mlcp_residual(A, b, free, x, y)
     better, y_better = np.empty_like(x), np.empty_like(y)
-    work = newton.workspace.py_func(len(x))
+    work = newton.workspace(len(x))
     lemke_method.scale(A, b, *work[:4])
     after = newton.from_support(A, b, free, x, np.zeros_like(x), better, y_better, work)
     if after < before:
@@ -476,56 +479,44 @@ def _regular(A: np.ndarray) -> bool:
     return bool(np.all(scale > 0.0)) and 1.0 / np.linalg.cond(A / scale[:, None], 1) > 1e-12
 
 
+class Stack(NamedTuple):
+    """Problems A (k, n, n), b (k, n); answers X, Y (k, n); codes, counts of iterations and residuals (k,)."""
+
+    A: np.ndarray
+    b: np.ndarray
+    X: np.ndarray
+    Y: np.ndarray
+    codes: np.ndarray
+    counts: np.ndarray
+    residuals: np.ndarray
+
+
 @entry
-def _lemke_range(
-    start: int,
-    stop: int,
-    A: np.ndarray,
-    b: np.ndarray,
-    X: np.ndarray,
-    Y: np.ndarray,
-    codes: np.ndarray,
-    counts: np.ndarray,
-    residuals: np.ndarray,
-    attempts: int,
-    limit: int,
-    tol: float,
-) -> None:
+def _lemke_range(start: int, stop: int, stack: Stack, attempts: int, limit: int, tol: float) -> None:
     """Solve problems start to stop - 1 of a stack by Lemke's method."""
+    A, b = stack.A, stack.b
     n = b.shape[1]
     floats, integers = lemke_method.storage(n)
     work = lemke_method.carve(n, floats, integers)
     first = 0
     for i in range(start, stop):
-        x, y = X[i], Y[i]
+        x, y = stack.X[i], stack.Y[i]
         code, count, _, residual = lemke_method.follow_path(A[i], b[i], x, y, work, limit, tol, first)
         if code != 0:  # a ray is lost in x: the few problems that end on one are solved again, alone
             code, count, residual = lemke_method.lemke_attempts(A[i], b[i], x, y, x, work, limit, tol, attempts)
         if code == 0:
             make_complementary(x, y)
-        codes[i], counts[i], residuals[i] = code, count, residual
+        stack.codes[i], stack.counts[i], stack.residuals[i] = code, count, residual
 
 
 @entry
-def _other_range(
-    start: int,
-    stop: int,
-    A: np.ndarray,
-    b: np.ndarray,
-    X: np.ndarray,
-    Y: np.ndarray,
-    codes: np.ndarray,
-    counts: np.ndarray,
-    residuals: np.ndarray,
-    method: int,
-    limit: int,
-    tol: float,
-) -> None:
+def _other_range(start: int, stop: int, stack: Stack, method: int, limit: int, tol: float) -> None:
     """Solve problems start to stop - 1 of a stack by ENUMERATE, GAUSS_SEIDEL or NEWTON, as `method` says."""
+    A, b = stack.A, stack.b
     n = b.shape[1]
     work, newton_work, free = lemke_method.workspace(n), newton.workspace(n), np.zeros(n, np.bool_)
     for i in range(start, stop):
-        x, y = X[i], Y[i]
+        x, y = stack.X[i], stack.Y[i]
         if method == ENUMERATE:
             found, count, residual = enumerate_first(A[i], b[i], x, y, work, tol)
             code = 0 if found else NO_SUPPORT
@@ -535,7 +526,7 @@ def _other_range(
             code, count, residual = newton.semismooth_newton(A[i], b[i], free, x, y, newton_work, limit, tol)
         if code == 0:
             make_complementary(x, y)
-        codes[i], counts[i], residuals[i] = code, count, residual
+        stack.codes[i], stack.counts[i], stack.residuals[i] = code, count, residual
 
 
 def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: int, word: str) -> LCPSolution:
@@ -543,13 +534,13 @@ def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: i
     X, Y = np.zeros((k, n)), np.zeros((k, n))
     codes, counts = np.zeros(k, np.int64), np.zeros(k, np.int64)
     residuals = np.zeros(k)
-    arrays = (A, b, X, Y, codes, counts, residuals)
+    stack = Stack(A, b, X, Y, codes, counts, residuals)
     if k and n and method in ("auto", "lemke"):
         attempts = AUTO_ATTEMPTS if method == "auto" else 3
-        in_threads(lambda start, stop: _lemke_range(start, stop, *arrays, attempts, limit, tol), k, n * n)
+        in_threads(lambda start, stop: _lemke_range(start, stop, stack, attempts, limit, tol), k, n * n)
     elif k and n:
         operations = 2**n if method == "enumerate" else 20 * n * n
-        in_threads(lambda start, stop: _other_range(start, stop, *arrays, _CODES[method], limit, tol), k, operations)
+        in_threads(lambda start, stop: _other_range(start, stop, stack, _CODES[method], limit, tol), k, operations)
     name = "lemke" if method == "auto" else word
     status = np.empty(k, dtype=object)
     status[:] = f"solved by {name}"

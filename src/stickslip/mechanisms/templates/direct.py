@@ -8,7 +8,7 @@ from stickslip.codes import ENUMERATE, NEWTON
 from stickslip.contact.planar_lcp import assemble, impulses
 from stickslip.jit.marks import dev, float64, local_array, rare
 from stickslip.lcp.enumeration import enumerate_first
-from stickslip.lcp.lemke import SOLVED, TIE_TOLERANCE, lemke, pivot_path
+from stickslip.lcp.lemke import SOLVED, TIE_TOLERANCE, Dictionary, lemke, pivot_path
 from stickslip.lcp.lemke import workspace as lemke_workspace
 from stickslip.lcp.newton import semismooth_newton
 from stickslip.lcp.newton import workspace as newton_workspace
@@ -86,9 +86,8 @@ def follow_path(n, lcp):
         lcp.b[i] /= largest
         lcp.A[i, n] = 1.0
         lcp.x[i] = 0.0
-    status, pivots, _ = pivot_path(
-        n, lcp.A, lcp.b, lcp.basis, lcp.nonbasic, lcp.row_of, lcp.column_of, lcp.y, 50 * n + 200, TIE_TOLERANCE
-    )
+    dictionary = Dictionary(lcp.A, lcp.b, lcp.basis, lcp.nonbasic, lcp.row_of, lcp.column_of, lcp.y)
+    status, pivots, _ = pivot_path(n, dictionary, 50 * n + 200, TIE_TOLERANCE)
     for i in range(n):
         if n <= lcp.basis[i] < 2 * n:
             lcp.x[lcp.basis[i] - n] = max(0.0, lcp.b[i]) * largest
