@@ -12,8 +12,6 @@ MOST_LINES = 80
 MOST_PARAMETERS = 16
 LONG = {("scenes/islands/newton.py", "newton_island")}
 MANY_PARAMETERS = {
-    ("contact/gauss_seidel.py", "end_sweep"),
-    ("contact/gauss_seidel.py", "accelerated_sweeps"),
     # Data of a paper's table, one keyword each: a group would only hide their names.
     ("library/slider_crank.py", "slider_crank"),
     ("library/woodpecker.py", "woodpecker"),

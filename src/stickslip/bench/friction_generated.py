@@ -122,7 +122,7 @@ def cost(sizes: tuple[int, ...], say: Callable[[str], None]) -> dict[str, Any]:
         for n in sizes:
             contacts = granular(n, np.random.default_rng([SEED, n, dim]), dim).contacts_in("velocity")
             say(f"a sweep over {len(contacts)} contacts in dimension {dim}")
-            r, arrays = np.zeros(len(contacts.q)), contacts.arrays()
+            r, arrays = np.zeros(len(contacts.q)), (contacts.coupled, contacts.local)
             sweep(*arrays, r, 1.0, 0, len(contacts))
             count = max(3, 300_000 // n)
             best = np.inf
@@ -131,7 +131,7 @@ def cost(sizes: tuple[int, ...], say: Callable[[str], None]) -> dict[str, Any]:
                 for _ in range(count):
                     sweep(*arrays, r, 1.0, 0, len(contacts))
                 best = min(best, (time.perf_counter() - begin) / count)
-            memory = sum(array.nbytes for array in arrays)
+            memory = sum(array.nbytes for part in arrays for array in part)
             rows.append({"dim": dim, "contacts": len(contacts), "sweep_s": best, "bytes": memory})
     slopes = {}
     for dim in (2, 3):

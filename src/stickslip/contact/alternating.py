@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.contact.blocks import Coupled
 from stickslip.contact.constants import AT_ONCE
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import FrictionMethod, Outcome, Progress, sweep_until
@@ -23,28 +24,27 @@ INNER_LIMIT = 100
 
 
 @entry
-def row_velocity(data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, r: np.ndarray, i: int, a: int) -> float:
-    """Component a of (W r)_i."""
+def velocity_of(contacts: Coupled, r: np.ndarray, i: int, a: int) -> float:
+    """Component a of u_i = (W r + q)_i."""
+    data, indptr, indices, q, _ = contacts
     dim = data.shape[1]
     total = 0.0
     for p in range(indptr[i], indptr[i + 1]):
         k = dim * indices[p]
         for b in range(dim):
             total += data[p, a, b] * r[k + b]
-    return total
+    return q[dim * i + a] + total
 
 
 @entry
-def normal_sweep(
-    data: np.ndarray, indptr: np.ndarray, indices: np.ndarray, diagonal: np.ndarray, q: np.ndarray, r: np.ndarray
-) -> float:
+def normal_sweep(contacts: Coupled, diagonal: np.ndarray, r: np.ndarray) -> float:
     """One sweep over the normal impulses, friction held; returns the norm of the change."""
-    dim = data.shape[1]
+    dim = contacts.data.shape[1]
     change = 0.0
     for i in range(diagonal.shape[0]):
         k = dim * i
         if diagonal[i, 0, 0] > 0.0:
-            u_N = q[k] + row_velocity(data, indptr, indices, r, i, 0)
+            u_N = velocity_of(contacts, r, i, 0)
             new = max(0.0, r[k] - u_N / diagonal[i, 0, 0])
             change += (new - r[k]) ** 2
             r[k] = new
@@ -80,65 +80,38 @@ def project_friction(r: np.ndarray, k: int, dim: int, x1: float, x2: float, boun
 
 @entry
 def friction_step(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    diagonal: np.ndarray,
-    q: np.ndarray,
-    r: np.ndarray,
-    i: int,
-    bound: float,
-    relaxation: float,
+    contacts: Coupled, diagonal: np.ndarray, r: np.ndarray, i: int, bound: float, relaxation: float
 ) -> float:
     """r_T of contact i <- prox of the disk of radius `bound` at r_T - rho_T u_T; returns the square of the change."""
-    dim = data.shape[1]
+    dim = contacts.data.shape[1]
     k = dim * i
     step = relaxation * tangential_step(diagonal[i])
-    x1 = r[k + 1] - step * (q[k + 1] + row_velocity(data, indptr, indices, r, i, 1))
-    x2 = r[k + 2] - step * (q[k + 2] + row_velocity(data, indptr, indices, r, i, 2)) if dim == 3 else 0.0
+    x1 = r[k + 1] - step * velocity_of(contacts, r, i, 1)
+    x2 = r[k + 2] - step * velocity_of(contacts, r, i, 2) if dim == 3 else 0.0
     return project_friction(r, k, dim, x1, x2, bound)
 
 
 @entry
-def tangential_sweep(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    diagonal: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    r: np.ndarray,
-) -> float:
+def tangential_sweep(contacts: Coupled, diagonal: np.ndarray, r: np.ndarray) -> float:
     """One sweep over the friction impulses, bounds mu r_N held; returns the norm of the change."""
-    dim = data.shape[1]
+    mu, dim = contacts.mu, contacts.data.shape[1]
     change = 0.0
     for i in range(mu.shape[0]):
-        change += friction_step(data, indptr, indices, diagonal, q, r, i, mu[i] * r[dim * i], 1.0)
+        change += friction_step(contacts, diagonal, r, i, mu[i] * r[dim * i], 1.0)
     return math.sqrt(change)
 
 
 @entry
-def alternate(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    diagonal: np.ndarray,
-    inverse: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    r: np.ndarray,
-    rounds: int,
-    most: int,
-) -> None:
-    """Some rounds of both subproblems; each is swept until its changes are a tenth of the first, at most so often."""
+def alternate(contacts: Coupled, diagonal: np.ndarray, r: np.ndarray, rounds: int, most: int) -> None:
+    """`rounds` of both subproblems; each is swept until its changes are a tenth of the first, at most `most` times."""
     for _ in range(rounds):
-        first = normal_sweep(data, indptr, indices, diagonal, q, r)
+        first = normal_sweep(contacts, diagonal, r)
         for _ in range(most):
-            if normal_sweep(data, indptr, indices, diagonal, q, r) <= 0.1 * first:
+            if normal_sweep(contacts, diagonal, r) <= 0.1 * first:
                 break
-        first = tangential_sweep(data, indptr, indices, diagonal, q, mu, r)
+        first = tangential_sweep(contacts, diagonal, r)
         for _ in range(most):
-            if tangential_sweep(data, indptr, indices, diagonal, q, mu, r) <= 0.1 * first:
+            if tangential_sweep(contacts, diagonal, r) <= 0.1 * first:
                 break
 
 
@@ -150,9 +123,15 @@ class Alternating(FrictionMethod):
     default_iterations = 5_000
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        arrays = contacts.arrays()
+        coupled, diagonal = contacts.coupled, contacts.local[0]
         # A round cannot be interrupted: where a sweep takes long, the subproblems are solved less exactly.
         most = max(2, int(min(INNER_LIMIT, 4.0 * AT_ONCE / (contacts.sweep_cost + 1e-12))))
         return sweep_until(
-            lambda x, count: alternate(*arrays, x, count, most), contacts, r, tol, self.limit, progress, 0.2 * most
+            lambda x, count: alternate(coupled, diagonal, x, count, most),
+            contacts,
+            r,
+            tol,
+            self.limit,
+            progress,
+            0.2 * most,
         )

@@ -11,35 +11,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.contact.alternating import friction_step, row_velocity
+from stickslip.contact.alternating import friction_step, velocity_of
+from stickslip.contact.blocks import Coupled
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import FrictionMethod, Outcome, Progress, sweep_until
 from stickslip.jit import entry
 
 
 @entry
-def proximal_sweeps(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    diagonal: np.ndarray,
-    inverse: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    r: np.ndarray,
-    relaxation: float,
-    count: int,
-) -> None:
+def proximal_sweeps(contacts: Coupled, diagonal: np.ndarray, r: np.ndarray, relaxation: float, count: int) -> None:
     """`count` sweeps of the fixed point, in place."""
-    dim = data.shape[1]
+    mu, dim = contacts.mu, contacts.data.shape[1]
     for _ in range(count):
         for i in range(mu.shape[0]):
             k = dim * i
             if diagonal[i, 0, 0] <= 0.0:
                 continue
-            u_N = q[k] + row_velocity(data, indptr, indices, r, i, 0)
+            u_N = velocity_of(contacts, r, i, 0)
             r[k] = max(0.0, r[k] - relaxation * u_N / diagonal[i, 0, 0])
-            friction_step(data, indptr, indices, diagonal, q, r, i, mu[i] * r[k], relaxation)
+            friction_step(contacts, diagonal, r, i, mu[i] * r[k], relaxation)
 
 
 @dataclass(frozen=True)
@@ -60,7 +50,9 @@ class ProximalFixedPoint(FrictionMethod):
             raise ValueError(f"relaxation must lie between 0 and 2, got {self.relaxation!r}.")
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        arrays = contacts.arrays()
-        return sweep_until(
-            lambda x, count: proximal_sweeps(*arrays, x, self.relaxation, count), contacts, r, tol, self.limit, progress
-        )
+        coupled, diagonal = contacts.coupled, contacts.local[0]
+
+        def sweeps(x: np.ndarray, count: int) -> None:
+            proximal_sweeps(coupled, diagonal, x, self.relaxation, count)
+
+        return sweep_until(sweeps, contacts, r, tol, self.limit, progress)

@@ -72,7 +72,7 @@ def _plain_sweeps(contacts: Contacts, r: np.ndarray, tol: float, progress: Progr
     begin = progress.seconds
     count, error = 0, np.inf
     while count < PLAIN_SWEEPS and not error <= tol:
-        sweep(*contacts.arrays(), r, 1.0, 0, len(contacts))
+        sweep(contacts.coupled, contacts.local, r, 1.0, 0, len(contacts))
         error = contacts.error(r)
         progress.note(error)
         count += 1
@@ -101,8 +101,7 @@ def _attempt(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) 
 
 
 def _sweep(contacts: Contacts, r: np.ndarray, tol: float, sweeps: int) -> tuple:
-    c = contacts
-    return sweep_islands(c.data, c.indptr, c.indices, c.q, c.mu, r, c.gauge, tol, sweeps, MEMORY)
+    return sweep_islands(contacts.coupled, r, contacts.gauge, tol, sweeps, MEMORY)
 
 
 def _one_contact() -> Contacts:
@@ -271,7 +270,7 @@ def _few_sweeps(contacts: Contacts) -> np.ndarray:
     """Impulses after a few sweeps from zero: Newton often gets on from here where it stalls at the end of many."""
     r = np.zeros(len(contacts.q))
     for _ in range(FEW):
-        sweep(*contacts.arrays(), r, 1.0, 0, len(contacts))
+        sweep(contacts.coupled, contacts.local, r, 1.0, 0, len(contacts))
     return r
 
 

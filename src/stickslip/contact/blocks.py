@@ -6,7 +6,7 @@ diagonal block present.  Kernels that take a range `first`, `last` work on those
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,16 @@ import scipy.sparse as sp
 from stickslip.jit import entry
 
 SINGULAR = 1e-14  # regularisation of a local matrix, relative to its trace; one refinement step takes it out again
+
+
+class Coupled(NamedTuple):
+    """n contacts with velocities u = W r + q: the three arrays of W, q (n d,), and coefficients of friction mu (n,)."""
+
+    data: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    q: np.ndarray
+    mu: np.ndarray
 
 
 def block_arrays(W: Any, dim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.contact.blocks import add_product, block_arrays, diagonal_blocks, permute
+from stickslip.contact.blocks import Coupled, add_product, block_arrays, diagonal_blocks, permute
 from stickslip.contact.constants import SWEEP_BLOCK
 from stickslip.contact.effort import analysis_cost, factorisation_cost, sweep_cost
 from stickslip.contact.gauss_seidel import error_of
@@ -99,9 +99,10 @@ class Contacts:
         """data, indptr, indices."""
         return self.data, self.indptr, self.indices
 
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """What the sweeps take: blocks of W, local matrices and their inverses, q, mu."""
-        return (self.data, self.indptr, self.indices, *self.local, self.q, self.mu)
+    @property
+    def coupled(self) -> Coupled:
+        """The arrays of u = W r + q, and mu, as kernels take them."""
+        return Coupled(self.data, self.indptr, self.indices, self.q, self.mu)
 
     def product(self, x: np.ndarray) -> np.ndarray:
         """W x."""
@@ -118,11 +119,11 @@ class Contacts:
     def error(self, r: np.ndarray) -> float:
         """Error of the impulses r in the measure of these contacts."""
         u = np.empty(len(self.q))
-        return error_of(self.data, self.indptr, self.indices, self.q, self.mu, r, u, self.gauge, 0, len(self.mu))
+        return error_of(self.coupled, r, u, self.gauge, 0, len(self.mu))
 
     def error_at(self, u: np.ndarray, r: np.ndarray) -> float:
         """`error` where u = W r + q is known."""
-        return error_in(*self.blocks, u, self.q, r, self.mu, self.gauge, 0, len(self.mu))
+        return error_in(self.coupled, u, r, self.gauge, 0, len(self.mu))
 
     def part(self, first: int, last: int) -> Contacts:
         """An island that lies in one piece: contacts first .. last - 1, coupled with none of the others."""

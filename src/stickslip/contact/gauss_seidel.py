@@ -11,13 +11,14 @@ The change |f| costs nothing, so the true error is computed only when the change
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.contact.blocks import add_product
+from stickslip.contact.blocks import Coupled, add_product
 from stickslip.contact.one_contact import one_contact_2d, one_contact_3d
 from stickslip.contact.residual import SCALE, error_in, loads, natural_map, worst_violation
-from stickslip.jit import entry
+from stickslip.jit import entry, kernel
 from stickslip.lcp.linear import lu_factor, lu_solve
 from stickslip.projections import EPS, project_cone_2d, project_cone_3d
 
@@ -27,20 +28,41 @@ F, F_BEFORE, G_BEFORE, X = -4, -3, -2, -1  # rows of `work`, see `anderson_step`
 KEPT, NORM, CHANGE, LIGHT, ERROR, CHECKS = range(6)
 
 
+class Asked(NamedTuple):
+    """What sweeps are asked for.
+
+    max_sweeps, tol : when they end.  memory : sweeps that Anderson acceleration looks back on; 0 for plain sweeps.
+    relaxation : 0 < omega < 2.  check_every : sweeps after which the error is computed in any case.
+    """
+
+    max_sweeps: int
+    tol: float
+    memory: int
+    relaxation: float
+    check_every: int
+
+
+class Anderson(NamedTuple):
+    """Memory of Anderson acceleration over m sweeps.
+
+    work : (2 m + 4, numbers of the longest range), see `anderson_step`.
+    gram, factors, gamma, pivots : (m, m), (m, m), (m,), (m,), of the equations for gamma.
+    state : (6,), from KEPT to CHECKS.
+    """
+
+    work: np.ndarray
+    gram: np.ndarray
+    factors: np.ndarray
+    gamma: np.ndarray
+    pivots: np.ndarray
+    state: np.ndarray
+
+
 @entry
-def update_3d(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    diagonal: np.ndarray,
-    inverse: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    r: np.ndarray,
-    relaxation: float,
-    i: int,
-) -> None:
+def update_3d(contacts: Coupled, local: tuple, r: np.ndarray, relaxation: float, i: int) -> None:
     """Solve contact i, the others held, and write its impulse."""
+    data, indptr, indices, q, mu = contacts
+    diagonal, inverse = local
     k = 3 * i
     b0, b1, b2 = q[k], q[k + 1], q[k + 2]
     for p in range(indptr[i], indptr[i + 1]):
@@ -59,19 +81,10 @@ def update_3d(
 
 
 @entry
-def update_2d(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    diagonal: np.ndarray,
-    inverse: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    r: np.ndarray,
-    relaxation: float,
-    i: int,
-) -> None:
-    """`update_3d` in the plane."""
+def update_2d(contacts: Coupled, local: tuple, r: np.ndarray, relaxation: float, i: int) -> None:
+    """Solve contact i of the plane, the others held, and write its impulse."""
+    data, indptr, indices, q, mu = contacts
+    diagonal, inverse = local
     k = 2 * i
     b0, b1 = q[k], q[k + 1]
     for p in range(indptr[i], indptr[i + 1]):
@@ -88,26 +101,14 @@ def update_2d(
 
 
 @entry(apart=True)
-def sweep(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    diagonal: np.ndarray,
-    inverse: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    r: np.ndarray,
-    relaxation: float,
-    first: int,
-    last: int,
-) -> None:
-    """One sweep over contacts first .. last - 1, in place."""
-    if data.shape[1] == 3:  # asked once and not per contact, which would take half as long again
+def sweep(contacts: Coupled, local: tuple, r: np.ndarray, relaxation: float, first: int, last: int) -> None:
+    """One sweep over contacts first .. last - 1, in place; `local` are the blocks W_ii and their inverses."""
+    if contacts.data.shape[1] == 3:  # asked once and not per contact, which would take half as long again
         for i in range(first, last):
-            update_3d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, i)
+            update_3d(contacts, local, r, relaxation, i)
     else:
         for i in range(first, last):
-            update_2d(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, i)
+            update_2d(contacts, local, r, relaxation, i)
 
 
 @entry
@@ -142,39 +143,22 @@ def dot(x: np.ndarray, y: np.ndarray) -> float:
 
 
 @entry(apart=True)
-def error_of(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    r: np.ndarray,
-    u: np.ndarray,
-    gauge: tuple,
-    first: int,
-    last: int,
-) -> float:
-    """Write u = W r + q of a range of contacts and return their error, measured by `gauge`."""
+def error_of(contacts: Coupled, r: np.ndarray, u: np.ndarray, gauge: tuple, first: int, last: int) -> float:
+    """Write u = W r + q of contacts first .. last - 1 and return their error, measured by `gauge`."""
+    data, indptr, indices, q, _ = contacts
     dim = data.shape[1]
     for k in range(dim * first, dim * last):
         u[k] = q[k]
     add_product(data, indptr, indices, r, u, first, last)
-    return error_in(data, indptr, indices, u, q, r, mu, gauge, first, last)
+    return error_in(contacts, u, r, gauge, first, last)
 
 
 @entry(apart=True)
 def errors_of(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    z: np.ndarray,
-    units: np.ndarray,
-    u: np.ndarray,
-    gauge: tuple,
+    contacts: Coupled, z: np.ndarray, units: np.ndarray, u: np.ndarray, gauge: tuple
 ) -> tuple[float, float, float]:
     """Write the velocities of scaled impulses z [m/s]; error in velocities, natural map, rounding of u / v."""
+    data, indptr, indices, q, mu = contacts
     n = mu.shape[0]
     dim = data.shape[1]
     for k in range(dim * n):
@@ -191,9 +175,9 @@ def errors_of(
 
 
 @entry
-def mixing(work: np.ndarray, n: int, stored: int, new: int, anderson: tuple) -> None:
+def mixing(n: int, stored: int, new: int, anderson: Anderson) -> None:
     """gamma of the Anderson step; row and column `new` of the Gram matrix of the DF_j are brought up to date."""
-    gram, A, gamma, pivot, _ = anderson
+    work, gram, A, gamma, pivot, _ = anderson
     f = work[F, :n]
     for j in range(stored):
         gram[new, j] = dot(work[new, :n], work[j, :n])
@@ -210,19 +194,19 @@ def mixing(work: np.ndarray, n: int, stored: int, new: int, anderson: tuple) -> 
             gamma[j] = 0.0
 
 
-@entry
-def anderson_state(memory: int) -> tuple:
-    """Gram matrix, scratch for its factors, gamma, pivots, and a state (KEPT to CHECKS)."""
-    gram, factors = np.empty((memory, memory)), np.empty((memory, memory))
-    anderson = gram, factors, np.empty(memory), np.empty(memory, np.int64), np.empty(6)
+@kernel
+def new_anderson(memory: int, numbers: int) -> Anderson:
+    """Memory over `memory` sweeps for ranges of contacts with up to `numbers` impulses."""
+    work, gram, factors = np.empty((2 * memory + 4, numbers)), np.empty((memory, memory)), np.empty((memory, memory))
+    anderson = Anderson(work, gram, factors, np.empty(memory), np.empty(memory, np.int64), np.empty(6))
     forget(anderson)
     return anderson
 
 
 @entry
-def forget(anderson: tuple) -> None:
+def forget(anderson: Anderson) -> None:
     """Begin with another range of contacts, or anew."""
-    anderson[4][KEPT], anderson[4][NORM] = 0.0, np.inf
+    anderson.state[KEPT], anderson.state[NORM] = 0.0, np.inf
 
 
 @entry
@@ -237,7 +221,7 @@ def sweep_change(r: np.ndarray, first: int, work: np.ndarray, n: int) -> tuple[f
 
 @entry
 def anderson_step(
-    r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int, memory: int, work: np.ndarray, anderson: tuple
+    r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int, memory: int, anderson: Anderson
 ) -> None:
     """From the result g of a sweep (in r) and f (in work) to the next iterate, in place.
 
@@ -245,8 +229,8 @@ def anderson_step(
     """
     a, b = dim * first, dim * last
     n = b - a
+    work, gamma, state = anderson.work, anderson.gamma, anderson.state
     f, f_before, g_before = work[F, :n], work[F_BEFORE, :n], work[G_BEFORE, :n]
-    gamma, state = anderson[2], anderson[4]
     g = r[a:b]
     kept = int(state[KEPT])
     if kept > 0 and not (state[CHANGE] <= 2.0 * state[NORM]):  # take the step back, forget
@@ -265,7 +249,7 @@ def anderson_step(
     state[KEPT], state[NORM] = kept + 1.0, state[CHANGE]
     stored = min(kept, memory)
     if stored > 0:
-        mixing(work, n, stored, new, anderson)
+        mixing(n, stored, new, anderson)
         for j in range(stored):
             for k in range(n):
                 g[k] -= gamma[j] * work[memory + j, k]
@@ -281,88 +265,66 @@ def begin_sweep(r: np.ndarray, first: int, work: np.ndarray, n: int) -> None:
 
 @entry(inline=True)
 def end_sweep(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
+    contacts: Coupled,
     r: np.ndarray,
     u: np.ndarray,
     gauge: tuple,
     first: int,
     last: int,
     count: int,
-    max_sweeps: int,
-    tol: float,
-    memory: int,
-    check_every: int,
+    asked: Asked,
     history: np.ndarray,
-    work: np.ndarray,
-    anderson: tuple,
+    anderson: Anderson,
 ) -> bool:
     """What follows sweep number `count`: a look at its change, at the error now and then, the acceleration.
 
     True where it was the last one: solved, max_sweeps reached, or no change is left.
     """
-    dim = data.shape[1]
-    state = anderson[4]
+    dim = contacts.data.shape[1]
+    state = anderson.state
     if count == 1:
-        state[LIGHT], state[ERROR], state[CHECKS] = tol, np.inf, 0.0
-    state[CHANGE], size = sweep_change(r, dim * first, work, dim * (last - first))
+        state[LIGHT], state[ERROR], state[CHECKS] = asked.tol, np.inf, 0.0
+    state[CHANGE], size = sweep_change(r, dim * first, anderson.work, dim * (last - first))
     quiet = state[CHANGE] <= state[LIGHT] * size
-    if quiet or count % check_every == 0 or count == max_sweeps:
-        state[ERROR] = error_of(data, indptr, indices, q, mu, r, u, gauge, first, last)
+    if quiet or count % asked.check_every == 0 or count == asked.max_sweeps:
+        state[ERROR] = error_of(contacts, r, u, gauge, first, last)
         checks = int(state[CHECKS])
         if checks < history.shape[0]:
             history[checks] = state[ERROR]
             state[CHECKS] += 1.0
-        if state[ERROR] <= tol or count == max_sweeps or (quiet and state[LIGHT] < 1e-17):
+        if state[ERROR] <= asked.tol or count == asked.max_sweeps or (quiet and state[LIGHT] < 1e-17):
             return True
         if quiet:
             state[LIGHT] *= 0.5
-    if memory > 0:
-        anderson_step(r, mu, dim, first, last, memory, work, anderson)
+    if asked.memory > 0:
+        anderson_step(r, contacts.mu, dim, first, last, asked.memory, anderson)
     return False
 
 
 @entry(apart=True)
 def accelerated_sweeps(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    diagonal: np.ndarray,
-    inverse: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
+    contacts: Coupled,
+    local: tuple,
     r: np.ndarray,
     u: np.ndarray,
     gauge: tuple,
     first: int,
     last: int,
-    max_sweeps: int,
-    tol: float,
-    memory: int,
-    relaxation: float,
-    check_every: int,
+    asked: Asked,
     history: np.ndarray,
-    work: np.ndarray,
-    anderson: tuple,
+    anderson: Anderson,
 ) -> tuple[int, float, int]:
     """Sweep a range of contacts until its error is at most tol, accelerated unless memory is 0.
 
     Returns sweeps, error, and how many errors `history` holds.  r ends as the result of a sweep, inside the cones.
-    `work` has 2 memory + 4 rows of at least as many numbers as the range; `anderson`, an `anderson_state`, is carried
-    from call to call: `forget` it where the range is another one.
+    `anderson` is carried from call to call: `forget` it where the range is another one.
     """
-    dim = data.shape[1]
+    dim = contacts.data.shape[1]
     count = 0
-    while count < max_sweeps:
+    while count < asked.max_sweeps:
         count += 1
-        begin_sweep(r, dim * first, work, dim * (last - first))
-        sweep(data, indptr, indices, diagonal, inverse, q, mu, r, relaxation, first, last)
-        if end_sweep(
-            data, indptr, indices, q, mu, r, u, gauge,
-            first, last, count, max_sweeps, tol, memory, check_every, history, work, anderson,
-        ):  # fmt: skip
+        begin_sweep(r, dim * first, anderson.work, dim * (last - first))
+        sweep(contacts, local, r, asked.relaxation, first, last)
+        if end_sweep(contacts, r, u, gauge, first, last, count, asked, history, anderson):
             break
-    return count, anderson[4][ERROR], int(anderson[4][CHECKS])
+    return count, anderson.state[ERROR], int(anderson.state[CHECKS])

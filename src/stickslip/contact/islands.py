@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.contact.blocks import components, diagonal_blocks, permute
+from stickslip.contact.blocks import Coupled, components, diagonal_blocks, permute
 from stickslip.contact.constants import CHECK_EVERY
-from stickslip.contact.gauss_seidel import accelerated_sweeps, anderson_state, error_of, forget, sweep
+from stickslip.contact.gauss_seidel import Asked, accelerated_sweeps, error_of, forget, new_anderson, sweep
 from stickslip.contact.residual import error_in
 from stickslip.jit import entry
 
@@ -39,23 +39,13 @@ def gauge_of(gauge: tuple, order: np.ndarray) -> tuple:
 
 
 @entry
-def sweep_islands(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    r: np.ndarray,
-    gauge: tuple,
-    tol: float,
-    max_sweeps: int,
-    memory: int,
-) -> tuple:
+def sweep_islands(contacts: Coupled, r: np.ndarray, gauge: tuple, tol: float, max_sweeps: int, memory: int) -> tuple:
     """Sweep over one island after the other until the error of each is at most `tol`.
 
     Returns the impulses, the sweeps of all islands together and the most of one, the worst error of an island, how many
     islands missed the tolerance, and the error of the whole.
     """
+    data, indptr, indices, q, mu = contacts
     n = mu.shape[0]
     dim = data.shape[1]
     order, offsets = components(indptr, indices)
@@ -66,32 +56,29 @@ def sweep_islands(
         mu, q = rows_of(mu, order, 1), rows_of(q, order, dim)
         x = rows_of(r, order, dim)
     sorted_gauge = gauge_of(gauge, order)
-    diagonal, inverse = diagonal_blocks(data, indptr, indices)
+    contacts, local = Coupled(data, indptr, indices, q, mu), diagonal_blocks(data, indptr, indices)
     u = np.empty(dim * n)
     largest = 0
     for k in range(count):
         largest = max(largest, offsets[k + 1] - offsets[k])
-    work = np.empty((2 * memory + 4, dim * largest))
     no_history = np.empty(0)
-    anderson = anderson_state(memory)
+    anderson = new_anderson(memory, dim * largest)
     total, most, missed, worst = 0, 0, 0, 0.0
     for k in range(count):
         a, b = offsets[k], offsets[k + 1]
         sweeps, error = 1, np.inf
         if b - a == 1:  # a contact alone is solved exactly at once
-            sweep(data, indptr, indices, diagonal, inverse, q, mu, x, 1.0, a, b)
-            error = error_of(data, indptr, indices, q, mu, x, u, sorted_gauge, a, b)
+            sweep(contacts, local, x, 1.0, a, b)
+            error = error_of(contacts, x, u, sorted_gauge, a, b)
         if not error <= tol:
             forget(anderson)
+            asked = Asked(max_sweeps, tol, min(memory, dim * (b - a)), 1.0, CHECK_EVERY)
             sweeps, error, _ = accelerated_sweeps(
-                data, indptr, indices, diagonal, inverse, q, mu, x, u, sorted_gauge,
-                a, b, max_sweeps, tol, min(memory, dim * (b - a)), 1.0, CHECK_EVERY, no_history, work, anderson,
-            )  # fmt: skip
+                contacts, local, x, u, sorted_gauge, a, b, asked, no_history, anderson
+            )
         total += sweeps
         most = max(most, sweeps)
         worst = max(worst, error)
         missed += not error <= tol
-    error = error_in(
-        data, indptr, indices, u, q, x, mu, sorted_gauge, 0, n
-    )  # every island has left its velocities in u
+    error = error_in(contacts, u, x, sorted_gauge, 0, n)  # every island has left its velocities in u
     return (rows_back(x, order, dim) if count > 1 else x), total, most, worst, missed, error

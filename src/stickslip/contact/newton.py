@@ -475,7 +475,7 @@ class ConeNewton(FrictionMethod):
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         for _ in range(self.sweeps):
-            sweep(*contacts.arrays(), r, 1.0, 0, len(contacts))
+            sweep(contacts.coupled, contacts.local, r, 1.0, 0, len(contacts))
             progress.spend(contacts.sweep_cost)
             if progress.expired:
                 break

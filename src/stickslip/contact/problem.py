@@ -212,7 +212,7 @@ class FrictionProblem:
         """u = W r + q [m/s] and both errors of the impulses r."""
         if not self.bilateral and not self.elliptic and "matrix" in self.__dict__:
             c, units, u = self.contacts_in("velocity"), self._units, np.empty(len(self.q))
-            return Evaluation(u, *errors_of(*c.blocks, c.q, c.mu, r / units, units, u, c.gauge))
+            return Evaluation(u, *errors_of(c.coupled, r / units, units, u, c.gauge))
         with np.errstate(all="ignore"):  # what is not finite is an error of infinity
             u = self.velocity(r)
             error, rounding = self._velocity_error(u, r)

@@ -38,6 +38,7 @@ import math
 
 import numpy as np
 
+from stickslip.contact.blocks import Coupled
 from stickslip.contact.cones import squares
 from stickslip.contact.constants import MOST_ROUNDING, ROUNDINGS
 from stickslip.jit import entry
@@ -138,19 +139,9 @@ def loads(
 
 
 @entry(apart=True)
-def error_in(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    u: np.ndarray,
-    q: np.ndarray,
-    r: np.ndarray,
-    mu: np.ndarray,
-    gauge: tuple,
-    first: int,
-    last: int,
-) -> float:
+def error_in(contacts: Coupled, u: np.ndarray, r: np.ndarray, gauge: tuple, first: int, last: int) -> float:
     """The measure that the gauge asks for, of contacts first .. last - 1; u = W r + q."""
+    data, indptr, indices, q, mu = contacts
     dim = data.shape[1]
     if gauge[3][KIND] == NATURAL_MAP:
         return natural_map(u, q, r, mu, gauge, dim, first, last)

@@ -8,10 +8,7 @@ import numpy as np
 
 from stickslip.contact.constants import AT_ONCE, CHECK_EVERY, MEMORY
 from stickslip.contact.contacts import Contacts
-from stickslip.contact.gauss_seidel import (
-    accelerated_sweeps,
-    anderson_state,
-)
+from stickslip.contact.gauss_seidel import Asked, accelerated_sweeps, new_anderson
 from stickslip.contact.matrix_free import MatrixFreeContacts
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress, sweep_until
 
@@ -45,16 +42,15 @@ class Sweeps(FrictionMethod):
             return sweep_until(contacts.sweep, contacts, r, tol, self.limit, progress)
         at_once = max(1, int(AT_ONCE / contacts.sweep_cost))
         u, history = np.empty(len(r)), np.empty(at_once if progress.record else 0)
-        work = np.empty((2 * self.memory + 4, len(r)))
-        check_every, anderson = 1 if progress.record else CHECK_EVERY, anderson_state(self.memory)
+        check_every, anderson = 1 if progress.record else CHECK_EVERY, new_anderson(self.memory, len(r))
         best, done, error = Best(r.copy(), np.inf), 0, np.inf
         while done < self.limit and not error <= tol:
             count = min(at_once, self.limit - done)
             begin = progress.seconds
+            asked = Asked(count, tol, self.memory, self.relaxation, check_every)
             swept, error, checks = accelerated_sweeps(
-                *contacts.arrays(), r, u, contacts.gauge, 0, len(contacts), count, tol,
-                self.memory, self.relaxation, check_every, history, work, anderson,
-            )  # fmt: skip
+                contacts.coupled, contacts.local, r, u, contacts.gauge, 0, len(contacts), asked, history, anderson
+            )
             done += swept
             best.offer(r, error)
             progress.spend(swept * contacts.sweep_cost)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.contact.blocks import diagonal_blocks
-from stickslip.contact.gauss_seidel import accelerated_sweeps, anderson_state
+from stickslip.contact.blocks import Coupled, diagonal_blocks
+from stickslip.contact.gauss_seidel import Asked, accelerated_sweeps, new_anderson
 from stickslip.contact.residual import plain_gauge
 from stickslip.contact.velocity_problem import disc_defect
 from stickslip.jit import entry, kernel
@@ -412,13 +412,11 @@ def solve_sweeps(
     data, indptr, indices = block_system(island, dim, head, follow)
     q, z, u, mu = np.empty(dim * n), np.empty(dim * n), np.empty(dim * n), np.empty(n)
     right_side(island, dim, bodies.free, q, mu, z)
-    diagonal, inverse = diagonal_blocks(data, indptr, indices)
+    local = diagonal_blocks(data, indptr, indices)
     memory = 0 if sweeps <= FIRST_SWEEPS else MEMORY
-    work = np.empty((2 * memory + 4, dim * n))
-    _, error, _ = accelerated_sweeps(
-        data, indptr, indices, diagonal, inverse, q, mu, z, u, plain_gauge(q, n), 0, n, sweeps, tol, memory, 1.0,
-        CHECK_EVERY, np.empty(0), work, anderson_state(memory),
-    )  # fmt: skip
+    asked, anderson = Asked(sweeps, tol, memory, 1.0, CHECK_EVERY), new_anderson(memory, dim * n)
+    contacts = Coupled(data, indptr, indices, q, mu)
+    _, error, _ = accelerated_sweeps(contacts, local, z, u, plain_gauge(q, n), 0, n, asked, np.empty(0), anderson)
     take_impulses(island, dim, z)
     return error
 
