@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.jit import entry, kernel
+
 DT = 1e-4
 SICONOS_PYTHON = "/usr/bin/python3"
 
@@ -54,78 +56,80 @@ print(json.dumps({"seconds": time.perf_counter() - begin, "q": list(map(float, b
 """
 
 
-def hand_written() -> Callable[..., Any]:
-    """A kernel of the woodpecker alone: constants inlined, mass inverted by hand, no record, no certificate."""
-    from stickslip.jit import entry
+@kernel(inline=True)
+def contact_by_hand(alpha: float, beta: float, delta: float, c_N: float, c_T: float, mu: float) -> tuple:
+    """Impulses of one contact, the others held: open, stick, or one of two slips."""
+    if c_N >= 0.0:
+        return 0.0, 0.0
+    det = alpha * beta - delta**2
+    N, T = (-beta * c_N + delta * c_T) / det, (delta * c_N - alpha * c_T) / det
+    if not (N >= 0.0 and abs(T) <= mu * N):
+        N = -c_N / (alpha + mu * delta)
+        T = mu * N
+        if c_T + delta * N + beta * T > 0.0:
+            N = -c_N / (alpha - mu * delta)
+            T = -mu * N
+    return N, T
 
-    @entry
-    def march(q: np.ndarray, u: np.ndarray, mass_inverse: np.ndarray, p: tuple, dt: float, steps: int) -> None:
-        r_O, r_M, h_M, l_M, l_G, h_S, l_S, m_M, m_S, c, g, mu, e = p
-        y, a, b = q[0], q[1], q[2]
-        v, wa, wb = u[0], u[1], u[2]
-        W_N = np.array([[0.0, 0.0, -h_S], [0.0, h_M, 0.0], [0.0, -h_M, 0.0]])
-        W_T = np.array([[1.0, l_M, l_G - l_S], [1.0, r_M, 0.0], [1.0, r_M, 0.0]])
-        I = mass_inverse  # noqa: E741
-        V_N, V_T = np.empty((3, 3)), np.empty((3, 3))
-        alpha, beta, delta = np.zeros(3), np.zeros(3), np.zeros(3)
+
+@entry
+def hand_written(q: np.ndarray, u: np.ndarray, mass_inverse: np.ndarray, p: tuple, dt: float, steps: int) -> None:
+    """The woodpecker alone: constants inlined, mass inverted by hand, no record, no certificate."""
+    r_O, r_M, h_M, l_M, l_G, h_S, l_S, m_M, m_S, c, g, mu, e = p
+    y, a, b = q[0], q[1], q[2]
+    v, wa, wb = u[0], u[1], u[2]
+    W_N = np.array([[0.0, 0.0, -h_S], [0.0, h_M, 0.0], [0.0, -h_M, 0.0]])
+    W_T = np.array([[1.0, l_M, l_G - l_S], [1.0, r_M, 0.0], [1.0, r_M, 0.0]])
+    I = mass_inverse  # noqa: E741
+    V_N, V_T = np.empty((3, 3)), np.empty((3, 3))
+    alpha, beta, delta = np.zeros(3), np.zeros(3), np.zeros(3)
+    for k in range(3):
+        for j in range(3):
+            V_N[k, j] = W_N[k, 0] * I[0, j] + W_N[k, 1] * I[1, j] + W_N[k, 2] * I[2, j]
+            V_T[k, j] = W_T[k, 0] * I[0, j] + W_T[k, 1] * I[1, j] + W_T[k, 2] * I[2, j]
+            alpha[k] += W_N[k, j] * V_N[k, j]
+            beta[k] += W_T[k, j] * V_T[k, j]
+            delta[k] += W_N[k, j] * V_T[k, j]
+    eps = np.array([e, 0.0, 0.0])
+    P, gap, before = np.zeros((3, 2)), np.empty(3), np.empty(3)
+    for _ in range(steps):
+        ym, am, bm = y + 0.5 * dt * v, a + 0.5 * dt * wa, b + 0.5 * dt * wb
+        h0, h1, h2 = -(m_S + m_M) * g, -c * (am - bm) - m_S * l_M * g, -c * (bm - am) - m_S * l_G * g
+        f0 = v + dt * (I[0, 0] * h0 + I[0, 1] * h1 + I[0, 2] * h2)
+        f1 = wa + dt * (I[1, 0] * h0 + I[1, 1] * h1 + I[1, 2] * h2)
+        f2 = wb + dt * (I[2, 0] * h0 + I[2, 1] * h1 + I[2, 2] * h2)
+        gap[0] = l_M + l_G - l_S - r_O - h_S * bm
+        gap[1] = r_M - r_O + h_M * am
+        gap[2] = r_M - r_O - h_M * am
+        closed = 0
         for k in range(3):
-            for j in range(3):
-                V_N[k, j] = W_N[k, 0] * I[0, j] + W_N[k, 1] * I[1, j] + W_N[k, 2] * I[2, j]
-                V_T[k, j] = W_T[k, 0] * I[0, j] + W_T[k, 1] * I[1, j] + W_T[k, 2] * I[2, j]
-                alpha[k] += W_N[k, j] * V_N[k, j]
-                beta[k] += W_T[k, j] * V_T[k, j]
-                delta[k] += W_N[k, j] * V_T[k, j]
-        eps = np.array([e, 0.0, 0.0])
-        P, gap, before = np.zeros((3, 2)), np.empty(3), np.empty(3)
-        for _ in range(steps):
-            ym, am, bm = y + 0.5 * dt * v, a + 0.5 * dt * wa, b + 0.5 * dt * wb
-            h0, h1, h2 = -(m_S + m_M) * g, -c * (am - bm) - m_S * l_M * g, -c * (bm - am) - m_S * l_G * g
-            f0 = v + dt * (I[0, 0] * h0 + I[0, 1] * h1 + I[0, 2] * h2)
-            f1 = wa + dt * (I[1, 0] * h0 + I[1, 1] * h1 + I[1, 2] * h2)
-            f2 = wb + dt * (I[2, 0] * h0 + I[2, 1] * h1 + I[2, 2] * h2)
-            gap[0] = l_M + l_G - l_S - r_O - h_S * bm
-            gap[1] = r_M - r_O + h_M * am
-            gap[2] = r_M - r_O - h_M * am
-            closed = 0
+            if gap[k] <= 0.0:
+                closed += 1
+                P[k, 0] = 0.0
+                P[k, 1] = 0.0
+                before[k] = eps[k] * (W_N[k, 0] * v + W_N[k, 1] * wa + W_N[k, 2] * wb)
+        for _sweep in range(1000 if closed > 0 else 0):
+            change = 0.0
             for k in range(3):
-                if gap[k] <= 0.0:
-                    closed += 1
-                    P[k, 0] = 0.0
-                    P[k, 1] = 0.0
-                    before[k] = eps[k] * (W_N[k, 0] * v + W_N[k, 1] * wa + W_N[k, 2] * wb)
-            for _sweep in range(1000 if closed > 0 else 0):
-                change = 0.0
-                for k in range(3):
-                    if gap[k] > 0.0:
-                        continue
-                    c_N = W_N[k, 0] * f0 + W_N[k, 1] * f1 + W_N[k, 2] * f2 + before[k]
-                    c_T = W_T[k, 0] * f0 + W_T[k, 1] * f1 + W_T[k, 2] * f2
-                    c_N -= alpha[k] * P[k, 0] + delta[k] * P[k, 1]
-                    c_T -= delta[k] * P[k, 0] + beta[k] * P[k, 1]
-                    N, T = 0.0, 0.0
-                    if c_N < 0.0:
-                        det = alpha[k] * beta[k] - delta[k] ** 2
-                        N, T = (-beta[k] * c_N + delta[k] * c_T) / det, (delta[k] * c_N - alpha[k] * c_T) / det
-                        if not (N >= 0.0 and abs(T) <= mu * N):
-                            N = -c_N / (alpha[k] + mu * delta[k])
-                            T = mu * N
-                            if c_T + delta[k] * N + beta[k] * T > 0.0:
-                                N = -c_N / (alpha[k] - mu * delta[k])
-                                T = -mu * N
-                    dN, dT = N - P[k, 0], T - P[k, 1]
-                    P[k, 0], P[k, 1] = N, T
-                    f0 += V_N[k, 0] * dN + V_T[k, 0] * dT
-                    f1 += V_N[k, 1] * dN + V_T[k, 1] * dT
-                    f2 += V_N[k, 2] * dN + V_T[k, 2] * dT
-                    change = max(change, abs(alpha[k] * dN) + abs(beta[k] * dT))
-                if closed == 1 or change < 1e-13:
-                    break
-            v, wa, wb = f0, f1, f2
-            y, a, b = ym + 0.5 * dt * v, am + 0.5 * dt * wa, bm + 0.5 * dt * wb
-        q[0], q[1], q[2] = y, a, b
-        u[0], u[1], u[2] = v, wa, wb
-
-    return march
+                if gap[k] > 0.0:
+                    continue
+                c_N = W_N[k, 0] * f0 + W_N[k, 1] * f1 + W_N[k, 2] * f2 + before[k]
+                c_T = W_T[k, 0] * f0 + W_T[k, 1] * f1 + W_T[k, 2] * f2
+                c_N -= alpha[k] * P[k, 0] + delta[k] * P[k, 1]
+                c_T -= delta[k] * P[k, 0] + beta[k] * P[k, 1]
+                N, T = contact_by_hand(alpha[k], beta[k], delta[k], c_N, c_T, mu)
+                dN, dT = N - P[k, 0], T - P[k, 1]
+                P[k, 0], P[k, 1] = N, T
+                f0 += V_N[k, 0] * dN + V_T[k, 0] * dT
+                f1 += V_N[k, 1] * dN + V_T[k, 1] * dT
+                f2 += V_N[k, 2] * dN + V_T[k, 2] * dT
+                change = max(change, abs(alpha[k] * dN) + abs(beta[k] * dT))
+            if closed == 1 or change < 1e-13:
+                break
+        v, wa, wb = f0, f1, f2
+        y, a, b = ym + 0.5 * dt * v, am + 0.5 * dt * wa, bm + 0.5 * dt * wb
+    q[0], q[1], q[2] = y, a, b
+    u[0], u[1], u[2] = v, wa, wb
 
 
 def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
@@ -141,7 +145,7 @@ def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     for solver in ("auto", "gauss-seidel", "lemke"):
         scenario.simulate(t_end=0.1, solver=solver, **options)
         runs[solver] = partial(scenario.simulate, t_end=steps * DT, every=steps, solver=solver, **options)
-    march, p = hand_written(), scenario.system.parameter_values
+    p = scenario.system.parameter_values
     named = dict(zip(scenario.system.parameter_names, p.tolist(), strict=True))
     order = ("r_O", "r_M", "h_M", "l_M", "l_G", "h_S", "l_S", "m_M", "m_S", "c_phi", "g", "friction")
     constants = (*(named[key] for key in order), named["restitution_normal"])
@@ -149,7 +153,7 @@ def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
 
     def by_hand(n: int = steps) -> np.ndarray:
         q, u = scenario.q0.copy(), scenario.u0.copy()
-        march(q, u, inverse, constants, DT, n)
+        hand_written(q, u, inverse, constants, DT, n)
         return q
 
     difference = np.abs(by_hand(2000) - scenario.simulate(t_end=2000 * DT, **options).q[-1]).max()

@@ -236,11 +236,11 @@ class Reference(MechanismEngine):
         unilateral = np.array(self.system.contact_kinds, dtype=int) == CONTACT
         gap = self.system.gap(memory.q, memory.t, memory.p)
         deepest = float(np.max(-gap[unilateral], initial=0.0))
-        memory.book[codes.MAX_PENETRATION] = max(memory.book[codes.MAX_PENETRATION], deepest)
+        _raise_to(memory.book, codes.MAX_PENETRATION, deepest)
 
     def _keep_books(self, memory: Memory, dt: float, report: StepReport, block: Block) -> float:
         """Label the contacts and enter the step into the book; return the work of the contacts [J]."""
-        book, problem, local = memory.book, report.problem, report.problem.local
+        book, problem = memory.book, report.problem
         state = block.state[block.records]
         state_before = state.copy()
         state[:] = codes.OPEN
@@ -251,17 +251,32 @@ class Reference(MechanismEngine):
         memory.carried[:] = 0.0
         if report.sliding is not None and report.sliding.active:
             memory.carried[:, 2] = report.sliding.rests
-            for item, value in (
-                (codes.FRICTION_ROUNDS, report.sliding.rounds),
-                (codes.FRICTION_CONTRACTION, report.sliding.contraction),
-            ):
-                book[item] = max(book[item], value)
+            _raise_to(book, codes.FRICTION_ROUNDS, report.sliding.rounds)
+            _raise_to(book, codes.FRICTION_CONTRACTION, report.sliding.contraction)
+        _raise_to(book, codes.MAX_RESIDUAL, report.residual)
         if not len(problem.index):
-            book[codes.MAX_RESIDUAL] = max(book[codes.MAX_RESIDUAL], report.residual)
             book[codes.WORK_BEFORE] = 0.0
             return 0.0
-        book[codes.MAX_RESIDUAL] = max(book[codes.MAX_RESIDUAL], report.residual)
         book[codes.ITERATIONS] += report.iterations
+        work = gain = self._label_contacts(memory, dt, report, block, state_before)
+        if self.stepper.impact_steps == 2 and ((state == codes.IMPACT) & (state_before != codes.IMPACT)).any():
+            memory.carried[problem.index, :2] = np.column_stack([report.Lambda_N, report.Lambda_T])
+        book[codes.CONTACT_WORK] += work
+        if self.stepper.impact_steps == 2:  # the first step of an impact takes what the second gives back
+            book[codes.WORK_BEFORE], gain = gain, gain + min(0.0, book[codes.WORK_BEFORE])
+        if gain > book[codes.MAX_ENERGY_GAIN]:
+            book[codes.MAX_ENERGY_GAIN] = gain
+            book[codes.GAIN_STEP] = memory.step
+        local = problem.local
+        _raise_to(book, codes.MAX_LCP_SIZE, int(local.normal.sum()) + 2 * int(local.tangential.sum()))
+        return float(work)
+
+    def _label_contacts(
+        self, memory: Memory, dt: float, report: StepReport, block: Block, state_before: np.ndarray
+    ) -> float:
+        """State, memory and impact rows of the active contacts; return their work [J]."""
+        book, problem, local = memory.book, report.problem, report.problem.local
+        state = block.state[block.records]
         before, after = problem.gamma_A, problem.velocities(memory.u)
         unloaded = memory.step - 1 - memory.last_loaded - 1  # the step just done has number memory.step - 1
         kick = np.abs(problem.W_N @ (problem.u_free - problem.u_A))
@@ -273,26 +288,18 @@ class Reference(MechanismEngine):
             report.Lambda_N[i] > 0.0 and self.system.contact_kinds[k] == CONTACT and strikes[i]
             for i, k in enumerate(problem.index)
         )
-        gain, rows = 0.0, 0
+        bound, work = local.bound(report.Lambda_N), 0.0
         for i, k in enumerate(problem.index):
             kind = self.system.contact_kinds[k]
             N, T = report.Lambda_N[i], report.Lambda_T[i]
             gamma_N, gamma_T = (before[0][i], after[0][i]), (before[1][i], after[1][i])
-            ended = Ended(
-                kind,
-                gamma_T[1],
-                local.size_T[i] + local.G_TT[i, i] * abs(T) + abs(local.G_NT[i, i]) * N,
-                bool(local.tangential[i]),
-                local.bound(report.Lambda_N)[i],
-                N,
-                T,
-            )
+            size = local.size_T[i] + local.G_TT[i, i] * abs(T) + abs(local.G_NT[i, i]) * N
+            ended = Ended(kind, gamma_T[1], size, bool(local.tangential[i]), bound[i], N, T)
             state[k] = events.contact_state.py_func(ended, strikes[i], struck, memory.impulse_before[k])
-            rows += int(local.normal[i]) + 2 * int(local.tangential[i])
             if kind != SPRING:
-                gain += 0.5 * N * sum(gamma_N) + 0.5 * T * sum(gamma_T)
+                work += 0.5 * N * sum(gamma_N) + 0.5 * T * sum(gamma_T)
             if kind == CONTACT and self.stepper.projection == 0.0 and not self.stepper.at_end:
-                book[codes.MAX_PENETRATION] = max(book[codes.MAX_PENETRATION], -problem.g[k])
+                _raise_to(book, codes.MAX_PENETRATION, -problem.g[k])
             lasting = self.stepper.impact_steps == 2 and state_before[k] == codes.IMPACT
             if state[k] == codes.IMPACT or lasting:
                 block.events[block.n_events] = (memory.t, k, *gamma_N, N, T, *gamma_T)
@@ -303,20 +310,15 @@ class Reference(MechanismEngine):
                 held = local.G_NN[i, i] * N
                 memory.reach[k] = events.reach_of.py_func(dt, unloaded[k] > 0, gamma_N[0], gamma_N[1], held)
                 memory.last_loaded[k] = memory.step - 1
-        if self.stepper.impact_steps == 2 and ((state == codes.IMPACT) & (state_before != codes.IMPACT)).any():
-            memory.carried[problem.index, :2] = np.column_stack([report.Lambda_N, report.Lambda_T])
-        work = gain
-        book[codes.CONTACT_WORK] += work
-        if self.stepper.impact_steps == 2:  # the first step of an impact takes what the second gives back
-            book[codes.WORK_BEFORE], gain = gain, gain + min(0.0, book[codes.WORK_BEFORE])
-        if gain > book[codes.MAX_ENERGY_GAIN]:
-            book[codes.MAX_ENERGY_GAIN] = gain
-            book[codes.GAIN_STEP] = memory.step
-        book[codes.MAX_LCP_SIZE] = max(book[codes.MAX_LCP_SIZE], rows)
-        return float(work)
+        return work
 
     def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
         system, n = self.system, len(t)
         gaps = np.array([system.gap(q[i], t[i], memory.p) for i in range(n)]).reshape(n, system.n_contacts)
         energies = np.array([system.energy(q[i], u[i], t[i], memory.p) for i in range(n)]).reshape(n, 2)
         return Measured(gaps, energies)
+
+
+def _raise_to(book: Array, item: int, value: float) -> None:
+    """Keep the largest value of an item of the book."""
+    book[item] = max(book[item], value)
