@@ -669,3 +669,27 @@ def loose_sum(a):
 def test_loops_whose_sums_may_be_reordered_are_left_to_the_compiler() -> None:
     """The copies of a loop's body decide the order of its sums, and so the last digits."""
     assert "!llvm.loop" not in loose_sum.text(np.arange(9.0))
+
+
+class Marked:
+    """A function as another compiler's mark leaves it: a callable with the Python function as `py_func`."""
+
+    def __init__(self, function):
+        self.py_func = function
+
+    def __call__(self, *args):
+        return self.py_func(*args)
+
+
+@Marked
+def marked_square(x):
+    return x * x
+
+
+@kernel
+def by_a_marked_one(x):
+    return marked_square(x) + 1.0
+
+
+def test_a_function_that_is_marked_for_another_compiler_is_taken_by_its_source():
+    assert agrees(by_a_marked_one, 3.0) == 10.0

@@ -34,8 +34,8 @@ def rows_back(x: np.ndarray, order: np.ndarray, dim: int) -> np.ndarray:
 @entry
 def gauge_of(gauge: tuple, order: np.ndarray) -> tuple:
     """The gauge of contacts order[0], order[1], ..."""
-    mobility, unit, reach, numbers = gauge
-    return rows_of(mobility, order, 1), rows_of(unit, order, 1), rows_of(reach, order, 1), numbers.copy()
+    mobility, unit, to_speed, numbers = gauge
+    return rows_of(mobility, order, 1), rows_of(unit, order, 1), rows_of(to_speed, order, 1), numbers.copy()
 
 
 @entry

@@ -273,12 +273,12 @@ class FrictionProblem:
 
     def gauge(self, measure: str, scaled: bool = True) -> tuple[np.ndarray, ...]:
         """The gauge of the contacts, scaled to unit mobility or as they are; see `residual`."""
-        unit, reach = np.exp2(np.round(-0.5 * np.log2(self.mobility))) if scaled else np.ones(self.contacts), 1.0
+        unit, stretch = np.exp2(np.round(-0.5 * np.log2(self.mobility))) if scaled else np.ones(self.contacts), 1.0
         if self.elliptic:
-            reach = self.stretch.reshape(-1, 3).min(axis=1)
+            stretch = self.stretch.reshape(-1, 3).min(axis=1)
         n = self.dim * self.contacts
         numbers = [VELOCITY, self.fastest] if measure == MEASURES[0] else [NATURAL_MAP, squares(self.q, 0, n)]
-        return self.mobility * unit**2, unit, 1.0 / (unit * reach), np.array([*numbers, float(self.contacts)])
+        return self.mobility * unit**2, unit, 1.0 / (unit * stretch), np.array([*numbers, float(self.contacts)])
 
     def contacts_in(self, measure: str) -> Contacts:
         """The equivalent problem of contacts with circular cones and unit mobilities, measured by `measure`."""

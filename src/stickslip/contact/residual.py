@@ -29,7 +29,7 @@ Natural map.  FCLIB's measure, a sum over contacts that compares impulses with v
     error = || r - P_K(r - u - mu |u_T| e_N) || / max(|q|, |r|, |u|)
 
 Kernels get scaled contacts, r = unit z, u = w / unit (see `contacts`), and a `gauge`: mobility (n,) of the scaled
-contacts, unit (n,), reach (n,) that turns a scaled violation into one in velocities, and numbers: KIND, SCALE, ALL.
+contacts, unit (n,), to_speed (n,) that turns a scaled violation into one in velocities, and numbers: KIND, SCALE, ALL.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ def worst_violation(
 
     load (n,): max_a (|W| |r|)_a of each contact, scaled as u is; empty: rounding explains nothing.
     """
-    mobility, _, reach, numbers = gauge
+    mobility, _, to_speed, numbers = gauge
     worst, most = 0.0, MOST_ROUNDING * numbers[SCALE]
     for i in range(first, last):
-        found = violation(u, r, dim * i, mu[i], mobility[i], dim) * reach[i]
+        found = violation(u, r, dim * i, mu[i], mobility[i], dim) * to_speed[i]
         if load.shape[0] > 0:
-            rounding = EPS * load[i] * reach[i]
+            rounding = EPS * load[i] * to_speed[i]
             found = found - ROUNDINGS * rounding if ROUNDINGS * rounding <= most else worse(found, rounding)
         worst = worse(worst, found)
     return worst / numbers[SCALE] if worst < np.inf else np.inf

@@ -72,7 +72,7 @@ def _multipliers(ax: Axes, cycle: LimitCycle) -> None:
     ax.plot(cycle.multipliers.real[trivial], cycle.multipliers.imag[trivial], "o", mfc="none", color=style.GREY, ms=7)
     own = cycle.nontrivial
     ax.plot(own.real, own.imag, "o", color=style.SERIES[2] if cycle.stable else style.SERIES[1], ms=4)
-    reach = 1.15 * max(1.0, float(np.abs(cycle.multipliers).max()))
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    half = 1.15 * max(1.0, float(np.abs(cycle.multipliers).max()))
+    ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
     note = " (circle: 1 in any case)" if trivial.any() else ""
     style.panel(ax, f"multipliers{note}", "real part", "imaginary part")

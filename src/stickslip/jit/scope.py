@@ -32,11 +32,14 @@ class Callee(Protocol):
 
 @dataclass(frozen=True)
 class Adopted:
-    """A function that was marked for Numba: its source is taken as a kernel."""
+    """A function that is marked for another compiler, such as Numba: its Python source is taken as a kernel.
+
+    Options of the other compiler do not count: sums keep their order.
+    """
 
     python: Callable[..., Any]
-    inline: bool
-    reorder_sums: bool
+    inline: bool = False
+    reorder_sums: bool = False
     apart: bool = False
 
 
@@ -45,10 +48,7 @@ def as_callee(function: Any) -> Callee | None:
     if hasattr(function, "python") and hasattr(function, "inline"):
         callee: Callee = function
         return callee
-    if hasattr(function, "py_func") and hasattr(function, "targetoptions"):
-        options = function.targetoptions
-        return Adopted(function.py_func, bool(options.get("forceinline")), bool(options.get("fastmath")))
-    return None
+    return Adopted(function.py_func) if hasattr(function, "py_func") else None
 
 
 @dataclass(frozen=True)

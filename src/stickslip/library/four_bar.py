@@ -66,7 +66,7 @@ def four_bar(
             f"that it can turn (Grashof), got l_0..l_3 = {l_0:g}, {l_1:g}, {l_2:g}, {l_3:g} m."
         )
     q0 = np.array(assembled(0.0, parameters))
-    reach = 1.15 * max(l_1, pin_radius)
+    crank = 1.15 * max(l_1, pin_radius)
     return Scenario(
         system=_system(parameters),
         q0=q0,
@@ -75,7 +75,7 @@ def four_bar(
         t_end=0.84,
         title="Four-bar linkage with play in a hinge",
         source="elements of stickslip.mechanisms.joints",
-        drawing=Drawing(_shapes, view=(-reach, l_0 + 0.75 * l_3, -reach, 1.15 * max(l_2, l_3)), span=0.42),
+        drawing=Drawing(_shapes, view=(-crank, l_0 + 0.75 * l_3, -crank, 1.15 * max(l_2, l_3)), span=0.42),
     )
 
 

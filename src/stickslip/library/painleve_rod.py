@@ -64,11 +64,11 @@ def painleve_rod(
     require_positive({"gap": gap}, "gap", allow_zero=True)
     if not 0.0 <= angle <= math.pi:
         raise ValueError(f"angle must lie between 0 and pi [rad], got {angle:g}.")
-    reach, rise = 0.5 * length * math.cos(angle), 0.5 * length * math.sin(angle)
+    run, rise = 0.5 * length * math.cos(angle), 0.5 * length * math.sin(angle)
     return Scenario(
         system=_system(parameters),
         q0=np.array([0.0, gap + rise, angle]),
-        u0=np.array([slip - rise * spin, approach + reach * spin, spin]),
+        u0=np.array([slip - rise * spin, approach + run * spin, spin]),
         dt=1e-4,
         t_end=1.0,
         title="Painlevé's rod on a rough table",
@@ -80,7 +80,7 @@ def painleve_rod(
 def _system(parameters: dict[str, float]) -> LagrangianSystem:
     x, y, theta, v_x, v_y, omega = sp.symbols("x y theta v_x v_y omega")
     mass, length, inertia, g = sp.symbols("mass length inertia g")
-    reach, rise = length / 2 * sp.cos(theta), length / 2 * sp.sin(theta)
+    run, rise = length / 2 * sp.cos(theta), length / 2 * sp.sin(theta)
     return LagrangianSystem.from_energies(
         [x, y, theta],
         velocities=[v_x, v_y, omega],
@@ -88,7 +88,7 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
         potential=mass * g * y,
         contacts=[
             Contact(
-                name, gap=y + side * rise, slip=x + side * reach, friction="friction", restitution_normal="restitution"
+                name, gap=y + side * rise, slip=x + side * run, friction="friction", restitution_normal="restitution"
             )
             for name, side in (("tip", -1), ("far tip", 1))
         ],

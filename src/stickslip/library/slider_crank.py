@@ -200,5 +200,5 @@ def guide_span(l_1: float, l_2: float, a: float) -> tuple[float, float]:
 
 def view(l_1: float, l_2: float, a: float, b: float) -> Box:
     """The part of the plane that the mechanism needs: x_min, x_max, y_min, y_max [m]."""
-    reach = 1.12 * max(l_1, 2.0 * b)
-    return -reach, guide_span(l_1, l_2, a)[1] + 0.3 * a, -reach, reach
+    half = 1.12 * max(l_1, 2.0 * b)
+    return -half, guide_span(l_1, l_2, a)[1] + 0.3 * a, -half, half

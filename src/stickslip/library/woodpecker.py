@@ -161,12 +161,12 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
 
 def _pole(y: float, r_O: float) -> list[Primitive]:
     """The pole around height y, with a scale in millimetres on its far side."""
-    reach = 0.1
+    half = 0.1
     return [
-        rectangle(-r_O, r_O, y - 2 * reach, y + 2 * reach, "wood"),
-        line((-r_O, y - 2 * reach), (-r_O, y + 2 * reach)),
-        line((r_O, y - 2 * reach), (r_O, y + 2 * reach)),
-        Ruler(-0.0040, y - reach, y + reach, tick=0.005, factor=1000.0),
+        rectangle(-r_O, r_O, y - 2 * half, y + 2 * half, "wood"),
+        line((-r_O, y - 2 * half), (-r_O, y + 2 * half)),
+        line((r_O, y - 2 * half), (r_O, y + 2 * half)),
+        Ruler(-0.0040, y - half, y + half, tick=0.005, factor=1000.0),
     ]
 
 

@@ -58,7 +58,7 @@ class Bounds:
         return float(kinetic), float(potential) if math.isfinite(potential) else 0.0
 
     @cached_property
-    def reach(self) -> tuple[float, Array, Array]:
+    def forcing(self) -> tuple[float, Array, Array]:
         """sqrt(f . M^-1 f / 2) [J^1/2 / s]; the largest acceleration M^-1 h (f,); velocities of walls (n,) [m/s]."""
         strength, acceleration = 0.0, np.zeros(self.system.n_dof)
         walls = np.zeros(self.system.n_contacts)
@@ -111,7 +111,7 @@ class Bounds:
         noise = ROUNDING * (abs(V_0) + np.abs(level))
         if not np.any(gained > FACTOR * np.maximum(known, noise)):
             return None
-        known = np.maximum(known, (math.sqrt(T_0) + self.reach[0] * (t - self.t0)) ** 2)
+        known = np.maximum(known, (math.sqrt(T_0) + self.forcing[0] * (t - self.t0)) ** 2)
         beyond = gained - FACTOR * np.maximum(known, noise)
         worst = int(np.argmax(beyond))
         if not beyond[worst] > 0.0:
@@ -158,7 +158,7 @@ class Bounds:
         known = float(np.max(np.abs(system.gap(self.q, self.t0, self.p)[unilateral]), initial=0.0))
         if not depth > FACTOR * known:
             return None
-        _, acceleration, walls = self.reach
+        _, acceleration, walls = self.forcing
         way = np.abs(self.u) * elapsed + 0.5 * acceleration * elapsed * elapsed
         for place in (self.q, q):
             W_N = np.abs(system.geometry(place, t, self.p)[0])

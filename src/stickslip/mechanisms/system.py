@@ -501,9 +501,9 @@ def drift(q, u, t, p, zeta):
         speed = max(speed, abs(u[i]))
     step = 5e-4 / (1.0 + speed)  # truncation and round-off near 1e-12 for motions of a few hundred rad/s
     zeta[:, :] = 0.0
-    for reach, weight in ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0)):
+    for away, weight in ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0)):
         for sign in (-1.0, 1.0):
-            tau = sign * reach * step
+            tau = sign * away * step
             geometry(q + tau * u, t + tau, p, W_N, W_T, w_hat)
             for k in range(zeta.shape[0]):
                 gamma_N, gamma_T = w_hat[k, 0], w_hat[k, 1]

@@ -82,12 +82,12 @@ def bounds(key: str, value: float, unit: str = "") -> tuple[float, float, bool]:
     if unit == "rad" or "angle" in key:
         return min(-0.5 * math.pi, 2.0 * value), max(0.5 * math.pi, 2.0 * value), False
     if "velocity" in key or "speed" in key or unit.endswith("/s"):
-        reach = 2.0 * abs(value) or 1.0
-        return -reach, reach, False
+        most = 2.0 * abs(value) or 1.0
+        return -most, most, False
     if value > 0.0:
         return value / _RATIO, value * _RATIO, True
-    reach = 2.0 * abs(value) or 1.0
-    return (0.0, reach, False) if value == 0.0 else (-reach, reach, False)
+    most = 2.0 * abs(value) or 1.0
+    return (0.0, most, False) if value == 0.0 else (-most, most, False)
 
 
 def _start(scenario: Any) -> list[Control]:
@@ -102,8 +102,8 @@ def _start(scenario: Any) -> list[Control]:
     ):
         for key, value in zip(names, values, strict=True):
             unit, x = system.units.get(key, ""), float(value)
-            reach = 2.0 * abs(x) or (1.0 if moves or unit == "rad" else 0.1)
-            found.append(Control(key, START, key, unit, x, -reach, reach))
+            most = 2.0 * abs(x) or (1.0 if moves or unit == "rad" else 0.1)
+            found.append(Control(key, START, key, unit, x, -most, most))
     return found
 
 

@@ -59,7 +59,7 @@ def _alive(body: Body, t: np.ndarray) -> np.ndarray:
     return (body.life[0] <= t) & (t < body.life[1])
 
 
-def _reach(body: Body) -> float:
+def _radius(body: Body) -> float:
     """Radius of a body about its centre of mass [m]."""
     pieces = [] if body.shape is None else body.shape.pieces(body.dim)
     sizes = [float(np.linalg.norm(piece.offset - body.centre)) + piece.bound for piece in pieces]
@@ -74,8 +74,8 @@ def _extent(scene: Scene, q: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.
         alive = _alive(body, t)
         if body.column >= 0 and alive.any():
             x = q[alive, width * body.column : width * body.column + dim]
-            lows.append(x.min(axis=0) - _reach(body))
-            highs.append(x.max(axis=0) + _reach(body))
+            lows.append(x.min(axis=0) - _radius(body))
+            highs.append(x.max(axis=0) + _radius(body))
     if not lows:
         return -np.ones(dim), np.ones(dim)
     return np.min(lows, axis=0), np.max(highs, axis=0)
@@ -107,6 +107,6 @@ def _space(scene: Scene, q: np.ndarray, t: np.ndarray) -> dict[str, Any]:
             poses.append(np.where(_alive(body, t)[:, None], pose, np.nan))
     low, high = _extent(scene, q, t)
     track = np.stack(poses, axis=1) if poses else np.zeros((len(t), 0, 7))
-    reach = max((_reach(body) for body in scene.bodies if body.column >= 0), default=0.0)
+    extent = max((_radius(body) for body in scene.bodies if body.column >= 0), default=0.0)
     box = [*low.tolist(), *high.tolist()]
-    return {"kind": "space", "box": box, "reach": reach, "bodies": bodies, "poses": floats(track)}
+    return {"kind": "space", "box": box, "extent": extent, "bodies": bodies, "poses": floats(track)}

@@ -81,7 +81,7 @@ def free_body(bodies: Bodies, options: Options, i: int, wrench: np.ndarray) -> f
     for k in range(3):
         fast += max(free[k] ** 2, v[k] ** 2)
         slow += max(free[3 + k] ** 2, v[3 + k] ** 2)
-    bodies.reach[i] = dt * (math.sqrt(fast) + math.sqrt(slow) * bodies.radius[i])
+    bodies.travel[i] = dt * (math.sqrt(fast) + math.sqrt(slow) * bodies.radius[i])
     return missing
 
 
@@ -94,7 +94,7 @@ def given_body(bodies: Bodies, dt: float, i: int) -> None:
     for k in range(3):
         fast += v[k] ** 2
         slow += v[3 + k] ** 2
-    bodies.reach[i] = dt * (math.sqrt(fast) + math.sqrt(slow) * bodies.radius[i]) if bodies.kind[i] > 0 else 0.0
+    bodies.travel[i] = dt * (math.sqrt(fast) + math.sqrt(slow) * bodies.radius[i]) if bodies.kind[i] > 0 else 0.0
 
 
 @kernel(apart=True)

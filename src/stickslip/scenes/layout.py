@@ -45,7 +45,7 @@ BODY = np.dtype(
         ),  # (n, 9) d omega_E / d (angular impulse), world axes; not symmetric for a spinning body
         ("struck", np.bool_),  # (n,) bool: in this step free, end and inv_inertia hold the rotation at the midpoint
         ("radius", float),  # (n,) of the sphere around the centre of mass that holds the shapes
-        ("reach", float),  # (n,) how far a point of the body can come in one step
+        ("travel", float),  # (n,) how far a point of the body can come in one step
         ("stir", float),  # (n,) how far a point of the fastest body that may hit it can come in this step
     ],
     align=True,
@@ -74,7 +74,7 @@ MATERIAL = np.dtype(
     [
         ("mu", float),
         ("aspect", float),  # mu_2 / mu_1 of elliptic friction, axes of the body that is listed
-        ("grain", np.int64),  # 0: circular; 1, 2: tangents follow the x axis of the first or second body
+        ("axes_of", np.int64),  # 0: circular; 1, 2: tangents follow the x axis of the first or second body
         ("eps_N", float),
         ("eps_T", float),
     ],
@@ -184,8 +184,8 @@ LINK = np.dtype(
         ("frame_b", float, (7,)),
         ("numbers", float, (8,)),  # length, lower, upper, motor speed and effort, friction effort, stiffness, damping
         ("turns", float),  # angle of a revolute joint in the last step, to count turns
-        ("reach", float),  # how far its bodies reach from their centres of mass [m], the joint's point among them
-        ("error", float),  # largest position error g at a midpoint so far [m], turns times reach
+        ("extent", float),  # how far its bodies extend from their centres of mass [m], the joint's point among them
+        ("error", float),  # largest position error g at a midpoint so far [m], turns times extent
         ("limit", float),  # of the error: beyond, the joint has come apart
     ],
     align=True,

@@ -313,7 +313,7 @@ def parting_shifts(
     go_to_next_midpoint(bodies, geoms, (1.0 - options.theta) * dt)
     if hasty:
         for i in range(bodies.kind.shape[0]):
-            bodies.reach[i] = NEAR * bodies.radius[i]
+            bodies.travel[i] = NEAR * bodies.radius[i]
         n_candidates = max(ZERO, candidate_pairs(bodies, geoms, ignore, options.slop, options.dim, candidates))
     chosen, some = np.zeros(n_candidates, np.bool_), ZERO
     if hasty:
@@ -398,7 +398,7 @@ def deepest_at_end(
     """
     go_to_next_midpoint(bodies, geoms, 0.0)
     for i in range(bodies.kind.shape[0]):
-        bodies.reach[i] = 0.0
+        bodies.travel[i] = 0.0
     deepest = 0.0
     for c in range(candidate_pairs(bodies, geoms, ignore, options.slop, options.dim, candidates)):
         i, j = candidates[c, 0], candidates[c, 1]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stickslip.scenes.engine import SceneEngine
 
 ROUNDS = 2000
-APART = 0.1  # of the reach of the larger body: a joint with a larger position error does not hold any more
+APART = 0.1  # of the extent of the larger body: a joint with a larger position error does not hold any more
 AGREES = 1e-9  # of the velocities whose difference a joint row is: what rounding and printed digits explain
 SAMPLES = 64  # of the way to the first midpoint: the shortest pieces in which bodies are moved there
 
@@ -173,13 +173,13 @@ def consistent_velocities(engine: SceneEngine, t0: float) -> np.ndarray:
 
 
 def allow_joints(engine: SceneEngine, t0: float) -> None:
-    """Set the position errors that joints may have: APART of the bodies' reach, beyond what they have at the start."""
+    """Set the position errors that joints may have: APART of the bodies' extent, beyond what they have at the start."""
     if engine.joints is None:
         return
     link = engine.joints.link
     link.error[:] = 0.0
     points_at_rest(engine, t0)
-    link.limit[:] = np.where(link.reach > 0.0, link.error + APART * link.reach, np.inf)  # points have no size
+    link.limit[:] = np.where(link.extent > 0.0, link.error + APART * link.extent, np.inf)  # points have no size
     link.error[:] = 0.0
 
 

@@ -196,7 +196,7 @@ def material_tables(scene: Scene) -> tuple[layout.Materials, list[int]]:
     for i, (first, a) in enumerate(keys):
         for j, (second, b) in enumerate(keys):
             law = scene.pair_laws.get((min(a, b), max(a, b)), Material())
-            table.mu[i, j], table.aspect[i, j], table.grain[i, j] = _friction(first, second, law)
+            table.mu[i, j], table.aspect[i, j], table.axes_of[i, j] = _friction(first, second, law)
             for values, name in ((table.eps_N, "restitution"), (table.eps_T, "restitution_tangential")):
                 own = getattr(law, name)
                 values[i, j] = _mean(getattr(first, name), getattr(second, name)) if own is None else own
@@ -215,12 +215,12 @@ def _friction(first: Material, second: Material, law: Material) -> tuple[float, 
         mu.at_rest if isinstance(mu, FrictionLaw) else mu
         for mu in (own.friction if law.friction is None else law.friction for own in (first, second))
     )
-    grain = 1 if isinstance(a, tuple) else (2 if isinstance(b, tuple) else 0)
+    axes_of = 1 if isinstance(a, tuple) else (2 if isinstance(b, tuple) else 0)
     mu_1 = _mean(a[0] if isinstance(a, tuple) else a, b[0] if isinstance(b, tuple) else b)
     mu_2 = _mean(a[1] if isinstance(a, tuple) else a, b[1] if isinstance(b, tuple) else b)
-    if grain == 0 or mu_1 == 0.0:
+    if axes_of == 0 or mu_1 == 0.0:
         return mu_1, 1.0, 0
-    return mu_1, mu_2 / mu_1, grain
+    return mu_1, mu_2 / mu_1, axes_of
 
 
 def _in_body(body: Body, point: np.ndarray) -> np.ndarray:
@@ -270,13 +270,13 @@ def joint_table(scene: Scene, implicit: bool) -> layout.Joints | None:
         frame_a=frames[0],
         frame_b=frames[1],
         numbers=data,
-        reach=[_reach(scene, pair, frames[:, k, :3]) for k, pair in enumerate(pairs)],
+        extent=[_extent(scene, pair, frames[:, k, :3]) for k, pair in enumerate(pairs)],
         limit=np.inf,
     )
     return layout.Joints(link, layout.records(layout.ROW, n * layout.ROWS_PER_JOINT))
 
 
-def _reach(scene: Scene, pair: tuple[int, int], points: np.ndarray) -> float:
+def _extent(scene: Scene, pair: tuple[int, int], points: np.ndarray) -> float:
     """How far the larger of two bodies reaches from its centre of mass [m], its joint's point included."""
     sides = [(scene.bodies[number], point) for number, point in zip(pair, points, strict=True)]
     reaches = [max(_radius(body), float(np.linalg.norm(point))) for body, point in sides if body.kind != "static"]

@@ -28,7 +28,7 @@ def newton_step(m, t_E):
     """
     q, u, dt, h, A, u_E = m.motion.q, m.motion.u, m.run.dt, m.step.h, m.step.M, m.step.u_E
     inertia, h_A, K, C = m.implicit.inertia, m.implicit.h_A, m.implicit.K, m.implicit.C
-    reach = THETA_VALUE * dt
+    weight = THETA_VALUE * dt
     for j in range(N_DOF):
         m.implicit.q_E[j] = q[j] + dt * (THETA_VALUE * u_E[j] + (1.0 - THETA_VALUE) * u[j])
     force(m.implicit.q_E, u_E, t_E, m.run.p, h)
@@ -37,7 +37,7 @@ def newton_step(m, t_E):
         r = -dt * (THETA_VALUE * h[i] + (1.0 - THETA_VALUE) * h_A[i])
         for j in range(N_DOF):
             r += inertia[i, j] * (u_E[j] - u[j])
-            A[i, j] = inertia[i, j] - 0.5 * reach * (C[i, j] + C[j, i]) - 0.5 * reach * reach * (K[i, j] + K[j, i])
+            A[i, j] = inertia[i, j] - 0.5 * weight * (C[i, j] + C[j, i]) - 0.5 * weight * weight * (K[i, j] + K[j, i])
         h[i] = r
     if not ldl_factor(A):
         return False

@@ -204,7 +204,7 @@ function fitting(points, aspect) {
 }
 
 /** Mean position of the moving bodies over time, smoothed, and how far they are from it at most. */
-function middlePath({poses, t, bodies, reach}) {
+function middlePath({poses, t, bodies, extent}) {
   const count = bodies.filter((body) => body.channel >= 0).length, axes = [0, 1, 2].map(() => new Float32Array(t.length));
   let radius = 0;
   for (let i = 0; i < t.length && count; i++) {
@@ -213,7 +213,7 @@ function middlePath({poses, t, bodies, reach}) {
     for (let a = 0; a < 3; a++) axes[a][i] = own.reduce((sum, x) => sum + x[a], 0) / Math.max(1, own.length);
     for (const x of own) radius = Math.max(radius, Math.hypot(...sub(x, axes.map((axis) => axis[i]))));
   }
-  return {axes: axes.map((axis) => smoothed(axis, t)), radius: count ? radius + 2 * reach : Infinity};
+  return {axes: axes.map((axis) => smoothed(axis, t)), radius: count ? radius + 2 * extent : Infinity};
 }
 
 /** The stage for scenes in space on this machine. */

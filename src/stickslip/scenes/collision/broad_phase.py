@@ -40,7 +40,7 @@ def may_meet(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, i: i
         return False
     if bodies.kind[a] != MOVING and bodies.kind[b] != MOVING:
         return False
-    reach = geoms.bound[i] + geoms.bound[j] + bodies.reach[a] + bodies.reach[b] + 2.0 * slop
+    reach = geoms.bound[i] + geoms.bound[j] + bodies.travel[a] + bodies.travel[b] + 2.0 * slop
     if reach < np.inf:
         square = 0.0
         for k in range(3):
@@ -91,7 +91,7 @@ def grid_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, di
     width = 0.0
     for i in range(n):
         if not geoms.large[i] and bodies.alive[geoms.body[i]]:
-            width = max(width, 2.0 * (geoms.bound[i] + bodies.reach[geoms.body[i]] + slop))
+            width = max(width, 2.0 * (geoms.bound[i] + bodies.travel[geoms.body[i]] + slop))
     size = 1
     while size < 2 * n:
         size *= 2
@@ -142,10 +142,10 @@ def grid_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, di
 
 @kernel
 def stir(bodies: Bodies, geoms: Geoms, pairs: np.ndarray, count: int) -> None:
-    """Write the largest `reach` of the bodies that may hit a body in this step: a blow may send it as far."""
+    """Write the largest `travel` of the bodies that may hit a body in this step: a blow may send it as far."""
     for i in range(bodies.kind.shape[0]):
         bodies.stir[i] = 0.0
     for k in range(count):
         a, b = geoms.body[pairs[k, 0]], geoms.body[pairs[k, 1]]
-        bodies.stir[a] = max(bodies.stir[a], bodies.reach[b])
-        bodies.stir[b] = max(bodies.stir[b], bodies.reach[a])
+        bodies.stir[a] = max(bodies.stir[a], bodies.travel[b])
+        bodies.stir[b] = max(bodies.stir[b], bodies.travel[a])

@@ -166,7 +166,7 @@ def contact_points(
         i, j = candidates[c, 0], candidates[c, 1]
         a, b = geoms.body[i], geoms.body[j]
         key = i * bodies_count + j
-        margin = bodies.reach[a] + bodies.reach[b] + 2.0 * slop
+        margin = bodies.travel[a] + bodies.travel[b] + 2.0 * slop
         before = find_pair(old_pairs, key) if n_old > 0 else -1
         flat = geoms.kind[i] == HULL or geoms.kind[i] == POLYGON
         if flat:  # a body that is hit at one corner turns, and drives another corner in

@@ -98,11 +98,11 @@ def point_errors(kind: int, planar: bool) -> int:
 
 
 @kernel
-def opening(errors: np.ndarray, points: int, count: int, reach: float) -> float:
-    """How far a joint is apart [m]: its position errors, and its turns at the distance `reach`."""
+def opening(errors: np.ndarray, points: int, count: int, extent: float) -> float:
+    """How far a joint is apart [m]: its position errors, and its turns at the distance `extent`."""
     total = 0.0
     for k in range(count):
-        total += errors[k] ** 2 if k < points else (reach * errors[k]) ** 2
+        total += errors[k] ** 2 if k < points else (extent * errors[k]) ** 2
     return math.sqrt(total)
 
 
@@ -297,7 +297,7 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
             arm_a[k] = (B[k] if kind == PRISMATIC else A[k]) - bodies.mid[a, k]
             arm_b[k] = B[k] - bodies.mid[b, k]
         count = equality_rows(joints, j, planar, A, B, arm_a, arm_b)
-        points, size = point_errors(kind, planar), joints.link.reach[j]
+        points, size = point_errors(kind, planar), joints.link.extent[j]
         if kind != SPRING:
             joint_errors(kind, planar, A, B, length, errors)
             joints.link.error[j] = max(joints.link.error[j], opening(errors, points, count, size))

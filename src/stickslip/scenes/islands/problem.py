@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.codes import GRAIN
 from stickslip.jit import kernel
 from stickslip.scenes.layout import (
     CAPSULE,
@@ -45,7 +46,6 @@ from stickslip.scenes.layout import (
 from stickslip.scenes.rotation import rotate, times
 
 TURNING = 1e-9  # rad in a step: less does not change the slip within it
-GRAIN = 2e-15  # of a body's coordinates: gaps below are rounding of positions, which a step doubles and adds
 
 
 @kernel
@@ -68,7 +68,7 @@ def tangents(n: np.ndarray, planar: bool, frame: np.ndarray) -> None:
 
 
 @kernel
-def grained(pose: np.ndarray, mu_1: float, aspect: float, frame: np.ndarray) -> float:
+def stretched(pose: np.ndarray, mu_1: float, aspect: float, frame: np.ndarray) -> float:
     """Turn the tangents to the x axis of a body and scale them so that elliptic friction has a circular cone.
 
     r = (r_N, S r'), S = diag(mu_1, mu_2) / mu, mu = sqrt(mu_1 mu_2), which is returned: with rows S t the law of
@@ -279,9 +279,9 @@ def activate(
         if options.predictive and gap > slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
             continue
         u0, u1, u2 = contact_velocity(active, n, bodies, vel, a, b)
-        mu, grain = materials.mu[k, m], materials.grain[k, m]
-        if grain > 0 and dim == 3 and mu > 0.0:
-            mu = grained(bodies.mid[a if grain == 1 else b], mu, materials.aspect[k, m], frame)
+        mu, axes_of = materials.mu[k, m], materials.axes_of[k, m]
+        if axes_of > 0 and dim == 3 and mu > 0.0:
+            mu = stretched(bodies.mid[a if axes_of == 1 else b], mu, materials.aspect[k, m], frame)
             u0, u1, u2 = contact_velocity(active, n, bodies, vel, a, b)
         before = active.before[n]
         before[0], before[1], before[2] = u0, u1, u2
