@@ -47,7 +47,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Checks:
-    """What a run checks, and what it does where a check fails.
+    """Checks of a run, and what happens where a check fails.
 
     Parameters
     ----------

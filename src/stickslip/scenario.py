@@ -125,7 +125,7 @@ class Scenario:
         }
 
     def remarks(self) -> list[str]:
-        """What is worth knowing before a run, a line each: the gaps of the start, and whether there is a drawing."""
+        """Lines to read before a run: the gaps of the start, and whether there is a drawing."""
         system = self.system
         gaps = system.gap(self.q0, 0.0, system.parameter_vector(self.params))
         found = []

@@ -292,7 +292,7 @@ def judge(scenario: Scenario, attractor: Attractor, section: AnySection | None =
 def _attractor(
     scenario: Scenario, member: Member, start: dict[str, float], travel: tuple[int, ...], tol: float
 ) -> Attractor:
-    """What a member ends in."""
+    """The attractor in which one member of the grid ends."""
     f, points = scenario.system.n_dof, member.points
     if member.status != "finished":
         return Attractor(FAILED, start=start, verdict=member.status)
@@ -319,7 +319,7 @@ def _attractor(
 
 
 def _without_returns(scenario: Scenario, member: Member) -> str:
-    """What a motion does that no longer passes its section, from its second half.
+    """Words for a motion that no longer passes its section, from the second half of its run.
 
     It runs away if it moves one way at nearly its largest speed all the time, and comes to an end faster than ever.
     """

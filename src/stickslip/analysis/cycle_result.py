@@ -25,7 +25,7 @@ class NoCycle(ArithmeticError):
 
 @dataclass(frozen=True)
 class CycleCertificate:
-    """What stands behind a limit cycle.
+    """Numbers by which a reader judges a limit cycle: closure, errors of the multipliers, residuals.
 
     Attributes
     ----------

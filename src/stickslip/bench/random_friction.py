@@ -169,7 +169,7 @@ def rod(contacts: int, rng: np.random.Generator, dim: int = 3) -> FrictionProble
 
 
 def _friction(contacts: int, rng: np.random.Generator) -> np.ndarray:
-    """Coefficients from 0 to 2: the same for all, or different, and none at all at a tenth of the contacts."""
+    """Coefficients from 0 to 2: one number for all contacts, or a number each; zero at a tenth of the contacts."""
     mu = np.full(contacts, rng.uniform(0.0, 2.0)) if rng.random() < 0.5 else rng.uniform(0.0, 2.0, contacts)
     return np.where(rng.random(contacts) < 0.1, 0.0, mu)
 

@@ -82,7 +82,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Files:
-    """What a run writes."""
+    """Files that a run writes: trajectory, figure, film and page."""
 
     out: NetcdfOut = None
     plot: Plot = None
@@ -350,7 +350,7 @@ def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]
 
 
 def _doubts(trajectory: "Trajectory") -> list[str]:
-    """What a reader of the certificate should not overlook, each with what helps."""
+    """Warnings to a reader of the certificate, each with advice."""
     doubts = ["bodies sank in, see the gaps"] if _is_deep(trajectory) else []
     return [*doubts, *trajectory.certificate.doubts()]
 

@@ -55,7 +55,7 @@ def _facts(name: str, scenario: Any, latex: bool) -> dict[str, Any]:
 
 
 def _settings(name: str, scenario: Any) -> dict[str, Any]:
-    """What `--set` takes, with the values it has."""
+    """Names that `--set` takes, with their values."""
     from stickslip import library
 
     if name in (*library.names(), *library.scene_names()):

@@ -49,7 +49,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Watching:
-    """What of a motion is watched."""
+    """Section, passages and travel that are watched in every motion."""
 
     section: Section = None
     travel: Annotated[str | None, typer.Option(help="Coordinate whose way is the drop.", metavar="NAME")] = None

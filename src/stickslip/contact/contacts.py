@@ -159,7 +159,7 @@ class Contacts:
         return self._passing_on(Contacts(data, self.indptr, self.indices, q, self.mu, gauge))
 
     def _passing_on(self, other: Contacts) -> Contacts:
-        """What was found out about the pattern holds for another problem with the same one."""
+        """Hand the costs that follow from the pattern of W on to another problem with this pattern."""
         if "factorisation_cost" in self.__dict__:
             other.__dict__["factorisation_cost"] = self.factorisation_cost
         return other

@@ -114,7 +114,7 @@ def solve_friction(
 
 
 class _Request(NamedTuple):
-    """What a call asks for, and its clock."""
+    """Problem, tolerance, measure and method of one call of `solve_friction`, with its clock."""
 
     problem: FrictionProblem
     tol: float

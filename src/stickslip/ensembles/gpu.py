@@ -100,6 +100,6 @@ class Card:
 
 
 def arguments(request: Request, n: int, steps: int) -> tuple[Any, ...]:
-    """What a launch for n members and some steps takes behind the rows and the parameters."""
+    """Arguments of a launch for n members and a number of steps, behind their rows and parameters."""
     tol = float(request.solver.tol)
     return n, float(request.dt), steps, request.sweeps, tol, float(request.penetration_tol)

@@ -141,7 +141,7 @@ def _header_digest(header: dict[str, Any]) -> str:
 
 
 def read_header(folder: Path) -> dict[str, Any]:
-    """What an unfinished ensemble wrote first, or ValueError."""
+    """Read the header of an unfinished ensemble; ValueError where it is damaged."""
     try:
         written = json.loads(read_regular(folder / _HEADER, 2**16))
         header = {"fingerprint": written["fingerprint"], "size": written["size"], "chunk": written["chunk"]}

@@ -43,7 +43,7 @@ SWEEPS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What to compute.
+    """An ensemble to compute: system, members, step, stepper, solver and observables.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Request:
             row[layout.CARRIED + 2 : layout.REACH_OF_MEMBER : 3] = sticks
 
     def read(self, rows: Array) -> dict[str, np.ndarray]:
-        """What was observed of members, from their rows at the end."""
+        """Read the observables of members from their rows at the end of the run."""
         return read_rows(self.module, rows, self.observe, 0.0, self.dt)
 
     @property

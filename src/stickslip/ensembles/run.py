@@ -34,7 +34,7 @@ DEVICES = "cpu, gpu, auto or dask:ADDRESS"
 
 
 class Watching(TypedDict, total=False):
-    """What of the motion is watched."""
+    """Section, passages and travel that are watched in every motion."""
 
     section: AnySection | None
     travel: str | None

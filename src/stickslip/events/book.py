@@ -25,7 +25,7 @@ class MotionError(ArithmeticError):
 
 @dataclass
 class EventBook:
-    """What the certificate is made of, and how often what happened.
+    """Numbers of the certificate, and counts of events, of a motion from event to event.
 
     `force` is the largest contact force [N], `accumulation_error` the largest error of a time at which impacts of
     several contacts end [s].

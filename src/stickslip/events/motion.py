@@ -121,7 +121,7 @@ class Motion(Settling):
             raise MotionError(event.t, f"the mode changed {_NO_PROGRESS} times at this instant; no mode is consistent")
 
     def _stays_on_a_kink(self, event: Event) -> str:
-        """What to say where a contact does not get off a corner of its gap."""
+        """Advice for a motion whose contact does not get off a corner of its gap; empty for other motions."""
         last = [row for row in self.happened[-20:] if row[1] == KINK and row[2] >= 0]
         if len(last) < 5:
             return ""

@@ -97,7 +97,7 @@ class Present:
             self._branches[:] = np.sign(sides)
 
     def _kink_noise(self) -> float:
-        """What a level of a kink may have of either sign right at the kink."""
+        """Size below which the level of a kink counts as zero: its rounding error right at the kink."""
         return 100.0 * _GAP_NOISE * max(1.0, float(np.abs(self.q).max(initial=0.0)))
 
     def _gap_noise(self) -> Array:

@@ -89,7 +89,7 @@ class Impact:
         cls, books: Books, shape: tuple[int, ...], setting: Any, *, scale: Any, solved: Any, status: str,
         phases: tuple[Phase, ...] = (),
     ) -> Impact:  # fmt: skip
-        """What the books of a stack of this shape say, () of one state; `setting` is what was asked."""
+        """Make the result of a stack of states from its books; `shape` is (...), () for one state."""
 
         def shaped(array: np.ndarray) -> np.ndarray:
             return array.reshape(*shape, *array.shape[1:])
@@ -294,7 +294,7 @@ class _Setting:
 
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
-        """What `ImpactLaw.solve` takes."""
+        """Arguments of `ImpactLaw.solve`."""
         return self._arguments(self.closed)
 
     def _arguments(self, problem: StepProblem) -> tuple[Any, ...]:

@@ -62,7 +62,7 @@ class Slip(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What a solved round has left at one contact.
+    """Impulses and end velocity of one contact after a solved round.
 
     mu : coefficient of the round.  gamma_A, gamma_E : slip at both ends of the step [m/s].  size : of the terms that
     gamma_E is the sum of [m/s].  beta : w_T M^-1 w_T [1/kg].  N, T : impulses [N s].  a : load-independent part of the

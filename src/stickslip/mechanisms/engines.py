@@ -83,7 +83,7 @@ class MechanismEngine(Engine):
         return largest
 
     def _finer(self) -> str:
-        """What helps against an unstable motion."""
+        """Advice for an unstable motion."""
         return reasons.finer(self.stepper)
 
     def _step_length(self, state: Memory) -> float:

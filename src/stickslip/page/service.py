@@ -68,7 +68,7 @@ class Service:
         self.first = first or next(iter(named), None) or library.names()[0]
 
     def catalogue(self) -> dict[str, Any]:
-        """What can be chosen: model files, saved runs, library entries."""
+        """Entries of the page's menu: model files, saved runs, library entries."""
         names = ((MODEL, self.models), (SAVED, self.files), (LIBRARY, entry_names()))
         return {
             "first": self.first,

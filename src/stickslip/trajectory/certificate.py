@@ -80,7 +80,7 @@ class Certificate:
 
     @classmethod
     def worst(cls, certificates: Sequence[Certificate]) -> Certificate:
-        """What holds for several runs together: the largest of every number, the smallest energy in play.
+        """The certificate of several runs together: the largest of every number, the smallest energy in play.
 
         `integration_energy` is the one of largest size.  A number that one of the runs does not know is not known.
         """
@@ -109,7 +109,7 @@ class Certificate:
         return math.nan if self.forced & FORCES else self.share(self.integration_energy)
 
     def doubts(self) -> list[str]:
-        """What a reader should not overlook, each with what helps."""
+        """Warnings to a reader of the certificate, each with advice."""
         if self.rule_share > _RULE_GAIN:
             return [f"the steps put in {_percent(self.rule_share)} of the energy in play, try a smaller dt"]
         return []

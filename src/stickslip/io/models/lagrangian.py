@@ -151,7 +151,7 @@ def _require_one_form(content: Mapping[str, Any], place: Place) -> None:
 
 
 def located(place: Place, make: Callable[[], Any]) -> Any:
-    """What a model's own checks complain about, with the place in the file."""
+    """Run checks of a model; where one fails, add the place in the file to its message."""
     try:
         return make()
     except _WRONG as problem:

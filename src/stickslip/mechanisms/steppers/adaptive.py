@@ -100,7 +100,7 @@ class Trial:
         return np.asarray(self.impulses.sum(axis=0))
 
     def vector(self) -> Array:
-        """What is extrapolated: all that the error expansion holds for."""
+        """The numbers that are extrapolated: all for which the error expansion holds."""
         memory = self.memory
         return np.concatenate([memory.q, memory.u, self.impulse.ravel(), [memory.book[codes.CONTACT_WORK]]])
 

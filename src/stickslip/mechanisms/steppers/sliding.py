@@ -103,7 +103,7 @@ class Sliding:
         return moved and not self.exhausted
 
     def complaint(self) -> str:
-        """What to say about an iteration that did not arrive; empty where it did."""
+        """Words for an iteration on friction that did not settle; empty for one that settled."""
         if not self.exhausted:
             return ""
         return (

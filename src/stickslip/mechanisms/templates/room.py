@@ -145,7 +145,7 @@ def new_slip():
 
 @part
 def new_watch(book):
-    """What the book asks for, and room for what is seen."""
+    """Room for what is watched of a member, begun from its book."""
     least = local_array((2, N_DOF), float64)
     largest = local_array((2, N_DOF), float64)
     return Watch(int64(book[FIRST_WATCHED]), book[LEVEL], least, largest, coordinates(), coordinates())

@@ -166,7 +166,7 @@ def find_active(gaps, reach, contacts):
 
 @dev
 def find_closing(first, gaps, eps_N, carried, contacts):
-    """As `find_active` on position level: contacts whose condition would be violated join; (count, any newcomer)."""
+    """Active contacts of a scheme on position level: those whose condition would be violated join; (count, any new)."""
     active = contacts.active
     closed = int64(0)
     newcomers = False

@@ -46,7 +46,7 @@ def slip_size(k, directions, contacts):
 
 @dev
 def seen_at(k, directions, laws, contacts):
-    """What the last round has left at contact k."""
+    """Impulses and end velocity of contact k after the last round."""
     return Round(
         mu=laws.mu[k],
         gamma_A=contacts.gamma_A[k, 1],
