@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -170,8 +171,21 @@ def _pair(**values: ArrayLike) -> list[FloatArray]:
 # ------------------------------------------------------------------------------------------------------------
 
 
+class _SetValued(ABC):
+    """A set-valued map F on R, elementwise on arrays that broadcast."""
+
+    @abstractmethod
+    def residual(self, x: ArrayLike, y: ArrayLike, rho: ArrayLike = 1.0) -> FloatArray:
+        """A number per point that is zero iff -y in F(x)."""
+
+    def contains(self, x: ArrayLike, minus_y: ArrayLike, tol: float = TOLERANCE) -> BoolArray:
+        """Whether minus_y in F(x): a point of the graph lies within tol of (x, minus_y) in x and in y."""
+        x, minus_y = _pair(x=x, minus_y=minus_y)
+        return np.abs(self.residual(x, -minus_y)) <= _tolerance(tol)
+
+
 @dataclass(frozen=True)
-class Upr:
+class Upr(_SetValued):
     """Unilateral primitive, the normal cone of R+ [GS05] eq. (1), [FLG10] eq. (4).
 
         Upr(x) = {0} for x > 0,   (-inf, 0] for x = 0,   empty for x < 0
@@ -191,14 +205,9 @@ class Upr:
         x, y, rho = _pair(x=x, y=y, rho=_positive("rho", rho))
         return np.minimum(x, rho * y)  # [GS05] eq. (2)
 
-    def contains(self, x: ArrayLike, minus_y: ArrayLike, tol: float = TOLERANCE) -> BoolArray:
-        """Whether minus_y in Upr(x): a point of the graph lies within tol of (x, minus_y) in x and in y."""
-        x, minus_y = _pair(x=x, minus_y=minus_y)
-        return np.abs(self.residual(x, -minus_y)) <= _tolerance(tol)
-
 
 @dataclass(frozen=True)
-class Sgn:
+class Sgn(_SetValued):
     """Filled-in relay function, the subdifferential of |x| [GS05] eq. (3).
 
         Sgn(x) = {+1} for x > 0,   [-1, 1] for x = 0,   {-1} for x < 0
@@ -221,11 +230,6 @@ class Sgn:
         """
         x, y, rho = _pair(x=x, y=y, rho=_positive("rho", rho))
         return np.minimum(np.maximum(rho * x, y - 1.0), y + 1.0)
-
-    def contains(self, x: ArrayLike, minus_y: ArrayLike, tol: float = TOLERANCE) -> BoolArray:
-        """Whether minus_y in Sgn(x): a point of the graph lies within tol of (x, minus_y) in x and in y."""
-        x, minus_y = _pair(x=x, minus_y=minus_y)
-        return np.abs(self.residual(x, -minus_y)) <= _tolerance(tol)
 
 
 class SgnSplit(NamedTuple):
@@ -507,40 +511,54 @@ class Interval(ConvexSet):
         return super()._per_point(rho, shape)
 
 
+class _Rowwise(ConvexSet):
+    """A set whose fields are parameters, one value per point, and whose maps are compiled loops over the points.
+
+    loops : the projection of all rows, and its Jacobian; each takes points, parameters and `out`.
+    """
+
+    loops: ClassVar[tuple[Callable[..., None], Callable[..., None]]]
+
+    @property
+    def _parameters(self) -> dict[str, float | FloatArray]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def _project(self, x: FloatArray) -> FloatArray:
+        lead, rows = _rows(x, *self._parameters.values())
+        out = np.empty_like(rows[0])
+        self.loops[0](*rows, out)
+        return out.reshape(*lead, x.shape[-1])
+
+    def _jacobian(self, x: FloatArray) -> FloatArray:
+        lead, rows = _rows(x, *self._parameters.values())
+        out = np.empty((*rows[0].shape, x.shape[-1]))
+        self.loops[1](*rows, out)
+        return out.reshape(*lead, x.shape[-1], x.shape[-1])
+
+
 @dataclass(frozen=True, eq=False)
-class Disk(ConvexSet):
+class Disk(_Rowwise):
     """Disk {|x| <= radius} in R^2, radius >= 0: isotropic friction with the threshold radius = mu r_N.
 
     Jacobian: see `jacobian_disk`.
     """
 
     radius: float | FloatArray
+    loops = (disk_rows, disk_jacobian_rows)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", _parameter("radius", self.radius))
 
     def _check(self, name: str, x: FloatArray) -> FloatArray:
         _check_last_axis(name, x, 2, "points of the plane")
-        return check_parameters(name, x, radius=self.radius)
-
-    def _project(self, x: FloatArray) -> FloatArray:
-        lead, (rows, radius) = _rows(x, self.radius)
-        out = np.empty_like(rows)
-        disk_rows(rows, radius, out)
-        return out.reshape(*lead, 2)
-
-    def _jacobian(self, x: FloatArray) -> FloatArray:
-        lead, (rows, radius) = _rows(x, self.radius)
-        out = np.empty((len(rows), 2, 2))
-        disk_jacobian_rows(rows, radius, out)
-        return out.reshape(*lead, 2, 2)
+        return check_parameters(name, x, **self._parameters)
 
     def _support(self, v: FloatArray) -> FloatArray:
         return self.radius * self._norm(v)
 
 
 @dataclass(frozen=True, eq=False)
-class Ellipse(ConvexSet):
+class Ellipse(_Rowwise):
     """Ellipse {(x1/a)^2 + (x2/b)^2 <= 1} in R^2, semi-axes a, b >= 0: anisotropic friction.
 
     One semi-axis 0 makes it a segment, two make it the origin. The projection solves a secular equation to
@@ -549,6 +567,7 @@ class Ellipse(ConvexSet):
 
     a: float | FloatArray
     b: float | FloatArray
+    loops = (ellipse_rows, ellipse_jacobian_rows)
 
     def __post_init__(self) -> None:
         a, b = _parameter("a", self.a), _parameter("b", self.b)
@@ -558,26 +577,14 @@ class Ellipse(ConvexSet):
 
     def _check(self, name: str, x: FloatArray) -> FloatArray:
         _check_last_axis(name, x, 2, "points of the plane")
-        return check_parameters(name, x, a=self.a, b=self.b)
-
-    def _project(self, x: FloatArray) -> FloatArray:
-        lead, (rows, a, b) = _rows(x, self.a, self.b)
-        out = np.empty_like(rows)
-        ellipse_rows(rows, a, b, out)
-        return out.reshape(*lead, 2)
-
-    def _jacobian(self, x: FloatArray) -> FloatArray:
-        lead, (rows, a, b) = _rows(x, self.a, self.b)
-        out = np.empty((len(rows), 2, 2))
-        ellipse_jacobian_rows(rows, a, b, out)
-        return out.reshape(*lead, 2, 2)
+        return check_parameters(name, x, **self._parameters)
 
     def _support(self, v: FloatArray) -> FloatArray:
         return np.hypot(self.a * v[..., 0], self.b * v[..., 1])
 
 
 @dataclass(frozen=True, eq=False)
-class SecondOrderCone(ConvexSet):
+class SecondOrderCone(_Rowwise):
     """Friction cone {r = (r_N, r_T) : |r_T| <= mu r_N} in R^d, d >= 2, normal component first.
 
     mu = 0 is the ray r_N >= 0, r_T = 0; mu = inf is the half-space r_N >= 0. The dual cone {y : y_N >= mu |y_T|} is
@@ -586,6 +593,7 @@ class SecondOrderCone(ConvexSet):
     """
 
     mu: float | FloatArray
+    loops = (cone_rows, cone_jacobian_rows)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", _parameter("mu", self.mu, infinite="a half-space"))
@@ -599,19 +607,7 @@ class SecondOrderCone(ConvexSet):
     def _check(self, name: str, x: FloatArray) -> FloatArray:
         if x.ndim == 0 or x.shape[-1] < 2:
             raise ValueError(f"{name} must have shape (..., d), d >= 2, normal first, got {x.shape}.")
-        return check_parameters(name, x, mu=self.mu)
-
-    def _project(self, x: FloatArray) -> FloatArray:
-        lead, (rows, mu) = _rows(x, self.mu)
-        out = np.empty_like(rows)
-        cone_rows(rows, mu, out)
-        return out.reshape(*lead, x.shape[-1])
-
-    def _jacobian(self, x: FloatArray) -> FloatArray:
-        lead, (rows, mu) = _rows(x, self.mu)
-        out = np.empty((*rows.shape, x.shape[-1]))
-        cone_jacobian_rows(rows, mu, out)
-        return out.reshape(*lead, x.shape[-1], x.shape[-1])
+        return check_parameters(name, x, **self._parameters)
 
     def _support(self, v: FloatArray) -> FloatArray:
         in_polar = (self._project(v) == 0.0).all(axis=-1)

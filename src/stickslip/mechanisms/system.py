@@ -268,7 +268,7 @@ class System:
 
     @property
     def sliding_codes(self) -> tuple[int, ...]:
-        """Per contact: 0 constant friction, 1 friction that depends on slip, 2 friction that depends on slip with graze="grab"."""
+        """Per contact: 0 constant friction; 1 or, with graze="grab", 2 for friction that depends on slip."""
         return tuple(0 if law is None else (2 if law.grabs else 1) for law in self.friction_laws)
 
     def sliding_friction(self, speed: ArrayLike, p: Array | None = None) -> Array:

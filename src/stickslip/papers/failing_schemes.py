@@ -50,13 +50,7 @@ class FailingMidpoint(_Failing):
     order_smooth = 2
 
     def step(
-        self,
-        system: System,
-        state: Instant,
-        dt: float,
-        solver: PlanarSolver,
-        p: Array,
-        law: ImpactLaw | None = None,
+        self, system: System, state: Instant, dt: float, solver: PlanarSolver, p: Array, law: ImpactLaw | None = None
     ) -> tuple[Instant, StepReport]:
         q_A, u_A, t_M = state.q, state.u, state.t + 0.5 * dt
         M = mass_matrix(system, q_A + 0.5 * dt * u_A, t_M, p)
@@ -92,13 +86,7 @@ class FailingNewmark(_Failing):
     order_smooth = 1
 
     def step(
-        self,
-        system: System,
-        state: Instant,
-        dt: float,
-        solver: PlanarSolver,
-        p: Array,
-        law: ImpactLaw | None = None,
+        self, system: System, state: Instant, dt: float, solver: PlanarSolver, p: Array, law: ImpactLaw | None = None
     ) -> tuple[Instant, StepReport]:
         q_A, u_A, t_E = state.q, state.u, state.t + dt
         M = mass_matrix(system, q_A, state.t, p)

@@ -72,13 +72,7 @@ class MoreauJean(Stepper):
         return {**super().options, "THETA_VALUE": float(self.theta), "JACOBIAN": True}
 
     def step(
-        self,
-        system: System,
-        state: Instant,
-        dt: float,
-        solver: PlanarSolver,
-        p: Array,
-        law: ImpactLaw | None = None,
+        self, system: System, state: Instant, dt: float, solver: PlanarSolver, p: Array, law: ImpactLaw | None = None
     ) -> tuple[Instant, StepReport]:
         theta, q_A, u_A, t_E = self.theta, state.q, state.u, state.t + dt
         q_M, t_M = q_A + 0.5 * dt * u_A, state.t + 0.5 * dt

@@ -54,13 +54,7 @@ class MoreauMidpoint(Stepper):
         return {**super().options, "LASTING": self.lasting}
 
     def step(
-        self,
-        system: System,
-        state: Instant,
-        dt: float,
-        solver: PlanarSolver,
-        p: Array,
-        law: ImpactLaw | None = None,
+        self, system: System, state: Instant, dt: float, solver: PlanarSolver, p: Array, law: ImpactLaw | None = None
     ) -> tuple[Instant, StepReport]:
         """One step in plain NumPy, the reference of the compiled kernel.  `law` replaces Newton's impact law."""
         q_M = state.q + 0.5 * dt * state.u  # [GS05] 5, step 2

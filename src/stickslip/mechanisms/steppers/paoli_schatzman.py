@@ -54,13 +54,7 @@ class PaoliSchatzman(Stepper):
                 )
 
     def step(
-        self,
-        system: System,
-        state: Instant,
-        dt: float,
-        solver: PlanarSolver,
-        p: Array,
-        law: ImpactLaw | None = None,
+        self, system: System, state: Instant, dt: float, solver: PlanarSolver, p: Array, law: ImpactLaw | None = None
     ) -> tuple[Instant, StepReport]:
         q_A, u_A, t_E = state.q, state.u, state.t + dt
         M = mass_matrix(system, q_A, state.t, p)

@@ -98,13 +98,7 @@ class Stepper(ABC):
 
     @abstractmethod
     def step(
-        self,
-        system: System,
-        state: Instant,
-        dt: float,
-        solver: PlanarSolver,
-        p: Array,
-        law: ImpactLaw | None = None,
+        self, system: System, state: Instant, dt: float, solver: PlanarSolver, p: Array, law: ImpactLaw | None = None
     ) -> tuple[Instant, StepReport]:
         """One step in plain NumPy, the reference of the compiled kernel."""
 

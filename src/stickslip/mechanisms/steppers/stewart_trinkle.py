@@ -57,13 +57,7 @@ class StewartTrinkle(Stepper):
         check_projection(self.projection)
 
     def step(
-        self,
-        system: System,
-        state: Instant,
-        dt: float,
-        solver: PlanarSolver,
-        p: Array,
-        law: ImpactLaw | None = None,
+        self, system: System, state: Instant, dt: float, solver: PlanarSolver, p: Array, law: ImpactLaw | None = None
     ) -> tuple[Instant, StepReport]:
         q_A, u_A, t_E = state.q, state.u, state.t + dt
         q_E = q_A + dt * u_A
