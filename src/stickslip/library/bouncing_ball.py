@@ -8,7 +8,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Primitive, line, rectangle, sin
+from stickslip.drawing.primitives import (
+    GROUND,
+    Circle,
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Primitive,
+    line,
+    rectangle,
+    sin,
+)
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario
@@ -115,7 +126,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     radius = 0.008 if moving else 0.06
     ball = Placement((0.0, q[0]))
     return [
-        *(_vibrating_table(t, p) if moving else _ground()),
+        *(_vibrating_table(t, p) if moving else GROUND),
         Group(
             "ball",
             ball,
@@ -126,10 +137,6 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
             ),
         ),
     ]
-
-
-def _ground() -> list[Primitive]:
-    return [rectangle(-100.0, 100.0, -100.0, 0.0, "ground"), line((-100.0, 0.0), (100.0, 0.0))]
 
 
 def _vibrating_table(t: float, p: Mapping[str, float]) -> list[Primitive]:

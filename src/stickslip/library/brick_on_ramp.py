@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import Drawing, Group, Marker, Placement, Primitive, line, rectangle
+from stickslip.drawing.primitives import GROUND, Drawing, Group, Marker, Placement, Primitive, line, rectangle
 from stickslip.laws.friction import Stribeck
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
@@ -104,7 +104,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     ramp = Placement.rotation((0.0, 0.0), -p["angle"])
     brick = Placement.rotation(ramp((q[0], q[1])), -p["angle"])
     return [
-        Group("ramp", ramp, (rectangle(-100.0, 100.0, -100.0, 0.0, "ground"), line((-100.0, 0.0), (100.0, 0.0)))),
+        Group("ramp", ramp, GROUND),
         Group("start", ramp, (line((0.0, 0.0), (0.0, 0.35 * height), "guide"),)),
         Group("brick", brick, (rectangle(-0.5 * width, 0.5 * width, 0.0, height), Marker(0, (0.0, 0.0)))),
     ]

@@ -8,7 +8,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import Drawing, Group, Marker, Placement, Primitive, Spring, largest, line, rectangle
+from stickslip.drawing.primitives import (
+    GROUND,
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Primitive,
+    Spring,
+    largest,
+    rectangle,
+)
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario, require_positive
@@ -94,8 +104,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     wall = 12.0 * p["clearance"] + 4.0 * size
     block = (rectangle(0.0, size, 0.0, size), Marker(0, (0.0, 0.5 * size), (1.0, 0.0)))
     return [
-        rectangle(-100.0, 100.0, -100.0, 0.0, "ground"),
-        line((-100.0, 0.0), (100.0, 0.0)),
+        *GROUND,
         rectangle(-p["clearance"] - 0.3 * size, -p["clearance"], 0.0, 1.4 * size, "wood"),
         rectangle(wall, wall + 0.3 * size, 0.0, 1.4 * size, "wood"),
         Spring((q[0] + size, 0.5 * size), (wall, 0.5 * size), width=0.35 * size, coils=9),

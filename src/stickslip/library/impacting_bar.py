@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Polygon, Primitive, line, rectangle
+from stickslip.drawing.primitives import GROUND, Circle, Drawing, Group, Marker, Placement, Primitive, pointed_rod
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario
@@ -103,22 +103,9 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     x, y, phi = q
     s, thick = p["half_length"], 0.035 * p["half_length"]
     placement = Placement.rotation((x, y), -phi)
-    bar = (
-        Polygon(
-            (
-                (-s, 0.0),
-                (-s + 2 * thick, -thick),
-                (s - 2 * thick, -thick),
-                (s, 0.0),
-                (s - 2 * thick, thick),
-                (-s + 2 * thick, thick),
-            )
-        ),
-        Circle((0.0, 0.0), 0.6 * thick, "joint"),
-    )
+    bar = (pointed_rod(s, thick), Circle((0.0, 0.0), 0.6 * thick, "joint"))
     return [
-        rectangle(-100.0, 100.0, -100.0, 0.0, "ground"),
-        line((-100.0, 0.0), (100.0, 0.0)),
+        *GROUND,
         Group("bar", placement, bar),
         Marker(0, placement((s, 0.0))),
     ]

@@ -8,7 +8,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Primitive, cos, line, rectangle, sin
+from stickslip.drawing.primitives import (
+    GROUND,
+    Circle,
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Primitive,
+    cos,
+    line,
+    rectangle,
+    sin,
+)
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario
@@ -102,8 +114,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     rod = (rectangle(-thick, thick, -length, 0.0), Circle((0.0, 0.0), 1.3 * thick, "joint"))
     lower = Placement.rotation(knee, q[1])
     return [
-        rectangle(-100.0, 100.0, -100.0, 0.0, "ground"),
-        line((-100.0, 0.0), (100.0, 0.0)),
+        *GROUND,
         line((-0.2 * length, height), (0.2 * length, height)),
         Group("upper rod", Placement.rotation((0.0, height), q[0]), rod),
         Group("lower rod", lower, rod),

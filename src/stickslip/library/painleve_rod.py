@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Polygon, Primitive, line, rectangle
+from stickslip.drawing.primitives import GROUND, Circle, Drawing, Group, Marker, Placement, Primitive, pointed_rod
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario, require_positive
@@ -110,18 +110,9 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     x, y, theta = q
     half, thick = 0.5 * p["length"], 0.012 * p["length"]
     placement = Placement.rotation((x, y), theta)
-    outline = (
-        (-half, 0.0),
-        (-half + 2 * thick, -thick),
-        (half - 2 * thick, -thick),
-        (half, 0.0),
-        (half - 2 * thick, thick),
-        (-half + 2 * thick, thick),
-    )
     return [
-        rectangle(-100.0, 100.0, -100.0, 0.0, "ground"),
-        line((-100.0, 0.0), (100.0, 0.0)),
-        Group("rod", placement, (Polygon(outline), Circle((0.0, 0.0), 0.7 * thick, "joint"))),
+        *GROUND,
+        Group("rod", placement, (pointed_rod(half, thick), Circle((0.0, 0.0), 0.7 * thick, "joint"))),
         Marker(0, placement((-half, 0.0))),
         Marker(1, placement((half, 0.0))),
     ]

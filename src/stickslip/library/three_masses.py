@@ -7,7 +7,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import Drawing, Group, Marker, Placement, Primitive, Spring, least, line, rectangle
+from stickslip.drawing.primitives import (
+    GROUND,
+    Drawing,
+    Group,
+    Marker,
+    Placement,
+    Primitive,
+    Spring,
+    least,
+    rectangle,
+)
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario, require_positive
@@ -97,10 +107,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     """Masses 4 cm wide with springs of 4 cm between them, each at the right end of a mass; displacements to scale."""
     side, spring = _WIDTH, "stiffness_1" in p
     pitch = 2.0 * side if spring else side
-    shapes: list[Primitive] = [
-        rectangle(-100.0, 100.0, -100.0, 0.0, "ground"),
-        line((-100.0, 0.0), (100.0, 0.0)),
-    ]
+    shapes: list[Primitive] = [*GROUND]
     for i, x in enumerate(q):
         left = i * pitch + x
         shapes.append(Group(f"mass {i + 1}", Placement((left, 0.0)), (rectangle(0.0, side, 0.0, side),)))

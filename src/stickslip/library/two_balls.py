@@ -9,6 +9,7 @@ import numpy as np
 import sympy as sp
 
 from stickslip.drawing.primitives import (
+    GROUND,
     Circle,
     Drawing,
     Group,
@@ -18,7 +19,6 @@ from stickslip.drawing.primitives import (
     hypot,
     largest,
     line,
-    rectangle,
 )
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
@@ -107,10 +107,7 @@ def _system(parameters: dict[str, float]) -> LagrangianSystem:
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
     """A mark between the balls sits on the left side of ball 2."""
     r = p["radius"]
-    shapes: list[Primitive] = [
-        rectangle(-100.0, 100.0, -100.0, 0.0, "ground"),
-        line((-100.0, 0.0), (100.0, 0.0)),
-    ]
+    shapes: list[Primitive] = [*GROUND]
     centres = [(q[0], q[1] + r), (q[3], q[4] + r)]
     for i, centre in enumerate(centres):
         ball = (Circle((0.0, 0.0), r), line((0.0, 0.0), (0.0, 0.9 * r), "body-light"))
