@@ -30,6 +30,38 @@ from stickslip.library.two_balls import two_balls
 from stickslip.library.woodpecker import woodpecker
 from stickslip.scenario import Scenario, SceneScenario
 
+__all__ = [
+    "Scenario",
+    "SceneScenario",
+    "angled_bar",
+    "billiards",
+    "block_on_belt",
+    "bouncing_ball",
+    "bouncing_ball_on_table",
+    "brick_on_ramp",
+    "chatterjee_rod",
+    "four_bar",
+    "friction_oscillator",
+    "gear_rattle",
+    "get",
+    "impact_oscillator",
+    "impacting_bar",
+    "kane_pendulum",
+    "keywords",
+    "names",
+    "newton_cradle",
+    "painleve_rod",
+    "pendulum_against_stop",
+    "scene_names",
+    "scenes",
+    "slider_crank",
+    "slider_crank_ideal",
+    "three_masses",
+    "two_balls",
+    "units",
+    "woodpecker",
+]
+
 _ENTRIES: dict[str, Callable[..., Scenario]] = {
     entry.__name__: entry
     for entry in (
@@ -58,9 +90,6 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
 
 _SCENES: dict[str, Callable[..., SceneScenario]] = {billiards.__name__: billiards, **scenes.ENTRIES}
 globals().update(_SCENES)  # every entry is a function of this module: library.cube_stack()
-
-__all__ = ["Scenario", "SceneScenario", "get", "keywords", "names", "scene_names", "scenes", "units"]
-__all__ += [*_ENTRIES, billiards.__name__]
 
 
 def names() -> tuple[str, ...]:
