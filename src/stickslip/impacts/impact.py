@@ -362,22 +362,10 @@ def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_
     if np.all(gamma_N > 0.0):
         fastest = int(np.argmin(gamma_N))
         raise ValueError(separating(system.contact_names[index[fastest]], float(gamma_N[fastest])))
-    V_N, V_T = np.linalg.solve(M, W_N.T), np.linalg.solve(M, W_T.T)
-    G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
-    local = PlanarProblem(
-        G_NN=G_NN,
-        G_NT=G_NT,
-        G_TT=G_TT,
-        c_N=gamma_N,
-        c_T=W_T @ u + w_hat[:, 1],
-        mu=system.laws(p)[0][index],
-        a=np.zeros(len(index)),
-        normal=np.diag(G_NN) > 0.0,
-        tangential=np.diag(G_TT) > 0.0,
-        size_N=size_N,
-        size_T=size_T,
-    )
-    return StepProblem(index, g, M, u, u, W_N, W_T, w_hat, V_N, V_T, local)
+    return StepProblem.of(
+        index, g, M, (u, u), (W_N, W_T, w_hat), c_N=gamma_N, c_T=W_T @ u + w_hat[:, 1],
+        mu=system.laws(p)[0][index], a=np.zeros(len(index)), size_N=size_N, size_T=size_T,
+    )  # fmt: skip
 
 
 def no_closed_contact(system: System, g: Array, kinds: np.ndarray, gap_tol: float) -> str:

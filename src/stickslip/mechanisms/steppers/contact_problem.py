@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -35,6 +36,22 @@ class StepProblem:
     V_T: np.ndarray
     local: PlanarProblem
     closing: Array | None = None  # velocities by which open contacts may close until the next step, see `step_problem`
+
+    @classmethod
+    def of(
+        cls, index: np.ndarray, g: Array, M: Array, u: tuple[Array, Array], rows: Sequence[Array],
+        closing: Array | None = None, **laws: Array,
+    ) -> StepProblem:  # fmt: skip
+        """The problem of the active contacts: u = (u_A, u_free), rows = (W_N, W_T, w_hat) of these contacts.
+
+        laws : c_N, c_T, mu, a, size_N, size_T of `PlanarProblem`.
+        """
+        W_N, W_T, w_hat = rows
+        V_N, V_T = np.linalg.solve(M, W_N.T), np.linalg.solve(M, W_T.T)
+        G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
+        normal, tangential = np.diag(G_NN) > 0.0, np.diag(G_TT) > 0.0
+        local = PlanarProblem(G_NN=G_NN, G_NT=G_NT, G_TT=G_TT, normal=normal, tangential=tangential, **laws)
+        return cls(index, g, M, *u, W_N, W_T, w_hat, V_N, V_T, local, closing)
 
     @property
     def gamma_A(self) -> tuple[Array, Array]:
@@ -229,22 +246,10 @@ def step_problem(
         contact = kinds == CONTACT
         offset_N = np.where(contact, (g_here + eps_N * ahead.g_before[index]) / dt - W_N @ ahead.u, offset_N)
         size_N = np.where(contact, size_N + np.abs(offset_N), size_N)
-    V_N, V_T = np.linalg.solve(M, W_N.T), np.linalg.solve(M, W_T.T)
-    G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
-    local = PlanarProblem(
-        G_NN=G_NN,
-        G_NT=G_NT,
-        G_TT=G_TT,
-        c_N=W_N @ u_free + offset_N,
-        c_T=W_T @ u_free + offset_T,
-        mu=mu,
-        a=threshold * dt,
-        normal=np.diag(G_NN) > 0.0,
-        tangential=np.diag(G_TT) > 0.0,
-        size_N=size_N,
-        size_T=size_T,
-    )
-    return StepProblem(index, g, M, u_A, u_free, W_N, W_T, w_hat, V_N, V_T, local, closing)
+    return StepProblem.of(
+        index, g, M, (u_A, u_free), (W_N, W_T, w_hat), closing, c_N=W_N @ u_free + offset_N,
+        c_T=W_T @ u_free + offset_T, mu=mu, a=threshold * dt, size_N=size_N, size_T=size_T,
+    )  # fmt: skip
 
 
 def solve_step(
