@@ -7,7 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip import library
-from stickslip.checks import real_number
+from stickslip.checks import real_number, whole_number
 from stickslip.ensembles.plan import axis_values
 
 BALL = library.bouncing_ball()
@@ -87,3 +87,15 @@ def test_numbers_that_are_none(value):
         real_number(value, "dt")
     with pytest.raises(ValueError, match="radius of Sphere must be"):
         ss.Sphere(value)
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "3", None, 1, np.int64(1)])
+def test_a_whole_number_below_the_least_or_none_at_all_is_refused(value):
+    with pytest.raises(ValueError, match=r"^count must be a whole number >= 2, got .*\.$"):
+        whole_number(value, "count", 2)
+
+
+def test_whole_numbers_of_numpy_are_taken():
+    found = whole_number(np.int32(7), "count")
+    assert found == 7
+    assert type(found) is int

@@ -130,6 +130,13 @@ def real_number(value: Any, name: str) -> float:
     raise ValueError(f"{name} must be a finite number, got {shown(value)}.")
 
 
+def whole_number(value: Any, name: str, least: int = 1) -> int:
+    """The argument `name` as a whole number of at least `least`, or ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.")
+    return int(value)
+
+
 def finite(value: Any, name: str) -> float:
     """Return a parameter's value as a finite float, or raise."""
     try:

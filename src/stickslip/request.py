@@ -12,9 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
-import numpy as np
-
-from stickslip.checks import refuse_unknown_options
+from stickslip.checks import refuse_unknown_options, whole_number
 
 ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
@@ -42,7 +40,7 @@ class Records:
     resume: bool = False
 
     def __post_init__(self) -> None:
-        require_count(self.every, "every")
+        whole_number(self.every, "every")
 
 
 @dataclass(frozen=True)
@@ -109,12 +107,6 @@ def _with(group: Group | None, kind: type[Group], name: str, options: Mapping[st
         twice = ", ".join(given)
         raise ValueError(f"{twice} must be given as a keyword or in {name}={kind.__name__}(...), not both ways.")
     return replace(group or kind(), **given)
-
-
-def require_count(value: Any, name: str) -> None:
-    """Raise ValueError unless `value` is a whole number >= 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
 
 
 def require_one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:

@@ -25,7 +25,7 @@ from stickslip.analysis.sections import AnySection
 from stickslip.analysis.shooting import shoot
 from stickslip.analysis.step_map import StepMap
 from stickslip.analysis.stepped_shooting import shoot_stepped
-from stickslip.checks import real_number, renamed
+from stickslip.checks import real_number, renamed, whole_number
 from stickslip.events.event_driven import EventDriven
 from stickslip.scenario import Scenario
 
@@ -91,8 +91,8 @@ def limit_cycle(
 
 def _check_numbers(returns: Any, settle_returns: Any, members: Any, tol: Any) -> None:
     for name, value, low in (("returns", returns, 1), ("settle_returns", settle_returns, 0), ("members", members, 1)):
-        if value is not None and not (isinstance(value, (int, np.integer)) and value >= low):
-            raise ValueError(f"{name} must be a whole number >= {low}, got {value!r}.")
+        if value is not None:
+            whole_number(value, name, low)
     if not 1e-14 <= real_number(tol, "tol") <= 1e-2:
         raise ValueError(f"tol must lie between 1e-14 and 0.01, got {tol:g}.")
 

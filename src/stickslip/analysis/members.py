@@ -11,7 +11,7 @@ import numpy as np
 
 from stickslip.analysis.poincare import SectionPoints, poincare
 from stickslip.analysis.sections import AnySection, PhaseSection, Section, given_section, section_of
-from stickslip.checks import Array, real_number
+from stickslip.checks import Array, real_number, whole_number
 from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
@@ -59,8 +59,7 @@ class MemberOptions:
     progress: bool | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.points, bool) or not (isinstance(self.points, int) and self.points >= 1):
-            raise ValueError(f"points must be a whole number >= 1, got {self.points!r}.")
+        whole_number(self.points, "points")
         for name in ("dt", "t_end"):
             value = getattr(self, name)
             if value is not None and not real_number(value, name) > 0.0:

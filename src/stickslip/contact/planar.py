@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stickslip.checks import whole_number
 from stickslip.contact.planar_lcp import PlanarLcp, impulses_of, new_lcp
 from stickslip.contact.two_contacts import ROUNDING, correction, first_branch, left_over, two_contacts
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
@@ -147,15 +148,8 @@ class PlanarSolver(ABC):
     def __post_init__(self) -> None:
         if not (isinstance(self.tol, (int, float)) and 0.0 < self.tol < 1.0):
             raise ValueError(f"tol of {type(self).__name__} must be a number between 0 and 1, got {self.tol!r}.")
-        if self.max_iterations is not None and not (
-            isinstance(self.max_iterations, int)
-            and not isinstance(self.max_iterations, bool)
-            and self.max_iterations > 0
-        ):
-            raise ValueError(
-                f"max_iterations of {type(self).__name__} must be a whole number >= 1 or None, "
-                f"got {self.max_iterations!r}."
-            )
+        if self.max_iterations is not None:
+            whole_number(self.max_iterations, f"max_iterations of {type(self).__name__}")
 
     def solve(self, problem: PlanarProblem) -> PlanarSolution:
         """Solve and check; `solved` only if the residual on this problem is at most `tol`."""

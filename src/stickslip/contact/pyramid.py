@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.checks import whole_number
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import newton_iterations
@@ -109,8 +110,7 @@ class PyramidLemke(FrictionMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.directions, bool) or not isinstance(self.directions, int) or self.directions < 3:
-            raise ValueError(f"directions must be a whole number >= 3, got {self.directions!r}.")
+        whole_number(self.directions, "directions", 3)
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         m = self.directions if contacts.dim == 3 else 2

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.checks import whole_number
 from stickslip.contact.constants import AT_ONCE, CHECK_EVERY, MEMORY
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.gauss_seidel import Asked, accelerated_sweeps, new_anderson
@@ -32,8 +33,7 @@ class Sweeps(FrictionMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.memory, bool) or not isinstance(self.memory, int) or self.memory < 0:
-            raise ValueError(f"memory must be a whole number >= 0 of sweeps, got {self.memory!r}.")
+        whole_number(self.memory, "memory", 0)
         if not 0.0 < self.relaxation < 2.0:
             raise ValueError(f"relaxation must lie between 0 and 2, got {self.relaxation!r}.")
 

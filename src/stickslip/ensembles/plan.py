@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import Array, refuse_masked, require_numbers, shown, unknown_name
+from stickslip.checks import Array, refuse_masked, require_numbers, shown, unknown_name, whole_number
 from stickslip.run.records import memory_budget
 from stickslip.scenario import Scenario
 
@@ -72,11 +72,10 @@ def plan_of(scenario: Scenario, vary: Any, samples: Any = None, seed: Any = 0, p
     for name in vary:
         if name not in known:
             raise ValueError(f"vary: {unknown_name('parameter', str(name), known)}")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"seed must be a whole number >= 0, got {seed!r}.")
+    seed = whole_number(seed, "seed", 0)
     random = [name for name, value in vary.items() if _distribution(value)]
     count = _sample_count(samples, random)
-    generator = np.random.Generator(np.random.Philox(int(seed)))
+    generator = np.random.Generator(np.random.Philox(seed))
     axes: list[tuple[str, int]] = []
     values: dict[str, tuple[str, Array]] = {}
     for name, value in vary.items():
@@ -154,8 +153,7 @@ def _sample_count(samples: Any, random: Sequence[str]) -> int:
         if random:
             raise ValueError(f"{random[0]} is drawn at random: say how often with samples=1000 (--samples).")
         return 0
-    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 1:
-        raise ValueError(f"samples must be a whole number >= 1, got {samples!r}.")
+    whole_number(samples, "samples")
     if not random:
         raise ValueError("samples counts random values, and none is asked for; such as friction=uniform:0.2:0.4.")
     if 8 * int(samples) * len(random) > memory_budget():

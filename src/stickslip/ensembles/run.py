@@ -11,10 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-import numpy as np
-
 from stickslip.analysis.sections import AnySection
-from stickslip.checks import refuse_unknown_options
+from stickslip.checks import refuse_unknown_options, whole_number
 from stickslip.contact.planar import PlanarSolver
 from stickslip.ensembles.bounds import judge
 from stickslip.ensembles.cluster import Cluster
@@ -156,8 +154,8 @@ def _kept(
 
 
 def _device(device: Any, threads: Any) -> Device:
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1):
-        raise ValueError(f"threads must be a whole number >= 1, got {threads!r}.")
+    if threads is not None:
+        whole_number(threads, "threads")
     if device == "auto":
         device = "cpu" if unavailable() else "gpu"
     if device == "cpu":
@@ -190,9 +188,7 @@ def _chunk(request: Request, where: Device, chunk: Any) -> int:
     most = max(1, memory_budget() // request.working_bytes)
     if chunk is None:
         return max(1, min(where.chunk(request), most, request.plan.size))
-    if isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1:
-        raise ValueError(f"chunk must be a whole number >= 1, got {chunk!r}.")
-    if chunk > most and request.plan.size > most:
+    if whole_number(chunk, "chunk") > most and request.plan.size > most:
         raise ValueError(f"chunk must be at most {most} members to fit into memory, got {chunk}.")
     return min(int(chunk), request.plan.size)
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stickslip import codes
-from stickslip.checks import Array
+from stickslip.checks import Array, whole_number
 from stickslip.contact.planar import PlanarSolver, solver_from
 from stickslip.engine import Block, Measured, Memory
 from stickslip.events.arcs import Arc
@@ -66,8 +66,7 @@ class EventDriven:
         right = isinstance(self.atol, (int, float)) and not isinstance(self.atol, bool)
         if self.atol is not None and not (right and 0.0 < self.atol < math.inf):
             raise ValueError(f"atol must be positive, or None for a thousandth of rtol, got {self.atol!r}.")
-        if isinstance(self.max_events, bool) or not (isinstance(self.max_events, int) and self.max_events > 0):
-            raise ValueError(f"max_events must be a whole number >= 1, got {self.max_events!r}.")
+        whole_number(self.max_events, "max_events")
 
     @property
     def tolerances(self) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import refuse_masked
+from stickslip.checks import refuse_masked, whole_number
 
 
 class LCPSolution(NamedTuple):
@@ -77,11 +77,7 @@ def checked_tolerance(tol: Any) -> float:
 
 def checked_count(value: Any, name: str, default: int) -> int:
     """value as a whole number >= 1, `default` for None; ValueError that names the argument otherwise."""
-    if value is None:
-        return default
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
-        return int(value)
-    raise ValueError(f"{name} must be a whole number >= 1 or None for the default, got {value!r}.")
+    return default if value is None else whole_number(value, name)
 
 
 def checked_start(x0: Any, n: int) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from stickslip.checks import whole_number
 from stickslip.jit.parallel import most_threads
 
 OPERATIONS_PER_THREAD = 100_000  # a rough count; fewer operations are done before a thread has started
@@ -25,8 +26,8 @@ def set_threads(count: int | None) -> None:
     No result depends on the number of threads.  ValueError unless `count` is None or a whole number >= 1.
     """
     global _limit
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise ValueError(f"threads must be a whole number >= 1 or None, got {count!r}.")
+    if count is not None:
+        whole_number(count, "threads")
     _limit = count
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.checks import Array
+from stickslip.checks import Array, whole_number
 from stickslip.drawing.primitives import Drawing, Marker, Polyline, Primitive, cos, line, rectangle, sin
 from stickslip.library.elastic_rod import bending_energy, highest_frequency, kinetic_energy, stretching_energy
 from stickslip.mechanisms.elements import Contact
@@ -51,8 +51,7 @@ def angled_bar(
 
     Reference: [S00] section 1.2, Fig. 1.2, after Stoianovici and Hurmuzlu.
     """
-    if isinstance(segments, bool) or not isinstance(segments, int) or segments < 2:
-        raise ValueError(f"segments must be a whole number >= 2, got {segments!r}.")
+    segments = whole_number(segments, "segments", 2)
     values = {"length": length, "diameter": diameter, "density": density, "modulus": modulus, "speed": speed}
     require_positive(values, *values)
     area = 0.25 * math.pi * diameter**2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stickslip.checks import whole_number
 from stickslip.scenario import SceneScenario, require_positive
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import HalfSpace, Sphere
@@ -55,8 +56,7 @@ def billiards(
         raise ValueError(
             f"offset must be less than two radii, {2.0 * radius:g} m, for the balls to meet, got {offset:g}."
         )
-    if isinstance(balls, bool) or not isinstance(balls, int) or balls < 1:
-        raise ValueError(f"balls must be a whole number >= 1, got {balls!r}.")
+    balls = whole_number(balls, "balls")
     laws = {"friction": friction, "restitution": restitution, "restitution_tangential": restitution_tangential}
     scene = Scene(dim=3, gravity=_GRAVITY, name="billiards")
     scene.add_static(HalfSpace((0, 0, 1)), name="table", **laws)

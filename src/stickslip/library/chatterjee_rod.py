@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import sympy as sp
 
+from stickslip.checks import whole_number
 from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Polyline, Primitive, line, rectangle
 from stickslip.library.elastic_rod import bending_energy, highest_frequency, kinetic_energy
 from stickslip.mechanisms.elements import Contact
@@ -92,8 +93,7 @@ def _places(model: str, segments: int, overhang: float, hinge: float, length: fl
         if not overhang < hinge < length:
             raise ValueError(f"hinge must lie between B and D, {overhang:g} < hinge < {length:g} m, got {hinge:g}.")
         return [0.0, hinge, length]
-    if isinstance(segments, bool) or not isinstance(segments, int) or segments < 2:
-        raise ValueError(f"segments must be a whole number >= 2, got {segments!r}.")
+    segments = whole_number(segments, "segments", 2)
     return [float(x) for x in np.linspace(0.0, length, segments + 1)]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
+from stickslip.checks import whole_number
 from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Primitive, line, rectangle
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
@@ -41,8 +42,7 @@ def newton_cradle(
 
     Reference: the laws of [GS05] eqs. (11), (12) with several contacts closed.
     """
-    if not isinstance(balls, int) or balls < 2:
-        raise ValueError(f"balls must be a whole number >= 2, got {balls!r}.")
+    balls = whole_number(balls, "balls", 2)
     parameters = {
         "mass": mass,
         "length": length,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import whole_number
 from stickslip.scenario import SceneScenario
 from stickslip.scenes.bodies import Body
 from stickslip.scenes.scene import Scene
@@ -245,13 +246,6 @@ def poured_spheres(spheres: int = 300, friction: float = 0.3, radius: float = 0.
     return scene
 
 
-def _require_count(name: str, value: Any) -> None:
-    """Raise ValueError unless `value` is a whole number of at least 1, or of at least 0 for a seed."""
-    least = 0 if name == "seed" else 1
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
-
-
 def _ready(
     build: Callable[..., Scene], title: str, source: str, dt: float, t_end: float, **options: Any
 ) -> Callable[..., SceneScenario]:
@@ -267,7 +261,7 @@ def _ready(
         defaults = {name: p.default for name, p in inspect.signature(build).parameters.items()}
         for name, value in parameters.items():
             if isinstance(defaults.get(name), int):
-                _require_count(name, value)
+                whole_number(value, name, 0 if name == "seed" else 1)
         scene, values = build(**parameters), defaults | parameters
         return SceneScenario(scene, dt, t_end, title, source.format(**values), options)
 

@@ -11,14 +11,14 @@ from typing import Any, Unpack
 import numpy as np
 
 from stickslip._version import __version__
-from stickslip.checks import real_number
+from stickslip.checks import real_number, whole_number
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
 from stickslip.laws.friction import FrictionCurve
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONTACT
-from stickslip.request import Checks, Records, RunOptions, grouped, require_count, require_one_of
+from stickslip.request import Checks, Records, RunOptions, grouped, require_one_of
 from stickslip.run.compiling import announced
 from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
@@ -64,7 +64,7 @@ def prepare_run(
     _require_known(checked)
     start = real_number(t0, "t0")
     steps = number_of_steps(real_number(dt, "dt"), real_number(t_end, "t_end"), start)
-    require_count(threads, "threads")
+    whole_number(threads, "threads")
     require_one_of("rule", rule, RULES)
     require_one_of("overlap", overlap, OVERLAP)
     tolerance = real_number(tol, "tol")
