@@ -1,14 +1,18 @@
 """`stickslip basins NAME --vary Q=A:B:N --vary U=A:B:N`: which attractor every start ends on."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stickslip.cli.options import AsJson, Device, Dt, JsonOut, LongTEnd, Mechanism, Plot, Section, Settings, Stepper
-from stickslip.cli.output import line, multiplier_text, print_json, require_json, require_plot, write_json, written
+from stickslip.cli.options import Device, Dt, LongTEnd, Mechanism, Section, Settings, Stepper, grouped
+from stickslip.cli.output import Results, line, multiplier_text
 from stickslip.cli.settings import mechanism_with, varied
 
+if TYPE_CHECKING:
+    from stickslip.analysis.basins import BasinMap
 
+
+@grouped
 def basins(
     name: Mechanism,
     vary: Annotated[
@@ -25,29 +29,26 @@ def basins(
     confirm: Annotated[
         bool, typer.Option("--confirm/--no-confirm", help="Judge every cycle by event-driven shooting.")
     ] = True,
-    out: JsonOut = None,
-    plot: Plot = None,
-    as_json: AsJson = False,
+    *,
+    results: Results,
 ) -> None:
     """Run a system from every start of a grid, tell the attractors apart, and have the judge confirm the cycles."""
     from stickslip.analysis.basins import basins as compute
 
     scenario = mechanism_with(settings, name)
-    require_json(out)
-    require_plot(plot)
+    results.check()
     result = compute(
         scenario, varied(vary), section=section, stepper=stepper, dt=dt, t_end=t_end, tol=tol, confirm=confirm,
         device=device,
     )  # fmt: skip
-    write_json(result.to_dict(), out)
-    if plot is not None:
-        from stickslip.figures import style
+    if results.plot is not None:
         from stickslip.figures.bifurcation import basins as draw
 
-        style.save(draw(result), plot, title=f"Basins of attraction: {scenario.title}")
-    if as_json:
-        print_json(result.to_dict())
-        return
+        results.save(draw(result), f"Basins of attraction: {scenario.title}")
+    results.tell(result.to_dict(), lambda: _show(result))
+
+
+def _show(result: "BasinMap") -> None:
     starts = result.labels.size
     line(f"{result.system}: {starts} starts over {', '.join(result.names)}, {len(result.attractors)} outcomes", "bold")
     for attractor in result.attractors:
@@ -57,4 +58,3 @@ def basins(
             moves = "".join(f", {key} {value:+.9g}" for key, value in attractor.cycle.shift.items())
             line(f"    judge: period {attractor.cycle.period:.11g} s{moves}, multipliers {numbers}")
         line(f"    {attractor.verdict}")
-    written(out, plot)

@@ -1,26 +1,12 @@
 """`stickslip bifurcation NAME --vary P=A:B:N`: what stays on the section, over a parameter; or one cycle continued."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stickslip.cli.options import (
-    AsJson,
-    Device,
-    Dt,
-    JsonOut,
-    LongTEnd,
-    Mechanism,
-    Plot,
-    Section,
-    Settings,
-    SettleReturns,
-    Stepper,
-    grouped,
-)
-from stickslip.cli.output import line, multiplier_text, print_json, require_json, require_plot, write_json, written
+from stickslip.cli.options import Device, Dt, LongTEnd, Mechanism, Section, Settings, SettleReturns, Stepper, grouped
+from stickslip.cli.output import Results, line, multiplier_text
 from stickslip.cli.settings import mechanism_with, range_from, varied
 
 if TYPE_CHECKING:
@@ -72,9 +58,7 @@ def bifurcation(
     section: Section = None,
     diagram: Diagram,
     branch: Continuation,
-    out: JsonOut = None,
-    plot: Plot = None,
-    as_json: AsJson = False,
+    results: Results,
 ) -> None:
     """Draw the bifurcation diagram of a system over one parameter, or continue one of its cycles.
 
@@ -82,25 +66,14 @@ def bifurcation(
     cycle at the first value is followed event by event, stable or not, and its bifurcations are located.
     """
     scenario = mechanism_with(settings, name)
-    require_json(out)
-    require_plot(plot)
-    result: Branch | BifurcationDiagram
+    results.check()
     if branch.continuation:
-        result = _continued(scenario, vary, section, branch, plot)
+        _continue(scenario, vary, section, branch, results)
     else:
-        result = _drawn(scenario, vary, section, diagram, plot)
-    report = result.to_dict()
-    write_json(report, out)
-    if as_json:
-        print_json(report)
-        return
-    _show(result)
-    written(out, plot)
+        _draw(scenario, vary, section, diagram, results)
 
 
-def _drawn(
-    scenario: "Scenario", vary: str, section: str | None, asked: Diagram, plot: Path | None
-) -> "BifurcationDiagram":
+def _draw(scenario: "Scenario", vary: str, section: str | None, asked: Diagram, results: Results) -> None:
     from stickslip.analysis.diagram import bifurcation as compute
 
     ((parameter, values),) = varied([vary]).items()
@@ -111,12 +84,11 @@ def _drawn(
     names = [part.strip() for part in asked.observe.split(",")] if asked.observe else _usual(result)
     for name in names:
         result.of(name)
-    if plot is not None:
-        from stickslip.figures import style
+    if results.plot is not None:
         from stickslip.figures.bifurcation import diagram as draw
 
-        style.save(draw(result, names), plot, title=f"Bifurcation diagram: {scenario.title}")
-    return result
+        results.save(draw(result, names), f"Bifurcation diagram: {scenario.title}")
+    results.tell(result.to_dict(), lambda: _show_diagram(result))
 
 
 def _usual(result: "BifurcationDiagram") -> list[str]:
@@ -130,9 +102,7 @@ def _usual(result: "BifurcationDiagram") -> list[str]:
     return [*shifts[:1], *moving[::-1]][:3] or list(result.observed)[:1]
 
 
-def _continued(
-    scenario: "Scenario", vary: str, section: str | None, asked: Continuation, plot: Path | None
-) -> "Branch":
+def _continue(scenario: "Scenario", vary: str, section: str | None, asked: Continuation, results: Results) -> None:
     from stickslip.analysis.continuation import continue_cycle
 
     parameter, first, last = range_from(vary)
@@ -140,21 +110,11 @@ def _continued(
         scenario, parameter, first, last, section=section, settle_returns=asked.settle_returns,
         largest_step=asked.largest_step,
     )  # fmt: skip
-    if plot is not None:
-        from stickslip.figures import style
+    if results.plot is not None:
         from stickslip.figures.bifurcation import branch as draw
 
-        style.save(draw(branch), plot, title=f"Cycles over {parameter}: {scenario.title}")
-    return branch
-
-
-def _show(result: "Branch | BifurcationDiagram") -> None:
-    from stickslip.analysis.diagram import BifurcationDiagram
-
-    if isinstance(result, BifurcationDiagram):
-        _show_diagram(result)
-    else:
-        _show_branch(result)
+        results.save(draw(branch), f"Cycles over {parameter}: {scenario.title}")
+    results.tell(branch.to_dict(), lambda: _show_branch(branch))
 
 
 def _show_diagram(result: "BifurcationDiagram") -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.options import AsJson, JsonOut, Mechanism, Plot, Rtol, Settings, TEnd
-from stickslip.cli.output import line, print_json, require_json, require_plot, write_json, written
+from stickslip.cli.options import Mechanism, Rtol, Settings, TEnd, grouped
+from stickslip.cli.output import Results, line
 from stickslip.cli.settings import mechanism_with
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _CYCLE_TOLERANCES = (1e-11, 1e-12)
 _WORDS = {"q_sup": "q, sup norm", "u_L1": "u, L1 norm", "u_graph": "u, graph"}
 
 
+@grouped
 def converge(
     name: Mechanism,
     steppers: Annotated[
@@ -29,9 +30,8 @@ def converge(
     t_end: TEnd = None,
     halvings: Annotated[int, typer.Option(help="How often the step is halved.", metavar="N")] = 4,
     rtol: Rtol = 1e-12,
-    out: JsonOut = None,
-    plot: Plot = None,
-    as_json: AsJson = False,
+    *,
+    results: Results,
 ) -> None:
     """Measure the errors of the steppers against the event-driven judge, and their orders.
 
@@ -46,25 +46,15 @@ def converge(
     chosen = None if steppers is None else [part.strip() for part in steppers.split(",") if part.strip()]
     if chosen is not None and not chosen:
         raise ValueError("--steppers must name at least one stepper.")
-    require_json(out)
-    require_plot(plot)
+    results.check()
     with reported(None, "the judge") as report:
         result = measure(scenario, chosen, dt=dt, halvings=halvings, t_end=t_end, rtol=rtol, progress=report)
         cycles = _cycles(scenario, chosen, report)
-    told = {**result.to_dict(), "cycle": cycles}
-    write_json(told, out, indent=2)
-    if plot is not None:
-        from stickslip.figures import style
+    if results.plot is not None:
         from stickslip.figures.convergence import work_precision
 
-        style.save(work_precision(result, scenario.title), plot, title=f"Convergence: {scenario.title}")
-    if as_json:
-        print_json(told, indent=2)
-        return
-    _show(result, scenario)
-    if cycles is not None:
-        _show_cycles(cycles)
-    written(out, plot)
+        results.save(work_precision(result, scenario.title), f"Convergence: {scenario.title}")
+    results.tell({**result.to_dict(), "cycle": cycles}, lambda: _show(result, scenario, cycles), indent=2)
 
 
 def _cycles(
@@ -103,7 +93,7 @@ def _cycles(
     return rows
 
 
-def _show(result: "Convergence", scenario: "Scenario") -> None:
+def _show(result: "Convergence", scenario: "Scenario", cycles: list[dict[str, Any]] | None) -> None:
     line(f"{result.system}: {scenario.title}, {result.t_end:g} s", "bold")
     own = "; ".join(f"{_WORDS[key]} {value:.1e}" for key, value in result.floor.items())
     line(f"judge: event-driven, rtol {result.rtol:g}, {result.judge_seconds:.2f} s")
@@ -123,6 +113,8 @@ def _show(result: "Convergence", scenario: "Scenario") -> None:
     for stepper, slopes in result.slopes.items():
         cells = "".join(f"{'-' if math.isnan(slopes[norm]) else format(slopes[norm], '.2f'):>14}" for norm in _WORDS)
         line(f"  {stepper:<17}{'':>10}{cells}")
+    if cycles is not None:
+        _show_cycles(cycles)
 
 
 def _show_cycles(cycles: list[dict[str, Any]]) -> None:

@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from stickslip.cli.options import AsJson, Dt, Mechanism, Plot, Rtol, Section, Settings, Stepper, TEnd
-from stickslip.cli.output import line, print_json, require_plot, written
+from stickslip.cli.options import Dt, Mechanism, Rtol, Section, Settings, Stepper, TEnd, grouped
+from stickslip.cli.output import Results, line
 from stickslip.cli.settings import mechanism_with
 
 
+@grouped
 def lyapunov(
     name: Mechanism,
     settings: Settings = None,
@@ -21,8 +22,8 @@ def lyapunov(
         typer.Option("--skip", "--transient", help="Begin that is left out [s]; default: a fifth.", metavar="S"),
     ] = None,
     rtol: Rtol = 1e-9,
-    plot: Plot = None,
-    as_json: AsJson = False,
+    *,
+    results: Results,
 ) -> None:
     """Compute the Lyapunov exponents of a motion, event by event, with saltation matrices.
 
@@ -31,25 +32,25 @@ def lyapunov(
     from stickslip.analysis.lyapunov import lyapunov as compute
 
     scenario = mechanism_with(settings, name)
-    require_plot(plot)
+    results.check()
     result = compute(scenario, t_end=t_end, skip=skip, rtol=rtol)
-    if plot is not None:
-        from stickslip.figures import style
+    if results.plot is not None:
         from stickslip.figures.bifurcation import lyapunov as draw
 
-        style.save(draw(result, scenario.title), plot, title=f"Lyapunov exponent: {scenario.title}")
-    if as_json:
-        plain = [value if math.isfinite(value) else None for value in result.exponents.tolist()]
-        error = result.error if math.isfinite(result.error) else None
-        print_json({"system": scenario.system.name, "exponents": plain, "error": error})
-        return
-    line(f"{scenario.system.name}: Lyapunov exponents [1/s]", "bold")
-    for value in result.exponents:
-        line(f"  {value:+.6g}")
-    line(f"  the largest changed by {result.error:.2g} over the last half of the run")
-    written(plot)
+        results.save(draw(result, scenario.title), f"Lyapunov exponent: {scenario.title}")
+    plain = [value if math.isfinite(value) else None for value in result.exponents.tolist()]
+    error = result.error if math.isfinite(result.error) else None
+
+    def show() -> None:
+        line(f"{scenario.system.name}: Lyapunov exponents [1/s]", "bold")
+        for value in result.exponents:
+            line(f"  {value:+.6g}")
+        line(f"  the largest changed by {result.error:.2g} over the last half of the run")
+
+    results.tell({"system": scenario.system.name, "exponents": plain, "error": error}, show)
 
 
+@grouped
 def recurrence(
     name: Mechanism,
     settings: Settings = None,
@@ -58,8 +59,8 @@ def recurrence(
     dt: Dt = None,
     t_end: TEnd = None,
     tol: Annotated[float, typer.Option(help="Distance that counts as near, in ranges.", metavar="TOL")] = 0.02,
-    plot: Plot = None,
-    as_json: AsJson = False,
+    *,
+    results: Results,
 ) -> None:
     """Tell how often the states on a section come back: rate, determinism, and after how many returns."""
     from stickslip.analysis.lyapunov import recurrence as compute
@@ -67,22 +68,20 @@ def recurrence(
     from stickslip.checks import counted
 
     scenario = mechanism_with(settings, name)
-    require_plot(plot)
+    results.check()
     points = poincare(scenario, section, stepper=stepper, dt=dt, t_end=t_end)
     moving = tuple(scenario.system.coordinate_names[i] for i in translations(scenario))
     result = compute(points, tol=tol, leave_out=moving)
-    if plot is not None:
-        from stickslip.figures import style
+    if results.plot is not None:
         from stickslip.figures.bifurcation import recurrence as draw
 
-        style.save(draw(result, scenario.title), plot, title=f"Recurrence: {scenario.title}")
-    if as_json:
-        values = {"points": len(points), "rate": result.rate, "determinism": result.determinism}
-        print_json({"system": scenario.system.name, **values, "returns": result.returns})
-        return
-    line(f"{scenario.system.name}: {len(points)} points, section where {points.section}", "bold")
-    line(f"  recurrence rate {result.rate:.4f}, determinism {result.determinism:.4f}")
-    line(
-        f"  comes back after {counted(result.returns, 'return')}" if result.returns else "  most points never come back"
-    )
-    written(plot)
+        results.save(draw(result, scenario.title), f"Recurrence: {scenario.title}")
+    values = {"points": len(points), "rate": result.rate, "determinism": result.determinism}
+
+    def show() -> None:
+        line(f"{scenario.system.name}: {len(points)} points, section where {points.section}", "bold")
+        line(f"  recurrence rate {result.rate:.4f}, determinism {result.determinism:.4f}")
+        back = f"comes back after {counted(result.returns, 'return')}"
+        line(f"  {back if result.returns else 'most points never come back'}")
+
+    results.tell({"system": scenario.system.name, **values, "returns": result.returns}, show)

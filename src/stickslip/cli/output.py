@@ -1,8 +1,12 @@
 """Output of commands: files that are checked before anything is computed, JSON, and lines on stdout."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from stickslip.cli.options import AsJson, JsonOut, Plot
 
 
 class Interrupted(Exception):
@@ -44,6 +48,38 @@ def print_json(value: Any, indent: int | None = None) -> None:
     print(json.dumps(value, indent=indent, allow_nan=False))
 
 
+@dataclass(frozen=True)
+class Results:
+    """Options of a command that say where its result goes: a file, a figure, and JSON in place of lines on stdout."""
+
+    out: JsonOut = None
+    plot: Plot = None
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise before anything is computed if a file could not be written afterwards."""
+        require_json(self.out)
+        require_plot(self.plot)
+
+    def save(self, figure: Any, title: str) -> None:
+        """Write the figure to --plot, which was asked for."""
+        from stickslip.figures import style
+
+        assert self.plot is not None
+        style.save(figure, self.plot, title=title)
+
+    def tell(self, report: dict[str, Any], show: Callable[[], None], indent: int | None = None) -> None:
+        """Write the report to --out, and print it as JSON, or call `show` and name the files."""
+        write_json(report, self.out, indent)
+        if self.as_json:
+            print_json(report, indent)
+            return
+        show()
+        for path in (self.out, self.plot):
+            if path is not None:
+                line(f"  written     {path}")
+
+
 def multiplier_text(multiplier: complex, digits: int) -> str:
     """A multiplier with its sign, and its imaginary part where it has one."""
     real = _signed(multiplier.real, digits)
@@ -62,10 +98,3 @@ def line(text: str, style: str = "") -> None:
     from rich.text import Text
 
     Console().print(Text(text, style=style), soft_wrap=True)
-
-
-def written(*paths: Path | None) -> None:
-    """A line for every file that was asked for."""
-    for path in paths:
-        if path is not None:
-            line(f"  written     {path}")
