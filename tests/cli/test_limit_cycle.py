@@ -59,10 +59,13 @@ def test_basins_lyapunov_and_recurrence(run, tmp_path):
     assert (code, err) == (0, "") and style.is_ours(plot)
     assert "4 starts over v, y" in text and "stable by the judge" in text
     for command in (("lyapunov", "--t-end", 0.5), ("recurrence", "--t-end", 2.0)):
-        plot = tmp_path / f"{command[0]}.png"
-        code, text, err = run(command[0], "bouncing_ball_on_table", *BALL, *command[1:], "--plot", plot, "--json")
+        plot, out = tmp_path / f"{command[0]}.png", tmp_path / f"{command[0]}.json"
+        code, text, err = run(
+            command[0], "bouncing_ball_on_table", *BALL, *command[1:], "--plot", plot, "--json", "--out", out
+        )
         assert (code, err) == (0, "") and style.is_ours(plot)
         assert json.loads(text)["system"] == "bouncing_ball_on_table"
+        assert out.read_text(encoding="utf-8") == text
     code, text, _ = run("recurrence", "bouncing_ball_on_table", *BALL, "--t-end", 2.0)
     assert code == 0 and "recurrence rate" in text
 

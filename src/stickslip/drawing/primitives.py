@@ -183,16 +183,6 @@ def rectangle(x_min: float, x_max: float, y_min: float, y_max: float, style: str
     return Polygon(((x_min, y_min), (x_max, y_min), (x_max, y_max), (x_min, y_max)), style)
 
 
-GROUND: tuple[Primitive, ...] = (rectangle(-100.0, 100.0, -100.0, 0.0, "ground"), line((-100.0, 0.0), (100.0, 0.0)))
-"""Ground below y = 0, and its edge."""
-
-
-def pointed_rod(half: float, thick: float) -> Polygon:
-    """A rod along the x axis with two sharp tips, 2 `half` [m] long and 2 `thick` [m] high."""
-    inner = half - 2 * thick
-    return Polygon(((-half, 0.0), (-inner, -thick), (inner, -thick), (half, 0.0), (inner, thick), (-inner, thick)))
-
-
 @dataclass(frozen=True)
 class Smooth(Polygon):
     """A filled area whose outline `points` was made by `smooth`, from the points `through`."""

@@ -8,17 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import (
-    GROUND,
-    Drawing,
-    Group,
-    Marker,
-    Placement,
-    Primitive,
-    Spring,
-    largest,
-    rectangle,
-)
+from stickslip.drawing.common import GROUND
+from stickslip.drawing.primitives import Drawing, Group, Marker, Placement, Primitive, Spring, largest, rectangle
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario, require_positive

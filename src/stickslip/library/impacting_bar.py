@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import GROUND, Circle, Drawing, Group, Marker, Placement, Primitive, pointed_rod
+from stickslip.drawing.common import GROUND, pointed_rod
+from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Primitive
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario

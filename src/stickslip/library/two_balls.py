@@ -8,18 +8,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import (
-    GROUND,
-    Circle,
-    Drawing,
-    Group,
-    Marker,
-    Placement,
-    Primitive,
-    hypot,
-    largest,
-    line,
-)
+from stickslip.drawing.common import GROUND
+from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Primitive, hypot, largest, line
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario, require_positive
