@@ -209,7 +209,7 @@ def given_section(scenario: Scenario, section: AnySection | None = None) -> Sect
         return read_section(section)
     if system.name in SECTIONS:
         return SECTIONS[system.name]
-    if "frequency" in system.parameter_names and _values(scenario)["frequency"] > 0.0 and is_driven(scenario):
+    if "frequency" in system.parameter_names and scenario.parameters["frequency"] > 0.0 and is_driven(scenario):
         return DriveSection("frequency")
     name = system.coordinate_names[0]
     raise ValueError(
@@ -222,15 +222,10 @@ def section_of(scenario: Scenario, section: AnySection | None = None) -> Section
     """The section of `given_section` at the parameters of the scenario, checked."""
     chosen = given_section(scenario, section)
     if isinstance(chosen, DriveSection):
-        return chosen.at(_values(scenario), scenario.system.units)
+        return chosen.at(scenario.parameters, scenario.system.units)
     if isinstance(chosen, LevelSection | ClosingSection):
         chosen.place(scenario.system)
     return chosen
-
-
-def _values(scenario: Scenario) -> dict[str, float]:
-    system = scenario.system
-    return dict(zip(system.parameter_names, system.parameter_vector(scenario.params).tolist(), strict=True))
 
 
 def is_driven(scenario: Scenario) -> bool:
