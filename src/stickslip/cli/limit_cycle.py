@@ -56,7 +56,7 @@ def limit_cycle(
         )  # fmt: skip
     except NoCycle as problem:
         text = str(problem).replace("settle_returns", "--settle-returns")
-        advice = "a larger --settle-returns waits longer, 0 starts at the start itself"
+        advice = "another --section or start may help, a larger --settle-returns, or 0 for the start itself"
         print(f"stickslip: error: {text}; {advice}", file=sys.stderr)
         raise typer.Exit(1) from None
     files = [cycle.save(out)] if out is not None else []

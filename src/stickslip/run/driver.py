@@ -8,11 +8,14 @@ signal or error comes between.
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from stickslip import codes
 from stickslip.checks import Array
@@ -64,6 +67,20 @@ class Run:
 
     def __post_init__(self) -> None:
         self.engine.begin(self.state, self.q0, self.u0, self.steps)
+        self._require_energy()
+
+    def _require_energy(self) -> None:
+        """Raise ValueError where the kinetic energy of the start is beyond all numbers."""
+        if not np.abs(self.u0).max(initial=0.0) > codes.LARGEST:
+            return
+        with np.errstate(all="ignore"):
+            start = self.engine.measure(self.state, np.array([self.state.t0]), self.q0[None], self.u0[None])
+        if math.isinf(start.energy[0, 0]):
+            worst = int(np.argmax(np.abs(self.u0)))
+            raise ValueError(
+                f"the kinetic energy of the start must be below 1e308 J; {self.system.velocity_names[worst]!r} begins "
+                f"with {self.u0[worst]:g}, take smaller velocities or masses."
+            )
 
 
 def drive(run: Run, progress: bool | Callable[[int], None] | None) -> Trajectory:
