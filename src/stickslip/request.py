@@ -14,7 +14,7 @@ from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
-from stickslip.checks import refuse_unknown_options
+from stickslip.checks import did_you_mean, refuse_unknown_options
 
 ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
@@ -120,4 +120,4 @@ def require_count(value: Any, name: str) -> None:
 def require_one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     """Raise ValueError unless `value` is one of some words."""
     if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}.")
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}{did_you_mean(value, allowed)}")

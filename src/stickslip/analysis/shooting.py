@@ -47,8 +47,8 @@ def shoot(
     range_now = float((np.ptp(back.orbit[1], axis=0) / guess.scale).max())
     if range_now <= _REST * tol:
         raise NoCycle(
-            f"no limit cycle: the motion comes to rest; after its last return it moves by {range_now:.1e} of the ranges "
-            "of the start"
+            f"no limit cycle: the motion comes to rest; after its last return it moves by {range_now:.1e} of the "
+            "ranges of the start"
         )
     error = jacobian_error(event_map, x, mode, back, guess.scale) if check else math.nan
     return as_cycle(event_map, x, mode, back, guess.scale, iterations, error)

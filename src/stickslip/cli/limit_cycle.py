@@ -42,11 +42,11 @@ def limit_cycle(
     """
     from stickslip.analysis.cycle_result import NoCycle
     from stickslip.analysis.limit_cycle import limit_cycle as find
+    from stickslip.request import require_one_of
     from stickslip.run.options import STEPPERS
 
     scenario = mechanism_with(settings, name)
-    if stepper not in STEPPERS:
-        raise ValueError(f"--stepper must be one of {', '.join(STEPPERS)}, got {stepper!r}.")
+    require_one_of("--stepper", stepper, tuple(STEPPERS))
     require_json(out)
     require_plot(plot)
     try:
