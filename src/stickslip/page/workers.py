@@ -38,8 +38,9 @@ KEPT = 2
 IDLE_SECONDS = 30.0  # after which one that is too many, or too large, is ended
 MOST = 6
 """Processes at a time; further runs wait."""
-MOST_GROWTH = 100_000_000
-"""Bytes by which all processes together may grow after their start: solids in space and a dozen mechanisms."""
+MOST_GROWTH = 50_000_000
+"""Bytes by which processes may grow after their start, on average; two have room for solids in space and a dozen
+mechanisms."""
 GRACE = 1.0  # seconds before the end of its time from which a run ends at the next end of a piece
 MOST_PREPARING = 30.0  # seconds before and after a simulation: the model, the payload
 MOST_STARTING, MOST_COMPILING = 120.0, 300.0  # seconds
@@ -290,9 +291,10 @@ class Workers:
         """The idle process that has grown most, where all together have grown by too much; None where none has."""
         for process in self._idle:
             process.settle()
-        growth = sum(process.growth for process in (*self._idle, *self._busy))
+        every = (*self._idle, *self._busy)
+        too_large = sum(process.growth for process in every) > MOST_GROWTH * max(KEPT, len(every))
         grown = [process for process in self._idle if process.growth > 0]
-        return max(grown, key=lambda process: process.growth) if grown and growth > MOST_GROWTH else None
+        return max(grown, key=lambda process: process.growth) if grown and too_large else None
 
     def _let_compile(self, process: Process) -> None:
         """Let a process that nobody waits for end its compilation; whoever asks for its system waits for it."""

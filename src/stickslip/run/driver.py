@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from stickslip.request import Records
 from stickslip.run.compiling import announced
 from stickslip.run.progress import progress_bar
 from stickslip.run.records import Store
+from stickslip.terminal import bar_wanted
 from stickslip.trajectory import Trajectory
 
 _PIECE_SECONDS, _MOST_PIECE_SECONDS = 0.1, 1.0
@@ -89,7 +89,7 @@ def drive(run: Run, progress: bool | Callable[[int], None] | None) -> Trajectory
     Ctrl-C, a failed step or a state that is no longer finite end it earlier; the trajectory so far is returned with
     `complete` False and `status` saying where and why.
     """
-    show = sys.stderr.isatty() if progress is None else progress is True
+    show = bar_wanted(progress)
     with uninterrupted():
         with announced(run.system.name, show):
             store = Store(run)
