@@ -483,8 +483,13 @@ MANY = [
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads memory in /proc")
 @pytest.mark.parametrize("clients", [1, 8])
 def test_memory_stays_with_many_systems(ask, server, clients):
-    """10,000 requests of many systems and steppers, in any order: more machine code than processes may keep."""
+    """10,000 requests of many systems and steppers, in any order: more machine code than processes may keep.
+
+    Many clients at once have six processes, which are replaced again and again: their memory goes up and down, and
+    has a bound.
+    """
     count, order, seen = int(os.environ.get("STICKSLIP_REQUESTS", "10000")), random.Random(1), []
+    wrong = []
     for method, path, body, status in MANY:  # compiled, where it was not
         assert ask(method, path, body)[0] == status
     begin, wanted = time.monotonic(), [order.choice(MANY) for _ in range(count)]
@@ -493,8 +498,10 @@ def test_memory_stays_with_many_systems(ask, server, clients):
         while wanted:
             with contextlib.suppress(IndexError):  # another client took the last one
                 method, path, body, status = wanted.pop()
-                answered = ask(method, path, body)[0]
-                seen.append((*memory(server), answered == status))
+                answered, _, text = ask(method, path, body)
+                if answered != status:
+                    wrong.append((path, body, answered, str(text)[:300]))
+                seen.append(memory(server))
                 if len(seen) % max(1, count // 50) == 0:
                     last = f"{seen[-1][0] / 1e6:.0f} MB, {seen[-1][1]} processes"
                     print(f"{len(seen)} {last}, {time.monotonic() - begin:.0f} s", flush=True)
@@ -504,10 +511,15 @@ def test_memory_stays_with_many_systems(ask, server, clients):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(seen) == count and all(right for _, _, right in seen)
-    first, later = (max(bytes_ for bytes_, _, _ in part) for part in (seen[: count // 10], seen[count // 10 :]))
+    assert len(seen) == count and not wrong, wrong
+    first, later = (max(bytes_ for bytes_, _ in part) for part in (seen[: count // 10], seen[count // 10 :]))
     print(f"{count} requests: at most {first / 1e6:.0f} MB in the first tenth, {later / 1e6:.0f} MB later")
-    assert later - first < 50e6
+    largest = 150e6  # bytes that a process has at its start, and that one system adds
+    assert (
+        later - first < 50e6
+        if clients == 1
+        else later < workers_module.MOST * (workers_module.MOST_GROWTH + 2 * largest)
+    )
 
 
 def test_times_beyond_all_bounds_are_answered(ask):
