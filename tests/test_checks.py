@@ -1,13 +1,15 @@
 """Arrays that are none of real numbers: one line, wherever they come in; odd ones that are, are taken as they are."""
 
 import fractions
+import inspect
+import pickle
 
 import numpy as np
 import pytest
 
 import stickslip as ss
 from stickslip import library
-from stickslip.checks import real_number, whole_number
+from stickslip.checks import real_number, unknown_name, whole_number
 from stickslip.ensembles.plan import axis_values
 
 BALL = library.bouncing_ball()
@@ -99,3 +101,39 @@ def test_whole_numbers_of_numpy_are_taken():
     found = whole_number(np.int32(7), "count")
     assert found == 7
     assert type(found) is int
+
+
+WRONG_WORDS = [
+    (
+        lambda: ss.library.woodpecker(frction=0.3),
+        TypeError,
+        "woodpecker: unknown keyword 'frction'; did you mean 'friction'",
+    ),
+    (lambda: ss.library.cube_stack(cube=3), TypeError, "cube_stack: unknown keyword 'cube'; did you mean 'cubes'"),
+    (lambda: ss.Scene(dim=3).add_body(ss.Sphere(1.0), mas=1.0), TypeError, "'mas'; did you mean 'mass'"),
+    (lambda: ss.library.bouncing_ball().simulate(stepper="moreau-jena"), ValueError, "did you mean 'moreau-jean'"),
+    (lambda: ss.library.bouncing_ball().simulate(solver="lemk"), ValueError, "got 'lemk'; did you mean 'lemke'"),
+    (lambda: ss.library.bouncing_ball().simulate(law="poison"), ValueError, "got 'poison'; did you mean 'poisson'"),
+    (lambda: ss.solve_lcp([[1.0]], [1.0], method="lemk"), ValueError, "got 'lemk'; did you mean 'lemke'"),
+    (
+        lambda: ss.Scene(dim=3).add_body(ss.Sphere(1.0), mass=1.0, inertia=(1, 1, 5), name="egg"),
+        ValueError,
+        "inertia of 'egg'",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", range(len(WRONG_WORDS)))
+def test_a_wrong_word_is_answered_with_the_nearest(case):
+    call, kind, message = WRONG_WORDS[case]
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def test_entries_of_the_library_can_be_sent_to_other_processes():
+    assert pickle.loads(pickle.dumps(ss.library.woodpecker)) is ss.library.woodpecker
+    assert "friction" in inspect.signature(ss.library.woodpecker).parameters
+
+
+def test_very_long_names_are_not_compared():
+    assert "did you mean" not in unknown_name("word", "a" * 10**6, ["a" * 100])

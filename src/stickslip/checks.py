@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import functools
+import inspect
 import math
 import re
 import warnings
@@ -18,6 +19,7 @@ Array = NDArray[np.float64]
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 MOST_NAMES, NEAREST_NAMES = 40, 12  # known names up to which all are listed; of more, the nearest
+LONGEST_NAME = 200  # letters of a name that is compared with known ones
 
 _KINDS = {"c": "complex numbers", "U": "texts", "S": "texts", "M": "dates", "m": "spans of time", "V": "records"}
 _SHOWN = 80  # letters
@@ -77,12 +79,25 @@ def _is_number(value: Any) -> bool:
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """One line for an unknown name: the nearest match, and all known names, or the nearest of very many."""
     known = tuple(known)
-    alike = difflib.get_close_matches(name, known, n=MOST_NAMES, cutoff=0.5)
-    near = sorted(alike, key=lambda other: _unlikeness(name, other))
+    near = _nearest(name, known)
     hint = f"did you mean {near[0]!r}? " if near else ""
     listed = known if len(known) <= MOST_NAMES else tuple(dict.fromkeys((*near, *known)))[:NEAREST_NAMES]
     more = f" and {len(known) - len(listed)} more" if len(listed) < len(known) else ""
     return f"unknown {kind} {name!r}; {hint}known: {', '.join(listed) or 'none'}{more}."
+
+
+def did_you_mean(value: Any, known: Iterable[str]) -> str:
+    """The end of a line that refuses a word: the nearest known word, or a full stop where none is near."""
+    near = _nearest(value, tuple(known)) if isinstance(value, str) else []
+    return f"; did you mean {near[0]!r}?" if near else "."
+
+
+def _nearest(name: str, known: tuple[str, ...]) -> list[str]:
+    """Known names that are like a name, the nearest first; none for a name that is too long to be one."""
+    if len(name) > LONGEST_NAME:
+        return []
+    alike = difflib.get_close_matches(name, known, n=MOST_NAMES, cutoff=0.5)
+    return sorted(alike, key=lambda other: _unlikeness(name, other))
 
 
 def _unlikeness(name: str, other: str) -> tuple[int, int]:
@@ -167,6 +182,21 @@ def renamed(**names: str) -> Callable[[Callable[_Arguments, _Result]], Callable[
         return with_old_names
 
     return decorate
+
+
+def known_keywords(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Decorator: a keyword that a function does not have is a TypeError that proposes the nearest of its own."""
+
+    @functools.cache
+    def known() -> tuple[str, ...]:
+        return tuple(name for name in inspect.signature(function).parameters if name != "self")
+
+    @functools.wraps(function)
+    def with_known(*args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        refuse_unknown_options(function.__name__, options, known())
+        return function(*args, **options)
+
+    return with_known
 
 
 def refuse_unknown_options(function: str, options: Iterable[str], known: Iterable[str]) -> None:

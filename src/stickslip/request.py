@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
-from stickslip.checks import refuse_unknown_options, whole_number
+from stickslip.checks import did_you_mean, refuse_unknown_options, whole_number
 
 ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
@@ -112,4 +112,4 @@ def _with(group: Group | None, kind: type[Group], name: str, options: Mapping[st
 def require_one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     """Raise ValueError unless `value` is one of some words."""
     if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}.")
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}{did_you_mean(value, allowed)}")

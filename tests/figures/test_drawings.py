@@ -18,6 +18,7 @@ from stickslip.drawing.primitives import (
     Placement,
     Polygon,
     Primitive,
+    Ruler,
     Spring,
     Text,
     flat,
@@ -310,3 +311,10 @@ def test_fit_leaves_out_what_reaches_to_infinity():
         lambda q, t, p: [rectangle(-9, 9, -9, 0, "ground"), line((-9, 0), (9, 0)), Circle((0, q[0]), 1.0)]
     )
     assert drawing.fit(np.array([[1.0], [3.0]]), np.zeros(2), {}, margin=0.25) == (-2.0, 2.0, -1.0, 5.0)
+
+
+@pytest.mark.parametrize(("factor", "words"), [(1000.0, ["-20", "-10", "0", "10", "20 mm"]), (7.0, ["0.14"])])
+def test_the_highest_number_of_a_ruler_has_its_unit(factor, words):
+    texts = [shape.text for shape in Ruler(0.0, -0.02, 0.026, 0.005, factor) if isinstance(shape, Text)]
+    texts = [text.replace("\N{MINUS SIGN}", "-") for text in texts]
+    assert texts == words if factor == 1000.0 else texts[-1:] == words

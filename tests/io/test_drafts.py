@@ -1,5 +1,6 @@
 """Files that are not finished yet: which signals leave them behind, and who removes what `kill -9` left."""
 
+import errno
 import os
 import signal
 import sys
@@ -176,3 +177,17 @@ def test_no_line_of_opening_and_saving_leaves_a_draft(do, times, tmp_path):
         do(path) if not list(tmp_path.glob("run.nc*")) else remove_dead_drafts(path)
         assert drafts(tmp_path) == [], line
     assert hit == times and left > 0
+
+
+@pytest.mark.parametrize("named", [None, "draft", "other"])
+def test_what_cannot_be_written_is_named_by_its_place(tmp_path, named):
+    """Not by its draft, and not without a name; errors of other files stay as they are."""
+    place = tmp_path / "picture.png"
+    with pytest.raises(OSError) as caught, replacing(place) as draft:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), {"draft": str(draft), "other": "x"}.get(named))
+    if named == "other":
+        assert caught.value.filename == "x"
+    else:
+        assert str(caught.value) == f"{place} could not be written: {os.strerror(errno.EFBIG)}; nothing was replaced."
+        assert caught.value.errno == errno.EFBIG
+    assert not list(tmp_path.iterdir())

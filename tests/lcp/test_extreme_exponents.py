@@ -8,6 +8,7 @@ import pytest
 import stickslip as ss
 from stickslip.lcp.infeasibility import proves_no_solution
 from stickslip.lcp.residuals import AMPLIFICATION
+from stickslip.lcp.solve import _free_part
 
 TOL = Fraction(1, 10**10)
 SINGLE = ("auto", "auto", "auto", "lemke", "newton", "enumerate", "gauss-seidel")
@@ -166,3 +167,14 @@ def test_masked_arrays_are_refused(call):
     masked = np.ma.masked_array([[2.0, 1.0], [1.0, 2.0]], [[0, 0], [0, 1]])
     with pytest.raises(ValueError, match="must be a plain array, got a masked one; fill it"):
         call(masked)
+
+
+def test_free_unknowns_whose_pivot_vanishes():
+    """LAPACK calls a regular matrix singular where the rows differ by 360 powers of ten."""
+    A = np.array([[-6.979276776e-315, 0.0], [4.215930364467779e45, 8.056930017288842e60]])
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.solve(A, A)
+    with np.errstate(all="ignore"):
+        x = _free_part(A, A @ np.array([[1.0], [1e-20]]))
+    assert x is not None and np.allclose(x.ravel(), [1.0, 1e-20], rtol=1e-7, atol=0.0)
+    assert _free_part(np.zeros((2, 2)), np.zeros((2, 1))) is None

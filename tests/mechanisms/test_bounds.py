@@ -137,3 +137,37 @@ def test_springs_of_a_scene(dt, stepper):
         assert run.certificate.failed_steps == 1
     else:
         assert run.complete, run.status
+
+
+def ball_over_ground(**body):
+    scene = ss.Scene(dim=2)
+    scene.add_static(ss.HalfPlane((0.0, 1.0)), friction=0.5)
+    return scene, scene.add_body(ss.Circle(0.1), mass=1.0, position=(0.0, 0.1), **body)
+
+
+@pytest.mark.parametrize("force", [1e150, 1e160, 1e308])
+def test_forces_of_a_scene_beyond_all_numbers(force):
+    scene, ball = ball_over_ground()
+    scene.add_force(ball, (force, -force))
+    run = scene.simulate(dt=1e-3, t_end=0.05)
+    assert not run.complete and "beyond all bounds" in run.status
+    assert run.certificate.failed_steps == 1
+
+
+@pytest.mark.parametrize("speed", [1e25, 1e120])
+def test_velocities_of_a_scene_beyond_all_bounds(speed):
+    scene, _ = ball_over_ground(velocity=(speed, -speed))
+    run = scene.simulate(dt=1e-3, t_end=0.05)
+    assert not run.complete and "beyond all bounds" in run.status and "'circle" in run.status
+
+
+@pytest.mark.parametrize("stepper", [None, "moreau-midpoint", "event-driven"])
+def test_a_start_whose_energy_is_no_number(stepper):
+    """None: a scene."""
+    with pytest.raises(
+        ValueError, match=r"the kinetic energy of the start must be below 1e308 J; '.*' begins with -?1e"
+    ):
+        if stepper is None:
+            ball_over_ground(velocity=(1e155, 0.0))[0].simulate(dt=1e-3, t_end=0.05)
+        else:
+            ss.library.bouncing_ball().simulate(u0=[-1e155], t_end=0.05, stepper=stepper)

@@ -165,7 +165,8 @@ def continue_cycle(
         raise ValueError(f"largest_step must lie between 1e-4 and 1, got {largest_step:g}.")
     setting = Setting.of(scenario, section).with_parameter(parameter, first)
     setting.with_parameter(parameter, last)
-    guess = Guess.of(setting, returns, settle_returns, "moreau-midpoint", rtol)
+    with reported(progress if progress is None or progress is True else False, "settling") as tell:
+        guess = Guess.of(setting, returns, settle_returns, "moreau-midpoint", rtol, tell)
     event_map = EventMap(setting, guess.returns, rtol, guess.horizon)
     walk = _Walk(event_map, parameter, (first, last), guess.scale, tol, largest_step)
     with reported(progress, f"{parameter} from {first:g} to {last:g}", abs(last - first)) as report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,13 +30,21 @@ class Guess:
     horizon: float
 
     @classmethod
-    def of(cls, setting: Setting, returns: int | None, settle_returns: int, stepper: Any, rtol: float) -> Guess:
-        """From a settled motion, or from the scenario's start."""
+    def of(
+        cls,
+        setting: Setting,
+        returns: int | None,
+        settle_returns: int,
+        stepper: Any,
+        rtol: float,
+        tell: Callable[[str], None] = lambda stage: None,
+    ) -> Guess:
+        """From a settled motion, or from the scenario's start; `tell` is called with the stages of settling."""
         scenario = setting.scenario
         if settle_returns == 0:
             return cls._from_start(setting, returns or 1, rtol)
         try:
-            settled = settle(setting, settle_returns, stepper, scenario.dt / 10.0)
+            settled = settle(setting, settle_returns, stepper, scenario.dt / 10.0, tell)
         except NoReturn as problem:
             raise NoCycle(f"no limit cycle: {problem}") from None
         found = returns or settled.recurrence(setting)

@@ -77,7 +77,8 @@ def limit_cycle(
     by_events = isinstance(stepper, EventDriven) or stepper == EventDriven.name
     with reported(progress, "settling") as tell:
         tell("settling")
-        guess = Guess.of(setting, returns, settle_returns, "moreau-midpoint" if by_events else stepper, judge.rtol)
+        by = "moreau-midpoint" if by_events else stepper
+        guess = Guess.of(setting, returns, settle_returns, by, judge.rtol, tell)
         if by_events:
             found = shoot(EventMap(setting, guess.returns, judge.rtol, guess.horizon), guess, tol, check, tell)
             doubled = (

@@ -8,10 +8,11 @@ function is called with the progress: the number of runs, the share of the way, 
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from stickslip.terminal import bar_wanted
 
 Progress = bool | Callable[..., None] | None
 _PATIENCE = 2.0  # seconds before a bar appears
@@ -26,7 +27,7 @@ def reported(progress: Progress, what: str, total: float | None = None) -> Itera
     if callable(progress):
         yield progress
         return
-    if not (sys.stderr.isatty() if progress is None else progress):
+    if not bar_wanted(progress):
         yield lambda done: None
         return
     from rich.console import Console

@@ -35,6 +35,7 @@ NEWTON_STEPS = 15
 _HALVINGS = 5
 _STRETCH = 1e-6  # of differences of the event-driven map, in ranges
 _NOTHING = 1e-3  # entries of DP below this are as good as zero: the cycle forgets its start
+_REST = 1e3  # of the closure: a cycle that is not larger cannot be told from rest
 _NEAR_ONE = 0.05  # multipliers closer to 1 are looked at once more, where the cycle may be
 
 
@@ -43,6 +44,12 @@ def shoot(
 ) -> LimitCycle:
     """Newton's method on the return map, with its derivative from saltation matrices."""
     x, mode, back, iterations = newton(event_map, *on_contacts(event_map, guess), guess.scale, tol, tell)
+    range_now = float((np.ptp(back.orbit[1], axis=0) / guess.scale).max())
+    if range_now <= _REST * tol:
+        raise NoCycle(
+            f"no limit cycle: the motion comes to rest; after its last return it moves by {range_now:.1e} of the "
+            "ranges of the start"
+        )
     error = jacobian_error(event_map, x, mode, back, guess.scale) if check else math.nan
     return as_cycle(event_map, x, mode, back, guess.scale, iterations, error)
 

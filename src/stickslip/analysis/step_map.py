@@ -9,6 +9,7 @@ its error falls with dt / sqrt(n).  The bias of the scheme, O(dt), remains.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,8 @@ _RECORDS = 4000  # per cycle
 _LOOKS = 40  # returns of a settled motion that are looked at closely
 _SOON = 0.3  # of the horizon, in which most motions have come back
 _ROOM = 64  # passages of the section that are kept
+_LONGER = 16.0  # at most, each run of a motion that settles than the run before
+_QUIET = 3.0  # times as long as the time up to the last passage: a run without passages that is long enough
 _GROUPS = 4  # of members, from whose means the error of the whole mean is seen
 
 
@@ -189,13 +192,20 @@ class Settled:
         return int(near[0]) if apart.min() < noise else 0
 
 
-def settle(setting: Setting, returns: int, stepper: Any, dt: float) -> Settled:
-    """Run a time stepper until the section has been passed `returns` times; raises `NoReturn` where it is not."""
+def settle(
+    setting: Setting, returns: int, stepper: Any, dt: float, tell: Callable[[str], None] = lambda stage: None
+) -> Settled:
+    """Run a time stepper until the section has been passed `returns` times; raises `NoReturn` where it is not.
+
+    A run that was too short is done again, longer.  It ends where a longer run passes the section no more often.
+    """
     scenario, t0 = setting.scenario, setting.t_A
     duration, wanted = scenario.t_end, max(returns, 2)
     if isinstance(setting.section, PhaseSection):
         duration = (wanted + 0.5) * setting.section.period
+    before = -1  # passages of the run before
     for _ in range(12):
+        tell(f"settling: {max(before, 0)} of {wanted} passages of the section, next look after {duration:.3g} s")
         every = max(1, round(duration / dt / (_RECORDS * max(wanted // 8, 1))))
         run = scenario.simulate(
             t0=t0, dt=dt, t_end=t0 + duration, every=every, stepper=stepper, on_energy_gain="ignore",
@@ -206,13 +216,15 @@ def settle(setting: Setting, returns: int, stepper: Any, dt: float) -> Settled:
         points = poincare(run, setting.section)
         if len(points) >= wanted:
             return _looked_at(setting, points, stepper, dt)
-        if len(points) < 2 and duration > 100.0 * scenario.t_end:
+        none_new = len(points) == before and duration > _QUIET * (points.t[-1] - t0 if len(points) else 0.0)
+        if none_new and (len(points) >= 2 or duration > 100.0 * scenario.t_end):
             break
-        duration *= 1.2 * wanted / len(points) if len(points) >= 4 else 4.0
-    raise NoReturn(
-        f"the motion passes its section ({setting.section}) {len(points)} times in {run.t[-1] - t0:.4g} s; "
-        "it comes to rest, runs away, or needs another start"
-    )
+        before = len(points)
+        duration *= min(_LONGER, 1.2 * wanted / before) if before >= 4 else 4.0
+    passed = f"the motion passes its section ({setting.section}) {len(points)} times in {run.t[-1] - t0:.4g} s"
+    last = f", last at t = {points.t[-1]:.4g} s" if len(points) else ""
+    why = "it has come to rest" if not np.any(run.u[-1]) else "it comes to rest, runs away, or needs another start"
+    raise NoReturn(f"{passed}{last}; {why}")
 
 
 def _looked_at(setting: Setting, points: SectionPoints, stepper: Any, dt: float) -> Settled:

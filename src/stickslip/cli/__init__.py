@@ -7,6 +7,7 @@ Errors end in one line on stderr and an exit code: 2 when the request was wrong 
 1 when the computation failed, 130 after Ctrl-C. `STICKSLIP_DEBUG=1` adds the traceback.
 """
 
+import os
 import re
 import sys
 import traceback
@@ -48,6 +49,7 @@ from stickslip.io.printable import printable
 _REQUEST_WRONG = 2
 _COMPUTATION_FAILED = 1
 _INTERRUPTED = 130
+_SHOWN = 200  # letters of a name in an error
 
 # In the order of `stickslip --help`.
 _COMMANDS: dict[str, Callable[..., Any]] = {
@@ -109,6 +111,7 @@ def _stickslip(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line with `arguments` (default: those of the process) and return its exit code."""
+    _open_streams()
     try:
         with _plain_warnings():
             result = app(args=arguments, prog_name="stickslip", standalone_mode=False)
@@ -125,6 +128,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error, str(error), _INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
         result = _INTERRUPTED
+    except OSError as error:
+        if error.strerror is None:
+            return _complain(error, str(error), _COMPUTATION_FAILED)
+        place = "" if error.filename is None else f" ({str(error.filename)[:_SHOWN]})"
+        return _complain(error, f"the system refuses to read or write: {error.strerror}{place}", _COMPUTATION_FAILED)
     except Exception as error:
         hint = "" if debugging() else " (STICKSLIP_DEBUG=1 shows where)"
         return _complain(error, f"{type(error).__name__}: {error}{hint}", _COMPUTATION_FAILED)
@@ -132,6 +140,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if result == _INTERRUPTED:
         print("stickslip: interrupted", file=sys.stderr)
     return result if isinstance(result, int) else 0
+
+
+def _open_streams() -> None:
+    """Open streams that were closed before the start, onto nothing: no file of ours may take their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the rest of the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 @contextmanager

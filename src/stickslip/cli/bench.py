@@ -8,6 +8,7 @@ import typer
 
 from stickslip.cli.options import AsJson
 from stickslip.cli.output import print_json
+from stickslip.terminal import on_terminal
 
 _MODULES = {
     "lcp": "stickslip.bench.lcp",
@@ -45,7 +46,7 @@ def bench(
         options = {"folder": folder, "figure": plot} if name == "friction" else {}
         results[name] = module.measure(quick, _say, **options)
         if not as_json:
-            console = Console(width=None if sys.stdout.isatty() else 160)  # a pipe has no width of its own
+            console = Console(width=None if on_terminal(sys.stdout) else 160)  # a pipe has no width of its own
             console.print(module.table(results[name]))
     if as_json:
         print_json(results[wanted[0]] if len(wanted) == 1 else results, indent=2)

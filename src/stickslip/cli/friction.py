@@ -9,6 +9,7 @@ import typer
 from stickslip.cli.options import AsJson, Plot
 from stickslip.cli.output import print_json, require_plot
 from stickslip.io.printable import plain
+from stickslip.terminal import on_terminal
 
 app = typer.Typer(
     help="Frictional contact problems of one time step: FCLIB .hdf5 and Siconos .dat files.",
@@ -105,7 +106,7 @@ def _solve_all(
     from stickslip.io.friction_files import read_friction_problem
 
     files, rows, histories = _files(path), [], {}
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+    with Progress(console=Console(stderr=True), transient=True, disable=not on_terminal(sys.stderr)) as progress:
         task = progress.add_task("solving", total=len(files) * len(methods))
         for file in files:
             try:
@@ -185,4 +186,4 @@ def _print_table(rows: list[dict[str, Any]], solved: int) -> None:
             row["problem"], str(row["dim"]), str(row["contacts"]), row["method"], "yes" if row["solved"] else "no",
             *errors, str(row["iterations"]), f"{row['seconds']:.4f}", stages,
         )  # fmt: skip
-    Console(width=None if sys.stdout.isatty() else 160).print(grid)
+    Console(width=None if on_terminal(sys.stdout) else 160).print(grid)

@@ -13,6 +13,7 @@ from stickslip.cli.options import AsJson, Law, Quantities
 from stickslip.cli.options import Collision as CollisionName
 from stickslip.cli.output import print_json
 from stickslip.cli.settings import number, split_settings
+from stickslip.terminal import on_terminal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -253,7 +254,7 @@ def _solve(
 
 def _warm_up(collision: Collision, values: dict[str, float], law: "ImpactLaw") -> None:
     """Have the kernels compiled, which takes seconds the first time, and say so on a terminal."""
-    if not sys.stderr.isatty():
+    if not on_terminal(sys.stderr):
         return
     from rich.console import Console
 

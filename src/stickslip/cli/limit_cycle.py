@@ -42,11 +42,11 @@ def limit_cycle(
     """
     from stickslip.analysis.cycle_result import NoCycle
     from stickslip.analysis.limit_cycle import limit_cycle as find
+    from stickslip.request import require_one_of
     from stickslip.run.options import STEPPERS
 
     scenario = mechanism_with(settings, name)
-    if stepper not in STEPPERS:
-        raise ValueError(f"--stepper must be one of {', '.join(STEPPERS)}, got {stepper!r}.")
+    require_one_of("--stepper", stepper, tuple(STEPPERS))
     require_json(out)
     require_plot(plot)
     try:
@@ -56,7 +56,7 @@ def limit_cycle(
         )  # fmt: skip
     except NoCycle as problem:
         text = str(problem).replace("settle_returns", "--settle-returns")
-        advice = "a larger --settle-returns waits longer, 0 starts at the start itself"
+        advice = "another --section or start may help, a larger --settle-returns, or 0 for the start itself"
         print(f"stickslip: error: {text}; {advice}", file=sys.stderr)
         raise typer.Exit(1) from None
     files = [cycle.save(out)] if out is not None else []

@@ -5,6 +5,7 @@ from typing import Any
 
 from stickslip.cli.options import AsJson
 from stickslip.cli.output import print_json
+from stickslip.terminal import on_terminal
 
 
 def list_systems(
@@ -30,7 +31,7 @@ def list_systems(
     for row in rows:
         contacts = len(row["contacts"])
         table.add_row(row["name"], str(row["degrees_of_freedom"]), str(contacts), row["source"], row["title"])
-    Console(width=None if sys.stdout.isatty() else 160).print(table)  # a pipe has no width of its own
+    Console(width=None if on_terminal(sys.stdout) else 160).print(table)  # a pipe has no width of its own
 
 
 def describe(name: str) -> dict[str, Any]:

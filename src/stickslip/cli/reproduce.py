@@ -10,6 +10,7 @@ import typer
 
 from stickslip.cli.options import AsJson
 from stickslip.cli.output import print_json
+from stickslip.terminal import on_terminal
 
 if TYPE_CHECKING:
     from stickslip.trajectory import Certificate
@@ -63,7 +64,7 @@ def reproduce(
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[str], None]]:
     """A bar on stderr that names the figure in work, where several are drawn and stderr is a terminal."""
-    if total < 2 or not sys.stderr.isatty():
+    if total < 2 or not on_terminal(sys.stderr):
         yield lambda name: None
         return
     from rich.console import Console

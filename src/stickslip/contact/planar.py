@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stickslip.checks import whole_number
+from stickslip.checks import did_you_mean, whole_number
 from stickslip.contact.planar_lcp import PlanarLcp, impulses_of, new_lcp
 from stickslip.contact.two_contacts import ROUNDING, correction, first_branch, left_over, two_contacts
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
@@ -380,7 +380,8 @@ def solver_from(value: str | PlanarSolver) -> PlanarSolver:
     if isinstance(value, str) and value in SOLVERS:
         return SOLVERS[value]()
     law = "; ss.Newton is an impact law, the solver is SemismoothNewton()" if type(value).__name__ == "Newton" else ""
-    raise ValueError(f"solver must be one of {', '.join(SOLVERS)} or a solver object, got {value!r}{law}.")
+    end = did_you_mean(value, SOLVERS)
+    raise ValueError(f"solver must be one of {', '.join(SOLVERS)} or a solver object, got {value!r}{law}{end}")
 
 
 def all_solutions(problem: PlanarProblem, tol: float = 1e-10) -> list[PlanarSolution]:

@@ -297,11 +297,16 @@ class Text(Primitive):
         return Text(placement(self.point), self.text, self.anchor, self.style)
 
 
+UNITS = {1e-3: "km", 1.0: "m", 100.0: "cm", 1000.0: "mm", 1e6: "\N{MICRO SIGN}m"}
+"""Units of a ruler by its factor."""
+
+
 @dataclass(frozen=True)
 class Ruler(Primitive):
     """An upright scale at `x`, from `low` to `high` [m]: a tick every `tick` metres, every second one numbered.
 
-    Numbers are heights times `factor`.  The ruler moves with the view, and its ticks stay in the world.
+    Numbers are heights times `factor`; the highest has the unit that `factor` stands for.  The ruler moves with the
+    view, and its ticks stay in the world.
     """
 
     x: float
@@ -313,8 +318,10 @@ class Ruler(Primitive):
 
     def __iter__(self) -> Iterator[Primitive]:
         """Ticks and numbers as lines and words."""
-        for k in range(math.ceil(self.low / self.tick), math.floor(self.high / self.tick) + 1):
-            yield from _tick(self.x, k, self.tick, self.factor)
+        last = math.floor(self.high / self.tick)
+        for k in range(math.ceil(self.low / self.tick), last + 1):
+            unit = UNITS.get(self.factor, "") if k == last - last % 2 else ""
+            yield from _tick(self.x, k, self.tick, self.factor, unit)
 
     def corners(self) -> Sequence[Point]:
         return ()
@@ -324,11 +331,11 @@ class Ruler(Primitive):
 
 
 @lru_cache(maxsize=4096)
-def _tick(x: float, k: int, tick: float, factor: float) -> tuple[Primitive, ...]:
+def _tick(x: float, k: int, tick: float, factor: float, unit: str) -> tuple[Primitive, ...]:
     """Tick number k of a ruler; its length is two fifths of a tick, one fifth where it has no number."""
     if k % 2:
         return (line((x - 0.2 * tick, k * tick), (x, k * tick), "guide"),)
-    number = f"{factor * k * tick:.6g}".replace("-", "\N{MINUS SIGN}")
+    number = f"{factor * k * tick:.6g} {unit}".rstrip().replace("-", "\N{MINUS SIGN}")
     return (
         line((x - 0.4 * tick, k * tick), (x, k * tick), "guide"),
         Text((x - 0.52 * tick, k * tick), number, "right"),

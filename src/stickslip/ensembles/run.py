@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.run.progress import progress_bar
 from stickslip.run.records import memory_budget
 from stickslip.scenario import Scenario
+from stickslip.terminal import bar_wanted
 
 Device = Cores | Card | Cluster
 DEVICES = "cpu, gpu, auto or dask:ADDRESS"
@@ -245,7 +245,7 @@ def _compute(
     total = sum(last - first for first, last in missing) * request.steps
     if not missing:
         return 0.0, 0
-    show = sys.stderr.isatty() if progress is None else progress is True
+    show = bar_wanted(progress)
     if isinstance(where, Cluster):
         begin = time.perf_counter()
         with _progress(progress, request, total) as report, opened():

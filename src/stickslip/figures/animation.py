@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from stickslip.figures import mechanism, ribbon, style
 from stickslip.io.disk import replacing
 from stickslip.scenario import picture_of
 from stickslip.scenes.scene import Scene
+from stickslip.terminal import bar_wanted
 from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK, Trajectory
 
 FORMATS = ("gif", "mp4")
@@ -347,7 +347,7 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: int, size: tuple[i
 
 @contextmanager
 def _progress(wanted: bool | None, total: int) -> Iterator[Any]:
-    if not (sys.stderr.isatty() if wanted is None else wanted):
+    if not bar_wanted(wanted):
         yield lambda: None
         return
     from rich.console import Console

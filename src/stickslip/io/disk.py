@@ -183,6 +183,17 @@ def remove_dead_drafts(path: Path) -> None:
                     os.close(descriptor)
 
 
+def write_error(path: Path, cause: BaseException, kept: str = "nothing was replaced") -> OSError:
+    """An error in one line for a file that could not be written; `kept` says what is left."""
+    number = getattr(cause, "errno", None)
+    named = str(cause) if type(cause) is OSError else f"{type(cause).__name__}: {cause}"
+    reason = os.strerror(number) if number else named
+    helps = "; free some space, or choose another folder" if number in (errno.ENOSPC, errno.EDQUOT) else ""
+    error = OSError(f"{path} could not be written: {reason}; {kept}{helps}.")
+    error.errno = number
+    return error
+
+
 @contextlib.contextmanager
 def replacing(path: Path, tidy: bool = True) -> Iterator[Path]:
     """A draft beside `path` that takes its place when the block ends well, and vanishes when it does not.
@@ -201,8 +212,13 @@ def replacing(path: Path, tidy: bool = True) -> Iterator[Path]:
             try:
                 if os.name != "posix":  # there an open file can be neither written by others nor renamed
                     os.close(descriptor)
-                yield draft
-                os.replace(draft, path)
+                try:
+                    yield draft
+                    os.replace(draft, path)
+                except OSError as error:
+                    if error.filename not in (None, draft, str(draft)):  # of another file
+                        raise
+                    raise write_error(path, error) from error
             finally:
                 if os.name == "posix":
                     os.close(descriptor)

@@ -7,7 +7,6 @@ gets its name at the end. A trajectory that is saved in one go needs no `<name>.
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import hashlib
 import os
@@ -26,6 +25,7 @@ from stickslip.io.disk import (
     recover,
     remove_dead_drafts,
     sync_folder,
+    write_error,
 )
 from stickslip.io.load import is_trajectory
 
@@ -245,13 +245,3 @@ def require_replaceable(path: Path, target: Path, overwrite: bool, is_own: Calla
         raise ValueError(f"{path} must lie in a folder you may write to, and {folder} is not; choose another.")
     if path.suffix.lower() in FOREIGN_ENDINGS:
         raise ValueError(f"{path} would be a netCDF file: give a name that ends in .nc, got one with {path.suffix!r}.")
-
-
-def write_error(path: Path, cause: BaseException, kept: str = "nothing was replaced") -> OSError:
-    number = getattr(cause, "errno", None)
-    named = str(cause) if type(cause) is OSError else f"{type(cause).__name__}: {cause}"
-    reason = os.strerror(number) if number else named
-    helps = "; free some space, or choose another folder" if number in (errno.ENOSPC, errno.EDQUOT) else ""
-    error = OSError(f"{path} could not be written: {reason}; {kept}{helps}.")
-    error.errno = number
-    return error

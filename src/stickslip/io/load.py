@@ -92,7 +92,7 @@ def _load(path: Path) -> Trajectory:
 def check_format(path: Path, file: Any) -> None:
     found = text(file.attrs.get("stickslip_format", ""))
     if found != FORMAT:
-        what = f"it holds a {found}" if found else "its attribute stickslip_format is missing"
+        what = f"it holds a {found[:60]}" if found else "its attribute stickslip_format is missing"
         raise NotLoadable(f"{path} is not a stickslip trajectory ({what}); try xarray.open_dataset to look at it.")
     version = int(number(file.attrs["stickslip_format_version"]))
     if version > FORMAT_VERSION:

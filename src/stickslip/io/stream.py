@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 from stickslip.interrupts import poll, uninterrupted
 from stickslip.io import digests
 from stickslip.io.checkpoint import CHECKPOINT, PACKET, checkpoint_in, packed, unpacked
-from stickslip.io.disk import require_sound_heaps
-from stickslip.io.file_under_way import FileUnderWay, write_error
+from stickslip.io.disk import require_sound_heaps, write_error
+from stickslip.io.file_under_way import FileUnderWay
 from stickslip.io.load import check_format, own_datasets
 from stickslip.io.sealing import header_digest, table_digests, verify
 from stickslip.io.texts import NotLoadable, create_labels, reason_of, write_attribute

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stickslip.checks import did_you_mean
 from stickslip.laws.base import ImpactLaw, LawSolution, Phase
 from stickslip.laws.friction import (
     Coulomb,
@@ -56,4 +57,7 @@ def law_from(value: Any) -> ImpactLaw:
         return value
     if isinstance(value, str) and value in NAMED_LAWS:
         return NAMED_LAWS[value]
-    raise ValueError(f"law must be one of {', '.join(NAMED_LAWS)} or a law object such as Poisson(0.5), got {value!r}.")
+    raise ValueError(
+        f"law must be one of {', '.join(NAMED_LAWS)} or a law object such as Poisson(0.5), got {value!r}"
+        f"{did_you_mean(value, NAMED_LAWS)}"
+    )

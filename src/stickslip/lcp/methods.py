@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from stickslip.checks import did_you_mean
+
 OLD_WORDS = {"pgs": "gauss-seidel"}
 """Words of earlier versions -> the word that all solvers share."""
 
@@ -64,7 +66,7 @@ def asked(method: Any, known: Collection[str], tol: float, default: float, max_i
             tol = method.tol
     plain = OLD_WORDS.get(word, word) if isinstance(word, str) else None
     if plain is None or plain not in known:
-        raise ValueError(f"method must be one of {', '.join(known)}, got {_shown(method)}.")
+        raise ValueError(f"method must be one of {', '.join(known)}, got {_shown(method)}{did_you_mean(method, known)}")
     return Asked(word, plain, tol, max_iterations)
 
 

@@ -426,8 +426,8 @@ def _mixed_by_lemke(A: np.ndarray, b: np.ndarray, free: np.ndarray, tol: float, 
     A_ff, A_fc = A[np.ix_(free, free)], A[np.ix_(free, bound)]
     x = np.zeros(n)
     code, count, residual = lemke_method.INACCURATE, 0, np.inf
-    if _regular(A_ff):
-        K = np.linalg.solve(A_ff, np.column_stack([A_fc, b[free]])) if free.any() else np.zeros((0, bound.sum() + 1))
+    K = _free_part(A_ff, np.column_stack([A_fc, b[free]]))
+    if K is not None:
         S = A[np.ix_(bound, bound)] - A[np.ix_(bound, free)] @ K[:, :-1]
         s = b[bound] - A[np.ix_(bound, free)] @ K[:, -1]
         code, count, x[bound] = _lemke_raw(S, s, tol, limit)
@@ -472,9 +472,20 @@ def _mixed_polish(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray,
     return before
 
 
-def _regular(A: np.ndarray) -> bool:
+def _free_part(A: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    """A^-1 right, for the rows of the free unknowns; None where A is singular, or as good as that."""
     if A.shape[0] == 0:
-        return True
+        return np.zeros_like(right)
+    if not _regular(A):
+        return None
+    try:
+        return np.asarray(np.linalg.solve(A, right))
+    except np.linalg.LinAlgError:  # a pivot vanished between rows of very different size
+        size = 2.0 ** np.floor(np.log2(np.abs(A).max(axis=1)))[:, None]
+        return np.asarray(np.linalg.solve(A / size, right / size))
+
+
+def _regular(A: np.ndarray) -> bool:
     scale = np.abs(A).max(axis=1)
     return bool(np.all(scale > 0.0)) and 1.0 / np.linalg.cond(A / scale[:, None], 1) > 1e-12
 

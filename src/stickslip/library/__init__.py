@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from stickslip.checks import unknown_name
+from stickslip.checks import known_keywords, unknown_name
 from stickslip.library import scenes
 from stickslip.library.angled_bar import angled_bar
 from stickslip.library.billiards import billiards
@@ -62,8 +62,16 @@ __all__ = [
     "woodpecker",
 ]
 
+
+def _offered(entry: Callable[..., Any]) -> Callable[..., Any]:
+    """An entry as a function of this module, which proposes a keyword in place of a wrong one."""
+    function = known_keywords(entry)
+    function.__module__ = __name__
+    return function
+
+
 _ENTRIES: dict[str, Callable[..., Scenario]] = {
-    entry.__name__: entry
+    entry.__name__: _offered(entry)
     for entry in (
         woodpecker,
         slider_crank,
@@ -88,8 +96,10 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
     )
 }
 
-_SCENES: dict[str, Callable[..., SceneScenario]] = {billiards.__name__: billiards, **scenes.ENTRIES}
-globals().update(_SCENES)  # every entry is a function of this module: library.cube_stack()
+_SCENES: dict[str, Callable[..., SceneScenario]] = {
+    name: _offered(entry) for name, entry in {billiards.__name__: billiards, **scenes.ENTRIES}.items()
+}
+globals().update(_ENTRIES, **_SCENES)  # every entry is a function of this module: library.cube_stack()
 
 
 def names() -> tuple[str, ...]:

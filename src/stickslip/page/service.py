@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stickslip import library
-from stickslip.checks import unknown_name
+from stickslip.checks import did_you_mean, unknown_name
 from stickslip.io.load import load
 from stickslip.jit import making
 from stickslip.page.controls import controls, numbers, require_sizes, with_values
@@ -167,7 +167,8 @@ def _checked(request: Any) -> tuple[str, dict[str, Any]]:
 def _stepper(entry: Entry, options: Mapping[str, Any]) -> str | None:
     stepper = options.get("stepper")
     if stepper is not None and not (isinstance(stepper, str) and stepper in entry.steppers):
-        raise ValueError(f"stepper must be one of {', '.join(entry.steppers)} on the page, got {stepper!r:.60}.")
+        meant = did_you_mean(stepper, entry.steppers)
+        raise ValueError(f"stepper must be one of {', '.join(entry.steppers)} on the page, got {stepper!r:.60}{meant}")
     return stepper
 
 

@@ -114,7 +114,7 @@ def split(shape: draw.Primitive) -> tuple[Hashable, dict[str, Any], Numbers]:
         what["contact"] = shape.contact
     elif isinstance(shape, draw.Ruler):
         numbers = [shape.x, shape.low, shape.high]
-        what |= {"tick": shape.tick, "factor": shape.factor}
+        what |= {"tick": shape.tick, "factor": shape.factor, "unit": draw.UNITS.get(shape.factor, "")}
     else:
         raise ValueError(f"no picture is known for a {type(shape).__name__}.")
     return (*what.values(), len(numbers)), what, numbers

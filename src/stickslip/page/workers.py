@@ -2,8 +2,8 @@
 
 A run that does not end in its time, or whose client left, costs its process: whatever a kernel does, the next run
 finds another one.  Processes grow, by machine code of system after system.  Where they have grown by too much together,
-the one that has most goes on with kinds of runs that it has done, so that sliders stay quick, and is replaced when
-something new is asked for, or when it has been idle for a while.
+those that have most go on with kinds of runs that they have done, so that sliders stay quick, and are replaced when
+something new is asked for, or when they have been idle for a while.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ KEPT = 2
 IDLE_SECONDS = 30.0  # after which one that is too many, or too large, is ended
 MOST = 6
 """Processes at a time; further runs wait."""
-MOST_GROWTH = 100_000_000
-"""Bytes by which all processes together may grow after their start: solids in space and a dozen mechanisms."""
+MOST_GROWTH = 50_000_000
+"""Bytes by which processes may grow after their start, on average; two have room for solids in space and a dozen
+mechanisms."""
 GRACE = 1.0  # seconds before the end of its time from which a run ends at the next end of a piece
 MOST_PREPARING = 30.0  # seconds before and after a simulation: the model, the payload
 MOST_STARTING, MOST_COMPILING = 120.0, 300.0  # seconds
@@ -268,32 +269,32 @@ class Workers:
                 self._changed.wait(_LOOK)
 
     def _choose(self, kind: Any) -> Process | None:
-        """An idle process that has done this kind of run; else another one that is not too large; else a new one."""
+        """An idle process that has done this kind of run; else another one; else a new one.
+
+        Before something new is done, processes that have grown by too much together are ended, whoever waits then for
+        their successors: otherwise many clients, who leave none idle for long, make all of them grow without end.
+        """
         for process in [process for process in self._idle if not process.alive()]:
             self._idle.remove(process)
             process.end()
         same = [process for process in self._idle if kind in process.kinds]
-        large = self._too_large()
-        others = sorted((p for p in self._idle if p is not large), key=lambda process: not process.ready)
-        if large is not None and not same and others and others[0].ready:  # nobody waits for its successor
+        while not same and (large := self._too_large()) is not None:
             self._idle.remove(large)
             large.end()
-        elif large is not None:
-            others.insert(0, large)
-        fits = [*same, *others]
+        fits = same or sorted(self._idle, key=lambda process: not process.ready)
         if not fits:
             return Process(self._service) if len(self._busy) < MOST else None
         self._idle.remove(fits[0])
         return fits[0]
 
     def _too_large(self) -> Process | None:
-        """The idle process that has grown most, where all together have grown by too much."""
+        """The idle process that has grown most, where all together have grown by too much; None where none has."""
         for process in self._idle:
             process.settle()
-        growth = sum(process.growth for process in (*self._idle, *self._busy))
-        if growth <= MOST_GROWTH or not self._idle:
-            return None
-        return max(self._idle, key=lambda process: process.growth)
+        every = (*self._idle, *self._busy)
+        too_large = sum(process.growth for process in every) > MOST_GROWTH * max(KEPT, len(every))
+        grown = [process for process in self._idle if process.growth > 0]
+        return max(grown, key=lambda process: process.growth) if grown and too_large else None
 
     def _let_compile(self, process: Process) -> None:
         """Let a process that nobody waits for end its compilation; whoever asks for its system waits for it."""

@@ -8,11 +8,13 @@ signal or error comes between.
 from __future__ import annotations
 
 import contextlib
-import sys
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from stickslip import codes
 from stickslip.checks import Array
@@ -24,6 +26,7 @@ from stickslip.request import Records
 from stickslip.run.compiling import announced
 from stickslip.run.progress import progress_bar
 from stickslip.run.records import Store
+from stickslip.terminal import bar_wanted
 from stickslip.trajectory import Trajectory
 
 _PIECE_SECONDS, _MOST_PIECE_SECONDS = 0.1, 1.0
@@ -64,6 +67,20 @@ class Run:
 
     def __post_init__(self) -> None:
         self.engine.begin(self.state, self.q0, self.u0, self.steps)
+        self._require_energy()
+
+    def _require_energy(self) -> None:
+        """Raise ValueError where the kinetic energy of the start is beyond all numbers."""
+        if not np.abs(self.u0).max(initial=0.0) > codes.LARGEST:
+            return
+        with np.errstate(all="ignore"):
+            start = self.engine.measure(self.state, np.array([self.state.t0]), self.q0[None], self.u0[None])
+        if math.isinf(start.energy[0, 0]):
+            worst = int(np.argmax(np.abs(self.u0)))
+            raise ValueError(
+                f"the kinetic energy of the start must be below 1e308 J; {self.system.velocity_names[worst]!r} begins "
+                f"with {self.u0[worst]:g}, take smaller velocities or masses."
+            )
 
 
 def drive(run: Run, progress: bool | Callable[[int], None] | None) -> Trajectory:
@@ -72,7 +89,7 @@ def drive(run: Run, progress: bool | Callable[[int], None] | None) -> Trajectory
     Ctrl-C, a failed step or a state that is no longer finite end it earlier; the trajectory so far is returned with
     `complete` False and `status` saying where and why.
     """
-    show = sys.stderr.isatty() if progress is None else progress is True
+    show = bar_wanted(progress)
     with uninterrupted():
         with announced(run.system.name, show):
             store = Store(run)

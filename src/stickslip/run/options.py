@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stickslip.checks import did_you_mean
 from stickslip.events.event_driven import EventDriven
 from stickslip.mechanisms.steppers.adaptive import Adaptive
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
@@ -29,7 +30,10 @@ def chosen_stepper(value: Any) -> Integrator:
         return value
     if isinstance(value, str) and value in STEPPERS:
         return STEPPERS[value]()
-    raise ValueError(f"stepper must be one of {', '.join(STEPPERS)} or a stepper object, got {value!r}.")
+    raise ValueError(
+        f"stepper must be one of {', '.join(STEPPERS)} or a stepper object, got {value!r}"
+        f"{did_you_mean(value, STEPPERS)}"
+    )
 
 
 def stepper_from(options: Mapping[str, Any]) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterator
 
 from stickslip.jit.making import Clock, running
 from stickslip.run.compiling import FIRST_TIME
+from stickslip.terminal import bar_wanted
 
 
 @contextlib.contextmanager
@@ -22,8 +22,7 @@ def progress_bar(
     if callable(wanted):
         yield wanted
         return
-    show = sys.stderr.isatty() if wanted is None else wanted
-    if not show:
+    if not bar_wanted(wanted):
         yield lambda step: None
         return
     from rich.console import Console

@@ -407,7 +407,8 @@ class Store:
             return float(state.book[codes.INTEGRATION_ENERGY])
         times, places, motions = np.array([state.t0, state.t]), np.stack([run.q0, state.q]), np.stack([run.u0, state.u])
         start, end = run.engine.measure(state, times, places, motions).energy.sum(axis=1)
-        return float(end - start - state.book[codes.CONTACT_WORK] - state.book[codes.PROJECTION_ENERGY])
+        with np.errstate(invalid="ignore"):  # energies beyond all numbers end a run, and their difference is unknown
+            return float(end - start - state.book[codes.CONTACT_WORK] - state.book[codes.PROJECTION_ENERGY])
 
     def _blank(self) -> Trajectory:
         """Names, units, parameters and method, without a record: the header of a streamed file."""

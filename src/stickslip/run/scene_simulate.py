@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -26,6 +25,7 @@ from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import allow_joints, check_start, consistent_velocities, hold_at_first_contact
+from stickslip.terminal import bar_wanted
 from stickslip.trajectory import FORCES, MOTORS, Trajectory
 
 RULES = ("predictive", "gs05")
@@ -38,7 +38,7 @@ def simulate_scene(
     scene: Scene, dt: Any, t_end: Any, progress: bool | Callable[[int], None] | None, **options: Any
 ) -> Trajectory:
     """Run a scene; `options` are those of `prepare_run`, described at `Scene.simulate`."""
-    with announced(scene.name, sys.stderr.isatty() if progress is None else progress is True):
+    with announced(scene.name, bar_wanted(progress)):
         run = prepare_run(scene, dt, t_end, **options)
     return drive(run, progress)
 

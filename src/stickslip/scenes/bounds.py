@@ -4,6 +4,9 @@ Of what moves the bodies of a scene, contacts and joints are solved for, rotatio
 forces are followed at any step.  Springs and dampers are followed only by steps well below their time scales, and make
 energy without end otherwise.  So a scene is unresolved where one of its explicit springs is.  What forces that are
 functions may do is not known, and the energy of a scene with them is not judged.
+
+Velocities beyond `codes.LARGEST` end a run of any scene: their squares and products lose their meaning, and then all
+numbers.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stickslip.codes import LARGEST
 from stickslip.mechanisms.bounds import FACTOR, ROUNDING
 from stickslip.scenes import layout, step
 from stickslip.scenes import tables as tables
@@ -86,6 +90,10 @@ class SceneBounds:
 
     def excess(self, t: float, energy: np.ndarray, work: float, depth: float) -> str | None:
         """What is too much at states with energies (n, 2) [J] up to t [s], after so much work; None: nothing."""
+        if self.too_fast(self.engine.bodies.vel):
+            return self.fastest(self.engine.bodies.vel)
+        if not np.all(np.isfinite(energy)) or not math.isfinite(work):
+            return "an energy or a work of contacts beyond 1e308 J"
         if not self.engine.called and not self.resolved:
             brought, strength, _ = self.start
             rise = energy[:, 1] - self.potential
@@ -108,6 +116,17 @@ class SceneBounds:
                     f"a penetration of {depth:.2g} m, where size and start of the scene account for {known_depth:.2g} m"
                 )
         return None
+
+    def too_fast(self, velocity: np.ndarray) -> bool:
+        """Whether one of the velocities (bodies, 6) of bodies that are there is beyond all bounds."""
+        return bool(np.any(~(np.abs(velocity) <= LARGEST) & self.engine.bodies.alive[:, None]))
+
+    def fastest(self, velocity: np.ndarray) -> str:
+        """The fastest body and its velocity, in words."""
+        size = np.where(self.engine.bodies.alive[:, None], np.nan_to_num(np.abs(velocity), nan=math.inf), 0.0)
+        i, k = np.unravel_index(int(np.argmax(size)), size.shape)
+        name, unit = self.engine.scene.bodies[i].name, "m/s" if k < 3 else "rad/s"
+        return f"a velocity of {size[i, k]:.2g} {unit} of {name!r}"
 
     def _way(self, elapsed: float) -> float:
         """How far velocities, gravity and constant forces of the start can take a body [m]."""

@@ -466,6 +466,8 @@ class SceneEngine(Engine):
     def _rescue(self, state: SceneState, block: Block) -> int:
         """Solve the step the kernel stands in, with every method there is, and finish it."""
         contacts = self.contacts[int(self.counts[step.SIDE])]
+        if self.bounds.too_fast(self.bodies.free):
+            return step.UNSOLVED
         if not math.isfinite(self.residuals[: int(self.counts[step.ISLANDS])].sum()) and self.not_finite():
             return step.UNSOLVED
         try:

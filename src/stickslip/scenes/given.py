@@ -52,37 +52,38 @@ def _friction_of(friction: Any, dim: int, whose: str) -> Any:
     return friction
 
 
-def inertia_of(value: Any, dim: int) -> np.ndarray:
+def inertia_of(value: Any, dim: int, name: str = "inertia") -> np.ndarray:
+    """The inertia about the centre of mass, (3, 3), as given; `name` stands for it in errors."""
     if dim == 2:
-        return np.diag([0.0, 0.0, number(value, "inertia", positive=True)])
-    require_numbers(value, "inertia")
+        return np.diag([0.0, 0.0, number(value, name, positive=True)])
+    require_numbers(value, name)
     array = np.array(value, dtype=float)
     if array.shape == (3,):
         array = np.diag(array)
     if array.shape != (3, 3) or not np.all(np.isfinite(array)):
-        raise ValueError(f"inertia must be three principal values or a (3, 3) matrix of finite numbers, got {value!r}.")
+        raise ValueError(f"{name} must be three principal values or a (3, 3) matrix of finite numbers, got {value!r}.")
     values = np.linalg.eigvalsh(0.5 * (array + array.T))
     if not np.allclose(array, array.T, rtol=1e-9, atol=0.0) or not values[0] > 0.0:
-        raise ValueError(f"inertia must be symmetric and positive definite, got principal values {values.tolist()}.")
+        raise ValueError(f"{name} must be symmetric and positive definite, got principal values {values.tolist()}.")
     if not values[0] > LEAST_PRINCIPAL * values[2]:
         raise ValueError(
-            "inertia must be positive definite beyond rounding, the least principal value above "
+            f"{name} must be positive definite beyond rounding, the least principal value above "
             f"{LEAST_PRINCIPAL:g} of the largest, got {values.tolist()}; give a thin body its thickness."
         )
     if values[2] > (values[0] + values[1]) * (1.0 + 1e-9):
-        raise ValueError(f"inertia must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
+        raise ValueError(f"{name} must satisfy I_1 + I_2 >= I_3, as that of every body does, got {values.tolist()}.")
     return array
 
 
-def inertia_of_shape(shape: Shape, tensor: np.ndarray, dim: int) -> np.ndarray:
+def inertia_of_shape(shape: Shape, tensor: np.ndarray, dim: int, label: str) -> np.ndarray:
     """The inertia computed from a shape, made symmetric, if it is that of a body."""
     tensor = 0.5 * (tensor + tensor.T)
     try:
         return inertia_of(float(tensor[2, 2]) if dim == 2 else tensor.tolist(), dim)
     except ValueError as problem:
         raise ValueError(
-            f"shape {type(shape).__name__} is too thin, too small or too large for its inertia to be computed "
-            f"({str(problem).rstrip('.')}); give inertia=."
+            f"shape {type(shape).__name__} of {label!r} is too thin, too small or too large for its inertia to be "
+            f"computed ({str(problem).rstrip('.')}); give inertia=."
         ) from None
 
 

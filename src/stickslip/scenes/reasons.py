@@ -36,6 +36,11 @@ def reason(engine: SceneEngine, state: SceneState, code: int) -> str:
 
 def _unsolved(engine: SceneEngine) -> str:
     """What to say of a step that was not solved."""
+    if engine.bounds.too_fast(engine.bodies.free):
+        return (
+            f"without its contacts the next step leads to {engine.bounds.fastest(engine.bodies.free)}, beyond all "
+            "bounds; look at velocities, forces and gravity, or try a smaller dt"
+        )
     lost = engine.not_finite()
     if lost:
         return (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from stickslip.checks import known_keywords
 from stickslip.debug import debugging
 from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
@@ -82,6 +83,7 @@ class Scene:
 
     # -- bodies --------------------------------------------------------------------------------------------------------
 
+    @known_keywords
     def add_static(
         self,
         shape: Shape,
@@ -98,6 +100,7 @@ class Scene:
         material = material_of(friction, restitution, restitution_tangential, self.dim, repr(label))
         return self._add("static", shape, material, label, position, orientation)
 
+    @known_keywords
     def add_driven(
         self,
         shape: Shape,
@@ -132,6 +135,7 @@ class Scene:
             "driven", shape, material, label, position, orientation, velocity, angular_velocity, motion=motion
         )
 
+    @known_keywords
     def add_body(
         self,
         shape: Shape,
@@ -198,13 +202,15 @@ class Scene:
         tensor = properties.inertia * (weight / properties.volume)
         if centre_of_mass is not None:
             centre = np.zeros(3)
-            centre[: self.dim] = vector(centre_of_mass, "centre_of_mass", self.dim)
+            centre[: self.dim] = vector(centre_of_mass, f"centre_of_mass of {label!r}", self.dim)
             if inertia is None:
-                raise ValueError("inertia must be given with centre_of_mass: the shape's own is about its centroid.")
+                raise ValueError(
+                    f"inertia of {label!r} must be given with centre_of_mass: the shape's own is about its centroid."
+                )
         if inertia is not None:
-            tensor = inertia_of(inertia, self.dim)
+            tensor = inertia_of(inertia, self.dim, f"inertia of {label!r}")
         else:
-            tensor = inertia_of_shape(shape, tensor, self.dim)
+            tensor = inertia_of_shape(shape, tensor, self.dim, label)
         return weight, tensor, centre
 
     def _label(self, shape: Shape, name: str | None) -> str:
@@ -285,6 +291,7 @@ class Scene:
 
     # -- joints, springs, forces ---------------------------------------------------------------------------------------
 
+    @known_keywords
     def add_revolute(
         self, a: Body | None, b: Body, at: Any, axis: Any = None, *, limits: Any = None, motor: Any = None,
         friction: float = 0.0, collide: bool = False,
@@ -303,6 +310,7 @@ class Scene:
             direction = unit(axis, "axis", 3)
         return self._joint("revolute", a, b, at, direction, limits, motor, friction, collide)
 
+    @known_keywords
     def add_prismatic(
         self, a: Body | None, b: Body, at: Any, axis: Any, *, limits: Any = None, motor: Any = None,
         friction: float = 0.0, collide: bool = False,
@@ -318,6 +326,7 @@ class Scene:
         direction[: self.dim] = unit(axis, "axis", self.dim)
         return self._joint("prismatic", a, b, at, direction, limits, motor, friction, collide)
 
+    @known_keywords
     def add_fixed(self, a: Body | None, b: Body, at: Any = None, *, collide: bool = False) -> Joint:
         """Glue two bodies together; `at` is where (b's centre of mass by default).
 
@@ -327,6 +336,7 @@ class Scene:
         point = b.position[: self.dim] if at is None else at
         return self._joint("fixed", a, b, point, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide)
 
+    @known_keywords
     def add_spherical(self, a: Body | None, b: Body, at: Any, *, collide: bool = False) -> Joint:
         """A ball joint at the point `at`, in space.
 
@@ -336,6 +346,7 @@ class Scene:
             raise ValueError("a spherical joint is a joint of space; use add_revolute in the plane.")
         return self._joint("spherical", a, b, at, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide)
 
+    @known_keywords
     def add_distance(self, a: Body | None, b: Body, at_a: Any, at_b: Any, *, collide: bool = True) -> Joint:
         """A massless rod with hinges at both ends, from the point `at_a` of a to the point `at_b` of b.
 
@@ -384,6 +395,7 @@ class Scene:
         self.joints.append(joint)
         return joint
 
+    @known_keywords
     def add_spring(
         self, a: Body | None, b: Body, at_a: Any, at_b: Any, *, stiffness: float, damping: float = 0.0,
         length: float | None = None,
@@ -403,6 +415,7 @@ class Scene:
         self.springs.append(spring)
         return spring
 
+    @known_keywords
     def add_force(self, body: Body, force: Any = None, torque: Any = None) -> Force:
         """A force [N] at the centre of mass and a torque [N m] in world axes.
 

@@ -164,10 +164,11 @@ class PlaneStage {
     context.fillText(shape.text, x, y);
   }
 
-  /** Ticks that stay in the world; every second one is long and has its number. */
+  /** Ticks that stay in the world; every second one is long and has its number, the highest its unit. */
   ruler(shape, v) {
     const [x, low, high] = v, tick = shape.tick;
-    for (let k = Math.ceil(low / tick); k <= Math.floor(high / tick); k++) {
+    let unit = shape.unit ? ` ${shape.unit}` : "";
+    for (let k = Math.floor(high / tick); k >= Math.ceil(low / tick); k--) {
       const even = k % 2 === 0, y = this.y(k * tick);
       if (y < -9 || y > this.height + 9) continue;
       this.context.beginPath();
@@ -175,7 +176,9 @@ class PlaneStage {
       this.context.lineTo(this.x(x - (even ? 0.4 : 0.2) * tick), y);
       this.line("guide", 1);
       const number = +(shape.factor * k * tick).toPrecision(6);
-      if (even) this.text({text: `${number}`.replace("-", "−"), anchor: "right"}, [this.x(x - 0.52 * tick), y]);
+      if (!even) continue;
+      this.text({text: `${number}${unit}`.replace("-", "−"), anchor: "right"}, [this.x(x - 0.52 * tick), y]);
+      unit = "";
     }
   }
 

@@ -1,0 +1,52 @@
+"""The command line where its output cannot be written, or was never opened."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stickslip as ss
+from stickslip import cli
+from stickslip.terminal import bar_wanted, on_terminal
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells of POSIX")
+RUN = "run bouncing_ball --t-end 0.02 --engine reference"
+
+
+def shell(arguments, streams):
+    command = f'exec "{sys.executable}" -m stickslip {arguments} {streams}'
+    return subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_closed_streams_do_no_harm(tmp_path):
+    """Without them the first file that is opened would get the number of stdout."""
+    done = shell(f"{RUN} --out {tmp_path / 'a.nc'}", ">&- 2>&- <&-")
+    assert done.returncode == 0
+    assert ss.load(tmp_path / "a.nc").complete
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_an_output_that_cannot_be_written_is_told():
+    done = shell("--version", "> /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "stickslip: error: the system refuses to read or write: No space left on device\n"
+
+
+def test_a_reader_that_goes_early_is_no_error():
+    done = shell("--help", "| head -2")
+    assert "Usage" in done.stdout and done.stderr == ""
+
+
+def test_names_that_the_system_refuses(capsys):
+    assert cli.main([*RUN.split(), "--out", "x" * 300 + ".nc"]) == 1
+    assert capsys.readouterr().err.startswith(
+        "stickslip: error: the system refuses to read or write: File name too long (xx"
+    )
+
+
+def test_a_process_without_stderr_shows_no_bar(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert not bar_wanted(None) and bar_wanted(True) and not on_terminal(sys.stderr)
+    assert ss.library.bouncing_ball().simulate(dt=0.01, t_end=0.02, engine="reference").complete
