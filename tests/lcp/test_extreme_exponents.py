@@ -166,3 +166,22 @@ def test_masked_arrays_are_refused(call):
     masked = np.ma.masked_array([[2.0, 1.0], [1.0, 2.0]], [[0, 0], [0, 1]])
     with pytest.raises(ValueError, match="must be a plain array, got a masked one; fill it"):
         call(masked)
+
+
+def test_lemke_solves_p_matrices_of_eighteen_decades() -> None:
+    """Entries of the right-hand side that are 10^18 times smaller than others, once rows have size 1."""
+    for d in ([1e-9, 1e9], 10.0 ** np.linspace(-9.0, 9.0, 20)):
+        found = ss.solve_lcp(np.diag(d), -np.ones(len(d)), "lemke")
+        assert found.solved, found.status
+        np.testing.assert_allclose(found.x, 1.0 / np.asarray(d), rtol=1e-15)
+
+
+def test_lemke_solves_random_p_matrices_scaled_from_both_sides() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        n = int(rng.integers(2, 21))
+        B, K = rng.normal(size=(2, n, n))
+        rows, columns = 10.0 ** rng.uniform(-4.5, 4.5, (2, n))
+        A = rows[:, None] * (B @ B.T + 0.1 * np.eye(n) + K - K.T) * columns
+        found = ss.solve_lcp(A, rng.normal(size=n) * 10.0 ** rng.uniform(-9.0, 9.0, n), "lemke")
+        assert found.solved, found.status

@@ -345,7 +345,13 @@ def _lemke_at_once(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, t
 
 def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
     solution = _follow_paths(A, b, tol, limit, 3)
-    return solution if solution.solved else _explained(A, b, solution)
+    if solution.solved:
+        return solution
+    x, y = np.empty(len(b)), np.empty(len(b))
+    code, count, residual = lemke_method.lemke_by_right_side(A, b, x, y, limit, tol)
+    if code == lemke_method.SOLVED:
+        return _solution("lemke", x, y, code, solution.iterations + count, residual)
+    return _explained(A, b, solution)
 
 
 def _follow_paths(A: np.ndarray, b: np.ndarray, tol: float, limit: int, attempts: int) -> LCPSolution:
