@@ -8,13 +8,16 @@ from stickslip import sets as sets
 from stickslip import solvers as solvers
 from stickslip import steppers as steppers
 from stickslip._version import __version__ as __version__
+from stickslip.analysis.accelerations import accelerations as accelerations
 from stickslip.analysis.basins import BasinMap as BasinMap
 from stickslip.analysis.basins import basins as basins
+from stickslip.analysis.contact_problem import contact_problem as contact_problem
 from stickslip.analysis.continuation import Branch as Branch
 from stickslip.analysis.continuation import continue_cycle as continue_cycle
 from stickslip.analysis.cycle_result import LimitCycle as LimitCycle
 from stickslip.analysis.diagram import BifurcationDiagram as BifurcationDiagram
 from stickslip.analysis.diagram import bifurcation as bifurcation
+from stickslip.analysis.equilibrium import equilibrium as equilibrium
 from stickslip.analysis.erdmann import erdmann as erdmann
 from stickslip.analysis.limit_cycle import limit_cycle as limit_cycle
 from stickslip.analysis.lyapunov import lyapunov as lyapunov
@@ -40,6 +43,7 @@ from stickslip.ensembles.files import load_ensemble as load_ensemble
 from stickslip.ensembles.result import Ensemble as Ensemble
 from stickslip.ensembles.run import ensemble as ensemble
 from stickslip.events.event_driven import EventDriven as EventDriven
+from stickslip.impacts.energy_bound import energy_bound as energy_bound
 from stickslip.impacts.impact import Impact as Impact
 from stickslip.impacts.impact import impact as impact
 from stickslip.io.friction_files import read_friction_problem as read_friction_problem

@@ -178,3 +178,22 @@ def test_free_unknowns_whose_pivot_vanishes():
         x = _free_part(A, A @ np.array([[1.0], [1e-20]]))
     assert x is not None and np.allclose(x.ravel(), [1.0, 1e-20], rtol=1e-7, atol=0.0)
     assert _free_part(np.zeros((2, 2)), np.zeros((2, 1))) is None
+
+
+def test_lemke_solves_p_matrices_of_eighteen_decades() -> None:
+    """Entries of the right-hand side that are 10^18 times smaller than others, once rows have size 1."""
+    for d in ([1e-9, 1e9], 10.0 ** np.linspace(-9.0, 9.0, 20)):
+        found = ss.solve_lcp(np.diag(d), -np.ones(len(d)), "lemke")
+        assert found.solved, found.status
+        np.testing.assert_allclose(found.x, 1.0 / np.asarray(d), rtol=1e-15)
+
+
+def test_lemke_solves_random_p_matrices_scaled_from_both_sides() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        n = int(rng.integers(2, 21))
+        B, K = rng.normal(size=(2, n, n))
+        rows, columns = 10.0 ** rng.uniform(-4.5, 4.5, (2, n))
+        A = rows[:, None] * (B @ B.T + 0.1 * np.eye(n) + K - K.T) * columns
+        found = ss.solve_lcp(A, rng.normal(size=n) * 10.0 ** rng.uniform(-9.0, 9.0, n), "lemke")
+        assert found.solved, found.status

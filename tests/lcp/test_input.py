@@ -92,7 +92,7 @@ def test_bad_input_is_one_clear_line(ask: Callable[[], Any], fragments: list[str
     with pytest.raises(ValueError) as caught:
         ask()
     message = str(caught.value)
-    assert "\n" not in message and message.endswith(".") and len(message) < 250
+    assert "\n" not in message and message.endswith((".", "?")) and len(message) < 250
     for fragment in fragments:
         assert fragment in message
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.analysis.futures import futures
 from stickslip.analysis.progress import Progress, reported
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.scenario import Scenario
@@ -51,6 +52,8 @@ class Outcomes:
     undisturbed : kind that the run without disturbances belongs to; None where its end is of no kind
     scale : by which coordinates and velocities were divided before they were compared
     failed : runs that did not start or not reach the end: number and reason
+    paths : with branch=True, which solution each run took at each step that has several
+    left : with branch=True, futures that were met and not followed, because n runs were done
     """
 
     kinds: tuple[Outcome, ...]
@@ -61,6 +64,8 @@ class Outcomes:
     undisturbed: int | None
     scale: Array
     failed: tuple[str, ...] = ()
+    paths: tuple[tuple[int, ...], ...] = ()
+    left: int = 0
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -74,14 +79,17 @@ class Outcomes:
             state = ", ".join(f"{name} = {value:.4g}" for name, value in values)
             lines.append(f"  {100 * kind.share:.0f} %: {state}{note}")
         lines += [f"  failed: {text}" for text in self.failed]
+        if self.left:
+            lines.append(f"  met and not followed: {self.left}; a larger n follows more futures")
         return "\n".join(lines)
 
 
 def outcomes(
     scenario: Scenario,
-    disturbances: Mapping[str, float] | float,
+    disturbances: Mapping[str, float] | float | None = None,
     n: int = 100,
     *,
+    branch: bool = False,
     seed: int = 0,
     apart: float = 0.05,
     progress: Progress = None,
@@ -95,10 +103,14 @@ def outcomes(
     End states, divided by the scale of the motion, belong together if a chain of states leads from one to the other
     with gaps of less than `apart` (single linkage).
 
+    With branch=True nothing is random: where the contact problem of a step has several solutions, every one of them is
+    followed ([S00] section 3.3.1).  Shares then count futures and are no probabilities.
+
     Parameters
     ----------
     disturbances : name of a coordinate, velocity or parameter -> standard deviation; a number for all velocities alike
-    n : number of runs
+    n : number of runs; with branch=True the largest number
+    branch : follow all solutions of steps that have several, by the reference engine, without disturbances
     seed : of the random numbers
     apart : distance at which ends differ, as a share of the largest coordinate and velocity of their unit in all runs
     progress : show a progress bar on stderr, see `analysis.progress`; a function is called with the number of runs
@@ -112,6 +124,8 @@ def outcomes(
     >>> len(found)  # it lifts off, or it jams
     2
     """
+    if branch:
+        return _branched(scenario, disturbances, n, apart, progress, options)
     deviations = _checked(scenario, disturbances, n, apart)
     rng = np.random.default_rng(seed)
     names = tuple(deviations)
@@ -131,6 +145,34 @@ def outcomes(
                 runs[i] = run
             else:
                 failed[i] = run.status
+    return _sorted(runs, failed, first, names, draws, apart)
+
+
+def _branched(
+    scenario: Scenario, disturbances: Any, n: int, apart: float, progress: Progress, options: dict[str, Any]
+) -> Outcomes:
+    """`outcomes` over all solutions of steps that have several."""
+    if disturbances is not None:
+        raise ValueError("disturbances and branch=True exclude each other: futures are followed without disturbances.")
+    _checked(scenario, 1.0, n, apart)
+    with reported(progress, f"futures of {scenario.system.name}", n) as tell:
+        found = futures(scenario, n, options, tell)
+    runs = {i: run for i, run in enumerate(found.runs) if run.complete}
+    failed = {i: run.status for i, run in enumerate(found.runs) if not run.complete}
+    result = _sorted(runs, failed, found.runs[0], (), np.zeros((len(found.runs), 0)), apart)
+    return replace(result, paths=found.paths, left=found.left)
+
+
+def _sorted(
+    runs: dict[int, Trajectory],
+    failed: dict[int, str],
+    first: Trajectory,
+    names: tuple[str, ...],
+    starts: Array,
+    apart: float,
+) -> Outcomes:
+    """Runs by their numbers, sorted into kinds of ends."""
+    n = len(starts)
     if not runs:
         raise RuntimeError(f"none of {n} runs reached its end; the first {failed[0]}")
     good, numbers = list(runs.values()), np.array(list(runs))
@@ -144,7 +186,7 @@ def outcomes(
         kinds=tuple(kind for _, kind in kinds),
         labels=_spread_out(labels, numbers, n, -1),
         ends=_spread_out(ends, numbers, n, np.nan),
-        starts=draws,
+        starts=starts,
         names=names,
         undisturbed=_place(first, ends / scale, labels, scale, apart),
         scale=scale,

@@ -18,30 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
+from stickslip.analysis.accelerations import Acceleration, closed_problem, solved
 from stickslip.checks import Array, real_array, real_number
-from stickslip.events.acceleration import AccelerationProblem, Accelerations
+from stickslip.events.acceleration import AccelerationProblem
 from stickslip.impacts.impact import Impact, impact
 from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.system import CONTACT, KIND_NAMES, System, require_system
-
-
-@dataclass(frozen=True, eq=False)
-class Acceleration:
-    """One solution on acceleration level.
-
-    Attributes
-    ----------
-    acceleration : du/dt, (f,)
-    normal_force, tangential_force : of every contact [N], (n,)
-    normal_acceleration : d gamma_N/dt of the closed contacts [m/s^2], (n,); nan where open
-    motion : "slips", "sticks" or "lifts off" of each closed contact, "open" of the others
-    """
-
-    acceleration: Array
-    normal_force: Array
-    tangential_force: Array
-    normal_acceleration: Array
-    motion: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +91,7 @@ def painleve(
     require_system(system)
     q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))
     state, u = _sliding(system, q, u, p, t, gap_tol, velocity_tol)
-    found = state.solutions()
+    found = solved(system, state, t, q, u, p)
 
     def spread(values: Array, open_value: float = np.nan) -> Array:
         """Values of the closed contacts in their places among all."""
@@ -119,14 +101,9 @@ def painleve(
 
     hit = impact(system, q, u, law, params=params, t=t, gap_tol=gap_tol)
     return Painleve(
-        verdict="unique" if len(found) == 1 else ("several" if found else "none"),
-        solutions=tuple(
-            Acceleration(
-                x.du, spread(x.lambda_N, 0.0), spread(x.lambda_T, 0.0), spread(x.rise), _motion(system, state, x)
-            )
-            for x in found
-        ),
-        slip=spread(state.s, 0.0),
+        verdict=found.verdict,
+        solutions=found.solutions,
+        slip=found.slip,
         friction=spread(state.mu),
         critical_friction=spread(_critical(state.alpha, np.abs(state.delta))),
         jam=spread(state.jams, 0.0) > 0.0,
@@ -183,57 +160,26 @@ def smallest_critical_friction(
     return (-1.0 / float(answer.fun) if answer.fun < 0.0 else np.inf), float(answer.x)
 
 
-def _motion(system: System, state: AccelerationProblem, solution: Accelerations) -> tuple[str, ...]:
-    """Words for the motion of each contact in a solution."""
-    tiny = 1e-10 * max(1e-300, float(np.abs(solution.du).max()), float(np.abs(state.free).max()))
-    motion = ["open"] * system.n_contacts
-    for i, contact in enumerate(state.index):
-        if solution.lambda_N[i] == 0.0 and solution.rise[i] > tiny:
-            motion[contact] = "lifts off"
-        else:
-            motion[contact] = "slips" if state.s[i] != 0.0 or abs(solution.slide[i]) > tiny else "sticks"
-    return tuple(motion)
-
-
 def _sliding(
     system: System, q: Array, u: Array, p: Array, t: float, gap_tol: float, velocity_tol: float
 ) -> tuple[AccelerationProblem, Array]:
-    """The acceleration problem, and the velocities with normal velocities that are exactly zero."""
+    """`closed_problem` of unilateral contacts of which at least one is closed."""
     other = sorted({kind for kind in system.contact_kinds if kind != CONTACT})
     if other:
         raise ValueError(
             f"painleve looks at unilateral contacts; {system.name!r} has a {KIND_NAMES[other[0]]} element."
         )
     g = system.gap(q, t, p)
-    index = np.flatnonzero(g <= gap_tol)
-    if not len(index):
+    if not np.any(g <= gap_tol):
         raise ValueError(
             f"no contact is closed: the smallest gap is {g.min(initial=np.inf):.6g} m, gap_tol = {gap_tol:g} m."
         )
-    W_N, W_T, w_hat = system.geometry(q, t, p)
-    gamma, size = _velocities(W_N, W_T, w_hat, u, index)
-    approaching = gamma[:, 0] < -velocity_tol * size[:, 0]
-    if approaching.any():
-        name = system.contact_names[index[int(np.argmax(approaching))]]
-        raise ValueError(
-            f"contact {name!r} approaches with {gamma[:, 0].min():.6g} m/s: that is an impact; use impact."
-        )
-    index = index[gamma[:, 0] <= velocity_tol * size[:, 0]]
-    if not len(index):
-        raise ValueError(f"all closed contacts separate, the slowest with {gamma[:, 0].min():.6g} m/s.")
-    W_N, W_T, w_hat = W_N[index], W_T[index], w_hat[index]
-    u = u - np.linalg.lstsq(W_N, W_N @ u + w_hat[:, 0], rcond=None)[0]  # normal velocities exactly zero
-    gamma_T = W_T @ u + w_hat[:, 1]
-    s = np.where(
-        np.abs(gamma_T) > velocity_tol * (np.abs(w_hat[:, 1]) + np.abs(W_T) @ np.abs(u)), np.sign(gamma_T), 0.0
-    )
-    return AccelerationProblem.at(system, t, q, u, p, index, s), u
-
-
-def _velocities(W_N: Array, W_T: Array, w_hat: Array, u: Array, index: np.ndarray) -> tuple[Array, Array]:
-    gamma = np.stack([W_N @ u, W_T @ u], axis=-1) + w_hat
-    size = np.stack([np.abs(W_N) @ np.abs(u), np.abs(W_T) @ np.abs(u)], axis=-1) + np.abs(w_hat)
-    return gamma[index], size[index]
+    problem, u = closed_problem(system, q, u, p, t, gap_tol, velocity_tol)
+    if not len(problem.index):
+        W_N, _, w_hat = system.geometry(q, t, p)
+        slowest = (W_N @ u + w_hat[:, 0])[g <= gap_tol].min()
+        raise ValueError(f"all closed contacts separate, the slowest with {slowest:.6g} m/s.")
+    return problem, u
 
 
 def _local_mass(system: System, q: Array, t: float, p: Array, contact: int) -> tuple[float, float]:

@@ -63,7 +63,8 @@ _STEPPER = typer.Option(
 Stepper = Annotated[str, _STEPPER]
 StepperIfGiven = Annotated[str | None, _STEPPER]
 _SOLVER = typer.Option(
-    help="Solver of each step's contact problem: auto, lemke, gauss-seidel, enumerate, newton or augmented-lagrangian.",
+    help="Solver of each step's contact problem: auto, lemke, gauss-seidel, enumerate, newton, augmented-lagrangian or "
+    "alternating.",
     metavar="NAME",
 )
 Solver = Annotated[str, _SOLVER]

@@ -336,6 +336,45 @@ class AugmentedLagrangian(PlanarSolver):
 
 
 @dataclass(frozen=True)
+class Alternating(PlanarSolver):
+    """Normal impulses for given friction, then friction for given normal impulses, in turn (Panagiotopoulos).
+
+    Each of the two is an LCP with a symmetric matrix, the optimality condition of a quadratic program.  The iteration
+    contracts where friction is small; at most 1,000 rounds.  See `PlanarSolver` for its options.
+    """
+
+    name = "alternating"
+
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        k, N, T = problem.contacts, np.flatnonzero(problem.normal), np.flatnonzero(problem._frictional)
+        Lambda_N, Lambda_T = np.zeros(k), np.zeros(k)
+        limit = self.max_iterations or 1_000
+        for turn in range(1, limit + 1):
+            before = np.concatenate([Lambda_N, Lambda_T])
+            if len(N):
+                c = problem.c_N + problem.G_NT @ Lambda_T
+                Lambda_N[N] = solve_lcp(problem.G_NN[np.ix_(N, N)], c[N], tol=1e-12).x
+            if len(T):
+                Lambda_T[T] = self._friction(problem, T, Lambda_N)
+            after = np.concatenate([Lambda_N, Lambda_T])
+            if np.abs(after - before).max() <= 1e-15 * np.abs(after).max():
+                return Lambda_N, Lambda_T, turn, f"solved in {turn} round{'s' if turn > 1 else ''}"
+        return Lambda_N, Lambda_T, limit, f"alternating subproblems {SETTLED_NOT} in {limit} rounds"
+
+    @staticmethod
+    def _friction(problem: PlanarProblem, T: np.ndarray, Lambda_N: np.ndarray) -> np.ndarray:
+        """Lambda_T of the contacts T with their bounds held: the rows Lambda_R, xi_L of [GS05] eq. (33)."""
+        m, G = len(T), problem.G_TT[np.ix_(T, T)]
+        bound = problem.bound(Lambda_N)[T]
+        c = (problem.c_T + problem.G_NT.T @ Lambda_N)[T]
+        A = np.block([[G, np.eye(m)], [-np.eye(m), np.zeros((m, m))]])
+        x = solve_lcp(A, np.concatenate([c - G @ bound, 2.0 * bound]), tol=1e-12).x
+        right, left = x[:m], x[m:]
+        inside = np.clip(right - bound, -bound, bound)
+        return np.where(left > 0.0, bound, np.where(right > 0.0, inside, -bound))
+
+
+@dataclass(frozen=True)
 class Auto(PlanarSolver):
     """A ladder of methods, each answer checked; see `PlanarSolver` for its options.
 
@@ -369,7 +408,8 @@ class Auto(PlanarSolver):
 
 
 SOLVERS: dict[str, type[PlanarSolver]] = {
-    solver.name: solver for solver in (Auto, Lemke, GaussSeidel, Enumerate, SemismoothNewton, AugmentedLagrangian)
+    solver.name: solver
+    for solver in (Auto, Lemke, GaussSeidel, Enumerate, SemismoothNewton, AugmentedLagrangian, Alternating)
 }
 
 

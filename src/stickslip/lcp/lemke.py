@@ -159,6 +159,34 @@ def scale(A: np.ndarray, b: np.ndarray, D: np.ndarray, r: np.ndarray, R: np.ndar
     return largest
 
 
+@entry
+def scale_by_right_side(
+    A: np.ndarray, b: np.ndarray, D: np.ndarray, r: np.ndarray, R: np.ndarray, C: np.ndarray
+) -> None:
+    """D = R A C and r = R b with r of ones, minus ones and zeros, and column maxima of 1.
+
+    Rows whose right-hand side is zero have row maxima of 1.
+    """
+    n = b.shape[0]
+    for j in range(n):
+        C[j] = 0.0
+    for i in range(n):
+        R[i] = 1.0 / abs(b[i]) if b[i] != 0.0 else 0.0
+        for j in range(n):
+            C[j] = max(C[j], abs(A[i, j]) * R[i])
+    for j in range(n):
+        C[j] = 1.0 / C[j] if C[j] > 0.0 else 1.0
+    for i in range(n):
+        if b[i] == 0.0:
+            largest = 0.0
+            for j in range(n):
+                largest = max(largest, abs(A[i, j]) * C[j])
+            R[i] = 1.0 / largest if largest > 0.0 else 1.0
+        r[i] = b[i] * R[i]
+        for j in range(n):
+            D[i, j] = A[i, j] * R[i] * C[j]
+
+
 @entry(inline=True)
 def exchange(n: int, dictionary: Dictionary, row: int, col: int) -> None:
     """Swap the basic variable of `row` with the nonbasic one of `col` in basic = r + D nonbasic.
@@ -501,9 +529,25 @@ def follow_path(
     `attempt` chooses the covering vector and the rule for ties.  Writes x and y; returns (status, pivots, column of
     the ray or -1, residual).
     """
+    size = scale(A, b, work.dictionary.D, work.dictionary.r, work.R, work.C)
+    return follow_scaled(A, b, x, y, work, max_pivots, tol, attempt, size)
+
+
+@entry(inline=True)
+def follow_scaled(
+    A: np.ndarray,
+    b: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    work: Workspace,
+    max_pivots: int,
+    tol: float,
+    attempt: int,
+    size: float,
+) -> tuple:
+    """`follow_path` on a problem that is scaled already: D = R A C and r = R b / size lie in `work`."""
     n = b.shape[0]
     dictionary, C = work.dictionary, work.C
-    size = scale(A, b, dictionary.D, dictionary.r, work.R, C)
     for i in range(n):
         dictionary.D[i, n] = covering(attempt, i)
         x[i] = 0.0
@@ -568,6 +612,21 @@ def lemke_attempts(
                 if n <= nonbasic[column] < 2 * n:
                     ray[nonbasic[column] - n] = C[nonbasic[column] - n]
     return outcome, total, lcp_residual(A, b, x, y)
+
+
+@entry
+def lemke_by_right_side(
+    A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, max_pivots: int, tol: float
+) -> tuple:
+    """One path with rows divided by their right-hand side; returns (status, pivots, residual).
+
+    With rows of size 1 the path begins at the largest entry of the right-hand side.  Entries 10^16 times smaller are
+    lost against it, and with them the rows in which they stand.
+    """
+    work = workspace(b.shape[0])
+    scale_by_right_side(A, b, work.dictionary.D, work.dictionary.r, work.R, work.C)
+    status, pivots, _, residual = follow_scaled(A, b, x, y, work, max_pivots, tol, 1, 1.0)
+    return status, pivots, residual
 
 
 @entry

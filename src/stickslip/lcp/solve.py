@@ -348,7 +348,13 @@ def _lemke_at_once(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, t
 
 def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolution:
     solution = _follow_paths(A, b, tol, limit, 3)
-    return solution if solution.solved else _explained(A, b, solution)
+    if solution.solved:
+        return solution
+    x, y = np.empty(len(b)), np.empty(len(b))
+    code, count, residual = lemke_method.lemke_by_right_side(A, b, x, y, limit, tol)
+    if code == lemke_method.SOLVED:
+        return _solution("lemke", x, y, code, solution.iterations + count, residual)
+    return _explained(A, b, solution)
 
 
 def _follow_paths(A: np.ndarray, b: np.ndarray, tol: float, limit: int, attempts: int) -> LCPSolution:
@@ -559,7 +565,7 @@ def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: i
     proofs = np.full((k, n), np.nan)
     for i in np.flatnonzero(codes):
         # The few problems that the fast path left unsolved are solved again alone, with all that `solve_lcp` tries.
-        if method in ("auto", "newton") or is_far_out(A[i], b[i]):
+        if method in ("auto", "lemke", "newton") or is_far_out(A[i], b[i]):
             single = solve_lcp(A[i], b[i], method, tol=tol)
             X[i], Y[i], counts[i], residuals[i] = single.x, single.y, single.iterations, single.residual
             codes[i] = 0 if single.solved else codes[i]

@@ -65,7 +65,8 @@ def simulate(
         "adaptive", which choose their steps, dt is the spacing of the records.
     stepper : "moreau-midpoint", "moreau-jean", "paoli-schatzman", "stewart-trinkle", "adaptive", "event-driven" or a
         stepper object such as `MoreauJean(theta=1)`.
-    solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian" or a solver object.
+    solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian", "alternating" or a
+        solver object.
     law : impact law, an object or "newton", "poisson", "stronge", "walton" with the contacts' own coefficients; None is
         Newton's, as compiled.  Others run on the reference engine; `Stronge` and `Walton` know one contact and stop
         where two are closed at once.

@@ -119,7 +119,7 @@ def test_solvers_agree_after_a_third_of_a_second(solver):
     assert other.certificate.max_energy_gain <= 1e-17
 
 
-@pytest.mark.parametrize("solver", ["augmented-lagrangian", "newton", "lemke"])
+@pytest.mark.parametrize("solver", ["augmented-lagrangian", "alternating", "newton", "lemke"])
 def test_solvers_agree_in_the_reference_engine(solver):
     ours = run(1e-4, 0.13)
     other = library.woodpecker().simulate(dt=1e-4, t_end=0.13, solver=solver, engine="reference")

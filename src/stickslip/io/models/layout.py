@@ -19,7 +19,7 @@ _NUMBER, _POSITIVE, _NOT_NEGATIVE, _UNIT_INTERVAL = Number(), Number(above=0.0),
 _EXPRESSION, _TEXT = Text(expression=True), Text()
 _POINT = ListOf(_NUMBER, 2, 3)
 _STEPPERS = ("moreau-midpoint", "moreau-jean", "paoli-schatzman", "stewart-trinkle", "adaptive", "event-driven")
-_SOLVERS = ("auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian")
+_SOLVERS = ("auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian", "alternating")
 _LAWS = ("newton", "poisson", "poisson-integrated", "stronge", "stronge-lumped", "walton")
 
 

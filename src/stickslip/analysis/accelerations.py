@@ -1,0 +1,224 @@
+"""Forces and accelerations of a state: every solution of the contact problem on acceleration level.
+
+Contacts that touch and do not approach are closed.  Those that slip have friction -mu s lambda_N, s = sgn(gamma_T); the
+others may stick.  The problem is the LCP [GS05] eq. (33) one level up ([GS05] end of 6).  With friction it may have one
+solution, none or several ([S00] 3.3, [PG05] section 6), so the LCP is enumerated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.checks import Array, real_number
+from stickslip.events.acceleration import AccelerationProblem, Accelerations
+from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
+from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System, require_system
+
+TINY = 1e-10  # relative accelerations below this share of the largest one are zero
+
+
+@dataclass(frozen=True, eq=False)
+class Acceleration:
+    """One solution on acceleration level.
+
+    Attributes
+    ----------
+    acceleration : du/dt, (f,)
+    normal_force, tangential_force : of every contact [N], (n,)
+    normal_acceleration : d gamma_N/dt of the closed contacts [m/s^2], (n,); nan where open
+    motion : "slips", "sticks" or "lifts off" of each closed contact, "open" of the others; of an element without normal
+        part "moves" or "rests"
+    """
+
+    acceleration: Array
+    normal_force: Array
+    tangential_force: Array
+    normal_acceleration: Array
+    motion: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class StateAccelerations:
+    """What `accelerations` returns.
+
+    Attributes
+    ----------
+    verdict : "unique", "none" or "several": number of solutions; "not enumerated" where one was looked for only
+    solutions : all solutions with different du/dt.  Forces of contacts that share one load are one of many
+    closed : contacts that take part, (n,) bool
+    slip : sgn(gamma_T) of every contact, (n,); 0 where it sticks or is open
+    velocity_names, contact_names : for the table that `print` shows
+    """
+
+    verdict: str
+    solutions: tuple[Acceleration, ...]
+    closed: np.ndarray
+    slip: Array
+    velocity_names: tuple[str, ...]
+    contact_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def __getitem__(self, i: int) -> Acceleration:
+        return self.solutions[i]
+
+    def __str__(self) -> str:
+        words = {
+            "unique": "one solution",
+            "none": "no solution: only an impact goes on from here",
+            "several": f"{len(self)} solutions",
+            "not enumerated": "one solution found; too many contacts to look for others",
+        }
+        lines = [f"accelerations: {words[self.verdict]}"]
+        for i, one in enumerate(self.solutions):
+            rates = ", ".join(f"d{n}/dt = {a:.6g}" for n, a in zip(self.velocity_names, one.acceleration, strict=True))
+            lines.append(f"  {i}: {rates}")
+            for k in np.flatnonzero(self.closed):
+                forces = f"normal {one.normal_force[k]:.6g} N, tangential {one.tangential_force[k]:.6g} N"
+                lines.append(f"     {self.contact_names[k]}: {one.motion[k]}, {forces}")
+        return "\n".join(lines)
+
+
+def accelerations(
+    system: System,
+    q: ArrayLike,
+    u: ArrayLike,
+    *,
+    params: Mapping[Any, float] | None = None,
+    t: float = 0.0,
+    gap_tol: float = 1e-9,
+    velocity_tol: float = 1e-9,
+) -> StateAccelerations:
+    """Forces and accelerations of a state, all solutions where there are several.
+
+    Parameters
+    ----------
+    q, u : state, shape (f,)
+    params : parameters that differ from the system's
+    t : time [s]
+    gap_tol : contacts with at most this gap are closed [m]
+    velocity_tol : relative velocities below this share of their terms are zero
+
+    Raises
+    ------
+    ValueError : a closed contact approaches.  It is an impact and has no accelerations: see `impact`.
+
+    Examples
+    --------
+    A rod slides on its tip with much friction.  It may lift off or be pressed in: Painleve's paradox.
+
+    >>> import stickslip as ss
+    >>> rod = ss.library.painleve_rod(friction=2.0, spin=-6.0, slip=-1.0)
+    >>> ss.accelerations(rod.system, rod.q0, rod.u0).verdict
+    'several'
+    """
+    require_system(system)
+    q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))
+    problem, _ = closed_problem(system, q, u, p, t, gap_tol, velocity_tol)
+    return solved(system, problem, t, q, u, p)
+
+
+def closed_problem(
+    system: System, q: Array, u: Array, p: Array, t: float, gap_tol: float, velocity_tol: float
+) -> tuple[AccelerationProblem, Array]:
+    """The acceleration problem of a state, and its velocities with normal velocities that are exactly zero."""
+    kinds = np.array(system.contact_kinds, dtype=int)
+    W_N, W_T, w_hat = system.geometry(q, t, p)
+    gap = system.gap(q, t, p)
+
+    def velocities() -> tuple[Array, Array]:
+        gamma = np.stack([W_N @ u, W_T @ u], axis=-1) + w_hat
+        return gamma, np.stack([np.abs(W_N) @ np.abs(u), np.abs(W_T) @ np.abs(u)], axis=-1) + np.abs(w_hat)
+
+    gamma, size = velocities()
+    touching = ((kinds == CONTACT) & (gap <= gap_tol)) | (kinds == CLUTCH)
+    approaching = touching & (gamma[:, 0] < -velocity_tol * size[:, 0])
+    if approaching.any():
+        k = int(np.argmin(np.where(approaching, gamma[:, 0], np.inf)))
+        raise ValueError(
+            f"contact {system.contact_names[k]!r} approaches with {gamma[k, 0]:.6g} m/s: that is an impact; use impact."
+        )
+    at_rest = touching & (gamma[:, 0] <= velocity_tol * size[:, 0])
+    index = np.flatnonzero(at_rest | (kinds == FRICTION) | (kinds == SPRING))
+    N = np.flatnonzero(at_rest)
+    if len(N):
+        u = u - np.linalg.lstsq(W_N[N], gamma[N, 0], rcond=None)[0]
+        gamma, size = velocities()
+    s = np.where(np.abs(gamma[:, 1]) > velocity_tol * size[:, 1], np.sign(gamma[:, 1]), 0.0)
+    s = np.where((kinds == SPRING) & (np.abs(gap) > gap_tol), np.sign(gap), s)  # Sgn of its displacement
+    return AccelerationProblem.at(system, t, q, u, p, index, s[index]), u
+
+
+def solved(system: System, problem: AccelerationProblem, t: float, q: Array, u: Array, p: Array) -> StateAccelerations:
+    """Every solution of an acceleration problem; one, if any, where it has more rows than can be enumerated."""
+    enumerated = problem.rows <= ENUMERATION_LIMIT
+    if enumerated:
+        found = problem.solutions()
+    else:
+        one = problem.solve()[0]
+        found = [] if one is None else [one]
+    pairs = [(problem, one) for one in found]
+    if system.has_friction_laws:
+        pairs = [pair for one in found for pair in _let_go(system, problem, one, (t, q, u, p))]
+    solutions = tuple(_solution(system, where, one) for where, one in pairs)
+    count = {0: "none", 1: "unique"}.get(len(solutions), "several")
+    return StateAccelerations(
+        verdict=count if enumerated or not solutions else "not enumerated",
+        solutions=solutions,
+        closed=_spread(system, problem, np.ones(len(problem.index)), 0.0) > 0.0,
+        slip=_spread(system, problem, problem.s, 0.0),
+        velocity_names=tuple(system.velocity_names),
+        contact_names=tuple(system.contact_names),
+    )
+
+
+def _let_go(
+    system: System, problem: AccelerationProblem, one: Accelerations, state: tuple[float, Array, Array, Array]
+) -> list[tuple[AccelerationProblem, Accelerations]]:
+    """Solutions in which contacts that static friction cannot hold have the coefficient of a slip that begins."""
+    loose = problem.candidate & (np.abs(one.slide) > TINY * problem.scale(one)[:, 1])
+    if not loose.any():
+        return [(problem, one)]
+    t, q, u, p = state
+    s = np.where(loose, np.sign(one.slide), problem.s)
+    begun = AccelerationProblem.at(system, t, q, u, p, problem.index, s)
+    again = begun.solutions() if begun.rows <= ENUMERATION_LIMIT else [x for x in [begun.solve()[0]] if x is not None]
+    return [(replace(begun, s=problem.s), x) for x in again if np.all(s[loose] * x.slide[loose] >= 0.0)]
+
+
+def _solution(system: System, problem: AccelerationProblem, one: Accelerations) -> Acceleration:
+    return Acceleration(
+        one.du,
+        _spread(system, problem, one.lambda_N, 0.0),
+        _spread(system, problem, one.lambda_T, 0.0),
+        _spread(system, problem, np.where(problem.normal, one.rise, np.nan)),
+        _motion(system, problem, one),
+    )
+
+
+def _spread(system: System, problem: AccelerationProblem, values: Array, elsewhere: float = np.nan) -> Array:
+    """Values (k,) of the closed contacts in their places among all n."""
+    everywhere = np.full(system.n_contacts, elsewhere)
+    everywhere[problem.index] = values
+    return everywhere
+
+
+def _motion(system: System, problem: AccelerationProblem, one: Accelerations) -> tuple[str, ...]:
+    """Words for the motion of each contact in a solution."""
+    tiny = TINY * max(1e-300, float(np.abs(one.du).max()), float(np.abs(problem.free).max()))
+    motion = ["open"] * system.n_contacts
+    for i, contact in enumerate(problem.index):
+        slides = problem.s[i] != 0.0 or abs(one.slide[i]) > tiny
+        if not problem.normal[i]:
+            motion[contact] = "moves" if slides else "rests"
+        elif one.lambda_N[i] == 0.0 and one.rise[i] > tiny:
+            motion[contact] = "lifts off"
+        else:
+            motion[contact] = "slips" if slides else "sticks"
+    return tuple(motion)
