@@ -74,8 +74,11 @@ def described(target: Target) -> Any:
 
 
 def optimised(text: str, machine: Any, level: int = OPTIMISATION, vectors: bool = True) -> Any:
-    """LLVM's module of a text for a machine; `vectors`: loops may use registers of several numbers."""
-    module = llvm.parse_assembly(text)
+    """LLVM's module of a text for a machine; `vectors`: loops may use registers of several numbers.
+
+    Each module has a context of its own: then LLVM works on several at once.
+    """
+    module = llvm.parse_assembly(text, llvm.create_context())
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     module.verify()
     tuning = llvm.create_pipeline_tuning_options(speed_level=level)
@@ -83,14 +86,49 @@ def optimised(text: str, machine: Any, level: int = OPTIMISATION, vectors: bool 
     if vectors:
         tuning.loop_interleaving = True
     passes = llvm.create_pass_builder(machine, tuning)
-    passes.getModulePassManager().run(module, passes)
+    manager = passes.getModulePassManager()
+    run = _without_lock("LLVMPY_RunNewModulePassManager", 3)
+    if run is None:
+        manager.run(module, passes)
+    else:
+        run(manager, module, passes)
     return module
 
 
 def build(text: str, target: Target | None = None) -> bytes:
     """Object code of a module."""
     chosen = machine(host() if target is None else target)
-    return bytes(chosen.emit_object(optimised(text, chosen)))
+    module = optimised(text, chosen)
+    emit = _without_lock("LLVMPY_TargetMachineEmitToMemory", 4)
+    if emit is None:
+        return bytes(chosen.emit_object(module))
+    with llvm.ffi.OutputString() as problem:
+        buffer = emit(chosen, module, 1, problem)
+        if not buffer:
+            raise RuntimeError(str(problem))
+    library = llvm.ffi.lib
+    try:
+        return ctypes.string_at(library.LLVMPY_GetBufferStart(buffer), library.LLVMPY_GetBufferSize(buffer))
+    finally:
+        library.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+@functools.cache
+def _without_lock(name: str, count: int) -> Any:
+    """A function of llvmlite's library with `count` arguments; None where this llvmlite has no such function.
+
+    llvmlite lets one thread at a time into LLVM.  LLVM itself asks for one thread in each context, so its two long
+    works, passes and machine code, need no lock where each module has a context and a target machine of its own.
+    """
+    try:
+        locked = getattr(llvm.ffi.lib, name)
+        function = ctypes.CDLL(llvm.ffi.lib._name)[name]
+    except (AttributeError, OSError):
+        return None
+    if len(locked.argtypes or ()) != count:
+        return None
+    function.argtypes, function.restype = locked.argtypes, locked.restype
+    return function
 
 
 def load(code: bytes, name: str) -> int:
