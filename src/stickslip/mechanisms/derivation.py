@@ -24,7 +24,7 @@ Symbols = tuple[Any, ...]
 
 
 KEPT = 4096
-"""Derivatives and short forms that a process remembers: who builds a mechanism again, with other numbers, waits less."""
+"""Derivatives and short forms that a process remembers: who builds a mechanism again waits less."""
 
 
 _FAR = 32.0  # of all symbols from zero, in units of their differences, where rounding errors are compared
