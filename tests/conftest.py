@@ -1,7 +1,9 @@
 """Settings that every test shares."""
 
+import gc
 import os
 
+import pytest
 from hypothesis import settings
 
 # No window, wherever the tests run; set before anything imports matplotlib.
@@ -12,3 +14,9 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 settings.register_profile("stickslip", deadline=None, print_blob=True, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "stickslip"))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What was imported stays: the search for garbage, some thousand times in a run, need not look at it again."""
+    gc.collect()
+    gc.freeze()

@@ -1,6 +1,7 @@
 """Rules of the house: short functions, few parameters, and one place that asks whether something is a scene."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,20 @@ SCENES_ARE_BUILT = {"scenario.py"}
 """Where a `Scene` that a user gives becomes a scenario."""
 
 
+@cache
+def syntax():
+    """Every function and every call of the package: its file, and its syntax."""
+    return [
+        (path.relative_to(PACKAGE).as_posix(), node)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Call)
+    ]
+
+
 def functions():
     """Every function of the package: its file, and its syntax."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield path.relative_to(PACKAGE).as_posix(), node
+    return [(file, node) for file, node in syntax() if not isinstance(node, ast.Call)]
 
 
 def parameters(node):
@@ -56,14 +65,9 @@ def test_no_public_call_has_more_parameters_than_can_be_read():
 def test_nobody_asks_whether_it_is_a_scene(kind):
     """What differs between mechanisms and scenes is a method or an attribute of `Scenario`."""
     asked = set()
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id in ("isinstance", "type")
-            ):
-                names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-                if kind in names:
-                    asked.add(path.relative_to(PACKAGE).as_posix())
+    for file, node in syntax():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "type"):
+            names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+            if kind in names:
+                asked.add(file)
     assert asked <= SCENES_ARE_BUILT

@@ -19,11 +19,15 @@ def slider_crank(restitution):
     return scenario.simulate(dt=5e-4, t_end=0.16, engine="reference", progress=False)
 
 
+@lru_cache
+def woodpecker():
+    return library.woodpecker().simulate(dt=1e-3, t_end=0.7, engine="reference", progress=False)
+
+
 @pytest.fixture(autouse=True)
 def coarse_motions(monkeypatch):
     """Motions that take no time."""
-    trajectory = library.woodpecker().simulate(dt=1e-3, t_end=0.7, engine="reference", progress=False)
-    monkeypatch.setattr(gs05, "_run", lambda: trajectory)
+    monkeypatch.setattr(gs05, "_run", woodpecker)
     monkeypatch.setattr(flg10, "_run", slider_crank)
 
 
@@ -40,7 +44,7 @@ def test_one_figure(run, tmp_path):
         assert picture.text["Title"].startswith("[GS05] Figure 4. Time history of the woodpecker's")
 
 
-LONG = ("s00_rod", "s00_impacts")  # modules whose figures need kernels of their own
+LONG = ("s00", "s00_friction", "s00_rod", "s00_impacts")  # modules whose figures need kernels of their own
 PLACES = {key: place.split(".")[0] for key, place in papers._KEYS.items()}
 FIRST = {place: key for key, place in reversed(PLACES.items()) if place not in LONG}  # one figure of each module
 

@@ -1,5 +1,8 @@
 """`auto` on generated problems of every kind, in any order of the contacts; islands."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -87,3 +90,18 @@ def test_a_thousand_contacts_of_every_kind():
             problem = random_friction_problem(kind, 1000, np.random.default_rng(8), dim)
             s = ss.solve_friction(problem, time_limit=120.0)
             assert s.solved and s.error <= 1e-8, s.status
+
+
+def test_an_easy_problem_waits_for_no_rung_that_it_does_not_need():
+    """In a fresh process: Newton's kernels are made by the problem that sweeps leave unsolved, and not before."""
+    program = """
+import numpy as np, stickslip as ss
+from stickslip.bench.random_friction import random_friction_problem
+from stickslip.contact import interior_point, newton
+for kind in ("granular", "redundant"):
+    s = ss.solve_friction(random_friction_problem(kind, 20, np.random.default_rng(0)))
+    made = bool(newton.assemble.signatures), bool(interior_point.longest_step.signatures)
+    print(s.solved, *dict.fromkeys(stage.method for stage in s.path), *made)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True gauss-seidel False False\nTrue gauss-seidel newton True False\n"

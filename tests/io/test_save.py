@@ -121,8 +121,9 @@ def test_ctrl_c_anywhere_in_a_save(old, tmp_path, monkeypatch):
             save(kept, old, overwrite=True)
         monkeypatch.undo()
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if load(old).certificate.failed_steps == 1 and len(load(old)) == len(kept):  # it came after the last moment
-            assert_same(load(old), kept)
+        found = load(old)
+        if found.certificate.failed_steps == 1 and len(found) == len(kept):  # it came after the last moment
+            assert_same(found, kept)
             save(trajectory(seed=9), old, overwrite=True)
 
 

@@ -1,7 +1,10 @@
 """Machine code on disk: found again, never taken where it is not what this user has built."""
 
+import math
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from stickslip.jit import cpu, kernel, objects
@@ -33,6 +36,40 @@ def test_built_once(folder: Path, builds: list[str]) -> None:
     assert objects.built(text) == code and len(builds) == 1
     (file,) = folder.iterdir()
     assert file.name == objects.name_of(text) and file.stat().st_mode & 0o077 == 0
+
+
+@kernel
+def products(A, x, power):
+    total = 0.0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            total += A[i, j] * x[j] ** 3 * math.sin(x[i]) + power
+    return total
+
+
+def texts() -> list[str]:
+    """Texts of kernels that differ from one another, with loops that LLVM has to work on."""
+    A, x = np.ones((3, 3)), np.ones(3)
+    return [tripled.text(1.0), *(products.text(A, y, k) for y in (x, x[::-1]) for k in (0, True, 1.0))]
+
+
+def test_threads_side_by_side_build_what_one_builds() -> None:
+    """LLVM works without llvmlite's lock, each module in a context of its own; none sees anything of the others."""
+    asked = texts() * 3
+    alone = [cpu.build(text) for text in asked]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(cpu.build, asked)) == alone
+    assert len(set(alone)) == 7
+
+
+def test_an_llvmlite_without_these_functions_builds_under_its_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = tripled.text(1.0)
+    code = cpu.build(text)
+    assert cpu._without_lock("LLVMPY_RunNewModulePassManager", 3) is not None
+    assert cpu._without_lock("LLVMPY_RunNewModulePassManager", 4) is None  # its arguments have changed
+    assert cpu._without_lock("LLVMPY_NoSuchFunction", 3) is None
+    monkeypatch.setattr(cpu, "_without_lock", lambda name, count: None)
+    assert cpu.build(text) == code
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "swap"])

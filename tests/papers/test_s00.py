@@ -63,7 +63,9 @@ def test_friction_laws_are_drawn_from_the_laws_and_obeyed_by_the_steps():
     assert steepest == pytest.approx([0.5, 0.3, 0.5], abs=1e-6)  # (b) jumps, (c) does not
 
 
+@pytest.mark.slow
 def test_friction_that_falls_with_the_speed_is_unstable():
+    """The figure; tests/library/test_stewart.py has the motion."""
     drawn = papers.reproduce("s00-eq4.1")
     assert drawn.certificate.failed_steps == 0
     left, right = drawn.figure.axes

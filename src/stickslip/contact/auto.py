@@ -114,10 +114,9 @@ def _compile_sweeps() -> None:
 
 
 @functools.cache
-def _compile_all() -> None:
-    Sweeps(1).run(_one_contact(), np.zeros(2), 1e-8, Progress())
-    InteriorPoint(1).run(_one_contact(), np.zeros(2), -1.0, Progress())
-    compile_newton()
+def _compile_rung(method: type[FrictionMethod]) -> None:
+    """Have the kernels of one rung compiled or loaded: a problem that needs no other waits for no other."""
+    method(1).run(_one_contact(), np.zeros(2), -1.0, Progress())
 
 
 class _Islands:
@@ -156,7 +155,7 @@ def _sweep_in_pieces(
     contacts: Contacts, r: np.ndarray, tol: float, sweeps: int, progress: Progress
 ) -> tuple[np.ndarray, int, int, float, int]:
     """`sweep_islands` with a look at the clock now and then."""
-    progress.leave_out(_compile_all)
+    progress.leave_out(functools.partial(_compile_rung, Sweeps))
     islands = _Islands(contacts)
     x = rows_of(r, islands.order, contacts.dim)
     total, most, missed, worst = 0, 0, 0, 0.0
@@ -179,7 +178,6 @@ def _sweep_in_pieces(
 
 def hard_islands(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> tuple[np.ndarray, int, str]:
     """Go on with the islands that miss the tolerance, smallest first; impulses, iterations, why one is not solved."""
-    progress.leave_out(_compile_all)
     islands = _Islands(contacts)
     whole = len(islands) == 1
     x, iterations, note = rows_of(r, islands.order, contacts.dim), 0, ""
@@ -212,6 +210,7 @@ class _Island:
         return self.solved or self.progress.expired
 
     def newton(self, r: np.ndarray, limit: int, stall: int = 0, contacts: Contacts | None = None) -> Outcome:
+        self.progress.leave_out(compile_newton)
         begin = self.progress.seconds
         problem = contacts or self.contacts
         outcome = newton_iterations(problem, r, self.tol, limit, self.progress, floor=SHARP, stall=stall)
@@ -220,6 +219,7 @@ class _Island:
     def stage(
         self, method: FrictionMethod, r: np.ndarray, contacts: Contacts | None = None, effort: float = np.inf
     ) -> Outcome:
+        self.progress.leave_out(functools.partial(_compile_rung, type(method)))
         begin = self.progress.seconds
         outcome = method.run(contacts or self.contacts, r, self.tol, self.progress.part(effort))
         return self.take(method.name, outcome, begin, contacts is None)

@@ -139,6 +139,7 @@ def part(writer: Writer, view: View, index: tuple[Value | slice, ...]) -> View |
         packed = view.packed and not any(isinstance(item, slice) for item in index[:-1])
         return View(view.dtype, pointer, tuple(dims), tuple(strides), view.read_only, packed, view.home)
     if view.dtype.fields is not None:
+        writer.module.has_records = True
         return Record(view.dtype, pointer, view.read_only)
     return pointer
 
@@ -175,6 +176,7 @@ def field(writer: Writer, value: View | Record, name: str) -> Value:
     if fields is None or name not in fields:
         known = ", ".join(value.dtype.names or ()) or "none"
         raise KernelError(f"there is no field {name!r} in {in_words(value)}; fields: {known}.")
+    writer.module.has_records = True
     dtype, shift = fields[name][:2]
     pointer = offset(writer, value.pointer, int(shift))
     base, shape = (dtype.base, dtype.shape)

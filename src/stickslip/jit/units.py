@@ -24,8 +24,16 @@ ENTRY = "entry"
 """Name of the one function of an object that others can see."""
 
 
-_builder = ThreadPoolExecutor(1, "stickslip kernels")
-"""Builds units while the kernels that call them are still written; LLVM lets one thread work at a time."""
+MOST_BUILDERS = 8
+
+
+def _new_builders() -> ThreadPoolExecutor:
+    """Threads that build units while the kernels that call them are still written: LLVM works outside Python's lock."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return ThreadPoolExecutor(min(cores, MOST_BUILDERS), "stickslip kernels")
+
+
+_builders = _new_builders()
 
 
 @dataclass
@@ -49,7 +57,7 @@ class Unit:
     def begin(self) -> Unit:
         """Build it in another thread."""
         with contextlib.suppress(RuntimeError):  # Python is about to end: then it is built where it is needed
-            self._code = _builder.submit(objects.built, self.text)
+            self._code = _builders.submit(objects.built, self.text)
         return self
 
     def wait(self) -> None:
@@ -83,8 +91,8 @@ def _finish() -> None:
 
 
 def _begin_anew() -> None:
-    global _builder
-    _builder = ThreadPoolExecutor(1, "stickslip kernels")
+    global _builders
+    _builders = _new_builders()
 
 
 if hasattr(os, "register_at_fork"):

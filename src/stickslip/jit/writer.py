@@ -17,6 +17,8 @@ LOOPS = ("disable", "full")
 """What LLVM is told of loops: not to unroll them, or to write them out whole."""
 
 
+NO_VECTORS = "; no vectors\n"
+"""First line of the text of a module in which registers of several numbers gain nothing: see `cpu.build`."""
 Operator = Callable[["Writer", str, str], str]
 """Writes an operation on two floats, in registers; returns the register of its result."""
 
@@ -32,6 +34,7 @@ class Module:
         self._loops: list[int] = []  # notes of loops: numbers of words of `LOOPS`
         self._short_loops = short_loops
         self.longest_unrolled = 0  # turns of the longest loop that LLVM has to write out
+        self.has_records = False  # it reads or writes fields of records
         self.on_card = False  # the text is for many threads of a card: see `gpu`
         self.operators: dict[str, Operator] = {}  # "pow" for x**y, and "fmod" for x % y where there is no C library
 
@@ -40,7 +43,8 @@ class Module:
         constants = [f"{name} = private unnamed_addr constant {body}" for body, name in self._constants.items()]
         notes = [f'!{k} = !{{!"llvm.loop.unroll.{word}"}}' for k, word in enumerate(LOOPS)] if self._loops else []
         notes += [f"!{k} = distinct !{{!{k}, !{word}}}" for k, word in enumerate(self._loops, len(LOOPS))]
-        return "\n".join([*constants, *sorted(self.declarations.values()), *self.functions, *notes]) + "\n"
+        whole = "\n".join([*constants, *sorted(self.declarations.values()), *self.functions, *notes]) + "\n"
+        return f"{NO_VECTORS}{whole}" if self.has_records or self._short_loops else whole
 
     def loop_note(self, turns: int | None) -> str:
         """Note for a loop: one of unknown length is not unrolled, copies of its body cost more time than they save."""

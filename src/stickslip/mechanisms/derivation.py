@@ -5,6 +5,7 @@ The equations are those of [GS05] eqs. (6)-(10).
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 import sys
@@ -20,6 +21,10 @@ Expr = Any
 
 
 Symbols = tuple[Any, ...]
+
+
+KEPT = 4096
+"""Derivatives and short forms that a process remembers: who builds a mechanism again waits less."""
 
 
 _FAR = 32.0  # of all symbols from zero, in units of their differences, where rounding errors are compared
@@ -83,6 +88,12 @@ def derivative(expression: Expr, x: Expr) -> Expr:
     if x not in expression.free_symbols:
         return sp.S.Zero
     _require_differentiable(expression, x)
+    return _differentiated(expression, x)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _differentiated(expression: Expr, x: Expr) -> Expr:
+    """`derivative`, which has checked that it is no matter of minutes."""
     steps = sorted(expression.atoms(sp.floor, sp.ceiling, sp.Mod), key=sp.default_sort_key)
     if not steps:
         return sp.diff(expression, x)
@@ -187,6 +198,7 @@ def _expanded_terms(expression: Expr) -> int:
     return terms[expression]
 
 
+@functools.lru_cache(maxsize=KEPT)
 def shorten(expression: Expr) -> Expr:
     """Return the shortest of three forms of an expression: itself, expanded, expanded with sin^2 = 1 - cos^2.
 

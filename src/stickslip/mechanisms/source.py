@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import count
 
 import sympy as sp
@@ -16,6 +16,7 @@ from stickslip.mechanisms.symbolic import Equations
 from stickslip.mechanisms.system import CONTACT
 
 
+@lru_cache(maxsize=64)
 def model_source(equations: Equations) -> str:
     """Return the source of the model functions, as `system.System` asks for them.
 
