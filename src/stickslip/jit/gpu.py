@@ -89,12 +89,12 @@ class Launched:
     kinds: str
 
 
-def text(kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = ()) -> tuple[str, str]:
+def text(kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = (), called: Sequence[str] = ()) -> tuple[str, str]:
     """LLVM IR of a launched kernel, and the kinds of its parameters; arrays have no gaps and do not overlap.
 
     `out_of_line` names kernels that are seldom called, in this program.
     """
-    program = Program(short_loops=True, whole=True, out_of_line=out_of_line)
+    program = Program(short_loops=True, whole=True, out_of_line=out_of_line, called=called)
     program.module.on_card, program.module.longest_unrolled = True, LONGEST_UNROLLED
     writer = Writer(program.module)
     parameters: list[str] = []
@@ -123,7 +123,7 @@ def text(kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = ()
     writer.do("ret void")
     writer.define(f"ptx_kernel void @{ENTRY}({', '.join(parameters)})")
     program.require_alone(kernel.python.__name__)
-    return _with_hints(program.module.text(), (*mathematics.RARE, *program.out_of_line)), kinds
+    return _with_hints(program.module.text(), (*mathematics.RARE, *out_of_line, *called)), kinds
 
 
 def _with_hints(written: str, rare: Sequence[str]) -> str:
@@ -158,9 +158,9 @@ def build(written: str, card: Target, optimisation: int = OPTIMISATION) -> str:
     return str(machine.emit_assembly(optimised(written, machine, optimisation, vectors=False)))
 
 
-def launched(kernel: Kernel, samples: Sequence[Any], capability: int, out_of_line: Sequence[str] = ()) -> Launched:
+def launched(kernel: Kernel, samples: Sequence[Any], capability: int, out_of_line: Sequence[str] = (), called: Sequence[str] = ()) -> Launched:
     """PTX of a kernel for arguments of the types of `samples`, from disk where it is there."""
     card = target(capability)
-    written, kinds = text(kernel, samples, out_of_line)
+    written, kinds = text(kernel, samples, out_of_line, called)
     name = objects.name_of(written, card, f"ptx {OPTIMISATION}")
     return Launched(objects.kept(name, lambda: build(written, card).encode()).decode(), kinds)

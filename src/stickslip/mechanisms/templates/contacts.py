@@ -81,7 +81,7 @@ def local_problem(m, u_ahead):
     for j in range(N_DOF):
         m.step.u_free[j] = m.step.u_E[j]
         contacts.change[j] = abs(u[j]) + abs(m.step.dv[j])
-    for k in range(N_CONTACTS):
+    for k in range(contacts.active.shape[0]):
         contacts.Lambda[k, 0] = 0.0
         contacts.Lambda[k, 1] = 0.0
         if contacts.active[k] == 0:
@@ -187,7 +187,7 @@ def sweep_contacts(directions, laws, contacts, step, limit):
 def gauss_seidel(closed, directions, laws, contacts, step, limit):
     """Gauss-Seidel over the active contacts, which is exact in one sweep where there is only one."""
     if closed == 1:
-        for k in range(N_CONTACTS):
+        for k in range(contacts.active.shape[0]):
             if contacts.active[k] != 0:
                 relax(k, directions, laws, contacts, step.u_E)
         for j in range(N_DOF):  # `cancel`, where the terms of one contact are those of u_free with the other sign
