@@ -174,8 +174,16 @@ def book_contacts(m, step):
     """Remember impulses; book work, energy gain and size of the LCP of a step with closed contacts; return the work."""
     tally = m.tally
     work, rows = close_step(step, m.run.dt, m.directions, m.contacts, m.memory)
-    tally[CONTACT_WORK] += work  # one sum over the run: the same however a run is cut into calls
     tally[MAX_LCP_SIZE] = max(tally[MAX_LCP_SIZE], float64(rows))
+    book_work(m, step, work)
+    return work
+
+
+@part
+def book_work(m, step, work):
+    """Book the work of the contacts in a step, and its energy gain."""
+    tally = m.tally
+    tally[CONTACT_WORK] += work  # one sum over the run: the same however a run is cut into calls
     gain = work
     if IMPACT_STEPS == 2:  # the first step of an impact takes what the second gives back
         gain += min(0.0, tally[WORK_BEFORE])
@@ -183,7 +191,6 @@ def book_contacts(m, step):
     if gain > tally[MAX_ENERGY_GAIN]:
         tally[MAX_ENERGY_GAIN] = gain
         m.book[GAIN_STEP] = step + 1
-    return work
 
 
 @dev

@@ -6,6 +6,8 @@ is copied before the loop, so that all numbers of the loop stay in registers.  A
 `march`, before anything of it is booked.
 """
 
+import math
+
 from stickslip.codes import (
     ANYWHERE,
     BOOK_SIZE,
@@ -13,13 +15,12 @@ from stickslip.codes import (
     CONTACT_WORK,
     ITERATIONS,
     MAX_ENERGY_GAIN,
-    MAX_LCP_SIZE,
     MAX_PENETRATION,
     MAX_RESIDUAL,
 )
 from stickslip.jit.marks import dev, float64, int64, local_array
 from stickslip.mechanisms.templates.contacts import gauss_seidel, local_problem
-from stickslip.mechanisms.templates.events import book_contacts
+from stickslip.mechanisms.templates.events import book_work, close_step
 from stickslip.mechanisms.templates.flight import copied_motion, copy_motion, due_phase, goes_on, step_of_flight
 from stickslip.mechanisms.templates.mass import bounded, free_velocity
 from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF, dynamics
@@ -28,7 +29,7 @@ from stickslip.mechanisms.templates.schemes import take_sizes
 from stickslip.mechanisms.templates.structs import Contacts, Directions, Gaps, Laws, March, Remembered
 
 NONE_LASTS = -1
-BOOKED = (MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE, CONTACT_WORK)
+BOOKED = (MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, CONTACT_WORK)
 """Numbers of the book that a step with one contact reads or changes."""
 
 
@@ -159,18 +160,16 @@ def march_of_one(k, m):
 def gap_of(k, gaps, one, t_M):
     """Gap and rounding error of contact k into `one`, as `judge_gaps` has them; False where another one may be near."""
     alone = True
-    one.gaps.g[0] = 0.0
+    one.gaps.g[0] = gaps.g[0]
     one.gaps.rounding[0] = 0.0
     for i in range(N_CONTACTS):
+        alone = alone and gaps.g[i] > gaps.near[i]
         if i == k:
             one.gaps.g[0] = gaps.g[i]
-        else:
-            alone = alone and gaps.g[i] > gaps.near[i]
     if one.gaps.g[0] > 0.0:
-        take_sizes(one.step.q_C, t_M, one.run.p, gaps)
-        for i in range(N_CONTACTS):
-            if i == k:
-                one.gaps.rounding[0] = gaps.rounding[i]
+        near = local_array(N_CONTACTS, float64)
+        take_sizes(one.step.q_C, t_M, one.run.p, Gaps(gaps.g, gaps.g, near, gaps.rounding))
+        one.gaps.rounding[0] = gaps.rounding[k]
     return alone and one.gaps.g[0] <= ANYWHERE
 
 
@@ -199,7 +198,7 @@ def stay(k, m, first_step, most):
     rounding = local_array(N_CONTACTS, float64)
     near = local_array(N_CONTACTS, float64)
     for i in range(N_CONTACTS):
-        near[i] = m.gaps.near[i]
+        near[i] = m.gaps.near[i] if i != k else -math.inf  # contact k may be as near as it likes
     gaps = Gaps(g, g, near, rounding)
     due = due_phase(m)
     done = int64(0)
@@ -210,7 +209,9 @@ def stay(k, m, first_step, most):
         if not goes_on(one.run, one.watch, one.motion, one.step, number, due):
             break
         note_depths(one)
-        book_contacts(one, number)
+        one.memory.last_loaded[0] = number - 1  # as it is: the translator shall know it
+        work, _ = close_step(number, one.run.dt, one.directions, one.contacts, one.memory)
+        book_work(one, number, work)
         done += 1
     copy_motion(one.motion, m.motion)
     remember(k, one.memory, m.memory)
