@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from stickslip.jit import kernel
+from stickslip.jit.marks import rarely
 from stickslip.jit.mathematics import KERNELS
 from stickslip.jit.plain import plain
 
@@ -669,3 +670,17 @@ def loose_sum(a):
 def test_loops_whose_sums_may_be_reordered_are_left_to_the_compiler() -> None:
     """The copies of a loop's body decide the order of its sums, and so the last digits."""
     assert "!llvm.loop" not in loose_sum.text(np.arange(9.0))
+
+
+@kernel
+def seldom_divided(x, y):
+    total = x
+    if rarely(x > 10.0 and y != 0.0):
+        total += x / y
+    return total
+
+
+def test_what_seldom_holds_is_a_condition_as_any_other():
+    for x, y in ((1.0, 3.0), (11.0, 3.0), (11.0, 0.0), (math.nan, 3.0)):
+        agrees(seldom_divided, x, y)
+    assert "llvm.expect" in seldom_divided.text(1.0, 2.0)

@@ -25,7 +25,7 @@ from stickslip.jit.values import Bundle, Constant, Record, Scalar, Value, View, 
 from stickslip.jit.writer import Module, Writer
 
 EVERYWHERE = re.compile(
-    r"llvm\.(nvvm\.|(fabs|sqrt|copysign|floor|ceil|trunc|roundeven)\.f64$|fptosi\.sat\.|mem(cpy|set|move)\.)"
+    r"llvm\.(nvvm\.|expect\.|(fabs|sqrt|copysign|floor|ceil|trunc|roundeven)\.f64$|fptosi\.sat\.|mem(cpy|set|move)\.)"
 )
 """Functions without a body that every target has; those of NVVM are asked for on a card only."""
 
@@ -55,7 +55,6 @@ class Program:
     whole : kernels marked `apart` become functions of the module as well: nothing outside it is called.
     out_of_line : names of kernels that work on copies of the arrays they are given: the arrays themselves have no
         address then, and may live in registers around the call.
-    called : names of kernels that become functions although they are marked `inline`; their arrays lie in memory.
     """
 
     def __init__(
@@ -64,9 +63,8 @@ class Program:
         *,
         whole: bool = False,
         out_of_line: Collection[str] = (),
-        called: Collection[str] = (),
     ) -> None:
-        self.module, self.out_of_line, self.called = Module(short_loops), out_of_line, called
+        self.module, self.out_of_line = Module(short_loops), out_of_line
         self.whole = whole
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
@@ -219,7 +217,7 @@ class Body(Turns):
 
     def call(self, callee: Callee, arguments: tuple[Value, ...]) -> Value:
         """Call a kernel, in place or as a function of the module."""
-        if callee.inline and callee.python.__name__ not in self.program.called:
+        if callee.inline:
             return self.inline(callee, arguments)
         if callee.apart:
             arguments = tuple(passing.loose(argument) for argument in arguments)

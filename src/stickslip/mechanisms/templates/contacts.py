@@ -3,7 +3,7 @@
 import math
 
 from stickslip.codes import AUTO, CANCELLED, CONTACT, PAOLI, SPRING, THETA
-from stickslip.jit.marks import dev, int64, rare
+from stickslip.jit.marks import dev, int64, rare, rarely
 from stickslip.lcp.gauss_seidel import one_contact
 from stickslip.mechanisms.templates.mass import contact_row
 from stickslip.mechanisms.templates.model import (
@@ -52,7 +52,8 @@ def normal_offset(k, m, u_ahead):
     offset = m.directions.w_hat[k, 0]
     if not LASTING or m.memory.reach[k] == 0.0:  # only a contact that carried load in the step before has a reach
         offset += m.laws.eps_N[k] * gamma_N
-    if not LASTING and SCHEME != PAOLI and m.contacts.kinds[k] == CONTACT and g > m.gaps.rounding[k]:
+    opens = not LASTING and SCHEME != PAOLI and m.contacts.kinds[k] == CONTACT and g > m.gaps.rounding[k]
+    if rarely(opens):
         offset += closing_velocity(g - m.gaps.rounding[k], gamma_N, dt)
     return offset
 

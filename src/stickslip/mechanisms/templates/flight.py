@@ -14,7 +14,7 @@ from stickslip.mechanisms.templates.structs import Motion, Step
 from stickslip.mechanisms.templates.watch import note_extremes, passes, section_value
 
 TOGETHER = 32
-"""Steps after which the members of a warp wait for one another: those that are ahead would meet their contacts alone."""
+"""Steps after which the members of a warp wait for one another: one that is ahead would meet its contacts alone."""
 
 
 @dev

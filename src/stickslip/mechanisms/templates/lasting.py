@@ -2,8 +2,8 @@
 
 Most steps with contacts are of this kind: a foot stands or slides, and no other contact is near.  They are the steps of
 `march`, operation for operation, through its own functions: these see a problem of one contact.  Its row of every table
-is copied before the loop, so that all numbers of the loop stay in registers.  A step that is not of this kind is left to
-`march`, before anything of it is booked.
+is copied before the loop, so that all numbers of the loop stay in registers.  A step that is not of this kind is left
+to `march`, before anything of it is booked.
 """
 
 import math
@@ -174,7 +174,7 @@ def gap_of(k, gaps, one, t_M):
 
 
 @dev
-def holds(k, one, gaps, t_M):
+def keeps_contact(k, one, gaps, t_M):
     """Steps 2 to 4 of [GS05] 5 for a step with contact k alone; False where the step is not of this kind."""
     run, motion, step, contacts = one.run, one.motion, one.step, one.contacts
     for j in range(N_DOF):
@@ -204,7 +204,7 @@ def stay(k, m, first_step, most):
     done = int64(0)
     while done < most:
         number = first_step + done
-        if not holds(k, one, gaps, one.run.t0 + (number + 0.5) * one.run.dt):
+        if not keeps_contact(k, one, gaps, one.run.t0 + (number + 0.5) * one.run.dt):
             break
         if not goes_on(one.run, one.watch, one.motion, one.step, number, due):
             break
