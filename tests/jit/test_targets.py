@@ -60,7 +60,7 @@ def test_functions_on_a_card_are_kernels_of_the_package():
 
 
 def test_floats_of_a_card_lie_in_constant_memory():
-    """Operands are places of a table, each float once, unless their lower half is zero; the floats are the right ones."""
+    """Operands are places of a table, which has each float once; floats whose lower half is zero stay as they are."""
     ptx = """.address_size 64
 .visible .entry entry(
 )

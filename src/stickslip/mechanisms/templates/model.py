@@ -113,5 +113,5 @@ DIRECT = SOLVER != GAUSS_SEIDEL
 PLAIN = SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and set(KINDS) == {CONTACT}
 FLIES = PLAIN
 # Steps with one lasting contact have one, too, where its directions are constant.
-SWEEPS = SOLVER in (AUTO, GAUSS_SEIDEL)
+SWEEPS = SOLVER in (AUTO, GAUSS_SEIDEL) and 0 < N_CONTACTS <= 12  # beyond, arrays lie on the heap
 STAYS = PLAIN and SWEEPS and MASS_CONSTANT and DIRECTIONS_CONSTANT and not LASTING and not FRICTION_LAWS
