@@ -127,7 +127,8 @@ def test_what_a_card_has_not_is_one_line(monkeypatch):
     """Newton's method scales by powers of two and takes arrays whose size is known at run time alone."""
 
     class Fake:
-        def kernel(self, kernel, samples, out_of_line):
+        def kernel(self, kernel, samples, out_of_line, registers):
+            assert registers <= 255
             return gpu.launched(kernel, samples, 90, out_of_line)
 
     monkeypatch.setattr(ensembles_gpu, "card", Fake)
@@ -180,6 +181,6 @@ def test_functions_of_the_user_in_the_kernel_language_go_to_the_card():
     system = ss.LagrangianSystem(mass=[[2.0]], force=lambda q, u, t, p: (-3.0 * q[0] * u[0],), name="drawn back")
     assert system.inject
     module = compiled_module(system, "members", "gauss-seidel", {"WATCHED": True})
-    samples = (np.zeros((1, module.ROW_SIZE)), np.zeros((1, module.N_PARAMETERS)), 1, 0.0, 1e-3, 1, 100, 1e-8, 1e-6)
+    samples = (np.zeros((1, module.ROW_SIZE)), np.zeros((1, module.N_PARAMETERS)), 1, 1e-3, 1, 100, 1e-8, 1e-6)
     ptx = gpu.build(gpu.text(module.advance_on_gpu, samples, module.RARE_ON_GPU)[0], gpu.target(90))
     assert ptx.count("mul.rn.f64") > 10 and ".extern" not in ptx

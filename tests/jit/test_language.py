@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from stickslip.jit import kernel
+from stickslip.jit.marks import rarely
 from stickslip.jit.mathematics import KERNELS
 from stickslip.jit.plain import plain
 
@@ -693,3 +694,17 @@ def by_a_marked_one(x):
 
 def test_a_function_that_is_marked_for_another_compiler_is_taken_by_its_source():
     assert agrees(by_a_marked_one, 3.0) == 10.0
+
+
+@kernel
+def seldom_divided(x, y):
+    total = x
+    if rarely(x > 10.0 and y != 0.0):
+        total += x / y
+    return total
+
+
+def test_what_seldom_holds_is_a_condition_as_any_other():
+    for x, y in ((1.0, 3.0), (11.0, 3.0), (11.0, 0.0), (math.nan, 3.0)):
+        agrees(seldom_divided, x, y)
+    assert "llvm.expect" in seldom_divided.text(1.0, 2.0)

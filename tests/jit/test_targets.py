@@ -59,6 +59,27 @@ def test_functions_on_a_card_are_kernels_of_the_package():
     assert set(re.findall(r"\.extern \.func[^;]*?(\w+)\s*\(", ptx)) == set()
 
 
+def test_floats_of_a_card_lie_in_constant_memory():
+    """Operands are places of a table, which has each float once; floats whose lower half is zero stay as they are."""
+    ptx = """.address_size 64
+.visible .entry entry(
+)
+{
+\t.reg .b64 \t%rd<5>;
+\tmul.rn.f64 \t%rd1, %rd2, 0d3FB999999999999A;
+\tadd.rn.f64 \t%rd3, %rd1, 0d3FE0000000000000;
+\tsetp.gt.f64 \t%p1, %rd3, 0d3FB999999999999A;
+\tmov.b64 \t%rd4, 0d3FB999999999999A;
+}
+"""
+    found = gpu.with_table(ptx)
+    assert ".const .align 8 .b64 floats[1] = {0x3FB999999999999A};" in found
+    assert "\t.reg .b64 \t%constant<3>;" in found
+    assert found.count("ld.const.b64") == 2 and "%rd1, 0d3FE0000000000000;" in found
+    assert "mul.rn.f64 \t%rd1, %rd2, %constant1;" in found and "mov.b64 \t%rd4, 0d3FB999999999999A;" in found
+    assert gpu.with_table(ptx.replace("0d3FB999999999999A", "%rd1")).count("const") == 0
+
+
 def card_missing():
     """Why there is no card here; None where there is one."""
     try:

@@ -78,7 +78,7 @@ class Card:
         if name not in self._kernels:
             try:
                 module, samples = request.module, (rows, P, *arguments(request, 0, 0))
-                made = card().kernel(module.advance_on_gpu, samples, module.RARE_ON_GPU)
+                made = card().kernel(module.advance_on_gpu, samples, module.RARE_ON_GPU, module.REGISTERS_ON_GPU)
             except KernelError as problem:
                 raise ValueError(f"device 'gpu' cannot run {request.system.name!r}: {problem}; use 'cpu'.") from None
             self._kernels[name] = made

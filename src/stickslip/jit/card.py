@@ -68,7 +68,7 @@ class Card:
         minor = ask("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
         self.capability = 10 * int(major) + int(minor)
         self._context = ask("cuDevicePrimaryCtxRetain", device)
-        self._loaded: dict[str, tuple[Any, Any]] = {}  # module and function by PTX
+        self._loaded: dict[tuple[str, int], tuple[Any, Any]] = {}  # module and function by PTX and registers
 
     def array(self, values: np.ndarray) -> CardArray:
         """A copy of an array on the card."""
@@ -84,13 +84,23 @@ class Card:
         self.enter()
         ask("cuCtxSynchronize")
 
-    def kernel(self, kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = ()) -> CardKernel:
-        """A kernel on this card, for arguments of the types of `samples`; see `gpu.text`."""
+    def kernel(
+        self,
+        kernel: Kernel,
+        samples: Sequence[Any],
+        out_of_line: Sequence[str] = (),
+        registers: int = MAX_REGISTERS,
+    ) -> CardKernel:
+        """A kernel on this card, for arguments of the types of `samples`; see `gpu.text`.
+
+        registers : most of them for a thread; with fewer, more threads run at once.
+        """
         self.enter()
         made = gpu.launched(kernel, samples, self.capability, out_of_line)
-        if made.ptx not in self._loaded:
-            self._loaded[made.ptx] = _load(made.ptx)
-        return CardKernel(self, self._loaded[made.ptx][1], made.kinds)
+        key = made.ptx, registers
+        if key not in self._loaded:
+            self._loaded[key] = _load(*key)
+        return CardKernel(self, self._loaded[key][1], made.kinds)
 
 
 @functools.cache
@@ -99,11 +109,11 @@ def card() -> Card:
     return Card()
 
 
-def _load(ptx: str) -> tuple[Any, Any]:
+def _load(ptx: str, registers: int) -> tuple[Any, Any]:
     """Machine code of PTX: the driver's module and its function."""
     driver, option, log = bindings(), bindings().CUjit_option, bytearray(LOG_BYTES)
     options = {
-        option.CU_JIT_MAX_REGISTERS: MAX_REGISTERS,
+        option.CU_JIT_MAX_REGISTERS: registers,
         option.CU_JIT_ERROR_LOG_BUFFER: log,
         option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: LOG_BYTES,
     }

@@ -28,6 +28,10 @@ LONGEST_UNROLLED = 12
 """Loops of known length up to this one are written out: their arrays can then live in registers."""
 KNOWN = (50, 60, 70, 75, 80, 86, 89, 90)
 """Kinds of cards that PTX is written for; a later card runs the PTX of the last."""
+TABLE = "floats"
+"""Name of the floats in constant memory."""
+TAKES_FLOATS = re.compile(r"(mul|add|sub|fma)\.rn\.f64|setp\.\w+\.f64")
+LONG_FLOAT = re.compile(r"\b0d([0-9A-F]{16})(?<!00000000)")
 REGISTERS_OF_THREAD = {"tid": 0, "ctaid": 0, "ntid": 1, "nctaid": 1}
 """Special registers that number the threads, with their values where there is one thread."""
 
@@ -155,12 +159,40 @@ def _with_hints(written: str, rare: Sequence[str]) -> str:
 def build(written: str, card: Target, optimisation: int = OPTIMISATION) -> str:
     """PTX of a module."""
     machine = described(card).create_target_machine(cpu=card.cpu, features=card.features, opt=optimisation)
-    return str(machine.emit_assembly(optimised(written, machine, optimisation, vectors=False)))
+    return with_table(str(machine.emit_assembly(optimised(written, machine, optimisation, vectors=False))))
+
+
+def with_table(ptx: str) -> str:
+    """PTX whose floats lie in constant memory, from where an instruction reads one as an operand.
+
+    Written into an instruction, a float takes two more instructions that put it into a register, unless its lower half
+    is zero.
+    """
+    places: dict[str, int] = {}  # of floats, by their bits
+    lines: list[str] = []
+    for line in ptx.split("\n"):
+        if line == "{":
+            begin, count = len(lines) + 1, 0
+        operation = line.split(maxsplit=1)[0] if line.strip() else ""
+        if TAKES_FLOATS.fullmatch(operation):
+            for bits in LONG_FLOAT.findall(line):
+                count += 1
+                place = 8 * places.setdefault(bits, len(places))
+                lines.append(f"\tld.const.b64 \t%constant{count}, [{TABLE}+{place}];")
+                line = line.replace(f"0d{bits}", f"%constant{count}", 1)
+        lines.append(line)
+        if line == "}" and count:
+            lines.insert(begin, f"\t.reg .b64 \t%constant<{count + 1}>;")
+    if not places:
+        return ptx
+    cells = ", ".join(f"0x{bits}" for bits in places)
+    head = lines.index(".address_size 64") + 1
+    return "\n".join([*lines[:head], f".const .align 8 .b64 {TABLE}[{len(places)}] = {{{cells}}};", *lines[head:]])
 
 
 def launched(kernel: Kernel, samples: Sequence[Any], capability: int, out_of_line: Sequence[str] = ()) -> Launched:
     """PTX of a kernel for arguments of the types of `samples`, from disk where it is there."""
     card = target(capability)
     written, kinds = text(kernel, samples, out_of_line)
-    name = objects.name_of(written, card, f"ptx {OPTIMISATION}")
+    name = objects.name_of(written, card, f"ptx {OPTIMISATION}, floats in a table")
     return Launched(objects.kept(name, lambda: build(written, card).encode()).decode(), kinds)

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.jit import Entry, Kernel
+from stickslip.jit import Entry, Kernel, functions
+from stickslip.jit.arithmetic import convert
 from stickslip.jit.mathematics import sincos
+from stickslip.jit.values import Constant, Scalar, Value
+from stickslip.jit.writer import Writer
 
-__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "part", "rare", "sincos"]
+__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "part", "rare", "rarely", "sincos"]
 
 float64, int64 = np.float64, np.int64
 
@@ -28,6 +31,22 @@ def part(function: Callable[..., Any]) -> Kernel:
 def rare(function: Callable[..., Any]) -> Kernel:
     """A function that only other kernels call, by a call: what is seldom needed must not crowd the loop around it."""
     return Kernel(function)
+
+
+def rarely(condition: bool) -> bool:
+    """A condition that seldom holds: what hangs on it stays behind a branch, and is not computed in advance."""
+    return condition
+
+
+def _rarely(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    (condition,) = arguments
+    if isinstance(condition, Constant):
+        return condition
+    given = [("i1", convert(writer, condition, "bool")), ("i1", "false")]
+    return Scalar("bool", writer.call("i1", "llvm.expect.i1", given, {}))
+
+
+functions.add(rarely, _rarely)
 
 
 class Generated(Entry):

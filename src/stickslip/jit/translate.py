@@ -25,7 +25,7 @@ from stickslip.jit.values import Bundle, Constant, Record, Scalar, Value, View, 
 from stickslip.jit.writer import Module, Writer
 
 EVERYWHERE = re.compile(
-    r"llvm\.(nvvm\.|(fabs|sqrt|copysign|floor|ceil|trunc|roundeven)\.f64$|fptosi\.sat\.|mem(cpy|set|move)\.)"
+    r"llvm\.(nvvm\.|expect\.|(fabs|sqrt|copysign|floor|ceil|trunc|roundeven)\.f64$|fptosi\.sat\.|mem(cpy|set|move)\.)"
 )
 """Functions without a body that every target has; those of NVVM are asked for on a card only."""
 

@@ -43,7 +43,7 @@ _JOINING = threading.Lock()
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
     "model", "mass", "schemes", "phases", "contacts", "direct", "pairs", "slip", "residual", "step", "projection",
-    "events", "watch", "flight", "room", "march",
+    "events", "watch", "flight", "lasting", "room", "march",
 )  # fmt: skip
 PARTS = {
     "stepper": _STEPPER,

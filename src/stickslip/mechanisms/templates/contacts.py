@@ -3,7 +3,7 @@
 import math
 
 from stickslip.codes import AUTO, CANCELLED, CONTACT, PAOLI, SPRING, THETA
-from stickslip.jit.marks import dev, int64, rare
+from stickslip.jit.marks import dev, int64, rare, rarely
 from stickslip.lcp.gauss_seidel import one_contact
 from stickslip.mechanisms.templates.mass import contact_row
 from stickslip.mechanisms.templates.model import (
@@ -52,7 +52,8 @@ def normal_offset(k, m, u_ahead):
     offset = m.directions.w_hat[k, 0]
     if not LASTING or m.memory.reach[k] == 0.0:  # only a contact that carried load in the step before has a reach
         offset += m.laws.eps_N[k] * gamma_N
-    if not LASTING and SCHEME != PAOLI and m.contacts.kinds[k] == CONTACT and g > m.gaps.rounding[k]:
+    opens = not LASTING and SCHEME != PAOLI and m.contacts.kinds[k] == CONTACT and g > m.gaps.rounding[k]
+    if rarely(opens):
         offset += closing_velocity(g - m.gaps.rounding[k], gamma_N, dt)
     return offset
 
@@ -81,7 +82,7 @@ def local_problem(m, u_ahead):
     for j in range(N_DOF):
         m.step.u_free[j] = m.step.u_E[j]
         contacts.change[j] = abs(u[j]) + abs(m.step.dv[j])
-    for k in range(N_CONTACTS):
+    for k in range(contacts.active.shape[0]):
         contacts.Lambda[k, 0] = 0.0
         contacts.Lambda[k, 1] = 0.0
         if contacts.active[k] == 0:
@@ -187,7 +188,7 @@ def sweep_contacts(directions, laws, contacts, step, limit):
 def gauss_seidel(closed, directions, laws, contacts, step, limit):
     """Gauss-Seidel over the active contacts, which is exact in one sweep where there is only one."""
     if closed == 1:
-        for k in range(N_CONTACTS):
+        for k in range(contacts.active.shape[0]):
             if contacts.active[k] != 0:
                 relax(k, directions, laws, contacts, step.u_E)
         for j in range(N_DOF):  # `cancel`, where the terms of one contact are those of u_free with the other sign

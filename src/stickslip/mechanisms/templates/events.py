@@ -6,15 +6,20 @@ from stickslip.codes import (
     CLOSED,
     CLUTCH,
     CONTACT,
+    CONTACT_WORK,
+    GAIN_STEP,
     IMPACT,
     LEAVES,
+    MAX_ENERGY_GAIN,
+    MAX_LCP_SIZE,
     OPEN,
     SLIP_MINUS,
     SLIP_PLUS,
     SPRING,
     STICK,
+    WORK_BEFORE,
 )
-from stickslip.jit.marks import dev, int64, rare
+from stickslip.jit.marks import dev, float64, int64, part, rare
 from stickslip.mechanisms.templates.contacts import measure_sizes
 from stickslip.mechanisms.templates.model import IMPACT_STEPS, N_CONTACTS, N_DOF
 from stickslip.mechanisms.templates.structs import Ended
@@ -142,7 +147,7 @@ def close_step(step, dt, directions, contacts, memory):
     diagonal, gamma_A, gamma_E = directions.diagonal, contacts.gamma_A, contacts.gamma_E
     work = 0.0
     rows = int64(0)
-    for k in range(N_CONTACTS):
+    for k in range(contacts.active.shape[0]):
         if contacts.active[k] == 0:
             memory.N_before[k] = 0.0
             memory.reach[k] = 0.0
@@ -162,6 +167,30 @@ def close_step(step, dt, directions, contacts, memory):
         else:
             memory.reach[k] = 0.0
     return work, rows
+
+
+@part
+def book_contacts(m, step):
+    """Remember impulses; book work, energy gain and size of the LCP of a step with closed contacts; return the work."""
+    tally = m.tally
+    work, rows = close_step(step, m.run.dt, m.directions, m.contacts, m.memory)
+    tally[MAX_LCP_SIZE] = max(tally[MAX_LCP_SIZE], float64(rows))
+    book_work(m, step, work)
+    return work
+
+
+@part
+def book_work(m, step, work):
+    """Book the work of the contacts in a step, and its energy gain."""
+    tally = m.tally
+    tally[CONTACT_WORK] += work  # one sum over the run: the same however a run is cut into calls
+    gain = work
+    if IMPACT_STEPS == 2:  # the first step of an impact takes what the second gives back
+        gain += min(0.0, tally[WORK_BEFORE])
+        tally[WORK_BEFORE] = work
+    if gain > tally[MAX_ENERGY_GAIN]:
+        tally[MAX_ENERGY_GAIN] = gain
+        m.book[GAIN_STEP] = step + 1
 
 
 @dev

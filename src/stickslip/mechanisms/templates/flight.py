@@ -9,11 +9,12 @@ from stickslip.codes import CYCLE, FALLS, PHASE, PHASES, RISES
 from stickslip.jit.marks import dev, float64, int64, local_array
 from stickslip.lcp.linear import ldl_factor
 from stickslip.mechanisms.templates.mass import bounded, free_velocity
-from stickslip.mechanisms.templates.model import EXTREMES, MASS_CONSTANT, N_CONTACTS, N_DOF, SECTION, dynamics
-from stickslip.mechanisms.templates.structs import Step
+from stickslip.mechanisms.templates.model import EXTREMES, MASS_CONSTANT, N_CONTACTS, N_DOF, SECTION, STAYS, dynamics
+from stickslip.mechanisms.templates.structs import Motion, Step
 from stickslip.mechanisms.templates.watch import note_extremes, passes, section_value
 
-FLIGHT = 16  # steps at a time: as many as one step with two contacts costs
+TOGETHER = 32 if STAYS else 128
+"""Steps after which the members of a warp wait for one another: one that is ahead would meet its contacts alone."""
 
 
 @dev
@@ -24,13 +25,14 @@ def step_of_flight(inverse):
     M = local_array((N_DOF, N_DOF), float64)
     dv = local_array(N_DOF, float64)
     u_E = local_array(N_DOF, float64)
-    return Step(q_M, h, M, inverse, dv, u_E, u_E)
+    u_free = local_array(N_DOF, float64)
+    return Step(q_M, h, M, inverse, dv, u_free, u_E)
 
 
 @dev
-def moves_freely(m, step, g, t_M):
+def moves_freely(m, motion, step, g, t_M):
     """Steps 2 to 4 of [GS05] 5 for a step whose gaps all stay open; False where one does not, or the motion ends."""
-    run, motion = m.run, m.motion
+    run = m.run
     for j in range(N_DOF):
         step.q_C[j] = motion.q[j] + 0.5 * run.dt * motion.u[j]  # [GS05] 5, step 2
     dynamics(step.q_C, motion.u, t_M, run.p, step.M, step.h, g)  # step 3 (a), (b)
@@ -46,37 +48,74 @@ def moves_freely(m, step, g, t_M):
 
 
 @dev
-def passes_section(m, q_E, u_E, t_E, due):
-    """Whether the step to (q_E, u_E) passes the section of an ensemble; `due`: time of its next phase."""
+def copied_motion(motion):
+    """A copy of the state, which has no address outside of a loop and may live in registers."""
+    q = local_array(N_DOF, float64)
+    u = local_array(N_DOF, float64)
+    copy_motion(motion, Motion(q, u))
+    return Motion(q, u)
+
+
+@dev
+def copy_motion(source, target):
+    """Copy a state."""
+    for j in range(N_DOF):
+        target.q[j] = source.q[j]
+        target.u[j] = source.u[j]
+
+
+@dev
+def passes_section(watch, motion, ended, t_E, due):
+    """Whether the step from `motion` to `ended` passes the section of an ensemble; `due`: time of its next phase."""
     if SECTION in (FALLS, RISES):
-        level = m.watch.level
-        return passes(section_value(m.motion.q, m.motion.u, level), section_value(q_E, u_E, level))
+        level = watch.level
+        return passes(section_value(motion.q, motion.u, level), section_value(ended.q, ended.u, level))
     if SECTION == PHASE:
         return t_E >= due
     return False
 
 
 @dev
-def fly(m, first_step, most):
-    """Do up to `most` steps in place, as long as no contact closes and the section is not passed; return how many."""
-    run, motion = m.run, m.motion
-    step = step_of_flight(m.step.inverse)
-    g = local_array(N_CONTACTS, float64)
-    q_E = local_array(N_DOF, float64)
+def due_phase(m):
+    """Time of the next phase of the section, where it is one [s]."""
     due = 0.0
     if SECTION == PHASE:
-        due = run.t0 + (m.book[PHASES] + 1.0) * m.book[CYCLE]
-    for flown in range(most):
+        due = m.run.t0 + (m.book[PHASES] + 1.0) * m.book[CYCLE]
+    return due
+
+
+@dev
+def goes_on(run, watch, motion, step, number, due):
+    """Step 5 of [GS05] 5: the end of step `number` becomes the begin of the next one; False where a section is passed,
+    and nothing is done.
+    """
+    q_E = local_array(N_DOF, float64)
+    for j in range(N_DOF):
+        q_E[j] = step.q_C[j] + 0.5 * run.dt * step.u_E[j]
+    ended = Motion(q_E, step.u_E)
+    if passes_section(watch, motion, ended, run.t0 + (number + 1) * run.dt, due):
+        return False
+    copy_motion(ended, motion)
+    if EXTREMES and number >= watch.first:
+        note_extremes(motion.q, motion.u, watch)
+    return True
+
+
+@dev
+def fly(m, first_step, most):
+    """Do up to `most` steps in place, as long as no contact closes and the section is not passed; return how many."""
+    run = m.run
+    motion = copied_motion(m.motion)
+    step = step_of_flight(m.step.inverse)
+    g = local_array(N_CONTACTS, float64)
+    due = due_phase(m)
+    flown = int64(0)
+    while flown < most:
         number = first_step + flown
-        if not moves_freely(m, step, g, run.t0 + (number + 0.5) * run.dt):
-            return flown
-        for j in range(N_DOF):
-            q_E[j] = step.q_C[j] + 0.5 * run.dt * step.u_E[j]  # step 5
-        if passes_section(m, q_E, step.u_E, run.t0 + (number + 1) * run.dt, due):
-            return flown
-        for j in range(N_DOF):
-            motion.q[j] = q_E[j]
-            motion.u[j] = step.u_E[j]
-        if EXTREMES and number >= m.watch.first:
-            note_extremes(motion.q, motion.u, m.watch)
-    return int64(most)
+        if not moves_freely(m, motion, step, g, run.t0 + (number + 0.5) * run.dt):
+            break
+        if not goes_on(run, m.watch, motion, step, number, due):
+            break
+        flown += 1
+    copy_motion(motion, m.motion)
+    return flown

@@ -6,7 +6,6 @@ from stickslip.codes import (
     CONTACT_WORK,
     DONE,
     EVENTS_FULL,
-    GAIN_STEP,
     ITERATIONS,
     MASS_INDEFINITE,
     MAX_ENERGY_GAIN,
@@ -20,8 +19,9 @@ from stickslip.codes import (
 )
 from stickslip.jit.marks import entry, float64, int64, part
 from stickslip.lcp.linear import ldl_factor
-from stickslip.mechanisms.templates.events import close_step, label_contacts, may_strike, record, release
-from stickslip.mechanisms.templates.flight import FLIGHT, fly
+from stickslip.mechanisms.templates.events import book_contacts, label_contacts, may_strike, record, release
+from stickslip.mechanisms.templates.flight import TOGETHER, fly
+from stickslip.mechanisms.templates.lasting import NONE_LASTS, lasting_contact, stay
 from stickslip.mechanisms.templates.mass import contact_row, invert_mass
 from stickslip.mechanisms.templates.model import (
     CENTRED,
@@ -39,6 +39,7 @@ from stickslip.mechanisms.templates.model import (
     PROJECTION,
     SCHEME,
     SHARES,
+    STAYS,
     WATCHED,
     energy,
     gap,
@@ -51,6 +52,7 @@ from stickslip.mechanisms.templates.projection import book_projection, note_pene
 from stickslip.mechanisms.templates.room import new_march
 from stickslip.mechanisms.templates.schemes import reach_at_start, take_sizes
 from stickslip.mechanisms.templates.step import advance_state, do_step
+from stickslip.mechanisms.templates.structs import Place
 from stickslip.mechanisms.templates.watch import note_impacts, read_extremes, remember_begin, watch_step, write_extremes
 
 TALLIED = (
@@ -73,49 +75,76 @@ def march(run, kept, records, n_steps, every):
     written = n_events = int64(0)
     countdown = every - first % every
     in_contact = True  # something in the memory of the contacts may have to be cleared
+    lasting = int64(NONE_LASTS)  # the contact that is alone and may stay so
     sizes_until = first
     m = new_march(run, kept.book)
     take_state(run, kept, m)
     if not begin_march(m, first):
         return int64(MASS_INDEFINITE), int64(0), int64(0), int64(0)
     step = first
-    while step <= last:
+    while step <= last and status == DONE:
         if SCHEME != PAOLI and step >= sizes_until:
             place_midpoint(m)
             take_sizes(m.step.q_C, m.run.t0 + (step + 0.5) * m.run.dt, m.run.p, m.gaps)
             sizes_until = step + SIZES_LAST
-        if FLIES and not in_contact and countdown > 1:
-            most = min(min(last + 1 - step, countdown - 1), FLIGHT)
-            flown = fly(m, step, most)
-            step += flown
-            countdown -= flown
-            if flown == most:
-                continue
-        times = times_of(m.run, step)  # [GS05] 5, step 1
-        status, closed = do_step(m, times)  # steps 2 to 4
-        if status != DONE:
-            break
-        if WATCHED:
-            remember_begin(m.watch, m.motion)
-        advance_state(m, closed)  # step 5
-        states = records.state[written]
-        labelled = countdown == 1 or step == last
-        struck, n_events = note_step(m, times, closed, in_contact, labelled, states, records.events, n_events)
-        in_contact = closed > 0
-        if WATCHED and step >= m.watch.first:
-            watch_step(m.run, times, m.watch, m.motion, struck, states, m.book)
-        step += 1
-        countdown -= 1
-        if countdown == 0:
-            countdown = every
-            record(m.motion, m.memory.total, records, written)
-            written += 1
-        if n_events > records.events.shape[0] - N_CONTACTS:
-            status = int64(EVENTS_FULL)
-            break
+        end = min(last + 1, step + TOGETHER - step % TOGETHER)
+        while step < end:
+            if (FLIES or STAYS) and countdown > 1:
+                coasted = coast(m, step, min(end - step, countdown - 1), last - step, in_contact, lasting)
+                step += coasted
+                countdown -= coasted
+                if step == end:
+                    continue
+            labelled = countdown == 1 or step == last
+            place = Place(records.state[written], records.events, n_events)
+            status, closed, n_events = take_step(m, step, in_contact, labelled, place)
+            if status != DONE:
+                break
+            in_contact = closed > 0
+            if STAYS:
+                lasting = lasting_contact(m, closed, step)
+            step += 1
+            countdown -= 1
+            if countdown == 0:
+                countdown = every
+                record(m.motion, m.memory.total, records, written)
+                written += 1
+            if n_events > records.events.shape[0] - N_CONTACTS:
+                status = int64(EVENTS_FULL)
+                break
     kept.book[STEPS] = float64(step)
     give_state(m, kept)
     return status, step - first, n_events, written
+
+
+@part
+def coast(m, step, most, before_last, in_contact, lasting):
+    """Do up to `most` of the steps that have loops of their own; how many.  The last step is for `take_step`, which
+    writes the contact states, unless no contact takes part.
+    """
+    coasted = int64(0)
+    if FLIES and not in_contact:
+        coasted = fly(m, step, most)
+    elif STAYS and lasting != NONE_LASTS:
+        coasted = stay(lasting, m, step, min(most, before_last))
+    return coasted
+
+
+@part
+def take_step(m, number, in_contact, labelled, place):
+    """Do a step of any kind and book it; (status, number of closed contacts, number of events)."""
+    n_events = place.n_events
+    times = times_of(m.run, number)  # [GS05] 5, step 1
+    status, closed = do_step(m, times)  # steps 2 to 4
+    if status != DONE:
+        return status, closed, n_events
+    if WATCHED:
+        remember_begin(m.watch, m.motion)
+    advance_state(m, closed)  # step 5
+    struck, n_events = note_step(m, times, closed, in_contact, labelled, place)
+    if WATCHED and number >= m.watch.first:
+        watch_step(m.run, times, m.watch, m.motion, struck, place.states, m.book)
+    return status, closed, n_events
 
 
 @part
@@ -193,11 +222,12 @@ def begin_march(m, first):
 
 
 @part
-def note_step(m, times, closed, in_contact, labelled, states, events, n_events):
+def note_step(m, times, closed, in_contact, labelled, place):
     """Book a step that is done; (whether the contact of the section has struck, number of events).
 
     in_contact : contacts took part in the step before.  labelled : contact states are asked for.
     """
+    states, events, n_events = place.states, place.events, place.n_events
     work = 0.0
     struck = False
     if closed > 0:
@@ -229,23 +259,6 @@ def carry_impulses(Lambda, carried, begins):
     for k in range(N_CONTACTS):
         carried[k, 0] = Lambda[k, 0] if begins else 0.0
         carried[k, 1] = Lambda[k, 1] if begins else 0.0
-
-
-@part
-def book_contacts(m, step):
-    """Remember impulses; book work, energy gain and size of the LCP of a step with closed contacts; return the work."""
-    tally = m.tally
-    work, rows = close_step(step, m.run.dt, m.directions, m.contacts, m.memory)
-    tally[CONTACT_WORK] += work  # one sum over the run: the same however a run is cut into calls
-    tally[MAX_LCP_SIZE] = max(tally[MAX_LCP_SIZE], float64(rows))
-    gain = work
-    if IMPACT_STEPS == 2:  # the first step of an impact takes what the second gives back
-        gain += min(0.0, tally[WORK_BEFORE])
-        tally[WORK_BEFORE] = work
-    if gain > tally[MAX_ENERGY_GAIN]:
-        tally[MAX_ENERGY_GAIN] = gain
-        m.book[GAIN_STEP] = step + 1
-    return work
 
 
 @entry

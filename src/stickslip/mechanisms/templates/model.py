@@ -109,6 +109,9 @@ CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those
 IMPACT_STEPS = 2 if SCHEME == PAOLI else 1
 PAIRS = SOLVER == AUTO and N_CONTACTS > 1  # two closed contacts are solved by their branches, before any sweep
 DIRECT = SOLVER != GAUSS_SEIDEL
-# Steps without contacts have a loop of their own; for members with gauss-seidel that of all steps is as tight.
+# Steps without contacts have a loop of their own.
 PLAIN = SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and set(KINDS) == {CONTACT}
-FLIES = PLAIN and (DIRECT or not WATCHED)
+FLIES = PLAIN
+# Steps with one lasting contact have one, too, where its directions are constant.
+SWEEPS = SOLVER in (AUTO, GAUSS_SEIDEL) and 0 < N_CONTACTS <= 12  # beyond, arrays lie on the heap
+STAYS = PLAIN and SWEEPS and MASS_CONSTANT and DIRECTIONS_CONSTANT and not LASTING and not FRICTION_LAWS

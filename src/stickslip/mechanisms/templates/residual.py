@@ -2,7 +2,8 @@
 
 import math
 
-from stickslip.jit.marks import dev, rare
+from stickslip.codes import CONTACT, MAX_PENETRATION
+from stickslip.jit.marks import dev, part, rare
 from stickslip.lcp.residuals import IMPULSE_SHARE
 from stickslip.mechanisms.templates.contacts import measure_sizes
 from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF
@@ -38,7 +39,7 @@ def within(directions, laws, contacts, u_E, worst):
     """
     diagonal, Lambda = directions.diagonal, contacts.Lambda
     sure = True
-    for k in range(N_CONTACTS):
+    for k in range(contacts.active.shape[0]):
         if contacts.active[k] == 0:
             continue
         N = Lambda[k, 0]
@@ -105,3 +106,12 @@ def step_residual(m, worst):
     if within(m.directions, m.laws, m.contacts, m.step.u_E, worst):
         return worst
     return full_residual(m.directions, m.laws, m.contacts, m.step.u_E, worst)
+
+
+@part
+def note_depths(m):
+    """Take the gaps of the active contacts into the deepest penetration so far."""
+    for k in range(m.contacts.active.shape[0]):
+        deep = m.contacts.kinds[k] == CONTACT and -m.gaps.g[k] > m.tally[MAX_PENETRATION]
+        if m.contacts.active[k] != 0 and deep:
+            m.tally[MAX_PENETRATION] = -m.gaps.g[k]

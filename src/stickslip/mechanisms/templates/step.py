@@ -4,7 +4,6 @@ import math
 
 from stickslip.codes import (
     AUTO,
-    CONTACT,
     CULPRIT,
     DONE,
     FALLBACKS,
@@ -12,7 +11,6 @@ from stickslip.codes import (
     GAP_NOT_A_NUMBER,
     GAUSS_SEIDEL,
     ITERATIONS,
-    MAX_PENETRATION,
     MAX_RESIDUAL,
     MIDPOINT,
     PAOLI,
@@ -42,7 +40,7 @@ from stickslip.mechanisms.templates.model import (
 )
 from stickslip.mechanisms.templates.pairs import by_pair, undo
 from stickslip.mechanisms.templates.phases import evaluate, free_motion
-from stickslip.mechanisms.templates.residual import step_residual
+from stickslip.mechanisms.templates.residual import note_depths, step_residual
 from stickslip.mechanisms.templates.schemes import active_set, correction_of, judge_gaps_of_step, settled
 from stickslip.mechanisms.templates.slip import begin_friction, next_friction, no_slip_yet, remember_slip
 
@@ -90,15 +88,6 @@ def prepare_contacts(m, times):
         note_depths(m)
     if FRICTION_LAWS:
         begin_friction(m.run.p, m.laws.mu, m.contacts, m.memory.sticks, m.slip)
-
-
-@part
-def note_depths(m):
-    """Take the gaps of the active contacts into the deepest penetration so far."""
-    for k in range(N_CONTACTS):
-        deep = m.contacts.kinds[k] == CONTACT and -m.gaps.g[k] > m.tally[MAX_PENETRATION]
-        if m.contacts.active[k] != 0 and deep:
-            m.tally[MAX_PENETRATION] = -m.gaps.g[k]
 
 
 @part

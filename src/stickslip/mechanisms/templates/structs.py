@@ -51,6 +51,14 @@ class Records(NamedTuple):
     events: Array
 
 
+class Place(NamedTuple):
+    """Where a step writes: contact states of the next record, impacts, and how many of these there are."""
+
+    states: Array
+    events: Array
+    n_events: int
+
+
 class Times(NamedTuple):
     """Number of a step, and its times t_A, t_M, t_E [s]: begin, midpoint, end."""
 
