@@ -247,6 +247,7 @@ class Reference(MechanismEngine):
         idle = np.ones(self.system.n_contacts, dtype=bool)
         idle[problem.index] = False
         memory.impulse_before[idle] = 0.0
+        reach_before = memory.reach.copy() if memory.step > 1 else np.zeros_like(memory.reach)
         memory.reach[:] = 0.0
         memory.carried[:] = 0.0
         if report.sliding is not None and report.sliding.active:
@@ -299,9 +300,11 @@ class Reference(MechanismEngine):
                 block.n_events += 1
             memory.impulse_before[k] = N
             memory.impulse_sum[k] += (N, T)
+            if kind == CONTACT and problem.rounding is not None:
+                memory.reach[k] = events.kept_reach.py_func(reach_before[k], problem.g[k], problem.rounding[k])
             if N > 0.0:
                 held = local.G_NN[i, i] * N
-                memory.reach[k] = events.reach_of.py_func(dt, unloaded[k] > 0, gamma_N[0], gamma_N[1], held)
+                memory.reach[k] = events.reach_of.py_func(dt, unloaded[k] > 0, *gamma_N, held, memory.reach[k])
                 memory.last_loaded[k] = memory.step - 1
         if self.stepper.impact_steps == 2 and ((state == codes.IMPACT) & (state_before != codes.IMPACT)).any():
             memory.carried[problem.index, :2] = np.column_stack([report.Lambda_N, report.Lambda_T])

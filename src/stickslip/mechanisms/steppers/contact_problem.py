@@ -35,6 +35,7 @@ class StepProblem:
     V_T: np.ndarray
     local: PlanarProblem
     closing: Array | None = None  # velocities by which open contacts may close until the next step, see `step_problem`
+    rounding: Array | None = None  # rounding errors of all gaps [m], see `Active`
 
     @property
     def gamma_A(self) -> tuple[Array, Array]:
@@ -89,11 +90,13 @@ class Active(NamedTuple):
 
     lasting : (n,) bool, contacts without restitution; None: none of them.
     closing : (n,) [m/s], velocities by which contacts that are open may close until the next step; None: all zero.
+    rounding : (n,) [m], rounding errors of the gaps; None: contacts without load keep no reach.
     """
 
     numbers: np.ndarray
     lasting: np.ndarray | None = None
     closing: Array | None = None
+    rounding: Array | None = None
 
 
 class Ahead(NamedTuple):
@@ -175,7 +178,14 @@ def contact_problem(
         index = np.union1d(index, np.flatnonzero(lasting))
     closing = None if keep_lasting or dt == 0.0 else closing_velocities(g, rounding, dt)
     directions = system.geometry(q, t, p)
-    return step_problem(system, Active(index, lasting, closing), g, Begun(M, u_A, directions, dt), u_free, p)
+    return step_problem(
+        system,
+        Active(index, lasting, closing, None if keep_lasting else rounding),
+        g,
+        Begun(M, u_A, directions, dt),
+        u_free,
+        p,
+    )
 
 
 def closing_velocities(g: Array, rounding: Array, dt: float, gamma_N: Array | None = None) -> Array:
@@ -203,7 +213,7 @@ def step_problem(
     ahead.g_before, contacts are on position level: dt xi_N = g + dt w_N (u_E - ahead.u) + eps_N g_before.
     A contact that takes part though it is open, because it carried load before, may close its gap.
     """
-    index, lasting, closing = active
+    index, lasting, closing, rounding = active
     M, u_A, directions, dt = begun
     W_N, W_T, w_hat = (rows[index] for rows in directions)
     mu, eps_N, eps_T, threshold = (law[index] for law in system.laws(p))
@@ -244,7 +254,7 @@ def step_problem(
         size_N=size_N,
         size_T=size_T,
     )
-    return StepProblem(index, g, M, u_A, u_free, W_N, W_T, w_hat, V_N, V_T, local, closing)
+    return StepProblem(index, g, M, u_A, u_free, W_N, W_T, w_hat, V_N, V_T, local, closing, rounding)
 
 
 def solve_step(

@@ -235,7 +235,7 @@ def carry_impulses(Lambda, carried, begins):
 def book_contacts(m, step):
     """Remember impulses; book work, energy gain and size of the LCP of a step with closed contacts; return the work."""
     tally = m.tally
-    work, rows = close_step(step, m.run.dt, m.directions, m.contacts, m.memory)
+    work, rows = close_step(step, m.run.dt, m.directions, m.gaps, m.contacts, m.memory)
     tally[CONTACT_WORK] += work  # one sum over the run: the same however a run is cut into calls
     tally[MAX_LCP_SIZE] = max(tally[MAX_LCP_SIZE], float64(rows))
     gain = work
