@@ -25,7 +25,9 @@ TIME_FIRST, TIME_LAST, TRAVEL_FIRST, TRAVEL_LAST, SHORTEST, LONGEST = range(BOOK
 IMPACTS = BOOK_SIZE + 13  # of each contact; behind them what `templates.watch` has room for
 
 CANCELLED = 1e-14  # a velocity this small against the terms that it is the sum of is zero
-ANYWHERE = 1e300  # reach of a contact that takes part in the next step whatever its gap
+ANYWHERE = 2.0**996  # times the length it keeps: reach of a contact that takes part in the next step whatever its gap
+LEAST_KEPT = 1e-60  # [m], of the lengths that contacts keep: with the factor above in the range of numbers
+MOST_KEPT = 1e3
 LEAVES = 1e-10  # of the velocity that a contact's impulse changes: a contact that leaves faster after a blow has left
 GAP_ROUNDING = 16 * 2.0**-52  # of the sizes of a gap's terms: no gap is known better, and a smaller one is closed
 NEAR = 1e-9  # of the sizes: gaps below are compared with their rounding errors, those above are open for sure

@@ -61,6 +61,18 @@ def test_pendulum_with_dry_friction_in_its_hinge(inertia, place):
         assert abs(math.asin(x[k])) == pytest.approx(angle, abs=2e-6)
 
 
+@pytest.mark.parametrize("inertia", [1e-9, 1e-8, 1e-4])
+def test_pendulum_with_dry_friction_in_its_hinge_comes_to_rest(inertia):
+    """It stays where T > m g l sin b.  Friction turns a near point mass by 5e4 rad/s in a step, its pull back."""
+    scene, torque = ss.Scene(dim=2), 0.05
+    bob = scene.add_body(ss.Circle(0.01), mass=1.0, inertia=inertia, position=(math.sin(0.02), -math.cos(0.02)))
+    scene.add_revolute(None, bob, at=(0, 0), friction=torque)
+    run = scene.simulate(dt=1e-3, t_end=4.0)
+    assert run.complete and run.certificate.failed_steps == 0
+    x = bob.path(run)[:, 0]
+    assert abs(x[-1]) < torque / G and np.abs(x[-500:] - x[-1]).max() < 1e-9
+
+
 def test_energy_that_joints_put_in_is_the_rules_and_not_the_contacts():
     """A chain with a heavy end, let go level, at a step that is too long: it gains energy, which joints cannot give."""
     scene, before = ss.Scene(dim=2), None

@@ -90,6 +90,22 @@ _HEAP = b"GCOL\x01\0\0\0"
 _OBJECT = struct.Struct("<HHIQ")  # index, count of references, reserved, size
 
 
+_WINDOW = 2**24
+"""Bytes of a mapped file that are searched at once, and given back: they count as memory of the process until then."""
+
+
+def heaps(content: mmap.mmap) -> Iterator[int]:
+    """Yield where the global heaps of a mapped file may begin."""
+    for start in range(0, len(content), _WINDOW):
+        stop = start + _WINDOW + len(_HEAP) - 1
+        begin = content.find(_HEAP, start, stop)
+        while begin >= 0:
+            yield begin
+            begin = content.find(_HEAP, begin + 1, stop)
+        if hasattr(mmap, "MADV_DONTNEED"):
+            content.madvise(mmap.MADV_DONTNEED, start, min(_WINDOW, len(content) - start))
+
+
 def require_sound_heaps(descriptor: int) -> None:
     """Raise ValueError where HDF5 would never come to the end of one of a file's heaps.
 
@@ -99,8 +115,7 @@ def require_sound_heaps(descriptor: int) -> None:
     if os.fstat(descriptor).st_size == 0:
         return
     with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as content:
-        begin = content.find(_HEAP)
-        while begin >= 0:
+        for begin in heaps(content):
             size = int.from_bytes(content[begin + 8 : begin + 16], "little")
             place, end = begin + 16, min(begin + size, len(content))
             while place + _OBJECT.size <= end:
@@ -109,7 +124,6 @@ def require_sound_heaps(descriptor: int) -> None:
                 if step % 2**64 == 0 or length >= 2**63:
                     raise ValueError("a heap of the file never ends")
                 place += step
-            begin = content.find(_HEAP, begin + 1)
 
 
 def reading(content: io.BufferedReader) -> Any:

@@ -247,7 +247,7 @@ class Reference(MechanismEngine):
         idle = np.ones(self.system.n_contacts, dtype=bool)
         idle[problem.index] = False
         memory.impulse_before[idle] = 0.0
-        memory.reach[:] = 0.0
+        memory.reach[idle if memory.step > 1 else slice(None)] = 0.0  # what forces close in the first step is none
         memory.carried[:] = 0.0
         if report.sliding is not None and report.sliding.active:
             memory.carried[:, 2] = report.sliding.rests
@@ -306,9 +306,13 @@ class Reference(MechanismEngine):
                 block.n_events += 1
             memory.impulse_before[k] = N
             memory.impulse_sum[k] += (N, T)
+            kept = 0.0
+            if kind == CONTACT and problem.rounding is not None:
+                kept = events.kept_reach.py_func(memory.reach[k], problem.g[k], problem.rounding[k])
+            memory.reach[k] = kept
             if N > 0.0:
                 held = local.G_NN[i, i] * N
-                memory.reach[k] = events.reach_of.py_func(dt, unloaded[k] > 0, gamma_N[0], gamma_N[1], held)
+                memory.reach[k] = events.reach_of.py_func(dt, unloaded[k] > 0, *gamma_N, held, kept)
                 memory.last_loaded[k] = memory.step - 1
         return work
 

@@ -44,6 +44,7 @@ from stickslip.scenes.islands.with_joints import (
     eliminated_answers,
     first_answers,
     growing,
+    may_grow,
     more_answers,
     near_answers,
 )
@@ -562,10 +563,16 @@ class SceneEngine(Engine):
         if self._solved(k):
             return
         wedged = self._by_full_matrix(contacts, k, first_answers)
-        if not self._solved(k) and wedged is None and self._many_alone(k):
+        if not self._solved(k) and wedged is None:
+            self._with_slips_at_midpoint(contacts, k)
+        inconsistent = None
+        if not self._solved(k) and wedged is None and self._unknowns(k) <= DENSE_UNKNOWNS:
+            inconsistent = may_grow(self._dense(contacts, k)[0])
+        if not self._solved(k) and wedged is None and inconsistent is None and self._many_alone(k):
             self._hard_island(contacts, k, FIRST_EFFORT)
         if not self._solved(k) and wedged is None:
             wedged = self._by_full_matrix(contacts, k, more_answers)
+        wedged = inconsistent if wedged is None else wedged
         if not self._solved(k) and wedged is not None:
             self._without_restitution(contacts, k, wedged)
         if not self._solved(k):
@@ -639,27 +646,54 @@ class SceneEngine(Engine):
 
         self._keep_best(contacts, k, start, answers(), take, self.options.tol)
 
+    def _with_slips_at_midpoint(self, contacts: Any, k: int) -> None:
+        """Solve an island with the slips of the midpoint in place of those at the end of the step.
+
+        Slips at the end of the step may contradict other contacts where mu >= 1.  Where a corner of a body lies in a
+        corner of the room, the slip along one wall is the normal velocity at the other one, and half a step of turning
+        is added to slips alone.
+        """
+        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
+        bias = self.active.bias[order]
+        turning = ~self.active.impact[order]  # biases of blows come from restitution
+        self._with_biases(contacts, k, [np.where(turning[:, None], bias * (1.0, 0.0, 0.0), bias)], False)
+
     def _without_restitution(self, contacts: Any, k: int, wedged: np.ndarray | None) -> None:
-        """Solve an island without restitution: at its wedged contacts, else at all; otherwise leave it as it was.
+        """Solve an island without restitution: at its wedged contacts, else at all, with slips at the midpoint at last.
 
         Newton's law and friction may contradict one another: a ball that is thrown into a corner with mu >= 1 cannot
-        leave both walls, and no impulses make it.  Without restitution there is a solution.
+        leave both walls, and no impulses make it.  Without restitution and with slips at the midpoint, bias_T = 0 and
+        bias_N >= 0.  Then q . d = bias . d >= 0 for all d in the cones with W d = 0, so that no impulses grow without
+        bound (`growing`), and a solution exists.
+        """
+        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
+        bias, impact = self.active.bias[order], self.active.impact[order]
+        plastic = np.zeros_like(bias)
+        plastic[:, 0] = np.maximum(bias[:, 0], 0.0)
+        choices = [impact, np.ones(len(order), bool)]
+        if wedged is not None:
+            choices.insert(0, wedged & impact)
+        self._with_biases(contacts, k, [np.where(chosen[:, None], plastic, bias) for chosen in choices], True)
+
+    def _with_biases(self, contacts: Any, k: int, others: list[np.ndarray], thorough: bool) -> None:
+        """Solve an island with the first of other biases (contacts, 3) that allow it; leave it as it was where none do.
+
+        thorough: try everything there is with the last of them.
         """
         order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
         rows = self.rows[int(self.row_begins[k]) : int(self.row_begins[k + 1])]
         bias, r = self.active.bias[order], self.active.r[order]
         rods = None if self.joints is None else self.joints.row.impulse[rows]
-        plastic = np.zeros_like(bias)
-        plastic[:, 0] = np.maximum(bias[:, 0], 0.0)
-        for chosen in ((wedged,) if wedged is not None else ()) + (np.ones(len(order), bool),):
-            changed = np.where((chosen & self.active.impact[order])[:, None], plastic, bias)
-            if np.array_equal(changed, bias):
+        tried = bias
+        for number, changed in enumerate(others, 1):
+            if np.array_equal(changed, tried):
                 continue
+            tried = changed
             self.active.bias[order], self.active.r[order] = changed, 0.0
             self._measure_island(contacts, k)
-            self._solve_again(contacts, k, bool(chosen.all()))
+            self._solve_again(contacts, k, thorough and number == len(others))
             if self._solved(k):
-                self.counts[step.PLASTIC] += 1
+                self.counts[step.PLASTIC] += bool(np.any(changed[:, 0] != bias[:, 0]))
                 return
         self.active.bias[order], self.active.r[order] = bias, r
         if rods is not None and self.joints is not None:

@@ -135,17 +135,21 @@ def test_one_step_from_the_same_state(stepper, case):
         change = np.abs(theirs.u).max() + np.abs(block.u[0]).max() + dt * 10
         np.testing.assert_allclose(memory.u, theirs.u, rtol=0, atol=1e-12 * change, err_msg=where)
         impulse_scale = max(impulse_scale, np.abs(other.impulse[0]).max(initial=0.0))
-        np.testing.assert_allclose(block.impulse[0], other.impulse[0], rtol=0, atol=1e-12 * impulse_scale)
-        # On position level balls that touch and move alike carry rounding errors or nothing, by chance.
-        loud = np.ones(n, dtype=bool)
-        if STEPPERS[stepper].level == "position":
-            loud = np.abs(other.impulse[0]).max(axis=1) > 1e-12 * impulse_scale
-            loud |= np.array(system.contact_kinds, dtype=int) != CONTACT
-        assert (block.state[0] == other.state[0])[loud].all(), where
-        assert (memory.last_loaded == theirs.last_loaded)[loud].all(), where
-        assert block.n_events == other.n_events, where
-        events, expected = block.events[: block.n_events], other.events[: other.n_events]
-        np.testing.assert_allclose(events, expected, rtol=1e-11, atol=1e-12 * change, err_msg=where)
+        grain = 1e-12 * impulse_scale
+        if STEPPERS[stepper].level == "position":  # velocities are differences of coordinates over dt
+            grain += 4 * 2.0**-52 * np.abs(system.mass(theirs.q, p=p)).max() * np.abs(theirs.q).max() / dt
+        np.testing.assert_allclose(block.impulse[0], other.impulse[0], rtol=0, atol=grain, err_msg=where)
+        # Two balls that touch and move alike carry rounding errors or nothing, by chance, and so are their states.
+        size = np.maximum(np.abs(block.impulse[0]), np.abs(other.impulse[0])).max(axis=1)
+        chance = (size <= grain) & np.any(block.impulse[0] != other.impulse[0], axis=1)
+        chance &= np.array(system.contact_kinds, dtype=int) == CONTACT
+        assert (block.state[0] == other.state[0])[~chance].all(), where
+        assert (memory.last_loaded == theirs.last_loaded)[~chance].all(), where
+        events, expected = (
+            b.events[: b.n_events][~chance[b.events[: b.n_events, 1].astype(int)]] for b in (block, other)
+        )
+        assert len(events) == len(expected), where
+        np.testing.assert_allclose(events, expected, rtol=1e-11, atol=1e-12 * change + grain, err_msg=where)
         seen |= set(block.state[0].tolist())
         impacts += block.n_events
     for column in (codes.MAX_PENETRATION, codes.MAX_LCP_SIZE):

@@ -36,13 +36,14 @@ class StepProblem:
     V_T: np.ndarray
     local: PlanarProblem
     closing: Array | None = None  # velocities by which open contacts may close until the next step, see `step_problem`
+    rounding: Array | None = None  # rounding errors of all gaps [m], see `Active`
 
     @classmethod
     def of(
         cls, index: np.ndarray, g: Array, M: Array, u: tuple[Array, Array], rows: Sequence[Array],
-        closing: Array | None = None, **laws: Array,
+        gaps: tuple[Array | None, Array | None] = (None, None), **laws: Array,
     ) -> StepProblem:  # fmt: skip
-        """The problem of the active contacts: u = (u_A, u_free), rows = (W_N, W_T, w_hat) of these contacts.
+        """The problem of the active contacts: u = (u_A, u_free), rows = (W_N, W_T, w_hat), gaps = (closing, rounding).
 
         laws : c_N, c_T, mu, a, size_N, size_T of `PlanarProblem`.
         """
@@ -51,7 +52,7 @@ class StepProblem:
         G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
         normal, tangential = np.diag(G_NN) > 0.0, np.diag(G_TT) > 0.0
         local = PlanarProblem(G_NN=G_NN, G_NT=G_NT, G_TT=G_TT, normal=normal, tangential=tangential, **laws)
-        return cls(index, g, M, *u, W_N, W_T, w_hat, V_N, V_T, local, closing)
+        return cls(index, g, M, *u, W_N, W_T, w_hat, V_N, V_T, local, *gaps)
 
     @property
     def gamma_A(self) -> tuple[Array, Array]:
@@ -106,11 +107,13 @@ class Active(NamedTuple):
 
     lasting : (n,) bool, contacts without restitution; None: none of them.
     closing : (n,) [m/s], velocities by which contacts that are open may close until the next step; None: all zero.
+    rounding : (n,) [m], rounding errors of the gaps; None: contacts without load keep no reach.
     """
 
     numbers: np.ndarray
     lasting: np.ndarray | None = None
     closing: Array | None = None
+    rounding: Array | None = None
 
 
 class Ahead(NamedTuple):
@@ -192,7 +195,14 @@ def contact_problem(
         index = np.union1d(index, np.flatnonzero(lasting))
     closing = None if keep_lasting or dt == 0.0 else closing_velocities(g, rounding, dt)
     directions = system.geometry(q, t, p)
-    return step_problem(system, Active(index, lasting, closing), g, Begun(M, u_A, directions, dt), u_free, p)
+    return step_problem(
+        system,
+        Active(index, lasting, closing, None if keep_lasting else rounding),
+        g,
+        Begun(M, u_A, directions, dt),
+        u_free,
+        p,
+    )
 
 
 def closing_velocities(g: Array, rounding: Array, dt: float, gamma_N: Array | None = None) -> Array:
@@ -220,7 +230,7 @@ def step_problem(
     ahead.g_before, contacts are on position level: dt xi_N = g + dt w_N (u_E - ahead.u) + eps_N g_before.
     A contact that takes part though it is open, because it carried load before, may close its gap.
     """
-    index, lasting, closing = active
+    index, lasting, closing, rounding = active
     M, u_A, directions, dt = begun
     W_N, W_T, w_hat = (rows[index] for rows in directions)
     mu, eps_N, eps_T, threshold = (law[index] for law in system.laws(p))
@@ -247,7 +257,7 @@ def step_problem(
         offset_N = np.where(contact, (g_here + eps_N * ahead.g_before[index]) / dt - W_N @ ahead.u, offset_N)
         size_N = np.where(contact, size_N + np.abs(offset_N), size_N)
     return StepProblem.of(
-        index, g, M, (u_A, u_free), (W_N, W_T, w_hat), closing, c_N=W_N @ u_free + offset_N,
+        index, g, M, (u_A, u_free), (W_N, W_T, w_hat), (closing, rounding), c_N=W_N @ u_free + offset_N,
         c_T=W_T @ u_free + offset_T, mu=mu, a=threshold * dt, size_N=size_N, size_T=size_T,
     )  # fmt: skip
 

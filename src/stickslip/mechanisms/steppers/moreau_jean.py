@@ -80,7 +80,7 @@ class MoreauJean(Stepper):
         rounding = roundings(system, q_M, t_M, p)
         index = active_contacts(system, g, rounding, dt, state.reach)
         closing = closing_velocities(g, rounding, (theta + 0.5) * dt)  # from midpoint to midpoint
-        active = Active(index, closing=closing)
+        active = Active(index, closing=closing, rounding=rounding)
         directions = system.geometry(q_M, t_M, p)
         h_A = system.force(q_A, u_A, state.t, p)
         newton = Iteration(np.diag(M), u_A, q_A, dt, "Newton's method for the end velocity")

@@ -66,7 +66,7 @@ class StewartTrinkle(Stepper):
         index = active_contacts(system, g, rounding, dt, state.reach)
         directions = system.geometry(q_A, state.t, p)
         closing = closing_velocities(g, rounding, dt, directions[0] @ u_A + directions[2][:, 0])
-        active = Active(index, closing=closing)
+        active = Active(index, closing=closing, rounding=rounding)
         h = system.force(q_A, u_A, state.t, p)
         M = mass_matrix(system, q_E, t_E, p)
         fixed_point = Iteration(np.diag(M), u_A, q_A, dt, "the fixed-point iteration on M(q_E)")

@@ -14,6 +14,7 @@ from stickslip.codes import (
     CONTACT,
     CONTACT_WORK,
     ITERATIONS,
+    LEAST_KEPT,
     MAX_ENERGY_GAIN,
     MAX_PENETRATION,
     MAX_RESIDUAL,
@@ -39,7 +40,7 @@ def lasting_contact(m, closed, step):
     found = int64(NONE_LASTS)
     if closed == 1:
         for k in range(N_CONTACTS):
-            loaded = m.memory.last_loaded[k] == step and m.memory.reach[k] == ANYWHERE
+            loaded = m.memory.last_loaded[k] == step and m.memory.reach[k] >= ANYWHERE * LEAST_KEPT
             if m.contacts.active[k] != 0 and loaded:
                 found = int64(k)
     return found
@@ -170,7 +171,7 @@ def gap_of(k, gaps, one, t_M):
         near = local_array(N_CONTACTS, float64)
         take_sizes(one.step.q_C, t_M, one.run.p, Gaps(gaps.g, gaps.g, near, gaps.rounding))
         one.gaps.rounding[0] = gaps.rounding[k]
-    return alone and one.gaps.g[0] <= ANYWHERE
+    return alone and one.gaps.g[0] <= one.memory.reach[0]
 
 
 @dev
@@ -210,7 +211,7 @@ def stay(k, m, first_step, most):
             break
         note_depths(one)
         one.memory.last_loaded[0] = number - 1  # as it is: the translator shall know it
-        work, _ = close_step(number, one.run.dt, one.directions, one.contacts, one.memory)
+        work, _ = close_step(number, one.run.dt, one.directions, one.gaps, one.contacts, one.memory)
         book_work(one, number, work)
         done += 1
     copy_motion(one.motion, m.motion)

@@ -156,10 +156,17 @@ def island_residual(
         defect = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
         worst = worse(worst, defect)
     if joints is not None:
+        link, light, pull = -1, 0.0, 0.0
         for m in range(row_first, row_last):
             s = rows[m]
             j = s // ROWS_PER_JOINT
             a, b, x, d = joints.link.a[j], joints.link.b[j], joints.row.impulse[s], row_size(joints, s, bodies)
+            # Rows of one joint move one another: |W_rs x_s| <= sqrt(W_rr) sqrt(W_ss) |x_s|.  Friction in a hinge turns
+            # a near point mass, which is turned back by a pull that hardly moves its own row.
+            if j != link:
+                link, light, pull = j, 0.0, 0.0
+            light, pull = max(light, math.sqrt(d)), max(pull, math.sqrt(d) * abs(x))
+            pulls = max(pulls, light * pull)
             w = row_velocity(joints, s, bodies.end, a, b) + joints.row.soft[s] * x - joints.row.target[s]
             free = row_velocity(joints, s, bodies.free, a, b)
             before = row_velocity(joints, s, bodies.vel, a, b)
@@ -170,8 +177,6 @@ def island_residual(
             scale = max(
                 scale, grains * joints.row.grain[s]
             )  # and of the positions in g / dt: redundant rows differ by it
-            if joints.row.low[s] == -np.inf and joints.row.high[s] == np.inf:
-                pulls = max(pulls, d * abs(x))
             defect = d * abs(x - min(joints.row.high[s], max(joints.row.low[s], x - w / d))) if d > 0.0 else 0.0
             worst = worse(worst, defect)
     residual = worst / scale if scale > NOTHING else worst

@@ -8,9 +8,15 @@ g_M + dt u_N,free <= 0.  It then asks for
 
 whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  (Of each point by itself, the points of
 two faces would ask for velocities that contradict one another by slop / dt, which no solution can meet.)  But it is
-u_N >= -eps_N u_N,A where the only point of a pair is closed and opens by itself, before and without impulses: held at
-zero while its neighbours bounce, it would gain energy, which Newton's law with equal coefficients does not without
-friction.  Points without restitution that are in reach take part in any case, so that an impulse at one contact cannot
+u_N >= -eps_N u_N,A where a point is closed and opens by itself, before and without impulses: held at zero while its
+neighbours bounce, it would gain energy.  For floors f, u = u_A + G Lambda and 0 <= u - f perp Lambda >= 0 without
+friction, the kinetic energy changes by Lambda . (u + u_A) / 2.  With one eps and d = f + eps u_A this is
+
+    Lambda . d / (1 + eps) - (1 - eps) / (2 (1 + eps)) Lambda . G Lambda,
+
+so that no floor may lie above Newton's -eps u_A, also where that is negative.  (Such a point may sink in by
+eps u_A dt until its own blow in the next step.  Coefficients that differ, and friction, may gain energy by the law
+itself.)  Points without restitution that are in reach take part in any case, so that an impulse at one contact cannot
 drive another one in.  There is no velocity threshold: a body at rest has u_N,A = 0, and a body that lands gently
 rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N each time. Rule of the paper, [GS05] 5: active
 if g_M <= 0, xi = u + eps u_A in the laws.
@@ -224,13 +230,6 @@ def same_pair(contacts: Contacts, i: int, j: int) -> bool:
 
 
 @kernel
-def alone(contacts: Contacts, c: int, count: int) -> bool:
-    """Whether point c is the only one of its pair."""
-    first = c == 0 or not same_pair(contacts, c - 1, c)
-    return first and (c + 1 == count or not same_pair(contacts, c, c + 1))
-
-
-@kernel
 def widest_gap(contacts: Contacts, c: int, count: int) -> float:
     """The largest gap of the pair whose points begin at number c."""
     widest, k = contacts.gap[c], c + 1
@@ -292,7 +291,7 @@ def activate(
             active.impact[n] = u0 < 0.0 and gap + dt * u0 <= slop
             if active.impact[n]:
                 floor = max(floor, -eps_N * u0)
-            elif u0 > 0.0 and v0 > 0.0 and gap <= slop and alone(contacts, c, count):
+            elif u0 > 0.0 and v0 > 0.0 and gap <= slop:
                 floor = -eps_N * u0
             bias[0] = -floor
         else:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 
 from stickslip.contact.auto import hard_island
 from stickslip.contact.contacts import contacts_from
@@ -41,6 +42,8 @@ LCP_SOLVED = 1e-9
 ELIMINATED_EFFORT, EACH = 20.0, 0.2  # nominal seconds of work on the contact problem that is left, and per contact
 DIVERGED = 1e7  # of |q|: impulses that no load explains
 SUPPORT = 1e-3  # of the largest impulse: those that grow with it
+EDGES = 16  # of a pyramid inside a cone
+FOUND = 1e-9  # what least squares leave over, relative: d is found up to rounding
 WORK = 2e9  # unknowns^3 of all inner problems: some ten seconds
 
 
@@ -118,6 +121,39 @@ def growing(island: JointIsland, z: np.ndarray) -> np.ndarray | None:
     N = z[: island.dim * len(island.mu) : island.dim]
     largest = float(N.max(initial=0.0))
     return N > SUPPORT * largest if largest > DIVERGED * float(np.abs(island.q).max(initial=0.0)) else None
+
+
+def may_grow(island: JointIsland) -> np.ndarray | None:
+    """Contacts whose impulses may grow without bound, by a look at the laws alone, (contacts,); None where none do.
+
+    A d in the cones with W d = 0 and q . d < 0 (see `growing`).  Where there is no such d, a solution exists.  Where
+    there is one, there may be none: a proof it is only for d without friction (`contact.wedged`).  d = B x with x >= 0
+    is looked for by least squares, where B has the edges of pyramids inside the cones.  Joints carry impulses of both
+    signs; rows with bounds are left out.
+    """
+    n, dim = len(island.mu), island.dim
+    edges = 2 if dim == 2 else EDGES
+    angles = np.arange(edges) * (2.0 * np.pi / edges)
+    ring = np.cos(angles)[:, None] if dim == 2 else np.column_stack([np.cos(angles), np.sin(angles)])
+    both = np.flatnonzero(np.isinf(island.low) & np.isinf(island.high))
+    B = np.zeros((len(island.q), n * edges + 2 * len(both)))
+    for i in range(n):
+        columns = slice(i * edges, (i + 1) * edges)
+        B[i * dim, columns] = 1.0
+        B[i * dim + 1 : (i + 1) * dim, columns] = island.mu[i] * ring.T
+    for k, row in enumerate(dim * n + both):
+        B[row, n * edges + 2 * k], B[row, n * edges + 2 * k + 1] = 1.0, -1.0
+    scale = float(np.abs(island.q).max(initial=0.0))
+    if n == 0 or scale == 0.0:
+        return None
+    try:
+        x, missing = nnls(np.vstack([island.W @ B, island.q @ B / scale]), np.append(np.zeros(len(island.q)), -1.0))
+    except RuntimeError:  # its iterations are limited
+        return None
+    if missing > FOUND:
+        return None
+    N = x[: n * edges].reshape(n, edges).sum(axis=1)
+    return np.asarray(N > SUPPORT * N.max(initial=0.0))
 
 
 def proximal_answers(island: JointIsland, z: np.ndarray, rounds: int) -> Iterator[np.ndarray]:
