@@ -108,7 +108,6 @@ PASSES = 2 * ITERATION_LIMIT if FRICTION_LAWS else (ITERATION_LIMIT if IMPLICIT 
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
 IMPACT_STEPS = 2 if SCHEME == PAOLI else 1
 PAIRS = SOLVER == AUTO and N_CONTACTS > 1  # two closed contacts are solved by their branches, before any sweep
-DIRECT = SOLVER != GAUSS_SEIDEL
 # Steps without contacts have a loop of their own.
 PLAIN = SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and set(KINDS) == {CONTACT}
 FLIES = PLAIN
