@@ -1,8 +1,10 @@
-"""Whether the environment asks for checks that an ordinary run does without."""
+"""What the surroundings of a process ask for: checks that an ordinary run does without, a bar on its terminal."""
 
 from __future__ import annotations
 
 import os
+import sys
+from typing import Any
 
 VARIABLE = "STICKSLIP_DEBUG"
 
@@ -10,3 +12,13 @@ VARIABLE = "STICKSLIP_DEBUG"
 def debugging() -> bool:
     """True where `STICKSLIP_DEBUG` is set to anything but 0."""
     return os.environ.get(VARIABLE, "0") not in ("", "0")
+
+
+def on_terminal(stream: Any) -> bool:
+    """Whether a stream is a terminal; a process may have no stdout or stderr, or may have closed them."""
+    return stream is not None and not stream.closed and bool(stream.isatty())
+
+
+def bar_wanted(progress: Any) -> bool:
+    """Whether a run is to show a bar on stderr: as asked, and where nothing was asked (None), on a terminal."""
+    return on_terminal(sys.stderr) if progress is None else progress is True

@@ -9,7 +9,7 @@ import pytest
 
 import stickslip as ss
 from stickslip import cli
-from stickslip.terminal import bar_wanted, on_terminal
+from stickslip.debug import bar_wanted, on_terminal
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells of POSIX")
 RUN = "run bouncing_ball --t-end 0.02 --engine reference"

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from stickslip.terminal import bar_wanted
+from stickslip.debug import bar_wanted
 
 Progress = bool | Callable[..., None] | None
 _PATIENCE = 2.0  # seconds before a bar appears

@@ -8,8 +8,8 @@ import typer
 
 from stickslip.cli.options import AsJson, Plot
 from stickslip.cli.output import print_json, require_plot
+from stickslip.debug import on_terminal
 from stickslip.io.printable import plain
-from stickslip.terminal import on_terminal
 
 app = typer.Typer(
     help="Frictional contact problems of one time step: FCLIB .hdf5 and Siconos .dat files.",

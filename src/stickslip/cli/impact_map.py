@@ -13,7 +13,7 @@ from stickslip.cli.options import AsJson, Law, Quantities
 from stickslip.cli.options import Collision as CollisionName
 from stickslip.cli.output import print_json
 from stickslip.cli.settings import number, split_settings
-from stickslip.terminal import on_terminal
+from stickslip.debug import on_terminal
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from typing import Any
 
 from stickslip.cli.options import AsJson
 from stickslip.cli.output import print_json
-from stickslip.terminal import on_terminal
+from stickslip.debug import on_terminal
 
 
 def list_systems(

@@ -10,7 +10,7 @@ import typer
 
 from stickslip.cli.options import AsJson
 from stickslip.cli.output import print_json
-from stickslip.terminal import on_terminal
+from stickslip.debug import on_terminal
 
 if TYPE_CHECKING:
     from stickslip.trajectory import Certificate

@@ -13,6 +13,7 @@ from typing import Any, TypedDict, Unpack
 from stickslip.analysis.sections import AnySection
 from stickslip.checks import refuse_unknown_options, whole_number
 from stickslip.contact.planar import PlanarSolver
+from stickslip.debug import bar_wanted
 from stickslip.ensembles.bounds import judge
 from stickslip.ensembles.cluster import Cluster
 from stickslip.ensembles.cpu import Cores, cores
@@ -25,7 +26,6 @@ from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.run.progress import progress_bar
 from stickslip.run.records import memory_budget
 from stickslip.scenario import Scenario
-from stickslip.terminal import bar_wanted
 
 Device = Cores | Card | Cluster
 DEVICES = "cpu, gpu, auto or dask:ADDRESS"

@@ -16,12 +16,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from stickslip.debug import bar_wanted
 from stickslip.drawing.primitives import Box, Drawing
 from stickslip.figures import mechanism, ribbon, style
 from stickslip.io.disk import replacing
 from stickslip.scenario import picture_of
 from stickslip.scenes.scene import Scene
-from stickslip.terminal import bar_wanted
 from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK, Trajectory
 
 FORMATS = ("gif", "mp4")

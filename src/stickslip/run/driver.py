@@ -19,6 +19,7 @@ import numpy as np
 from stickslip import codes
 from stickslip.checks import Array
 from stickslip.cost import tell_time
+from stickslip.debug import bar_wanted
 from stickslip.engine import Engine, State
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.jit.making import Clock, running
@@ -26,7 +27,6 @@ from stickslip.request import Records
 from stickslip.run.compiling import announced
 from stickslip.run.progress import progress_bar
 from stickslip.run.records import Store
-from stickslip.terminal import bar_wanted
 from stickslip.trajectory import Trajectory
 
 _PIECE_SECONDS, _MOST_PIECE_SECONDS = 0.1, 1.0

@@ -6,9 +6,9 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
+from stickslip.debug import bar_wanted
 from stickslip.jit.making import Clock, running
 from stickslip.run.compiling import FIRST_TIME
-from stickslip.terminal import bar_wanted
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ import numpy as np
 
 from stickslip._version import __version__
 from stickslip.checks import real_number, whole_number
+from stickslip.debug import bar_wanted
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
 from stickslip.laws.friction import FrictionCurve
@@ -25,7 +26,6 @@ from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import allow_joints, check_start, consistent_velocities, hold_at_first_contact
-from stickslip.terminal import bar_wanted
 from stickslip.trajectory import FORCES, MOTORS, Trajectory
 
 RULES = ("predictive", "gs05")
