@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from stickslip.circuits.book import Book, Steps
 from stickslip.circuits.network import SWITCH, THYRISTOR
@@ -64,6 +63,7 @@ class March:
         self._problems: dict[tuple[float, float, bytes], StepProblem] = {}
         self._before: list[Past] = []
         self._rules: dict[bytes, float] = {}
+        self._most_volts, self._most_amperes = 0.0, 0.0  # seen so far, for the margins of events
         self.worst, self.fallbacks, self.largest_lcp, self.failed = 0.0, 0, 0, 0
         self._block, self._settled_at, self.start_energy = _FIRST_BLOCK, -1.0, 0.0
 
@@ -334,7 +334,7 @@ class March:
         residuals = p.residuals(U[1:], Lambda, Mu, f, g)
         right = residuals <= self.tol  # a number that is not finite is not right
         if self.locate:
-            right &= self._instant_margins(mode, U[1:], Q[1:], v_E, g) >= 0.0
+            right &= (self._instant_margins(mode, U[1:], Q[1:], v_E, g) >= 0.0).all(axis=1)
         right &= self._feedback_holds(times[1:], U[1:], Q[1:], v_E)
         kept = count if right.all() else int(np.argmin(right))
         self._block = min(_BLOCK, 4 * count) if kept == count else _FIRST_BLOCK
@@ -383,12 +383,13 @@ class March:
         """One step to `target`, or to the event on the way there when events are located."""
         h = target - self.t
         if self.locate:
-            cut = self._event_within(h)
+            cut, wrong = self._event_within(h)
             if cut < h and (cut > CLOSENESS * self.dt or self._settled_at != self.t):
                 if cut > CLOSENESS * self.dt:
                     _, s = self._fixed(cut)
                     self._accept(s)
                 before = self.conducting
+                self.conducting = before ^ wrong
                 self.settle()
                 self._note_events(before, self.conducting, self.t, self.t)
                 self._lock_thyristors()
@@ -449,22 +450,22 @@ class March:
     def _instant_margins(
         self, mode: np.ndarray, U: np.ndarray, Q: np.ndarray, volts: np.ndarray, g: np.ndarray
     ) -> np.ndarray:
-        """Least margin of each state: current of what conducts, blocking voltage of what blocks, as shares."""
+        """Margins of n states: current of what conducts, blocking voltage of what blocks, as shares, shape (n, rows)."""
         p = self.problem(0.5 * _INSTANT * self.dt, 1.0)
         m, net = p.mode(mode), self.net
         e = self._held - volts @ net.B[:, net.source_branches].T
         f = U @ p.f_u.T + Q @ p.f_q.T + p.h * e
         Lambda = f @ m.Lambda_f.T + g @ m.Lambda_g.T
-        volt = np.maximum(np.abs(volts).max(axis=1, initial=0.0), np.abs(Q @ net.K).max(axis=1, initial=0.0))
-        volt = np.maximum(volt, np.abs(Lambda / p.h).max(axis=1, initial=0.0))
-        current = np.maximum(np.abs(U @ net.B).max(axis=1), volt * self.dt / self.problem(self.dt, 1.0).largest)
-        slack = 1e2 * self.tol
-        i = (U @ net.W) / np.where(current > 0.0, current, 1.0)[:, None] + slack
-        v = Lambda / p.h / np.where(volt > 0.0, volt, 1.0)[:, None] + slack
-        return np.where(mode, i, v)[:, p.choice].min(axis=1, initial=np.inf)
+        self._most_volts = max(
+            self._most_volts, float(np.abs(volts).max(initial=0.0)), float(np.abs(Lambda).max(initial=0.0) / p.h)
+        )
+        least = self._most_volts * self.dt / self.problem(self.dt, 1.0).largest
+        self._most_amperes = max(self._most_amperes, least, float(np.abs(U @ net.B).max()))
+        i, v = (U @ net.W) / (self._most_amperes or 1.0), Lambda / p.h / (self._most_volts or 1.0)
+        return np.where(p.choice, np.where(mode, i, v), np.inf) + 1e2 * self.tol
 
-    def _margin(self, h: float) -> float:
-        """Least margin after a step of length h in the present mode."""
+    def _margins(self, h: float) -> np.ndarray:
+        """Margins of the rows after a step of length h in the present mode."""
         if h <= 0.0:
             U, Q = self.u[None], self.q[None]
             _, g, _, v = self._inputs(np.array([self.t]), np.array([self.t]), 1.0)
@@ -472,15 +473,20 @@ class March:
             _, s = self._fixed(h)
             U, Q, v = s.u_E, s.q_E, s.sources_E
             _, g, _, _ = self._inputs(s.t_A, s.t_E, 1.0)
-        return float(self._instant_margins(self.problem(self.dt, 1.0).admissible(self.conducting), U, Q, v, g)[0])
+        mode = self.problem(self.dt, 1.0).admissible(self.conducting)
+        return np.asarray(self._instant_margins(mode, U, Q, v, g)[0])
 
-    def _event_within(self, h: float) -> float:
-        """Length of the step in the present mode after which a diode must change; h where none must."""
-        if self._margin(h) >= 0.0:
-            return h
-        if self._margin(0.0) < 0.0:
-            return 0.0
-        return float(brentq(self._margin, 0.0, h, xtol=1e-12 * self.dt, rtol=1e-13))
+    def _event_within(self, h: float) -> tuple[float, np.ndarray]:
+        """Length of the step in the present mode after which a diode must change, and which; h where none must."""
+        after, before = self._margins(h), self._margins(0.0)
+        wrong = after < 0.0
+        if not wrong.any():
+            return h, wrong
+        cut = 0.0
+        if before.min() >= 0.0:
+            ends = (float(before.min()), float(after.min()))
+            cut = _root(lambda x: float(self._margins(x).min()), (0.0, h), ends, 1e-12 * self.dt)
+        return cut, wrong & (self._margins(cut) <= 2e2 * self.tol)
 
     # Switches that the circuit works
 
@@ -517,13 +523,34 @@ class March:
                 s = self._solve(length, self.rule(), self.conducting, self.t)[1]
                 return self._feedback(r, self.t + length, s.u_E[0], s.q_E[0], s.sources_E[0])
 
-            if (value(h) > 0.0) != closed and (value(0.0) > 0.0) == closed:
-                first = min(first, float(brentq(value, 0.0, h, xtol=1e-13 * self.dt, rtol=1e-14)))
+            before, after = value(0.0), value(h)
+            if (after > 0.0) != closed and (before > 0.0) == closed:
+                first = min(first, _root(value, (0.0, h), (before, after), 1e-13 * self.dt))
                 first = min(first + 4.0 * CLOSENESS * self.dt, h)  # just beyond: the sign has changed
         if first >= h:
             return False
-        before, t = self.conducting, self.t
-        answer, s = self._solve(first, self.rule(), before, t)
+        mode, t = self.conducting, self.t
+        answer, s = self._solve(first, self.rule(), mode, t)
         self._accept(s)
-        self._note_events(before, answer.conducting, t, self.t)
+        self._note_events(mode, answer.conducting, t, self.t)
         return True
+
+
+def _root(
+    function: Callable[[float], float], interval: tuple[float, float], values: tuple[float, float], close: float
+) -> float:
+    """Where a function changes its sign, by secants that keep the change between two points (Illinois), and halving."""
+    (a, b), (f_a, f_b) = interval, values
+    for k in range(100):
+        if abs(b - a) <= close or f_b == 0.0:
+            break
+        c = b - f_b * (b - a) / (f_b - f_a) if k % 3 != 2 else 0.5 * (a + b)
+        f_c = function(c)
+        if (f_c < 0.0) != (f_b < 0.0):
+            a, f_a = b, f_b
+        else:
+            f_a *= 0.5
+        b, f_b = c, f_c
+        if abs(f_c) <= 1e-15 * max(map(abs, values)):
+            break
+    return b
