@@ -19,12 +19,16 @@ from stickslip.circuits.signals import CLOSENESS
 
 _INSTANT = 1e-4
 """Share of dt that an instant lasts, where the state right after a switch is sought."""
+_INSTANT_TOLERANCE = 1e-7
+"""Residual of an instant, which gives a step its start and mode; the step itself is held to the tolerance asked for."""
 _JUMP = 1e-6
 """Share of the largest voltage or current by which a capacitor or an inductor changes in an instant when it jumps."""
 _BLOCK = 512
 """Most steps that are computed before they are checked."""
 _FIRST_BLOCK = 16
 """Steps of the first block after a change of mode; each block that holds lets the next be four times as long."""
+_MOST_CUTS = 20
+"""Events that are located within one step; what switches more often goes to the end of the step in one piece."""
 _KEPT = 64
 """Problems of other step lengths that are kept in memory."""
 
@@ -63,6 +67,7 @@ class March:
         self._problems: dict[tuple[float, float, bytes], StepProblem] = {}
         self._before: list[Past] = []
         self._rules: dict[bytes, float] = {}
+        self._mode_is_new, self._cuts = False, 0
         self._most_volts, self._most_amperes = 0.0, 0.0  # seen so far, for the margins of events
         self.worst, self.fallbacks, self.largest_lcp, self.failed = 0.0, 0, 0, 0
         self._block, self._settled_at, self.start_energy = _FIRST_BLOCK, -1.0, 0.0
@@ -88,14 +93,20 @@ class March:
         columns += [np.column_stack([a[i] for a in amps]) if amps else empty for i in (0, 1)]
         return columns[0], columns[1], columns[2], columns[3]
 
+    def _driving(self, volts: np.ndarray) -> np.ndarray:
+        """Voltages that drive the branches, shape (n, branches); `volts` are those of the sources [V]."""
+        e = np.tile(self._held, (len(volts), 1))
+        e[:, self.net.source_branches] -= volts
+        return e
+
     def _inputs(
         self, t_A: np.ndarray, t_E: np.ndarray, theta: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Loop voltages e and prescribed currents g of steps; source voltages, mean and at the end."""
+        """Driving voltages e of the branches and prescribed currents g of steps; source voltages, mean and at the end."""
         net = self.net
         v_A, v_E, _, i_E = self._sources(t_A, t_E)
         mean = theta * v_E + (1.0 - theta) * v_A
-        e = self._held - mean @ net.B[:, net.source_branches].T
+        e = self._driving(mean)
         g = np.zeros((len(t_A), net.G.shape[1]))
         g[:, : i_E.shape[1]] = i_E
         return e, g, mean, v_E
@@ -157,14 +168,17 @@ class March:
             self._problems[key] = StepProblem(self.net, h, theta, self.status)
         return self._problems[key]
 
-    def _solve(self, h: float, theta: float, mode: np.ndarray, t_A: float) -> tuple[Answer, Steps]:
+    def _solve(
+        self, h: float, theta: float, mode: np.ndarray, t_A: float, tol: float | None = None
+    ) -> tuple[Answer, Steps]:
         """One step of any length from the present state."""
+        tol = self.tol if tol is None else tol
         p = self.problem(h, theta)
         begin, end = np.array([t_A]), np.array([t_A + h])
         e, g, mean, v_E = self._inputs(begin, end, theta)
         f = p.right_side(self.u, self.q, e[0])
-        answer = p.solve(f, g[0], mode, self.tol)
-        if answer.residual > self.tol:
+        answer = p.solve(f, g[0], mode, tol)
+        if answer.residual > tol:
             self.failed += 1
             raise Stopped(self._reason(p, f, answer, t_A))
         q_E = self.q + h * ((1.0 - theta) * self.u + theta * answer.u)
@@ -228,8 +242,9 @@ class March:
 
     def _instants(self, eps: float) -> tuple[Answer, Answer]:
         t = self.t
-        long, _ = self._solve(eps, 1.0, self.conducting, t)
-        short, self._last_instant = self._solve(0.5 * eps, 1.0, long.conducting, t)
+        tol = max(self.tol, _INSTANT_TOLERANCE)
+        long, _ = self._solve(eps, 1.0, self.conducting, t, tol)
+        short, _ = self._solve(0.5 * eps, 1.0, long.conducting, t, tol)
         return long, short
 
     def _jump_of_charge(self, jump: np.ndarray) -> None:
@@ -276,7 +291,7 @@ class March:
         self.start_energy = self.present_energy()
         self._update_status()
         self.settle()
-        _, s = self._solve(0.5 * _INSTANT * self.dt, 1.0, self.conducting, self.t)
+        _, s = self._solve(0.5 * _INSTANT * self.dt, 1.0, self.conducting, self.t, max(self.tol, _INSTANT_TOLERANCE))
         voltages = self.book.voltages(s)
         s.t_E, s.u_E, s.q_E = np.array([self.t]), self.u[None], self.q[None]
         self.book.record(s, np.array([True]), voltages)
@@ -289,11 +304,12 @@ class March:
         on_grid = abs(self.t - self.k * dt) <= CLOSENESS * dt
         ahead = min(self._block, steps - self.k) if on_grid else 1
         stop = self._next_break(ahead)
-        if on_grid:
+        if on_grid and not self._mode_is_new:
             whole = int(min(ahead, math.floor((stop - self.t) / dt + CLOSENESS))) if stop < math.inf else ahead
             if whole >= 1 and self._march_block(whole):
                 self._after(stop)
                 return
+        self._mode_is_new = False
         target = min(end_of_step, stop)
         if abs(target - end_of_step) <= CLOSENESS * dt:
             target = end_of_step
@@ -352,7 +368,7 @@ class March:
         """u', lam and mu at the ends of steps, in the mode of those steps: by an instant that follows."""
         p = self.problem(0.5 * _INSTANT * self.dt, 1.0)
         m, net = p.mode(p.admissible(s.conducting)), self.net
-        e = self._held - s.sources_E @ net.B[:, net.source_branches].T
+        e = self._driving(s.sources_E)
         g = s.u_E @ net.G
         f = s.u_E @ p.f_u.T + s.q_E @ p.f_q.T + p.h * e
         u = f @ m.u_f.T + g @ m.u_g.T
@@ -369,6 +385,7 @@ class March:
             numbers = self.k + 1 + np.arange(len(s.t_E))
             self.book.record(s, numbers % self.every == 0)
             self.k += len(s.t_E)
+            self._cuts = 0
             self.t = self.k * self.dt
         else:
             self.t = float(s.t_E[-1])
@@ -382,7 +399,7 @@ class March:
     def _single(self, target: float) -> None:
         """One step to `target`, or to the event on the way there when events are located."""
         h = target - self.t
-        if self.locate:
+        if self.locate and self._cuts < _MOST_CUTS:
             cut, wrong = self._event_within(h)
             if cut < h and (cut > CLOSENESS * self.dt or self._settled_at != self.t):
                 if cut > CLOSENESS * self.dt:
@@ -390,6 +407,7 @@ class March:
                     self._accept(s)
                 before = self.conducting
                 self.conducting = before ^ wrong
+                self._cuts += 1
                 self.settle()
                 self._note_events(before, self.conducting, self.t, self.t)
                 self._lock_thyristors()
@@ -404,6 +422,7 @@ class March:
         self.largest_lcp = max(self.largest_lcp, answer.size)
         history = list(self._before)
         self._accept(s)
+        self._mode_is_new = not np.array_equal(before, answer.conducting)  # the next step looks who shares the current
         self._note_events(before, answer.conducting, t, target, history)
         self._lock_thyristors()
 
@@ -453,7 +472,7 @@ class March:
         """Margins of n states: current of what conducts, blocking voltage of what blocks, as shares, shape (n, rows)."""
         p = self.problem(0.5 * _INSTANT * self.dt, 1.0)
         m, net = p.mode(mode), self.net
-        e = self._held - volts @ net.B[:, net.source_branches].T
+        e = self._driving(volts)
         f = U @ p.f_u.T + Q @ p.f_q.T + p.h * e
         Lambda = f @ m.Lambda_f.T + g @ m.Lambda_g.T
         self._most_volts = max(

@@ -96,13 +96,8 @@ class Network:
 
     @property
     def held(self) -> np.ndarray:
-        """Loop forces that do not change: thresholds of diodes and initial charges of capacitors [V]."""
-        drops = [b.threshold + b.elastance * b.charge for b in self.branches]
-        return -self.B @ np.array(drops)
-
-    @property
-    def thresholds(self) -> np.ndarray:
-        return -self.B @ np.array([b.threshold for b in self.branches])
+        """Voltages of the branches that do not change: thresholds of diodes, initial charges of capacitors [V]."""
+        return -np.array([b.threshold + b.elastance * b.charge for b in self.branches])
 
     def every_loop_has_inductance(self) -> bool:
         """Whether every loop current carries inductance: M is regular."""

@@ -1,12 +1,15 @@
 """The problem of one step of a circuit, and its solution: the last step's mode first, complementarity when it changes.
 
     A = M + th h R + th^2 h^2 K
-    A u_E = f + W Lam + G Mu,   f = A u_A + h [e_th - R u_A - K (q_A + th h u_A)],   G^T u_E = g
+    A u_E = B f + W Lam + G Mu,   B f = A u_A + h [e_th - R u_A - K (q_A + th h u_A)],   G^T u_E = g
     0 <= W^T u_E  perp  Lam >= 0       (diodes; a switch that is open has W^T u_E = 0, one that is closed Lam = 0)
 
 For a given mode (which diodes conduct) the problem is linear, and its solution is a matrix times the state.  A may be
 singular: a loop of ideal diodes has neither L nor R nor C.  The Delassus matrix W^T A^-1 W does not exist then, so
 the mixed system is solved as a whole, with the least norm where currents or blocking voltages are not unique.
+
+L, h R and h^2 / C differ by many powers of ten.  So impulses f stay with their branches, and coordinates are chosen in
+which the sizes do not mix: currents through inductors, then those through resistors alone, then through capacitors.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ CHOICE, LOCKED, FREE = 0, 1, 2
 """States of a row: a diode decides by itself; an open switch carries no current; a closed one no voltage."""
 _RANK = 1e-12
 """Singular values of the equilibrated system below this share of the largest are zero."""
-_FLOOR = 1e-5
+_FLOOR = 1e-3
 """Share of the largest loop's impulses below which those of another loop are compared with this share instead."""
 _PIVOTS = 12
 """Modes that are tried by flipping what is violated, before a complementarity problem is solved."""
@@ -59,10 +62,12 @@ class StepProblem:
 
     def __init__(self, net: Network, h: float, theta: float, status: np.ndarray) -> None:
         self.net, self.h, self.theta, self.status = net, h, theta, status.copy()
-        M, R, K = net.M, net.R, net.K
-        self.A = M + theta * h * R + (theta * h) ** 2 * K
-        self.f_u = self.A - h * R - theta * h * h * K
-        self.f_q = -h * K
+        R = np.array([b.resistance for b in net.branches])
+        S = np.array([b.elastance for b in net.branches])
+        self.D = net.L + np.diag(theta * h * R + (theta * h) ** 2 * S)  # of the branches
+        self.A = net.B @ self.D @ net.B.T
+        self.f_u = self.D @ net.B.T - (h * R + theta * h * h * S)[:, None] * net.B.T
+        self.f_q = -h * S[:, None] * net.B.T
         self.choice = status == CHOICE
         self.maps: dict[bytes, ModeMap] = {}
         self.largest = float(np.abs(np.diag(self.A)).max(initial=0.0)) or 1.0
@@ -87,25 +92,51 @@ class StepProblem:
         of L, h R and h^2 / C.
         """
         net, A = self.net, self.A
-        n, rows, more = len(A), len(conducting), net.G.shape[1]
+        rows, more = len(conducting), net.G.shape[1]
         blocked = np.flatnonzero(~conducting)
         C = np.hstack([net.W[:, blocked], net.G])
-        Z, P = _eliminated(C)
-        reduced = Z.T @ A @ Z
+        Z, P, _ = _eliminated(C)
+        Z = self._aligned(Z)
+        J = net.B.T @ Z  # branch currents
+        reduced = J.T @ self.D @ J
         diagonal = np.diag(reduced)
         d = 1.0 / np.sqrt(np.where(diagonal > 1e-300, diagonal, self.largest))  # equilibrated before the rank is judged
-        inverse = d[:, None] * np.linalg.pinv(d[:, None] * reduced * d, rcond=_RANK, hermitian=True) * d
+        values, vectors = np.linalg.eigh(d[:, None] * reduced * d)
+        large = values > _RANK * values.max(initial=0.0)
+        inverse = d[:, None] * (vectors[:, large] / values[large]) @ vectors[:, large].T * d
         P_g = P[:, len(blocked) :]
-        u_f = Z @ inverse @ Z.T
-        u_g = P_g - u_f @ (A @ P_g)
+        u_f = Z @ inverse @ J.T
+        for _ in range(2):  # refined: currents that short circuits keep small come out small
+            u_f = u_f + u_f @ (np.eye(len(self.D)) - self.D @ (net.B.T @ u_f))
+        u_g = P_g - u_f @ (self.D @ (net.B.T @ P_g))
+        if not large.all():  # currents that are not unique: the ones with the least sum of squares over all branches
+            N = Z @ (d[:, None] * vectors[:, ~large])
+            metric = net.B @ net.B.T
+            share = N @ np.linalg.pinv(N.T @ metric @ N, rcond=_RANK, hermitian=True) @ (N.T @ metric)
+            u_f, u_g = u_f - share @ u_f, u_g - share @ u_g
         force = np.linalg.pinv(C, rcond=_RANK)
-        forces_f, forces_g = force @ (A @ u_f - np.eye(n)), force @ (A @ u_g)
-        Lambda_f, Lambda_g = np.zeros((rows, n)), np.zeros((rows, more))
+        forces_f, forces_g = force @ (A @ u_f - net.B), force @ (A @ u_g)
+        Lambda_f, Lambda_g = np.zeros((rows, len(self.D))), np.zeros((rows, more))
         Lambda_f[blocked], Lambda_g[blocked] = forces_f[: len(blocked)], forces_g[: len(blocked)]
         return ModeMap(u_f, u_g, Lambda_f, Lambda_g, forces_f[len(blocked) :], forces_g[len(blocked) :])
 
+    def _aligned(self, Z: np.ndarray) -> np.ndarray:
+        """A basis of the currents Z y: through inductors; through resistors, no inductor; capacitors alone; the rest."""
+        net = self.net
+        groups = (
+            [b.inductance > 0.0 for b in net.branches],
+            [b.resistance > 0.0 for b in net.branches],
+            [b.elastance > 0.0 for b in net.branches],
+        )
+        columns = []
+        for group in groups:
+            rest, _, pivots = _eliminated((net.B[:, group].T @ Z).T)
+            columns.append(Z[:, pivots])
+            Z = Z @ rest
+        return np.hstack([*columns, Z])
+
     def right_side(self, u: np.ndarray, q: np.ndarray, e: np.ndarray) -> np.ndarray:
-        """f of a step; e is the mean source voltage of the loops."""
+        """f of a step, an impulse for each branch; e is the mean voltage that drives it."""
         return self.f_u @ u + self.f_q @ q + self.h * e
 
     def solve(self, f: np.ndarray, g: np.ndarray, conducting: np.ndarray, tol: float) -> Answer:
@@ -115,7 +146,7 @@ class StepProblem:
         for pivots in range(_PIVOTS):
             answer = self.evaluate(mode, f, g, pivots)
             if answer.residual <= tol:
-                return answer
+                return self._shared(answer, f, g, tol)
             seen.add(mode.tobytes())
             wrong = self._violated(answer, mode, f, tol)
             if not wrong.any():
@@ -126,7 +157,20 @@ class StepProblem:
                 mode[np.flatnonzero(wrong)[0]] ^= True  # least index first: it cannot cycle for long
                 if mode.tobytes() in seen:
                     break
-        return self._by_complementarity(f, g, tol)
+        return self._shared(self._by_complementarity(f, g, tol), f, g, tol)
+
+    def _shared(self, answer: Answer, f: np.ndarray, g: np.ndarray, tol: float) -> Answer:
+        """Let diodes that neither block nor conduct share the current where it is not unique: the least currents.
+
+        In a bridge that is short of its source all four diodes conduct, and only the sum of their currents is given.
+        """
+        _, rows, current = self.scales(answer.u[None], answer.Lambda[None], answer.Mu[None], f[None])
+        idle = self.choice & ~answer.conducting & (answer.Lambda <= tol * rows[0])
+        if answer.residual > tol or not idle.any() or np.abs(answer.u @ self.net.B).max() <= tol * current[0]:
+            return answer
+        other = self.evaluate(answer.conducting | idle, f, g, answer.pivots)._replace(size=answer.size)
+        sizes = [float(((each.u @ self.net.B) ** 2).sum()) for each in (answer, other)]
+        return other if other.residual <= tol and sizes[1] < (1.0 - 1e-9) * sizes[0] else answer
 
     def evaluate(self, mode: np.ndarray, f: np.ndarray, g: np.ndarray, pivots: int = 0) -> Answer:
         """The answer of one mode, with its residual."""
@@ -145,12 +189,13 @@ class StepProblem:
         the currents [A], shape (n,).
         """
         net = self.net
-        loops = np.abs(f) + np.abs(u) @ np.abs(self.A).T + np.abs(Lambda) @ np.abs(net.W).T
-        loops += np.abs(Mu) @ np.abs(net.G).T
+        i = u @ net.B
+        loops = (np.abs(f) + np.abs(i) @ np.abs(self.D).T) @ np.abs(net.B).T
+        loops += np.abs(Lambda) @ np.abs(net.W).T + np.abs(Mu) @ np.abs(net.G).T
         largest = loops.max(axis=1)
         loops = np.maximum(loops, _FLOOR * largest[:, None])
         rows = np.column_stack([loops[:, w != 0.0].max(axis=1, initial=0.0) for w in net.W.T]) if net.W.size else Lambda
-        current = np.maximum(np.abs(u @ net.B).max(axis=1), largest / self.largest)
+        current = np.maximum(np.abs(i).max(axis=1), largest / self.largest)
         return _positive(loops), _positive(rows), _positive(current)
 
     def residuals(self, u: np.ndarray, Lambda: np.ndarray, Mu: np.ndarray, f: np.ndarray, g: np.ndarray) -> np.ndarray:
@@ -162,7 +207,7 @@ class StepProblem:
         loops, rows, current = self.scales(u, Lambda, Mu, f)
         i, impulse = (u @ net.W) / current[:, None], Lambda / rows
         errors = [
-            (u @ self.A.T - f - Lambda @ net.W.T - Mu @ net.G.T) / loops,
+            ((u @ net.B @ self.D.T - f) @ net.B.T - Lambda @ net.W.T - Mu @ net.G.T) / loops,
             (u @ net.G - g) / current[:, None],
             i[:, status == LOCKED],
             impulse[:, status == FREE],
@@ -181,7 +226,7 @@ class StepProblem:
     def _by_complementarity(self, f: np.ndarray, g: np.ndarray, tol: float) -> Answer:
         """Proximal passes with A + s 1, each an LCP in the impulses; then one mixed LCP."""
         net, choice = self.net, self.choice
-        n, size = len(f), int(choice.sum())
+        n, size = len(net.B), int(choice.sum())
         W, d = net.W[:, choice], self._scale
         fixed = np.hstack([net.W[:, self.status == LOCKED], net.G])
         target = np.concatenate([np.zeros(fixed.shape[1] - len(g)), g])
@@ -194,7 +239,7 @@ class StepProblem:
         unit = float(np.abs(np.diag(W.T @ Z @ W)).max(initial=0.0)) or 1.0
         u, best = np.zeros(n), None
         for _ in range(_PASSES):
-            y = Z @ (f + s * u) + Z_g @ target
+            y = Z @ (net.B @ f + s * u) + Z_g @ target
             found = solve_lcp(W.T @ Z @ W / unit, np.ascontiguousarray(W.T @ y), tol=1e-12)
             if not found.solved and found.residual > 1e-9:
                 break
@@ -213,14 +258,14 @@ class StepProblem:
 
     def _by_mixed(self, f: np.ndarray, g: np.ndarray, W: np.ndarray, fixed: np.ndarray, target: np.ndarray) -> Answer:
         """One mixed LCP in currents, forces of locked rows, and impulses."""
-        n, k, size = len(f), fixed.shape[1], W.shape[1]
+        n, k, size = len(self.A), fixed.shape[1], W.shape[1]
         d = self._scale
         total = n + k + size
         system = np.zeros((total, total))
         system[:n, :n] = self.A * d[:, None] * d
         system[:n, n:] = -np.hstack([fixed, W]) * d[:, None]
         system[n:, :n] = -system[:n, n:].T
-        b = np.concatenate([-f * d, -target, np.zeros(size)])
+        b = np.concatenate([-(self.net.B @ f) * d, -target, np.zeros(size)])
         unit = float(np.abs(b).max(initial=0.0)) or 1.0
         found = solve_mlcp(system, b / unit, free=np.arange(total) < n + k)
         x = found.x * unit
@@ -243,21 +288,25 @@ class StepProblem:
         net = self.net
         locked = net.W[:, self.status == LOCKED]
         equal = np.vstack([self.A * self._scale[:, None], locked.T, net.G.T])
+        drive = net.B @ f
         found = linprog(
-            -f / (np.abs(f).max(initial=0.0) or 1.0),
+            -drive / (np.abs(drive).max(initial=0.0) or 1.0),
             A_ub=-net.W[:, self.choice].T if self.choice.any() else None,
             b_ub=np.zeros(int(self.choice.sum())) if self.choice.any() else None,
             A_eq=equal,
             b_eq=np.zeros(len(equal)),
             bounds=(-1.0, 1.0),
         )
-        if found.x is None or found.fun > -1e-9:
+        if found.x is None or found.fun > -1e-6:
             return []
         return [int(k) for k in np.flatnonzero(np.abs(found.x @ net.B) > 1e-9)]
 
 
-def _eliminated(C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All u with C^T u = g as u = Z y + P g, by elimination with pivoting; constraints that repeat others drop out."""
+def _eliminated(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """All u with C^T u = g as u = Z y + P g, by elimination with pivoting, and the unknowns that were eliminated.
+
+    Constraints that repeat others drop out.
+    """
     n, k = C.shape
     table = np.hstack([C.T, np.eye(k)])
     pivots: list[int] = []
@@ -278,7 +327,7 @@ def _eliminated(C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Z[free, np.arange(len(free))] = 1.0
     Z[pivots] = -table[: len(pivots)][:, free]
     P[pivots] = table[: len(pivots), n:]
-    return Z, P
+    return Z, P, pivots
 
 
 def _positive(size: np.ndarray) -> np.ndarray:
