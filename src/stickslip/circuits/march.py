@@ -102,7 +102,7 @@ class March:
     def _inputs(
         self, t_A: np.ndarray, t_E: np.ndarray, theta: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Driving voltages e of the branches and prescribed currents g of steps; source voltages, mean and at the end."""
+        """Voltages e that drive branches and prescribed currents g of steps; source voltages, mean and at the end."""
         net = self.net
         v_A, v_E, _, i_E = self._sources(t_A, t_E)
         mean = theta * v_E + (1.0 - theta) * v_A
@@ -469,7 +469,7 @@ class March:
     def _instant_margins(
         self, mode: np.ndarray, U: np.ndarray, Q: np.ndarray, volts: np.ndarray, g: np.ndarray
     ) -> np.ndarray:
-        """Margins of n states: current of what conducts, blocking voltage of what blocks, as shares, shape (n, rows)."""
+        """Margins of n states: current of what conducts, blocking voltage of what blocks (n, rows)."""
         p = self.problem(0.5 * _INSTANT * self.dt, 1.0)
         m, net = p.mode(mode), self.net
         e = self._driving(volts)

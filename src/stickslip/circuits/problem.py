@@ -121,7 +121,7 @@ class StepProblem:
         return ModeMap(u_f, u_g, Lambda_f, Lambda_g, forces_f[len(blocked) :], forces_g[len(blocked) :])
 
     def _aligned(self, Z: np.ndarray) -> np.ndarray:
-        """A basis of the currents Z y: through inductors; through resistors, no inductor; capacitors alone; the rest."""
+        """A basis of the currents Z y: through inductors; resistors without inductors; capacitors alone; the rest."""
         net = self.net
         groups = (
             [b.inductance > 0.0 for b in net.branches],
