@@ -9,6 +9,7 @@ from stickslip.circuits import PWM, Feedback
 
 OMEGA = 100.0 * math.pi
 PERIOD = 0.02
+HALF_WAVE_MEAN = 2.3668600229  # U (1 - cos b) / (2 pi R), extinction at b
 
 
 def sine(amplitude, mean=0.0):

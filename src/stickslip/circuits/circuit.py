@@ -220,6 +220,18 @@ class Circuit:
             lines.append(f"loop of {names[link]}: {' '.join(parts)}")
         return "\n".join(lines)
 
+    def terms(self, inductance: dict[str, Any] | None = None) -> Any:
+        """Energies, forces and diodes in the charges of the loops (`CircuitTerms`), to join the circuit to a mechanism.
+
+        inductance : inductor -> SymPy expression of the mechanism's coordinates, in the place of its number.  Every
+            loop needs an inductor; switches, thyristors, current sources and transformers have no place here.
+        """
+        return service("terms of a circuit")(self, inductance)
+
+    def system(self) -> Any:
+        """The circuit as a `LagrangianSystem` with charges as coordinates, for `ss.simulate` and all its steppers."""
+        return service("circuit as a system")(self)
+
     def simulate(
         self,
         *,

@@ -89,8 +89,8 @@ class PWM:
 class Function:
     """A function of time that a user wrote, called with arrays where it can be."""
 
-    def __init__(self, function: Callable[[Any], Any], name: str) -> None:
-        self.function, self.name = function, name
+    def __init__(self, function: Callable[[Any], Any], name: str, expression: Any = None) -> None:
+        self.function, self.name, self.expression = function, name, expression
         self._arrays: bool | None = None  # whether the function takes arrays; not known before the first call
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
@@ -154,7 +154,7 @@ def _symbolic(expression: Any, name: str) -> Signal:
         raise ValueError(f"{name} must depend on t alone, got the symbols {', '.join(map(str, symbols))}.")
     if not symbols:
         return Constant(real_number(float(expression), name))
-    return Function(sp.lambdify(symbols[0], expression, "numpy"), name)
+    return Function(sp.lambdify(symbols[0], expression, "numpy"), name, expression.subs(symbols[0], sp.Symbol("t")))
 
 
 class Probe(Protocol):
