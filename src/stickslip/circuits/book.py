@@ -126,11 +126,11 @@ class Book:
         if not count:
             return
         rows = slice(self.row, self.row + count)
-        self.row += count
         a = self.arrays
         a["t"][rows], a["q"][rows], a["u"][rows] = s.t_E[wanted], s.q_E[wanted], s.u_E[wanted]
         a["voltage"][rows] = (self.voltages(s) if voltages is None else voltages)[wanted]
         a["conducting"][rows], a["status"][rows] = s.conducting, s.status
+        self.row += count  # whatever interrupts before leaves the records as they were
 
     def finished(self) -> dict[str, np.ndarray]:
         """The records so far."""

@@ -232,8 +232,8 @@ class March:
         i_A, i_E = u @ self.net.B[:, coils], self.u @ self.net.B[:, coils]
         size = max(float(np.abs(i_A).max(initial=0.0)), float(np.abs(i_E).max(initial=0.0)))
         for k, before, after in zip(coils, i_A, i_E, strict=True):
-            if abs(after - before) > _JUMP * size:
-                L = self.net.branches[k].inductance
+            L = self.net.branches[k].inductance
+            if abs(after - before) > _JUMP * max(size, scale * self.dt / L):  # what one step changes at least counts
                 self._note_jump(k, 0.0, L * (after - before), (before, after), 0.5 * L * (after**2 - before**2))
         lost = self._energy(u, self.q) - self._energy(self.u, self.q)
         self.book.work.jumps += lost

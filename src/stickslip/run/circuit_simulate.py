@@ -22,6 +22,7 @@ from stickslip.circuits.run import (
     CircuitRun,
     Table,
 )
+from stickslip.cost import require_memory
 from stickslip.lcp.problems import checked_count, checked_tolerance
 from stickslip.run.progress import progress_bar
 
@@ -44,6 +45,8 @@ def simulate_circuit(
     steps = _steps(dt, t_end)
     every = checked_count(every, "every", 1)
     rule = _theta(theta, net, locate)
+    width = 2 * len(net.links) + 3 * len(net.branches) + 2 * len(circuit.elements)
+    require_memory(8.0 * width * (steps // every + 1), f"the records of {steps:,} steps", "record less often: every=")
     book = Book(net, steps // every + 1)
     march = March(
         book, lambda u, q, volts: StateProbe(circuit, net, u, q, volts), dt=float(dt), theta=rule,
@@ -58,6 +61,8 @@ def simulate_circuit(
                 advance(march.k)
         except Stopped as stop:
             status = str(stop)
+        except KeyboardInterrupt:
+            status = f"interrupted at t = {march.t:.9g} s"
     if book.row == 0:
         raise ValueError(f"the circuit has no consistent start: {status}.")
     return _result(circuit, march, steps, status, time.perf_counter() - begin)
