@@ -210,6 +210,53 @@ def test_four_diodes_are_two_constraints():
     np.testing.assert_allclose(run.current("B")[every], run.current("L")[every], atol=1e-9)
 
 
+def test_six_pulse_rectifier():
+    """Three phases in a star, six diodes, a resistor: mean voltage 3 sqrt(3) U / pi."""
+    net = ss.Circuit("six pulses")
+    for k in range(3):
+        net.source(f"V{k}", f"p{k}", "star", voltage=lambda t, k=k: 10.0 * np.sin(OMEGA * t - 2.0 * math.pi * k / 3.0))
+        net.diode(f"U{k}", f"p{k}", "plus")
+        net.diode(f"D{k}", "minus", f"p{k}")
+    net.resistor("R", "plus", "minus", 5.0)
+    run = net.simulate(dt=PERIOD / 600, t_end=PERIOD)
+    require_clean(run)
+    assert mean(run, run.voltage("R"), PERIOD) == pytest.approx(3.0 * math.sqrt(3.0) * 10.0 / math.pi, rel=1e-4)
+    on = [np.mean(run.mode(f"{side}{k}") == "conducts") for side in "UD" for k in range(3)]
+    np.testing.assert_allclose(on, 1.0 / 3.0, atol=0.02)
+
+
+def test_equal_diodes_share_current_and_voltage():
+    """Neither is unique for ideal diodes: in parallel currents are equal, in series blocking voltages."""
+    net = ss.Circuit()
+    net.source("V", "a", "0", voltage=sine(10.0))
+    net.resistor("R", "a", "b", 5.0)
+    for name in ("P1", "P2", "P3"):
+        net.diode(name, "b", "c")
+    net.diode("S", "c", "0")
+    run = net.simulate(dt=PERIOD / 40, t_end=PERIOD)
+    require_clean(run)
+    for name in ("P1", "P2", "P3"):
+        np.testing.assert_allclose(run.current(name), np.maximum(0.0, run.voltage("V")) / 15.0, atol=1e-9)
+    back = run.voltage("V") < -1.0
+    np.testing.assert_allclose((run.voltage("P1") + run.voltage("S"))[back], run.voltage("V")[back], atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-3, 1e6])
+def test_the_size_of_the_units_does_not_matter(scale):
+    """An LC circuit with diode and resistor, in nanoseconds and in weeks, at microvolts and megavolts."""
+    net = ss.Circuit()
+    net.capacitor("C", "a", "0", scale * 1e-3, voltage=scale)
+    net.diode("D", "a", "b")
+    net.inductor("L", "b", "c", scale * 1e3)
+    net.resistor("R", "c", "0", 100.0)
+    decay, omega = 0.05 / scale, math.sqrt(1.0 / scale**2 - (0.05 / scale) ** 2)
+    end = math.pi / omega
+    for locate in (False, True):
+        run = net.simulate(dt=end / 400, t_end=1.2 * end, locate=locate)
+        require_clean(run)
+        assert run.voltage("C")[-1] == pytest.approx(-scale * math.exp(-decay * end), rel=1e-4)
+
+
 def random_network(seed):
     """Nodes joined at random by diodes, resistors, inductors, capacitors; one source."""
     rng = np.random.default_rng(seed)

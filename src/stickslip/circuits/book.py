@@ -71,18 +71,18 @@ class Book:
             "status": np.zeros((n, rows), dtype=np.int8),
         }
         self._R = np.array([b.resistance for b in net.branches])
-        self._S = np.array([b.elastance for b in net.branches])
+        self.elastances = np.array([b.elastance for b in net.branches])
         self._charge = np.array([b.charge for b in net.branches])
         self._thresholds = np.array([b.threshold for b in net.branches])
 
     def charges(self, q: np.ndarray) -> np.ndarray:
         """Charges of all branches with a capacitor, shape (n, branches); zero elsewhere [C]."""
-        return np.where(self._S > 0.0, self._charge + q @ self.net.B, 0.0)
+        return np.where(self.elastances > 0.0, self._charge + q @ self.net.B, 0.0)
 
     def stored(self, u: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Energy in inductors and in capacitors [J], each of the shape (n,)."""
         magnetic = 0.5 * np.einsum("ni,ij,nj->n", u, self.net.M, u)
-        return magnetic, 0.5 * (self.charges(q) ** 2) @ self._S
+        return magnetic, 0.5 * (self.charges(q) ** 2) @ self.elastances
 
     def voltages(self, s: Steps) -> np.ndarray:
         """Voltage drops of all branches at the ends of the steps, shape (n, branches) [V].
@@ -92,7 +92,7 @@ class Book:
         net = self.net
         rate, lam, mu = s.at_end or ((s.u_E - s.u_A) / s.h, s.Lambda / s.h, s.Mu / s.h)
         i_E = s.u_E @ net.B
-        drop = rate @ net.B @ net.L + i_E * self._R + self.charges(s.q_E) * self._S + self._thresholds
+        drop = rate @ net.B @ net.L + i_E * self._R + self.charges(s.q_E) * self.elastances + self._thresholds
         drop[:, net.row_branches] -= lam
         drop[:, net.source_branches] += s.sources_E
         known = len(net.current_branches)
@@ -120,7 +120,7 @@ class Book:
         magnetic, electric = self.stored(s.u_E, s.q_E)
         w.largest_store = max(w.largest_store, float((magnetic + electric).max(initial=0.0)))
 
-    def record(self, s: Steps, wanted: np.ndarray, voltages: np.ndarray | None = None) -> None:
+    def record(self, s: Steps, wanted: np.ndarray) -> None:
         """Keep those steps that `wanted` marks."""
         count = int(wanted.sum())
         if not count:
@@ -128,7 +128,7 @@ class Book:
         rows = slice(self.row, self.row + count)
         a = self.arrays
         a["t"][rows], a["q"][rows], a["u"][rows] = s.t_E[wanted], s.q_E[wanted], s.u_E[wanted]
-        a["voltage"][rows] = (self.voltages(s) if voltages is None else voltages)[wanted]
+        a["voltage"][rows] = self.voltages(s)[wanted]
         a["conducting"][rows], a["status"][rows] = s.conducting, s.status
         self.row += count  # whatever interrupts before leaves the records as they were
 

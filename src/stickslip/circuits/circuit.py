@@ -251,7 +251,7 @@ class Circuit:
         theta : 1/2 or 1, or between.  None: 1/2 where every loop has an inductor, else 1; with `locate`, 1 only in
             modes in which sources and capacitors alone form a loop.
         locate : cut steps at the instants at which diodes switch: second order throughout.
-        every : keep every so many steps.
+        every : record every N-th step.
         tol : largest residual with which a step counts as solved.
         progress : True, False, None (a bar on a terminal, after two seconds), or a function of the number of steps.
         """

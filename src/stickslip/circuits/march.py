@@ -215,13 +215,13 @@ class March:
         eps = _INSTANT * self.dt
         u, q = self.u, self.q
         scale = max(
-            float(np.abs(self.book.charges(q[None])[0] * self.book._S).max(initial=0.0)),
+            float(np.abs(self.book.charges(q[None])[0] * self.book.elastances).max(initial=0.0)),
             float(np.abs(self._inputs(np.array([self.t]), np.array([self.t + eps]), 1.0)[2]).max(initial=0.0)),
         )
         for attempt in range(2):
             long, short = self._instants(eps)
             jump = eps * (short.u - long.u)
-            volts = (jump @ self.net.B) * self.book._S
+            volts = (jump @ self.net.B) * self.book.elastances
             if attempt or not np.abs(volts).max(initial=0.0) > _JUMP * scale:
                 break
             self._jump_of_charge(jump)
@@ -292,9 +292,10 @@ class March:
         self._update_status()
         self.settle()
         _, s = self._solve(0.5 * _INSTANT * self.dt, 1.0, self.conducting, self.t, max(self.tol, _INSTANT_TOLERANCE))
-        voltages = self.book.voltages(s)
+        s.sources_E = self._sources(s.t_A, s.t_E)[0]
         s.t_E, s.u_E, s.q_E = np.array([self.t]), self.u[None], self.q[None]
-        self.book.record(s, np.array([True]), voltages)
+        s.at_end = self._at_end(s)
+        self.book.record(s, np.array([True]))
         self.book.work.largest_store = self._energy(self.u, self.q)
 
     def advance(self, steps: int) -> None:
