@@ -71,6 +71,23 @@ def test_no_ringing_in_a_loop_without_inductance():
     np.testing.assert_allclose(net.simulate(dt=0.1, t_end=1.0, theta=0.5).current("R"), 1.0, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("options", "rings"), [({"theta": 0.5}, True), ({"theta": 1.0}, False), ({"locate": True}, False), ({}, False)]
+)
+def test_the_certificate_tells_of_ringing(options, rings):
+    """A diode and a resistor alone: with theta = 1/2 the current rings for ever after the diode has opened."""
+    net = ss.Circuit()
+    net.source("V", "a", "0", voltage=sine(1.0, mean=-0.5))
+    net.diode("D", "a", "b")
+    net.resistor("R", "b", "0", 1.0)
+    run = net.simulate(dt=PERIOD / 50, t_end=PERIOD, **options)
+    require_clean(run)
+    error = np.abs(run.current("R") - np.maximum(0.0, run.voltage("V"))).max()
+    assert (error > 0.01) == rings
+    assert bool(run.certificate.doubts()) == rings
+    assert ("ringing of currents" in str(run.certificate)) == rings
+
+
 def test_current_source_charges_a_capacitor_beside_a_resistor():
     net = ss.Circuit()
     net.current_source("I", "0", "a", current=2.0)

@@ -68,6 +68,7 @@ class March:
         self._before: list[Past] = []
         self._rules: dict[bytes, float] = {}
         self._mode_is_new, self._cuts = False, 0
+        self.ringing, self._most_current = 0.0, 0.0
         self._most_volts, self._most_amperes = 0.0, 0.0  # seen so far, for the margins of events
         self.worst, self.fallbacks, self.largest_lcp, self.failed = 0.0, 0, 0, 0
         self._block, self._settled_at, self.start_energy = _FIRST_BLOCK, -1.0, 0.0
@@ -376,10 +377,19 @@ class March:
         lam, mu = f @ m.Lambda_f.T + g @ m.Lambda_g.T, f @ m.Mu_f.T + g @ m.Mu_g.T
         return (u - s.u_E) / p.h, lam / p.h, mu / p.h
 
+    def _measure_ringing(self, s: Steps, rate: np.ndarray) -> None:
+        """Share by which currents change in an instant though nothing switches: loops without inductance ring."""
+        largest = float(np.abs(s.u_E @ self.net.B).max(initial=0.0))
+        self._most_current = max(self._most_current, largest)
+        if self._most_current > 0.0:
+            change = float(np.abs(rate @ self.net.B).max(initial=0.0)) * 0.5 * _INSTANT * self.dt
+            self.ringing = max(self.ringing, change / self._most_current)
+
     def _accept(self, s: Steps) -> None:
         """Take steps into the book and make their end the present state."""
         if s.theta < 1.0:
             s.at_end = self._at_end(s)
+            self._measure_ringing(s, s.at_end[0])
         self.book.add_work(s)
         ends_step = abs(s.t_E[-1] - (self.k + len(s.t_E)) * self.dt) <= CLOSENESS * self.dt
         if ends_step:

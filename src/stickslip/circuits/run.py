@@ -14,9 +14,12 @@ from stickslip.on_request import service
 from stickslip.trajectory import Certificate, CertificateEntry
 
 JUMP_COLUMNS = ("time", "element", "charge", "flux", "before", "after", "energy_change")
+_RINGS = 0.01
+"""Share of the largest current from which on ringing is told."""
 EVENT_COLUMNS = ("time", "element", "kind")
 
 
+@dataclass(frozen=True)
 class CircuitCertificate(Certificate):
     """The certificate of a circuit: the fields of `Certificate`, in words of circuits.
 
@@ -25,13 +28,25 @@ class CircuitCertificate(Certificate):
     contact_work : minus what thresholds, breakdown voltages and jumps took [J].
     integration_energy : what the rule added by all steps [J]; negative where it damps.
     energy_in_play : largest stored energy, or the energy that sources gave where it is more [J].
+    ringing : largest change of a current in an instant at the end of a step, as a share of the largest current.  Above
+        some thousandths, currents of loops without an inductor ring from step to step.
     """
+
+    ringing: float = 0.0
+
+    def doubts(self) -> list[str]:
+        found = super().doubts()
+        if self.ringing > _RINGS:
+            found.append(
+                f"currents of loops without inductors ring by {100.0 * self.ringing:.2g} %, try theta=1 or locate=True"
+            )
+        return found
 
     def entries(self) -> list[CertificateEntry]:
         held = f" (tolerance {self.tolerance:.0e})"
         residual = "none" if self.max_residual == 0.0 else f"{self.max_residual:.1e}"
         rule = self.rule_share
-        return [
+        rows = [
             CertificateEntry("failed steps", f"{self.failed_steps}", "Steps that were not solved to the tolerance"),
             CertificateEntry(
                 "worst residual",
@@ -49,6 +64,15 @@ class CircuitCertificate(Certificate):
                 "Energy that the rule added, or took where negative, as a share of the energy in play",
             ),
         ]
+        if self.ringing > _RINGS:
+            rows.append(
+                CertificateEntry(
+                    "ringing of currents",
+                    f"{100.0 * self.ringing:.2g} %",
+                    "Change of currents in an instant in which nothing switches, as a share of the largest current",
+                )
+            )
+        return rows
 
 
 @dataclass(frozen=True)

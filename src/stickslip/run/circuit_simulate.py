@@ -219,5 +219,6 @@ def _certificate(march: March, energy: CircuitEnergies) -> CircuitCertificate:
         contact_work=-(w.thresholds + w.jumps),
         integration_energy=w.ideal - w.damping,
         tolerance=march.tol,
+        ringing=march.ringing,
         energy_in_play=max(w.largest_store, abs(w.sources), march.start_energy),
     )
