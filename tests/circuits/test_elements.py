@@ -227,6 +227,46 @@ def test_four_diodes_are_two_constraints():
     np.testing.assert_allclose(run.current("B")[every], run.current("L")[every], atol=1e-9)
 
 
+def test_flux_passes_from_one_coil_to_the_other():
+    """A flyback converter with k = 1: the switch opens, the flux stays, the current jumps to the other coil.
+
+    No energy is lost, and in discontinuous conduction V^2 D^2 T / (2 L) reaches the load.
+    """
+    net = ss.Circuit("flyback converter")
+    net.source("V", "in", "0", voltage=24.0)
+    net.inductor("L1", "in", "x", 1e-3)
+    net.switch("S", "x", "0", closed=PWM(1e-4, 0.4))
+    net.inductor("L2", "0", "y", 0.25e-3)
+    net.coupled("K", "L1", "L2", coupling=1.0)
+    net.diode("D", "y", "o")
+    net.capacitor("C", "o", "0", 1e-3, voltage=9.6)
+    net.resistor("R", "o", "0", 20.0)
+    run = net.simulate(dt=2e-6, t_end=1e-3, locate=True)
+    require_clean(run)
+    jumps = run.impacts()
+    first = jumps.of_element("L1")
+    assert first["time"][0] == pytest.approx(4e-5) and len(first) == 10
+    assert (first["before"][0], first["after"][0]) == (pytest.approx(0.96, rel=1e-6), pytest.approx(0.0, abs=1e-6))
+    assert jumps.of_element("L2")["after"][0] == pytest.approx(1.92, rel=1e-6)
+    assert abs(jumps["energy_change"].sum()) < 1e-9 and abs(run.energy_book()["jumps"]) < 1e-9
+    assert run.voltage("C")[-1] == pytest.approx(24.0 * 0.4 * math.sqrt(20.0 * 1e-4 / 2e-3), abs=0.02)
+
+
+def test_switched_capacitors_account_for_every_joule():
+    """A source charges C1 to 10 V, C1 shares its charge with C2, again and again, up to the last instant."""
+    net = ss.Circuit("charge pump")
+    net.source("V", "a", "0", voltage=10.0)
+    net.switch("S1", "a", "b", closed=PWM(1e-3, 0.5))
+    net.capacitor("C1", "b", "0", 1e-6)
+    net.switch("S2", "b", "c", closed=PWM(1e-3, 0.5, start=5e-4))
+    net.capacitor("C2", "c", "0", 1e-6)
+    net.resistor("R", "c", "0", 1e9)
+    run = net.simulate(dt=1e-5, t_end=5e-3)
+    require_clean(run)
+    shared = run.impacts().of_element("C2")
+    np.testing.assert_allclose(shared["after"], 10.0 * (1.0 - 0.5 ** np.arange(1, len(shared) + 1)), rtol=1e-5)
+
+
 def test_six_pulse_rectifier():
     """Three phases in a star, six diodes, a resistor: mean voltage 3 sqrt(3) U / pi."""
     net = ss.Circuit("six pulses")

@@ -309,17 +309,19 @@ class March:
         if on_grid and not self._mode_is_new:
             whole = int(min(ahead, math.floor((stop - self.t) / dt + CLOSENESS))) if stop < math.inf else ahead
             if whole >= 1 and self._march_block(whole):
-                self._after(stop)
+                self._after(stop, steps)
                 return
         self._mode_is_new = False
         target = min(end_of_step, stop)
         if abs(target - end_of_step) <= CLOSENESS * dt:
             target = end_of_step
         self._single(target)
-        self._after(stop)
+        self._after(stop, steps)
 
-    def _after(self, stop: float) -> None:
-        """At an instant where something changes from outside, look for the state after it."""
+    def _after(self, stop: float, steps: int) -> None:
+        """At an instant where something changes from outside, look for the state after it; not at the run's end."""
+        if self.k >= steps:
+            return
         at_break = abs(self.t - stop) <= 2.0 * CLOSENESS * self.dt
         if self._update_status() or at_break:
             self.settle()
