@@ -16,8 +16,6 @@ SERVICES = {
     "simulate a scene": "stickslip.run.scene_simulate:simulate_scene",
     "prepare a scene": "stickslip.run.scene_simulate:prepare_run",
     "simulate a circuit": "stickslip.run.circuit_simulate:simulate_circuit",
-    "terms of a circuit": "stickslip.circuits.joined:terms",
-    "circuit as a system": "stickslip.circuits.joined:system",
     "plot a circuit": "stickslip.figures.circuit:plot",
     "save a circuit run": "stickslip.io.circuit_files:save",
     "circuit run as a dataset": "stickslip.io.circuit_files:to_dataset",

@@ -226,11 +226,15 @@ class Circuit:
         inductance : inductor -> SymPy expression of the mechanism's coordinates, in the place of its number.  Every
             loop needs an inductor; switches, thyristors, current sources and transformers have no place here.
         """
-        return service("terms of a circuit")(self, inductance)
+        from stickslip.circuits.joined import terms  # SymPy: only where it is used
+
+        return terms(self, inductance)
 
     def system(self) -> Any:
         """The circuit as a `LagrangianSystem` with charges as coordinates, for `ss.simulate` and all its steppers."""
-        return service("circuit as a system")(self)
+        from stickslip.circuits.joined import system
+
+        return system(self)
 
     def simulate(
         self,
