@@ -25,6 +25,7 @@ WORDS = {
     "analysis": "cycles, basins, orders",
     "bench": "what `bench` measures",
     "checks": "what users may give",
+    "circuits": "networks with diodes",
     "cli": "commands",
     "codes": "numbers with names",
     "contact": "the contact problem",

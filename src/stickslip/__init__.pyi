@@ -1,5 +1,6 @@
 """The public names: one line each, read by type checkers, by editors and by `__init__.py` when a name is first used."""
 
+from stickslip import circuits as circuits
 from stickslip import contact as contact
 from stickslip import laws as laws
 from stickslip import lcp as lcp
@@ -29,6 +30,7 @@ from stickslip.analysis.sections import ClosingSection as ClosingSection
 from stickslip.analysis.sections import DriveSection as DriveSection
 from stickslip.analysis.sections import LevelSection as LevelSection
 from stickslip.analysis.sections import PhaseSection as PhaseSection
+from stickslip.circuits.circuit import Circuit as Circuit
 from stickslip.contact.planar import AugmentedLagrangian as AugmentedLagrangian
 from stickslip.contact.planar import Auto as Auto
 from stickslip.contact.planar import Enumerate as Enumerate

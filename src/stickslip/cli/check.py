@@ -27,6 +27,8 @@ def check(
     Exit codes: 0 all can be run, 1 a start overlaps beyond the tolerance or cannot be drawn, 2 a file or the request
     was wrong.
     """
+    from stickslip.cli.circuit import described
+    from stickslip.io.models.circuit import is_circuit_file
     from stickslip.io.models.file import read_model
     from stickslip.io.models.layout import schema_text
 
@@ -38,6 +40,9 @@ def check(
     found = []
     for path in files:
         _require_file(path)
+        if is_circuit_file(str(path)):
+            found.append(described(path))
+            continue
         model = read_model(path)
         found.append({"file": str(path), **describe(model.scenario), "problem": problem_at_start(model)})
     if as_json:

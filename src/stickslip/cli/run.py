@@ -139,6 +139,22 @@ def run(
 
     Exit codes: 0 done, 1 the computation failed (what was computed is kept and written), 2 the request was wrong.
     """
+    from stickslip.cli.circuit import run_circuit
+    from stickslip.io.models.circuit import is_circuit_file
+
+    if is_circuit_file(name):
+        if settings or more_settings:
+            raise ValueError("--set is not for circuits; change the model file.")
+        run_circuit(
+            name,
+            times={"dt": dt, "t_end": t_end},
+            method=asdict(method),
+            files=files,
+            as_json=as_json,
+            quiet=quiet,
+            list_events=list_events,
+        )
+        return
     model = opened(name, [*(settings or []), *(more_settings or [])])
     scenario = model.scenario
     step, end = scenario.dt if dt is None else dt, scenario.t_end if t_end is None else t_end

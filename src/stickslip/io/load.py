@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stickslip._version import __version__
+from stickslip.circuits.run import CircuitRun
 from stickslip.io import digests
 from stickslip.io.disk import file_path, member, open_binary, reading, recover
 from stickslip.io.sealing import verify
@@ -44,8 +45,8 @@ def is_trajectory(path: str | Path) -> bool:
         return False
 
 
-def load(path: str | Path) -> Trajectory:
-    """Read a saved or streamed trajectory, bit for bit as it was written.
+def load(path: str | Path) -> Any:
+    """Read a saved or streamed trajectory, or the run of a circuit, bit for bit as it was written.
 
     Everything is read into memory; `xarray.open_dataset(path)` opens the same file lazily.  The file of a run under way
     is read as of one of its commits: a commit during the reading starts it anew.
@@ -74,7 +75,9 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     return state.st_mtime_ns, state.st_size
 
 
-def _load(path: Path) -> Trajectory:
+def _load(path: Path) -> Trajectory | CircuitRun:
+    from stickslip.io import circuit_files  # which writes with what this module reads
+
     recover(path)
     with one_line(path), open_binary(path) as content:
         if content.read(len(_HDF5)) != _HDF5:
@@ -82,6 +85,8 @@ def _load(path: Path) -> Trajectory:
                 f"{path} is not a stickslip trajectory, nor any netCDF-4 file; load reads what Trajectory.save wrote."
             )
         with reading(content) as file:
+            if text(file.attrs.get("stickslip_format", "")) == circuit_files.FORMAT:
+                return circuit_files.read(file)
             check_format(path, file)
             trajectory, digested = _read_trajectory(file)
     if not digested:

@@ -57,6 +57,10 @@ def _model(content: dict[str, Any], text: str, name: str) -> Model:
     if version > FORMAT:
         raise place.at("stickslip").error(f"format {version} is newer than {FORMAT}, which this version reads; update")
     kind = content.get("kind", "lagrangian")
+    if kind == "circuit":
+        raise place.at("kind").error(
+            "a circuit is no mechanism; stickslip.io.models.circuit.read_circuit reads its file"
+        )
     table = KINDS.get(kind) if isinstance(kind, str) else None
     if table is None:
         raise place.at("kind").error(f"one of {', '.join(KINDS)} is expected, got {kind!r}")

@@ -1,0 +1,96 @@
+"""The figure of a circuit's run: voltages, currents, what conducts, energies over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from stickslip.checks import unknown_name
+from stickslip.circuits.run import CircuitRun
+from stickslip.figures import ribbon, style
+
+_MOST_LINES = 6
+"""Most elements in one panel; of more, those whose values differ most."""
+_QUIET = ("blocks", "open", "locked")
+
+
+def plot(run: CircuitRun, elements: Sequence[str] | None = None) -> Figure:
+    """Return the figure of a run; of the named elements, or of those that do most."""
+    for name in elements or ():
+        if name not in run.element_names:
+            raise ValueError(unknown_name("element", name, run.element_names))
+    flow, effort = run.units
+    bands = [name for name in run.switching if elements is None or name in elements]
+    heights = [1.7, 1.7] + ([0.4 + 0.26 * len(bands)] if bands else []) + [1.3]
+    with style.look():
+        figure = style.new_figure(7.2, sum(heights) + 0.5 * len(heights) + 0.6)
+        axes: list[Axes] = []
+        grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
+        for row in range(len(heights)):
+            axes.append(figure.add_subplot(grid[row, 0], sharex=axes[0] if axes else None))
+        for ax, values, unit, word in (
+            (axes[0], run.voltages, effort, "voltage" if effort == "V" else "pressure"),
+            (axes[1], run.currents, flow, "current" if flow == "A" else "flow"),
+        ):
+            _lines(ax, run, _chosen(run, values, elements), values, unit)
+            ax.set_title(word)
+        if bands:
+            _bands(axes[2], run, bands)
+        magnetic, electric = ("magnetic", "electric") if flow == "A" else ("kinetic", "potential")
+        factor, unit = style.prefix(run.energy.total, "J")
+        parts = ((run.energy.magnetic, magnetic), (run.energy.electric, electric), (run.energy.total, "total"))
+        for k, (values, label) in enumerate(parts):
+            t, shown = style.thin(run.t, values)
+            axes[-1].plot(t, factor * shown, color=style.SERIES[k], label=label)
+        axes[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        style.panel(axes[-1], "energy", "t [s]", f"[{unit}]")
+        for ax in axes[:-1]:
+            ax.tick_params(labelbottom=False)
+        axes[0].set_xlim(run.t[0], max(run.t[-1], np.nextafter(run.t[0], np.inf)))
+        figure.suptitle(run.system_name, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        rule = "events located" if run.located else f"theta = {style.number(run.theta)}"
+        ended = "" if run.complete else f"\n{run.status}"
+        style.caption(
+            figure,
+            f"Δt = {style.number(run.dt)} s, {run.steps:,} steps, {rule}\ncertificate: {run.certificate}{ended}",
+        )
+    return figure
+
+
+def _chosen(run: CircuitRun, values: np.ndarray, elements: Sequence[str] | None) -> list[int]:
+    """Numbers of the elements to draw: the named ones, or those with the largest and different values."""
+    if elements is not None:
+        return [run.element_names.index(name) for name in elements]
+    found: list[int] = []
+    for k in np.argsort(-np.abs(values).max(axis=0), kind="stable"):
+        size = float(np.abs(values[:, k]).max())
+        alike = any(np.abs(values[:, k] - s * values[:, j]).max() <= 1e-6 * size for j in found for s in (1.0, -1.0))
+        if size > 0.0 and not alike and "." not in run.element_names[k] and len(found) < _MOST_LINES:
+            found.append(int(k))
+    return sorted(found)
+
+
+def _lines(ax: Axes, run: CircuitRun, chosen: list[int], values: np.ndarray, unit: str) -> None:
+    factor, label = style.prefix(values[:, chosen], unit) if chosen else (1.0, unit)
+    for place, k in enumerate(chosen):
+        t, shown = style.thin(run.t, values[:, k])
+        ax.plot(t, factor * shown, color=style.SERIES[place % len(style.SERIES)], label=run.element_names[k])
+    ax.set_ylabel(f"[{label}]")
+    if chosen:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def _bands(ax: Axes, run: CircuitRun, names: list[str]) -> None:
+    """One band per element that switches, filled while it conducts."""
+    quiet = [k for k, word in enumerate(run.mode_words) if word in _QUIET]
+    for row, name in enumerate(reversed(names)):
+        ax.axhline(row, color=style.FAINT, linewidth=1.0, zorder=1)
+        modes = run.modes[:, run.switching.index(name)].astype(int)
+        bars = [(start, length) for start, length, mode in ribbon.runs(run.t, modes) if mode not in quiet]
+        ax.broken_barh(bars, (row - 0.31, 0.62), facecolor=style.SERIES[0], linewidth=0.0, zorder=2)
+    ax.set_yticks(range(len(names)), list(reversed(names)))
+    ax.set_ylim(-0.6, len(names) - 0.4)
+    ax.set_title("conducts")

@@ -1,0 +1,80 @@
+"""Runs of circuits in files, as datasets and as pictures."""
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from tests.circuits.networks import PERIOD, bridge, buck
+
+
+@pytest.fixture(scope="module")
+def run():
+    return bridge(impedance=True).simulate(dt=PERIOD / 100, t_end=3 * PERIOD, locate=True)
+
+
+def test_a_saved_run_is_read_bit_for_bit(run, tmp_path):
+    path = run.save(tmp_path / "bridge.nc")
+    again = ss.load(path)
+    assert type(again) is type(run) and repr(again) == repr(run)
+    for name in ("t", "q", "u", "currents", "voltages", "modes"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(run, name))
+    np.testing.assert_array_equal(again.energy.total, run.energy.total)
+    for table in ("events", "jump_table"):
+        for column, values in getattr(run, table).columns.items():
+            np.testing.assert_array_equal(getattr(again, table)[column], values)
+    assert again.certificate == run.certificate and again.energy_book() == run.energy_book()
+    assert again.element_names == run.element_names and list(again.mode("B")) == list(run.mode("B"))
+
+
+def test_files_are_not_overwritten_and_damage_is_seen(run, tmp_path):
+    path = run.save(tmp_path / "bridge.nc")
+    with pytest.raises(ValueError, match="exists; give overwrite=True"):
+        run.save(path)
+    run.save(path, overwrite=True)
+    foreign = tmp_path / "notes.nc"
+    foreign.write_text("mine")
+    with pytest.raises(ValueError, match="never replaced"):
+        run.save(foreign, overwrite=True)
+    data = bytearray(path.read_bytes())
+    place = data.find(run.currents[40:42].tobytes()[:16])
+    assert place > 0
+    data[place] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(ValueError, match="damaged"):
+        ss.load(path)
+
+
+def test_a_run_without_events_is_saved(tmp_path):
+    net = ss.Circuit("plain")
+    net.source("V", "a", "0", voltage=1.0)
+    net.resistor("R", "a", "0", 1.0)
+    run = net.simulate(dt=0.1, t_end=1.0)
+    again = ss.load(run.save(tmp_path / "plain.nc"))
+    assert len(again.events) == len(again.impacts()) == 0 and again.switching == ()
+    np.testing.assert_array_equal(again.current("R"), run.current("R"))
+
+
+def test_dataset(run):
+    data = run.to_xarray()
+    assert data.current.attrs["units"] == "A" and data.voltage.attrs["units"] == "V"
+    np.testing.assert_array_equal(data.voltage.sel(element="C"), run.voltage("C"))
+    assert data.attrs["certificate_failed_steps"] == 0
+    assert len(run.events.to_pandas()) == len(run.events)
+
+
+def test_plot(run, tmp_path):
+    from stickslip.figures import style
+
+    figure = run.plot()
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["voltage", "current", "conducts", "energy"]
+    assert style.save(figure, tmp_path / "bridge.png").stat().st_size > 10_000
+    some = buck(10.0).simulate(dt=1e-6, t_end=2e-4, theta=0.5).plot(["L", "S"])
+    assert [line.get_label() for line in some.axes[1].lines] == ["L", "S"]
+    with pytest.raises(ValueError, match="unknown element 'Q'"):
+        run.plot(["Q"])
+
+
+def test_tables_in_words(run):
+    assert "conducts" in str(run.events) and "time" in str(run.impacts())
+    assert "0 failed steps, worst residual" in str(run.certificate)
+    assert len(run.certificate.entries()) == 4 and run.certificate.doubts() == []
