@@ -27,7 +27,7 @@ def newton_cradle(
     """Return a row of equal balls on strings, small angles: q = displacements to the right, gaps x_2 - x_1 + clearance.
 
     If the balls touch, all contacts act at once, and neither Newton's nor Poisson's law sends the last ball off alone.
-    Under Newton's law with restitution e, a ball that strikes n - 1 others at v sends them off together at (1 + e) v / n
+    Under Newton's law with restitution e, a ball that strikes n - 1 others at v sends them off at (1 + e) v / n each
     and goes on at v (1 - (n - 1) (1 + e) / n).  All strings swing alike, so that all balls meet again: with e = 1 the
     first ball then swings out alone.  Balls that swing together count as touching, by every stepper and step size.
     With a clearance, however small, one contact acts after the other, and both laws send the last ball off alone.
