@@ -82,7 +82,7 @@ def test_arch_stands_above_its_least_thickness_and_falls_below(place):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [9, 15, 27])
+@pytest.mark.parametrize("count", [5, 7, 9, 15, 27])
 def test_arches_of_more_stones(count):
     least = least_thickness(count)
     assert arch(1.002 * least, count, 3.0) < 1e-12

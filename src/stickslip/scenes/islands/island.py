@@ -165,8 +165,9 @@ def island_residual(
             # a near point mass, which is turned back by a pull that hardly moves its own row.
             if j != link:
                 link, light, pull = j, 0.0, 0.0
-            light, pull = max(light, math.sqrt(d)), max(pull, math.sqrt(d) * abs(x))
-            pulls = max(pulls, light * pull)
+            if joints.row.low[s] == -np.inf and joints.row.high[s] == np.inf:
+                light, pull = max(light, math.sqrt(d)), max(pull, math.sqrt(d) * abs(x))
+                pulls = max(pulls, light * pull)
             w = row_velocity(joints, s, bodies.end, a, b) + joints.row.soft[s] * x - joints.row.target[s]
             free = row_velocity(joints, s, bodies.free, a, b)
             before = row_velocity(joints, s, bodies.vel, a, b)
