@@ -31,9 +31,8 @@ from stickslip.contact.velocity_problem import Motion, VelocityProblem
 from stickslip.contact.velocity_sweeps import local_blocks, momentum_sweeps
 from stickslip.jit import kernel
 
-ALPHA = 1e-4  # of Newton: see `velocity_newton`
-FAR, NEAR = 1e-3, 1e-3  # alpha while the error is above NEAR times the velocities: full steps go too far otherwise
-STEPS, LAST_STEPS = 40, 25  # Newton steps from the last impulses, and from a point that others have found
+ALPHA = 1e-5  # of Newton, at last: see `velocity_newton`
+STEPS, LAST_STEPS = 60, 25  # Newton steps from the last impulses, and from a point that others have found
 INNER_STEPS, INNER_TOL = 30, 1e-7  # of the interior point method; an error that is left to Newton, relative
 PUSH = 1.0  # into the cones, times the velocities
 SWEEPS = (50, 150, 400, 800, 1600, 3200, 6400)
@@ -76,7 +75,7 @@ def solve_velocities(problem: VelocityProblem, motion: Motion, tol: float, scale
     """
     pattern = find_pattern(problem)
     room, start, enough = newton_room(problem, pattern), motion.r.copy(), tol * scale
-    rules = Rules(dim, AIM * enough, STEPS, ALPHA, 0.0, FAR, NEAR * scale)
+    rules = Rules(dim, AIM * enough, STEPS, ALPHA, 0.0, scale)
     if motion.r.shape[0] > 1 and unloaded(motion.r):
         soften(problem, pattern, motion, rules, room, scale)
     least = newton(problem, pattern, motion, rules, room)
@@ -87,7 +86,7 @@ def solve_velocities(problem: VelocityProblem, motion: Motion, tol: float, scale
     inner = plain_rules(dim, max(INNER_TOL, AIM * tol) * scale, INNER_STEPS, 0.0, 0.0)
     interior_point(problem, pattern, motion, inner, room, PUSH, scale)
     take(motion.r, start)
-    rules = plain_rules(dim, AIM * enough, LAST_STEPS, ALPHA, 0.0)
+    rules = Rules(dim, AIM * enough, LAST_STEPS, ALPHA, 0.0, scale)
     error, stage = newton(problem, pattern, motion, rules, room), 2
     if error > enough:
         if error < least:
