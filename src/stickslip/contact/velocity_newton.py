@@ -45,7 +45,7 @@ from stickslip.contact.velocity_problem import (
 from stickslip.jit import kernel
 
 OPEN, STICK, SLIP = 0, 1, 2
-HALVINGS, GROWTH = 2, 3.0  # of a step, while the error is larger than GROWTH times the one before: 5, 2.0 70 of 83
+HALVINGS, GROWTH = 2, 100.0  # of a step, while the error is larger than GROWTH times the one before: 5, 2.0 70 of 83
 START = 1e-4  # least alpha of the first step: where little has changed, one step does
 MORE = 2  # 83 steps of boxes, 78 of the wall, mean ms: 1 10.5 3.5, 2 11.5 3.6, 8 12.4 3.9, without an end 18.7 4.9
 CALM, WILD, CALMER = 1e-3, 0.1, 0.1  # least alpha while contacts change, largest, and its fall: see above
