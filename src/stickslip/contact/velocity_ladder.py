@@ -5,8 +5,8 @@
 
 Newton comes first: from the last impulses it ends at impulses near to them, so that loads stay where they are.
 
-Measured on steps of walls that balls hit at 5 to 40 m/s, and of 200 boxes in a bin (tolerance 1e-6): 64 that 60 steps of
-Newton, an interior point and 25 steps more had left, and 6 that sweeps with momentum and Newton had left as well.
+Measured on steps of walls that balls hit at 5 to 40 m/s, and of 200 boxes in a bin (tolerance 1e-6): 64 that 60 steps
+of Newton, an interior point and 25 steps more had left, and 6 that sweeps with momentum and Newton had left as well.
 Solved, and mean time:
 
     Newton 200                                                           57          0
