@@ -1,8 +1,9 @@
 """`stickslip bench scenes`: stack of cubes, ramp and thrown cube, here and in MuJoCo, Bullet and Drake, in one run.
 
-Then comes the cost of a step against the number of contacts (`stickslip.bench.piles`).  Creep, drift and lift are
-distances [m] from the exact motion.  All programs take one step size; each takes its default solver.  Speeds are given
-by the wall clock and by processor time, which other jobs on the machine do not slow down.
+Bodies that tumble, fall and are hit follow (`stickslip.bench.tumbling`), with what is wanted of them.  Then comes the
+cost of a step against the number of contacts (`stickslip.bench.piles`).  Creep, drift and lift are distances [m] from
+the exact motion.  All programs take one step size; each takes its default solver.  Speeds are given by the wall clock
+and by processor time, which other jobs on the machine do not slow down.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.bench import piles as bench_piles
+from stickslip.bench import tumbling
 
 DT, G, FRICTION = 1e-3, 9.81, 0.5
 ANGLE, SPEED = 0.38, 6.0
@@ -47,11 +49,22 @@ CASES: dict[str, tuple[Cubes, float]] = {
 }
 
 
-def _stickslip(cubes: Cubes, t_end: float) -> tuple[np.ndarray, Watch]:
-    """Run the cubes in stickslip; positions (records, cubes, 3) [m], and the time of the run."""
+def marched(scene: Any, t_end: float, tol: float = 1e-10, warm: float | None = None) -> tuple[Any, Watch]:
+    """Trajectory of a scene, and the time of its march; `warm`: time of a run before, which loads all kernels [s]."""
     from stickslip.run.driver import march
     from stickslip.run.records import Store
     from stickslip.run.scene_simulate import prepare_run
+
+    scene.simulate(DT, t_end if warm is None else warm, every=10, tol=tol)
+    run = prepare_run(scene, DT, t_end, every=10, tol=tol, on_failure="continue")
+    store, watch = Store(run), Watch()
+    with watch:
+        status, complete = march(run, store, lambda step: None)
+    return store.finish(status, complete, watch.wall), watch
+
+
+def _stickslip(cubes: Cubes, t_end: float) -> tuple[np.ndarray, Watch]:
+    """Run the cubes in stickslip; positions (records, cubes, 3) [m], and the time of the run."""
     from stickslip.scenes.scene import Scene
     from stickslip.scenes.shapes import Box, HalfSpace
 
@@ -63,12 +76,7 @@ def _stickslip(cubes: Cubes, t_end: float) -> tuple[np.ndarray, Watch]:
             Box((1, 1, 1)), mass=1.0, position=position, orientation=_turn(angle), friction=FRICTION,
             velocity=(speed if k == 0 else 0.0, 0.0, 0.0),
         )  # fmt: skip
-    scene.simulate(DT, t_end, every=10)  # once before, so that every kernel it needs is loaded
-    run = prepare_run(scene, DT, t_end, every=10)
-    store, watch = Store(run), Watch()
-    with watch:
-        status, complete = march(run, store, lambda step: None)
-    trajectory = store.finish(status, complete, watch.wall)
+    trajectory, watch = marched(scene, t_end)
     return trajectory.q.reshape(len(trajectory), len(positions), 7)[:, :, :3], watch
 
 
@@ -225,8 +233,10 @@ def deviations(case: str, x: np.ndarray) -> dict[str, float]:
 
 
 def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
-    """Run all cases in all programs that are installed, then the piles."""
-    return {**measure_cases(quick, say), "cost": bench_piles.measure(quick, say)}
+    """Run all cases in all programs that are installed, then bodies that tumble, then the piles."""
+    results = measure_cases(quick, say)
+    results["tumbling"] = tumbling.measure(quick, "mujoco" not in results["missing"], marched, say)
+    return {**results, "cost": bench_piles.measure(quick, say)}
 
 
 def measure_cases(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
@@ -271,4 +281,4 @@ def table(results: dict[str, Any]) -> Any:
             speeds = ("t_end", "steps_per_s", "steps_per_cpu_s")
             words = ", ".join(f"{key} {value:.1e}" for key, value in row.items() if key not in speeds)
             shown.add_row(case, name, words, *(f"{row[key]:.3g}" for key in speeds[1:]))
-    return Group(shown, bench_piles.table(results["cost"]))
+    return Group(shown, tumbling.table(results["tumbling"]), bench_piles.table(results["cost"]))

@@ -57,7 +57,7 @@ SINK = 1e-3  # of the smaller body's radius: contacts that are deeper are pushed
 NEWTON_CONTACTS = 2000  # of an island without joints, up to which the time loop solves it itself
 EXACT_BELOW = 1e-9
 """Tolerances below ask for rest without drift: small remainders are not handed on from step to step."""
-RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
+RESCUE_EFFORT = 5.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
 RESCUE_EFFORT_EACH = 0.5  # nominal seconds per contact: a few contacts are solved soon or, by rounding, never
 RESCUE_ROUNDS = 4  # each with a sharper tolerance
 PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
@@ -402,8 +402,12 @@ class SceneEngine(Engine):
         """Sweeps, shared by many threads, and what helps them."""
         order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
         pile = Pile(self.bodies, contacts, self.active, order, self.options, self.head, self.follow)
+        before, residual = self.active.r[order], self.residuals[k]
         self.effort[k] = int(pile.solve())
         self.residuals[k] = pile.residual
+        if not pile.residual <= self.options.tol and not pile.residual <= residual:
+            self.active.r[order] = before
+            self._measure_island(contacts, k)
 
     def _solve_pyramid(self, contacts: Any, k: int) -> None:
         """An island whose friction cones are pyramids, [S00] (2.11)-(2.16): Lemke, then others; the best is kept."""

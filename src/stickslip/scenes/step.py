@@ -30,7 +30,7 @@ from stickslip.projections import worse
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
-from stickslip.scenes.islands.free_bodies import solve_free_bodies
+from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_dense, solve_island
 from stickslip.scenes.islands.joint_rows import came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, islands
@@ -299,7 +299,7 @@ def measure_island(island: Island, options: Options, grains: float) -> float:
 
 @kernel
 def solve_free(island: Island, options: Options, residual: float, place: np.ndarray, effort: np.ndarray) -> float:
-    """Solve an island without joints; returns its residual.  Where that fails, the island is as it was."""
+    """Solve an island without joints; returns its residual.  Where that fails, a small island is as it was."""
     n, dim, active = island.last - island.first, options.dim, island.active
     r = np.empty((n, dim))
     for m in range(n):
@@ -311,6 +311,8 @@ def solve_free(island: Island, options: Options, residual: float, place: np.ndar
     found = measure_island(island, options, GRAINS)
     if found <= options.tol:
         effort[0] += 1 if stage > FIRST_STAGES else 0
+        return found
+    if found < residual and n > MATRIX_CONTACTS:  # the host goes on from there
         return found
     for m in range(n):
         for j in range(dim):
