@@ -31,9 +31,10 @@ from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
 from stickslip.scenes.islands.free_bodies import solve_free_bodies
-from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_dense, solve_island
+from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_island
 from stickslip.scenes.islands.joint_rows import came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, islands
+from stickslip.scenes.islands.trees import solve_joined
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Contacts, Options
 from stickslip.scenes.notes import energies, note_contacts, record
 from stickslip.scenes.parts import (
@@ -69,6 +70,7 @@ __all__ = [
 ]  # fmt: skip
 
 DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE, APART = range(6)
+AT_REST = 1e-4  # times the residual that does: impulses of joints that are taken on from step to step add up
 FIRST_STAGES = 2  # of the ladder on velocities: those that usually do
 
 
@@ -319,6 +321,16 @@ def solve_free(island: Island, options: Options, residual: float, place: np.ndar
 
 
 @kernel
+def solve_with_joints(
+    island: Island, options: Options, residual: float, place: np.ndarray, effort: np.ndarray
+) -> float:
+    """Solve an island with joints; returns its residual."""
+    found, stage = solve_joined(island, options, place)
+    effort[0] += 1 if stage > FIRST_STAGES else 0
+    return found
+
+
+@kernel
 def solve_islands(world: World, touching: Touching, problems: Problems, resume: bool) -> Any:
     """Check the impulses of the last step on all islands, and solve those that need it, as far as is done here."""
     options, residuals, limit = world.options, problems.residuals, start_limit(world.options, problems.counts)
@@ -330,10 +342,9 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
         residuals[k] = measure_island(island, options, GRAINS if resume else 0.0)
         done = False
         if world.joints is not None:
-            # A joint moves its bodies on curves: every step has to be solved.
-            if rows > 0 and not resume and not residuals[k] <= options.start:
-                solve_dense(island, options)
-                residuals[k] = measure_island(island, options, GRAINS)
+            # A joint moves its bodies on curves: every step has to be solved, unless nothing moves at all.
+            if rows > 0 and not resume and not residuals[k] <= AT_REST * options.start:
+                residuals[k] = solve_with_joints(island, options, residuals[k], problems.parent, problems.effort[k:])
                 done = residuals[k] <= options.tol
         if here and rows == 0 and n <= options.newton and not residuals[k] <= limit:
             residuals[k] = solve_free(island, options, residuals[k], problems.parent, problems.effort[k:])

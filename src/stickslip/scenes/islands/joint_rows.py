@@ -294,7 +294,8 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
         compose(bodies.mid[a], joints.link.frame_a[j], A)
         compose(bodies.mid[b], joints.link.frame_b[j], B)
         for k in range(3):
-            arm_a[k] = (B[k] if kind == PRISMATIC else A[k]) - bodies.mid[a, k]
+            # one point for both bodies, so that an impulse keeps their angular momentum
+            arm_a[k] = (A[k] if kind == DISTANCE or kind == SPRING else B[k]) - bodies.mid[a, k]
             arm_b[k] = B[k] - bodies.mid[b, k]
         count = equality_rows(joints, j, planar, A, B, arm_a, arm_b)
         points, size = point_errors(kind, planar), joints.link.reach[j]
