@@ -75,16 +75,22 @@ def bare(plan: Plan) -> Any:
     return Plan(plan.order, np.zeros(plan.begins.shape[0], np.int64), plan.later, plan.slot)
 
 
-@kernel(apart=True)
-def factor_masses(problem: TreeProblem, plan: Plan, room: TreeRoom) -> bool:
-    """Factors of H, and M (V_free - V_0)."""
+@kernel
+def set_rest(problem: TreeProblem, room: TreeRoom) -> None:
+    """M (V_free - V_0) of all bodies."""
     bodies, given, d = problem.contacts, problem.tree.given, np.empty(6)
-    set_masses(bodies, room.H)
     for j in range(given.shape[0]):
         for k in range(6):
             d[k] = bodies.free[j, k] - given[j, k]
             room.rest[j, k] = 0.0
         add_momentum(bodies, j, d, 1.0, room.rest[j])
+
+
+@kernel
+def factor_masses(problem: TreeProblem, plan: Plan, room: TreeRoom) -> bool:
+    """Factors of H, and M (V_free - V_0)."""
+    set_masses(problem.contacts, room.H)
+    set_rest(problem, room)
     return factor_tree(problem.tree, plan, room.H)
 
 

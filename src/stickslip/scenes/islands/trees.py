@@ -16,7 +16,7 @@ import numpy as np
 
 from stickslip.contact.tree_blocks import Parts, Plan, find_plan, mobility, solve_tree
 from stickslip.contact.tree_ladder import solve_tree_laws
-from stickslip.contact.tree_newton import TreeRoom, bare, factor_masses, tree_room
+from stickslip.contact.tree_newton import TreeRoom, bare, factor_masses, set_rest, tree_room
 from stickslip.contact.tree_problem import (
     OUTSIDE,
     Rows,
@@ -42,6 +42,8 @@ from stickslip.scenes.islands.joint_rows import (
     PRISMATIC,
     REVOLUTE,
     SPRING,
+    ask_to_close,
+    gap_with,
     point_errors,
     row_velocity,
 )
@@ -51,6 +53,8 @@ from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import compose, rotate
 
 REFINEMENTS = 3  # passes along the tree that take out rounding, at most
+CLOSINGS = 8  # times that joints are linearised anew in a step, at most
+LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the next midpoint that asks for it
 REFINED = 1e-2  # of the tolerance: a residual that asks for none
 LEAST_SIZE = 1e-9  # of the mobility of a free body, given to contacts and rows that cannot move
 
@@ -403,6 +407,24 @@ def refine(island: Island, problem: TreeProblem, links: Links, masses: Plan, roo
 
 
 @kernel
+def ask_again(island: Island, planar: bool, dt: float) -> bool:
+    """Linearise the joints about the end velocities where one would come apart too far; whether that is so."""
+    bodies, joints, last, wide = island.bodies, island.joints, -1, False
+    for turn in range(2):
+        for k in range(island.row_first, island.row_last):
+            j = island.rows[k] // ROWS_PER_JOINT
+            if j != last and holds(joints, j):
+                if turn == 1:
+                    ask_to_close(joints, j, bodies, bodies.end, planar, dt)
+                else:
+                    wide = wide or gap_with(joints, j, bodies, bodies.end, planar, dt) > LOOSE * joints.link.limit[j]
+            last = j
+        if not wide:
+            break
+    return wide
+
+
+@kernel
 def number_back(bodies: Bodies, place: np.ndarray, m: int) -> Any:
     """Numbers in the scene of the bodies of a problem."""
     body = np.empty(m, np.int64)
@@ -449,13 +471,21 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
             motion.contacts.r[i, c] = island.active.r[island.order[island.first + i], c]
     for i in range(k):
         motion.z[i] = joints.row.impulse[chosen[i]]
-    _, stage = solve_tree_laws(problem, plan, masses, motion, room, options.tol, max(scale, row_scale(island)), dim)
-    write_back(island, problem, motion, links, plan, room, chosen, dim)
-    end_velocities(island, dim)
-    residual = island_residual(island, dim, options.edges, GRAINS)
-    for _ in range(REFINEMENTS):
-        if not residual <= REFINED * options.tol:
-            refine(island, problem, links, masses, room, planar)
-            end_velocities(island, dim)
-            residual = island_residual(island, dim, options.edges, GRAINS)
+    limit, stage, residual = max(scale, row_scale(island)), 0, 0.0
+    for again in range(1 + CLOSINGS):
+        _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, dim)
+        stage = max(stage, more)
+        write_back(island, problem, motion, links, plan, room, chosen, dim)
+        end_velocities(island, dim)
+        residual = island_residual(island, dim, options.edges, GRAINS)
+        for _ in range(REFINEMENTS):
+            if not residual <= REFINED * options.tol:
+                refine(island, problem, links, masses, room, planar)
+                end_velocities(island, dim)
+                residual = island_residual(island, dim, options.edges, GRAINS)
+        if again == CLOSINGS or not residual <= options.tol or not ask_again(island, planar, options.dt):
+            break
+        load_rows(island, place, chosen, rows)
+        set_given(bodies, joints, planar, tree, links, plan.order, False)
+        set_rest(problem, room)
     return residual, stage
