@@ -2,12 +2,15 @@
 
     1  Newton from the last impulses; contacts that carry nothing begin at impulses of least norm
     2  interior point from the last impulses, then Newton
-    3  interior point from starts farther inside and nearer to the bounds, then Newton with a smaller alpha
+    3  Newton from impulses of least norm
+    4  interior point from no impulses, from starts farther inside and nearer to the bounds, then Newton
 
 Newton comes first, for the reason in `velocity_ladder`: loads stay where they are.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +25,23 @@ ALPHA = 1e-4  # of Newton: rounding must not move the loads of a grasp, and feet
 FAR, NEAR = 1e-3, 1e-3  # alpha while the error is above NEAR times the velocities
 STEPS, LAST_STEPS = 20, 15  # Newton steps from the last impulses, and from a point that others have found
 INNER_STEPS = 40  # of the interior point method
-STARTS = ((1.0, 1e-7, 1e-4), (10.0, 1e-9, 1e-4), (0.1, 1e-9, 1e-5), (1e-3, 1e-10, 1e-6))
+WARM = (1.0, 1e-7, 1e-4)
+COLD = ((1.0, 1e-7, 1e-4), (10.0, 1e-9, 1e-4), (0.1, 1e-9, 1e-5), (1e-3, 1e-10, 1e-6))
 """Push inside, error at which the interior point method stops, relative, and alpha of Newton behind it."""
 AIM = 0.1  # of the tolerance: what a step of a motion leaves over, the next one has to bear
+
+
+@kernel
+def by_interior(
+    problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, settings: Any, tol: float,
+    scale: float, dim: int,
+) -> float:  # fmt: skip
+    """Interior point, then Newton; returns the error [m/s].  settings: one row of `COLD`."""
+    push, inner_tol, alpha = settings
+    inner = Rules(dim, max(inner_tol, AIM * tol) * scale, INNER_STEPS, 0.0, 0.0, 0.0, 0.0)
+    interior_tree(problem, plan, masses, motion, inner, room, push, scale)
+    last = Rules(dim, AIM * tol * scale, LAST_STEPS, alpha, 0.0, 0.0, 0.0)
+    return newton_tree(problem, plan, masses, motion, last, room)
 
 
 @kernel(apart=True)
@@ -46,16 +63,30 @@ def solve_tree_laws(
         soften_tree(problem, plan, masses, motion, rules, room, scale)
     least, stage = newton_tree(problem, plan, masses, motion, rules, room), 1
     copy_tree_motion(motion, best)
-    for push, inner_tol, alpha in STARTS:
+    for settings in (WARM, COLD[0], COLD[0], COLD[1], COLD[2], COLD[3]):
         if least > enough or not least < np.inf:
             stage += 1
+            if stage == 3:  # the last impulses have not helped: begin without any
+                forget(problem, start)
+                follow_loops(problem, plan, masses, start, rules, room)
             copy_tree_motion(start, motion)
-            inner = Rules(dim, max(inner_tol, AIM * tol) * scale, INNER_STEPS, 0.0, 0.0, 0.0, 0.0)
-            interior_tree(problem, plan, masses, motion, inner, room, push, scale)
-            last = Rules(dim, AIM * enough, LAST_STEPS, alpha, 0.0, 0.0, 0.0)
-            error = newton_tree(problem, plan, masses, motion, last, room)
+            if stage == 3:
+                soften_tree(problem, plan, masses, motion, rules, room, scale)
+                error = newton_tree(problem, plan, masses, motion, rules, room)
+            else:
+                error = by_interior(problem, plan, masses, motion, room, settings, tol, scale, dim)
             if error < least:
                 least = error
                 copy_tree_motion(motion, best)
     copy_tree_motion(best, motion)
     return least, stage
+
+
+@kernel
+def forget(problem: TreeProblem, motion: TreeMotion) -> None:
+    """Set all impulses to none, or to the bound nearest to none."""
+    for i in range(motion.contacts.r.shape[0]):
+        for c in range(3):
+            motion.contacts.r[i, c] = 0.0
+    for i in range(motion.z.shape[0]):
+        motion.z[i] = min(problem.rows.high[i], max(problem.rows.low[i], 0.0))

@@ -34,6 +34,7 @@ from stickslip.scenes.islands.free_bodies import solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_island
 from stickslip.scenes.islands.joint_rows import came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, islands
+from stickslip.scenes.islands.taut import stiffen
 from stickslip.scenes.islands.trees import solve_joined
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Contacts, Options
 from stickslip.scenes.notes import energies, note_contacts, record
@@ -143,6 +144,8 @@ def prepare(
     bodies, geoms, materials, shapes, joints, springs, options = world
     counts, active = problems.counts, problems.active
     problems.residuals[-1] = free_motion(bodies, springs, options, t, driven, step, problems.wrench)
+    if joints is not None:
+        stiffen(joints, bodies, options.dim == 2, options.dt)
     place_geoms(bodies, geoms)
     found = candidate_pairs(bodies, geoms, search.ignore, options.slop, options.dim, search.candidates)
     if found < 0:

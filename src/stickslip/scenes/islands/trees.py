@@ -56,7 +56,7 @@ REFINEMENTS = 3  # passes along the tree that take out rounding, at most
 CLOSINGS = 8  # times that joints are linearised anew in a step, at most
 LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the next midpoint that asks for it
 REFINED = 1e-2  # of the tolerance: a residual that asks for none
-LEAST_SIZE = 1e-9  # of the mobility of a free body, given to contacts and rows that cannot move
+LEAST_SIZE = 1e-6  # of the mobility of a free body, given to contacts and rows that joints keep from moving
 
 
 class Links(NamedTuple):
