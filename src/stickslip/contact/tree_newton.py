@@ -28,6 +28,7 @@ from stickslip.contact.tree_problem import (
     tree_motion_room,
 )
 from stickslip.contact.velocity_newton import Rules, linearise, local_changes
+from stickslip.contact.velocity_problem import Motion
 from stickslip.jit import kernel
 
 LOOP_ALPHA = 1e-9  # of rows without bounds
@@ -67,6 +68,21 @@ def tree_room(problem: TreeProblem, plan: Plan, pairs: int) -> Any:
         parts_room(m, 0), parts_room(m, pairs),
     )  # fmt: skip
     return room
+
+
+@kernel
+def first_motion(motion: TreeMotion, n: int) -> Any:
+    """A motion with its first n contacts alone."""
+    return TreeMotion(Motion(motion.contacts.r[:n], motion.contacts.v, motion.contacts.u[:n]), motion.z, motion.w)
+
+
+@kernel
+def first_room(room: TreeRoom, n: int) -> Any:
+    """Room for the first n contacts alone."""
+    return TreeRoom(
+        room.K[:n], room.dr[:n], room.state[:n], room.loaded[:n], room.row_K, room.dz, room.dv, room.wrench, room.rest,
+        first_motion(room.trial, n), first_motion(room.best, n), room.H, room.parts,
+    )  # fmt: skip
 
 
 @kernel

@@ -307,9 +307,7 @@ def ask_to_close(joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar
     s, errors = j * ROWS_PER_JOINT, np.empty(6)
     count = errors_with(joints, j, bodies, vel, planar, dt, errors)
     for k in range(count):
-        joints.row.target[s + k] = (
-            row_velocity(joints, s + k, vel, joints.link.a[j], joints.link.b[j]) - errors[k] / dt
-        )
+        joints.row.target[s + k] = row_velocity(joints, s + k, vel, joints.link.a[j], joints.link.b[j]) - errors[k] / dt
 
 
 @kernel(apart=True)

@@ -97,5 +97,3 @@ def stiffen(joints: Joints, bodies: Bodies, planar: bool, dt: float) -> None:
         most = max(M[0], max(M[4], M[8]))
         if dt * most * max(inverse[0], max(inverse[4], inverse[8])) > TAUT and least > 0.0:
             add_inertia(bodies, i, dt, planar, M)
-
-

@@ -16,7 +16,15 @@ import numpy as np
 
 from stickslip.contact.tree_blocks import Parts, Plan, find_plan, mobility, solve_tree
 from stickslip.contact.tree_ladder import solve_tree_laws
-from stickslip.contact.tree_newton import TreeRoom, bare, factor_masses, set_rest, tree_room
+from stickslip.contact.tree_newton import (
+    TreeRoom,
+    bare,
+    factor_masses,
+    first_room,
+    set_rest,
+    tree_room,
+    tree_velocities,
+)
 from stickslip.contact.tree_problem import (
     OUTSIDE,
     Rows,
@@ -31,7 +39,7 @@ from stickslip.contact.tree_problem import (
     hand_down,
     tree_motion_room,
 )
-from stickslip.contact.velocity_problem import VelocityProblem
+from stickslip.contact.velocity_problem import VelocityProblem, relative_velocity
 from stickslip.jit import kernel
 from stickslip.scenes.islands.free_bodies import load_problem, number_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual
@@ -56,6 +64,9 @@ REFINEMENTS = 3  # passes along the tree that take out rounding, at most
 CLOSINGS = 8  # times that joints are linearised anew in a step, at most
 LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the next midpoint that asks for it
 REFINED = 1e-2  # of the tolerance: a residual that asks for none
+HELD = 1e-8  # of the mobility of free bodies: contacts with less along the normal are held by joints
+HELD_SPEED = 1e-3  # of the velocities: a contact that closes faster is not left out, but for
+ASKED = 4.0  # times the velocities with which joints that are apart are closed
 LEAST_SIZE = 1e-6  # of the mobility of a free body, given to contacts and rows that joints keep from moving
 
 
@@ -220,9 +231,12 @@ def outside_velocity(joints: Joints, bodies: Bodies, s: int, sign: float) -> flo
 @kernel(apart=True)
 def set_given(
     bodies: Bodies, joints: Joints, planar: bool, tree: Tree, links: Links, order: np.ndarray, again: bool
-) -> None:
-    """V_0 of all bodies: what joints ask for; again: what their rows have been left with at the end velocities."""
-    x, B = np.empty(6), np.empty(6)
+) -> float:
+    """V_0 of all bodies: what joints ask for; again: what their rows have been left with at the end velocities.
+
+    Returns the largest velocity that a row of a joint asks for.
+    """
+    x, B, fastest = np.empty(6), np.empty(6), 0.0
     for e in range(order.shape[0] - 1, -1, -1):
         i = order[e]
         j, p, V = links.joint[i], links.point[i], tree.given[i]
@@ -239,6 +253,7 @@ def set_given(
             if again:
                 t -= row_velocity(joints, s, bodies.end, joints.link.a[j], joints.link.b[j])
             t *= links.sign[i]
+            fastest = max(fastest, abs(t))
             if tree.parent[i] < 0 and not again:
                 t += outside_velocity(joints, bodies, s, links.sign[i])
             for c in range(3):
@@ -257,6 +272,7 @@ def set_given(
         else:
             for k in range(6):
                 V[k] = B[k]
+    return fastest
 
 
 @kernel(apart=True)
@@ -333,9 +349,11 @@ def row_scale(island: Island) -> float:
 
 
 @kernel(apart=True)
-def set_sizes(contacts: VelocityProblem, rows: Rows, tree: Tree, order: np.ndarray, H: Parts, dim: int) -> None:
-    """Mobilities of contacts and rows, of bodies held by their joints."""
-    m = order.shape[0]
+def set_sizes(
+    contacts: VelocityProblem, rows: Rows, tree: Tree, order: np.ndarray, H: Parts, dim: int, held: np.ndarray
+) -> bool:
+    """Mobilities of contacts and rows, of bodies held by their joints; whether a contact is `held` along its normal."""
+    m, any_held = order.shape[0], False
     place, f, g, t = np.empty(m, np.int64), np.empty(6), np.empty(6), np.empty(6)
     for k in range(m):
         place[order[k]] = k
@@ -348,6 +366,9 @@ def set_sizes(contacts: VelocityProblem, rows: Rows, tree: Tree, order: np.ndarr
             g[0], g[1], g[2] = x, y, z
             g[3], g[4], g[5] = q[1] * z - q[2] * y, q[2] * x - q[0] * z, q[0] * y - q[1] * x
             total += mobility(tree, place, H, contacts.a[i], contacts.b[i], f, g, t)
+            if k == 0:
+                held[i] = total < HELD * contacts.size[i]
+                any_held = any_held or held[i]
         contacts.size[i] = max(total / dim, LEAST_SIZE * contacts.size[i])
     for i in range(rows.a.shape[0]):
         d, a, b, most = rows.direction[i], rows.a[i], rows.b[i], 0.0
@@ -362,12 +383,60 @@ def set_sizes(contacts: VelocityProblem, rows: Rows, tree: Tree, order: np.ndarr
             rows.size[i] = most + rows.soft[i]
         else:
             rows.size[i] = max(mobility(tree, place, H, a, b, f, g, t) + rows.soft[i], LEAST_SIZE * most)
+    return any_held
+
+
+@kernel(apart=True)
+def drop_held(
+    island: Island,
+    problem: TreeProblem,
+    masses: Plan,
+    room: TreeRoom,
+    closing: float,
+    held: np.ndarray,
+    kept: np.ndarray,
+) -> int:
+    """Leave out contacts that joints hold along their normals, and that do not close; returns how many are kept.
+
+    closing: velocity up to which closing is that of the joints themselves [m/s].
+    kept (n,): numbers of the others, which move up in the problem.
+    """
+    contacts, motion, count = problem.contacts, room.trial, 0
+    tree_velocities(problem, masses, motion, room)
+    for i in range(held.shape[0]):
+        active = island.order[island.first + i]
+        u, _, _ = relative_velocity(contacts, i, motion.contacts.v)
+        if held[i] and u + contacts.bias[i, 0] >= -closing:
+            island.active.mobility[active] = 0.0
+            for k in range(3):
+                island.active.r[active, k] = 0.0
+            continue
+        kept[count] = i
+        if count < i:
+            contacts.a[count], contacts.b[count], contacts.mu[count] = contacts.a[i], contacts.b[i], contacts.mu[i]
+            contacts.size[count] = contacts.size[i]
+            for k in range(9):
+                contacts.frame[count, k] = contacts.frame[i, k]
+            for k in range(3):
+                contacts.arm_a[count, k], contacts.arm_b[count, k] = contacts.arm_a[i, k], contacts.arm_b[i, k]
+                contacts.bias[count, k] = contacts.bias[i, k]
+        count += 1
+    return count
+
+
+@kernel
+def first_contacts(c: VelocityProblem, n: int) -> Any:
+    """The first n contacts of a problem."""
+    return VelocityProblem(
+        c.a[:n], c.b[:n], c.frame[:n], c.arm_a[:n], c.arm_b[:n], c.bias[:n], c.mu[:n], c.size[:n], c.mass, c.inertia,
+        c.inv_mass, c.inv_inertia, c.free,
+    )  # fmt: skip
 
 
 @kernel(apart=True)
 def write_back(
     island: Island, problem: TreeProblem, motion: TreeMotion, links: Links, plan: Plan, room: TreeRoom,
-    chosen: np.ndarray, dim: int,
+    chosen: np.ndarray, kept: np.ndarray, dim: int,
 ) -> None:  # fmt: skip
     """Impulses of contacts, rows and joints of a motion."""
     active, joints, d = island.active, island.joints, np.empty(6)
@@ -378,7 +447,7 @@ def write_back(
         joints.row.impulse[chosen[i]] = motion.z[i]
     for k in range(motion.contacts.r.shape[0]):
         for c in range(dim):
-            active.r[island.order[island.first + k], c] = motion.contacts.r[k, c]
+            active.r[island.order[island.first + kept[k]], c] = motion.contacts.r[k, c]
     clear(room.wrench)
     add_all(problem, motion.contacts.r, motion.z, room.wrench)
     for j in range(v.shape[0]):
@@ -460,22 +529,28 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     set_columns(bodies, joints, planar, tree, links)
     plan, pairs = find_plan(contacts, rows, tree.parent)
     masses = bare(plan)
-    set_given(bodies, joints, planar, tree, links, plan.order, False)
-    problem = TreeProblem(contacts, rows, tree)
-    room = tree_room(problem, plan, pairs)
+    asked = set_given(bodies, joints, planar, tree, links, plan.order, False)
+    whole = TreeProblem(contacts, rows, tree)
+    room = tree_room(whole, plan, pairs)
+    factor_masses(whole, masses, room)
+    held, kept = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    limit, stage, residual = max(scale, row_scale(island)), 0, 0.0
+    for i in range(n):
+        kept[i] = i
+    if set_sizes(contacts, rows, tree, plan.order, room.H, dim, held):
+        n = drop_held(island, whole, masses, room, HELD_SPEED * limit + ASKED * asked, held, kept)
+    problem = TreeProblem(first_contacts(contacts, n), rows, tree)
+    room = first_room(room, n)
     motion = tree_motion_room(n, k, m)
-    factor_masses(problem, masses, room)
-    set_sizes(contacts, rows, tree, plan.order, room.H, dim)
     for i in range(n):
         for c in range(dim):
-            motion.contacts.r[i, c] = island.active.r[island.order[island.first + i], c]
+            motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
     for i in range(k):
         motion.z[i] = joints.row.impulse[chosen[i]]
-    limit, stage, residual = max(scale, row_scale(island)), 0, 0.0
     for again in range(1 + CLOSINGS):
         _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, dim)
         stage = max(stage, more)
-        write_back(island, problem, motion, links, plan, room, chosen, dim)
+        write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
         end_velocities(island, dim)
         residual = island_residual(island, dim, options.edges, GRAINS)
         for _ in range(REFINEMENTS):
