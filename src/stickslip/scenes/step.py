@@ -34,7 +34,7 @@ from stickslip.scenes.islands.free_bodies import solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_island
 from stickslip.scenes.islands.joint_rows import came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, islands
-from stickslip.scenes.islands.taut import stiffen
+from stickslip.scenes.islands.taut import stiffen, taut_work
 from stickslip.scenes.islands.trees import solve_joined
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Contacts, Options
 from stickslip.scenes.notes import energies, note_contacts, record
@@ -244,6 +244,7 @@ def note_work(world: World, touching: Touching, problems: Problems, diary: Diary
     if world.joints is not None:
         more, gained = joint_work(world.joints, bodies, problems.rows, problems.counts[ROWS])
         work += more
+        gained += taut_work(bodies)
     numbers[RULE_GAIN] = max(numbers[RULE_GAIN], gained)
     numbers[CONTACT_WORK] += work
     if work > numbers[MAX_ENERGY_GAIN]:

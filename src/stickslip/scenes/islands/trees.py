@@ -61,9 +61,9 @@ from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import compose, rotate
 
 REFINEMENTS = 3  # passes along the tree that take out rounding, at most
+ROUNDED = 1e-14  # residual that asks for one pass alone
 CLOSINGS = 8  # times that joints are linearised anew in a step, at most
 LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the next midpoint that asks for it
-REFINED = 1e-2  # of the tolerance: a residual that asks for none
 HELD = 1e-8  # of the mobility of free bodies: contacts with less along the normal are held by joints
 HELD_SPEED = 1e-3  # of the velocities: a contact that closes faster is not left out, but for
 ASKED = 4.0  # times the velocities with which joints that are apart are closed
@@ -214,7 +214,8 @@ def set_columns(bodies: Bodies, joints: Joints, planar: bool, tree: Tree, links:
         for k in range(3):
             p[k] = B[k] - bodies.mid[body, k]
             if tree.parent[i] >= 0:
-                tree.arm[i, k] = bodies.mid[body, k] - bodies.mid[links.body[tree.parent[i]], k]
+                # as the arms of the rows are rounded
+                tree.arm[i, k] = (B[k] - bodies.mid[links.body[tree.parent[i]], k]) - p[k]
         tree.freedom[i] = joint_columns(joints, j, planar, A, p, S)
 
 
@@ -552,12 +553,15 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
         stage = max(stage, more)
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
         end_velocities(island, dim)
-        residual = island_residual(island, dim, options.edges, GRAINS)
-        for _ in range(REFINEMENTS):
-            if not residual <= REFINED * options.tol:
+        residual = np.inf
+        for turn in range(REFINEMENTS):
+            if turn == 0 or not residual <= ROUNDED:
+                before = residual
                 refine(island, problem, links, masses, room, planar)
                 end_velocities(island, dim)
                 residual = island_residual(island, dim, options.edges, GRAINS)
+                if residual > 0.5 * before:
+                    break
         if again == CLOSINGS or not residual <= options.tol or not ask_again(island, planar, options.dt):
             break
         load_rows(island, place, chosen, rows)
