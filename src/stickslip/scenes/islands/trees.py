@@ -60,8 +60,8 @@ from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Joints, Options
 from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import compose, rotate
 
-REFINEMENTS = 3  # passes along the tree that take out rounding, at most
-ROUNDED = 1e-14  # residual that asks for one pass alone
+REFINEMENTS = 4  # passes along the tree that take out rounding, at most
+EXACT = 1e-15  # of the velocities: rows of joints that are wrong by less need no pass
 CLOSINGS = 8  # times that joints are linearised anew in a step, at most
 LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the next midpoint that asks for it
 HELD = 1e-8  # of the mobility of free bodies: contacts with less along the normal are held by joints
@@ -460,10 +460,17 @@ def write_back(
 
 
 @kernel(apart=True)
-def refine(island: Island, problem: TreeProblem, links: Links, masses: Plan, room: TreeRoom, planar: bool) -> None:
-    """Take out of the joints' rows what rounding has left of them, by a change of the reactions alone."""
+def refine(
+    island: Island, problem: TreeProblem, links: Links, masses: Plan, room: TreeRoom, planar: bool, enough: float
+) -> float:
+    """Take out of the joints' rows what rounding has left of them, by a change of the reactions alone.
+
+    Returns the largest velocity that a row was wrong by; nothing is done where that is `enough`.
+    """
     tree, bodies, v = problem.tree, problem.contacts, room.dv
-    set_given(island.bodies, island.joints, planar, tree, links, masses.order, True)
+    wrong = set_given(island.bodies, island.joints, planar, tree, links, masses.order, True)
+    if wrong <= enough:
+        return wrong
     clear(room.wrench)
     for j in range(v.shape[0]):
         add_momentum(bodies, j, tree.given[j], -1.0, room.wrench[j])
@@ -474,6 +481,7 @@ def refine(island: Island, problem: TreeProblem, links: Links, masses: Plan, roo
             v[j, k] += tree.given[j, k]
         add_momentum(bodies, j, v[j], 1.0, room.wrench[j])
     add_reactions(island.joints, planar, tree, links, masses.order, room.wrench)
+    return wrong
 
 
 @kernel
@@ -553,15 +561,14 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
         stage = max(stage, more)
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
         end_velocities(island, dim)
-        residual = np.inf
-        for turn in range(REFINEMENTS):
-            if turn == 0 or not residual <= ROUNDED:
-                before = residual
-                refine(island, problem, links, masses, room, planar)
-                end_velocities(island, dim)
-                residual = island_residual(island, dim, options.edges, GRAINS)
-                if residual > 0.5 * before:
-                    break
+        before = np.inf
+        for _ in range(REFINEMENTS):
+            wrong = refine(island, problem, links, masses, room, planar, EXACT * limit)
+            if wrong <= EXACT * limit or wrong > 0.5 * before:
+                break
+            end_velocities(island, dim)
+            before = wrong
+        residual = island_residual(island, dim, options.edges, GRAINS)
         if again == CLOSINGS or not residual <= options.tol or not ask_again(island, planar, options.dt):
             break
         load_rows(island, place, chosen, rows)
