@@ -34,23 +34,24 @@ AIM = 0.1  # of the tolerance: what a step of a motion leaves over, the next one
 @kernel
 def by_interior(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, settings: Any, tol: float,
-    scale: float, dim: int,
+    scale: float, noise: float, dim: int,
 ) -> float:  # fmt: skip
     """Interior point, then Newton; returns the error [m/s].  settings: one row of `COLD`."""
     push, inner_tol, alpha = settings
     inner = Rules(dim, max(inner_tol, AIM * tol) * scale, INNER_STEPS, 0.0, 0.0, 0.0, 0.0)
     interior_tree(problem, plan, masses, motion, inner, room, push, scale)
     last = Rules(dim, AIM * tol * scale, LAST_STEPS, alpha, 0.0, 0.0, 0.0)
-    return newton_tree(problem, plan, masses, motion, last, room)
+    return newton_tree(problem, plan, masses, motion, last, room, noise)
 
 
 @kernel(apart=True)
 def solve_tree_laws(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float,
-    dim: int,
+    noise: float, dim: int,
 ) -> tuple[float, int]:  # fmt: skip
     """Improve the impulses of a motion until the laws hold to tol times scale, the largest velocity [m/s].
 
+    noise: rounding of positions in the velocities [m/s].
     Returns the error [m/s] and the number of the stage that ended it.
     """
     n, k, m = motion.contacts.r.shape[0], motion.z.shape[0], motion.contacts.v.shape[0]
@@ -61,7 +62,7 @@ def solve_tree_laws(
     copy_tree_motion(motion, start)
     if n + k > 1 and unloaded_tree(motion):
         soften_tree(problem, plan, masses, motion, rules, room, scale)
-    least, stage = newton_tree(problem, plan, masses, motion, rules, room), 1
+    least, stage = newton_tree(problem, plan, masses, motion, rules, room, noise), 1
     copy_tree_motion(motion, best)
     for settings in (WARM, COLD[0], COLD[0], COLD[1], COLD[2], COLD[3]):
         if least > enough or not least < np.inf:
@@ -72,9 +73,9 @@ def solve_tree_laws(
             copy_tree_motion(start, motion)
             if stage == 3:
                 soften_tree(problem, plan, masses, motion, rules, room, scale)
-                error = newton_tree(problem, plan, masses, motion, rules, room)
+                error = newton_tree(problem, plan, masses, motion, rules, room, noise)
             else:
-                error = by_interior(problem, plan, masses, motion, room, settings, tol, scale, dim)
+                error = by_interior(problem, plan, masses, motion, room, settings, tol, scale, noise, dim)
             if error < least:
                 least = error
                 copy_tree_motion(motion, best)

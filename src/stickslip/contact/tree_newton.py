@@ -35,7 +35,7 @@ LOOP_ALPHA = 1e-9  # of rows without bounds
 EXACT_STEPS = 1  # Newton steps in which the rounding of rows is not thought of: those do where no row is redundant
 HALVINGS, GROWTH = 5, 2.0  # of a step, while the error is larger than GROWTH times the one before
 SLOW, LESS, LEAST = 0.1, 1e-2, 1e-10  # an error above SLOW of the last, states as before: alpha holds up, and shrinks
-SOFTER = (0.1, 1e-3, 1e-6)  # softness, times the least size of a contact, of problems that lead to least norm
+SOFTER = (0.1, 1e-2, 1e-4)  # softness, times the least size of a contact, of problems that lead to least norm
 SOFT_STEPS, SOFT_TOL = 25, 1e-9  # Newton steps for each of them, and the error that does, relative to the velocities
 SOFT_ALPHA = 1e-9  # what is soft is regular
 
@@ -192,17 +192,18 @@ def try_tree_step(
 
 @kernel(apart=True)
 def newton_tree(
-    problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, rules: Rules, room: TreeRoom
+    problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, rules: Rules, room: TreeRoom, noise: float
 ) -> float:
     """Improve the impulses of a motion; returns the error of the best, which is taken.  masses: the plan of H.
 
-    Once it is within the tolerance, one step more: what a step of a motion leaves over, the next one has to bear.
+    Once it is within the tolerance, one step more: what a step of a motion leaves over, the next one has to bear.  But
+    none for an error below `noise`, the rounding of positions in the velocities [m/s]: it would only move loads.
     """
     error = measure_tree(problem, masses, motion, rules, room, False)
     least, fresh, done, alpha, share, t = error, True, 0, rules.alpha, 1.0, 0.0
     copy_tree_motion(motion, room.best)
     before = np.inf
-    while done < rules.steps and error < np.inf:
+    while done < rules.steps and noise < error < np.inf:
         last = error <= rules.tol
         far = rules.far > rules.alpha and error > rules.near
         now = Rules(rules.dim, rules.tol, rules.steps, rules.far if far else share * rules.alpha, rules.soft, 0.0, 0.0)
@@ -286,7 +287,7 @@ def soften_tree(
         least = min(least, sizes[i])
     for a in SOFTER:
         soft = Rules(rules.dim, SOFT_TOL * scale, SOFT_STEPS, SOFT_ALPHA, a * least, 0.0, 0.0)
-        if not newton_tree(problem, plan, masses, motion, soft, room) <= soft.tol:
+        if not newton_tree(problem, plan, masses, motion, soft, room, 0.0) <= soft.tol:
             for i in range(r.shape[0]):
                 for k in range(3):
                     r[i, k] = 0.0

@@ -67,6 +67,7 @@ LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the n
 HELD = 1e-8  # of the mobility of free bodies: contacts with less along the normal are held by joints
 HELD_SPEED = 1e-3  # of the velocities: a contact that closes faster is not left out, but for
 ASKED = 4.0  # times the velocities with which joints that are apart are closed
+NOISES = 2.0  # times the rounding of joint rows: smaller errors are no reason to move loads of contacts
 LEAST_SIZE = 1e-6  # of the mobility of a free body, given to contacts and rows that joints keep from moving
 
 
@@ -349,6 +350,15 @@ def row_scale(island: Island) -> float:
     return scale
 
 
+@kernel
+def coarsest(island: Island) -> float:
+    """The largest grain of the rows of an island [m/s]."""
+    largest = 0.0
+    for m in range(island.row_first, island.row_last):
+        largest = max(largest, island.joints.row.grain[island.rows[m]])
+    return largest
+
+
 @kernel(apart=True)
 def set_sizes(
     contacts: VelocityProblem, rows: Rows, tree: Tree, order: np.ndarray, H: Parts, dim: int, held: np.ndarray
@@ -556,8 +566,9 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
             motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
     for i in range(k):
         motion.z[i] = joints.row.impulse[chosen[i]]
+    noise = min(NOISES * coarsest(island), options.tol * limit) if n > 0 else 0.0
     for again in range(1 + CLOSINGS):
-        _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, dim)
+        _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, noise, dim)
         stage = max(stage, more)
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
         end_velocities(island, dim)
