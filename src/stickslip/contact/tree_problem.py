@@ -27,8 +27,8 @@ from stickslip.contact.velocity_problem import (
     VelocityProblem,
     add_impulse,
     contact_velocities,
+    disc_defect,
     motion_room,
-    worst_defect,
 )
 from stickslip.jit import kernel
 from stickslip.projections import worse
@@ -44,7 +44,8 @@ class Rows(NamedTuple):
     soft: np.ndarray  # (k,) what an impulse adds to the velocity of the row [1/kg]
     low: np.ndarray  # (k,) bounds of the impulse
     high: np.ndarray
-    size: np.ndarray  # (k,) diagonal of W, with `soft`; without bounds: that of the bodies without their joints
+    size: np.ndarray  # (k,) diagonal of W, with `soft`; of rows without bounds: `mobility`
+    mobility: np.ndarray  # (k,) diagonal of W of the bodies without their joints, with `soft`: the unit of errors
     grain: np.ndarray  # (k,) rounding of the bias: redundant rows contradict one another by it
 
 
@@ -61,7 +62,10 @@ class Tree(NamedTuple):
 class TreeProblem(NamedTuple):
     """Contacts, rows and joints of the bodies of one island."""
 
-    contacts: VelocityProblem  # and the bodies
+    contacts: VelocityProblem  # and the bodies; `size` is that of bodies held by their joints
+    mobility: (
+        np.ndarray
+    )  # (n,) mean diagonal of a contact's block of W of the bodies without joints: the unit of errors
     rows: Rows
     tree: Tree
 
@@ -168,12 +172,15 @@ def law_error(problem: TreeProblem, motion: TreeMotion, soft: float, grained: bo
         for i in range(r.shape[0]):
             for k in range(3):
                 u[i, k] += soft * r[i, k]
-    worst = worst_defect(contacts, r, u, dim)
+    worst = 0.0
+    for i in range(r.shape[0]):
+        defect = disc_defect(r[i], contacts.mu[i], problem.mobility[i], u[i, 0], u[i, 1], u[i, 2], dim)
+        worst = worse(worst, defect)
     for i in range(motion.z.shape[0]):
         motion.w[i] = row_speed(rows, i, v) + rows.bias[i] + rows.soft[i] * motion.z[i]
         if grained and abs(motion.w[i]) <= rows.grain[i]:
             motion.w[i] = 0.0
-        defect = row_defect(motion.z[i], motion.w[i], rows.size[i], rows.low[i], rows.high[i])
+        defect = row_defect(motion.z[i], motion.w[i], rows.mobility[i], rows.low[i], rows.high[i])
         worst = worse(worst, defect)
     return worst
 

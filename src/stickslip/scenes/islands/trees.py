@@ -42,7 +42,7 @@ from stickslip.contact.tree_problem import (
 from stickslip.contact.velocity_problem import VelocityProblem, relative_velocity
 from stickslip.jit import kernel
 from stickslip.scenes.islands.free_bodies import load_problem, number_bodies
-from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual
+from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, row_size
 from stickslip.scenes.islands.joint_rows import (
     DISTANCE,
     FIXED,
@@ -323,7 +323,7 @@ def load_rows(island: Island, place: np.ndarray, chosen: np.ndarray, rows: Rows)
         rows.a[i], rows.b[i], rows.soft[i] = place[a], place[b], joints.row.soft[s]
         rows.low[i], rows.high[i] = joints.row.low[s], joints.row.high[s]
         loop = s % ROWS_PER_JOINT < LIMIT and joints.link.kind[j] != SPRING
-        rows.grain[i] = joints.row.grain[s] if loop else 0.0
+        rows.grain[i], rows.mobility[i] = joints.row.grain[s] if loop else 0.0, row_size(joints, s, bodies)
         bias = -joints.row.target[s]
         for k in range(9):
             rows.direction[i, k] = d[k]
@@ -382,18 +382,13 @@ def set_sizes(
                 any_held = any_held or held[i]
         contacts.size[i] = max(total / dim, LEAST_SIZE * contacts.size[i])
     for i in range(rows.a.shape[0]):
-        d, a, b, most = rows.direction[i], rows.a[i], rows.b[i], 0.0
+        d, a, b = rows.direction[i], rows.a[i], rows.b[i]
         for k in range(3):
             f[k], f[3 + k], g[k], g[3 + k] = -d[k], -d[3 + k], d[k], d[6 + k]
-        for body, arm in ((a, 3), (b, 6)):
-            if body >= 0:
-                for k in range(3):
-                    most += d[k] * d[k] * contacts.inv_mass[body]
-                    most += d[arm + k] * d[arm + k] * contacts.inv_inertia[body, 4 * k]
-        if closes_loop(rows, i):
-            rows.size[i] = most + rows.soft[i]
-        else:
-            rows.size[i] = max(mobility(tree, place, H, a, b, f, g, t) + rows.soft[i], LEAST_SIZE * most)
+        rows.size[i] = rows.mobility[i]
+        if not closes_loop(rows, i):
+            held_size = mobility(tree, place, H, a, b, f, g, t) + rows.soft[i]
+            rows.size[i] = max(held_size, LEAST_SIZE * rows.mobility[i])
     return any_held
 
 
@@ -425,7 +420,7 @@ def drop_held(
         kept[count] = i
         if count < i:
             contacts.a[count], contacts.b[count], contacts.mu[count] = contacts.a[i], contacts.b[i], contacts.mu[i]
-            contacts.size[count] = contacts.size[i]
+            contacts.size[count], problem.mobility[count] = contacts.size[i], problem.mobility[i]
             for k in range(9):
                 contacts.frame[count, k] = contacts.frame[i, k]
             for k in range(3):
@@ -542,14 +537,14 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     k = loose_rows(island, cut, chosen)
     rows = Rows(
         np.empty(k, np.int64), np.empty(k, np.int64), np.empty((k, 9)), np.empty(k), np.empty(k), np.empty(k),
-        np.empty(k), np.empty(k), np.empty(k),
+        np.empty(k), np.empty(k), np.empty(k), np.empty(k),
     )  # fmt: skip
     load_rows(island, place, chosen, rows)
     set_columns(bodies, joints, planar, tree, links)
     plan, pairs = find_plan(contacts, rows, tree.parent)
     masses = bare(plan)
     asked = set_given(bodies, joints, planar, tree, links, plan.order, False)
-    whole = TreeProblem(contacts, rows, tree)
+    whole = TreeProblem(contacts, contacts.size.copy(), rows, tree)
     room = tree_room(whole, plan, pairs)
     factor_masses(whole, masses, room)
     held, kept = np.zeros(n, np.bool_), np.empty(n, np.int64)
@@ -558,7 +553,7 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
         kept[i] = i
     if set_sizes(contacts, rows, tree, plan.order, room.H, dim, held):
         n = drop_held(island, whole, masses, room, HELD_SPEED * limit + ASKED * asked, held, kept)
-    problem = TreeProblem(first_contacts(contacts, n), rows, tree)
+    problem = TreeProblem(first_contacts(contacts, n), whole.mobility[:n], rows, tree)
     room = first_room(room, n)
     motion = tree_motion_room(n, k, m)
     for i in range(n):
