@@ -21,6 +21,7 @@ from stickslip.contact.velocity_newton import Rules
 from stickslip.jit import kernel
 
 ALPHA = 1e-4  # of Newton: rounding must not move the loads of a grasp, and feet on the ground are redundant
+STEADY, LOUD = 1e-8, 1e-2  # part of the loads that rounding of positions may move in a step; the largest alpha for it
 FAR, NEAR = 1e-3, 1e-3  # alpha while the error is above NEAR times the velocities
 STEPS, LAST_STEPS = 20, 15  # Newton steps from the last impulses, and from a point that others have found
 INNER_STEPS = 40  # of the interior point method
@@ -93,7 +94,8 @@ def solve_tree_laws(
     n, k, m = motion.contacts.r.shape[0], motion.z.shape[0], motion.contacts.v.shape[0]
     enough = tol * scale
     start, best = tree_motion_room(n, k, m), tree_motion_room(n, k, m)
-    rules = Rules(dim, AIM * enough, STEPS, ALPHA, 0.0, FAR, NEAR * scale)
+    alpha = max(ALPHA, min(LOUD, noise / (STEADY * scale)))
+    rules = Rules(dim, AIM * enough, STEPS, alpha, 0.0, FAR, NEAR * scale)
     follow_loops(problem, plan, masses, motion, rules, room)
     copy_tree_motion(motion, start)
     if n + k > 1 and unloaded_tree(motion):

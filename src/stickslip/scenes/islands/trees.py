@@ -548,7 +548,8 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     room = tree_room(whole, plan, pairs)
     factor_masses(whole, masses, room)
     held, kept = np.zeros(n, np.bool_), np.empty(n, np.int64)
-    limit, stage, residual = max(scale, row_scale(island)), 0, 0.0
+    grain = coarsest(island)
+    limit, stage, residual = max(max(scale, row_scale(island)), GRAINS * grain), 0, 0.0
     for i in range(n):
         kept[i] = i
     if set_sizes(contacts, rows, tree, plan.order, room.H, dim, held):
@@ -561,7 +562,7 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
             motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
     for i in range(k):
         motion.z[i] = joints.row.impulse[chosen[i]]
-    noise = min(NOISES * coarsest(island), options.tol * limit) if n > 0 else 0.0
+    noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     for again in range(1 + CLOSINGS):
         _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, noise, dim)
         stage = max(stage, more)
