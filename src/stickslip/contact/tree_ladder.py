@@ -21,7 +21,7 @@ from stickslip.contact.velocity_newton import Rules
 from stickslip.jit import kernel
 
 ALPHA = 1e-4  # of Newton: rounding must not move the loads of a grasp, and feet on the ground are redundant
-STEADY, LOUD = 1e-8, 1e-2  # part of the loads that rounding of positions may move in a step; the largest alpha for it
+STEADY, LOUD = 1e-9, 1e-1  # part of the loads that rounding of positions may move in a step; the largest alpha for it
 FAR, NEAR = 1e-3, 1e-3  # alpha while the error is above NEAR times the velocities
 STEPS, LAST_STEPS = 20, 15  # Newton steps from the last impulses, and from a point that others have found
 INNER_STEPS = 40  # of the interior point method

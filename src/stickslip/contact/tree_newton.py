@@ -35,7 +35,7 @@ LOOP_ALPHA = 1e-9  # of rows without bounds
 EXACT_STEPS = 1  # Newton steps in which the rounding of rows is not thought of: those do where no row is redundant
 HALVINGS, GROWTH = 5, 2.0  # of a step, while the error is larger than GROWTH times the one before
 SLOW, LESS, LEAST = 0.1, 1e-2, 1e-10  # an error above SLOW of the last, states as before: alpha holds up, and shrinks
-SOFTER = (0.1, 1e-2, 1e-4)  # softness, times the least size of a contact, of problems that lead to least norm
+SOFTER = (0.1, 1e-2)  # softness, times the least size of a contact, of problems that lead to least norm
 SOFT_STEPS, SOFT_TOL = 25, 1e-9  # Newton steps for each of them, and the error that does, relative to the velocities
 SOFT_ALPHA = 1e-9  # what is soft is regular
 
