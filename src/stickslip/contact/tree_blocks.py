@@ -1,4 +1,4 @@
-"""Matrices H + J^T K J of bodies on trees, as a 6 x 6 block for each body and each pair that touches, and their factors.
+"""Matrices H + J^T K J of bodies on trees: a 6 x 6 block for each body and each pair that touches, and their factors.
 
 Bodies are eliminated one after the other, children before parents, those with the fewest neighbours first.  Of body i
 the joint's rates go first, with D = S^T A_ii S:
@@ -343,9 +343,8 @@ def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
                 for j in range(6):
                     total += right[6 * a + j] * S[6 * b + j]
                 D[6 * a + b] = total
-        if d > 0:
-            if not invert_corner(D, d):
-                return False
+        if d > 0 and not invert_corner(D, d):
+            return False
         columns_of(A, S, d, D, room, left)
         for e in range(first, last):
             j = plan.later[e]

@@ -21,7 +21,7 @@ from stickslip.contact.velocity_newton import Rules
 from stickslip.jit import kernel
 
 ALPHA = 1e-4  # of Newton: rounding must not move the loads of a grasp, and feet on the ground are redundant
-STEADY, LOUD = 1e-9, 1e-1  # part of the loads that rounding of positions may move in a step; the largest alpha for it
+STEADY, LOUD = 5e-10, 1e-1  # part of the loads that rounding of positions may move in a step; the largest alpha for it
 FAR, NEAR = 1e-3, 1e-3  # alpha while the error is above NEAR times the velocities
 STEPS, LAST_STEPS = 20, 15  # Newton steps from the last impulses, and from a point that others have found
 INNER_STEPS = 40  # of the interior point method
@@ -84,17 +84,17 @@ def by_proximal(
 @kernel(apart=True)
 def solve_tree_laws(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float,
-    noise: float, dim: int,
+    noise: float, rounding: float, dim: int,
 ) -> tuple[float, int]:  # fmt: skip
     """Improve the impulses of a motion until the laws hold to tol times scale, the largest velocity [m/s].
 
-    noise: rounding of positions in the velocities [m/s].
+    noise: error that rounding of positions explains [m/s]; rounding: their rounding, relative to the velocities.
     Returns the error [m/s] and the number of the stage that ended it.
     """
     n, k, m = motion.contacts.r.shape[0], motion.z.shape[0], motion.contacts.v.shape[0]
     enough = tol * scale
     start, best = tree_motion_room(n, k, m), tree_motion_room(n, k, m)
-    alpha = max(ALPHA, min(LOUD, noise / (STEADY * scale)))
+    alpha = max(ALPHA, min(LOUD, rounding / STEADY))
     rules = Rules(dim, AIM * enough, STEPS, alpha, 0.0, FAR, NEAR * scale)
     follow_loops(problem, plan, masses, motion, rules, room)
     copy_tree_motion(motion, start)

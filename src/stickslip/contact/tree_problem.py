@@ -7,7 +7,7 @@ Each body i has a parent p, or none, and moves relative to it as its joint lets 
 V_i is the twist (v, omega) at the centre of mass of body i in world axes.  X_i takes the twist of the parent to that
 centre.  B_i closes the joint at the next midpoint.  A body without a parent is free (S = 1) or joined to a body whose
 motion is given; V_0 has that motion then.  No Coriolis terms are needed, because the velocities of all bodies are
-carried on from step to step.  The momentum balance of each body gives the joint's reaction, from the leaves to the root.
+carried on from step to step.  The momentum balance of each body gives the joint's reaction, from leaves to roots.
 
 z are the impulses of contacts and of rows with one direction and two bounds each: motors, limits, dry friction,
 springs, and the rows of joints that close loops, whose bounds are infinite.  The laws of a row are
@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.contact.velocity_problem import (
-    OUTSIDE,
     Motion,
     VelocityProblem,
     add_impulse,

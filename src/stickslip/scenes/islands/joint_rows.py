@@ -6,9 +6,11 @@ Equality rows hold the joint together at the next midpoint.  With g the position
 
 the linearisation of g(q_M + dt u_E) = 0 about the velocity before: SHAKE up to O(dt^3), so that a joint neither
 drifts nor loses the second order of the midpoint rule.  Where velocities change much within a step, they are linearised
-again about the end velocities found, until g is small (`scenes.islands.trees`).  Positions are known to GRAIN of their size, so redundant rows
-agree to GRAIN size / dt and no better.  A limit is a row with impulse >= 0, a motor one with a speed and a largest
-effort, dry friction one with speed 0 and a largest effort.
+again about the end velocities found, until g is small (`scenes.islands.trees`).  Positions are known to GRAIN of their
+size, so redundant rows agree to GRAIN size / dt and no better.
+
+A limit is a row with impulse >= 0, a motor one with a speed and a largest effort, dry friction one with speed 0 and a
+largest effort.
 
 A spring that is implicit is a soft row without bounds.  Jean's theta-method weights its force at both ends of the step,
 (1 - theta) f_A + theta f_E with f = k (l - l_0) + c u, and l_A, l_E follow from the midpoint length l_M:

@@ -1,8 +1,8 @@
 """Links under tension: what makes a chain with a heavy load stable at steps longer than the swing of its links.
 
-A joint's force F at the arm p turns a body back like a pendulum: the moment p x F changes by (phi x p) x F with the turn
-phi.  Across a link under the tension T with the inertia J that is a swing with omega^2 = T l / J.  The midpoint rule
-holds F and p at one time of the step, and grows without bound where omega dt > 2.  With the arms averaged over the
+A joint's force F at the arm p turns a body back like a pendulum: the moment p x F changes by (phi x p) x F with the
+turn phi.  Across a link under the tension T with the inertia J that is a swing with omega^2 = T l / J.  The midpoint
+rule holds F and p at one time of the step, and grows without bound where omega dt > 2.  With the arms averaged over the
 midpoints before, in and after the step, with the weights beta, 1 - 2 beta, beta, the moment is
 
     p x F - dt beta A (omega_E - omega_A),    A = (p . F) 1 - p F^T (its symmetric part),

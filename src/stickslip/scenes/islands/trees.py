@@ -26,7 +26,6 @@ from stickslip.contact.tree_newton import (
     tree_velocities,
 )
 from stickslip.contact.tree_problem import (
-    OUTSIDE,
     Rows,
     Tree,
     TreeMotion,
@@ -39,8 +38,8 @@ from stickslip.contact.tree_problem import (
     hand_down,
     tree_motion_room,
 )
-from stickslip.contact.velocity_problem import VelocityProblem, relative_velocity
-from stickslip.jit import kernel
+from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem, relative_velocity
+from stickslip.jit import entry, kernel
 from stickslip.scenes.islands.free_bodies import load_problem, number_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, row_size
 from stickslip.scenes.islands.joint_rows import (
@@ -67,7 +66,7 @@ LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the n
 HELD = 1e-8  # of the mobility of free bodies: contacts with less along the normal are held by joints
 HELD_SPEED = 1e-3  # of the velocities: a contact that closes faster is not left out, but for
 ASKED = 4.0  # times the velocities with which joints that are apart are closed
-NOISES = 2.0  # times the rounding of joint rows: smaller errors are no reason to move loads of contacts
+NOISES = 1.0  # times the rounding of joint rows: smaller errors are no reason to move loads of contacts
 LEAST_SIZE = 1e-6  # of the mobility of a free body, given to contacts and rows that joints keep from moving
 
 
@@ -549,7 +548,8 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     factor_masses(whole, masses, room)
     held, kept = np.zeros(n, np.bool_), np.empty(n, np.int64)
     grain = coarsest(island)
-    limit, stage, residual = max(max(scale, row_scale(island)), GRAINS * grain), 0, 0.0
+    speed = max(scale, row_scale(island))
+    limit, stage, residual = max(speed, GRAINS * grain), 0, 0.0
     for i in range(n):
         kept[i] = i
     if set_sizes(contacts, rows, tree, plan.order, room.H, dim, held):
@@ -563,8 +563,9 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     for i in range(k):
         motion.z[i] = joints.row.impulse[chosen[i]]
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
+    rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
-        _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, noise, dim)
+        _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, noise, rounding, dim)
         stage = max(stage, more)
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
         end_velocities(island, dim)
@@ -582,3 +583,9 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
         set_given(bodies, joints, planar, tree, links, plan.order, False)
         set_rest(problem, room)
     return residual, stage
+
+
+@entry
+def solve_joined_again(island: Island, options: Options, place: np.ndarray) -> float:
+    """`solve_joined` for callers from Python; returns the residual."""
+    return solve_joined(island, options, place)[0]
