@@ -32,6 +32,7 @@ from stickslip.contact.velocity_problem import Motion
 from stickslip.jit import kernel
 
 LOOP_ALPHA = 1e-9  # of rows without bounds
+WORTH = 0.1  # of an error within the rounding of positions: one that is taken in its place
 EXACT_STEPS = 1  # Newton steps in which the rounding of rows is not thought of: those do where no row is redundant
 HALVINGS, GROWTH = 5, 2.0  # of a step, while the error is larger than GROWTH times the one before
 SLOW, LESS, LEAST = 0.1, 1e-2, 1e-10  # an error above SLOW of the last, states as before: alpha holds up, and shrinks
@@ -197,13 +198,14 @@ def newton_tree(
     """Improve the impulses of a motion; returns the error of the best, which is taken.  masses: the plan of H.
 
     Once it is within the tolerance, one step more: what a step of a motion leaves over, the next one has to bear.  But
-    none for an error below `noise`, the rounding of positions in the velocities [m/s]: it would only move loads.
+    steps between errors below `noise`, the rounding of positions in the velocities [m/s], count only where they gain
+    much: redundant contacts contradict one another by it, and steps would only move their loads.
     """
     error = measure_tree(problem, masses, motion, rules, room, False)
     least, fresh, done, alpha, share, t = error, True, 0, rules.alpha, 1.0, 0.0
     copy_tree_motion(motion, room.best)
     before = np.inf
-    while done < rules.steps and noise < error < np.inf:
+    while done < rules.steps and error < np.inf:
         last = error <= rules.tol
         far = rules.far > rules.alpha and error > rules.near
         now = Rules(rules.dim, rules.tol, rules.steps, rules.far if far else share * rules.alpha, rules.soft, 0.0, 0.0)
@@ -224,9 +226,11 @@ def newton_tree(
         fresh = False
         error, t = try_tree_step(problem, masses, motion, rules, room, error, done >= EXACT_STEPS)
         done += 1
-        if error < least:
+        if error < least and (error > noise or error < WORTH * least):
             least = error
             copy_tree_motion(motion, room.best)
+        elif max(error, least) <= noise:
+            break
         if last:
             break
     copy_tree_motion(room.best, motion)

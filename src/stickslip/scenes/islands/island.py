@@ -297,14 +297,14 @@ def dense_problem(island: Island, dim: int, S: np.ndarray, z: np.ndarray) -> tup
     W, q, mu = np.zeros((dim * n, dim * n)), np.empty(dim * n), np.empty(n)
     right_side(island, dim, bodies.free, q, mu, z)
     for m in range(n):
-        i = order[first + m]
         for r in range(dim):
-            S[dim * m + r] = 1.0 / math.sqrt(active.mobility[i])
+            S[dim * m + r] = 1.0 / math.sqrt(active.mobility[order[first + m]])
+    for m in range(n):
+        i = order[first + m]
         a, b = contacts.a[active.contact[i]], contacts.b[active.contact[i]]
         for k in range(n):
             j = order[first + k]
-            scale = 1.0 / math.sqrt(active.mobility[i] * active.mobility[j])
-            for body, arm, sign in ((a, active.arm_a[i], -scale), (b, active.arm_b[i], scale)):
+            for body, arm, sign in ((a, active.arm_a[i], -1.0), (b, active.arm_b[i], 1.0)):
                 for other, arm_j, turn in (
                     (contacts.a[active.contact[j]], active.arm_a[j], -sign),
                     (contacts.b[active.contact[j]], active.arm_b[j], sign),
@@ -315,6 +315,9 @@ def dense_problem(island: Island, dim: int, S: np.ndarray, z: np.ndarray) -> tup
                                 W[dim * m + r, dim * k + s] += turn * side_product(
                                     bodies, body, active.frame[i], arm, active.frame[j], arm_j, r, s
                                 )
+    for v in range(dim * n):
+        for w in range(dim * n):
+            W[v, w] *= S[v] * S[w]
     return W, q, mu
 
 

@@ -66,7 +66,7 @@ LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the n
 HELD = 1e-8  # of the mobility of free bodies: contacts with less along the normal are held by joints
 HELD_SPEED = 1e-3  # of the velocities: a contact that closes faster is not left out, but for
 ASKED = 4.0  # times the velocities with which joints that are apart are closed
-NOISES = 1.0  # times the rounding of joint rows: smaller errors are no reason to move loads of contacts
+NOISES = 2.0  # times the rounding of joint rows: smaller errors are no reason to move loads of contacts
 LEAST_SIZE = 1e-6  # of the mobility of a free body, given to contacts and rows that joints keep from moving
 
 
@@ -571,8 +571,8 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
         end_velocities(island, dim)
         before = np.inf
         for _ in range(REFINEMENTS):
-            wrong = refine(island, problem, links, masses, room, planar, EXACT * limit)
-            if wrong <= EXACT * limit or wrong > 0.5 * before:
+            wrong = refine(island, problem, links, masses, room, planar, EXACT * speed)
+            if wrong <= EXACT * speed or wrong > 0.5 * before:
                 break
             end_velocities(island, dim)
             before = wrong
