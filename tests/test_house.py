@@ -10,7 +10,7 @@ import stickslip
 PACKAGE = Path(stickslip.__file__).parent
 MOST_LINES = 80
 MOST_PARAMETERS = 16
-LONG = {("scenes/islands/newton.py", "newton_island")}
+LONG: set[tuple[str, str]] = set()
 MANY_PARAMETERS = {
     ("contact/gauss_seidel.py", "end_sweep"),
     ("contact/gauss_seidel.py", "accelerated_sweeps"),

@@ -9,7 +9,7 @@ from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem
 
 
 def random_tree(rng, m, contacts, rows):
-    """m bodies, parents before children, on joints with 0 to 6 rates; contacts and rows between any two or the world."""
+    """m bodies, parents before children, on joints with 0 to 6 rates; contacts and rows between any two or none."""
     parent = np.array([rng.integers(-1, i) if i else OUTSIDE for i in range(m)])
     freedom = np.where(parent < 0, 6, rng.integers(0, 4, m))
     tree = Tree(parent, rng.normal(size=(m, 3)), freedom, rng.normal(size=(m, 36)), np.zeros((m, 6)))
