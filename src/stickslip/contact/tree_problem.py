@@ -161,7 +161,7 @@ def row_defect(z: float, w: float, size: float, low: float, high: float) -> floa
 def law_error(problem: TreeProblem, motion: TreeMotion, soft: float, grained: bool, dim: int) -> float:
     """Set the velocities of contacts and rows from those of the bodies; returns the largest violation [m/s].
 
-    soft [1/kg]: what contacts give way to impulses.  grained: velocities of rows within their grain count as none.
+    soft [1/kg]: what contacts give way to impulses.  grained: velocities of rows within half their grain count as none.
     Redundant rows cannot all be met; Newton would set up ever larger impulses against one another.
     """
     contacts, rows = problem.contacts, problem.rows
@@ -177,7 +177,7 @@ def law_error(problem: TreeProblem, motion: TreeMotion, soft: float, grained: bo
         worst = worse(worst, defect)
     for i in range(motion.z.shape[0]):
         motion.w[i] = row_speed(rows, i, v) + rows.bias[i] + rows.soft[i] * motion.z[i]
-        if grained and abs(motion.w[i]) <= rows.grain[i]:
+        if grained and abs(motion.w[i]) <= 0.5 * rows.grain[i]:
             motion.w[i] = 0.0
         defect = row_defect(motion.z[i], motion.w[i], rows.mobility[i], rows.low[i], rows.high[i])
         worst = worse(worst, defect)
