@@ -15,7 +15,14 @@ import numpy as np
 
 from stickslip.contact.tree_blocks import Plan
 from stickslip.contact.tree_interior import interior_tree
-from stickslip.contact.tree_newton import TreeRoom, follow_loops, newton_tree, soften_tree, unloaded_tree
+from stickslip.contact.tree_newton import (
+    TreeRoom,
+    follow_loops,
+    newton_tree,
+    soften_tree,
+    tree_velocities,
+    unloaded_tree,
+)
 from stickslip.contact.tree_problem import TreeMotion, TreeProblem, copy_tree_motion, tree_motion_room
 from stickslip.contact.velocity_newton import Rules
 from stickslip.jit import kernel
@@ -92,6 +99,9 @@ def solve_tree_laws(
     Returns the error [m/s] and the number of the stage that ended it.
     """
     n, k, m = motion.contacts.r.shape[0], motion.z.shape[0], motion.contacts.v.shape[0]
+    if n + k == 0:
+        tree_velocities(problem, masses, motion, room)
+        return 0.0, 1
     enough = tol * scale
     start, best = tree_motion_room(n, k, m), tree_motion_room(n, k, m)
     alpha = max(ALPHA, min(LOUD, rounding / STEADY))

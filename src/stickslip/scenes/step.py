@@ -71,7 +71,7 @@ __all__ = [
 ]  # fmt: skip
 
 DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE, APART = range(6)
-AT_REST = 1e-4  # times the residual that does: impulses of joints that are taken on from step to step add up
+AT_REST = 1e-4  # times the residual that does: without contacts, impulses that are taken on add up from step to step
 FIRST_STAGES = 2  # of the ladder on velocities: those that usually do
 
 
@@ -347,7 +347,8 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
         done = False
         if world.joints is not None:
             # A joint moves its bodies on curves: every step has to be solved, unless nothing moves at all.
-            if rows > 0 and not resume and not residuals[k] <= AT_REST * options.start:
+            enough = options.start if n > 0 else AT_REST * options.start
+            if rows > 0 and not resume and not residuals[k] <= enough:
                 residuals[k] = solve_with_joints(island, options, residuals[k], problems.parent, problems.effort[k:])
                 done = residuals[k] <= options.tol
         if here and rows == 0 and n <= options.newton and not residuals[k] <= limit:
