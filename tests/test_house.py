@@ -11,7 +11,7 @@ import stickslip
 PACKAGE = Path(stickslip.__file__).parent
 MOST_LINES = 80
 MOST_PARAMETERS = 16
-LONG = {("scenes/islands/newton.py", "newton_island")}
+LONG: set[tuple[str, str]] = set()
 MANY_PARAMETERS = {
     # Data of a paper's table, one keyword each: a group would only hide their names.
     ("library/slider_crank.py", "slider_crank"),

@@ -12,7 +12,6 @@ import stickslip as ss
 from stickslip.engine import Block
 from stickslip.library.scenes import hanging_chain
 from stickslip.run.scene_simulate import prepare_run
-from stickslip.scenes.islands.with_joints import JointIsland, by_lemke, proximal_answers
 from tests.elsewhere import EVERYWHERE, HOME, SLOWLY
 
 G = 9.81
@@ -238,39 +237,6 @@ def test_motors_of_any_speed_and_effort_on_a_box(dim, friction):
             trajectory = scene.simulate(dt=1e-3, t_end=0.6)
             assert trajectory.complete, (speed, effort, trajectory.status)
             assert trajectory.certificate.failed_steps == 0
-
-
-def planar_island(rng):
-    """Two planar contacts, a joint row without bounds and a motor's, of bodies with six degrees of freedom."""
-    J = rng.standard_normal((6, 6))
-    J[2:4] = J[:2] + 0.3 * rng.standard_normal((2, 6))  # corners of one body
-    J /= np.linalg.norm(J, axis=1)[:, None]
-    bound = rng.uniform(0.0, 1.0)
-    return JointIsland(
-        J @ J.T, J @ rng.standard_normal(6), rng.uniform(0.0, 1.5, 2), np.array([-np.inf, -bound]),
-        np.array([np.inf, bound]), np.zeros(2), 2,
-    )  # fmt: skip
-
-
-def violation(island, z):
-    """Worst violation of Signorini, Coulomb and the bounds of the rows by scaled impulses z (plane)."""
-    u, m = island.W @ z + island.q, 2 * len(island.mu)
-    normal, friction = z[0:m:2], z[1:m:2]
-    limit = island.mu * np.maximum(normal, 0.0)
-    return max(
-        np.abs(normal - np.maximum(0.0, normal - u[0:m:2])).max(),
-        np.abs(friction - np.clip(friction - u[1:m:2], -limit, limit)).max(),
-        np.abs(z[m:] - np.clip(z[m:] - u[m:], island.low, island.high)).max(),
-    )
-
-
-def test_islands_with_motors_are_solved_from_any_start():
-    rng = np.random.default_rng(3)
-    for _ in range(100):
-        island = planar_island(rng)
-        start = rng.standard_normal(6)
-        assert min(violation(island, z) for z in proximal_answers(island, start, 20)) < 1e-11
-        assert violation(island, by_lemke(island, start, 8, 0.0)) < 1e-11
 
 
 @EVERYWHERE

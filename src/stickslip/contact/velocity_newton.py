@@ -139,7 +139,7 @@ def attempt(problem: VelocityProblem, motion: Motion, i: int, dim: int) -> tuple
 
 
 @kernel
-def find_states(problem: VelocityProblem, motion: Motion, dim: int, room: Room) -> tuple[bool, bool]:
+def find_states(problem: VelocityProblem, motion: Motion, dim: int, room: Any) -> tuple[bool, bool]:
     """State of all contacts; whether one differs from what the room had, and whether one slips."""
     changed, slips = False, False
     for i in range(motion.r.shape[0]):
@@ -156,7 +156,7 @@ def find_states(problem: VelocityProblem, motion: Motion, dim: int, room: Room) 
 
 
 @kernel
-def linearise(problem: VelocityProblem, motion: Motion, rules: Rules, room: Room) -> None:
+def linearise(problem: VelocityProblem, motion: Motion, rules: Any, room: Any) -> None:
     """K and k of all contacts, in the states that the room has."""
     for i in range(motion.r.shape[0]):
         r, u, K, k, rho = motion.r[i], motion.u[i], room.K[i], room.dr[i], 1.0 / problem.size[i]

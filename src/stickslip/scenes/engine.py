@@ -34,20 +34,19 @@ from stickslip.scenes.islands.island import (
     island_residual,
     right_side,
     solve_island,
-    take_dense,
     take_impulses,
 )
 from stickslip.scenes.islands.piles import Pile, least_norm
-from stickslip.scenes.islands.with_joints import (
+from stickslip.scenes.islands.small import (
     Answers,
-    JointIsland,
-    eliminated_answers,
+    SmallIsland,
     first_answers,
     growing,
     may_grow,
     more_answers,
     near_answers,
 )
+from stickslip.scenes.islands.trees import solve_joined_again
 from stickslip.scenes.parts import Diary, Island, Problems, Records, Search, Span, Touching, World
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import appearances, check_appearing
@@ -345,6 +344,7 @@ class SceneEngine(Engine):
             for k in open_islands:
                 self._solve_pyramid(contacts, int(k))
             return float(self.residuals[:count].max(initial=0.0))
+        open_islands = open_islands[~self._joined(open_islands)]  # of the others the time loop has tried all there is
         for k in open_islands:
             if self._is_first_touch(k):
                 self._begin_by_least_norm(contacts, int(k))
@@ -371,21 +371,22 @@ class SceneEngine(Engine):
             float(self.residuals[k]),
         )  # fmt: skip
 
+    def _joined(self, k: Any) -> Any:
+        """Whether an island has joints; k: its number, or many."""
+        return self.row_begins[k + 1] > self.row_begins[k]
+
     def _unknowns(self, k: Any) -> int:
-        """Unknowns of an island."""
-        rows = self.row_begins[k + 1] - self.row_begins[k]
-        return int(self.options.dim * (self.begins[k + 1] - self.begins[k]) + rows)
+        """Unknowns of an island without joints."""
+        return int(self.options.dim * (self.begins[k + 1] - self.begins[k]))
 
     def _is_pile(self, k: Any) -> bool:
-        """Whether sweeps without a matrix are faster: an island without joints, of more than PILE_CONTACTS contacts."""
-        return bool(
-            self.begins[k + 1] - self.begins[k] > PILE_CONTACTS and self.row_begins[k + 1] == self.row_begins[k]
-        )
+        """Whether sweeps without a matrix are faster on an island without joints."""
+        return bool(self.begins[k + 1] - self.begins[k] > PILE_CONTACTS)
 
     def _is_first_touch(self, k: Any) -> bool:
         """Whether many contacts, none of which carries anything yet, are all there is in an island."""
         first, last = self.begins[k], self.begins[k + 1]
-        if last - first <= self.options.newton or self.row_begins[k + 1] > self.row_begins[k]:
+        if last - first <= self.options.newton:
             return False  # Newton finds impulses of least norm itself
         return not np.any(self.active.r[self.order[first:last]])
 
@@ -563,6 +564,9 @@ class SceneEngine(Engine):
     def _solve_hard(self, contacts: Any, k: int) -> None:
         """An island on which the kernel gave up: what is near, quick, takes long; without restitution at last."""
         self.effort[k] = 1
+        if self._joined(k):
+            self._without_restitution(contacts, k, None)
+            return
         self._by_full_matrix(contacts, k, near_answers)
         if self._solved(k):
             return
@@ -571,8 +575,9 @@ class SceneEngine(Engine):
             self._with_slips_at_midpoint(contacts, k)
         inconsistent = None
         if not self._solved(k) and wedged is None and self._unknowns(k) <= DENSE_UNKNOWNS:
-            inconsistent = may_grow(self._dense(contacts, k)[0])
-        if not self._solved(k) and wedged is None and inconsistent is None and self._many_alone(k):
+            inconsistent = may_grow(self._small(contacts, k)[0])
+        many = self.begins[k + 1] - self.begins[k] > FEW_CONTACTS
+        if not self._solved(k) and wedged is None and inconsistent is None and many:
             self._hard_island(contacts, k, FIRST_EFFORT)
         if not self._solved(k) and wedged is None:
             wedged = self._by_full_matrix(contacts, k, more_answers)
@@ -584,20 +589,12 @@ class SceneEngine(Engine):
         if not self._solved(k) and wedged is None:
             self._without_restitution(contacts, k, None)
 
-    def _many_alone(self, k: int) -> bool:
-        """Whether an island has no joints, and so many contacts that sparse matrices pay."""
-        alone = self.row_begins[k + 1] == self.row_begins[k]
-        return bool(alone and self.begins[k + 1] - self.begins[k] > FEW_CONTACTS)
-
     def _by_full_matrix(self, contacts: Any, k: int, answers: Answers) -> np.ndarray | None:
-        """Take the best of some answers; contacts whose impulses grew without bound, None where they came to an end.
-
-        Joints are driven below the tolerance as by the kernel itself: what is left over, the next steps have to bear.
-        """
-        alone = bool(self.row_begins[k + 1] == self.row_begins[k])
-        if alone and self._unknowns(k) > DENSE_UNKNOWNS:
+        """Take the best of some answers; contacts whose impulses grew without bound, None where they came to an end."""
+        place, dim = self._island(contacts, k), self.options.dim
+        if self._unknowns(k) > DENSE_UNKNOWNS:
             return None
-        island, start, take = self._dense(contacts, k)
+        island, start = self._small(contacts, k)
         grown: list[np.ndarray | None] = [None]
 
         def watched() -> Iterator[np.ndarray]:
@@ -605,28 +602,20 @@ class SceneEngine(Engine):
                 grown.append(growing(island, z))
                 yield z
 
-        self._keep_best(contacts, k, start, watched(), take, self.options.tol if alone else self.options.start)
+        self._keep_best(contacts, k, start, watched(), lambda z: take_impulses(place, dim, z), self.options.tol)
         return None if grown[-1] is None else np.any([g for g in grown if g is not None], axis=0)
 
-    def _dense(self, contacts: Any, k: int) -> tuple[JointIsland, np.ndarray, Callable[[np.ndarray], None]]:
-        """An island with full matrices, scaled; its impulses; and how others are put in their place."""
-        S, start = np.empty(self._unknowns(k)), np.empty(self._unknowns(k))
-        place, dim = self._island(contacts, k), self.options.dim
-        W, q, mu, low, high, grain = dense_problem(place, dim, S, start)
-
-        def take(z: np.ndarray) -> None:
-            take_dense(place, dim, S, z)
-
-        return JointIsland(W, q, mu, low, high, grain, dim), start, take
+    def _small(self, contacts: Any, k: int) -> tuple[SmallIsland, np.ndarray]:
+        """The problem of an island without joints with its whole matrix, and the impulses it has."""
+        n, dim = self._unknowns(k), self.options.dim
+        start = np.empty(n)
+        W, q, mu = dense_problem(self._island(contacts, k), dim, np.empty(n), start)
+        return SmallIsland(W, q, mu, dim), start
 
     def _thorough(self, contacts: Any, k: int) -> None:
-        """Everything there is, from the best impulses so far."""
-        if self.row_begins[k + 1] > self.row_begins[k]:
-            island, start, take = self._dense(contacts, k)
-            self._keep_best(contacts, k, start, eliminated_answers(island, start), take, self.options.start)
-        else:
-            size = int(self.begins[k + 1] - self.begins[k])
-            self._hard_island(contacts, k, float(min(RESCUE_EFFORT, RESCUE_EFFORT_EACH * (1 + size))))
+        """Everything there is for an island without joints, from the best impulses so far."""
+        size = int(self.begins[k + 1] - self.begins[k])
+        self._hard_island(contacts, k, float(min(RESCUE_EFFORT, RESCUE_EFFORT_EACH * (1 + size))))
 
     def _hard_island(self, contacts: Any, k: int, effort: float) -> None:
         """Newton, interior point, proximal point and so on, for an island without joints; effort in nominal seconds."""
@@ -706,6 +695,9 @@ class SceneEngine(Engine):
 
     def _solve_again(self, contacts: Any, k: int, thorough: bool) -> None:
         """An island whose laws were changed."""
+        if self._joined(k):
+            self.residuals[k] = solve_joined_again(self._island(contacts, k), self.options, self.parent)
+            return
         (self._solve_pile if self._is_pile(k) else self._solve_small)(contacts, k)
         for answers in (first_answers, more_answers):
             if not self._solved(k):

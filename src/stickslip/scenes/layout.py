@@ -43,6 +43,7 @@ BODY = np.dtype(
             float,
             (9,),
         ),  # (n, 9) d omega_E / d (angular impulse), world axes; not symmetric for a spinning body
+        ("taut", float, (9,)),  # (n, 9) what pulls of joints add to the inertia in this step, world axes
         ("struck", np.bool_),  # (n,) bool: in this step free, end and inv_inertia hold the rotation at the midpoint
         ("radius", float),  # (n,) of the sphere around the centre of mass that holds the shapes
         ("travel", float),  # (n,) how far a point of the body can come in one step

@@ -31,9 +31,11 @@ from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
-from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_dense, solve_island
+from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_island
 from stickslip.scenes.islands.joint_rows import came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, islands
+from stickslip.scenes.islands.taut import stiffen, taut_work
+from stickslip.scenes.islands.trees import solve_joined
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Contacts, Options
 from stickslip.scenes.notes import energies, note_contacts, record
 from stickslip.scenes.parts import (
@@ -69,6 +71,7 @@ __all__ = [
 ]  # fmt: skip
 
 DONE, EVENTS_FULL, UNSOLVED, NO_ROOM, NOT_FINITE, APART = range(6)
+AT_REST = 1e-4  # times the residual that does: without contacts, impulses that are taken on add up from step to step
 FIRST_STAGES = 2  # of the ladder on velocities: those that usually do
 
 
@@ -141,6 +144,8 @@ def prepare(
     bodies, geoms, materials, shapes, joints, springs, options = world
     counts, active = problems.counts, problems.active
     problems.residuals[-1] = free_motion(bodies, springs, options, t, driven, step, problems.wrench)
+    if joints is not None:
+        stiffen(joints, bodies, options.dim == 2, options.dt)
     place_geoms(bodies, geoms)
     found = candidate_pairs(bodies, geoms, search.ignore, options.slop, options.dim, search.candidates)
     if found < 0:
@@ -239,6 +244,7 @@ def note_work(world: World, touching: Touching, problems: Problems, diary: Diary
     if world.joints is not None:
         more, gained = joint_work(world.joints, bodies, problems.rows, problems.counts[ROWS])
         work += more
+        gained += taut_work(bodies)
     numbers[RULE_GAIN] = max(numbers[RULE_GAIN], gained)
     numbers[CONTACT_WORK] += work
     if work > numbers[MAX_ENERGY_GAIN]:
@@ -321,6 +327,16 @@ def solve_free(island: Island, options: Options, residual: float, place: np.ndar
 
 
 @kernel
+def solve_with_joints(
+    island: Island, options: Options, residual: float, place: np.ndarray, effort: np.ndarray
+) -> float:
+    """Solve an island with joints; returns its residual."""
+    found, stage = solve_joined(island, options, place)
+    effort[0] += 1 if stage > FIRST_STAGES else 0
+    return found
+
+
+@kernel
 def solve_islands(world: World, touching: Touching, problems: Problems, resume: bool) -> Any:
     """Check the impulses of the last step on all islands, and solve those that need it, as far as is done here."""
     options, residuals, limit = world.options, problems.residuals, start_limit(world.options, problems.counts)
@@ -332,10 +348,10 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
         residuals[k] = measure_island(island, options, GRAINS if resume else 0.0)
         done = False
         if world.joints is not None:
-            # A joint moves its bodies on curves: every step has to be solved.
-            if rows > 0 and not resume and not residuals[k] <= options.start:
-                solve_dense(island, options)
-                residuals[k] = measure_island(island, options, GRAINS)
+            # A joint moves its bodies on curves: every step has to be solved, unless nothing moves at all.
+            enough = options.start if n > 0 else AT_REST * options.start
+            if rows > 0 and not resume and not residuals[k] <= enough:
+                residuals[k] = solve_with_joints(island, options, residuals[k], problems.parent, problems.effort[k:])
                 done = residuals[k] <= options.tol
         if here and rows == 0 and n <= options.newton and not residuals[k] <= limit:
             residuals[k] = solve_free(island, options, residuals[k], problems.parent, problems.effort[k:])

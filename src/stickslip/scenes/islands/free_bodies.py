@@ -10,7 +10,7 @@ from stickslip.contact.velocity_ladder import solve_velocities
 from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem, motion_room, relative_velocity
 from stickslip.jit import kernel
 from stickslip.scenes.islands.problem import contact_velocity
-from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
+from stickslip.scenes.layout import MOVING, ROWS_PER_JOINT, Active, Bodies, Contacts, Options
 from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import invert
 
@@ -22,8 +22,8 @@ FLAT = 3.0  # contacts for each body, from which on faces touch faces
 
 @kernel
 def number_bodies(island: Island, place: np.ndarray) -> int:
-    """Number the free bodies of an island in the order of its contacts, in `place`; returns how many there are."""
-    bodies, contacts, active, order, first, last, _, _, _, _ = island
+    """Number the free bodies of an island in the order of its contacts and joints, in `place`; returns how many."""
+    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
     count = 0
     for m in range(first, last):
         c = active.contact[order[m]]
@@ -35,6 +35,13 @@ def number_bodies(island: Island, place: np.ndarray) -> int:
             if bodies.kind[body] == MOVING and place[body] == OUTSIDE:
                 place[body] = count
                 count += 1
+    if joints is not None:
+        for m in range(row_first, row_last):
+            j = rows[m] // ROWS_PER_JOINT
+            for body in (joints.link.a[j], joints.link.b[j]):
+                if bodies.kind[body] == MOVING and place[body] == OUTSIDE:
+                    place[body] = count
+                    count += 1
     return count
 
 
@@ -82,7 +89,7 @@ def load_contact(
 @kernel
 def load_problem(island: Island, m: int, dim: int, place: np.ndarray) -> Any:
     """The contact problem of an island with m free bodies, and the largest velocity in it without impulses [m/s]."""
-    bodies, contacts, active, order, first, last, _, _, _, _ = island
+    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
     n, scale = last - first, 0.0
     problem = VelocityProblem(
         np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 9)), np.empty((n, 3)), np.empty((n, 3)),
@@ -94,6 +101,12 @@ def load_problem(island: Island, m: int, dim: int, place: np.ndarray) -> Any:
         for body in (contacts.a[c], contacts.b[c]):
             if bodies.kind[body] == MOVING:
                 load_body(bodies, body, dim, problem, place[body])
+    if joints is not None:
+        for k in range(row_first, row_last):
+            j = rows[k] // ROWS_PER_JOINT
+            for body in (joints.link.a[j], joints.link.b[j]):
+                if bodies.kind[body] == MOVING:
+                    load_body(bodies, body, dim, problem, place[body])
     for k in range(n):
         scale = max(scale, load_contact(bodies, contacts, active, order[first + k], place, problem, k))
     return problem, scale

@@ -1,10 +1,9 @@
 """The contact problem of one island as arrays, and its solution.
 
-The impulses of the last step are checked before (a body at rest needs nothing else).  For few contacts and for joints
-Newton, driven to rounding because what it leaves over would disturb the next steps, from the last impulses and, where
-that fails, after a few sweeps of Gauss-Seidel; for many, accelerated sweeps, whose compilation the others are spared.
-With joints there is no more than Newton here: what it leaves unsolved, the host takes up (scenes.islands.with_joints).
-Contacts are scaled by mobility^-1/2, W' = S W S.
+The impulses of the last step are checked before (a body at rest needs nothing else).  The time loop solves islands by
+`free_bodies` and `trees`.  What follows is for islands without joints that it leaves.  For few contacts Newton, from
+the last impulses and, where that fails, after a few sweeps of Gauss-Seidel; for many, accelerated sweeps, whose
+compilation the others are spared.  Contacts are scaled by mobility^-1/2, W' = S W S.
 """
 
 from __future__ import annotations
@@ -296,116 +295,46 @@ def take_impulses(island: Island, dim: int, z: np.ndarray) -> None:
             active.r[i, k] = S * z[dim * m + k]
 
 
-@kernel(apart=True)
-def dense_system(
-    island: Island, dim: int, S: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """S W S of an island with contacts and joint rows; S is written."""
-    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
-    n = dim * (last - first)
-    count = n + row_last - row_first
-    direction, shifted = np.empty((count, 9)), np.empty((count, 2, 6))  # rows, and M^-1 times them on a and b
-    ends = np.empty((count, 2), np.int64)
-    for m in range(last - first):
-        i = order[first + m]
-        c = active.contact[i]
-        p, q, f = active.arm_a[i], active.arm_b[i], active.frame[i]
-        for k in range(dim):
-            d, w = direction[dim * m + k], dim * m + k
-            x, y, z = f[3 * k], f[3 * k + 1], f[3 * k + 2]
-            d[0], d[1], d[2] = x, y, z
-            d[3], d[4], d[5] = p[1] * z - p[2] * y, p[2] * x - p[0] * z, p[0] * y - p[1] * x
-            d[6], d[7], d[8] = q[1] * z - q[2] * y, q[2] * x - q[0] * z, q[0] * y - q[1] * x
-            ends[w, 0], ends[w, 1] = contacts.a[c], contacts.b[c]
-            S[w] = 1.0 / math.sqrt(active.mobility[i])
-    if joints is not None:
-        for m in range(row_first, row_last):
-            s, w = rows[m], n + m - row_first
-            for k in range(9):
-                direction[w, k] = joints.row.direction[s, k]
-            j = s // ROWS_PER_JOINT
-            ends[w, 0], ends[w, 1] = joints.link.a[j], joints.link.b[j]
-            S[w] = 1.0 / math.sqrt(row_size(joints, s, bodies))
-    for w in range(count):
-        d = direction[w]
-        for side in range(2):
-            body, t = ends[w, side], shifted[w, side]
-            for k in range(3):
-                t[k] = bodies.inv_mass[body] * d[k]
-            g = 3 + 3 * side
-            t[3], t[4], t[5] = times(bodies.inv_inertia[body], d[g], d[g + 1], d[g + 2])
-    W = np.zeros((count, count))
-    for v in range(count):
-        for w in range(count):
-            total = 0.0
-            for side in range(2):
-                for other in range(2):
-                    body = ends[v, side]
-                    if body == ends[w, other] and bodies.inv_mass[body] > 0.0:
-                        d, t, g = direction[v], shifted[w, other], 3 + 3 * side
-                        value = d[0] * t[0] + d[1] * t[1] + d[2] * t[2]
-                        value += d[g] * t[3] + d[g + 1] * t[4] + d[g + 2] * t[5]
-                        total += value if side == other else -value
-            W[v, w] = S[v] * S[w] * total
-    if joints is not None:
-        for m in range(row_first, row_last):
-            w = n + m - row_first
-            W[w, w] += S[w] * S[w] * joints.row.soft[rows[m]]
-    return W
-
-
 @entry(apart=True)
-def dense_problem(
-    island: Island, dim: int, S: np.ndarray, z: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """W, q, mu of an island with contacts and joint rows, scaled, and low, high, grain of the rows.
-
-    S, the scales, and z, the impulses it has, are written; shapes (dim contacts + rows,).
-    """
-    bodies, _, _, _, first, last, joints, rows, row_first, row_last = island
-    n, m = last - first, row_last - row_first
-    q, mu, low, high, grain = np.empty(dim * n + m), np.empty(n), np.empty(m), np.empty(m), np.empty(m)
-    W = dense_system(island, dim, S)
+def dense_problem(island: Island, dim: int, S: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """W, q, mu of an island without joints, scaled; S, the scales, and z, its impulses, are written."""
+    bodies, contacts, active, order, first, last, _, _, _, _ = island
+    n = last - first
+    W, q, mu = np.zeros((dim * n, dim * n)), np.empty(dim * n), np.empty(n)
     right_side(island, dim, bodies.free, q, mu, z)
-    if joints is not None:
-        for k in range(m):
-            s, w = rows[row_first + k], dim * n + k
-            j = s // ROWS_PER_JOINT
-            q[w] = S[w] * (
-                row_velocity(joints, s, bodies.free, joints.link.a[j], joints.link.b[j]) - joints.row.target[s]
-            )
-            z[w] = joints.row.impulse[s] / S[w]
-            low[k] = joints.row.low[s] / S[w]
-            high[k] = joints.row.high[s] / S[w]
-            grain[k] = S[w] * joints.row.grain[s]
-    return W, q, mu, low, high, grain
-
-
-@entry
-def take_dense(island: Island, dim: int, S: np.ndarray, z: np.ndarray) -> None:
-    """Unscale the impulses of an island's contacts and joint rows."""
-    _, _, _, _, first, last, joints, rows, row_first, row_last = island
-    take_impulses(island, dim, z)
-    if joints is not None:
-        for m in range(row_first, row_last):
-            w = dim * (last - first) + m - row_first
-            joints.row.impulse[rows[m]] = S[w] * z[w]
+    for m in range(n):
+        for r in range(dim):
+            S[dim * m + r] = 1.0 / math.sqrt(active.mobility[order[first + m]])
+    for m in range(n):
+        i = order[first + m]
+        a, b = contacts.a[active.contact[i]], contacts.b[active.contact[i]]
+        for k in range(n):
+            j = order[first + k]
+            for body, arm, sign in ((a, active.arm_a[i], -1.0), (b, active.arm_b[i], 1.0)):
+                for other, arm_j, turn in (
+                    (contacts.a[active.contact[j]], active.arm_a[j], -sign),
+                    (contacts.b[active.contact[j]], active.arm_b[j], sign),
+                ):
+                    if body == other:
+                        for r in range(dim):
+                            for s in range(dim):
+                                W[dim * m + r, dim * k + s] += turn * side_product(
+                                    bodies, body, active.frame[i], arm, active.frame[j], arm_j, r, s
+                                )
+    for v in range(dim * n):
+        for w in range(dim * n):
+            W[v, w] *= S[v] * S[w]
+    return W, q, mu
 
 
 @entry(apart=True)
-def solve_dense(
-    island: Island, options: Options,
-) -> None:  # fmt: skip
-    """Newton on an island, from the impulses it has."""
-    first, last, row_first, row_last = island.first, island.last, island.row_first, island.row_last
-    dim, n = options.dim, last - first
-    S, z = np.empty(dim * n + row_last - row_first), np.empty(dim * n + row_last - row_first)
-    W, q, mu, low, high, grain = dense_problem(island, dim, S, z)
-    if n == 0 and low.max() == -np.inf and high.min() == np.inf:
-        # linear: from zero, impulses that redundant rows set up against one another do not grow from step to step
-        z[:] = 0.0
-    quiet_newton(W, q, mu, low, high, grain, dim, S, z, SHARPER * options.tol, 100)
-    take_dense(island, dim, S, z)
+def solve_dense(island: Island, options: Options) -> None:
+    """Newton on an island without joints, from the impulses it has."""
+    dim, n = options.dim, island.last - island.first
+    S, z = np.empty(dim * n), np.empty(dim * n)
+    W, q, mu = dense_problem(island, dim, S, z)
+    quiet_newton(W, q, mu, dim, S, z, SHARPER * options.tol, 100)
+    take_impulses(island, dim, z)
 
 
 @entry(apart=True)
@@ -432,19 +361,19 @@ def solve_island(
     island: Island, options: Options, head: np.ndarray, follow: np.ndarray,
     effort: np.ndarray, residual: float,
 ) -> float:  # fmt: skip
-    """Solve one island, whose impulses have this residual, and set its end velocities; returns the new residual.
+    """Solve an island without joints, whose impulses have this residual; sets its end velocities, returns the residual.
 
     effort[0] counts stages beyond those that usually do.
     """
-    n, rows, tol = island.last - island.first, island.row_last - island.row_first, SHARPER * options.tol
-    direct = rows > 0 or n <= DENSE_CONTACTS
+    n, tol = island.last - island.first, SHARPER * options.tol
+    direct = n <= DENSE_CONTACTS
     for stage in range(4):
         if stage == 0 and direct:
             solve_dense(island, options)
-        elif stage == 1 and direct and rows == 0:
+        elif stage == 1 and direct:
             solve_sweeps(island, options, head, follow, FIRST_SWEEPS, 1e-15)
             solve_dense(island, options)
-        elif stage >= 2 and rows == 0:
+        elif stage >= 2:
             effort[0] += stage - 2 if not direct else 1
             solve_sweeps(island, options, head, follow, options.sweeps, tol)
             tol *= 0.1

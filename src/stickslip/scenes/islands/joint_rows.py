@@ -5,9 +5,12 @@ Equality rows hold the joint together at the next midpoint.  With g the position
     row . (u_E - u_A) = -g(q_M + dt u_A) / dt,
 
 the linearisation of g(q_M + dt u_E) = 0 about the velocity before: SHAKE up to O(dt^3), so that a joint neither
-drifts nor loses the second order of the midpoint rule.  Positions are known to GRAIN of their size, so redundant rows
-agree to GRAIN size / dt and no better.  A limit is a row with impulse >= 0, a motor one with a speed and a largest
-effort, dry friction one with speed 0 and a largest effort.
+drifts nor loses the second order of the midpoint rule.  Where velocities change much within a step, they are linearised
+again about the end velocities found, until g is small (`scenes.islands.trees`).  Positions are known to GRAIN of their
+size, so redundant rows agree to GRAIN size / dt and no better.
+
+A limit is a row with impulse >= 0, a motor one with a speed and a largest effort, dry friction one with speed 0 and a
+largest effort.
 
 A spring that is implicit is a soft row without bounds.  Jean's theta-method weights its force at both ends of the step,
 (1 - theta) f_A + theta f_E with f = k (l - l_0) + c u, and l_A, l_E follow from the midpoint length l_M:
@@ -278,10 +281,41 @@ def spring_row(joints: Joints, j: int, bodies: Bodies, length: float, dt: float,
     joints.row.target[s] = -given / factor
 
 
+@kernel
+def errors_with(
+    joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar: bool, dt: float, errors: np.ndarray
+) -> int:
+    """Position errors of joint j at the next midpoint with the velocities `vel`; returns how many there are."""
+    A, B, pose = np.empty(7), np.empty(7), np.empty(7)
+    a, b = joints.link.a[j], joints.link.b[j]
+    advance(bodies.mid[a], vel[a], dt, pose)
+    compose(pose, joints.link.frame_a[j], A)
+    advance(bodies.mid[b], vel[b], dt, pose)
+    compose(pose, joints.link.frame_b[j], B)
+    return joint_errors(joints.link.kind[j], planar, A, B, joints.link.numbers[j, LENGTH], errors)
+
+
+@kernel(apart=True)
+def gap_with(joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar: bool, dt: float) -> float:
+    """How far joint j is apart at the next midpoint with the velocities `vel` [m]."""
+    errors = np.empty(6)
+    count = errors_with(joints, j, bodies, vel, planar, dt, errors)
+    return opening(errors, point_errors(joints.link.kind[j], planar), count, joints.link.reach[j])
+
+
+@kernel(apart=True)
+def ask_to_close(joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar: bool, dt: float) -> None:
+    """Let the rows of joint j ask for no error at the next midpoint, linearised about the velocities `vel`."""
+    s, errors = j * ROWS_PER_JOINT, np.empty(6)
+    count = errors_with(joints, j, bodies, vel, planar, dt, errors)
+    for k in range(count):
+        joints.row.target[s + k] = row_velocity(joints, s + k, vel, joints.link.a[j], joints.link.b[j]) - errors[k] / dt
+
+
 @kernel(apart=True)
 def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: float) -> int:
     """Set up the rows of all joints at the midpoint; returns how many take part."""
-    A, B, pose = np.empty(7), np.empty(7), np.empty(7)
+    A, B = np.empty(7), np.empty(7)
     arm_a, arm_b, errors = np.empty(3), np.empty(3), np.empty(6)
     used = 0
     for j in range(joints.link.kind.shape[0]):
@@ -294,7 +328,8 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
         compose(bodies.mid[a], joints.link.frame_a[j], A)
         compose(bodies.mid[b], joints.link.frame_b[j], B)
         for k in range(3):
-            arm_a[k] = (B[k] if kind == PRISMATIC else A[k]) - bodies.mid[a, k]
+            # one point for both bodies, so that an impulse keeps their angular momentum
+            arm_a[k] = (A[k] if kind == DISTANCE or kind == SPRING else B[k]) - bodies.mid[a, k]
             arm_b[k] = B[k] - bodies.mid[b, k]
         count = equality_rows(joints, j, planar, A, B, arm_a, arm_b)
         points, size = point_errors(kind, planar), joints.link.extent[j]
@@ -308,18 +343,13 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
         if kind == SPRING and count == 1:
             distance = math.sqrt((B[0] - A[0]) ** 2 + (B[1] - A[1]) ** 2 + (B[2] - A[2]) ** 2)
             spring_row(joints, j, bodies, distance, dt, theta)
-        advance(bodies.mid[a], bodies.vel[a], dt, pose)
-        compose(pose, joints.link.frame_a[j], A)
-        advance(bodies.mid[b], bodies.vel[b], dt, pose)
-        compose(pose, joints.link.frame_b[j], B)
-        if kind != SPRING:
-            joint_errors(kind, planar, A, B, length, errors)
         for k in range(count):
             joints.row.used[s + k] = True
-            if kind != SPRING:
-                joints.row.target[s + k] = row_velocity(joints, s + k, bodies.vel, a, b) - errors[k] / dt
-                joints.row.grain[s + k] = GRAIN * (size if k < points else 1.0) / dt
             joints.row.low[s + k], joints.row.high[s + k] = -np.inf, np.inf
+            if kind != SPRING:
+                joints.row.grain[s + k] = GRAIN * (size if k < points else 1.0) / dt
+        if kind != SPRING:
+            ask_to_close(joints, j, bodies, bodies.vel, planar, dt)
         for k in range(ROWS_PER_JOINT):
             if joints.row.used[s + k]:
                 used += 1

@@ -1,0 +1,471 @@
+"""Matrices H + J^T K J of bodies on trees: a 6 x 6 block for each body and each pair that touches, and their factors.
+
+Bodies are eliminated one after the other, children before parents, those with the fewest neighbours first.  Of body i
+the joint's rates go first, with D = S^T A_ii S:
+
+    A_jk <- A_jk - A_ji S D^-1 S^T A_ik    for j, k = i and its neighbours.
+
+What is left of body i moves with its parent, V_i = X V_p, and its blocks are added to those of the parent.  That is the
+recursion of articulated bodies; contacts and rows add neighbours to it.  A chain costs in proportion to its length.  A
+free body has S = 1, and no more is left of it: the elimination of `velocity_blocks`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stickslip.contact.tree_problem import Rows, Tree, TreeProblem, carry, hand_down
+from stickslip.contact.velocity_blocks import add_block, world_block
+from stickslip.contact.velocity_problem import VelocityProblem
+from stickslip.jit import kernel
+
+
+class Plan(NamedTuple):
+    """Order of elimination and the blocks it needs."""
+
+    order: np.ndarray  # (m,) bodies
+    begins: np.ndarray  # (m + 1,) where the neighbours of each body of the order begin in `later`
+    later: np.ndarray  # (e,) neighbours when a body is eliminated
+    slot: np.ndarray  # (m, m) number of the block of each ordered pair, -1 where there is none; (0, 0): there are none
+
+
+class Parts(NamedTuple):
+    """Blocks of a matrix, or of its factors, 36 numbers each."""
+
+    own: np.ndarray  # (m, 36) diagonal
+    pair: np.ndarray  # (e, 36) of ordered pairs; factors: S^T A_ij, rows of 6, and A_ji S D^-1, columns of 6
+    inverse: np.ndarray  # (m, 36) D^-1
+    right: np.ndarray  # (m, 36) S^T A_ii, rows of 6
+    left: np.ndarray  # (m, 36) A_ii S D^-1, columns of 6
+    rates: np.ndarray  # (m, 6) room: S^T f
+
+
+@kernel
+def touch(near: np.ndarray, degree: np.ndarray, i: int, j: int) -> None:
+    """Make two bodies neighbours."""
+    if not near[i, j]:
+        near[i, j], near[j, i] = True, True
+        degree[i] += 1
+        degree[j] += 1
+
+
+@kernel
+def next_body(done: np.ndarray, children: np.ndarray, degree: np.ndarray) -> int:
+    """The body without children left that has the fewest neighbours; the first of these."""
+    best = -1
+    for j in range(done.shape[0]):
+        if not done[j] and children[j] == 0 and (best < 0 or degree[j] < degree[best]):
+            best = j
+            if degree[j] == 0:
+                break
+    return best
+
+
+@kernel
+def number_pairs(near: np.ndarray, slot: np.ndarray) -> int:
+    """Number the ordered pairs of neighbours; returns how many there are."""
+    count = 0
+    for i in range(slot.shape[0]):
+        for j in range(slot.shape[0]):
+            slot[i, j] = -1
+            if near[i, j]:
+                slot[i, j] = count
+                count += 1
+    return count
+
+
+@kernel(apart=True)
+def find_plan(contacts: VelocityProblem, rows: Rows, parent: np.ndarray) -> Any:
+    """Order of elimination and the blocks of the factors."""
+    m, coupled = parent.shape[0], False
+    for a, b in ((contacts.a, contacts.b), (rows.a, rows.b)):
+        for i in range(a.shape[0]):
+            coupled = coupled or (a[i] >= 0 and b[i] >= 0)
+    width = m if coupled else 0
+    near, degree, done = np.zeros((width, width), np.bool_), np.zeros(m, np.int64), np.zeros(m, np.bool_)
+    children, order, neighbours = np.zeros(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+    for a, b in ((contacts.a, contacts.b), (rows.a, rows.b)):
+        for i in range(a.shape[0]):
+            if a[i] >= 0 and b[i] >= 0:
+                touch(near, degree, a[i], b[i])
+    for j in range(m):
+        if parent[j] >= 0:
+            children[parent[j]] += 1
+    begins, found = np.zeros(m + 1, np.int64), 0
+    for k in range(m):
+        i = next_body(done, children, degree)
+        order[k], done[i], count, p = i, True, 0, parent[i]
+        if degree[i] > 0:
+            for j in range(m):
+                if near[i, j] and not done[j]:
+                    neighbours[count] = j
+                    count += 1
+        for s in range(count):
+            degree[neighbours[s]] -= 1
+        for s in range(count):
+            for t in range(s):
+                touch(near, degree, neighbours[s], neighbours[t])
+            if p >= 0 and neighbours[s] != p:
+                touch(near, degree, neighbours[s], p)
+        if p >= 0:
+            children[p] -= 1
+        found += count
+        begins[k + 1] = found
+    later, slot, at = np.empty(found, np.int64), np.empty((width, width), np.int64), 0
+    if coupled:
+        place = np.empty(m, np.int64)
+        for k in range(m):
+            place[order[k]] = k
+        for k in range(m):
+            for j in range(m):
+                if near[order[k], j] and place[j] > k:
+                    later[at] = j
+                    at += 1
+        found = number_pairs(near, slot)
+    return Plan(order, begins, later, slot), found
+
+
+@kernel
+def parts_room(m: int, pairs: int) -> Any:
+    """Room for m bodies and a number of ordered pairs."""
+    return Parts(
+        np.empty((m, 36)), np.empty((pairs, 36)), np.empty((m, 36)), np.empty((m, 36)), np.empty((m, 36)),
+        np.empty((m, 6)),
+    )  # fmt: skip
+
+
+@kernel
+def set_masses(bodies: VelocityProblem, parts: Parts) -> None:
+    """The matrix M."""
+    for j in range(bodies.mass.shape[0]):
+        D = parts.own[j]
+        for k in range(36):
+            D[k] = 0.0
+        for k in range(3):
+            D[7 * k] = bodies.mass[j]
+            for s in range(3):
+                D[6 * (3 + k) + 3 + s] = bodies.inertia[j, 3 * k + s]
+    for e in range(parts.pair.shape[0]):
+        for k in range(36):
+            parts.pair[e, k] = 0.0
+
+
+@kernel
+def add_row_blocks(rows: Rows, plan: Plan, K: np.ndarray, parts: Parts) -> None:
+    """Add J^T K J of rows; K (k,)."""
+    for i in range(K.shape[0]):
+        if K[i] == 0.0:
+            continue
+        d, a, b = rows.direction[i], rows.a[i], rows.b[i]
+        if a >= 0:
+            A = parts.own[a]
+            for p in range(6):
+                for q in range(6):
+                    A[6 * p + q] += K[i] * d[p] * d[q]
+        if b >= 0:
+            A = parts.own[b]
+            for p in range(6):
+                x = K[i] * (d[p] if p < 3 else d[3 + p])
+                for q in range(3):
+                    A[6 * p + q] += x * d[q]
+                    A[6 * p + 3 + q] += x * d[6 + q]
+        if a >= 0 and b >= 0:
+            A, B = parts.pair[plan.slot[a, b]], parts.pair[plan.slot[b, a]]
+            for p in range(6):
+                for q in range(6):
+                    x = K[i] * d[p] * (d[q] if q < 3 else d[3 + q])
+                    A[6 * p + q] -= x
+                    B[6 * q + p] -= x
+
+
+@kernel(apart=True)
+def assemble_tree(
+    problem: TreeProblem, plan: Plan, K: np.ndarray, on: np.ndarray, row_K: np.ndarray, parts: Parts
+) -> None:
+    """M + J^T K J; K (n, 9) of contacts, on (n,): those whose K is not zero; row_K (k,) of rows."""
+    contacts = problem.contacts
+    set_masses(contacts, parts)
+    X = np.empty(9)
+    for i in range(contacts.a.shape[0]):
+        if not on[i]:
+            continue
+        world_block(contacts.frame[i], K[i], X)
+        a, b, p, q = contacts.a[i], contacts.b[i], contacts.arm_a[i], contacts.arm_b[i]
+        if a >= 0:
+            add_block(parts.own[a], X, p, p, 1.0)
+        if b >= 0:
+            add_block(parts.own[b], X, q, q, 1.0)
+        if a >= 0 and b >= 0:
+            add_block(parts.pair[plan.slot[a, b]], X, p, q, -1.0)
+            add_block(parts.pair[plan.slot[b, a]], X, q, p, -1.0)
+    add_row_blocks(problem.rows, plan, row_K, parts)
+
+
+@kernel
+def invert_corner(A: np.ndarray, n: int) -> bool:
+    """Invert the first n rows and columns of a 6 x 6 block in place (Gauss-Jordan); False where they are singular."""
+    if n == 1:
+        A[0] = 1.0 / A[0]
+        return 0.0 < abs(A[0]) < np.inf
+    row = np.empty(6, np.int64)
+    for k in range(n):
+        best, at = abs(A[7 * k]), k
+        for i in range(k + 1, n):
+            if abs(A[6 * i + k]) > best:
+                best, at = abs(A[6 * i + k]), i
+        if not (0.0 < best < np.inf):
+            return False
+        row[k] = at
+        if at != k:
+            for j in range(n):
+                A[6 * k + j], A[6 * at + j] = A[6 * at + j], A[6 * k + j]
+        d = 1.0 / A[7 * k]
+        A[7 * k] = 1.0
+        for j in range(n):
+            A[6 * k + j] *= d
+        for i in range(n):
+            if i != k:
+                f = A[6 * i + k]
+                A[6 * i + k] = 0.0
+                for j in range(n):
+                    A[6 * i + j] -= f * A[6 * k + j]
+    for k in range(n - 1, -1, -1):
+        at = row[k]
+        if at != k:
+            for i in range(n):
+                A[6 * i + k], A[6 * i + at] = A[6 * i + at], A[6 * i + k]
+    return True
+
+
+@kernel(inline=True)
+def rows_of(S: np.ndarray, d: int, A: np.ndarray, out: np.ndarray) -> None:
+    """out = S^T A, d rows of 6."""
+    for k in range(d):
+        s = 6 * k
+        for j in range(6):
+            out[s + j] = (
+                S[s] * A[j] + S[s + 1] * A[6 + j] + S[s + 2] * A[12 + j]
+                + S[s + 3] * A[18 + j] + S[s + 4] * A[24 + j] + S[s + 5] * A[30 + j]
+            )  # fmt: skip
+
+
+@kernel(inline=True)
+def columns_of(A: np.ndarray, S: np.ndarray, d: int, inverse: np.ndarray, T: np.ndarray, out: np.ndarray) -> None:
+    """out = A S D^-1, d columns of 6; T (36,): room."""
+    for k in range(d):
+        s = 6 * k
+        for j in range(0, 36, 6):
+            T[s + j // 6] = (
+                A[j] * S[s] + A[j + 1] * S[s + 1] + A[j + 2] * S[s + 2]
+                + A[j + 3] * S[s + 3] + A[j + 4] * S[s + 4] + A[j + 5] * S[s + 5]
+            )  # fmt: skip
+    for k in range(d):
+        for j in range(6):
+            total = 0.0
+            for i in range(d):
+                total += T[6 * i + j] * inverse[6 * i + k]
+            out[6 * k + j] = total
+
+
+@kernel(inline=True)
+def subtract_outer(A: np.ndarray, left: np.ndarray, right: np.ndarray, d: int) -> None:
+    """A -= left right: d columns of 6 times d rows of 6."""
+    for k in range(d):
+        s = 6 * k
+        for i in range(6):
+            x = left[s + i]
+            for j in range(6):
+                A[6 * i + j] -= x * right[s + j]
+
+
+@kernel
+def add_from_left(A: np.ndarray, arm: np.ndarray, B: np.ndarray) -> None:
+    """B += X^T A: rows of the child become rows of the parent."""
+    for j in range(6):
+        x, y, z = A[j], A[6 + j], A[12 + j]
+        B[j] += x
+        B[6 + j] += y
+        B[12 + j] += z
+        B[18 + j] += A[18 + j] + arm[1] * z - arm[2] * y
+        B[24 + j] += A[24 + j] + arm[2] * x - arm[0] * z
+        B[30 + j] += A[30 + j] + arm[0] * y - arm[1] * x
+
+
+@kernel
+def add_from_right(A: np.ndarray, arm: np.ndarray, B: np.ndarray) -> None:
+    """B += A X: columns of the child become columns of the parent."""
+    for i in range(0, 36, 6):
+        x, y, z = A[i], A[i + 1], A[i + 2]
+        B[i] += x
+        B[i + 1] += y
+        B[i + 2] += z
+        B[i + 3] += A[i + 3] + arm[1] * z - arm[2] * y
+        B[i + 4] += A[i + 4] + arm[2] * x - arm[0] * z
+        B[i + 5] += A[i + 5] + arm[0] * y - arm[1] * x
+
+
+@kernel
+def join_parent(tree: Tree, plan: Plan, parts: Parts, i: int, first: int, last: int, T: np.ndarray) -> None:
+    """Add the blocks of body i to those of its parent; T (36,): room."""
+    p, arm = tree.parent[i], tree.arm[i]
+    for k in range(36):
+        T[k] = 0.0
+    add_from_right(parts.own[i], arm, T)
+    add_from_left(T, arm, parts.own[p])
+    for e in range(first, last):
+        j = plan.later[e]
+        A, B = parts.pair[plan.slot[i, j]], parts.pair[plan.slot[j, i]]
+        if j == p:
+            add_from_left(A, arm, parts.own[p])
+            add_from_right(B, arm, parts.own[p])
+        else:
+            add_from_left(A, arm, parts.pair[plan.slot[p, j]])
+            add_from_right(B, arm, parts.pair[plan.slot[j, p]])
+
+
+@kernel(apart=True)
+def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
+    """Replace the blocks of a matrix by its factors; False where it is singular."""
+    m = plan.order.shape[0]
+    T, room = np.empty(36), np.empty(36)
+    rights, lefts = np.empty((m, 36)), np.empty((m, 36))
+    for k in range(m):
+        i = plan.order[k]
+        S, d, A, D = tree.S[i], tree.freedom[i], parts.own[i], parts.inverse[i]
+        right, left = parts.right[i], parts.left[i]
+        first, last = plan.begins[k], plan.begins[k + 1]
+        rows_of(S, d, A, right)
+        for a in range(d):
+            for b in range(d):
+                total = 0.0
+                for j in range(6):
+                    total += right[6 * a + j] * S[6 * b + j]
+                D[6 * a + b] = total
+        if d > 0 and not invert_corner(D, d):
+            return False
+        columns_of(A, S, d, D, room, left)
+        for e in range(first, last):
+            j = plan.later[e]
+            rows_of(S, d, parts.pair[plan.slot[i, j]], rights[e - first])
+            columns_of(parts.pair[plan.slot[j, i]], S, d, D, room, lefts[e - first])
+        for e in range(first, last):
+            j = plan.later[e]
+            subtract_outer(parts.own[j], lefts[e - first], rights[e - first], d)
+            for g in range(first, last):
+                if g != e:
+                    subtract_outer(parts.pair[plan.slot[j, plan.later[g]]], lefts[e - first], rights[g - first], d)
+        if tree.parent[i] >= 0:
+            subtract_outer(A, left, right, d)
+            for e in range(first, last):
+                j = plan.later[e]
+                subtract_outer(parts.pair[plan.slot[i, j]], left, rights[e - first], d)
+                subtract_outer(parts.pair[plan.slot[j, i]], lefts[e - first], right, d)
+            join_parent(tree, plan, parts, i, first, last, T)
+        for e in range(first, last):
+            u, w = parts.pair[plan.slot[i, plan.later[e]]], parts.pair[plan.slot[plan.later[e], i]]
+            for j in range(6 * d):
+                u[j], w[j] = rights[e - first, j], lefts[e - first, j]
+    return True
+
+
+@kernel(inline=True)
+def subtract_columns(f: np.ndarray, left: np.ndarray, g: np.ndarray, d: int) -> None:
+    """f -= left g."""
+    for k in range(d):
+        for j in range(6):
+            f[j] -= left[6 * k + j] * g[k]
+
+
+@kernel(inline=True)
+def along(rows: np.ndarray, k: int, f: np.ndarray) -> float:
+    """Row k of 6 times f."""
+    s = 6 * k
+    return (
+        rows[s] * f[0] + rows[s + 1] * f[1] + rows[s + 2] * f[2]
+        + rows[s + 3] * f[3] + rows[s + 4] * f[4] + rows[s + 5] * f[5]
+    )  # fmt: skip
+
+
+@kernel(apart=True)
+def solve_tree(tree: Tree, plan: Plan, factors: Parts, wrench: np.ndarray, v: np.ndarray) -> None:
+    """Twists v = T y with (H + J^T K J) y = T^T wrench; the wrenches (m, 6) are used up."""
+    m = plan.order.shape[0]
+    for k in range(m):
+        i = plan.order[k]
+        d, f, g, p = tree.freedom[i], wrench[i], factors.rates[i], tree.parent[i]
+        for c in range(d):
+            g[c] = along(tree.S[i], c, f)
+        for e in range(plan.begins[k], plan.begins[k + 1]):
+            j = plan.later[e]
+            subtract_columns(wrench[j], factors.pair[plan.slot[j, i]], g, d)
+        if p >= 0:
+            subtract_columns(f, factors.left[i], g, d)
+            hand_down(f, tree.arm[i], wrench[p])
+    t = np.empty(6)
+    for k in range(m - 1, -1, -1):
+        i = plan.order[k]
+        d, x, g, p, S = tree.freedom[i], v[i], factors.rates[i], tree.parent[i], tree.S[i]
+        for c in range(6):
+            x[c] = 0.0
+        if p >= 0:
+            carry(v[p], tree.arm[i], x)
+            for c in range(d):
+                g[c] -= along(factors.right[i], c, x)
+        for e in range(plan.begins[k], plan.begins[k + 1]):
+            j = plan.later[e]
+            for c in range(d):
+                g[c] -= along(factors.pair[plan.slot[i, j]], c, v[j])
+        for c in range(d):
+            total = 0.0
+            for b in range(d):
+                total += factors.inverse[i, 6 * c + b] * g[b]
+            t[c] = total
+        for c in range(d):
+            for b in range(6):
+                x[b] += S[6 * c + b] * t[c]
+
+
+@kernel
+def climb(tree: Tree, factors: Parts, i: int, f: np.ndarray, up: np.ndarray) -> float:
+    """What a wrench f on body i costs there, f^T S D^-1 S^T f, and in `up` what is left of it for the parent."""
+    d, g, total = tree.freedom[i], factors.rates[i], 0.0
+    for c in range(d):
+        g[c] = along(tree.S[i], c, f)
+    for c in range(d):
+        for b in range(d):
+            total += g[c] * factors.inverse[i, 6 * c + b] * g[b]
+    for c in range(6):
+        up[c] = 0.0
+    if tree.parent[i] >= 0:
+        subtract_columns(f, factors.left[i], g, d)
+        hand_down(f, tree.arm[i], up)
+    return total
+
+
+@kernel(apart=True)
+def mobility(
+    tree: Tree, place: np.ndarray, factors: Parts, a: int, b: int, f: np.ndarray, g: np.ndarray, t: np.ndarray
+) -> float:
+    """J H^-1 J^T of one row with the wrenches f on body a, g on body b, with the factors of H; t (6,): room.
+
+    H = L D L^T along the tree: the sum of what the wrenches meet on the way to the roots.  f and g are used up.
+    """
+    total = 0.0
+    while a >= 0 or b >= 0:
+        if a == b:
+            for c in range(6):
+                f[c] += g[c]
+            b = -1
+        elif b < 0 or (a >= 0 and place[a] < place[b]):
+            total += climb(tree, factors, a, f, t)
+            a = tree.parent[a]
+            for c in range(6):
+                f[c] = t[c]
+        else:
+            total += climb(tree, factors, b, g, t)
+            b = tree.parent[b]
+            for c in range(6):
+                g[c] = t[c]
+    return total

@@ -1,0 +1,320 @@
+"""Newton's method on the laws of contacts and rows, with base twists and joint rates as unknowns.
+
+Contacts as in `velocity_newton`.  A row with x = z - w / size, g = 1 / (alpha size + soft):
+
+    inside   low < x < high    dz = -g (w + J dV)
+    bound    otherwise         z + dz = that bound
+
+Rows of joints that close loops have no bounds, and an alpha of their own: their impulses follow from the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stickslip.contact.tree_blocks import Parts, Plan, assemble_tree, factor_tree, parts_room, set_masses, solve_tree
+from stickslip.contact.tree_problem import (
+    TreeMotion,
+    TreeProblem,
+    add_all,
+    add_momentum,
+    clear,
+    closes_loop,
+    copy_tree_motion,
+    law_error,
+    row_speed,
+    tree_motion_room,
+)
+from stickslip.contact.velocity_newton import find_states, linearise, local_changes
+from stickslip.contact.velocity_problem import Motion
+from stickslip.jit import kernel
+
+LOOP_ALPHA = 1e-8  # of rows without bounds: of 120 random mechanisms 13 stop, with 1e-9 and 1e-11 15 and 16
+WORTH = 0.1  # of an error within the rounding of positions: one that is taken in its place
+EXACT_STEPS = 1  # Newton steps in which the rounding of rows is not thought of: those do where no row is redundant
+HALVINGS, GROWTH = 5, 2.0  # of a step, while the error is larger than GROWTH times the one before
+SLOW, LESS, LEAST = 0.1, 1e-2, 1e-10  # an error above SLOW of the last, states as before: alpha holds up, and shrinks
+SOFTER = (0.1, 1e-2)  # softness, times the least size of a contact, of problems that lead to least norm
+SOFT_STEPS, SOFT_TOL = 25, 1e-9  # Newton steps for each of them, and the error that does, relative to the velocities
+SOFT_ALPHA = 1e-9  # what is soft is regular
+
+
+class TreeRules(NamedTuple):
+    """What Newton's method is asked for."""
+
+    dim: int
+    tol: float  # largest violation of the laws that does [m/s]
+    steps: int  # Newton steps at most
+    alpha: float
+    soft: float  # [1/kg]
+    far: float  # alpha, where that is larger, while the error is above `near`
+    near: float  # [m/s]
+
+
+class TreeRoom(NamedTuple):
+    """Room for one problem."""
+
+    K: np.ndarray  # (n, 9)
+    dr: np.ndarray  # (n, 3), first k
+    state: np.ndarray  # (n,) as in `velocity_newton`
+    loaded: np.ndarray  # (n,) bool: K is not zero
+    row_K: np.ndarray  # (k,)
+    dz: np.ndarray  # (k,)
+    dv: np.ndarray  # (m, 6)
+    wrench: np.ndarray  # (m, 6)
+    rest: np.ndarray  # (m, 6) M (V_free - V_0)
+    trial: TreeMotion
+    best: TreeMotion
+    H: Parts  # factors of H
+    parts: Parts  # of H + J^T K J
+
+
+@kernel
+def tree_room(problem: TreeProblem, plan: Plan, pairs: int) -> Any:
+    """Room for a problem whose plan has this number of ordered pairs; factors H, to which no pair belongs."""
+    n, k, m = problem.contacts.a.shape[0], problem.rows.a.shape[0], problem.contacts.mass.shape[0]
+    room = TreeRoom(
+        np.zeros((n, 9)), np.zeros((n, 3)), np.zeros(n, np.int64), np.zeros(n, np.bool_), np.zeros(k), np.zeros(k),
+        np.zeros((m, 6)), np.zeros((m, 6)), np.zeros((m, 6)), tree_motion_room(n, k, m), tree_motion_room(n, k, m),
+        parts_room(m, 0), parts_room(m, pairs),
+    )  # fmt: skip
+    return room
+
+
+@kernel
+def first_motion(motion: TreeMotion, n: int) -> Any:
+    """A motion with its first n contacts alone."""
+    return TreeMotion(Motion(motion.contacts.r[:n], motion.contacts.v, motion.contacts.u[:n]), motion.z, motion.w)
+
+
+@kernel
+def first_room(room: TreeRoom, n: int) -> Any:
+    """Room for the first n contacts alone."""
+    return TreeRoom(
+        room.K[:n], room.dr[:n], room.state[:n], room.loaded[:n], room.row_K, room.dz, room.dv, room.wrench, room.rest,
+        first_motion(room.trial, n), first_motion(room.best, n), room.H, room.parts,
+    )  # fmt: skip
+
+
+@kernel
+def bare(plan: Plan) -> Any:
+    """The plan of H: the order, without neighbours."""
+    return Plan(plan.order, np.zeros(plan.begins.shape[0], np.int64), plan.later, plan.slot)
+
+
+@kernel
+def set_rest(problem: TreeProblem, room: TreeRoom) -> None:
+    """M (V_free - V_0) of all bodies."""
+    bodies, given, d = problem.contacts, problem.tree.given, np.empty(6)
+    for j in range(given.shape[0]):
+        for k in range(6):
+            d[k] = bodies.free[j, k] - given[j, k]
+            room.rest[j, k] = 0.0
+        add_momentum(bodies, j, d, 1.0, room.rest[j])
+
+
+@kernel
+def factor_masses(problem: TreeProblem, plan: Plan, room: TreeRoom) -> bool:
+    """Factors of H, and M (V_free - V_0)."""
+    set_masses(problem.contacts, room.H)
+    set_rest(problem, room)
+    return factor_tree(problem.tree, plan, room.H)
+
+
+@kernel
+def tree_velocities(problem: TreeProblem, plan: Plan, motion: TreeMotion, room: TreeRoom) -> None:
+    """Velocities of all bodies from the impulses; plan: that of H."""
+    v, given = motion.contacts.v, problem.tree.given
+    for j in range(v.shape[0]):
+        for k in range(6):
+            room.wrench[j, k] = room.rest[j, k]
+    add_all(problem, motion.contacts.r, motion.z, room.wrench)
+    solve_tree(problem.tree, plan, room.H, room.wrench, v)
+    for j in range(v.shape[0]):
+        for k in range(6):
+            v[j, k] += given[j, k]
+
+
+@kernel(apart=True)
+def measure_tree(
+    problem: TreeProblem, plan: Plan, motion: TreeMotion, rules: TreeRules, room: TreeRoom, grained: bool
+) -> float:
+    """Set all velocities from the impulses; returns the largest violation of the laws [m/s].  plan: that of H."""
+    tree_velocities(problem, plan, motion, room)
+    return law_error(problem, motion, rules.soft, grained, rules.dim)
+
+
+@kernel
+def linearise_rows(problem: TreeProblem, motion: TreeMotion, rules: TreeRules, room: TreeRoom) -> bool:
+    """K and k of all rows; whether a K differs from what the room had."""
+    rows, changed = problem.rows, False
+    for i in range(motion.z.shape[0]):
+        z, w, low, high = motion.z[i], motion.w[i], rows.low[i], rows.high[i]
+        x, K = z - w / rows.size[i], 0.0
+        if x <= low:
+            room.dz[i] = low - z
+        elif x >= high:
+            room.dz[i] = high - z
+        else:
+            alpha = min(rules.alpha, LOOP_ALPHA) if closes_loop(rows, i) else rules.alpha
+            K = 1.0 / (alpha * rows.size[i] + rows.soft[i])
+            room.dz[i] = -K * w
+        changed = changed or K != room.row_K[i]
+        room.row_K[i] = K
+    return changed
+
+
+@kernel(apart=True)
+def tree_step(problem: TreeProblem, plan: Plan, room: TreeRoom, changed: bool) -> bool:
+    """Write the change of the impulses; False where the matrix is singular.  changed: the factors are not at hand."""
+    if changed:
+        assemble_tree(problem, plan, room.K, room.loaded, room.row_K, room.parts)
+        if not factor_tree(problem.tree, plan, room.parts):
+            return False
+    clear(room.wrench)
+    add_all(problem, room.dr, room.dz, room.wrench)
+    solve_tree(problem.tree, plan, room.parts, room.wrench, room.dv)
+    local_changes(problem.contacts, room)
+    for i in range(room.dz.shape[0]):
+        if room.row_K[i] != 0.0:
+            room.dz[i] -= room.row_K[i] * row_speed(problem.rows, i, room.dv)
+    return True
+
+
+@kernel
+def try_tree_step(
+    problem: TreeProblem,
+    masses: Plan,
+    motion: TreeMotion,
+    rules: TreeRules,
+    room: TreeRoom,
+    error: float,
+    grained: bool,
+) -> tuple[float, float]:
+    """Go along dr and dz, half as far while the error grows too much; returns the new error and the part taken."""
+    t, new, trial = 1.0, np.inf, room.trial
+    for _ in range(1 + HALVINGS):
+        for i in range(room.dr.shape[0]):
+            for k in range(3):
+                trial.contacts.r[i, k] = motion.contacts.r[i, k] + t * room.dr[i, k]
+        for i in range(room.dz.shape[0]):
+            trial.z[i] = motion.z[i] + t * room.dz[i]
+        new = measure_tree(problem, masses, trial, rules, room, grained)
+        if new <= GROWTH * error:
+            break
+        t *= 0.5
+    copy_tree_motion(trial, motion)
+    return new, t
+
+
+@kernel(apart=True)
+def newton_tree(
+    problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, rules: TreeRules, room: TreeRoom, noise: float
+) -> float:
+    """Improve the impulses of a motion; returns the error of the best, which is taken.  masses: the plan of H.
+
+    Once it is within the tolerance, one step more: what a step of a motion leaves over, the next one has to bear.  But
+    steps between errors below `noise`, the rounding of positions in the velocities [m/s], count only where they gain
+    much: redundant contacts contradict one another by it, and steps would only move their loads.
+    """
+    error = measure_tree(problem, masses, motion, rules, room, False)
+    least, fresh, done, alpha, share, t = error, True, 0, rules.alpha, 1.0, 0.0
+    copy_tree_motion(motion, room.best)
+    before = np.inf
+    while done < rules.steps and error < np.inf:
+        last = error <= rules.tol
+        far = rules.far > rules.alpha and error > rules.near
+        first = rules.far if far else share * rules.alpha
+        now = TreeRules(rules.dim, rules.tol, rules.steps, first, rules.soft, 0.0, 0.0)
+        moved, slips = find_states(problem.contacts, motion.contacts, rules.dim, room)
+        linearise(problem.contacts, motion.contacts, now, room)
+        shifted = linearise_rows(problem, motion, now, room)
+        changed = moved or slips or shifted or now.alpha != alpha
+        if not changed and not fresh and not last and not far and t == 1.0 and error > SLOW * before:
+            share = max(LESS * share, LEAST / rules.alpha)  # the states stay: alpha is what holds up
+            now = TreeRules(rules.dim, rules.tol, rules.steps, share * rules.alpha, rules.soft, 0.0, 0.0)
+            changed = now.alpha != alpha
+            if not changed:
+                break
+            linearise(problem.contacts, motion.contacts, now, room)
+            linearise_rows(problem, motion, now, room)
+        alpha, before = now.alpha, error
+        if not tree_step(problem, plan, room, changed or fresh):
+            break
+        fresh = False
+        error, t = try_tree_step(problem, masses, motion, rules, room, error, done >= EXACT_STEPS)
+        done += 1
+        if error < least and (error > noise or error < WORTH * least):
+            least = error
+            copy_tree_motion(motion, room.best)
+        elif max(error, least) <= noise:
+            break
+        if last:
+            break
+    copy_tree_motion(room.best, motion)
+    return least
+
+
+@kernel(apart=True)
+def follow_loops(
+    problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, rules: TreeRules, room: TreeRoom
+) -> None:
+    """Set the impulses of rows without bounds to those that the other impulses ask for.
+
+    They are found from zero: what redundant rows set up against one another does not grow from step to step.
+    """
+    rows, found = problem.rows, False
+    for i in range(motion.z.shape[0]):
+        if closes_loop(rows, i) and rows.soft[i] == 0.0:
+            motion.z[i], found = 0.0, True
+    if not found:
+        return
+    for i in range(room.loaded.shape[0]):
+        room.loaded[i] = False
+        for k in range(3):
+            room.dr[i, k] = 0.0
+    for done in range(EXACT_STEPS + 1):
+        measure_tree(problem, masses, motion, rules, room, done >= EXACT_STEPS)
+        for i in range(motion.z.shape[0]):
+            loop = closes_loop(rows, i)
+            room.row_K[i] = 1.0 / (LOOP_ALPHA * rows.size[i] + rows.soft[i]) if loop else 0.0
+            room.dz[i] = -room.row_K[i] * motion.w[i]
+        if not tree_step(problem, plan, room, done == 0):
+            return
+        for i in range(motion.z.shape[0]):
+            motion.z[i] += room.dz[i]
+
+
+@kernel
+def unloaded_tree(motion: TreeMotion) -> bool:
+    """Whether there are contacts, and none of them carries anything."""
+    total = 0.0
+    for i in range(motion.contacts.r.shape[0]):
+        for k in range(3):
+            total += abs(motion.contacts.r[i, k])
+    return total == 0.0 and motion.contacts.r.shape[0] > 0
+
+
+@kernel(apart=True)
+def soften_tree(
+    problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, rules: TreeRules, room: TreeRoom, scale: float
+) -> None:
+    """Take contacts that carry nothing to impulses of least norm, up to the last softness.
+
+    They are left without impulses where a soft problem is not solved.  scale: the largest velocity [m/s].
+    """
+    sizes, r = problem.contacts.size, motion.contacts.r
+    least, z = sizes[0], motion.z.copy()
+    for i in range(sizes.shape[0]):
+        least = min(least, sizes[i])
+    for a in SOFTER:
+        soft = TreeRules(rules.dim, SOFT_TOL * scale, SOFT_STEPS, SOFT_ALPHA, a * least, 0.0, 0.0)
+        if not newton_tree(problem, plan, masses, motion, soft, room, 0.0) <= soft.tol:
+            for i in range(r.shape[0]):
+                for k in range(3):
+                    r[i, k] = 0.0
+            for i in range(z.shape[0]):
+                motion.z[i] = z[i]
+            break

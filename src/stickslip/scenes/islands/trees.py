@@ -1,0 +1,609 @@
+"""Islands with joints, solved inside the time loop with base twists and joint rates as unknowns.
+
+The first joint between two parts of an island holds them together.  Each joint after it between bodies of one part
+closes a loop, and keeps its rows.  Bodies whose motion is given are one part, the root of all trees that reach it.
+
+Joints that hold bodies together have no unknowns.  Their reactions follow from the momentum balance of the bodies, from
+the leaves to the root, and are written into the rows: the residual of the island counts all of these.  What rounding
+leaves of the rows is taken out by one more pass along the tree.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stickslip.contact.tree_blocks import Parts, Plan, find_plan, mobility, solve_tree
+from stickslip.contact.tree_ladder import solve_tree_laws
+from stickslip.contact.tree_newton import (
+    TreeRoom,
+    bare,
+    factor_masses,
+    first_room,
+    set_rest,
+    tree_room,
+    tree_velocities,
+)
+from stickslip.contact.tree_problem import (
+    Rows,
+    Tree,
+    TreeMotion,
+    TreeProblem,
+    add_all,
+    add_momentum,
+    carry,
+    clear,
+    closes_loop,
+    hand_down,
+    tree_motion_room,
+)
+from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem, relative_velocity
+from stickslip.jit import entry, kernel
+from stickslip.scenes.islands.free_bodies import load_problem, number_bodies
+from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, row_size
+from stickslip.scenes.islands.joint_rows import (
+    DISTANCE,
+    FIXED,
+    LIMIT,
+    PRISMATIC,
+    REVOLUTE,
+    SPRING,
+    ask_to_close,
+    gap_with,
+    point_errors,
+    row_velocity,
+)
+from stickslip.scenes.islands.problem import root, tangents
+from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Joints, Options
+from stickslip.scenes.parts import Island
+from stickslip.scenes.rotation import compose, rotate
+
+REFINEMENTS = 4  # passes along the tree that take out rounding, at most
+EXACT = 1e-15  # of the velocities: rows of joints that are wrong by less need no pass
+CLOSINGS = 8  # times that joints are linearised anew in a step, at most
+LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the next midpoint that asks for it
+HELD = 1e-8  # of the mobility of free bodies: contacts with less along the normal are held by joints
+HELD_SPEED = 1e-3  # of the velocities: a contact that closes faster is not left out, but for
+ASKED = 4.0  # times the velocities with which joints that are apart are closed
+NOISES = 2.0  # times the rounding of joint rows: smaller errors are no reason to move loads of contacts
+LEAST_SIZE = 1e-6  # of the mobility of a free body, given to contacts and rows that joints keep from moving
+
+
+class Links(NamedTuple):
+    """Which joint holds each of m bodies to its parent, and where."""
+
+    joint: np.ndarray  # (m,) number of the joint, or -1
+    sign: np.ndarray  # (m,) 1.0 where the body is the second of the joint, -1.0 where it is the first
+    point: np.ndarray  # (m, 3) from the body's centre of mass to the joint's point [m]
+    body: np.ndarray  # (m,) number in the scene
+
+
+@kernel
+def holds(joints: Joints, j: int) -> bool:
+    """Whether joint j has rows without bounds in this step."""
+    return joints.row.used[j * ROWS_PER_JOINT] and joints.link.kind[j] != SPRING
+
+
+@kernel
+def hold(links: Links, parent: np.ndarray, place: np.ndarray, joints: Joints, j: int, child: int, other: int) -> None:
+    """Let joint j hold the body number `child` of the problem."""
+    links.joint[child], parent[child] = j, other
+    links.sign[child] = 1.0 if place[joints.link.b[j]] == child else -1.0
+
+
+@kernel(apart=True)
+def find_tree(island: Island, place: np.ndarray, m: int, parent: np.ndarray, links: Links, cut: np.ndarray) -> None:
+    """Parents and joints of m bodies, from the world outwards; cut (joints,): those that close loops."""
+    joints, rows = island.joints, island.rows
+    part, head = np.empty(m + 1, np.int64), np.full(m + 1, -1, np.int64)
+    for i in range(m + 1):
+        part[i] = i
+    for i in range(m):
+        parent[i], links.joint[i], links.sign[i] = OUTSIDE, -1, 1.0
+    follow = np.empty((2 * (m + 1), 2), np.int64)  # edges of the trees: joint, and the next edge of the body
+    edges = 0
+    for turn in range(2):  # rods come last: rows of loops should be few
+        last = -1
+        for k in range(island.row_first, island.row_last):
+            j = rows[k] // ROWS_PER_JOINT
+            if j == last:
+                continue
+            last = j
+            if not holds(joints, j) or (joints.link.kind[j] == DISTANCE) != (turn == 1):
+                continue
+            a, b = place[joints.link.a[j]], place[joints.link.b[j]]
+            p, q = a if a >= 0 else m, b if b >= 0 else m
+            x, y = root(part, p), root(part, q)
+            cut[j] = x == y
+            if x != y:
+                part[max(x, y)] = min(x, y)
+                for body in (p, q):
+                    follow[edges, 0], follow[edges, 1] = j, head[body]
+                    head[body] = edges
+                    edges += 1
+    seen, queue = np.zeros(m + 1, np.bool_), np.empty(m + 1, np.int64)
+    for start in range(m, -1, -1):  # the world first, then each tree without it from its first body
+        begin = m if start == m else m - 1 - start
+        if seen[begin]:
+            continue
+        seen[begin], queue[0], first, last = True, begin, 0, 1
+        while first < last:
+            i = queue[first]
+            first += 1
+            e = head[i]
+            while e >= 0:
+                j = follow[e, 0]
+                a, b = place[joints.link.a[j]], place[joints.link.b[j]]
+                p, q = a if a >= 0 else m, b if b >= 0 else m
+                other = q if p == i else p
+                if not seen[other]:
+                    seen[other], queue[last] = True, other
+                    last += 1
+                    hold(links, parent, place, joints, j, other, i if i < m else OUTSIDE)
+                e = follow[e, 1]
+
+
+@kernel
+def turn_column(S: np.ndarray, k: int, p: np.ndarray, x: float, y: float, z: float) -> None:
+    """Column k of S: a turn about the axis (x, y, z) through the point with the arm p."""
+    s = 6 * k
+    S[s], S[s + 1], S[s + 2] = p[1] * z - p[2] * y, p[2] * x - p[0] * z, p[0] * y - p[1] * x
+    S[s + 3], S[s + 4], S[s + 5] = x, y, z
+
+
+@kernel
+def shift_column(S: np.ndarray, k: int, x: float, y: float, z: float) -> None:
+    """Column k of S: a shift along (x, y, z)."""
+    s = 6 * k
+    S[s], S[s + 1], S[s + 2], S[s + 3], S[s + 4], S[s + 5] = x, y, z, 0.0, 0.0, 0.0
+
+
+@kernel
+def free_columns(S: np.ndarray, planar: bool, p: np.ndarray) -> int:
+    """Turns about a point: all of them, in the plane the one across it; returns how many."""
+    if planar:
+        turn_column(S, 0, p, 0.0, 0.0, 1.0)
+        return 1
+    turn_column(S, 0, p, 1.0, 0.0, 0.0)
+    turn_column(S, 1, p, 0.0, 1.0, 0.0)
+    turn_column(S, 2, p, 0.0, 0.0, 1.0)
+    return 3
+
+
+@kernel
+def joint_columns(joints: Joints, j: int, planar: bool, A: np.ndarray, p: np.ndarray, S: np.ndarray) -> int:
+    """How a joint lets the body with the arm p to its point move; returns the number of columns."""
+    kind = joints.link.kind[j]
+    if kind == FIXED:
+        return 0
+    if kind == PRISMATIC or (kind == REVOLUTE and not planar):
+        x, y, z = rotate(A, 0.0, 0.0, 1.0)
+        if kind == PRISMATIC:
+            shift_column(S, 0, x, y, z)
+        else:
+            turn_column(S, 0, p, x, y, z)
+        return 1
+    d = free_columns(S, planar, p)
+    if kind == DISTANCE:
+        frame = np.empty(9)
+        tangents(joints.row.direction[j * ROWS_PER_JOINT], planar, frame)
+        shift_column(S, d, frame[3], frame[4], frame[5])
+        if not planar:
+            shift_column(S, d + 1, frame[6], frame[7], frame[8])
+        d += 1 if planar else 2
+    return d
+
+
+@kernel(apart=True)
+def set_columns(bodies: Bodies, joints: Joints, planar: bool, tree: Tree, links: Links) -> None:
+    """Arms and columns of all bodies."""
+    A, B, none = np.empty(7), np.empty(7), np.zeros(3)
+    for i in range(tree.parent.shape[0]):
+        body, j, S, p = links.body[i], links.joint[i], tree.S[i], links.point[i]
+        if j < 0:
+            d = free_columns(S, planar, none)
+            shift_column(S, d, 1.0, 0.0, 0.0)
+            shift_column(S, d + 1, 0.0, 1.0, 0.0)
+            if not planar:
+                shift_column(S, d + 2, 0.0, 0.0, 1.0)
+            tree.freedom[i] = 3 if planar else 6
+            continue
+        compose(bodies.mid[joints.link.a[j]], joints.link.frame_a[j], A)
+        compose(bodies.mid[joints.link.b[j]], joints.link.frame_b[j], B)
+        for k in range(3):
+            p[k] = B[k] - bodies.mid[body, k]
+            if tree.parent[i] >= 0:
+                # as the arms of the rows are rounded
+                tree.arm[i, k] = (B[k] - bodies.mid[links.body[tree.parent[i]], k]) - p[k]
+        tree.freedom[i] = joint_columns(joints, j, planar, A, p, S)
+
+
+@kernel
+def outside_velocity(joints: Joints, bodies: Bodies, s: int, sign: float) -> float:
+    """Velocity along row s of the body that holds the other one."""
+    j, d, total = s // ROWS_PER_JOINT, joints.row.direction[s], 0.0
+    v, g = (bodies.free[joints.link.a[j]], 3) if sign > 0.0 else (bodies.free[joints.link.b[j]], 6)
+    for k in range(3):
+        total += d[k] * v[k] + d[g + k] * v[3 + k]
+    return total
+
+
+@kernel(apart=True)
+def set_given(
+    bodies: Bodies, joints: Joints, planar: bool, tree: Tree, links: Links, order: np.ndarray, again: bool
+) -> float:
+    """V_0 of all bodies: what joints ask for; again: what their rows have been left with at the end velocities.
+
+    Returns the largest velocity that a row of a joint asks for.
+    """
+    x, B, fastest = np.empty(6), np.empty(6), 0.0
+    for e in range(order.shape[0] - 1, -1, -1):
+        i = order[e]
+        j, p, V = links.joint[i], links.point[i], tree.given[i]
+        for k in range(6):
+            B[k], V[k] = 0.0, 0.0
+        if j < 0:
+            continue
+        points = point_errors(joints.link.kind[j], planar)
+        for k in range(LIMIT):
+            s = j * ROWS_PER_JOINT + k
+            if not joints.row.used[s]:
+                break
+            t, d = joints.row.target[s], joints.row.direction[s]
+            if again:
+                t -= row_velocity(joints, s, bodies.end, joints.link.a[j], joints.link.b[j])
+            t *= links.sign[i]
+            fastest = max(fastest, abs(t))
+            if tree.parent[i] < 0 and not again:
+                t += outside_velocity(joints, bodies, s, links.sign[i])
+            for c in range(3):
+                if k < points:
+                    B[c] += t * d[c]
+                else:
+                    B[3 + c] += t * d[3 + c]
+        # the first three are the velocity of the joint's point
+        B[0] -= B[4] * p[2] - B[5] * p[1]
+        B[1] -= B[5] * p[0] - B[3] * p[2]
+        B[2] -= B[3] * p[1] - B[4] * p[0]
+        if tree.parent[i] >= 0:
+            carry(tree.given[tree.parent[i]], tree.arm[i], x)
+            for k in range(6):
+                V[k] = x[k] + B[k]
+        else:
+            for k in range(6):
+                V[k] = B[k]
+    return fastest
+
+
+@kernel(apart=True)
+def add_reactions(joints: Joints, planar: bool, tree: Tree, links: Links, order: np.ndarray, rest: np.ndarray) -> None:
+    """Add to the impulses of joints what the momenta `rest` (m, 6) of the bodies ask for, from leaves to roots."""
+    for e in range(order.shape[0]):
+        i = order[e]
+        f, p, j = rest[i], links.point[i], links.joint[i]
+        if j >= 0:
+            x = f[3] - p[1] * f[2] + p[2] * f[1]
+            y = f[4] - p[2] * f[0] + p[0] * f[2]
+            z = f[5] - p[0] * f[1] + p[1] * f[0]
+            points = point_errors(joints.link.kind[j], planar)
+            for k in range(LIMIT):
+                s = j * ROWS_PER_JOINT + k
+                if not joints.row.used[s]:
+                    break
+                d = joints.row.direction[s]
+                along = d[0] * f[0] + d[1] * f[1] + d[2] * f[2] if k < points else d[3] * x + d[4] * y + d[5] * z
+                joints.row.impulse[s] += links.sign[i] * along
+        if tree.parent[i] >= 0:
+            hand_down(f, tree.arm[i], rest[tree.parent[i]])
+
+
+@kernel
+def loose_rows(island: Island, cut: np.ndarray, chosen: np.ndarray) -> int:
+    """Which rows of an island are unknowns, in `chosen`; returns how many."""
+    joints, count = island.joints, 0
+    for k in range(island.row_first, island.row_last):
+        s = island.rows[k]
+        j = s // ROWS_PER_JOINT
+        if s % ROWS_PER_JOINT >= LIMIT or not holds(joints, j) or cut[j]:
+            chosen[count] = s
+            count += 1
+    return count
+
+
+@kernel(apart=True)
+def load_rows(island: Island, place: np.ndarray, chosen: np.ndarray, rows: Rows) -> None:
+    """Write the rows of a problem."""
+    bodies, joints = island.bodies, island.joints
+    for i in range(rows.a.shape[0]):
+        s = chosen[i]
+        j, d = s // ROWS_PER_JOINT, joints.row.direction[s]
+        a, b = joints.link.a[j], joints.link.b[j]
+        rows.a[i], rows.b[i], rows.soft[i] = place[a], place[b], joints.row.soft[s]
+        rows.low[i], rows.high[i] = joints.row.low[s], joints.row.high[s]
+        loop = s % ROWS_PER_JOINT < LIMIT and joints.link.kind[j] != SPRING
+        rows.grain[i], rows.mobility[i] = joints.row.grain[s] if loop else 0.0, row_size(joints, s, bodies)
+        bias = -joints.row.target[s]
+        for k in range(9):
+            rows.direction[i, k] = d[k]
+        for k in range(3):
+            if place[a] < 0:
+                bias -= d[k] * bodies.free[a, k] + d[3 + k] * bodies.free[a, 3 + k]
+            if place[b] < 0:
+                bias += d[k] * bodies.free[b, k] + d[6 + k] * bodies.free[b, 3 + k]
+        rows.bias[i] = bias
+
+
+@kernel
+def row_scale(island: Island) -> float:
+    """Largest velocity in the rows of an island, as `island_residual` has it."""
+    bodies, joints, scale = island.bodies, island.joints, 0.0
+    for m in range(island.row_first, island.row_last):
+        s = island.rows[m]
+        j = s // ROWS_PER_JOINT
+        a, b = joints.link.a[j], joints.link.b[j]
+        free, before = row_velocity(joints, s, bodies.free, a, b), row_velocity(joints, s, bodies.vel, a, b)
+        scale = max(scale, max(abs(free), abs(before)) + abs(joints.row.target[s]))
+        for k in range(3):
+            scale = max(scale, 1e-3 * (abs(bodies.free[a, k]) + abs(bodies.free[b, k])))
+    return scale
+
+
+@kernel
+def coarsest(island: Island) -> float:
+    """The largest grain of the rows of an island [m/s]."""
+    largest = 0.0
+    for m in range(island.row_first, island.row_last):
+        largest = max(largest, island.joints.row.grain[island.rows[m]])
+    return largest
+
+
+@kernel(apart=True)
+def set_sizes(
+    contacts: VelocityProblem, rows: Rows, tree: Tree, order: np.ndarray, H: Parts, dim: int, held: np.ndarray
+) -> bool:
+    """Mobilities of contacts and rows, of bodies held by their joints; whether a contact is `held` along its normal."""
+    m, any_held = order.shape[0], False
+    place, f, g, t = np.empty(m, np.int64), np.empty(6), np.empty(6), np.empty(6)
+    for k in range(m):
+        place[order[k]] = k
+    for i in range(contacts.a.shape[0]):
+        p, q, total = contacts.arm_a[i], contacts.arm_b[i], 0.0
+        for k in range(dim):
+            x, y, z = contacts.frame[i, 3 * k], contacts.frame[i, 3 * k + 1], contacts.frame[i, 3 * k + 2]
+            f[0], f[1], f[2] = -x, -y, -z
+            f[3], f[4], f[5] = p[2] * y - p[1] * z, p[0] * z - p[2] * x, p[1] * x - p[0] * y
+            g[0], g[1], g[2] = x, y, z
+            g[3], g[4], g[5] = q[1] * z - q[2] * y, q[2] * x - q[0] * z, q[0] * y - q[1] * x
+            total += mobility(tree, place, H, contacts.a[i], contacts.b[i], f, g, t)
+            if k == 0:
+                held[i] = total < HELD * contacts.size[i]
+                any_held = any_held or held[i]
+        contacts.size[i] = max(total / dim, LEAST_SIZE * contacts.size[i])
+    for i in range(rows.a.shape[0]):
+        d, a, b = rows.direction[i], rows.a[i], rows.b[i]
+        for k in range(3):
+            f[k], f[3 + k], g[k], g[3 + k] = -d[k], -d[3 + k], d[k], d[6 + k]
+        rows.size[i] = rows.mobility[i]
+        if not closes_loop(rows, i):
+            held_size = mobility(tree, place, H, a, b, f, g, t) + rows.soft[i]
+            rows.size[i] = max(held_size, LEAST_SIZE * rows.mobility[i])
+    return any_held
+
+
+@kernel(apart=True)
+def drop_held(
+    island: Island,
+    problem: TreeProblem,
+    masses: Plan,
+    room: TreeRoom,
+    closing: float,
+    held: np.ndarray,
+    kept: np.ndarray,
+) -> int:
+    """Leave out contacts that joints hold along their normals, and that do not close; returns how many are kept.
+
+    closing: velocity up to which closing is that of the joints themselves [m/s].
+    kept (n,): numbers of the others, which move up in the problem.
+    """
+    contacts, motion, count = problem.contacts, room.trial, 0
+    tree_velocities(problem, masses, motion, room)
+    for i in range(held.shape[0]):
+        active = island.order[island.first + i]
+        u, _, _ = relative_velocity(contacts, i, motion.contacts.v)
+        if held[i] and u + contacts.bias[i, 0] >= -closing:
+            island.active.mobility[active] = 0.0
+            for k in range(3):
+                island.active.r[active, k] = 0.0
+            continue
+        kept[count] = i
+        if count < i:
+            contacts.a[count], contacts.b[count], contacts.mu[count] = contacts.a[i], contacts.b[i], contacts.mu[i]
+            contacts.size[count], problem.mobility[count] = contacts.size[i], problem.mobility[i]
+            for k in range(9):
+                contacts.frame[count, k] = contacts.frame[i, k]
+            for k in range(3):
+                contacts.arm_a[count, k], contacts.arm_b[count, k] = contacts.arm_a[i, k], contacts.arm_b[i, k]
+                contacts.bias[count, k] = contacts.bias[i, k]
+        count += 1
+    return count
+
+
+@kernel
+def first_contacts(c: VelocityProblem, n: int) -> Any:
+    """The first n contacts of a problem."""
+    return VelocityProblem(
+        c.a[:n], c.b[:n], c.frame[:n], c.arm_a[:n], c.arm_b[:n], c.bias[:n], c.mu[:n], c.size[:n], c.mass, c.inertia,
+        c.inv_mass, c.inv_inertia, c.free,
+    )  # fmt: skip
+
+
+@kernel(apart=True)
+def write_back(
+    island: Island, problem: TreeProblem, motion: TreeMotion, links: Links, plan: Plan, room: TreeRoom,
+    chosen: np.ndarray, kept: np.ndarray, dim: int,
+) -> None:  # fmt: skip
+    """Impulses of contacts, rows and joints of a motion."""
+    active, joints, d = island.active, island.joints, np.empty(6)
+    bodies, v = problem.contacts, motion.contacts.v
+    for k in range(island.row_first, island.row_last):
+        joints.row.impulse[island.rows[k]] = 0.0
+    for i in range(motion.z.shape[0]):
+        joints.row.impulse[chosen[i]] = motion.z[i]
+    for k in range(motion.contacts.r.shape[0]):
+        for c in range(dim):
+            active.r[island.order[island.first + kept[k]], c] = motion.contacts.r[k, c]
+    clear(room.wrench)
+    add_all(problem, motion.contacts.r, motion.z, room.wrench)
+    for j in range(v.shape[0]):
+        for k in range(6):
+            d[k] = v[j, k] - bodies.free[j, k]
+            room.wrench[j, k] = -room.wrench[j, k]
+        add_momentum(bodies, j, d, 1.0, room.wrench[j])
+    add_reactions(joints, dim == 2, problem.tree, links, plan.order, room.wrench)
+
+
+@kernel(apart=True)
+def refine(
+    island: Island, problem: TreeProblem, links: Links, masses: Plan, room: TreeRoom, planar: bool, enough: float
+) -> float:
+    """Take out of the joints' rows what rounding has left of them, by a change of the reactions alone.
+
+    Returns the largest velocity that a row was wrong by; nothing is done where that is `enough`.
+    """
+    tree, bodies, v = problem.tree, problem.contacts, room.dv
+    wrong = set_given(island.bodies, island.joints, planar, tree, links, masses.order, True)
+    if wrong <= enough:
+        return wrong
+    clear(room.wrench)
+    for j in range(v.shape[0]):
+        add_momentum(bodies, j, tree.given[j], -1.0, room.wrench[j])
+    solve_tree(tree, masses, room.H, room.wrench, v)
+    clear(room.wrench)
+    for j in range(v.shape[0]):
+        for k in range(6):
+            v[j, k] += tree.given[j, k]
+        add_momentum(bodies, j, v[j], 1.0, room.wrench[j])
+    add_reactions(island.joints, planar, tree, links, masses.order, room.wrench)
+    return wrong
+
+
+@kernel
+def widest_gap(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
+    """A bound on how far joint j, linearised about the velocities before, is apart at the next midpoint [m].
+
+    What is not linear are the arms, which turn by dt omega: dt^2 |d omega| (|omega| + |d omega|) times the arm.
+    """
+    total = 0.0
+    for i in (joints.link.a[j], joints.link.b[j]):
+        before, change = 0.0, 0.0
+        for k in range(3, 6):
+            before += abs(bodies.vel[i, k])
+            change += abs(bodies.end[i, k] - bodies.vel[i, k])
+        total += change * (before + change)
+    return dt * dt * total * joints.link.reach[j]
+
+
+@kernel
+def ask_again(island: Island, planar: bool, dt: float) -> bool:
+    """Linearise the joints about the end velocities where one would come apart too far; whether that is so."""
+    bodies, joints, last, wide = island.bodies, island.joints, -1, False
+    for turn in range(2):
+        for k in range(island.row_first, island.row_last):
+            j = island.rows[k] // ROWS_PER_JOINT
+            if j != last and holds(joints, j):
+                if turn == 1:
+                    ask_to_close(joints, j, bodies, bodies.end, planar, dt)
+                else:
+                    limit = LOOSE * joints.link.limit[j]
+                    if widest_gap(joints, j, bodies, dt) > limit:
+                        wide = wide or gap_with(joints, j, bodies, bodies.end, planar, dt) > limit
+            last = j
+        if not wide:
+            break
+    return wide
+
+
+@kernel
+def number_back(bodies: Bodies, place: np.ndarray, m: int) -> Any:
+    """Numbers in the scene of the bodies of a problem."""
+    body = np.empty(m, np.int64)
+    for i in range(bodies.kind.shape[0]):
+        if 0 <= place[i] < m:
+            body[place[i]] = i
+    return body
+
+
+@kernel(apart=True)
+def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[float, int]:
+    """Solve an island with joints; returns its residual and the stage of `tree_ladder` that ended it.
+
+    place (bodies,): room.
+    """
+    bodies, joints, dim = island.bodies, island.joints, options.dim
+    planar, n = dim == 2, island.last - island.first
+    for i in range(place.shape[0]):
+        place[i] = OUTSIDE
+    m = number_bodies(island, place)
+    contacts, scale = load_problem(island, m, dim, place)
+    links = Links(np.empty(m, np.int64), np.empty(m), np.zeros((m, 3)), number_back(bodies, place, m))
+    tree = Tree(np.empty(m, np.int64), np.zeros((m, 3)), np.empty(m, np.int64), np.zeros((m, 36)), np.zeros((m, 6)))
+    cut = np.zeros(joints.link.kind.shape[0], np.bool_)
+    chosen = np.empty(island.row_last - island.row_first, np.int64)
+    find_tree(island, place, m, tree.parent, links, cut)
+    k = loose_rows(island, cut, chosen)
+    rows = Rows(
+        np.empty(k, np.int64), np.empty(k, np.int64), np.empty((k, 9)), np.empty(k), np.empty(k), np.empty(k),
+        np.empty(k), np.empty(k), np.empty(k), np.empty(k),
+    )  # fmt: skip
+    load_rows(island, place, chosen, rows)
+    set_columns(bodies, joints, planar, tree, links)
+    plan, pairs = find_plan(contacts, rows, tree.parent)
+    masses = bare(plan)
+    asked = set_given(bodies, joints, planar, tree, links, plan.order, False)
+    whole = TreeProblem(contacts, contacts.size.copy(), rows, tree)
+    room = tree_room(whole, plan, pairs)
+    factor_masses(whole, masses, room)
+    held, kept = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    grain = coarsest(island)
+    speed = max(scale, row_scale(island))
+    limit, stage, residual = max(speed, GRAINS * grain), 0, 0.0
+    for i in range(n):
+        kept[i] = i
+    if set_sizes(contacts, rows, tree, plan.order, room.H, dim, held):
+        n = drop_held(island, whole, masses, room, HELD_SPEED * limit + ASKED * asked, held, kept)
+    problem = TreeProblem(first_contacts(contacts, n), whole.mobility[:n], rows, tree)
+    room = first_room(room, n)
+    motion = tree_motion_room(n, k, m)
+    for i in range(n):
+        for c in range(dim):
+            motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
+    for i in range(k):
+        motion.z[i] = joints.row.impulse[chosen[i]]
+    noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
+    rounding = grain / speed if speed > 0.0 else 0.0
+    for again in range(1 + CLOSINGS):
+        _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, noise, rounding, dim)
+        stage = max(stage, more)
+        write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
+        end_velocities(island, dim)
+        before = np.inf
+        for _ in range(REFINEMENTS):
+            wrong = refine(island, problem, links, masses, room, planar, EXACT * speed)
+            if wrong <= EXACT * speed or wrong > 0.5 * before:
+                break
+            end_velocities(island, dim)
+            before = wrong
+        residual = island_residual(island, dim, options.edges, GRAINS)
+        if again == CLOSINGS or not residual <= options.tol or not ask_again(island, planar, options.dt):
+            break
+        load_rows(island, place, chosen, rows)
+        set_given(bodies, joints, planar, tree, links, plan.order, False)
+        set_rest(problem, room)
+    return residual, stage
+
+
+@entry
+def solve_joined_again(island: Island, options: Options, place: np.ndarray) -> float:
+    """`solve_joined` for callers from Python; returns the residual."""
+    return solve_joined(island, options, place)[0]
