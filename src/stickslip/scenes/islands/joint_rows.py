@@ -300,7 +300,7 @@ def gap_with(joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar: bo
     """How far joint j is apart at the next midpoint with the velocities `vel` [m]."""
     errors = np.empty(6)
     count = errors_with(joints, j, bodies, vel, planar, dt, errors)
-    return opening(errors, point_errors(joints.link.kind[j], planar), count, joints.link.reach[j])
+    return opening(errors, point_errors(joints.link.kind[j], planar), count, joints.link.extent[j])
 
 
 @kernel(apart=True)

@@ -501,7 +501,7 @@ def widest_gap(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
             before += abs(bodies.vel[i, k])
             change += abs(bodies.end[i, k] - bodies.vel[i, k])
         total += change * (before + change)
-    return dt * dt * total * joints.link.reach[j]
+    return dt * dt * total * joints.link.extent[j]
 
 
 @kernel
