@@ -155,7 +155,13 @@ def _compile(method: type[FrictionMethod]) -> None:
     Those that measure the error at the end are made meanwhile by another thread.
     """
     W, q, mu = np.eye(3), np.array([-1.0, 0.3, 0.2]), np.array([0.1])
-    measuring = threading.Thread(target=lambda: FrictionProblem(W, q, mu).evaluate(np.zeros(3)))
+
+    def measure() -> None:
+        problem = FrictionProblem(W, q, mu)
+        problem.contacts_in(MEASURES[0])
+        problem.evaluate(np.zeros(3))
+
+    measuring = threading.Thread(target=measure)
     measuring.start()
     method(1).run(contacts_from(W, q, mu, 3), np.zeros(3), 1e-8 if method is Ladder else -1.0, Progress())
     measuring.join()
