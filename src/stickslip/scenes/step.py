@@ -43,6 +43,7 @@ from stickslip.scenes.parts import (
     AFRESH,
     CANDIDATES,
     COUNTS,
+    HELD,
     ISLANDS,
     MAX_CONTACTS,
     PAIRS_OLD,
@@ -65,8 +66,26 @@ from stickslip.scenes.rotation import advance
 from stickslip.scenes.struck import any_struck, at_midpoint, strike, to_end
 
 __all__ = [
-    "ACTIVE", "APART", "COUNTS", "DONE", "EVENTS_FULL", "ISLANDS", "MAX_CONTACTS", "NOT_FINITE", "NO_ROOM", "PAIRS_OLD",
-    "PLASTIC", "POINTS", "RULE_GAIN", "SIDE", "UNSOLVED", "energies", "march", "prepare", "solve_in_parallel",
+    "ACTIVE",
+    "APART",
+    "COUNTS",
+    "DONE",
+    "EVENTS_FULL",
+    "HELD",
+    "ISLANDS",
+    "MAX_CONTACTS",
+    "NOT_FINITE",
+    "NO_ROOM",
+    "PAIRS_OLD",
+    "PLASTIC",
+    "POINTS",
+    "RULE_GAIN",
+    "SIDE",
+    "UNSOLVED",
+    "energies",
+    "march",
+    "prepare",
+    "solve_in_parallel",
     "start_limit",
 ]  # fmt: skip
 
@@ -294,6 +313,7 @@ class Outcome(NamedTuple):
     solved: bool  # an island of free bodies was solved here
     helped: int  # islands that needed what is rarely needed
     largest: int  # unknowns of the largest island
+    held: int  # contacts that joints hold along their normals, and that are left out
 
 
 @kernel
@@ -337,10 +357,20 @@ def solve_with_joints(
 
 
 @kernel
+def left_out(island: Island) -> int:
+    """Contacts of an island that joints hold along their normals: they have no mobility, see `trees.drop_held`."""
+    total = 0
+    for m in range(island.first, island.last):
+        if island.active.mobility[island.order[m]] == 0.0:
+            total += 1
+    return total
+
+
+@kernel
 def solve_islands(world: World, touching: Touching, problems: Problems, resume: bool) -> Any:
     """Check the impulses of the last step on all islands, and solve those that need it, as far as is done here."""
     options, residuals, limit = world.options, problems.residuals, start_limit(world.options, problems.counts)
-    worst, reached, helped, largest, solved = residuals[-1], 0.0, 0, 0, False
+    worst, reached, helped, largest, held, solved = residuals[-1], 0.0, 0, 0, 0, False
     here = not resume and options.edges == 0 and options.start >= 0.0
     for k in range(problems.counts[ISLANDS]):
         island = island_of(world, touching.contacts, problems, k)
@@ -353,6 +383,7 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
             if rows > 0 and not resume and not residuals[k] <= enough:
                 residuals[k] = solve_with_joints(island, options, residuals[k], problems.parent, problems.effort[k:])
                 done = residuals[k] <= options.tol
+            held += left_out(island) if rows > 0 else 0
         if here and rows == 0 and n <= options.newton and not residuals[k] <= limit:
             residuals[k] = solve_free(island, options, residuals[k], problems.parent, problems.effort[k:])
             done = residuals[k] <= options.tol
@@ -363,7 +394,7 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
         worst = worse(worst, residuals[k])
         helped += problems.effort[k]
         largest = max(largest, options.dim * n + rows)
-    return Outcome(worst, reached, solved, helped, largest)
+    return Outcome(worst, reached, solved, helped, largest, held)
 
 
 @kernel
@@ -428,6 +459,7 @@ def march(
         counts[AFRESH] = 1 if (resume or outcome.solved) and counts[AFRESH] == 0 else 0
         resume = False
         note_outcome(book.numbers, options, outcome, counts[ACTIVE])
+        counts[HELD] = max(counts[HELD], outcome.held)
         finite = finish(world, search, new, problems, diary, t + options.dt, step + done)
         done += 1
         book.numbers[STEPS] = step + done

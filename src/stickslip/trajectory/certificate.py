@@ -55,6 +55,8 @@ class Certificate:
         bodies.
     restitution_left_out : how often an island of a scene was solved without the restitution of some of its contacts,
         because with it Newton's law and friction, or neighbours, contradict one another.
+    contacts_left_out : most contacts of a scene's step that joints hold along their normals, and that are left out: no
+        impulse there moves anything.  The bodies may overlap at them; `max_penetration` has the depth.
     max_integration_gain : largest energy that the joints of a scene, which do no work, put in during one step [J]: an
         error of the time-stepping rule, that a smaller dt makes smaller.
     """
@@ -73,6 +75,7 @@ class Certificate:
     friction_contraction: float = 0.0
     max_joint_error: float = 0.0
     restitution_left_out: int = 0
+    contacts_left_out: int = 0
     max_integration_gain: float = 0.0
     tolerance: float = 0.0
     energy_in_play: float = 0.0
@@ -155,6 +158,14 @@ class Certificate:
                     "restitution left out",
                     f"{self.restitution_left_out} times",
                     "Groups of contacts where Newton's law of restitution and friction contradict one another",
+                )
+            )
+        if self.contacts_left_out:
+            rows.append(
+                (
+                    "contacts left out",
+                    f"up to {self.contacts_left_out} at a time",
+                    "Contacts between links whose joints leave them no way along the normal",
                 )
             )
         return [CertificateEntry(*row) for row in rows]
