@@ -54,5 +54,7 @@ def test_a_contact_that_joints_hold_is_left_out_unless_it_closes():
         run = scene.simulate(dt=1e-3, t_end=0.05)
         assert run.complete == complete
         if complete:
+            assert run.certificate.contacts_left_out >= 1
+            assert "contacts left out up to" in str(run.certificate)
             # a pendulum: omega' = m g l / (m l^2 + J) at the start, J = m (a^2 + b^2) / 12
             assert arm.spin(run)[1, 1] == pytest.approx(1e-3 * 9.81 * 0.2 / (0.04 + 0.17 / 12), rel=1e-3)
