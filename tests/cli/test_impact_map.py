@@ -1,6 +1,7 @@
 """`stickslip impact-map` and `stickslip compare-laws`: known numbers, files, and one clear line for what is wrong."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -160,7 +161,7 @@ def test_large_maps_are_solved_in_blocks(run, monkeypatch):
 
 
 def test_progress_appears_after_a_while_on_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(progress, "_PATIENCE", -1.0)
     with progress.reported(None, "impacts", 2) as advance:
         advance(1)

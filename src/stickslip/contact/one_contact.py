@@ -11,7 +11,8 @@ circle with bisection always ends.
 
 Supercritical friction, mu |D_NT| > D_NN (Painleve), allows several solutions.  For a matrix that is not positive
 definite it may allow none.  The order of the cases is fixed, so the answer is reproducible.  Where no solution exists,
-the best slip is returned; the natural map of the whole problem shows it.
+the best slip is returned; the natural map of the whole problem shows it.  Where D is nearly singular, with conditions
+above 1e4, single answers miss the laws (67 of 20,000 random matrices in space); every caller judges what it gets.
 """
 
 from __future__ import annotations
