@@ -23,7 +23,7 @@ from stickslip.mechanisms.steppers.contact_problem import reach_at_start
 from stickslip.mechanisms.steppers.moreau_jean import IterationMatrixError
 from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport
 from stickslip.mechanisms.system import CONTACT, SPRING, System
-from stickslip.mechanisms.templates import events
+from stickslip.mechanisms.templates import events, schemes
 from stickslip.mechanisms.templates.structs import Ended, Kept, Records, Run
 
 DONE, EVENTS_FULL, UNSOLVED = codes.DONE, codes.EVENTS_FULL, codes.UNSOLVED
@@ -307,8 +307,12 @@ class Reference(MechanismEngine):
             memory.impulse_before[k] = N
             memory.impulse_sum[k] += (N, T)
             kept = 0.0
-            if kind == CONTACT and problem.rounding is not None:
-                kept = events.kept_reach.py_func(memory.reach[k], problem.g[k], problem.rounding[k])
+            if kind == CONTACT and problem.rounding is not None and memory.step > 1:
+                open_within = problem.g[k] > 0.0
+                reach = (
+                    schemes.widened.py_func(memory.reach[k], problem.rounding[k]) if open_within else memory.reach[k]
+                )
+                kept = events.kept_reach.py_func(reach)
             memory.reach[k] = kept
             if N > 0.0:
                 held = local.G_NN[i, i] * N

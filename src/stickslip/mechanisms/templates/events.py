@@ -15,7 +15,6 @@ from stickslip.codes import (
     MAX_LCP_SIZE,
     MOST_KEPT,
     OPEN,
-    PAOLI,
     SLIP_MINUS,
     SLIP_PLUS,
     SPRING,
@@ -24,7 +23,7 @@ from stickslip.codes import (
 )
 from stickslip.jit.marks import dev, float64, int64, part, rare
 from stickslip.mechanisms.templates.contacts import measure_sizes
-from stickslip.mechanisms.templates.model import IMPACT_STEPS, LASTING, N_CONTACTS, N_DOF, SCHEME
+from stickslip.mechanisms.templates.model import IMPACT_STEPS, KEEPS, N_CONTACTS, N_DOF
 from stickslip.mechanisms.templates.structs import Ended
 
 
@@ -135,25 +134,20 @@ def label_contacts(times, directions, laws, contacts, memory, states, events, n_
 def reach_of(dt, new, gamma_N_A, gamma_N_E, held, kept):
     """The reach of a contact whose impulse has changed gamma_N by `held`; `new`: it had no load in the step before.
 
-    kept : what `kept_reach` gives.  It goes on as a factor of ANYWHERE, until the contact loses its load.
+    kept : length that `kept_reach` gives.  It goes on as a factor of ANYWHERE, until the contact loses its load.
     """
     rebounds = new and gamma_N_A < 0.0 and gamma_N_E > LEAVES * held
     return max(kept, LEAVES * dt * held) if rebounds else ANYWHERE * min(max(kept, LEAST_KEPT), MOST_KEPT)
 
 
 @dev
-def kept_reach(reach, gap, rounding):
-    """The reach of a closed contact, whatever it carries; `reach`: it had before.
-
-    Coordinates keep the rounding errors of where they have been.  Two balls that touch and swing alike are apart by the
-    last digits of their swing where they come back to zero, and so does the rounding error of the gap's terms.
-    """
-    before = reach if reach < ANYWHERE * LEAST_KEPT else reach * (1.0 / ANYWHERE)
-    return max(before, rounding) if gap > 0.0 else before
+def kept_reach(reach):
+    """The length that a contact keeps, whatever it carries, from its reach."""
+    return reach if reach < ANYWHERE * LEAST_KEPT else reach * (1.0 / ANYWHERE)
 
 
 @dev
-def close_step(step, dt, directions, gaps, contacts, memory):
+def close_step(step, dt, directions, contacts, memory):
     """Remember the impulses of a step with closed contacts; return (work of the contacts, rows of the LCP).
 
     A contact that carries load gets a `reach`: the gap by which it may seem open at the next step and still take part.
@@ -178,9 +172,8 @@ def close_step(step, dt, directions, gaps, contacts, memory):
         memory.total[k, 0] += N
         memory.total[k, 1] += T
         kept = 0.0
-        if not LASTING and SCHEME != PAOLI and contacts.kinds[k] == CONTACT:
-            before = memory.reach[k] if step > 0 else 0.0  # what forces close in the first step is no rounding error
-            kept = kept_reach(before, gaps.g[k], gaps.rounding[k])
+        if KEEPS and contacts.kinds[k] == CONTACT and step > 0:
+            kept = kept_reach(memory.reach[k])  # but what forces close in the first step is no rounding error
         memory.reach[k] = kept
         if N > 0.0:
             new, held = memory.last_loaded[k] < step - 1, diagonal[k, 0] * N
@@ -193,7 +186,7 @@ def close_step(step, dt, directions, gaps, contacts, memory):
 def book_contacts(m, step):
     """Remember impulses; book work, energy gain and size of the LCP of a step with closed contacts; return the work."""
     tally = m.tally
-    work, rows = close_step(step, m.run.dt, m.directions, m.gaps, m.contacts, m.memory)
+    work, rows = close_step(step, m.run.dt, m.directions, m.contacts, m.memory)
     tally[MAX_LCP_SIZE] = max(tally[MAX_LCP_SIZE], float64(rows))
     book_work(m, step, work)
     return work

@@ -26,7 +26,7 @@ from stickslip.mechanisms.templates.flight import copied_motion, copy_motion, du
 from stickslip.mechanisms.templates.mass import bounded, free_velocity
 from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF, dynamics
 from stickslip.mechanisms.templates.residual import note_depths, within
-from stickslip.mechanisms.templates.schemes import take_sizes
+from stickslip.mechanisms.templates.schemes import take_sizes, widened
 from stickslip.mechanisms.templates.structs import Contacts, Directions, Gaps, Laws, March, Remembered
 
 NONE_LASTS = -1
@@ -171,7 +171,11 @@ def gap_of(k, gaps, one, t_M):
         near = local_array(N_CONTACTS, float64)
         take_sizes(one.step.q_C, t_M, one.run.p, Gaps(gaps.g, gaps.g, near, gaps.rounding))
         one.gaps.rounding[0] = gaps.rounding[k]
-    return alone and one.gaps.g[0] <= one.memory.reach[0]
+    if not alone or not one.gaps.g[0] <= one.memory.reach[0]:
+        return False
+    if one.gaps.g[0] > 0.0:
+        one.memory.reach[0] = widened(one.memory.reach[0], one.gaps.rounding[0])
+    return True
 
 
 @dev
@@ -211,7 +215,7 @@ def stay(k, m, first_step, most):
             break
         note_depths(one)
         one.memory.last_loaded[0] = number - 1  # as it is: the translator shall know it
-        work, _ = close_step(number, one.run.dt, one.directions, one.gaps, one.contacts, one.memory)
+        work, _ = close_step(number, one.run.dt, one.directions, one.contacts, one.memory)
         book_work(one, number, work)
         done += 1
     copy_motion(one.motion, m.motion)

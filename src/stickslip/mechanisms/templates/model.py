@@ -107,6 +107,7 @@ IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
 PASSES = 2 * ITERATION_LIMIT if FRICTION_LAWS else (ITERATION_LIMIT if IMPLICIT else 1)
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
 IMPACT_STEPS = 2 if SCHEME == PAOLI else 1
+KEEPS = not LASTING and SCHEME != PAOLI  # closed contacts keep the rounding errors of their gaps
 PAIRS = SOLVER == AUTO and N_CONTACTS > 1  # two closed contacts are solved by their branches, before any sweep
 # Steps without contacts have a loop of their own.
 PLAIN = SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and set(KINDS) == {CONTACT}

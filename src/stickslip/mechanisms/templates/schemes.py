@@ -2,10 +2,22 @@
 
 import math
 
-from stickslip.codes import CONTACT, GAP_ROUNDING, GRAIN, LARGEST, NEAR, PAOLI, STEWART
+from stickslip.codes import (
+    ANYWHERE,
+    CONTACT,
+    GAP_ROUNDING,
+    GRAIN,
+    LARGEST,
+    LEAST_KEPT,
+    MOST_KEPT,
+    NEAR,
+    PAOLI,
+    STEWART,
+)  # fmt: skip
 from stickslip.jit.marks import dev, float64, int64, local_array, rare
 from stickslip.lcp.linear import ldl_factor, ldl_solve
 from stickslip.mechanisms.templates.model import (
+    KEEPS,
     LASTING,
     N_CONTACTS,
     N_DOF,
@@ -99,15 +111,40 @@ def judge_gaps(q, t, p, gaps, reach):
         close = close or (gaps.g[k] > 0.0 and (gaps.g[k] <= gaps.near[k] or gaps.g[k] <= reach[k]))
     if close:
         take_sizes(q, t, p, gaps)
+    return close
 
 
 @dev
 def judge_gaps_of_step(m, times):
     """Rounding errors of the gaps that decide which contacts take part; on position level none does."""
+    close = False
     if SCHEME == STEWART:
-        judge_gaps(m.implicit.q_E, times.E, m.run.p, m.gaps, m.memory.reach)
+        close = judge_gaps(m.implicit.q_E, times.E, m.run.p, m.gaps, m.memory.reach)
     elif SCHEME != PAOLI:
-        judge_gaps(m.step.q_C, times.M, m.run.p, m.gaps, m.memory.reach)
+        close = judge_gaps(m.step.q_C, times.M, m.run.p, m.gaps, m.memory.reach)
+    if KEEPS and close and times.step > 0:
+        keep_roundings(m.gaps, m.contacts.kinds, m.memory.reach)
+
+
+@dev
+def widened(reach, rounding):
+    """The reach of a contact that is open within a step and takes part: at least the rounding error of its gap.
+
+    Coordinates keep the rounding errors of where they have been.  Two balls that touch and swing alike are apart by the
+    last digits of their swing where they come back to zero, and so does the rounding error of the gap's terms.
+    """
+    if reach < ANYWHERE * LEAST_KEPT:
+        return max(reach, rounding)
+    return max(reach, ANYWHERE * min(rounding, MOST_KEPT))
+
+
+@dev
+def keep_roundings(gaps, kinds, reach):
+    """Contacts that take part though they are open keep the rounding errors of their gaps."""
+    for k in range(N_CONTACTS):
+        near = gaps.g[k] <= gaps.rounding[k] or gaps.g[k] <= reach[k]
+        if kinds[k] == CONTACT and gaps.g[k] > 0.0 and near:
+            reach[k] = widened(reach[k], gaps.rounding[k])
 
 
 @rare
