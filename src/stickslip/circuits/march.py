@@ -324,7 +324,9 @@ class March:
             return
         at_break = abs(self.t - stop) <= 2.0 * CLOSENESS * self.dt
         if self._update_status() or at_break:
+            before = self.conducting
             self.settle()
+            self._note_events(before, self.conducting, self.t, self.t)
 
     def _march_block(self, count: int) -> bool:
         """Up to `count` whole steps in the present mode; False where not even the first one keeps it."""

@@ -178,6 +178,12 @@ class Feedback:
     function: Callable[[float, Any], float]
     period: float = math.inf
 
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ValueError(f"function must be a function of t and of a probe, got {shown(self.function)}.")
+        if self.period != math.inf and not real_number(self.period, "period") > 0.0:
+            raise ValueError(f"period must be positive [s], or inf, got {self.period:g}.")
+
     def next_jump(self, t: float) -> float:
         if math.isinf(self.period):
             return math.inf

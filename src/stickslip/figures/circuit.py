@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -31,11 +31,15 @@ def plot(run: CircuitRun, elements: Sequence[str] | None = None) -> Figure:
         grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
         for row in range(len(heights)):
             axes.append(figure.add_subplot(grid[row, 0], sharex=axes[0] if axes else None))
-        for ax, values, unit, word in (
+        panels = (
             (axes[0], run.voltages, effort, "voltage" if effort == "V" else "pressure"),
             (axes[1], run.currents, flow, "current" if flow == "A" else "flow"),
-        ):
-            _lines(ax, run, _chosen(run, values, elements), values, unit)
+        )
+        chosen = [_chosen(run, values, elements) for _, values, _, _ in panels]
+        drawn = sorted({k for each in chosen for k in each})
+        for (ax, values, unit, word), these in zip(panels, chosen, strict=True):
+            order = drawn if len(drawn) <= len(style.SERIES) else these
+            _lines(ax, run, these, values, unit, {k: style.SERIES[n % len(style.SERIES)] for n, k in enumerate(order)})
             ax.set_title(word)
         if bands:
             _bands(axes[2], run, bands)
@@ -73,11 +77,14 @@ def _chosen(run: CircuitRun, values: np.ndarray, elements: Sequence[str] | None)
     return sorted(found)
 
 
-def _lines(ax: Axes, run: CircuitRun, chosen: list[int], values: np.ndarray, unit: str) -> None:
+def _lines(
+    ax: Axes, run: CircuitRun, chosen: list[int], values: np.ndarray, unit: str, colours: Mapping[int, str]
+) -> None:
+    """A line for each chosen element; an element has one colour in all panels where colours suffice."""
     factor, label = style.prefix(values[:, chosen], unit) if chosen else (1.0, unit)
-    for place, k in enumerate(chosen):
+    for k in chosen:
         t, shown = style.thin(run.t, values[:, k])
-        ax.plot(t, factor * shown, color=style.SERIES[place % len(style.SERIES)], label=run.element_names[k])
+        ax.plot(t, factor * shown, color=colours[k], label=run.element_names[k])
     ax.set_ylabel(f"[{label}]")
     if chosen:
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stickslip._version import __version__
-from stickslip.checks import real_number, shown
+from stickslip.checks import real_number, shown, truth
 from stickslip.circuits.book import Book
 from stickslip.circuits.circuit import Circuit, StateProbe
 from stickslip.circuits.march import March, Stopped
@@ -44,13 +44,14 @@ def simulate_circuit(
     net = circuit.network()
     steps = _steps(dt, t_end)
     every = checked_count(every, "every", 1)
+    locate = truth(locate, "locate")
     rule = _theta(theta, net, locate)
     width = 2 * len(net.links) + 3 * len(net.branches) + 2 * len(circuit.elements)
     require_memory(8.0 * width * (steps // every + 1), f"the records of {steps:,} steps", "record less often: every=")
     book = Book(net, steps // every + 1)
     march = March(
         book, lambda u, q, volts: StateProbe(circuit, net, u, q, volts), dt=float(dt), theta=rule,
-        tol=checked_tolerance(tol), locate=bool(locate), every=every,
+        tol=checked_tolerance(tol), locate=locate, every=every,
     )  # fmt: skip
     status, begin = "finished", time.perf_counter()
     with progress_bar(progress, circuit.name, steps) as advance:
