@@ -128,6 +128,7 @@ def test_a_file_with_every_element(tmp_path):
         ("duty = 0.5", "duty = 1.0", "elements.S.closed: duty must lie between 0 and 1"),
         ("stickslip = 1", "stickslip = 2", "stickslip: format 2 is newer than 1"),
         ("stickslip = 1", "", "the key 'stickslip' is missing"),
+        ('kind = "circuit"', "", "the key 'kind' is missing: a file with 'elements' begins with kind = \"circuit\""),
         ("t_end = 2e-3", "t_end = 1e-7", "run.t_end: at least one step, dt = 1e-06 s, is expected"),
         ('nodes = ["0", "x"]', 'nodes = ["0", "y"]', "node 'y' floats"),
         ("dt = 1e-6", "dt = 0", "run.dt: a number above 0 is expected"),

@@ -124,6 +124,8 @@ class Table:
         return pd.DataFrame(self.columns)
 
     def __str__(self) -> str:
+        if not len(self):
+            return f"none ({', '.join(self.columns)})"
         rows = [" ".join(f"{name:>16}" for name in self.columns)]
         for i in range(min(len(self), 40)):
             cells = [f"{v[i]:>16}" if v.dtype.kind == "U" else f"{v[i]:>16.9g}" for v in self.columns.values()]

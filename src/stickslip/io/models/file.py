@@ -48,7 +48,8 @@ def _model(content: dict[str, Any], text: str, name: str) -> Model:
     kind = content.get("kind", "lagrangian")
     if kind == "circuit":
         raise place.at("kind").error(
-            "a circuit is no mechanism; stickslip.io.models.circuit.read_circuit reads its file"
+            "a circuit is no mechanism: `stickslip run` and `stickslip check` take its file, and read_circuit of "
+            "stickslip.io.models.circuit in Python"
         )
     checked = checked_content(content, place)
     options = {key: value for key, value in checked["run"].items() if value is not None and key not in ("dt", "t_end")}

@@ -560,6 +560,9 @@ def checked_content(content: dict[str, Any], place: Place) -> dict[str, Any]:
     version = Number(whole=True, least=1).check(content["stickslip"], place.at("stickslip"))
     if version > FORMAT:
         raise place.at("stickslip").error(f"format {version} is newer than {FORMAT}, which this version reads; update")
+    for key, meant in (("elements", "circuit"), ("bodies", "scene")):
+        if key in content and "kind" not in content:
+            raise place.error(f"the key 'kind' is missing: a file with {key!r} begins with kind = \"{meant}\"")
     kind = content.get("kind", "lagrangian")
     table = KINDS.get(kind) if isinstance(kind, str) else None
     if table is None:
