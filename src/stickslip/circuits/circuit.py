@@ -155,14 +155,7 @@ class Circuit:
 
         One that opens under current is an impact: the flux jumps.
         """
-        self._add(
-            "switch",
-            Branch(
-                name, a, b, VALVE, row=SWITCH, gate=Gate(closed, f"closed of {name!r}"),
-                resistance=self._not_negative(resistance, name, "resistance", "ohm"),
-            ),
-            {"closed": 0},
-        )  # fmt: skip
+        self._add("switch", self._gated(name, a, b, Gate(closed, f"closed of {name!r}"), resistance), {"closed": 0})
 
     def thyristor(
         self, name: str, a: str, b: str, *, fired: Any, threshold: float = 0.0, resistance: float = 0.0
@@ -293,6 +286,10 @@ class Circuit:
             threshold=self._not_negative(threshold, name, "threshold", "V"),
             resistance=self._not_negative(resistance, name, "resistance", "ohm"),
         )  # fmt: skip
+
+    def _gated(self, name: str, a: str, b: str, gate: Gate, resistance: float) -> Branch:
+        held = self._not_negative(resistance, name, "resistance", "ohm")
+        return Branch(name, a, b, VALVE, row=SWITCH, gate=gate, resistance=held)
 
     def _unused(self, name: str) -> None:
         if not isinstance(name, str) or not name.strip():

@@ -14,7 +14,7 @@ from stickslip.figures import ribbon, style
 
 _MOST_LINES = 6
 """Most elements in one panel; of more, those whose values differ most."""
-_QUIET = ("blocks", "open", "locked")
+_QUIET = ("blocks", "open", "locked", "shut")
 
 
 def plot(run: CircuitRun, elements: Sequence[str] | None = None) -> Figure:

@@ -27,6 +27,8 @@ from stickslip.lcp.problems import checked_count, checked_tolerance
 from stickslip.run.progress import progress_bar
 
 _MOST_STEPS = 10**9
+_VALVE_WORDS = {"closes": "opens", "opens": "shuts"}
+"""A valve that opens lets fluid pass, as a switch does that closes."""
 
 
 def simulate_circuit(
@@ -152,6 +154,8 @@ def _modes(element: Element, net: Network, conducting: np.ndarray, status: np.nd
         fixed = bool(value >> len(rows))
         if element.kind == "switch":
             word = "closed" if on else "open"
+        elif element.kind == "valve":
+            word = "passes" if on else "shut"
         elif element.kind == "thyristor" and fixed:
             word = "locked"
         else:
@@ -176,7 +180,7 @@ def _events(march: March, elements: list[Element]) -> Table:
     for moment, branch, kind in sorted(march.book.events, key=lambda event: event[0]):
         element = owners[branch]
         back = len(element.rows) == 2 and branch == list(element.rows.values())[1]
-        said = kind
+        said = _VALVE_WORDS.get(kind, kind) if element.kind == "valve" else kind
         if back:
             said = {"conducts": "breaks down", "blocks": "recovers"}[kind] if element.kind == "Zener diode" else (
                 f"{kind} backward"
