@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import stickslip as ss
 from stickslip.circuits import PWM, Feedback
@@ -50,6 +51,7 @@ def test_loops_in_words():
         (lambda net: net.bridge("B", ac=("a", "b"), dc=("c", "c")), "'B.dc' has both ends at node 'c'"),
         (lambda net: net.bridge("B", ac=("a", "b"), dc=("c", 0)), "nodes of 'B.dc' must be texts"),
         (lambda net: net.source("V2", "a", "b", voltage="10 V"), "voltage of 'V2' must be a finite number, a function"),
+        (lambda net: net.source("V2", "a", "b", voltage=sp.Symbol("U")), "must depend on t alone, got the symbols U."),
         (lambda net: net.switch("S", "a", "b", closed=0.5), "closed of 'S' must be True, False, a function of t"),
         (lambda net: net.thyristor("T", "a", "b", fired=Feedback(lambda t, p: 1.0)), "got Feedback"),
         (lambda net: Feedback(3.0), "function must be a function of t and of a probe, got 3.0."),

@@ -150,7 +150,7 @@ def _symbolic(expression: Any, name: str) -> Signal:
     import sympy as sp
 
     symbols = sorted(expression.free_symbols, key=str)
-    if len(symbols) > 1:
+    if any(str(symbol) != "t" for symbol in symbols) or len(symbols) > 1:
         raise ValueError(f"{name} must depend on t alone, got the symbols {', '.join(map(str, symbols))}.")
     if not symbols:
         return Constant(real_number(float(expression), name))

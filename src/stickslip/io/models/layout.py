@@ -390,7 +390,9 @@ JOINTS = Tagged(
     "type",
     {
         "revolute": Table({**_ENDS, "at": _AT, "axis": Key(_POINT, "of the hinge, in space"), **_DRIVE}),
-        "prismatic": Table({**_ENDS, "at": _AT, "axis": Key(_POINT, "of sliding", required=True), **_DRIVE}),
+        "prismatic": Table(
+            {**_ENDS, "at": _AT, "axis": Key(_POINT, "direction in which it slides", required=True), **_DRIVE}
+        ),
         "fixed": Table({**_ENDS, "at": Key(_POINT, "where [m]; b's centre of mass if not given"), "collide": _COLLIDE}),
         "spherical": Table({**_ENDS, "at": _AT, "collide": _COLLIDE}),
         "distance": Table(
