@@ -16,7 +16,7 @@ import numpy as np
 
 from stickslip.contact.planar import Auto, PlanarProblem, PlanarSolution, PlanarSolver, all_solutions
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
-from stickslip.scenario import Scenario, SceneScenario
+from stickslip.scenario import Scenario
 
 if TYPE_CHECKING:
     from stickslip.trajectory import Trajectory
@@ -72,8 +72,7 @@ def futures(scenario: Scenario, most: int, options: dict[str, Any], tell: Callab
     refused = sorted({"solver", "engine"} & set(options))
     if refused:
         raise ValueError(f"{refused[0]} cannot be chosen with branch=True: the reference engine lists all solutions.")
-    if isinstance(scenario, SceneScenario):
-        raise ValueError("branch=True is for mechanisms, got a scene; leave branch out and give disturbances.")
+    scenario.require_coordinates("branch=True is for mechanisms, got a scene; leave branch out and give disturbances.")
     if getattr(options.get("stepper"), "name", options.get("stepper")) == "event-driven":
         raise ValueError("stepper with branch=True must take steps, got 'event-driven'; leave it out.")
     waiting: deque[tuple[int, ...]] = deque([()])
