@@ -79,7 +79,7 @@ def _is_number(value: Any) -> bool:
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """One line for an unknown name: the nearest match, and all known names, or the nearest of very many."""
     known = tuple(known)
-    near = _nearest(name, known)
+    near = _nearest(name, known) if isinstance(name, str) else []
     hint = f"did you mean {near[0]!r}? " if near else ""
     listed = known if len(known) <= MOST_NAMES else tuple(dict.fromkeys((*near, *known)))[:NEAREST_NAMES]
     more = f" and {len(known) - len(listed)} more" if len(listed) < len(known) else ""
@@ -150,6 +150,13 @@ def whole_number(value: Any, name: str, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.")
     return int(value)
+
+
+def truth(value: Any, name: str) -> bool:
+    """The argument `name` as True or False, or ValueError; a text such as "no" would count as True otherwise."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}.")
+    return bool(value)
 
 
 def finite(value: Any, name: str) -> float:

@@ -65,6 +65,13 @@ def test_without_contacts_the_step_is_free() -> None:
     assert problem.solve().u == pytest.approx(ball.u0 - 9.81e-3)
 
 
+def test_an_answer_is_printed_in_a_few_lines() -> None:
+    brick = ss.library.brick_on_ramp(friction=0.5, angle=0.38)
+    lines = str(ss.contact_problem(brick.system, brick.q0, brick.u0, 1e-3).solve("lemke")).splitlines()
+    assert lines[0].startswith("solved by lemke") and lines[1].startswith("  u = (")
+    assert lines[2].startswith("  ramp: impulses (") and len(lines) == 3
+
+
 def test_a_negative_step_is_refused() -> None:
     ball = ss.library.bouncing_ball()
     with pytest.raises(ValueError, match=r"dt must not be negative, got -0.001 s"):

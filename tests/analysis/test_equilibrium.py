@@ -107,3 +107,5 @@ def test_an_unknown_load_is_named() -> None:
     brick = ss.library.brick_on_ramp()
     with pytest.raises(ValueError, match=r"load: .*'z'"):
         ss.equilibrium(brick.system, brick.q0, load={"z": 1.0})
+    with pytest.raises(ValueError, match=r"load must name coordinates, such as {'x': 1.0}, got \[1.0, 0.0\]"):
+        ss.equilibrium(brick.system, brick.q0, load=[1.0, 0.0])

@@ -25,8 +25,18 @@ def test_a_unique_motion_has_one_future() -> None:
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [({"disturbances": {"v": 0.1}}, "exclude each other"), ({"solver": "lemke"}, "solver cannot be chosen")],
+    [
+        ({"disturbances": {"v": 0.1}}, "exclude each other"),
+        ({"solver": "lemke"}, "solver cannot be chosen"),
+        ({"stepper": "event-driven"}, "stepper with branch=True must take steps"),
+        ({"branch": "yes"}, "branch must be True or False, got 'yes'"),
+    ],
 )
 def test_what_cannot_be_asked_for_together(given: dict, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        ss.outcomes(ss.library.bouncing_ball(), branch=True, **given)
+        ss.outcomes(ss.library.bouncing_ball(), **{"branch": True, **given})
+
+
+def test_scenes_have_no_branches() -> None:
+    with pytest.raises(ValueError, match="branch=True is for mechanisms, got a scene"):
+        ss.outcomes(ss.library.get("cube_on_ramp"), branch=True)

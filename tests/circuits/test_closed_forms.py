@@ -362,3 +362,11 @@ def test_controlled_buck_doubles_its_period_near_24_5_volts():
     stable, unstable = (multipliers(V, (0.6065, 12.022)) for V in (24.3, 24.7))
     assert -1.0 < stable.real.min() < -0.8
     assert unstable.real.min() < -1.0
+
+
+@pytest.mark.parametrize("steps", [200, 1000])
+def test_a_current_that_begins_and_ends_at_zero_does_not_jump(steps):
+    """The start of a located mode is rounded: 1e-8 of the currents are no jump of flux."""
+    run = half_wave().simulate(dt=PERIOD / steps, t_end=2 * PERIOD, locate=True)
+    assert len(run.impacts()) == 0 and str(run.impacts()).startswith("none (time, element, ")
+    assert run.events["kind"].tolist() == ["blocks", "conducts", "blocks"]

@@ -403,5 +403,10 @@ def test_a_valve_opens_and_a_pump_is_given_one_way():
     net.throttle("T", "b", "tank", 1e9)
     run = net.simulate(dt=0.1, t_end=1.0)
     np.testing.assert_allclose(run.current("T"), np.where(run.t > 0.55, 1e-4, 0.0), atol=1e-12)
+    assert run.events["kind"].tolist() == ["opens"] and set(run.mode("V")) == {"shut", "passes"}
+    with pytest.raises(ValueError, match="open of 'W' must be True, False"):
+        net.valve("W", "a", "b", open="yes")
+    with pytest.raises(ValueError, match=r"cracking of 'W' must not be negative \[Pa\], got -1"):
+        net.check_valve("W", "a", "b", cracking=-1.0)
     with pytest.raises(ValueError, match=r"pump 'Q' needs either flow= .* or pressure="):
         net.pump("Q", "tank", "a")

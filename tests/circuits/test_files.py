@@ -68,6 +68,9 @@ def test_plot(run, tmp_path):
     figure = run.plot()
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["voltage", "current", "conducts", "energy"]
     assert style.save(figure, tmp_path / "bridge.png").stat().st_size > 10_000
+    colours = [{line.get_label().split(",")[0]: line.get_color() for line in ax.lines} for ax in figure.axes[:2]]
+    both = colours[0].keys() & colours[1].keys()
+    assert both and all(colours[0][name] == colours[1][name] for name in both)
     some = buck(10.0).simulate(dt=1e-6, t_end=2e-4, theta=0.5).plot(["L", "S"])
     assert [line.get_label() for line in some.axes[1].lines] == ["L", "S"]
     with pytest.raises(ValueError, match="unknown element 'Q'"):

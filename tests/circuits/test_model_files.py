@@ -1,6 +1,7 @@
 """Circuits as model files, and the commands that read them."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ from typer.testing import CliRunner
 import stickslip as ss
 from stickslip import cli
 from stickslip.circuits import PWM
-from stickslip.io.models.circuit import CIRCUIT, is_circuit_file, read_circuit
+from stickslip.io.models import layout
+from stickslip.io.models.circuit import is_circuit_file, read_circuit
 from tests.circuits.networks import buck
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "buck_converter.toml"
@@ -109,7 +111,11 @@ def test_a_file_with_every_element(tmp_path):
     assert run.complete and run.certificate.failed_steps == 0
     kinds = {"source", "current source", "winding", "diode", "bridge", "inductor", "capacitor", "Zener diode"}
     assert kinds | {"switch", "thyristor", "varistor", "resistor"} == set(run.element_kinds)
-    assert CIRCUIT.schema()["required"] == ["stickslip", "kind", "name", "elements", "run"]
+    circuits = layout.json_schema()["oneOf"][2]
+    assert set(circuits["required"]) == {"stickslip", "kind", "name", "elements", "run"}
+    forms = circuits["properties"]["elements"]["additionalProperties"]["anyOf"]
+    types = {form["properties"]["type"]["const"] for form in forms}
+    assert types == {values["type"] for values in tomllib.loads(EVERY)["elements"].values()}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +125,11 @@ def test_a_file_with_every_element(tmp_path):
         ('type = "diode"', 'type = "diodes"', "unknown value 'diodes'; did you mean 'diode'?"),
         ("capacitance = 1e-4", "capacity = 1e-4", "unknown key 'capacity'; did you mean 'capacitance'?"),
         ("voltage = 24.0", 'voltage = "24*x"', "elements.V"),
-        ("duty = 0.5", "duty = 1.0", "duty must lie between 0 and 1"),
+        ("duty = 0.5", "duty = 1.0", "elements.S.closed: duty must lie between 0 and 1"),
+        ("stickslip = 1", "stickslip = 2", "stickslip: format 2 is newer than 1"),
+        ("stickslip = 1", "", "the key 'stickslip' is missing"),
+        ('kind = "circuit"', "", "the key 'kind' is missing: a file with 'elements' begins with kind = \"circuit\""),
+        ("t_end = 2e-3", "t_end = 1e-7", "run.t_end: at least one step, dt = 1e-06 s, is expected"),
         ('nodes = ["0", "x"]', 'nodes = ["0", "y"]', "node 'y' floats"),
         ("dt = 1e-6", "dt = 0", "run.dt: a number above 0 is expected"),
     ],
@@ -150,7 +160,8 @@ def test_commands(tmp_path):
     found = json.loads(done.stdout)
     assert found["system"] == "buck converter" and found["certificate"]["failed_steps"] == 0
     assert found["final"]["voltage"]["C"] == pytest.approx(15.7388, abs=1e-4)
-    assert [event["kind"] for event in found["event_list"]].count("blocks") == 3
+    kinds = [event["kind"] for event in found["event_list"]]
+    assert kinds == ["opens", "conducts", "blocks", "closes"] * 2 + ["opens", "conducts", "blocks"]
     assert plot.stat().st_size > 1000
     assert ss.load(out).voltage("C")[-1] == found["final"]["voltage"]["C"]
     words = command("run", EXAMPLE, "--t-end", "1e-4", "--events").stdout

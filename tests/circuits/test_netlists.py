@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import stickslip as ss
 from stickslip.circuits import PWM, Feedback
@@ -46,17 +47,25 @@ def test_loops_in_words():
         (lambda net: net.coupled("K", "L1", "L1", coupling=1.5), "must lie between -1 and 1, got 1.5"),
         (lambda net: net.transformer("T", ("a", "b"), "c", 2.0), "secondary of 'T' must be two nodes"),
         (lambda net: net.transformer("T", ("a", "b"), ("c", "d"), 0.0), "ratio of 'T' must not be 0"),
+        (lambda net: net.transformer("T", ("a", "b"), ("c", "c"), 2.0), "'T.secondary' has both ends at node 'c'"),
+        (lambda net: net.bridge("B", ac=("a", "b"), dc=("c", "c")), "'B.dc' has both ends at node 'c'"),
+        (lambda net: net.bridge("B", ac=("a", "b"), dc=("c", 0)), "nodes of 'B.dc' must be texts"),
         (lambda net: net.source("V2", "a", "b", voltage="10 V"), "voltage of 'V2' must be a finite number, a function"),
+        (lambda net: net.source("V2", "a", "b", voltage=sp.Symbol("U")), "must depend on t alone, got the symbols U."),
         (lambda net: net.switch("S", "a", "b", closed=0.5), "closed of 'S' must be True, False, a function of t"),
         (lambda net: net.thyristor("T", "a", "b", fired=Feedback(lambda t, p: 1.0)), "got Feedback"),
+        (lambda net: Feedback(3.0), "function must be a function of t and of a probe, got 3.0."),
+        (lambda net: Feedback(lambda t, p: 1.0, period=0.0), "period must be positive [s], or inf, got 0."),
         (lambda net: net.switch("S", "a", "b", closed=PWM(1.0, 1.5)), "duty must lie between 0 and 1"),
         (lambda net: net.switch("S", "a", "b", closed=PWM(-1.0, 0.5)), "period must be positive [s], got -1."),
     ],
 )
 def test_wrong_elements(add, words):
+    net = small()
     with pytest.raises(ValueError) as caught:
-        add(small())
+        add(net)
     assert words in str(caught.value) and "\n" not in str(caught.value)
+    assert list(net.elements) == ["V", "R1", "L1"]  # nothing is half added, so that a second try may succeed
 
 
 def floating(net):
@@ -118,6 +127,7 @@ def test_a_circuit_without_elements_or_loops():
         ({"theta": 0.3}, "theta must lie between 0.5 and 1, or be None, got 0.3."),
         ({"every": 0}, "every must be a whole number >= 1"),
         ({"tol": 2.0}, "tol must be a number between 0 and 1"),
+        ({"locate": "yes"}, "locate must be True or False, got 'yes'."),
     ],
 )
 def test_wrong_requests(options, words):
@@ -130,6 +140,9 @@ def test_unknown_names_in_a_run():
     run = small().simulate(dt=0.1, t_end=1.0)
     with pytest.raises(ValueError, match="unknown element 'R2'; did you mean 'R1'"):
         run.current("R2")
+    with pytest.raises(ValueError, match="unknown element 3; known: V, R1, L1"):
+        run.voltage(3)
+    assert str(run.energy_book()).count(" J") == 8 and "\nunexplained" in str(run.energy_book())
     with pytest.raises(ValueError, match="'R1' does not switch; those that do: none"):
         run.mode("R1")
     with pytest.raises(KeyError, match="unknown column 'tim'; did you mean 'time'"):

@@ -73,3 +73,9 @@ def test_copositive_matrices() -> None:
     horn = np.array([[1.0 if (i - j) % 5 in (0, 2, 3) else -1.0 for j in range(5)] for i in range(5)])
     assert negative_directions(horn) == []
     assert negative_directions(horn - 0.05 * np.eye(5))
+
+
+def test_a_configuration_of_wrong_length_is_refused() -> None:
+    bar = ss.library.impacting_bar(restitution_normal=0.5, restitution_tangential=0.5)
+    with pytest.raises(ValueError, match=r"q must have shape \(3,\)"):
+        ss.energy_bound(bar.system, [0.0])

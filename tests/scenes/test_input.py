@@ -69,6 +69,7 @@ def paired(**laws):
         (lambda: hinged(limits=(1, 2)), "limits must be"),
         (lambda: hinged(motor=3), "motor must be two numbers, got 3"),
         (lambda: hinged(motor=(1, -2)), "effort of motor must be at least 0"),
+        (lambda: hinged(collide="no"), "collide must be True or False, got 'no'"),
         (lambda: scene().add_fixed(None, None), "'world' twice"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ class StepAnswer:
     normal_impulse, tangential_impulse : of the k contacts of the problem [N s], (k,)
     normal_velocity, tangential_velocity : relative velocities at the end of the step [m/s], (k,)
     solved, residual, status : whether the laws hold, how far they do not, relative to the velocities, and words
+    contact_names : for `print`
     """
 
     u: Array
@@ -40,6 +41,20 @@ class StepAnswer:
     solved: bool
     residual: float
     status: str
+    contact_names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.status}, residual {self.residual:.1e}", f"  u = {_row(self.u)}"]
+        for k, name in enumerate(self.contact_names):
+            lines.append(
+                f"  {name}: impulses {_row((self.normal_impulse[k], self.tangential_impulse[k]))} N s, "
+                f"velocities {_row((self.normal_velocity[k], self.tangential_velocity[k]))} m/s (normal, tangential)"
+            )
+        return "\n".join(lines)
+
+
+def _row(values: Iterable[float]) -> str:
+    return f"({', '.join(f'{value:.6g}' for value in values)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +134,9 @@ class ContactProblem:
     def _answer(self, found: PlanarSolution) -> StepAnswer:
         u = self.step.end_velocity(found.Lambda_N, found.Lambda_T)
         return StepAnswer(
-            u, found.Lambda_N, found.Lambda_T, *self.step.velocities(u), found.solved, found.residual, found.status
-        )
+            u, found.Lambda_N, found.Lambda_T, *self.step.velocities(u), found.solved, found.residual, found.status,
+            self.contacts,
+        )  # fmt: skip
 
     def __str__(self) -> str:
         if not self.contacts:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq, linprog
 
 from stickslip.analysis.accelerations import accelerations
-from stickslip.checks import Array, real_array, real_number, unknown_name
+from stickslip.checks import Array, real_array, real_number, shown, unknown_name
 from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System, require_system
 
 ROUND_OFF = 1e-13  # an excess of forces below this share of the loads is none
@@ -185,6 +185,8 @@ def _load(system: System, load: Mapping[str, float] | None) -> Array | None:
     if load is None:
         return None
     names = tuple(system.coordinate_names)
+    if not isinstance(load, Mapping):
+        raise ValueError(f"load must name coordinates, such as {{{names[0]!r}: 1.0}}, got {shown(load)}.")
     vector = np.zeros(system.n_dof)
     for name, value in load.items():
         if name not in names:

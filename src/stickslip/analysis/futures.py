@@ -72,6 +72,9 @@ def futures(scenario: Scenario, most: int, options: dict[str, Any], tell: Callab
     refused = sorted({"solver", "engine"} & set(options))
     if refused:
         raise ValueError(f"{refused[0]} cannot be chosen with branch=True: the reference engine lists all solutions.")
+    scenario.require_coordinates("branch=True is for mechanisms, got a scene; leave branch out and give disturbances.")
+    if getattr(options.get("stepper"), "name", options.get("stepper")) == "event-driven":
+        raise ValueError("stepper with branch=True must take steps, got 'event-driven'; leave it out.")
     waiting: deque[tuple[int, ...]] = deque([()])
     runs: list[Trajectory] = []
     paths: list[tuple[int, ...]] = []

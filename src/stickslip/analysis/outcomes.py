@@ -10,7 +10,7 @@ import numpy as np
 
 from stickslip.analysis.futures import futures
 from stickslip.analysis.progress import Progress, reported
-from stickslip.checks import Array, real_number, unknown_name
+from stickslip.checks import Array, real_number, truth, unknown_name
 from stickslip.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def outcomes(
     >>> len(found)  # it lifts off, or it jams
     2
     """
-    if branch:
+    if truth(branch, "branch"):
         return _branched(scenario, disturbances, n, apart, progress, options)
     deviations = _checked(scenario, disturbances, n, apart)
     rng = np.random.default_rng(seed)

@@ -108,8 +108,8 @@ class Circuit:
         if value == 0.0:
             raise ValueError(f"ratio of {name!r} must not be 0: turns of the primary by turns of the secondary.")
         self._unused(name)
-        ends = [self._pair(primary, f"primary of {name!r}"), self._pair(secondary, f"secondary of {name!r}")]
-        for word, (a, b) in zip(("primary", "secondary"), ends, strict=True):
+        ends = {"primary": self._pair(primary, "primary", name), "secondary": self._pair(secondary, "secondary", name)}
+        for word, (a, b) in ends.items():
             self._add("winding", Branch(f"{name}.{word}", a, b, VALVE))
         first = len(self.branches) - 2
         self._windings.append(Winding(name, {first: value, first + 1: 1.0}))
@@ -155,14 +155,7 @@ class Circuit:
 
         One that opens under current is an impact: the flux jumps.
         """
-        self._add(
-            "switch",
-            Branch(
-                name, a, b, VALVE, row=SWITCH, gate=Gate(closed, f"closed of {name!r}"),
-                resistance=self._not_negative(resistance, name, "resistance", "ohm"),
-            ),
-            {"closed": 0},
-        )  # fmt: skip
+        self._add("switch", self._gated(name, a, b, Gate(closed, f"closed of {name!r}"), resistance), {"closed": 0})
 
     def thyristor(
         self, name: str, a: str, b: str, *, fired: Any, threshold: float = 0.0, resistance: float = 0.0
@@ -182,7 +175,7 @@ class Circuit:
         The element `name` has the current that leaves p and the voltage of p against m.
         """
         self._unused(name)
-        (a, b), (p, m) = self._pair(ac, f"ac of {name!r}"), self._pair(dc, f"dc of {name!r}")
+        (a, b), (p, m) = self._pair(ac, "ac", name), self._pair(dc, "dc", name)
         first = len(self.branches)
         for k, (start, end) in enumerate(((a, p), (b, p), (m, a), (m, b)), 1):
             self.diode(f"{name}.D{k}", start, end, threshold=threshold, resistance=resistance)
@@ -294,6 +287,10 @@ class Circuit:
             resistance=self._not_negative(resistance, name, "resistance", "ohm"),
         )  # fmt: skip
 
+    def _gated(self, name: str, a: str, b: str, gate: Gate, resistance: float) -> Branch:
+        held = self._not_negative(resistance, name, "resistance", "ohm")
+        return Branch(name, a, b, VALVE, row=SWITCH, gate=gate, resistance=held)
+
     def _unused(self, name: str) -> None:
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"the name of an element must be a text, got {shown(name)}.")
@@ -307,9 +304,10 @@ class Circuit:
         if a == b:
             raise ValueError(f"{name!r} has both ends at node {a!r}; it needs two nodes.")
 
-    def _pair(self, nodes: Any, name: str) -> tuple[str, str]:
+    def _pair(self, nodes: Any, what: str, name: str) -> tuple[str, str]:
         if not isinstance(nodes, (tuple, list)) or len(nodes) != 2:
-            raise ValueError(f"{name} must be two nodes, such as ('a', 'b'), got {shown(nodes)}.")
+            raise ValueError(f"{what} of {name!r} must be two nodes, such as ('a', 'b'), got {shown(nodes)}.")
+        self._ends(f"{name}.{what}", *nodes)
         return nodes[0], nodes[1]
 
     def _positive(self, value: Any, name: str, what: str, unit: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stickslip.circuits.circuit import Circuit
+from stickslip.circuits.signals import Gate
 
 
 class HydraulicCircuit(Circuit):
@@ -38,7 +39,8 @@ class HydraulicCircuit(Circuit):
 
     def check_valve(self, name: str, a: str, b: str, *, cracking: float = 0.0, resistance: float = 0.0) -> None:
         """A check valve that lets fluid pass from a to b; it opens at the pressure `cracking` [Pa]."""
-        self.diode(name, a, b, threshold=cracking, resistance=resistance)
+        opens_at = self._not_negative(cracking, name, "cracking", "Pa")
+        self.diode(name, a, b, threshold=opens_at, resistance=resistance)
 
     def relief_valve(self, name: str, a: str, b: str, pressure: float, *, resistance: float = 0.0) -> None:
         """A relief valve from a to b: closed below its set pressure [Pa], then it holds that pressure."""
@@ -46,4 +48,4 @@ class HydraulicCircuit(Circuit):
 
     def valve(self, name: str, a: str, b: str, *, open: Any, resistance: float = 0.0) -> None:
         """A valve that is open or shut: True, False, a function of t, PWM(...) or Feedback(...)."""
-        self.switch(name, a, b, closed=open, resistance=resistance)
+        self._add("valve", self._gated(name, a, b, Gate(open, f"open of {name!r}"), resistance), {"open": 0})

@@ -69,6 +69,8 @@ class March:
         self._rules: dict[bytes, float] = {}
         self._mode_is_new, self._cuts = False, 0
         self.ringing, self._most_current = 0.0, 0.0
+        self._coils = [k for k, b in enumerate(self.net.branches) if b.inductance > 0.0]
+        self._most_in_coils = np.zeros(len(self._coils))  # largest currents so far
         self._most_volts, self._most_amperes = 0.0, 0.0  # seen so far, for the margins of events
         self.worst, self.fallbacks, self.largest_lcp, self.failed = 0.0, 0, 0, 0
         self._block, self._settled_at, self.start_energy = _FIRST_BLOCK, -1.0, 0.0
@@ -229,12 +231,13 @@ class March:
         same = np.array_equal(long.conducting, short.conducting)
         self.u = 2.0 * short.u - long.u if same else short.u
         self.conducting = short.conducting
-        coils = [k for k, b in enumerate(self.net.branches) if b.inductance > 0.0]
-        i_A, i_E = u @ self.net.B[:, coils], self.u @ self.net.B[:, coils]
+        i_A, i_E = u @ self.net.B[:, self._coils], self.u @ self.net.B[:, self._coils]
         size = max(float(np.abs(i_A).max(initial=0.0)), float(np.abs(i_E).max(initial=0.0)))
-        for k, before, after in zip(coils, i_A, i_E, strict=True):
+        end = np.array([(self.k + 1) * self.dt])  # a source that begins at 0 V drives a current by then
+        drive = max(scale, float(np.abs(self._inputs(np.array([self.t]), end, 1.0)[2]).max(initial=0.0)))
+        for k, before, after, most in zip(self._coils, i_A, i_E, self._most_in_coils, strict=True):
             L = self.net.branches[k].inductance
-            if abs(after - before) > _JUMP * max(size, scale * self.dt / L):  # what one step changes at least counts
+            if abs(after - before) > _JUMP * max(size, most, drive * self.dt / L):  # what a step changes counts
                 self._note_jump(k, 0.0, L * (after - before), (before, after), 0.5 * L * (after**2 - before**2))
         lost = self._energy(u, self.q) - self._energy(self.u, self.q)
         self.book.work.jumps += lost
@@ -324,7 +327,9 @@ class March:
             return
         at_break = abs(self.t - stop) <= 2.0 * CLOSENESS * self.dt
         if self._update_status() or at_break:
+            before = self.conducting
             self.settle()
+            self._note_events(before, self.conducting, self.t, self.t)
 
     def _march_block(self, count: int) -> bool:
         """Up to `count` whole steps in the present mode; False where not even the first one keeps it."""
@@ -392,6 +397,7 @@ class March:
         if s.theta < 1.0:
             s.at_end = self._at_end(s)
             self._measure_ringing(s, s.at_end[0])
+        self._most_in_coils = np.maximum(self._most_in_coils, np.abs(s.u_E @ self.net.B[:, self._coils]).max(axis=0))
         self.book.add_work(s)
         ends_step = abs(s.t_E[-1] - (self.k + len(s.t_E)) * self.dt) <= CLOSENESS * self.dt
         if ends_step:

@@ -87,6 +87,13 @@ class CircuitEnergies:
         return self.magnetic + self.electric
 
 
+class CircuitBook(dict[str, float]):
+    """Where the energy went [J], by name; `print` has one line for each."""
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<12}{value:>24.15g} J" for name, value in self.items())
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows with named columns: `table["time"]`, `len(table)`."""
@@ -117,6 +124,8 @@ class Table:
         return pd.DataFrame(self.columns)
 
     def __str__(self) -> str:
+        if not len(self):
+            return f"none ({', '.join(self.columns)})"
         rows = [" ".join(f"{name:>16}" for name in self.columns)]
         for i in range(min(len(self), 40)):
             cells = [f"{v[i]:>16}" if v.dtype.kind == "U" else f"{v[i]:>16.9g}" for v in self.columns.values()]
@@ -204,9 +213,9 @@ class CircuitRun:
         """
         return self.jump_table
 
-    def energy_book(self) -> dict[str, float]:
+    def energy_book(self) -> CircuitBook:
         """start + sources - resistors - thresholds - jumps + rule + unexplained = end [J]."""
-        return dict(self.book)
+        return CircuitBook(self.book)
 
     def _number(self, element: str) -> int:
         if element not in self.element_names:

@@ -150,7 +150,7 @@ def _symbolic(expression: Any, name: str) -> Signal:
     import sympy as sp
 
     symbols = sorted(expression.free_symbols, key=str)
-    if len(symbols) > 1:
+    if any(str(symbol) != "t" for symbol in symbols) or len(symbols) > 1:
         raise ValueError(f"{name} must depend on t alone, got the symbols {', '.join(map(str, symbols))}.")
     if not symbols:
         return Constant(real_number(float(expression), name))
@@ -177,6 +177,12 @@ class Feedback:
 
     function: Callable[[float, Any], float]
     period: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ValueError(f"function must be a function of t and of a probe, got {shown(self.function)}.")
+        if self.period != math.inf and not real_number(self.period, "period") > 0.0:
+            raise ValueError(f"period must be positive [s], or inf, got {self.period:g}.")
 
     def next_jump(self, t: float) -> float:
         if math.isinf(self.period):

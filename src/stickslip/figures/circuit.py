@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ from stickslip.figures import ribbon, style
 
 _MOST_LINES = 6
 """Most elements in one panel; of more, those whose values differ most."""
-_QUIET = ("blocks", "open", "locked")
+_QUIET = ("blocks", "open", "locked", "shut")
 
 
 def plot(run: CircuitRun, elements: Sequence[str] | None = None) -> Figure:
@@ -31,11 +31,15 @@ def plot(run: CircuitRun, elements: Sequence[str] | None = None) -> Figure:
         grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
         for row in range(len(heights)):
             axes.append(figure.add_subplot(grid[row, 0], sharex=axes[0] if axes else None))
-        for ax, values, unit, word in (
+        panels = (
             (axes[0], run.voltages, effort, "voltage" if effort == "V" else "pressure"),
             (axes[1], run.currents, flow, "current" if flow == "A" else "flow"),
-        ):
-            _lines(ax, run, _chosen(run, values, elements), values, unit)
+        )
+        chosen = [_chosen(run, values, elements) for _, values, _, _ in panels]
+        drawn = sorted({k for each in chosen for k in each})
+        for (ax, values, unit, word), these in zip(panels, chosen, strict=True):
+            order = drawn if len(drawn) <= len(style.SERIES) else list(these)
+            _lines(ax, run, these, values, unit, {k: style.SERIES[n % len(style.SERIES)] for n, k in enumerate(order)})
             ax.set_title(word)
         if bands:
             _bands(axes[2], run, bands)
@@ -60,24 +64,37 @@ def plot(run: CircuitRun, elements: Sequence[str] | None = None) -> Figure:
     return figure
 
 
-def _chosen(run: CircuitRun, values: np.ndarray, elements: Sequence[str] | None) -> list[int]:
-    """Numbers of the elements to draw: the named ones, or those with the largest and different values."""
+def _chosen(run: CircuitRun, values: np.ndarray, elements: Sequence[str] | None) -> dict[int, str]:
+    """Numbers and labels of the elements to draw: the named ones, or those with the largest and different values.
+
+    Elements whose curves coincide share a line and its label; a minus sign stands before one with the opposite sign.
+    """
     if elements is not None:
-        return [run.element_names.index(name) for name in elements]
-    found: list[int] = []
-    for k in np.argsort(-np.abs(values).max(axis=0), kind="stable"):
-        size = float(np.abs(values[:, k]).max())
-        alike = any(np.abs(values[:, k] - s * values[:, j]).max() <= 1e-6 * size for j in found for s in (1.0, -1.0))
-        if size > 0.0 and not alike and "." not in run.element_names[k] and len(found) < _MOST_LINES:
-            found.append(int(k))
-    return sorted(found)
+        return {run.element_names.index(name): name for name in elements}
+    sizes = [float(f"{size:.9g}") for size in np.abs(values).max(axis=0)]
+    found: dict[int, str] = {}
+    for k in sorted(range(len(sizes)), key=lambda k: (-sizes[k], "source" in run.element_kinds[k])):
+        name = run.element_names[k]
+        if sizes[k] == 0.0 or "." in name:
+            continue
+        pairs = [(j, sign) for j in found for sign in (1.0, -1.0)]
+        close = 1e-6 * sizes[k]
+        like = next(((j, s) for j, s in pairs if np.abs(values[:, k] - s * values[:, j]).max() <= close), None)
+        if like is not None:
+            found[like[0]] += f", {name if like[1] > 0.0 else f'-{name}'}"
+        elif len(found) < _MOST_LINES:
+            found[k] = name
+    return dict(sorted(found.items()))
 
 
-def _lines(ax: Axes, run: CircuitRun, chosen: list[int], values: np.ndarray, unit: str) -> None:
-    factor, label = style.prefix(values[:, chosen], unit) if chosen else (1.0, unit)
-    for place, k in enumerate(chosen):
+def _lines(
+    ax: Axes, run: CircuitRun, chosen: Mapping[int, str], values: np.ndarray, unit: str, colours: Mapping[int, str]
+) -> None:
+    """A line for each chosen element; an element has one colour in all panels where colours suffice."""
+    factor, label = style.prefix(values[:, list(chosen)], unit) if chosen else (1.0, unit)
+    for k, name in chosen.items():
         t, shown = style.thin(run.t, values[:, k])
-        ax.plot(t, factor * shown, color=style.SERIES[place % len(style.SERIES)], label=run.element_names[k])
+        ax.plot(t, factor * shown, color=colours[k], label=name)
     ax.set_ylabel(f"[{label}]")
     if chosen:
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

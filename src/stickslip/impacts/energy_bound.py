@@ -90,6 +90,9 @@ def energy_bound(
     """
     require_system(system)
     p = system.parameter_vector(params)
+    if q is not None:
+        start = real_array(q, f"q must be {system.n_dof} numbers, one per coordinate, got {q!r}.")
+        q, _, p = system.check(start, np.zeros(system.n_dof), params, real_number(t, "t"), ("q", "u"))
     kinds = np.array(system.contact_kinds, dtype=int)
     mu, eps_N, eps_T, _ = system.laws(p)
     contacts = np.flatnonzero((kinds == CONTACT) | (kinds == CLUTCH))  # what else there is has no impulse at an instant
@@ -108,8 +111,7 @@ def energy_bound(
             f"restitution coefficients from {coefficients.min():g} to {coefficients.max():g} may gain energy in some "
             "configuration: give q.",
         )
-    place = real_array(q, f"q must be {system.n_dof} numbers, one per coordinate, got {q!r}.")
-    place, _, p = system.check(place, np.zeros(system.n_dof), params, real_number(t, "t"), ("q", "u"))
+    place = np.asarray(q)
     moving = _moves(system, place, params, t)
     if moving is not None:
         return EnergyBound(OPEN, f"contact {moving!r} moves by itself and may do work.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stickslip._version import __version__
-from stickslip.checks import real_number, shown
+from stickslip.checks import real_number, shown, truth
 from stickslip.circuits.book import Book
 from stickslip.circuits.circuit import Circuit, StateProbe
 from stickslip.circuits.march import March, Stopped
@@ -27,6 +27,8 @@ from stickslip.lcp.problems import checked_count, checked_tolerance
 from stickslip.run.progress import progress_bar
 
 _MOST_STEPS = 10**9
+_VALVE_WORDS = {"closes": "opens", "opens": "shuts"}
+"""A valve that opens lets fluid pass, as a switch does that closes."""
 
 
 def simulate_circuit(
@@ -44,13 +46,14 @@ def simulate_circuit(
     net = circuit.network()
     steps = _steps(dt, t_end)
     every = checked_count(every, "every", 1)
+    locate = truth(locate, "locate")
     rule = _theta(theta, net, locate)
     width = 2 * len(net.links) + 3 * len(net.branches) + 2 * len(circuit.elements)
     require_memory(8.0 * width * (steps // every + 1), f"the records of {steps:,} steps", "record less often: every=")
     book = Book(net, steps // every + 1)
     march = March(
         book, lambda u, q, volts: StateProbe(circuit, net, u, q, volts), dt=float(dt), theta=rule,
-        tol=checked_tolerance(tol), locate=bool(locate), every=every,
+        tol=checked_tolerance(tol), locate=locate, every=every,
     )  # fmt: skip
     status, begin = "finished", time.perf_counter()
     with progress_bar(progress, circuit.name, steps) as advance:
@@ -151,6 +154,8 @@ def _modes(element: Element, net: Network, conducting: np.ndarray, status: np.nd
         fixed = bool(value >> len(rows))
         if element.kind == "switch":
             word = "closed" if on else "open"
+        elif element.kind == "valve":
+            word = "passes" if on else "shut"
         elif element.kind == "thyristor" and fixed:
             word = "locked"
         else:
@@ -175,7 +180,7 @@ def _events(march: March, elements: list[Element]) -> Table:
     for moment, branch, kind in sorted(march.book.events, key=lambda event: event[0]):
         element = owners[branch]
         back = len(element.rows) == 2 and branch == list(element.rows.values())[1]
-        said = kind
+        said = _VALVE_WORDS.get(kind, kind) if element.kind == "valve" else kind
         if back:
             said = {"conducts": "breaks down", "blocks": "recovers"}[kind] if element.kind == "Zener diode" else (
                 f"{kind} backward"

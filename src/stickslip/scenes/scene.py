@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from stickslip.checks import known_keywords
+from stickslip.checks import known_keywords, truth
 from stickslip.debug import debugging
 from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
@@ -390,7 +390,7 @@ class Scene:
         return i, j
 
     def _keep(self, joint: Joint, collide: bool) -> Joint:
-        if not collide:
+        if not truth(collide, "collide"):
             self.ignored.add((min(joint.a, joint.b), max(joint.a, joint.b)))
         self.joints.append(joint)
         return joint

@@ -389,9 +389,10 @@ def test_the_schema_is_shipped_and_up_to_date():
     shipped = (Path(layout.__file__).parent / "schema.json").read_text(encoding="utf-8")
     assert shipped == layout.schema_text()
     schema = json.loads(shipped)
-    lagrangian, scene = schema["oneOf"]
+    lagrangian, scene, circuit = schema["oneOf"]
     assert set(lagrangian["properties"]) == set(layout.LAGRANGIAN.keys)
     assert lagrangian["required"] == ["stickslip", "name", "coordinates", "run"]
     assert "fricton" not in shipped and scene["properties"]["kind"]["enum"] == ["scene"]
+    assert circuit["properties"]["kind"]["enum"] == ["circuit"]
     kinds = [form["properties"]["type"]["const"] for form in schema["$defs"]["shape"]["anyOf"]]
     assert {"box", "sphere", "compound"} <= set(kinds)

@@ -182,6 +182,8 @@ class Either(Kind):
 def _word(kind: Kind) -> str:
     if isinstance(kind, Text):
         return "an expression in quotes" if kind.expression else "a text"
+    if isinstance(kind, Flag):
+        return "true or false"
     return "a number" if isinstance(kind, Number) else "a list in [ ]" if isinstance(kind, ListOf) else "a table"
 
 
@@ -192,6 +194,8 @@ def _takes(kind: Kind, value: Any) -> bool:
     if isinstance(kind, Text):
         numeric = isinstance(value, int | float) and not isinstance(value, bool)
         return isinstance(value, str) or (kind.expression and numeric)
+    if isinstance(kind, Flag):
+        return isinstance(value, bool)
     if isinstance(kind, ListOf):
         return isinstance(value, list) and (not value or _takes(kind.entry, value[0]))
     return isinstance(value, dict)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from stickslip.io.disk import replacing
 from stickslip.io.models import lagrangian, scene
-from stickslip.io.models.fields import Number, Place
-from stickslip.io.models.layout import FORMAT, KINDS
+from stickslip.io.models.fields import Place
+from stickslip.io.models.layout import checked_content
 from stickslip.io.models.toml_text import ModelError, key_lines, parse_toml, read_toml, toml_text
 from stickslip.io.models.traced import Untraceable
 from stickslip.scenario import Scenario
@@ -20,7 +19,6 @@ __all__ = ["Model", "ModelError", "model_text", "read_model", "write_model"]
 LEFT_OUT = "Left out: "
 """How the line in the head of a file begins that says what could not be written."""
 _PARTS: dict[str, Any] = {"lagrangian": lagrangian, "scene": scene}
-_MOST_STEPS = 2**53  # beyond, a double does not count them one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,30 +45,13 @@ def model_from_text(text: str, name: str = "model") -> Model:
 
 def _model(content: dict[str, Any], text: str, name: str) -> Model:
     place = Place(name, key_lines(text))
-    if "stickslip" not in content:
-        near = difflib.get_close_matches("stickslip", content, n=1)
-        raise place.error(
-            f"the key 'stickslip' is missing{f', did you mean it by {near[0]!r}' if near else ''}: a model file begins "
-            f"with stickslip = {FORMAT}"
-        )
-    version = Number(whole=True, least=1).check(content["stickslip"], place.at("stickslip"))
-    if version > FORMAT:
-        raise place.at("stickslip").error(f"format {version} is newer than {FORMAT}, which this version reads; update")
     kind = content.get("kind", "lagrangian")
     if kind == "circuit":
         raise place.at("kind").error(
-            "a circuit is no mechanism; stickslip.io.models.circuit.read_circuit reads its file"
+            "a circuit is no mechanism: `stickslip run` and `stickslip check` take its file, and read_circuit of "
+            "stickslip.io.models.circuit in Python"
         )
-    table = KINDS.get(kind) if isinstance(kind, str) else None
-    if table is None:
-        raise place.at("kind").error(f"one of {', '.join(KINDS)} is expected, got {kind!r}")
-    checked = table.check(content, place)
-    if checked["run"]["t_end"] < checked["run"]["dt"]:
-        raise place.at("run", "t_end").error(f"at least one step, dt = {checked['run']['dt']:g} s, is expected")
-    if (steps := checked["run"]["t_end"] / checked["run"]["dt"]) > _MOST_STEPS:
-        raise place.at("run", "t_end").error(
-            f"{steps:.3g} steps are more than can be counted; shorten t_end or enlarge dt"
-        )
+    checked = checked_content(content, place)
     options = {key: value for key, value in checked["run"].items() if value is not None and key not in ("dt", "t_end")}
     return Model(_PARTS[kind].scenario_from(checked, place), options)
 

@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 from typing import Any
 
 from stickslip.drawing.primitives import STYLES
-from stickslip.io.models.fields import Either, Flag, Key, Kind, ListOf, MapOf, Number, Table, Tagged, Text
+from stickslip.io.models.fields import Either, Flag, Key, Kind, ListOf, MapOf, Number, Place, Table, Tagged, Text
 
 FORMAT = 1
 """Version of the format, the value of the key `stickslip`."""
+_MOST_STEPS = 2**53  # beyond, a double does not count them one by one
 
 _NUMBER, _POSITIVE, _NOT_NEGATIVE, _UNIT_INTERVAL = Number(), Number(above=0.0), Number(least=0.0), Number(0.0, 1.0)
 _EXPRESSION, _TEXT = Text(expression=True), Text()
@@ -388,7 +390,9 @@ JOINTS = Tagged(
     "type",
     {
         "revolute": Table({**_ENDS, "at": _AT, "axis": Key(_POINT, "of the hinge, in space"), **_DRIVE}),
-        "prismatic": Table({**_ENDS, "at": _AT, "axis": Key(_POINT, "of sliding", required=True), **_DRIVE}),
+        "prismatic": Table(
+            {**_ENDS, "at": _AT, "axis": Key(_POINT, "direction in which it slides", required=True), **_DRIVE}
+        ),
         "fixed": Table({**_ENDS, "at": Key(_POINT, "where [m]; b's centre of mass if not given"), "collide": _COLLIDE}),
         "spherical": Table({**_ENDS, "at": _AT, "collide": _COLLIDE}),
         "distance": Table(
@@ -452,7 +456,128 @@ SCENE = Table(
     },
     "rigid bodies with shapes, in the plane or in space",
 )
-KINDS = {"lagrangian": LAGRANGIAN, "scene": SCENE}
+
+
+# -- circuits ----------------------------------------------------------------------------------------------------------
+
+_NODES = Key(ListOf(_TEXT, 2, 2), "its two nodes; current flows from the first to the second", required=True)
+_FORWARD = Key(_NOT_NEGATIVE, "forward voltage [V]", default=0.0)
+_ON = Key(_NOT_NEGATIVE, "resistance while it conducts [ohm]", default=0.0)
+_PULSES = Table(
+    {
+        "period": Key(_POSITIVE, "length of a period [s]", required=True),
+        "duty": Key(_UNIT_INTERVAL, "share of a period that is high, 0 and 1 excluded", required=True),
+        "high": Key(_NUMBER, "value in this share", default=1.0),
+        "low": Key(_NUMBER, "value in the rest", default=0.0),
+        "start": Key(_NUMBER, "instant of a rising edge [s]", default=0.0),
+    }
+)
+_SIGNAL, _GATE = Either((_PULSES, _EXPRESSION)), Either((_PULSES, Flag()))
+_TWO_ENDS = {
+    "resistor": {"resistance": Key(_POSITIVE, "resistance [ohm]", required=True)},
+    "inductor": {
+        "inductance": Key(_POSITIVE, "inductance [H]", required=True),
+        "current": Key(_NUMBER, "current at the start [A]", default=0.0),
+    },
+    "capacitor": {
+        "capacitance": Key(_POSITIVE, "capacitance [F]", required=True),
+        "voltage": Key(_NUMBER, "voltage at the start [V]", default=0.0),
+    },
+    "source": {"voltage": Key(_SIGNAL, "voltage [V]: number, expression of t, or pulses", required=True)},
+    "current_source": {"current": Key(_SIGNAL, "current [A]: number, expression of t, or pulses", required=True)},
+    "diode": {"threshold": _FORWARD, "resistance": _ON},
+    "zener": {
+        "voltage": Key(_POSITIVE, "breakdown voltage [V]", required=True),
+        "threshold": _FORWARD,
+        "resistance": _ON,
+    },
+    "varistor": {"voltage": Key(_POSITIVE, "bound of its voltage [V]", required=True), "resistance": _ON},
+    "switch": {"closed": Key(_GATE, "true, false, or pulses", required=True), "resistance": _ON},
+    "thyristor": {
+        "fired": Key(_GATE, "true, false, or pulses", required=True),
+        "threshold": _FORWARD,
+        "resistance": _ON,
+    },
+}
+"""Elements between two nodes: keywords of the methods of `Circuit`, in their order."""
+_MORE_ENDS = {
+    "bridge": Table(
+        {
+            "ac": Key(ListOf(_TEXT, 2, 2), "nodes of its input", required=True),
+            "dc": Key(ListOf(_TEXT, 2, 2), "nodes of its output, plus first", required=True),
+            "threshold": _FORWARD,
+            "resistance": _ON,
+        }
+    ),
+    "transformer": Table(
+        {
+            "primary": Key(ListOf(_TEXT, 2, 2), "nodes of its primary", required=True),
+            "secondary": Key(ListOf(_TEXT, 2, 2), "nodes of its secondary", required=True),
+            "ratio": Key(_NUMBER, "turns of the primary by those of the secondary", required=True),
+        }
+    ),
+    "coupled": Table(
+        {
+            "inductors": Key(ListOf(_TEXT, 2, 2), "names of two inductors", required=True),
+            "coupling": Key(Number(-1.0, 1.0), "coupling factor"),
+            "mutual": Key(_NUMBER, "mutual inductance [H]"),
+        }
+    ),
+}
+_ELEMENT = Tagged(
+    "type", {**{name: Table({"nodes": _NODES, **keys}) for name, keys in _TWO_ENDS.items()}, **_MORE_ENDS}
+)
+CIRCUIT = Table(
+    {
+        **{key: value for key, value in _head("circuit").items() if key in ("stickslip", "name")},
+        "kind": Key(Text(choices=("circuit",)), "an electrical circuit with ideal diodes and switches", required=True),
+        "elements": Key(MapOf(_ELEMENT, least=1), "elements by name, in [elements.NAME]", required=True),
+        "run": Key(
+            Table(
+                {
+                    **_TIMES,
+                    "theta": Key(Number(0.5, 1.0), "rule of the steps"),
+                    "locate": Key(Flag(), "cut steps where diodes switch"),
+                    "every": Key(Number(least=1, whole=True), "record every N-th step"),
+                }
+            ),
+            "how to run it; options of the command line go before these",
+            required=True,
+        ),
+    },
+    "an electrical circuit: elements between named nodes",
+)
+
+KINDS = {"lagrangian": LAGRANGIAN, "scene": SCENE, "circuit": CIRCUIT}
+
+
+def checked_content(content: dict[str, Any], place: Place) -> dict[str, Any]:
+    """The content of a model file with all keys checked and defaults filled in, or `ModelError`."""
+    if "stickslip" not in content:
+        near = difflib.get_close_matches("stickslip", content, n=1)
+        raise place.error(
+            f"the key 'stickslip' is missing{f', did you mean it by {near[0]!r}' if near else ''}: a model file begins "
+            f"with stickslip = {FORMAT}"
+        )
+    version = Number(whole=True, least=1).check(content["stickslip"], place.at("stickslip"))
+    if version > FORMAT:
+        raise place.at("stickslip").error(f"format {version} is newer than {FORMAT}, which this version reads; update")
+    for key, meant in (("elements", "circuit"), ("bodies", "scene")):
+        if key in content and "kind" not in content:
+            raise place.error(f"the key 'kind' is missing: a file with {key!r} begins with kind = \"{meant}\"")
+    kind = content.get("kind", "lagrangian")
+    table = KINDS.get(kind) if isinstance(kind, str) else None
+    if table is None:
+        raise place.at("kind").error(f"one of {', '.join(KINDS)} is expected, got {kind!r}")
+    checked: dict[str, Any] = table.check(content, place)
+    dt, t_end = checked["run"]["dt"], checked["run"]["t_end"]
+    if t_end < dt:
+        raise place.at("run", "t_end").error(f"at least one step, dt = {dt:g} s, is expected")
+    if (steps := t_end / dt) > _MOST_STEPS:
+        raise place.at("run", "t_end").error(
+            f"{steps:.3g} steps are more than can be counted; shorten t_end or enlarge dt"
+        )
+    return checked
 
 
 def json_schema() -> dict[str, Any]:
@@ -460,7 +585,7 @@ def json_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "stickslip model file",
-        "oneOf": [LAGRANGIAN.schema(), SCENE.schema()],
+        "oneOf": [table.schema() for table in KINDS.values()],
         "$defs": {"shape": _Shapes().table().schema()},
     }
 

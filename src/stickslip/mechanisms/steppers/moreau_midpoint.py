@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stickslip import codes
-from stickslip.checks import Array
+from stickslip.checks import Array, truth
 from stickslip.contact.planar import PlanarSolution, PlanarSolver
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.mechanisms.steppers.contact_problem import contact_problem, solve_step
@@ -45,8 +45,7 @@ class MoreauMidpoint(Stepper):
 
     def __post_init__(self) -> None:
         check_projection(self.projection)
-        if not isinstance(self.lasting, bool):
-            raise ValueError(f"lasting must be True or False, got {self.lasting!r}.")
+        truth(self.lasting, "lasting")
 
     @property
     def options(self) -> dict[str, Any]:
