@@ -109,3 +109,27 @@ def test_an_unknown_load_is_named() -> None:
         ss.equilibrium(brick.system, brick.q0, load={"z": 1.0})
     with pytest.raises(ValueError, match=r"load must name coordinates, such as {'x': 1.0}, got \[1.0, 0.0\]"):
         ss.equilibrium(brick.system, brick.q0, load=[1.0, 0.0])
+
+
+@pytest.mark.parametrize("friction", [0.5, 0.2])
+def test_jammed_body_has_forces_within_the_laws(friction):
+    """A point between walls that lean over it by beta: 2 (T cos beta - N sin beta) = m g, so mu > tan(beta) holds it.
+
+    The factor mu / tan(beta) is not reached by finite forces.
+    """
+    x, y, v, w = sp.symbols("x y v w", real=True)
+    beta = 0.3
+    c, s = math.cos(beta), math.sin(beta)
+    walls = [
+        ss.Contact(name, gap=side * c * x - s * y, slip=c * y + side * s * x, friction=friction)
+        for name, side in (("left", 1.0), ("right", -1.0))
+    ]
+    point = ss.LagrangianSystem.from_energies(
+        [x, y], kinetic=(v**2 + w**2) / 2, potential=9.81 * y, velocities=[v, w], contacts=walls, name="jammed"
+    )
+    rest = ss.equilibrium(point, [0.0, 0.0])
+    assert rest.safety_factor == pytest.approx(friction / math.tan(beta), rel=1e-6)
+    assert rest.holds == (friction > math.tan(beta))
+    N, T = rest.normal_force, rest.tangential_force
+    assert (c * T - s * N).sum() == pytest.approx(9.81)
+    assert (abs(T) <= friction * N * max(1.0, 1.01 / rest.safety_factor) + 1e-9).all()

@@ -63,12 +63,14 @@ def directions(problem, m):
     return np.array(found).T
 
 
+@pytest.mark.parametrize("stiff", [1.0, 1e7])
 @pytest.mark.parametrize("seed", range(4))
-def test_factors_along_the_tree_are_those_of_the_full_matrix(seed):
+def test_factors_along_the_tree_are_those_of_the_full_matrix(seed, stiff):
+    """stiff: rows of joints that close loops; factors with an inverse of D would lose all digits of the other rates."""
     rng = np.random.default_rng(seed)
     m, n, k = 6, 3, 3
     problem = random_tree(rng, m, n, k)
-    K, row_K = rng.normal(size=(n, 9)) + 5.0 * np.eye(3).ravel(), rng.uniform(0.0, 10.0, k)
+    K, row_K = rng.normal(size=(n, 9)) + 5.0 * np.eye(3).ravel(), stiff * rng.uniform(0.0, 10.0, k)
     plan, pairs = find_plan(problem.contacts, problem.rows, problem.tree.parent)
     parts = parts_room(m, pairs)
     assemble_tree(problem, plan, K, np.ones(n, bool), row_K, parts)
@@ -84,7 +86,7 @@ def test_factors_along_the_tree_are_those_of_the_full_matrix(seed):
     full[3 * n :, 3 * n :] = np.diag(row_K)
     expected = T @ np.linalg.solve(T.T @ (M + J @ full @ J.T) @ T, T.T @ f.ravel())
     solve_tree(problem.tree, plan, parts, f.copy(), v)
-    assert v.ravel() == pytest.approx(expected, rel=1e-8, abs=1e-8 * np.abs(expected).max())
+    assert v.ravel() == pytest.approx(expected, rel=1e-8, abs=(1e-8 if stiff == 1.0 else 1e-5) * np.abs(expected).max())
 
 
 def test_mobilities_are_those_of_the_joined_bodies():

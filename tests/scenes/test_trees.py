@@ -58,3 +58,58 @@ def test_a_contact_that_joints_hold_is_left_out_unless_it_closes():
             assert "contacts left out up to" in str(run.certificate)
             # a pendulum: omega' = m g l / (m l^2 + J) at the start, J = m (a^2 + b^2) / 12
             assert arm.spin(run)[1, 1] == pytest.approx(1e-3 * 9.81 * 0.2 / (0.04 + 0.17 / 12), rel=1e-3)
+
+
+def tumbling_pair(*joints):
+    """Two boxes that turn as one, without gravity, and the second one about the hinge's axis z as well."""
+    scene, spin, arm = ss.Scene(gravity=0.0), np.array([0.9, 0.6, 3.0]), np.array([0.5, 0.1, 0.2])
+    a = scene.add_body(ss.Box((0.3, 0.2, 0.1)), mass=1.0, angular_velocity=spin)
+    b = scene.add_body(
+        ss.Box((0.2, 0.2, 0.3)), mass=2.0, position=arm, velocity=np.cross(spin, arm), angular_velocity=spin
+    )
+    for joint in joints:
+        joint(scene, a, b)
+    return scene
+
+
+def hinge(height):
+    return lambda scene, a, b: scene.add_revolute(a, b, at=(0.25, 0, height), axis=(0, 0, 1))
+
+
+def glue(scene, a, b):
+    scene.add_fixed(a, b, at=(0.25, 0, 0))
+
+
+def rod(scene, a, b):
+    scene.add_distance(a, b, (0, 0, 0), (0.5, 0.1, 0.2))
+
+
+@pytest.mark.parametrize("one, more", [(hinge(0.0), hinge(0.2)), (glue, rod)], ids=["two hinges", "fixed, and a rod"])
+def test_a_second_joint_that_asks_for_nothing_new_changes_nothing(one, more):
+    """Redundant joints agree at the next midpoint; linearised about the velocities before they differ by dt^2."""
+    alone = tumbling_pair(one).simulate(dt=1e-3, t_end=0.1)
+    both = tumbling_pair(one, more).simulate(dt=1e-3, t_end=0.1)
+    assert both.complete and both.certificate.failed_steps == 0, both.status
+    assert np.abs(both.q - alone.q).max() < 1e-6
+    assert np.abs(both.u - alone.u).max() < 1e-5
+
+
+def test_rods_that_close_loops_in_space():
+    """Two balls that hang from the ceiling, and a box that hangs from both on three rods each: four rows close loops.
+
+    Energy is kept to order two, and each rod its length.
+    """
+    scene = ss.Scene()
+    balls = [scene.add_body(ss.Sphere(0.05), mass=0.3, position=(x, 0.1 * x, 1.0)) for x in (-0.5, 0.4)]
+    box = scene.add_body(ss.Box((0.4, 0.2, 0.1)), mass=1.0, position=(0, 0, 0.5), angular_velocity=(0.3, 0.5, 2.0))
+    for ball, x in zip(balls, (-0.5, 0.4), strict=True):
+        scene.add_spherical(None, ball, at=(x, 0.1, 1.6))
+        for corner in ((0.2, 0.1, 0.55), (-0.2, 0.1, 0.55), (0.0, -0.1, 0.45)):
+            scene.add_distance(ball, box, ball.position, corner)
+    gains = []
+    for dt in (1e-3, 5e-4):
+        run = scene.simulate(dt=dt, t_end=0.2)
+        assert run.complete and run.certificate.failed_steps == 0, run.status
+        assert run.certificate.max_joint_error < 1e-5
+        gains.append(np.abs(run.energy.total - run.energy.total[0]).max())
+    assert gains[1] < 0.35 * gains[0]

@@ -23,6 +23,9 @@ from stickslip.checks import Array, real_array, real_number, shown, unknown_name
 from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System, require_system
 
 ROUND_OFF = 1e-13  # an excess of forces below this share of the loads is none
+JAMMED = (
+    1e-3  # more friction than the least, for forces of mechanisms that are jammed with more friction than they have
+)
 AT_REST = 1e-9  # accelerations below this share of those of the free system are none
 
 
@@ -37,8 +40,9 @@ class Equilibrium:
     safety_factor : all frictions may be divided by it before no forces hold; inf where none is needed; below 1 where
         friction is too small; 0 where no friction is enough
     load_factor : by how much the given load may grow before no forces hold; None without a load
-    normal_force, tangential_force : (n,) [N], forces of the least share of friction; nan where nothing balances
-    share : largest |lambda_T| / (mu lambda_N + a) of these forces, 1 / safety_factor
+    normal_force, tangential_force : (n,) [N], forces of the least share of friction; nan where nothing balances.  Where
+        a mechanism is jammed, and larger normal forces always need less friction, some forces within the laws
+    share : largest |lambda_T| / (mu lambda_N + a) of these forces, or what it tends to, 1 / safety_factor
     contact_names : for `print`
     """
 
@@ -163,6 +167,8 @@ def equilibrium(
     normal, tangential = np.full(n, np.nan), np.full(n, np.nan)
     least = balance.least_friction()
     held = balance.forces(least) if np.isfinite(least) else None
+    if held is not None and held[2] > 2.0 * ROUND_OFF:  # jammed: at the least friction forces would be infinite
+        held = balance.forces(max(1.0, (1.0 + JAMMED) * least))
     if held is not None:
         normal, tangential = np.zeros(n), np.zeros(n)
         normal[index], tangential[index] = held[0], held[1]

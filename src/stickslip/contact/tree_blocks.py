@@ -36,7 +36,8 @@ class Parts(NamedTuple):
 
     own: np.ndarray  # (m, 36) diagonal
     pair: np.ndarray  # (e, 36) of ordered pairs; factors: S^T A_ij, rows of 6, and A_ji S D^-1, columns of 6
-    inverse: np.ndarray  # (m, 36) D^-1
+    corner: np.ndarray  # (m, 36) factors of D
+    row: np.ndarray  # (m, 6) rows of D that were exchanged
     right: np.ndarray  # (m, 36) S^T A_ii, rows of 6
     left: np.ndarray  # (m, 36) A_ii S D^-1, columns of 6
     rates: np.ndarray  # (m, 6) room: S^T f
@@ -131,8 +132,8 @@ def find_plan(contacts: VelocityProblem, rows: Rows, parent: np.ndarray) -> Any:
 def parts_room(m: int, pairs: int) -> Any:
     """Room for m bodies and a number of ordered pairs."""
     return Parts(
-        np.empty((m, 36)), np.empty((pairs, 36)), np.empty((m, 36)), np.empty((m, 36)), np.empty((m, 36)),
-        np.empty((m, 6)),
+        np.empty((m, 36)), np.empty((pairs, 36)), np.empty((m, 36)), np.empty((m, 6), np.int64), np.empty((m, 36)),
+        np.empty((m, 36)), np.empty((m, 6)),
     )  # fmt: skip
 
 
@@ -204,12 +205,12 @@ def assemble_tree(
 
 
 @kernel
-def invert_corner(A: np.ndarray, n: int) -> bool:
-    """Invert the first n rows and columns of a 6 x 6 block in place (Gauss-Jordan); False where they are singular."""
-    if n == 1:
-        A[0] = 1.0 / A[0]
-        return 0.0 < abs(A[0]) < np.inf
-    row = np.empty(6, np.int64)
+def factor_corner(A: np.ndarray, n: int, row: np.ndarray) -> bool:
+    """Replace the first n rows and columns of a 6 x 6 block by L, U and 1 / diagonal of U; row (6,): exchanged with.
+
+    False where they are singular.  An inverse would not do: rows of joints that close loops make A stiff along some
+    directions, by 1e10 and more, and A_ji S D^-1 would lose all digits.
+    """
     for k in range(n):
         best, at = abs(A[7 * k]), k
         for i in range(k + 1, n):
@@ -221,22 +222,47 @@ def invert_corner(A: np.ndarray, n: int) -> bool:
         if at != k:
             for j in range(n):
                 A[6 * k + j], A[6 * at + j] = A[6 * at + j], A[6 * k + j]
-        d = 1.0 / A[7 * k]
-        A[7 * k] = 1.0
-        for j in range(n):
-            A[6 * k + j] *= d
-        for i in range(n):
-            if i != k:
-                f = A[6 * i + k]
-                A[6 * i + k] = 0.0
-                for j in range(n):
-                    A[6 * i + j] -= f * A[6 * k + j]
+        A[7 * k] = 1.0 / A[7 * k]
+        for i in range(k + 1, n):
+            A[6 * i + k] *= A[7 * k]
+            for j in range(k + 1, n):
+                A[6 * i + j] -= A[6 * i + k] * A[6 * k + j]
+    return True
+
+
+@kernel
+def solve_corner(A: np.ndarray, n: int, row: np.ndarray, x: np.ndarray) -> None:
+    """x <- D^-1 x; A, row: factors of D."""
+    for k in range(n):
+        at = row[k]
+        x[k], x[at] = x[at], x[k]
+    for k in range(n):
+        for i in range(k):
+            x[k] -= A[6 * k + i] * x[i]
+    for k in range(n - 1, -1, -1):
+        for i in range(k + 1, n):
+            x[k] -= A[6 * k + i] * x[i]
+        x[k] *= A[7 * k]
+
+
+@kernel
+def solve_columns(A: np.ndarray, n: int, row: np.ndarray, X: np.ndarray) -> None:
+    """X <- X D^-1, n columns of 6; A, row: factors of D."""
+    for k in range(n):
+        for i in range(k):
+            for j in range(6):
+                X[6 * k + j] -= X[6 * i + j] * A[6 * i + k]
+        for j in range(6):
+            X[6 * k + j] *= A[7 * k]
+    for k in range(n - 1, -1, -1):
+        for i in range(k + 1, n):
+            for j in range(6):
+                X[6 * k + j] -= X[6 * i + j] * A[6 * i + k]
     for k in range(n - 1, -1, -1):
         at = row[k]
         if at != k:
-            for i in range(n):
-                A[6 * i + k], A[6 * i + at] = A[6 * i + at], A[6 * i + k]
-    return True
+            for j in range(6):
+                X[6 * k + j], X[6 * at + j] = X[6 * at + j], X[6 * k + j]
 
 
 @kernel(inline=True)
@@ -251,22 +277,17 @@ def rows_of(S: np.ndarray, d: int, A: np.ndarray, out: np.ndarray) -> None:
             )  # fmt: skip
 
 
-@kernel(inline=True)
-def columns_of(A: np.ndarray, S: np.ndarray, d: int, inverse: np.ndarray, T: np.ndarray, out: np.ndarray) -> None:
-    """out = A S D^-1, d columns of 6; T (36,): room."""
+@kernel
+def columns_of(A: np.ndarray, S: np.ndarray, d: int, D: np.ndarray, row: np.ndarray, out: np.ndarray) -> None:
+    """out = A S D^-1, d columns of 6; D, row: factors."""
     for k in range(d):
         s = 6 * k
         for j in range(0, 36, 6):
-            T[s + j // 6] = (
+            out[s + j // 6] = (
                 A[j] * S[s] + A[j + 1] * S[s + 1] + A[j + 2] * S[s + 2]
                 + A[j + 3] * S[s + 3] + A[j + 4] * S[s + 4] + A[j + 5] * S[s + 5]
             )  # fmt: skip
-    for k in range(d):
-        for j in range(6):
-            total = 0.0
-            for i in range(d):
-                total += T[6 * i + j] * inverse[6 * i + k]
-            out[6 * k + j] = total
+    solve_columns(D, d, row, out)
 
 
 @kernel(inline=True)
@@ -329,11 +350,11 @@ def join_parent(tree: Tree, plan: Plan, parts: Parts, i: int, first: int, last: 
 def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
     """Replace the blocks of a matrix by its factors; False where it is singular."""
     m = plan.order.shape[0]
-    T, room = np.empty(36), np.empty(36)
+    T = np.empty(36)
     rights, lefts = np.empty((m, 36)), np.empty((m, 36))
     for k in range(m):
         i = plan.order[k]
-        S, d, A, D = tree.S[i], tree.freedom[i], parts.own[i], parts.inverse[i]
+        S, d, A, D, row = tree.S[i], tree.freedom[i], parts.own[i], parts.corner[i], parts.row[i]
         right, left = parts.right[i], parts.left[i]
         first, last = plan.begins[k], plan.begins[k + 1]
         rows_of(S, d, A, right)
@@ -343,13 +364,13 @@ def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
                 for j in range(6):
                     total += right[6 * a + j] * S[6 * b + j]
                 D[6 * a + b] = total
-        if d > 0 and not invert_corner(D, d):
+        if not factor_corner(D, d, row):
             return False
-        columns_of(A, S, d, D, room, left)
+        columns_of(A, S, d, D, row, left)
         for e in range(first, last):
             j = plan.later[e]
             rows_of(S, d, parts.pair[plan.slot[i, j]], rights[e - first])
-            columns_of(parts.pair[plan.slot[j, i]], S, d, D, room, lefts[e - first])
+            columns_of(parts.pair[plan.slot[j, i]], S, d, D, row, lefts[e - first])
         for e in range(first, last):
             j = plan.later[e]
             subtract_outer(parts.own[j], lefts[e - first], rights[e - first], d)
@@ -403,7 +424,6 @@ def solve_tree(tree: Tree, plan: Plan, factors: Parts, wrench: np.ndarray, v: np
         if p >= 0:
             subtract_columns(f, factors.left[i], g, d)
             hand_down(f, tree.arm[i], wrench[p])
-    t = np.empty(6)
     for k in range(m - 1, -1, -1):
         i = plan.order[k]
         d, x, g, p, S = tree.freedom[i], v[i], factors.rates[i], tree.parent[i], tree.S[i]
@@ -417,14 +437,10 @@ def solve_tree(tree: Tree, plan: Plan, factors: Parts, wrench: np.ndarray, v: np
             j = plan.later[e]
             for c in range(d):
                 g[c] -= along(factors.pair[plan.slot[i, j]], c, v[j])
-        for c in range(d):
-            total = 0.0
-            for b in range(d):
-                total += factors.inverse[i, 6 * c + b] * g[b]
-            t[c] = total
+        solve_corner(factors.corner[i], d, factors.row[i], g)
         for c in range(d):
             for b in range(6):
-                x[b] += S[6 * c + b] * t[c]
+                x[b] += S[6 * c + b] * g[c]
 
 
 @kernel
@@ -433,9 +449,10 @@ def climb(tree: Tree, factors: Parts, i: int, f: np.ndarray, up: np.ndarray) -> 
     d, g, total = tree.freedom[i], factors.rates[i], 0.0
     for c in range(d):
         g[c] = along(tree.S[i], c, f)
+        up[c] = g[c]
+    solve_corner(factors.corner[i], d, factors.row[i], up)
     for c in range(d):
-        for b in range(d):
-            total += g[c] * factors.inverse[i, 6 * c + b] * g[b]
+        total += g[c] * up[c]
     for c in range(6):
         up[c] = 0.0
     if tree.parent[i] >= 0:

@@ -306,6 +306,8 @@ def soften_tree(
     They are left without impulses where a soft problem is not solved.  scale: the largest velocity [m/s].
     """
     sizes, r = problem.contacts.size, motion.contacts.r
+    if sizes.shape[0] == 0:
+        return
     least, z = sizes[0], motion.z.copy()
     for i in range(sizes.shape[0]):
         least = min(least, sizes[i])

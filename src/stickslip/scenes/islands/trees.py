@@ -62,6 +62,7 @@ from stickslip.scenes.rotation import compose, rotate
 REFINEMENTS = 4  # passes along the tree that take out rounding, at most
 EXACT = 1e-15  # of the velocities: rows of joints that are wrong by less need no pass
 CLOSINGS = 8  # times that joints are linearised anew in a step, at most
+DIFFER, FALLS = 1e-2, 1.0  # residual of joints that may differ by how they are linearised, and what is left of it
 LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the next midpoint that asks for it
 HELD = 1e-8  # of the mobility of free bodies: contacts with less along the normal are held by joints
 HELD_SPEED = 1e-3  # of the velocities: a contact that closes faster is not left out, but for
@@ -505,9 +506,9 @@ def widest_gap(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
 
 
 @kernel
-def ask_again(island: Island, planar: bool, dt: float) -> bool:
-    """Linearise the joints about the end velocities where one would come apart too far; whether that is so."""
-    bodies, joints, last, wide = island.bodies, island.joints, -1, False
+def ask_again(island: Island, planar: bool, dt: float, always: bool) -> bool:
+    """Linearise the joints about the end velocities where one would come apart too far, or always; whether it is so."""
+    bodies, joints, last, wide = island.bodies, island.joints, -1, always
     for turn in range(2):
         for k in range(island.row_first, island.row_last):
             j = island.rows[k] // ROWS_PER_JOINT
@@ -594,8 +595,12 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
                 break
             end_velocities(island, dim)
             before = wrong
-        residual = island_residual(island, dim, options.edges, GRAINS)
-        if again == CLOSINGS or not residual <= options.tol or not ask_again(island, planar, options.dt):
+        worst, residual = residual, island_residual(island, dim, options.edges, GRAINS)
+        # Redundant joints that agree, linearised about other velocities than those of the end, contradict one another.
+        differ = not residual <= options.tol
+        if differ and (k == 0 or not residual < (DIFFER if again == 0 else FALLS * worst)):
+            break
+        if again == CLOSINGS or not ask_again(island, planar, options.dt, differ):
             break
         load_rows(island, place, chosen, rows)
         set_given(bodies, joints, planar, tree, links, plan.order, False)
