@@ -98,12 +98,11 @@ def solve_tree_laws(
     noise: error that rounding of positions explains [m/s]; rounding: their rounding, relative to the velocities.
     Returns the error [m/s] and the number of the stage that ended it.
     """
-    n, k, m = motion.contacts.r.shape[0], motion.z.shape[0], motion.contacts.v.shape[0]
+    n, k, start, best = motion.contacts.r.shape[0], motion.z.shape[0], room.start, room.found
     if n + k == 0:
         tree_velocities(problem, masses, motion, room)
         return 0.0, 1
     enough = tol * scale
-    start, best = tree_motion_room(n, k, m), tree_motion_room(n, k, m)
     alpha = max(ALPHA, min(LOUD, rounding / STEADY))
     rules = TreeRules(dim, AIM * enough, STEPS, alpha, 0.0, FAR, NEAR * scale)
     follow_loops(problem, plan, masses, motion, rules, room)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.contact.pool import Pool, table, truths, whole_numbers, zero_table, zeros
 from stickslip.contact.tree_blocks import Parts, Plan, assemble_tree, factor_tree, parts_room, set_masses, solve_tree
 from stickslip.contact.tree_problem import (
     TreeMotion,
@@ -24,8 +25,8 @@ from stickslip.contact.tree_problem import (
     closes_loop,
     copy_tree_motion,
     law_error,
+    motion_from,
     row_speed,
-    tree_motion_room,
 )
 from stickslip.contact.velocity_newton import find_states, linearise, local_changes
 from stickslip.contact.velocity_problem import Motion
@@ -67,20 +68,25 @@ class TreeRoom(NamedTuple):
     rest: np.ndarray  # (m, 6) M (V_free - V_0)
     trial: TreeMotion
     best: TreeMotion
+    start: TreeMotion  # the other two belong to `tree_ladder`
+    found: TreeMotion
     H: Parts  # factors of H
     parts: Parts  # of H + J^T K J
 
 
 @kernel
-def tree_room(problem: TreeProblem, plan: Plan, pairs: int) -> Any:
-    """Room for a problem whose plan has this number of ordered pairs; factors H, to which no pair belongs."""
+def tree_room(problem: TreeProblem, pairs: int, pool: Pool) -> Any:
+    """Room for a problem whose plan has this number of ordered pairs; to H no pair belongs."""
     n, k, m = problem.contacts.a.shape[0], problem.rows.a.shape[0], problem.contacts.mass.shape[0]
-    room = TreeRoom(
-        np.zeros((n, 9)), np.zeros((n, 3)), np.zeros(n, np.int64), np.zeros(n, np.bool_), np.zeros(k), np.zeros(k),
-        np.zeros((m, 6)), np.zeros((m, 6)), np.zeros((m, 6)), tree_motion_room(n, k, m), tree_motion_room(n, k, m),
-        parts_room(m, 0), parts_room(m, pairs),
+    state = whole_numbers(pool, n)
+    for i in range(n):
+        state[i] = 0
+    return TreeRoom(
+        zero_table(pool, n, 9), zero_table(pool, n, 3), state, truths(pool, n), zeros(pool, k), zeros(pool, k),
+        table(pool, m, 6), table(pool, m, 6), table(pool, m, 6), motion_from(pool, n, k, m),
+        motion_from(pool, n, k, m), motion_from(pool, n, k, m), motion_from(pool, n, k, m), parts_room(pool, m, 0),
+        parts_room(pool, m, pairs),
     )  # fmt: skip
-    return room
 
 
 @kernel
@@ -94,14 +100,18 @@ def first_room(room: TreeRoom, n: int) -> Any:
     """Room for the first n contacts alone."""
     return TreeRoom(
         room.K[:n], room.dr[:n], room.state[:n], room.loaded[:n], room.row_K, room.dz, room.dv, room.wrench, room.rest,
-        first_motion(room.trial, n), first_motion(room.best, n), room.H, room.parts,
+        first_motion(room.trial, n), first_motion(room.best, n), first_motion(room.start, n),
+        first_motion(room.found, n), room.H, room.parts,
     )  # fmt: skip
 
 
 @kernel
-def bare(plan: Plan) -> Any:
+def bare(plan: Plan, pool: Pool) -> Any:
     """The plan of H: the order, without neighbours."""
-    return Plan(plan.order, np.zeros(plan.begins.shape[0], np.int64), plan.later, plan.slot)
+    begins = whole_numbers(pool, plan.begins.shape[0])
+    for k in range(begins.shape[0]):
+        begins[k] = 0
+    return Plan(plan.order, begins, plan.later, plan.slot)
 
 
 @kernel
