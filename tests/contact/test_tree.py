@@ -70,9 +70,9 @@ def test_factors_along_the_tree_are_those_of_the_full_matrix(seed):
     m, n, k = 6, 3, 3
     problem = random_tree(rng, m, n, k)
     K, row_K = rng.normal(size=(n, 9)) + 5.0 * np.eye(3).ravel(), rng.uniform(0.0, 10.0, k)
-    pool = pool_of(200 * m, 20 * m, 2 * m)
+    pool = pool_of(222 * m, 20 * m, 2 * m)
     plan, pairs = find_plan(problem.contacts, problem.rows, problem.tree.parent, pool)
-    parts = parts_room(pool, m, pairs)
+    parts = parts_room(pool, m, np.empty((pairs, 36)))
     assemble_tree(problem, plan, K, np.ones(n, bool), row_K, parts)
     assert factor_tree(problem.tree, plan, parts)
     f, v = rng.normal(size=(m, 6)), np.empty((m, 6))
@@ -93,9 +93,9 @@ def test_mobilities_are_those_of_the_joined_bodies():
     rng = np.random.default_rng(7)
     m, k = 6, 8
     problem = random_tree(rng, m, 0, k)
-    pool = pool_of(200 * m, 20 * m, 2 * m)
+    pool = pool_of(222 * m, 20 * m, 2 * m)
     plan, pairs = find_plan(problem.contacts, problem.rows, problem.tree.parent, pool)
-    parts = parts_room(pool, m, pairs)
+    parts = parts_room(pool, m, np.empty((pairs, 36)))
     assemble_tree(problem, plan, np.empty((0, 9)), np.empty(0, bool), np.zeros(k), parts)
     assert factor_tree(problem.tree, plan, parts)
     T, J = motions(problem.tree), directions(problem, m)

@@ -21,10 +21,22 @@ class Pool(NamedTuple):
     taken: np.ndarray  # (3,) elements of each
 
 
+SMALL = 8192  # numbers that lie on the stack, 64 kB
+SMALL_WHOLE, SMALL_TRUTHS = 1024, 1024
+
+
 @kernel(inline=True)
 def pool_of(numbers: int, whole: int, truths: int) -> Any:
-    """Memory for these numbers of elements."""
-    return Pool(np.empty(numbers), np.empty(whole, np.int64), np.empty(truths, np.bool_), np.zeros(3, np.int64))
+    """Memory for these numbers of elements: on the stack of the caller where they are few."""
+    a, b = np.empty(SMALL), np.empty(numbers if numbers > SMALL else 0)
+    c, d = np.empty(SMALL_WHOLE, np.int64), np.empty(whole if whole > SMALL_WHOLE else 0, np.int64)
+    e, f = np.empty(SMALL_TRUTHS, np.bool_), np.empty(truths if truths > SMALL_TRUTHS else 0, np.bool_)
+    return Pool(
+        a if numbers <= SMALL else b,
+        c if whole <= SMALL_WHOLE else d,
+        e if truths <= SMALL_TRUTHS else f,
+        np.zeros(3, np.int64),
+    )
 
 
 @kernel(inline=True)

@@ -140,7 +140,7 @@ def find_plan(contacts: VelocityProblem, rows: Rows, parent: np.ndarray, pool: P
     for k in range(m):
         i = next_body(heap, degree)
         order[k], done[i], count, p, j = i, True, 0, parent[i], 0
-        while count < degree[i]:
+        while count < degree[i] and j < width:
             if near[i, j] and not done[j]:
                 neighbours[count] = j
                 count += 1
@@ -167,7 +167,7 @@ def find_plan(contacts: VelocityProblem, rows: Rows, parent: np.ndarray, pool: P
     for k in range(m):
         i, j = order[k], 0
         done[i] = True
-        while at < begins[k + 1]:
+        while at < begins[k + 1] and j < width:
             if near[i, j] and not done[j]:
                 later[at], slot[i, j], slot[j, i] = j, 2 * at, 2 * at + 1
                 at += 1
@@ -176,12 +176,12 @@ def find_plan(contacts: VelocityProblem, rows: Rows, parent: np.ndarray, pool: P
 
 
 @kernel
-def parts_room(pool: Pool, m: int, pairs: int) -> Any:
-    """Room for m bodies and a number of ordered pairs, whose memory is asked for here."""
-    width = m if pairs > 0 else 0
+def parts_room(pool: Pool, m: int, pair: np.ndarray) -> Any:
+    """Room for m bodies; pair (e, 36): memory for ordered pairs."""
+    width = m if pair.shape[0] > 0 else 0
     return Parts(
-        table(pool, m, 36), np.empty((pairs, 36)), table(pool, m, 36), table(pool, m, 36), table(pool, m, 36),
-        table(pool, m, 6), np.empty((width, 36)), np.empty((width, 36)),
+        table(pool, m, 36), pair, table(pool, m, 36), table(pool, m, 36), table(pool, m, 36), table(pool, m, 6),
+        table(pool, width, 36), table(pool, width, 36),
     )  # fmt: skip
 
 

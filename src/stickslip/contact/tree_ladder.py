@@ -1,6 +1,7 @@
 """The order of methods on contacts and rows of bodies that joints hold together, from the impulses of the last step.
 
-    1  Newton from the last impulses; contacts that carry nothing begin at impulses of least norm
+    1  without contacts, linear equations of the rows that are not at their bounds
+       Newton from the last impulses; contacts that carry nothing begin at impulses of least norm
     2  interior point from the last impulses, then Newton
     3  proximal point: problems that hold on to the impulses there are; after each, Newton
     4  Newton from impulses of least norm
@@ -19,6 +20,7 @@ from stickslip.contact.tree_newton import (
     TreeRoom,
     TreeRules,
     follow_loops,
+    follow_rows,
     newton_tree,
     soften_tree,
     tree_velocities,
@@ -105,6 +107,12 @@ def solve_tree_laws(
     enough = tol * scale
     alpha = max(ALPHA, min(LOUD, rounding / STEADY))
     rules = TreeRules(dim, AIM * enough, STEPS, alpha, 0.0, FAR, NEAR * scale)
+    if n == 0:
+        copy_tree_motion(motion, start)
+        least = follow_rows(problem, plan, masses, motion, room)
+        if least <= rules.tol:
+            return least, 1
+        copy_tree_motion(start, motion)
     follow_loops(problem, plan, masses, motion, rules, room)
     copy_tree_motion(motion, start)
     if n + k > 1 and unloaded_tree(motion):

@@ -33,6 +33,8 @@ from stickslip.contact.velocity_problem import Motion
 from stickslip.jit import kernel
 
 LOOP_ALPHA = 1e-8  # of rows without bounds: of 120 random mechanisms 13 stop, with 1e-9 and 1e-11 15 and 16
+ROW_ALPHA = 1e-6  # of rows with bounds in linear equations: redundant motors share their load as before
+AT_BOUND = 1e-12  # of a bound: rounding of an impulse at it
 WORTH = 0.1  # of an error within the rounding of positions: one that is taken in its place
 EXACT_STEPS = 1  # Newton steps in which the rounding of rows is not thought of: those do where no row is redundant
 HALVINGS, GROWTH = 5, 2.0  # of a step, while the error is larger than GROWTH times the one before
@@ -75,8 +77,8 @@ class TreeRoom(NamedTuple):
 
 
 @kernel
-def tree_room(problem: TreeProblem, pairs: int, pool: Pool) -> Any:
-    """Room for a problem whose plan has this number of ordered pairs; to H no pair belongs."""
+def tree_room(problem: TreeProblem, pair: np.ndarray, pool: Pool) -> Any:
+    """Room for a problem; pair (e, 36): memory for its ordered pairs; to H no pair belongs."""
     n, k, m = problem.contacts.a.shape[0], problem.rows.a.shape[0], problem.contacts.mass.shape[0]
     state = whole_numbers(pool, n)
     for i in range(n):
@@ -84,8 +86,8 @@ def tree_room(problem: TreeProblem, pairs: int, pool: Pool) -> Any:
     return TreeRoom(
         zero_table(pool, n, 9), zero_table(pool, n, 3), state, truths(pool, n), zeros(pool, k), zeros(pool, k),
         table(pool, m, 6), table(pool, m, 6), table(pool, m, 6), motion_from(pool, n, k, m),
-        motion_from(pool, n, k, m), motion_from(pool, n, k, m), motion_from(pool, n, k, m), parts_room(pool, m, 0),
-        parts_room(pool, m, pairs),
+        motion_from(pool, n, k, m), motion_from(pool, n, k, m), motion_from(pool, n, k, m),
+        parts_room(pool, m, table(pool, 0, 36)), parts_room(pool, m, pair),
     )  # fmt: skip
 
 
@@ -295,6 +297,36 @@ def follow_loops(
             return
         for i in range(motion.z.shape[0]):
             motion.z[i] += room.dz[i]
+
+
+@kernel(apart=True)
+def follow_rows(problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom) -> float:
+    """Solve rows without contacts as linear equations; returns the error [m/s], a large one where bounds are reached.
+
+    A row keeps to the bound that it is at, and counts as one without bounds where it is at none.
+    """
+    rows, rules = problem.rows, TreeRules(3, 0.0, 0, LOOP_ALPHA, 0.0, 0.0, 0.0)
+    for i in range(motion.z.shape[0]):
+        low, high = rows.low[i], rows.high[i]
+        room.row_K[i] = 0.0
+        if closes_loop(rows, i) and rows.soft[i] == 0.0:
+            motion.z[i] = 0.0  # as in `follow_loops`
+        if motion.z[i] <= low + AT_BOUND * abs(low):
+            motion.z[i] = low
+        elif motion.z[i] >= high - AT_BOUND * abs(high):
+            motion.z[i] = high
+        else:
+            alpha = LOOP_ALPHA if closes_loop(rows, i) else ROW_ALPHA
+            room.row_K[i] = 1.0 / (alpha * rows.size[i] + rows.soft[i])
+    for done in range(EXACT_STEPS + 1):
+        measure_tree(problem, masses, motion, rules, room, done >= EXACT_STEPS)
+        for i in range(motion.z.shape[0]):
+            room.dz[i] = -room.row_K[i] * motion.w[i]
+        if not tree_step(problem, plan, room, done == 0):
+            return np.inf
+        for i in range(motion.z.shape[0]):
+            motion.z[i] += room.dz[i]
+    return measure_tree(problem, masses, motion, rules, room, False)
 
 
 @kernel

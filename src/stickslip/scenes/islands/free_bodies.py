@@ -49,6 +49,23 @@ def number_bodies(island: Island, place: np.ndarray) -> int:
 
 
 @kernel
+def number_back(island: Island, place: np.ndarray, body: np.ndarray) -> None:
+    """Write the numbers in the scene of the bodies of a problem."""
+    _, contacts, active, order, first, last, joints, rows, row_first, row_last = island
+    for k in range(first, last):
+        c = active.contact[order[k]]
+        for i in (contacts.a[c], contacts.b[c]):
+            if place[i] >= 0:
+                body[place[i]] = i
+    if joints is not None:
+        for k in range(row_first, row_last):
+            j = rows[k] // ROWS_PER_JOINT
+            for i in (joints.link.a[j], joints.link.b[j]):
+                if place[i] >= 0:
+                    body[place[i]] = i
+
+
+@kernel
 def load_body(bodies: Bodies, body: int, dim: int, problem: VelocityProblem, j: int) -> None:
     """Write body j of a problem."""
     problem.mass[j], problem.inv_mass[j] = 1.0 / bodies.inv_mass[body], bodies.inv_mass[body]
@@ -90,22 +107,16 @@ def load_contact(
 
 
 @kernel
-def load_problem(island: Island, dim: int, place: np.ndarray, problem: VelocityProblem) -> float:
-    """Write the contact problem of an island; returns the largest velocity in it without impulses [m/s]."""
-    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
-    n, scale = last - first, 0.0
-    for k in range(n):
-        c = active.contact[order[first + k]]
-        for body in (contacts.a[c], contacts.b[c]):
-            if bodies.kind[body] == MOVING:
-                load_body(bodies, body, dim, problem, place[body])
-    if joints is not None:
-        for k in range(row_first, row_last):
-            j = rows[k] // ROWS_PER_JOINT
-            for body in (joints.link.a[j], joints.link.b[j]):
-                if bodies.kind[body] == MOVING:
-                    load_body(bodies, body, dim, problem, place[body])
-    for k in range(n):
+def load_problem(island: Island, dim: int, place: np.ndarray, body: np.ndarray, problem: VelocityProblem) -> float:
+    """Write the contact problem of an island; returns the largest velocity in it without impulses [m/s].
+
+    body (m,): numbers of its bodies in the scene.
+    """
+    bodies, contacts, active, order, first, last, _, _, _, _ = island
+    scale = 0.0
+    for j in range(body.shape[0]):
+        load_body(bodies, body[j], dim, problem, j)
+    for k in range(last - first):
         scale = max(scale, load_contact(bodies, contacts, active, order[first + k], place, problem, k))
     return scale
 
@@ -126,7 +137,9 @@ def solve_free_bodies(island: Island, options: Options, place: np.ndarray) -> in
         np.empty((n, 3)), np.empty(n), np.empty(n), np.empty(m), np.zeros((m, 9)), np.empty(m), np.empty((m, 9)),
         np.empty((m, 6)),
     )  # fmt: skip
-    scale = load_problem(island, dim, place, problem)
+    body = np.empty(m, np.int64)
+    number_back(island, place, body)
+    scale = load_problem(island, dim, place, body, problem)
     motion = motion_room(n, m)
     for k in range(n):
         for j in range(dim):

@@ -41,7 +41,7 @@ from stickslip.contact.tree_problem import (
 )
 from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem, relative_velocity
 from stickslip.jit import entry, kernel
-from stickslip.scenes.islands.free_bodies import load_problem, number_bodies
+from stickslip.scenes.islands.free_bodies import load_problem, number_back, number_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, row_size
 from stickslip.scenes.islands.joint_rows import (
     DISTANCE,
@@ -472,15 +472,16 @@ def write_back(
 
 @kernel(apart=True)
 def refine(
-    island: Island, problem: TreeProblem, links: Links, masses: Plan, room: TreeRoom, planar: bool, enough: float
-) -> float:
+    island: Island, problem: TreeProblem, links: Links, masses: Plan, room: TreeRoom, planar: bool, enough: float,
+    most: float,
+) -> float:  # fmt: skip
     """Take out of the joints' rows what rounding has left of them, by a change of the reactions alone.
 
-    Returns the largest velocity that a row was wrong by; nothing is done where that is `enough`.
+    Returns the largest velocity that a row was wrong by; nothing is done where that is `enough`, or more than `most`.
     """
     tree, bodies, v = problem.tree, problem.contacts, room.dv
     wrong = set_given(island.bodies, island.joints, planar, tree, links, masses.order, True)
-    if wrong <= enough:
+    if wrong <= enough or wrong > most:
         return wrong
     clear(room.wrench)
     for j in range(v.shape[0]):
@@ -531,26 +532,10 @@ def ask_again(island: Island, planar: bool, dt: float) -> bool:
     return wide
 
 
-@kernel
-def number_back(island: Island, place: np.ndarray, body: np.ndarray) -> None:
-    """Write the numbers in the scene of the bodies of a problem."""
-    contacts, link = island.contacts, island.joints.link
-    for k in range(island.first, island.last):
-        c = island.active.contact[island.order[k]]
-        for i in (contacts.a[c], contacts.b[c]):
-            if place[i] >= 0:
-                body[place[i]] = i
-    for k in range(island.row_first, island.row_last):
-        j = island.rows[k] // ROWS_PER_JOINT
-        for i in (link.a[j], link.b[j]):
-            if place[i] >= 0:
-                body[place[i]] = i
-
-
-@kernel
+@kernel(inline=True)
 def joined_pool(n: int, k: int, m: int, joints: int) -> Any:
     """Memory for what `solve_joined` takes: n contacts, k rows, m bodies, and the joints of the scene."""
-    return pool_of(63 * n + 28 * k + 423 * m, 4 * n + 3 * k + 20 * m + 9, 2 * n + 2 * m + 1 + joints)
+    return pool_of(63 * n + 28 * k + 495 * m, 4 * n + 3 * k + 20 * m + 9, 2 * n + 2 * m + 1 + joints)
 
 
 @kernel
@@ -583,9 +568,9 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     m, most = number_bodies(island, place), island.row_last - island.row_first
     pool = joined_pool(n, most, m, joints.link.kind.shape[0])
     contacts, mobilities = contact_room(pool, n, m), numbers(pool, n)
-    scale = load_problem(island, dim, place, contacts)
     links = Links(whole_numbers(pool, m), numbers(pool, m), zero_table(pool, m, 3), whole_numbers(pool, m))
     number_back(island, place, links.body)
+    scale = load_problem(island, dim, place, links.body, contacts)
     tree = Tree(
         whole_numbers(pool, m), zero_table(pool, m, 3), whole_numbers(pool, m), zero_table(pool, m, 36),
         zero_table(pool, m, 6),
@@ -602,7 +587,8 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     for i in range(n):
         mobilities[i] = contacts.size[i]
     whole = TreeProblem(contacts, mobilities, rows, tree)
-    room = tree_room(whole, pairs, pool)
+    pair = np.empty((pairs, 36))
+    room = tree_room(whole, pair, pool)
     factor_masses(whole, masses, room)
     held, kept, order = truths(pool, n), whole_numbers(pool, n), whole_numbers(pool, m)
     grain = coarsest(island)
@@ -629,7 +615,7 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
         end_velocities(island, dim)
         before = np.inf
         for _ in range(REFINEMENTS):
-            wrong = refine(island, problem, links, masses, room, planar, EXACT * speed)
+            wrong = refine(island, problem, links, masses, room, planar, EXACT * speed, 0.5 * before)
             if wrong <= EXACT * speed or wrong > 0.5 * before:
                 break
             end_velocities(island, dim)
