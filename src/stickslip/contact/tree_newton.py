@@ -311,9 +311,9 @@ def follow_rows(problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMoti
         room.row_K[i] = 0.0
         if closes_loop(rows, i) and rows.soft[i] == 0.0:
             motion.z[i] = 0.0  # as in `follow_loops`
-        if motion.z[i] <= low + AT_BOUND * abs(low):
+        if low > -np.inf and motion.z[i] <= low + AT_BOUND * abs(low):
             motion.z[i] = low
-        elif motion.z[i] >= high - AT_BOUND * abs(high):
+        elif high < np.inf and motion.z[i] >= high - AT_BOUND * abs(high):
             motion.z[i] = high
         else:
             alpha = LOOP_ALPHA if closes_loop(rows, i) else ROW_ALPHA
