@@ -304,11 +304,14 @@ def follow_rows(problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMoti
     """Solve rows without contacts as linear equations; returns the error [m/s], a large one where bounds are reached.
 
     A row keeps to the bound that it is at, and counts as one without bounds where it is at none.
+    Limits of joints, which have one bound, are left to Newton: one that gives way by 1e-12 m/s is open a step later.
     """
     rows, rules = problem.rows, TreeRules(3, 0.0, 0, LOOP_ALPHA, 0.0, 0.0, 0.0)
     for i in range(motion.z.shape[0]):
         low, high = rows.low[i], rows.high[i]
         room.row_K[i] = 0.0
+        if (low == -np.inf) != (high == np.inf):
+            return np.inf
         if closes_loop(rows, i) and rows.soft[i] == 0.0:
             motion.z[i] = 0.0  # as in `follow_loops`
         if low > -np.inf and motion.z[i] <= low + AT_BOUND * abs(low):
