@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from stickslip.contact.pool import pool_of
 from stickslip.contact.tree_blocks import assemble_tree, factor_tree, find_plan, mobility, parts_room, solve_tree
 from stickslip.contact.tree_problem import Rows, Tree, TreeProblem, add_all
 from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem
@@ -71,8 +72,9 @@ def test_factors_along_the_tree_are_those_of_the_full_matrix(seed, stiff):
     m, n, k = 6, 3, 3
     problem = random_tree(rng, m, n, k)
     K, row_K = rng.normal(size=(n, 9)) + 5.0 * np.eye(3).ravel(), stiff * rng.uniform(0.0, 10.0, k)
-    plan, pairs = find_plan(problem.contacts, problem.rows, problem.tree.parent)
-    parts = parts_room(m, pairs)
+    pool = pool_of(222 * m, 26 * m, 2 * m)
+    plan, pairs = find_plan(problem.contacts, problem.rows, problem.tree.parent, pool)
+    parts = parts_room(pool, m, np.empty((pairs, 36)))
     assemble_tree(problem, plan, K, np.ones(n, bool), row_K, parts)
     assert factor_tree(problem.tree, plan, parts)
     f, v = rng.normal(size=(m, 6)), np.empty((m, 6))
@@ -93,8 +95,9 @@ def test_mobilities_are_those_of_the_joined_bodies():
     rng = np.random.default_rng(7)
     m, k = 6, 8
     problem = random_tree(rng, m, 0, k)
-    plan, pairs = find_plan(problem.contacts, problem.rows, problem.tree.parent)
-    parts = parts_room(m, pairs)
+    pool = pool_of(222 * m, 20 * m, 2 * m)
+    plan, pairs = find_plan(problem.contacts, problem.rows, problem.tree.parent, pool)
+    parts = parts_room(pool, m, np.empty((pairs, 36)))
     assemble_tree(problem, plan, np.empty((0, 9)), np.empty(0, bool), np.zeros(k), parts)
     assert factor_tree(problem.tree, plan, parts)
     T, J = motions(problem.tree), directions(problem, m)
@@ -108,3 +111,35 @@ def test_mobilities_are_those_of_the_joined_bodies():
         d, a, b = problem.rows.direction[i], problem.rows.a[i], problem.rows.b[i]
         found = mobility(problem.tree, place, parts, a, b, -d[:6], d[[0, 1, 2, 6, 7, 8]], np.empty(6))
         assert found == pytest.approx(W[i, i], rel=1e-9)
+
+
+def plain_order(problem, m):
+    """Bodies without children left, those with the fewest neighbours first, by a look at all of them each time."""
+    near = {i: set() for i in range(m)}
+    for ends in (problem.contacts, problem.rows):
+        for a, b in zip(ends.a, ends.b, strict=True):
+            if a >= 0 and b >= 0:
+                near[a].add(b)
+                near[b].add(a)
+    order, left, parent = [], set(range(m)), problem.tree.parent
+    while left:
+        ready = [i for i in left if not any(parent[j] == i for j in left)]
+        i = min(ready, key=lambda i: (len(near[i]), i))
+        left.remove(i)
+        order.append((i, sorted(near[i])))
+        others = near[i] | ({parent[i]} if parent[i] >= 0 else set())
+        for j in near[i]:
+            near[j] = (near[j] | others) - {i, j}
+            if parent[i] >= 0 and j != parent[i]:
+                near[parent[i]].add(j)
+    return order
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_plan_takes_the_body_with_the_fewest_neighbours(seed):
+    rng = np.random.default_rng(seed)
+    m = 30
+    problem = random_tree(rng, m, 4 * seed, 6 * seed)
+    plan, _ = find_plan(problem.contacts, problem.rows, problem.tree.parent, pool_of(0, 20 * m, 2 * m))
+    found = [list(plan.later[plan.begins[k] : plan.begins[k + 1]]) for k in range(m)]
+    assert list(zip(plan.order, found, strict=True)) == plain_order(problem, m)

@@ -4,6 +4,11 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.contact import pool
+from stickslip.engine import Block
+from stickslip.run.scene_simulate import prepare_run
+from stickslip.scenes import step
+from stickslip.scenes.islands import trees
 
 
 def loaded_chain(links, load, kind):
@@ -113,3 +118,30 @@ def test_rods_that_close_loops_in_space():
         assert run.certificate.max_joint_error < 1e-5
         gains.append(np.abs(run.energy.total - run.energy.total[0]).max())
     assert gains[1] < 0.35 * gains[0]
+
+
+@pytest.mark.parametrize(("floor", "loop"), [(False, False), (False, True), (True, True)])
+def test_islands_with_joints_ask_for_the_memory_that_they_take(floor, loop, monkeypatch):
+    """Plain Python says where an array is too short; machine code would write behind it."""
+    scene = loaded_chain(2, 2.0, "revolute")
+    if floor:
+        scene.add_static(ss.HalfSpace((0, 0, 1)), position=(0, 0, 7.8))
+    if loop:
+        scene.add_distance(scene.bodies[1], scene.bodies[3], (0.05, 0, 8.1), (0.4, 0, 8), collide=False)
+    run = prepare_run(scene, 1e-3, 1e-3)
+    assert run.engine.march(run.state, 1, Block.room(1, 0, run.state.sizes, columns=9)) == step.DONE
+    engine = run.engine
+    island = engine._island(engine.contacts[1 - int(engine.counts[step.SIDE])], 0)
+    assert (island.last > island.first) == floor
+    for name in ("SMALL", "SMALL_WHOLE", "SMALL_TRUTHS"):
+        monkeypatch.setattr(pool, name, 0)
+    made = []
+    monkeypatch.setattr(trees, "pool_of", lambda *sizes: made.append(pool.pool_of(*sizes)) or made[-1])
+    residual, _ = trees.solve_joined(island, engine.options, engine.parent)
+    assert residual <= engine.options.tol
+    (found,) = made
+    # joints that hold bodies take nothing for their rows; without a loop there are no pairs of bodies
+    held = island.row_last - island.row_first - int(loop)
+    assert len(found.numbers) - found.taken[0] == 28 * held + (0 if loop else 72 * 3)
+    assert len(found.whole) - found.taken[1] == 2 * held
+    assert len(found.truths) == found.taken[2]

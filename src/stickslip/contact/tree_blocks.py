@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.contact.pool import Pool, table, truths, whole_numbers
 from stickslip.contact.tree_problem import Rows, Tree, TreeProblem, carry, hand_down
 from stickslip.contact.velocity_blocks import add_block, world_block
 from stickslip.contact.velocity_problem import VelocityProblem
@@ -28,7 +29,15 @@ class Plan(NamedTuple):
     order: np.ndarray  # (m,) bodies
     begins: np.ndarray  # (m + 1,) where the neighbours of each body of the order begin in `later`
     later: np.ndarray  # (e,) neighbours when a body is eliminated
-    slot: np.ndarray  # (m, m) number of the block of each ordered pair, -1 where there is none; (0, 0): there are none
+    slot: np.ndarray  # (m, m) number of the block of each ordered pair, any where there is none; (0, 0): there are none
+
+
+class Heap(NamedTuple):
+    """Bodies without children left, each before the two behind it: `body[k]` before `body[2 k + 1]` and the next."""
+
+    body: np.ndarray  # (m,)
+    place: np.ndarray  # (m,) of each body, -1 where it is not in it
+    size: np.ndarray  # (1,)
 
 
 class Parts(NamedTuple):
@@ -41,6 +50,8 @@ class Parts(NamedTuple):
     right: np.ndarray  # (m, 36) S^T A_ii, rows of 6
     left: np.ndarray  # (m, 36) A_ii S D^-1, columns of 6
     rates: np.ndarray  # (m, 6) room: S^T f
+    rights: np.ndarray  # (m, 36) room: S^T A_ij of the neighbours of one body; (0, 36) where there are no pairs
+    lefts: np.ndarray  # (m, 36) room: A_ji S D^-1 of these
 
 
 @kernel
@@ -52,41 +63,69 @@ def touch(near: np.ndarray, degree: np.ndarray, i: int, j: int) -> None:
         degree[j] += 1
 
 
+@kernel(inline=True)
+def comes_before(degree: np.ndarray, i: int, j: int) -> bool:
+    """Whether body i is to be eliminated before body j: it has fewer neighbours, or as many and the lower number."""
+    return degree[i] < degree[j] or (degree[i] == degree[j] and i < j)
+
+
 @kernel
-def next_body(done: np.ndarray, children: np.ndarray, degree: np.ndarray) -> int:
-    """The body without children left that has the fewest neighbours; the first of these."""
-    best = -1
-    for j in range(done.shape[0]):
-        if not done[j] and children[j] == 0 and (best < 0 or degree[j] < degree[best]):
-            best = j
-            if degree[j] == 0:
-                break
+def settle(heap: Heap, degree: np.ndarray, i: int) -> None:
+    """Move body i of a heap to where its degree belongs."""
+    at = heap.place[i]
+    while at > 0:
+        other = heap.body[(at - 1) // 2]
+        if not comes_before(degree, i, other):
+            break
+        heap.body[at], heap.place[other] = other, at
+        at = (at - 1) // 2
+    while 2 * at + 1 < heap.size[0]:
+        child = 2 * at + 1
+        if child + 1 < heap.size[0] and comes_before(degree, heap.body[child + 1], heap.body[child]):
+            child += 1
+        other = heap.body[child]
+        if not comes_before(degree, other, i):
+            break
+        heap.body[at], heap.place[other] = other, at
+        at = child
+    heap.body[at], heap.place[i] = i, at
+
+
+@kernel
+def add_to_heap(heap: Heap, degree: np.ndarray, i: int) -> None:
+    """Add body i, which has no children left."""
+    heap.place[i] = heap.size[0]
+    heap.size[0] += 1
+    settle(heap, degree, i)
+
+
+@kernel
+def next_body(heap: Heap, degree: np.ndarray) -> int:
+    """Take the body without children left that has the fewest neighbours; the first of these."""
+    best = heap.body[0]
+    heap.size[0] -= 1
+    heap.place[best] = -1
+    last = heap.body[heap.size[0]]
+    if last != best:
+        heap.place[last] = 0
+        settle(heap, degree, last)
     return best
 
 
-@kernel
-def number_pairs(near: np.ndarray, slot: np.ndarray) -> int:
-    """Number the ordered pairs of neighbours; returns how many there are."""
-    count = 0
-    for i in range(slot.shape[0]):
-        for j in range(slot.shape[0]):
-            slot[i, j] = -1
-            if near[i, j]:
-                slot[i, j] = count
-                count += 1
-    return count
-
-
 @kernel(apart=True)
-def find_plan(contacts: VelocityProblem, rows: Rows, parent: np.ndarray) -> Any:
-    """Order of elimination and the blocks of the factors."""
+def find_plan(contacts: VelocityProblem, rows: Rows, parent: np.ndarray, pool: Pool) -> Any:
+    """Order of elimination and the blocks of the factors; how many ordered pairs of bodies have blocks."""
     m, coupled = parent.shape[0], False
     for a, b in ((contacts.a, contacts.b), (rows.a, rows.b)):
         for i in range(a.shape[0]):
             coupled = coupled or (a[i] >= 0 and b[i] >= 0)
     width = m if coupled else 0
-    near, degree, done = np.zeros((width, width), np.bool_), np.zeros(m, np.int64), np.zeros(m, np.bool_)
-    children, order, neighbours = np.zeros(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+    near, done = np.zeros((width, width), np.bool_), truths(pool, m)
+    degree, children, order = whole_numbers(pool, m), whole_numbers(pool, m), whole_numbers(pool, m)
+    neighbours, begins = whole_numbers(pool, m), whole_numbers(pool, m + 1)
+    heap = Heap(whole_numbers(pool, m), whole_numbers(pool, m), np.zeros(1, np.int64))
+    for j in range(m):
+        degree[j], children[j], heap.place[j] = 0, 0, -1
     for a, b in ((contacts.a, contacts.b), (rows.a, rows.b)):
         for i in range(a.shape[0]):
             if a[i] >= 0 and b[i] >= 0:
@@ -94,15 +133,19 @@ def find_plan(contacts: VelocityProblem, rows: Rows, parent: np.ndarray) -> Any:
     for j in range(m):
         if parent[j] >= 0:
             children[parent[j]] += 1
-    begins, found = np.zeros(m + 1, np.int64), 0
+    for j in range(m):
+        if children[j] == 0:
+            add_to_heap(heap, degree, j)
+    found = 0
+    begins[0] = 0
     for k in range(m):
-        i = next_body(done, children, degree)
-        order[k], done[i], count, p = i, True, 0, parent[i]
-        if degree[i] > 0:
-            for j in range(m):
-                if near[i, j] and not done[j]:
-                    neighbours[count] = j
-                    count += 1
+        i = next_body(heap, degree)
+        order[k], done[i], count, p, j = i, True, 0, parent[i], 0
+        while count < degree[i] and j < width:
+            if near[i, j] and not done[j]:
+                neighbours[count] = j
+                count += 1
+            j += 1
         for s in range(count):
             degree[neighbours[s]] -= 1
         for s in range(count):
@@ -110,30 +153,36 @@ def find_plan(contacts: VelocityProblem, rows: Rows, parent: np.ndarray) -> Any:
                 touch(near, degree, neighbours[s], neighbours[t])
             if p >= 0 and neighbours[s] != p:
                 touch(near, degree, neighbours[s], p)
+        for s in range(count):
+            if heap.place[neighbours[s]] >= 0:
+                settle(heap, degree, neighbours[s])
         if p >= 0:
             children[p] -= 1
+            if children[p] == 0:
+                add_to_heap(heap, degree, p)
         found += count
         begins[k + 1] = found
     later, slot, at = np.empty(found, np.int64), np.empty((width, width), np.int64), 0
-    if coupled:
-        place = np.empty(m, np.int64)
-        for k in range(m):
-            place[order[k]] = k
-        for k in range(m):
-            for j in range(m):
-                if near[order[k], j] and place[j] > k:
-                    later[at] = j
-                    at += 1
-        found = number_pairs(near, slot)
-    return Plan(order, begins, later, slot), found
+    for k in range(m):
+        done[k] = False
+    for k in range(m):
+        i, j = order[k], 0
+        done[i] = True
+        while at < begins[k + 1] and j < width:
+            if near[i, j] and not done[j]:
+                later[at], slot[i, j], slot[j, i] = j, 2 * at, 2 * at + 1
+                at += 1
+            j += 1
+    return Plan(order, begins, later, slot), 2 * found
 
 
 @kernel
-def parts_room(m: int, pairs: int) -> Any:
-    """Room for m bodies and a number of ordered pairs."""
+def parts_room(pool: Pool, m: int, pair: np.ndarray) -> Any:
+    """Room for m bodies; pair (e, 36): memory for ordered pairs."""
+    width = m if pair.shape[0] > 0 else 0
     return Parts(
-        np.empty((m, 36)), np.empty((pairs, 36)), np.empty((m, 36)), np.empty((m, 6), np.int64), np.empty((m, 36)),
-        np.empty((m, 36)), np.empty((m, 6)),
+        table(pool, m, 36), pair, table(pool, m, 36), whole_numbers(pool, 6 * m).reshape(m, 6), table(pool, m, 36),
+        table(pool, m, 36), table(pool, m, 6), table(pool, width, 36), table(pool, width, 36),
     )  # fmt: skip
 
 
@@ -351,7 +400,7 @@ def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
     """Replace the blocks of a matrix by its factors; False where it is singular."""
     m = plan.order.shape[0]
     T = np.empty(36)
-    rights, lefts = np.empty((m, 36)), np.empty((m, 36))
+    rights, lefts = parts.rights, parts.lefts
     for k in range(m):
         i = plan.order[k]
         S, d, A, D, row = tree.S[i], tree.freedom[i], parts.own[i], parts.corner[i], parts.row[i]

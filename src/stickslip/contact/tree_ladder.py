@@ -1,6 +1,7 @@
 """The order of methods on contacts and rows of bodies that joints hold together, from the impulses of the last step.
 
-    1  Newton from the last impulses; contacts that carry nothing begin at impulses of least norm
+    1  without contacts, linear equations of the rows that are not at their bounds
+       Newton from the last impulses; contacts that carry nothing begin at impulses of least norm
     2  interior point from the last impulses, then Newton
     3  proximal point: problems that hold on to the impulses there are; after each, Newton
     4  Newton from impulses of least norm
@@ -19,6 +20,7 @@ from stickslip.contact.tree_newton import (
     TreeRoom,
     TreeRules,
     follow_loops,
+    follow_rows,
     newton_tree,
     soften_tree,
     tree_velocities,
@@ -98,14 +100,19 @@ def solve_tree_laws(
     noise: error that rounding of positions explains [m/s]; rounding: their rounding, relative to the velocities.
     Returns the error [m/s] and the number of the stage that ended it.
     """
-    n, k, m = motion.contacts.r.shape[0], motion.z.shape[0], motion.contacts.v.shape[0]
+    n, k, start, best = motion.contacts.r.shape[0], motion.z.shape[0], room.start, room.found
     if n + k == 0:
         tree_velocities(problem, masses, motion, room)
         return 0.0, 1
     enough = tol * scale
-    start, best = tree_motion_room(n, k, m), tree_motion_room(n, k, m)
     alpha = max(ALPHA, min(LOUD, rounding / STEADY))
     rules = TreeRules(dim, AIM * enough, STEPS, alpha, 0.0, FAR, NEAR * scale)
+    if n == 0:
+        copy_tree_motion(motion, start)
+        least = follow_rows(problem, plan, masses, motion, room)
+        if least <= rules.tol:
+            return least, 1
+        copy_tree_motion(start, motion)
     follow_loops(problem, plan, masses, motion, rules, room)
     copy_tree_motion(motion, start)
     if n + k > 1 and unloaded_tree(motion):

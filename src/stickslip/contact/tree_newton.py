@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.contact.pool import Pool, table, truths, whole_numbers, zero_table, zeros
 from stickslip.contact.tree_blocks import Parts, Plan, assemble_tree, factor_tree, parts_room, set_masses, solve_tree
 from stickslip.contact.tree_problem import (
     TreeMotion,
@@ -24,14 +25,16 @@ from stickslip.contact.tree_problem import (
     closes_loop,
     copy_tree_motion,
     law_error,
+    motion_from,
     row_speed,
-    tree_motion_room,
 )
 from stickslip.contact.velocity_newton import find_states, linearise, local_changes
 from stickslip.contact.velocity_problem import Motion
 from stickslip.jit import kernel
 
 LOOP_ALPHA = 1e-8  # of rows without bounds: of 120 random mechanisms 13 stop, with 1e-9 and 1e-11 15 and 16
+ROW_ALPHA = 1e-6  # of rows with bounds in linear equations: redundant motors share their load as before
+AT_BOUND = 1e-12  # of a bound: rounding of an impulse at it
 WORTH = 0.1  # of an error within the rounding of positions: one that is taken in its place
 EXACT_STEPS = 1  # Newton steps in which the rounding of rows is not thought of: those do where no row is redundant
 HALVINGS, GROWTH = 5, 2.0  # of a step, while the error is larger than GROWTH times the one before
@@ -67,20 +70,25 @@ class TreeRoom(NamedTuple):
     rest: np.ndarray  # (m, 6) M (V_free - V_0)
     trial: TreeMotion
     best: TreeMotion
+    start: TreeMotion  # the other two belong to `tree_ladder`
+    found: TreeMotion
     H: Parts  # factors of H
     parts: Parts  # of H + J^T K J
 
 
 @kernel
-def tree_room(problem: TreeProblem, plan: Plan, pairs: int) -> Any:
-    """Room for a problem whose plan has this number of ordered pairs; factors H, to which no pair belongs."""
+def tree_room(problem: TreeProblem, pair: np.ndarray, pool: Pool) -> Any:
+    """Room for a problem; pair (e, 36): memory for its ordered pairs; to H no pair belongs."""
     n, k, m = problem.contacts.a.shape[0], problem.rows.a.shape[0], problem.contacts.mass.shape[0]
-    room = TreeRoom(
-        np.zeros((n, 9)), np.zeros((n, 3)), np.zeros(n, np.int64), np.zeros(n, np.bool_), np.zeros(k), np.zeros(k),
-        np.zeros((m, 6)), np.zeros((m, 6)), np.zeros((m, 6)), tree_motion_room(n, k, m), tree_motion_room(n, k, m),
-        parts_room(m, 0), parts_room(m, pairs),
+    state = whole_numbers(pool, n)
+    for i in range(n):
+        state[i] = 0
+    return TreeRoom(
+        zero_table(pool, n, 9), zero_table(pool, n, 3), state, truths(pool, n), zeros(pool, k), zeros(pool, k),
+        table(pool, m, 6), table(pool, m, 6), table(pool, m, 6), motion_from(pool, n, k, m),
+        motion_from(pool, n, k, m), motion_from(pool, n, k, m), motion_from(pool, n, k, m),
+        parts_room(pool, m, table(pool, 0, 36)), parts_room(pool, m, pair),
     )  # fmt: skip
-    return room
 
 
 @kernel
@@ -94,14 +102,18 @@ def first_room(room: TreeRoom, n: int) -> Any:
     """Room for the first n contacts alone."""
     return TreeRoom(
         room.K[:n], room.dr[:n], room.state[:n], room.loaded[:n], room.row_K, room.dz, room.dv, room.wrench, room.rest,
-        first_motion(room.trial, n), first_motion(room.best, n), room.H, room.parts,
+        first_motion(room.trial, n), first_motion(room.best, n), first_motion(room.start, n),
+        first_motion(room.found, n), room.H, room.parts,
     )  # fmt: skip
 
 
 @kernel
-def bare(plan: Plan) -> Any:
+def bare(plan: Plan, pool: Pool) -> Any:
     """The plan of H: the order, without neighbours."""
-    return Plan(plan.order, np.zeros(plan.begins.shape[0], np.int64), plan.later, plan.slot)
+    begins = whole_numbers(pool, plan.begins.shape[0])
+    for k in range(begins.shape[0]):
+        begins[k] = 0
+    return Plan(plan.order, begins, plan.later, plan.slot)
 
 
 @kernel
@@ -285,6 +297,39 @@ def follow_loops(
             return
         for i in range(motion.z.shape[0]):
             motion.z[i] += room.dz[i]
+
+
+@kernel(apart=True)
+def follow_rows(problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom) -> float:
+    """Solve rows without contacts as linear equations; returns the error [m/s], a large one where bounds are reached.
+
+    A row keeps to the bound that it is at, and counts as one without bounds where it is at none.
+    Limits of joints, which have one bound, are left to Newton: one that gives way by 1e-12 m/s is open a step later.
+    """
+    rows, rules = problem.rows, TreeRules(3, 0.0, 0, LOOP_ALPHA, 0.0, 0.0, 0.0)
+    for i in range(motion.z.shape[0]):
+        low, high = rows.low[i], rows.high[i]
+        room.row_K[i] = 0.0
+        if (low == -np.inf) != (high == np.inf):
+            return np.inf
+        if closes_loop(rows, i) and rows.soft[i] == 0.0:
+            motion.z[i] = 0.0  # as in `follow_loops`
+        if low > -np.inf and motion.z[i] <= low + AT_BOUND * abs(low):
+            motion.z[i] = low
+        elif high < np.inf and motion.z[i] >= high - AT_BOUND * abs(high):
+            motion.z[i] = high
+        else:
+            alpha = LOOP_ALPHA if closes_loop(rows, i) else ROW_ALPHA
+            room.row_K[i] = 1.0 / (alpha * rows.size[i] + rows.soft[i])
+    for done in range(EXACT_STEPS + 1):
+        measure_tree(problem, masses, motion, rules, room, done >= EXACT_STEPS)
+        for i in range(motion.z.shape[0]):
+            room.dz[i] = -room.row_K[i] * motion.w[i]
+        if not tree_step(problem, plan, room, done == 0):
+            return np.inf
+        for i in range(motion.z.shape[0]):
+            motion.z[i] += room.dz[i]
+    return measure_tree(problem, masses, motion, rules, room, False)
 
 
 @kernel

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.contact.pool import Pool, zero_table, zeros
 from stickslip.contact.velocity_problem import (
     Motion,
     VelocityProblem,
@@ -81,6 +82,13 @@ class TreeMotion(NamedTuple):
 def tree_motion_room(n: int, k: int, m: int) -> Any:
     """Room for the motion of m bodies with n contacts and k rows."""
     return TreeMotion(motion_room(n, m), np.zeros(k), np.zeros(k))
+
+
+@kernel
+def motion_from(pool: Pool, n: int, k: int, m: int) -> Any:
+    """Room of `tree_motion_room` from a pool."""
+    contacts = Motion(zero_table(pool, n, 3), zero_table(pool, m, 6), zero_table(pool, n, 3))
+    return TreeMotion(contacts, zeros(pool, k), zeros(pool, k))
 
 
 @kernel(inline=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from stickslip.contact.velocity_ladder import solve_velocities
@@ -29,6 +27,11 @@ def number_bodies(island: Island, place: np.ndarray) -> int:
         c = active.contact[order[m]]
         for body in (contacts.a[c], contacts.b[c]):
             place[body] = OUTSIDE
+    if joints is not None:
+        for m in range(row_first, row_last):
+            j = rows[m] // ROWS_PER_JOINT
+            for body in (joints.link.a[j], joints.link.b[j]):
+                place[body] = OUTSIDE
     for m in range(first, last):
         c = active.contact[order[m]]
         for body in (contacts.a[c], contacts.b[c]):
@@ -43,6 +46,23 @@ def number_bodies(island: Island, place: np.ndarray) -> int:
                     place[body] = count
                     count += 1
     return count
+
+
+@kernel
+def number_back(island: Island, place: np.ndarray, body: np.ndarray) -> None:
+    """Write the numbers in the scene of the bodies of a problem."""
+    _, contacts, active, order, first, last, joints, rows, row_first, row_last = island
+    for k in range(first, last):
+        c = active.contact[order[k]]
+        for i in (contacts.a[c], contacts.b[c]):
+            if place[i] >= 0:
+                body[place[i]] = i
+    if joints is not None:
+        for k in range(row_first, row_last):
+            j = rows[k] // ROWS_PER_JOINT
+            for i in (joints.link.a[j], joints.link.b[j]):
+                if place[i] >= 0:
+                    body[place[i]] = i
 
 
 @kernel
@@ -87,29 +107,18 @@ def load_contact(
 
 
 @kernel
-def load_problem(island: Island, m: int, dim: int, place: np.ndarray) -> Any:
-    """The contact problem of an island with m free bodies, and the largest velocity in it without impulses [m/s]."""
-    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
-    n, scale = last - first, 0.0
-    problem = VelocityProblem(
-        np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 9)), np.empty((n, 3)), np.empty((n, 3)),
-        np.empty((n, 3)), np.empty(n), np.empty(n), np.empty(m), np.zeros((m, 9)), np.empty(m), np.empty((m, 9)),
-        np.empty((m, 6)),
-    )  # fmt: skip
-    for k in range(n):
-        c = active.contact[order[first + k]]
-        for body in (contacts.a[c], contacts.b[c]):
-            if bodies.kind[body] == MOVING:
-                load_body(bodies, body, dim, problem, place[body])
-    if joints is not None:
-        for k in range(row_first, row_last):
-            j = rows[k] // ROWS_PER_JOINT
-            for body in (joints.link.a[j], joints.link.b[j]):
-                if bodies.kind[body] == MOVING:
-                    load_body(bodies, body, dim, problem, place[body])
-    for k in range(n):
+def load_problem(island: Island, dim: int, place: np.ndarray, body: np.ndarray, problem: VelocityProblem) -> float:
+    """Write the contact problem of an island; returns the largest velocity in it without impulses [m/s].
+
+    body (m,): numbers of its bodies in the scene.
+    """
+    bodies, contacts, active, order, first, last, _, _, _, _ = island
+    scale = 0.0
+    for j in range(body.shape[0]):
+        load_body(bodies, body[j], dim, problem, j)
+    for k in range(last - first):
         scale = max(scale, load_contact(bodies, contacts, active, order[first + k], place, problem, k))
-    return problem, scale
+    return scale
 
 
 @kernel(apart=True)
@@ -123,7 +132,14 @@ def solve_free_bodies(island: Island, options: Options, place: np.ndarray) -> in
     m = number_bodies(island, place)
     if n > MATRIX_CONTACTS and n < FLAT * m:
         return 0
-    problem, scale = load_problem(island, m, dim, place)
+    problem = VelocityProblem(
+        np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 9)), np.empty((n, 3)), np.empty((n, 3)),
+        np.empty((n, 3)), np.empty(n), np.empty(n), np.empty(m), np.zeros((m, 9)), np.empty(m), np.empty((m, 9)),
+        np.empty((m, 6)),
+    )  # fmt: skip
+    body = np.empty(m, np.int64)
+    number_back(island, place, body)
+    scale = load_problem(island, dim, place, body, problem)
     motion = motion_room(n, m)
     for k in range(n):
         for j in range(dim):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.contact.pool import Pool, numbers, pool_of, table, truths, whole_numbers, zero_table
 from stickslip.contact.tree_blocks import Parts, Plan, find_plan, mobility, solve_tree
 from stickslip.contact.tree_ladder import solve_tree_laws
 from stickslip.contact.tree_newton import (
@@ -36,11 +37,11 @@ from stickslip.contact.tree_problem import (
     clear,
     closes_loop,
     hand_down,
-    tree_motion_room,
+    motion_from,
 )
 from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem, relative_velocity
 from stickslip.jit import entry, kernel
-from stickslip.scenes.islands.free_bodies import load_problem, number_bodies
+from stickslip.scenes.islands.free_bodies import load_problem, number_back, number_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, row_size
 from stickslip.scenes.islands.joint_rows import (
     DISTANCE,
@@ -94,15 +95,17 @@ def hold(links: Links, parent: np.ndarray, place: np.ndarray, joints: Joints, j:
 
 
 @kernel(apart=True)
-def find_tree(island: Island, place: np.ndarray, m: int, parent: np.ndarray, links: Links, cut: np.ndarray) -> None:
+def find_tree(
+    island: Island, place: np.ndarray, m: int, parent: np.ndarray, links: Links, cut: np.ndarray, pool: Pool
+) -> None:
     """Parents and joints of m bodies, from the world outwards; cut (joints,): those that close loops."""
     joints, rows = island.joints, island.rows
-    part, head = np.empty(m + 1, np.int64), np.full(m + 1, -1, np.int64)
+    part, head = whole_numbers(pool, m + 1), whole_numbers(pool, m + 1)
     for i in range(m + 1):
-        part[i] = i
+        part[i], head[i] = i, -1
     for i in range(m):
         parent[i], links.joint[i], links.sign[i] = OUTSIDE, -1, 1.0
-    follow = np.empty((2 * (m + 1), 2), np.int64)  # edges of the trees: joint, and the next edge of the body
+    edge, follow = whole_numbers(pool, 2 * (m + 1)), whole_numbers(pool, 2 * (m + 1))  # joint, next edge of the body
     edges = 0
     for turn in range(2):  # rods come last: rows of loops should be few
         last = -1
@@ -120,10 +123,10 @@ def find_tree(island: Island, place: np.ndarray, m: int, parent: np.ndarray, lin
             if x != y:
                 part[max(x, y)] = min(x, y)
                 for body in (p, q):
-                    follow[edges, 0], follow[edges, 1] = j, head[body]
+                    edge[edges], follow[edges] = j, head[body]
                     head[body] = edges
                     edges += 1
-    seen, queue = np.zeros(m + 1, np.bool_), np.empty(m + 1, np.int64)
+    seen, queue = truths(pool, m + 1), whole_numbers(pool, m + 1)
     for start in range(m, -1, -1):  # the world first, then each tree without it from its first body
         begin = m if start == m else m - 1 - start
         if seen[begin]:
@@ -134,7 +137,7 @@ def find_tree(island: Island, place: np.ndarray, m: int, parent: np.ndarray, lin
             first += 1
             e = head[i]
             while e >= 0:
-                j = follow[e, 0]
+                j = edge[e]
                 a, b = place[joints.link.a[j]], place[joints.link.b[j]]
                 p, q = a if a >= 0 else m, b if b >= 0 else m
                 other = q if p == i else p
@@ -142,7 +145,7 @@ def find_tree(island: Island, place: np.ndarray, m: int, parent: np.ndarray, lin
                     seen[other], queue[last] = True, other
                     last += 1
                     hold(links, parent, place, joints, j, other, i if i < m else OUTSIDE)
-                e = follow[e, 1]
+                e = follow[e]
 
 
 @kernel
@@ -361,11 +364,15 @@ def coarsest(island: Island) -> float:
 
 @kernel(apart=True)
 def set_sizes(
-    contacts: VelocityProblem, rows: Rows, tree: Tree, order: np.ndarray, H: Parts, dim: int, held: np.ndarray
-) -> bool:
-    """Mobilities of contacts and rows, of bodies held by their joints; whether a contact is `held` along its normal."""
+    contacts: VelocityProblem, rows: Rows, tree: Tree, order: np.ndarray, H: Parts, dim: int, held: np.ndarray,
+    place: np.ndarray,
+) -> bool:  # fmt: skip
+    """Mobilities of contacts and rows, of bodies held by their joints; whether a contact is `held` along its normal.
+
+    place (m,): room.
+    """
     m, any_held = order.shape[0], False
-    place, f, g, t = np.empty(m, np.int64), np.empty(6), np.empty(6), np.empty(6)
+    f, g, t = np.empty(6), np.empty(6), np.empty(6)
     for k in range(m):
         place[order[k]] = k
     for i in range(contacts.a.shape[0]):
@@ -466,15 +473,16 @@ def write_back(
 
 @kernel(apart=True)
 def refine(
-    island: Island, problem: TreeProblem, links: Links, masses: Plan, room: TreeRoom, planar: bool, enough: float
-) -> float:
+    island: Island, problem: TreeProblem, links: Links, masses: Plan, room: TreeRoom, planar: bool, enough: float,
+    most: float,
+) -> float:  # fmt: skip
     """Take out of the joints' rows what rounding has left of them, by a change of the reactions alone.
 
-    Returns the largest velocity that a row was wrong by; nothing is done where that is `enough`.
+    Returns the largest velocity that a row was wrong by; nothing is done where that is `enough`, or more than `most`.
     """
     tree, bodies, v = problem.tree, problem.contacts, room.dv
     wrong = set_given(island.bodies, island.joints, planar, tree, links, masses.order, True)
-    if wrong <= enough:
+    if wrong <= enough or wrong > most:
         return wrong
     clear(room.wrench)
     for j in range(v.shape[0]):
@@ -525,14 +533,29 @@ def ask_again(island: Island, planar: bool, dt: float, always: bool) -> bool:
     return wide
 
 
+@kernel(inline=True)
+def joined_pool(n: int, k: int, m: int, joints: int) -> Any:
+    """Memory for what `solve_joined` takes: n contacts, k rows, m bodies, and the joints of the scene."""
+    return pool_of(63 * n + 28 * k + 495 * m, 4 * n + 3 * k + 32 * m + 9, 2 * n + 2 * m + 1 + joints)
+
+
 @kernel
-def number_back(bodies: Bodies, place: np.ndarray, m: int) -> Any:
-    """Numbers in the scene of the bodies of a problem."""
-    body = np.empty(m, np.int64)
-    for i in range(bodies.kind.shape[0]):
-        if 0 <= place[i] < m:
-            body[place[i]] = i
-    return body
+def contact_room(pool: Pool, n: int, m: int) -> Any:
+    """Room for n contacts between m bodies."""
+    return VelocityProblem(
+        whole_numbers(pool, n), whole_numbers(pool, n), table(pool, n, 9), table(pool, n, 3), table(pool, n, 3),
+        table(pool, n, 3), numbers(pool, n), numbers(pool, n), numbers(pool, m), zero_table(pool, m, 9),
+        numbers(pool, m), table(pool, m, 9), table(pool, m, 6),
+    )  # fmt: skip
+
+
+@kernel
+def row_room(pool: Pool, k: int) -> Any:
+    """Room for k rows."""
+    return Rows(
+        whole_numbers(pool, k), whole_numbers(pool, k), table(pool, k, 9), numbers(pool, k), numbers(pool, k),
+        numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k),
+    )  # fmt: skip
 
 
 @kernel(apart=True)
@@ -543,39 +566,42 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     """
     bodies, joints, dim = island.bodies, island.joints, options.dim
     planar, n = dim == 2, island.last - island.first
-    for i in range(place.shape[0]):
-        place[i] = OUTSIDE
-    m = number_bodies(island, place)
-    contacts, scale = load_problem(island, m, dim, place)
-    links = Links(np.empty(m, np.int64), np.empty(m), np.zeros((m, 3)), number_back(bodies, place, m))
-    tree = Tree(np.empty(m, np.int64), np.zeros((m, 3)), np.empty(m, np.int64), np.zeros((m, 36)), np.zeros((m, 6)))
-    cut = np.zeros(joints.link.kind.shape[0], np.bool_)
-    chosen = np.empty(island.row_last - island.row_first, np.int64)
-    find_tree(island, place, m, tree.parent, links, cut)
-    k = loose_rows(island, cut, chosen)
-    rows = Rows(
-        np.empty(k, np.int64), np.empty(k, np.int64), np.empty((k, 9)), np.empty(k), np.empty(k), np.empty(k),
-        np.empty(k), np.empty(k), np.empty(k), np.empty(k),
+    m, most = number_bodies(island, place), island.row_last - island.row_first
+    pool = joined_pool(n, most, m, joints.link.kind.shape[0])
+    contacts, mobilities = contact_room(pool, n, m), numbers(pool, n)
+    links = Links(whole_numbers(pool, m), numbers(pool, m), zero_table(pool, m, 3), whole_numbers(pool, m))
+    number_back(island, place, links.body)
+    scale = load_problem(island, dim, place, links.body, contacts)
+    tree = Tree(
+        whole_numbers(pool, m), zero_table(pool, m, 3), whole_numbers(pool, m), zero_table(pool, m, 36),
+        zero_table(pool, m, 6),
     )  # fmt: skip
+    cut, chosen = truths(pool, joints.link.kind.shape[0]), whole_numbers(pool, most)
+    find_tree(island, place, m, tree.parent, links, cut, pool)
+    k = loose_rows(island, cut, chosen)
+    rows = row_room(pool, k)
     load_rows(island, place, chosen, rows)
     set_columns(bodies, joints, planar, tree, links)
-    plan, pairs = find_plan(contacts, rows, tree.parent)
-    masses = bare(plan)
+    plan, pairs = find_plan(contacts, rows, tree.parent, pool)
+    masses = bare(plan, pool)
     asked = set_given(bodies, joints, planar, tree, links, plan.order, False)
-    whole = TreeProblem(contacts, contacts.size.copy(), rows, tree)
-    room = tree_room(whole, plan, pairs)
+    for i in range(n):
+        mobilities[i] = contacts.size[i]
+    whole = TreeProblem(contacts, mobilities, rows, tree)
+    pair = np.empty((pairs, 36))
+    room = tree_room(whole, pair, pool)
     factor_masses(whole, masses, room)
-    held, kept = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    held, kept, order = truths(pool, n), whole_numbers(pool, n), whole_numbers(pool, m)
     grain = coarsest(island)
     speed = max(scale, row_scale(island))
     limit, stage, residual = max(speed, GRAINS * grain), 0, 0.0
     for i in range(n):
         kept[i] = i
-    if set_sizes(contacts, rows, tree, plan.order, room.H, dim, held):
+    if set_sizes(contacts, rows, tree, plan.order, room.H, dim, held, order):
         n = drop_held(island, whole, masses, room, HELD_SPEED * limit + ASKED * asked, held, kept)
     problem = TreeProblem(first_contacts(contacts, n), whole.mobility[:n], rows, tree)
     room = first_room(room, n)
-    motion = tree_motion_room(n, k, m)
+    motion = motion_from(pool, n, k, m)
     for i in range(n):
         for c in range(dim):
             motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
@@ -590,7 +616,7 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
         end_velocities(island, dim)
         before = np.inf
         for _ in range(REFINEMENTS):
-            wrong = refine(island, problem, links, masses, room, planar, EXACT * speed)
+            wrong = refine(island, problem, links, masses, room, planar, EXACT * speed, 0.5 * before)
             if wrong <= EXACT * speed or wrong > 0.5 * before:
                 break
             end_velocities(island, dim)
