@@ -364,3 +364,26 @@ def test_a_shaken_hand_holds_its_boxes():
     for body in held:
         shift = (body.path(run) - palm.path(run))[:, 2]
         assert np.abs(shift - shift[0]).max() < 1e-9
+
+
+def turning_hand(**motion):
+    """A box between a driven palm, which turns with 2 rad/s about its centre, and a finger."""
+    turn, mu, plate = np.array([0.0, 0.0, 2.0]), 0.5, ss.Box((0.02, 0.08, 0.2))
+    scene = ss.Scene(gravity=G)
+    palm = scene.add_driven(plate, friction=mu, **motion)
+    box, tip = np.array([0.06, 0.0, 0.0]), np.array([0.12, 0.0, 0.0])
+    pose = {"angular_velocity": turn, "friction": mu}
+    scene.add_body(ss.Box((0.1, 0.1, 0.1)), mass=2.0, position=box, velocity=np.cross(turn, box), **pose)
+    finger = scene.add_body(plate, mass=0.3, position=tip, velocity=np.cross(turn, tip), **pose)
+    scene.add_prismatic(palm, finger, at=tip, axis=(-1, 0, 0), motor=(0.2, 60.0))
+    scene.ignore(palm, finger)
+    return scene
+
+
+def test_a_hand_that_turns_by_a_function_turns_from_the_start():
+    """What touches a driven body at the start is looked for with the velocity that its function gives it there."""
+    constant = turning_hand(angular_velocity=(0.0, 0.0, 2.0)).simulate(dt=1e-3, t_end=0.05)
+    by_function = turning_hand(motion=lambda t: ((0, 0, 0), (0, 0, 2.0))).simulate(dt=1e-3, t_end=0.05)
+    assert constant.certificate.failed_steps == 0
+    assert np.array_equal(by_function.q, constant.q) and np.array_equal(by_function.u, constant.u)
+    assert np.abs(constant.u.reshape(-1, 3, 6)[:, :, 5] - 2.0).max() < 1e-5
