@@ -81,6 +81,7 @@ def prepare_run(
         engine.options = engine.options._replace(sink=0.0)
     depth = PENETRATION_TOLERANCE if checked.penetration_tol is None else checked.penetration_tol
     engine.t0, engine.overlap, engine.penetration_tol = start, overlap, real_number(depth, "penetration_tol")
+    engine.start_driven(start)
     check_start(engine, start, overlap, engine.penetration_tol)
     first_impacts = consistent_velocities(engine, start)
     q, u = engine.state()

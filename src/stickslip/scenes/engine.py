@@ -299,18 +299,20 @@ class SceneEngine(Engine):
             self.residuals, self.effort, self.counts,
         )  # fmt: skip
 
+    def start_driven(self, t0: float) -> None:
+        """Give the driven bodies that follow a function their velocities at t0."""
+        dim = self.scene.dim
+        for body in self.driven:
+            if body.motion is not None:
+                v = self.bodies.vel[body.number]
+                v[:dim], v[3 if dim == 3 else 5 :] = motion_at(body.motion, t0, body.name, dim)
+
     def _driven(self, state: SceneState, n: int) -> np.ndarray | None:
-        """Velocities of the driven bodies at the ends of the next n steps, (n, bodies, 6); sets those of the start."""
+        """Velocities of the driven bodies at the ends of the next n steps, (n, bodies, 6)."""
         if not any(body.motion is not None for body in self.driven):
             return None
         table = np.zeros((n, len(self.driven), 6))
         dim = self.scene.dim
-        if state.step == 0:
-            numbers = np.flatnonzero(self.bodies.kind == layout.DRIVEN)
-            for i, body in zip(numbers, self.driven, strict=True):
-                if body.motion is not None:
-                    v = self.bodies.vel[i]
-                    v[:dim], v[3 if dim == 3 else 5 :] = motion_at(body.motion, state.t0, body.name, dim)
         for d, body in enumerate(self.driven):
             table[:, d, :3], table[:, d, 3:] = body.velocity, body.angular_velocity
             if body.motion is not None:

@@ -119,7 +119,7 @@ class Scene:
 
         velocity, angular_velocity : constant [m/s], [rad/s].
         motion : function of t [s] that returns the pair (velocity, angular velocity), in world axes; it is called for
-            the middle of every step, and `velocity`, `angular_velocity` do not count beside it.
+            the start of a run and the end of every step, and `velocity`, `angular_velocity` do not count beside it.
         """
         if motion is not None:
             require_function(motion, "motion", ("t",))

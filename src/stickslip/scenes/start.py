@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.scenes import layout, step
-from stickslip.scenes.checks import motion_at
 from stickslip.scenes.rotation import advance
 from stickslip.trajectory import IMPACT_COLUMNS
 
@@ -143,11 +142,7 @@ def consistent_velocities(engine: SceneEngine, t0: float) -> np.ndarray:
     points_at_rest(engine, t0)
     rows = np.flatnonzero(row.used & np.isinf(row.low) & np.isinf(row.high) & (row.soft == 0.0))
     J, moving = engine.joint_matrix(rows), bodies.kind == layout.MOVING
-    vel = bodies.vel.copy()
-    for body in engine.driven:
-        if body.motion is not None:
-            v, w = motion_at(body.motion, t0, body.name, body.dim)
-            vel[body.number, : body.dim], vel[body.number, 3 if body.dim == 3 else 5 :] = v, w
+    vel = bodies.vel
     apart = np.einsum("rbk,bk->r", J, vel)
     parts = np.einsum("rbk,bk->r", np.abs(J), np.abs(vel))
     if not np.any(np.abs(apart) > AGREES * parts):
