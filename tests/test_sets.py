@@ -29,7 +29,7 @@ from stickslip.sets import (
 
 FloatArray = NDArray[np.float64]
 
-quick = settings(deadline=None, max_examples=150)  # no deadline: the first call compiles
+quick = settings(deadline=None, max_examples=90)  # no deadline: the first call compiles
 
 
 def _ignore_tiny(value: float) -> float:

@@ -26,7 +26,9 @@ def test_list_as_json(run):
     assert systems["bouncing_ball"]["settings"]["restitution"] == 0.5
 
 
-@pytest.mark.parametrize("name", library.names())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "four_bar" else []) for name in library.names()]
+)
 def test_show_prints_equations_and_settings(run, name):
     code, out, err = run("show", name)
     assert (code, err) == (0, "")

@@ -28,9 +28,9 @@ def attack(count, seed):
 
 
 def test_some_damages():
-    counts = attack(250, 1)
-    assert counts["refused"] + counts["harmless"] == 250
-    assert counts["refused"] > 125 and counts["words"] > 5 and counts["blocks"] > 5
+    counts = attack(120, 1)
+    assert counts["refused"] + counts["harmless"] == 120
+    assert counts["refused"] > 60 and counts["words"] > 3 and counts["blocks"] > 3
 
 
 @pytest.mark.slow

@@ -156,7 +156,7 @@ def saving(path):
     save(trajectory(), path)
 
 
-@pytest.mark.parametrize("times", [8, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [4, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("do", [opening, saving])
 def test_no_line_of_opening_and_saving_leaves_a_draft(do, times, tmp_path):
     """SIGTERM leaves none; what SIGKILL leaves goes with the next run."""

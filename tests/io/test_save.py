@@ -102,20 +102,25 @@ def count_writes(monkeypatch, tmp_path):
     return len(calls)
 
 
-def test_a_write_that_fails_anywhere(old, tmp_path, monkeypatch):
+SOME = pytest.mark.parametrize("moments", [6, pytest.param(30, marks=pytest.mark.slow)])
+
+
+@SOME
+def test_a_write_that_fails_anywhere(moments, old, tmp_path, monkeypatch):
     total = count_writes(monkeypatch, tmp_path)
     assert total > 30
-    for at in range(1, total + 1, max(1, total // 15)):
+    for at in range(1, total + 1, max(1, total // moments)):
         monkeypatch.setattr(os, "pwrite", counted(os.pwrite, at, refuse(errno.EIO)))
         with pytest.raises(OSError, match="could not be written: Input/output error"):
             save(trajectory(n=3000), old, overwrite=True)
         monkeypatch.undo()
 
 
-def test_ctrl_c_anywhere_in_a_save(old, tmp_path, monkeypatch):
+@SOME
+def test_ctrl_c_anywhere_in_a_save(moments, old, tmp_path, monkeypatch):
     total = count_writes(monkeypatch, tmp_path)
     kept = trajectory(n=3000)
-    for at in range(1, total + 1, max(1, total // 15)):
+    for at in range(1, total + 1, max(1, total // moments)):
         monkeypatch.setattr(os, "pwrite", counted(os.pwrite, at, lambda: signal.raise_signal(signal.SIGINT)))
         with pytest.raises(KeyboardInterrupt):
             save(kept, old, overwrite=True)

@@ -15,9 +15,17 @@ from stickslip.trajectory import Certificate
 from tests.io.test_save import counted
 from tests.io.trajectories import CASES, assert_same, finish, records, run_python, stream, trajectory
 
+WHOLE, SLOW = 5000, pytest.mark.slow
+"""Records of a block that holds every case whole."""
+BLOCKS = {case: {3: [], WHOLE: [] if case in ("plain", "no impacts") else SLOW} for case in CASES}
+BLOCKS["several chunks"] = {3: SLOW, 300: [], WHOLE: []}
+"""Records in a block, for each case: all cases in pieces, and some whole."""
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("block", [3, 5000])
+
+@pytest.mark.parametrize(
+    ("case", "block"),
+    [pytest.param(case, block, marks=marks) for case in CASES for block, marks in BLOCKS[case].items()],
+)
 def test_a_streamed_file_is_the_saved_one(case, block, tmp_path):
     run = trajectory(**CASES[case])
     save(run, tmp_path / "saved.nc")

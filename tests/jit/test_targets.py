@@ -39,7 +39,7 @@ def texts():
     return [every_function.text(x, y, found), module.dynamics.text(q, q, 0.0, p, M, h, g)]
 
 
-@pytest.mark.parametrize("system", ARM)
+@pytest.mark.parametrize("system", ["Linux", pytest.param("macOS", marks=pytest.mark.slow)])
 def test_objects_for_aarch64(system):
     for text in texts():
         code = cpu.build(text, ARM[system])

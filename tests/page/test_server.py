@@ -623,7 +623,7 @@ values = st.recursive(
 FIELDS = ("system", "set", "start", "dt", "t_end", "stepper", "x")
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.dictionaries(st.sampled_from(FIELDS), values, max_size=5) | values)
 def test_nonsense_is_a_value_error(request_):
     """Anything but a value error would be our mistake, not the request's."""

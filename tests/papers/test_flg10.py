@@ -24,6 +24,12 @@ def short(monkeypatch):
     monkeypatch.setattr(flg10, "_run", run)
 
 
+@lru_cache
+def drawn(key):
+    """A figure, drawn once for all tests of this file, which only read it."""
+    return papers.reproduce(key)
+
+
 def panels(done):
     return [ax for ax in done.figure.axes if ax.axison]
 
@@ -54,20 +60,20 @@ def test_slider_position_is_normalised():
 
 
 def test_fig10_has_four_corners_over_two_turns():
-    axes = panels(papers.reproduce("flg10-fig10"))
+    axes = panels(drawn("flg10-fig10"))
     assert [ax.get_title("left") for ax in axes] == ["corner 1", "corner 2", "corner 3", "corner 4"]
     for k, ax in enumerate(axes):
-        drawn = curve(ax)
-        assert 1.9 < drawn[-1, 0] <= 2.0
-        n = len(drawn)
-        np.testing.assert_array_equal(drawn[:, 0], flg10.turns(run(0.4))[:n])
-        np.testing.assert_array_equal(drawn[:, 1], flg10.corner_motion(run(0.4), k)[:n])
+        shown = curve(ax)
+        assert 1.9 < shown[-1, 0] <= 2.0
+        n = len(shown)
+        np.testing.assert_array_equal(shown[:, 0], flg10.turns(run(0.4))[:n])
+        np.testing.assert_array_equal(shown[:, 1], flg10.corner_motion(run(0.4), k)[:n])
         assert ax.get_xlim() == (0, 2)
     assert axes[3].get_xlabel() == "crank revolutions"
 
 
 def test_fig11_speeds_and_portraits():
-    axes = panels(papers.reproduce("flg10-fig11"))
+    axes = panels(drawn("flg10-fig11"))
     trajectory = run(0.4)
     labels = [(ax.get_xlabel(), ax.get_ylabel()) for ax in axes]
     assert labels[0] == ("crank revolutions", r"$\omega_{1}$ [rad/s]")
@@ -82,7 +88,7 @@ def test_fig11_speeds_and_portraits():
 
 @pytest.mark.parametrize("key", ["flg10-fig12", "flg10-fig13"])
 def test_restitution_study(key):
-    done = papers.reproduce(key)
+    done = drawn(key)
     axes = panels(done)
     titles = [ax.get_title("left") for ax in axes]
     assert titles == [
@@ -97,7 +103,7 @@ def test_restitution_study(key):
 
 @pytest.mark.parametrize("key", KEYS)
 def test_caption_carries_parameters_and_certificate(key):
-    done = papers.reproduce(key)
+    done = drawn(key)
     text = done.figure.get_supxlabel()
     for part in ("Table 1", "c = 1 mm", "μ = 0.01", "Δt = 0.0001 s", "0 failed steps", "penetration", "energy gain"):
         assert part in text
@@ -107,7 +113,7 @@ def test_caption_carries_parameters_and_certificate(key):
 
 @pytest.mark.parametrize("key", KEYS)
 def test_words_fit_on_the_page(key):
-    figure = papers.reproduce(key).figure
+    figure = drawn(key).figure
     with style.look():
         figure.canvas.draw()
         for text in (figure._suptitle, figure._supxlabel):

@@ -1,6 +1,7 @@
 """The woodpecker's figures show the computed motion, with the papers' axes."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,6 +21,12 @@ def short(monkeypatch, trajectory):
     monkeypatch.setattr(gs05, "_run", lambda: trajectory)
 
 
+@cache
+def drawn(key):
+    """A figure, drawn once for all tests of this file, which only read it."""
+    return papers.reproduce(key)
+
+
 def panels(done):
     return [ax for ax in done.figure.axes if ax.axison]
 
@@ -32,7 +39,7 @@ def panels(done):
     ],
 )
 def test_time_histories(trajectory, key, names, labels):
-    done = papers.reproduce(key)
+    done = drawn(key)
     shown = trajectory.t <= 0.6 + 1e-12
     for ax, name, label in zip(panels(done), names, labels, strict=True):
         assert (ax.get_xlabel(), ax.get_ylabel()) == ("t [s]", label)
@@ -42,7 +49,7 @@ def test_time_histories(trajectory, key, names, labels):
 
 
 def test_beak_impacts_are_marked(trajectory):
-    ax, _ = panels(papers.reproduce("gs05-fig4"))
+    ax, _ = panels(drawn("gs05-fig4"))
     marked = sorted({line.get_xdata()[0] for line in ax.get_lines() if line.get_color() == style.SERIES[1]})
     beak = trajectory.impacts().of("beak")["time"]
     assert len(marked) == 4 and marked == pytest.approx(beak[beak <= 0.6])
@@ -55,15 +62,15 @@ def test_angles_at_which_gaps_close_are_marked(trajectory):
         lines = [line for line in ax.get_lines() if line.get_color() == style.GREY]
         return sorted(getattr(line, f"get_{coordinate}data")()[0] for line in lines)
 
-    assert dashed(panels(papers.reproduce("gs05-fig4"))[0], "y") == pytest.approx([0.12])
-    assert dashed(panels(papers.reproduce("gs05-fig5"))[0], "y") == pytest.approx([-0.6 / 5.8, 0.6 / 5.8])
-    bird, sleeve = panels(papers.reproduce("gs05-fig6"))
+    assert dashed(panels(drawn("gs05-fig4"))[0], "y") == pytest.approx([0.12])
+    assert dashed(panels(drawn("gs05-fig5"))[0], "y") == pytest.approx([-0.6 / 5.8, 0.6 / 5.8])
+    bird, sleeve = panels(drawn("gs05-fig6"))
     assert dashed(bird, "x") == pytest.approx([0.12])
     assert dashed(sleeve, "x") == pytest.approx([-0.6 / 5.8, 0.6 / 5.8])
 
 
 def test_times_with_the_lower_edge_on_the_pole_are_shaded(trajectory):
-    ax, _ = panels(papers.reproduce("gs05-fig5"))
+    ax, _ = panels(drawn("gs05-fig5"))
     spans = [patch.get_bbox() for patch in ax.patches]
     closed = trajectory.contact_state[:, 1] != 0
     middle = [np.searchsorted(trajectory.t, 0.5 * (box.x0 + box.x1)) for box in spans]
@@ -76,17 +83,15 @@ def test_limit_cycle_is_the_last_cycle(trajectory):
     start, stop = gs05.last_cycle(trajectory)
     assert trajectory.t[stop] - trajectory.t[start] == pytest.approx(0.146, abs=6e-3)  # 0.1460 as dt -> 0
     assert trajectory["phi_S"][[start, stop]] == pytest.approx([-0.2788, -0.2788], abs=5e-3)
-    for ax, names in zip(
-        panels(papers.reproduce("gs05-fig6")), (("phi_S", "omega_S"), ("phi_M", "omega_M")), strict=True
-    ):
+    for ax, names in zip(panels(drawn("gs05-fig6")), (("phi_S", "omega_S"), ("phi_M", "omega_M")), strict=True):
         assert ax.get_xlabel() == style.axis_label(names[0], trajectory.units)
         assert ax.get_ylabel() == style.axis_label(names[1], trajectory.units)
         (cycle,) = (line for line in ax.get_lines() if line.get_label() == "limit cycle")
-        drawn = np.column_stack(cycle.get_data())
-        drawn = drawn[np.isfinite(drawn).all(axis=1)]
+        shown = np.column_stack(cycle.get_data())
+        shown = shown[np.isfinite(shown).all(axis=1)]
         known = np.column_stack([trajectory[name][start : stop + 1] for name in names])
-        assert {tuple(row) for row in drawn} <= {tuple(row) for row in known}
-        assert np.ptp(drawn, axis=0) == pytest.approx(np.ptp(known, axis=0), rel=0.1)
+        assert {tuple(row) for row in shown} <= {tuple(row) for row in known}
+        assert np.ptp(shown, axis=0) == pytest.approx(np.ptp(known, axis=0), rel=0.1)
         (table,) = (line for line in ax.get_lines() if line.get_label() == "Table I")
         assert np.ravel(table.get_data()).tolist() == [trajectory[name][0] for name in names]
 
@@ -95,7 +100,7 @@ def test_impacts_are_dotted_jumps(trajectory):
     start, stop = gs05.last_cycle(trajectory)
     times = trajectory.impacts()["time"]
     inside = (times > trajectory.t[start]) & (times <= trajectory.t[stop])
-    bird, _ = panels(papers.reproduce("gs05-fig6"))
+    bird, _ = panels(drawn("gs05-fig6"))
     jumps = [line for line in bird.get_lines() if line.get_color() == style.SERIES[1]]
     assert len(jumps) == inside.sum()
     assert all(len(line.get_xdata()) == 2 for line in jumps)
@@ -103,7 +108,7 @@ def test_impacts_are_dotted_jumps(trajectory):
 
 @pytest.mark.parametrize("key", ["gs05-fig4", "gs05-fig5", "gs05-fig6"])
 def test_caption_carries_parameters_and_certificate(trajectory, key):
-    done = papers.reproduce(key)
+    done = drawn(key)
     text = done.figure.get_supxlabel()
     for part in ("Table I", "μ = 0.3", "Δt = 0.0005 s", "0 failed steps", "residual", "penetration", "energy gain"):
         assert part in text

@@ -1,5 +1,7 @@
 """The bar's figures show impacts of the LCP, and those are what the paper's closed forms say."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from mpl_toolkits.mplot3d import Axes3D
@@ -16,14 +18,21 @@ KEYS = [key for key in (*papers.keys(),) if key.startswith("pg05")]
 BARS = [(pg05.SUBCRITICAL, 4.0), (pg05.SUPERCRITICAL, 10.0), (pg05.SPHERE_LIKE, 6.0), (Bar(0.9, 0.4, 0.7, 0.2), 8.0)]
 
 
-@pytest.fixture(autouse=True)
-def small_maps(monkeypatch):
-    """Maps on a coarse grid, which keeps the test quick."""
+@pytest.fixture(autouse=True, scope="module")
+def small_maps():
+    """Maps on a coarse grid, which keeps the tests quick."""
     whole = data.regime_map
-    monkeypatch.setattr(data, "regime_map", lambda bar, limit, *size: whole(bar, limit, 90, 72))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data, "regime_map", lambda bar, limit, *size: whole(bar, limit, 90, 72))
+        pg05._map.cache_clear()
+        yield
     pg05._map.cache_clear()
-    yield
-    pg05._map.cache_clear()
+
+
+@cache
+def drawn(key):
+    """A figure, drawn once for all tests of this file, which only read it."""
+    return papers.reproduce(key)
 
 
 def panel(done):
@@ -98,7 +107,7 @@ def test_critical_friction_has_its_minimum_at_four_thirds():
 
 def test_figure_4_and_5_colour_the_regimes():
     for key, bands in (("pg05-fig4", 0), ("pg05-fig5", 2)):
-        ax = panel(papers.reproduce(key))
+        ax = panel(drawn(key))
         (image,) = ax.get_images()
         found = pg05._map(*((pg05.SUPERCRITICAL, 10.0) if bands else (pg05.SUBCRITICAL, 4.0)))
         assert np.array_equal(image.get_array(), found.state)
@@ -113,14 +122,14 @@ def test_figure_4_and_5_colour_the_regimes():
 
 def test_bands_of_figure_5_end_where_friction_is_critical():
     """mu |delta| = alpha; for mu = 5/3 tan(phi) = 1 and 4, [PG05] Fig. 5's horizontal lines."""
-    ax = panel(papers.reproduce("pg05-fig5"))
+    ax = panel(drawn("pg05-fig5"))
     edges = sorted(line.get_ydata()[0] for line in ax.get_lines() if list(line.get_xdata()) == [0, 1])
     expected = np.degrees([np.arctan(1.0), np.arctan(4.0), np.pi - np.arctan(4.0), np.pi - np.arctan(1.0)])
     assert edges == pytest.approx(expected, abs=0.01)
 
 
 def test_figure_6_draws_the_curve_and_its_minimum():
-    ax = panel(papers.reproduce("pg05-fig6"))
+    ax = panel(drawn("pg05-fig6"))
     assert np.ravel(curve(ax, "minimum")) == pytest.approx([63.435, 4 / 3], abs=1e-3)
     x, y = curve(ax, "onset")
     alpha, _, delta = Bar(0.0).matrix(np.radians(x))
@@ -132,7 +141,7 @@ def test_figure_6_draws_the_curve_and_its_minimum():
     ("pg05-fig7", pg05.SUBCRITICAL, 4.0), ("pg05-fig8", pg05.SUPERCRITICAL, 10.0), ("pg05-fig11", pg05.SPHERE_LIKE, 6.0)
 ])  # fmt: skip
 def test_figures_7_8_11_show_signs(key, bar, limit):
-    ax = panel(papers.reproduce(key))
+    ax = panel(drawn(key))
     found = pg05._map(bar, limit)
     closed = bar.slip_after(found.r, found.phi[:, None])
     sign = np.where(np.abs(closed) < 1e-12, 0, np.sign(closed))
@@ -140,7 +149,7 @@ def test_figures_7_8_11_show_signs(key, bar, limit):
         (image,) = ax.get_images()
         assert np.array_equal(image.get_array() - 1, sign)
     else:  # filled up to the zero line, which is no staircase
-        (filled,) = [drawn for drawn in ax.collections if drawn.get_zorder() == 0]
+        (filled,) = [each for each in ax.collections if each.get_zorder() == 0]
         assert np.array_equal(found.slip_after < 0.0, sign < 0)
         r, phi = np.meshgrid(found.r, np.degrees(found.phi))
         points = np.column_stack([r[::7, ::7].ravel(), phi[::7, ::7].ravel()])
@@ -161,7 +170,7 @@ def test_figures_7_8_11_show_signs(key, bar, limit):
 
 
 def test_figure_9_is_continuous_and_piecewise_linear():
-    ax = panel(papers.reproduce("pg05-fig9"))
+    ax = panel(drawn("pg05-fig9"))
     for label, phi in (("pi/2", np.pi / 2), ("pi/4", np.pi / 4)):
         r, after = curve(ax, label)
         assert after == pytest.approx(pg05.SUBCRITICAL.slip_after(r, phi), abs=1e-12)
@@ -172,11 +181,11 @@ def test_figure_9_is_continuous_and_piecewise_linear():
 
 
 def test_figure_10_is_a_surface_of_the_ratio(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(Axes3D, "plot_surface", lambda self, *arrays, **options: drawn.append(arrays))
+    surfaces = []
+    monkeypatch.setattr(Axes3D, "plot_surface", lambda self, *arrays, **options: surfaces.append(arrays))
     ax = panel(papers.reproduce("pg05-fig10"))
     assert ax.name == "3d" and ax.get_zlabel() == r"$\gamma_T^+/\gamma_N^+$"
-    ((r, phi, after),) = drawn
+    ((r, phi, after),) = surfaces
     assert after == pytest.approx(pg05.SUBCRITICAL.slip_after(r, np.radians(phi)), abs=1e-12)  # eps_N = 1
     assert np.abs(np.diff(after, axis=1)).max() <= (r[0, 1] - r[0, 0]) * (1 + 1e-9)
 
@@ -212,7 +221,7 @@ def test_figure_13_has_the_known_values():
 
 def test_figure_13_laws_coincide_in_gross_slip():
     """[PG05] (59): gamma_T^- - mu (1 + 1/K)(1 + e)."""
-    ax = panel(papers.reproduce("pg05-fig13"))
+    ax = panel(drawn("pg05-fig13"))
     for e, start in ((0.0, 1.75), (0.5, 1.75), (1.0, 2.895)):
         psi, stronge = curve(ax, f"Stronge, e = {e:g}")
         _, walton = curve(ax, f"Walton, e = {e:g}")
@@ -225,7 +234,7 @@ def test_figure_13_laws_coincide_in_gross_slip():
 
 @pytest.mark.parametrize("key", KEYS)
 def test_caption_and_certificate(key):
-    done = papers.reproduce(key)
+    done = drawn(key)
     assert done.source == f"[PG05] Figure {key.removeprefix('pg05-fig')}"
     assert done.figure.get_suptitle() == f"{done.source}.  {done.title}"
     assert "check: " in done.figure.get_supxlabel()

@@ -7,9 +7,12 @@ from stickslip import papers
 from stickslip.papers import s00
 
 
-@pytest.fixture(scope="module")
-def done():
-    return papers.reproduce("s00-fig4.1")
+@pytest.fixture(scope="module", params=[1.0, pytest.param(s00._T_NEWMARK, marks=pytest.mark.slow)], ids="{:g} s".format)
+def done(request):
+    """Figure 4.1, whose balls fly one second in the default run: they fall, land and reach the top again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(s00, "_T_NEWMARK", request.param)
+        return papers.reproduce("s00-fig4.1")
 
 
 def test_printed_values(done):

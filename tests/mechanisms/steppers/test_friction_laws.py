@@ -241,7 +241,7 @@ def test_friction_that_falls_with_speed_feeds_the_slip(place):
     assert errors[1] < 5e-3 and 0.85 < math.log2(errors[0] / errors[1]) < 1.15
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     fall=st.floats(0.0, 2.0),
     kinetic=st.floats(0.0, 1.0),
