@@ -1,6 +1,9 @@
 """Machine code on disk: found again, never taken where it is not what this user has built."""
 
+import errno
+import io
 import math
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -90,6 +93,40 @@ def test_damaged_files_are_built_again(folder: Path, builds: list[str], damage: 
     assert objects.built(text) == code != others and len(builds) == 3
 
 
+def test_writers_side_by_side_leave_one_whole_file(folder: Path) -> None:
+    """Whoever reads meanwhile finds the whole file of one of them."""
+    name, codes = "0123456789abcdef.o", [bytes([k]) * 100_000 for k in range(4)]
+    objects.write(name, codes[0])
+
+    def write_and_read(code: bytes) -> set[bytes | None]:
+        found = set()
+        for _ in range(25):
+            objects.write(name, code)
+            found.add(objects.read(name))
+        return found
+
+    with ThreadPoolExecutor(4) as threads:
+        found = set().union(*threads.map(write_and_read, codes))
+    assert found <= set(codes) and [path.name for path in folder.iterdir()] == [name]
+
+
+class FullDisk(io.FileIO):
+    def write(self, content: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_costs_the_next_process_a_build(
+    folder: Path, builds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, before = tripled.text(1.0), tripled.text(1)
+    objects.built(before)
+    with monkeypatch.context() as full:
+        full.setattr(os, "fdopen", FullDisk)
+        code = objects.built(text)
+    assert [path.name for path in folder.iterdir()] == [objects.name_of(before)]
+    assert [objects.built(text) for _ in range(2)] == [code, code] and builds == [before, text, text]
+
+
 def test_text_is_one_for_all_processes(folder: Path) -> None:
     import subprocess
     import sys
@@ -105,7 +142,6 @@ def test_text_is_one_for_all_processes(folder: Path) -> None:
 
 
 def test_what_nobody_used_for_a_month_makes_room(folder: Path) -> None:
-    import os
     import time
 
     from stickslip.jit import cache

@@ -1,7 +1,7 @@
 """The folder that machine code is loaded from: the user's own, closed to everybody else, its files sealed with a key.
 
-A file of the cache is unpickled and executed, so what is in it must have been written by this user.  Checked on opened
-descriptors, without a moment between check and use:
+What a file of the cache holds is executed, so it must have been written by this user.  Checked on opened descriptors,
+without a moment between check and use:
 
 - every folder above the cache belongs to the user or the administrator, and nobody else can exchange what is in it;
 - the cache and every folder and file in it belong to the user, are no links, and nobody else can write them;

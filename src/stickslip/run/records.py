@@ -31,7 +31,7 @@ _MAX_EVENTS_IN_MEMORY = 1_000_000
 _LEVEL = 1e-10  # of the potential energy: far above its round-off, far below what a motion changes it by
 COPY_BYTES = 2**27
 """Most bytes of the records kept in memory where a file has them all; thinning them takes up to three times as much."""
-CHECKPOINT_SECONDS = 10.0
+CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 10.0, 0.01
 """Least time between two checkpoints [s]; in long runs a hundredth of what has passed."""
 
 
@@ -100,7 +100,7 @@ class Store:
     def checkpoint_now_and_then(self) -> None:
         """Make the run safe against a kill, every few seconds."""
         now = time.perf_counter()
-        if now - self.last_checkpoint > max(CHECKPOINT_SECONDS, 0.01 * (now - self.begin)):
+        if now - self.last_checkpoint > max(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * (now - self.begin)):
             self.checkpoint()
 
     def checkpoint(self) -> None:
