@@ -459,9 +459,13 @@ def _lemke_raw(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> tuple[in
     x, y, ray = np.zeros(n), np.empty(n), np.empty(n)
     if n == 0:
         return lemke_method.SOLVED, 0, x
-    code, count, _ = lemke_method.lemke_alone(
-        np.ascontiguousarray(A), np.ascontiguousarray(b), x, y, ray, limit, tol, 3
-    )
+    A, b = np.ascontiguousarray(A), np.ascontiguousarray(b)
+    code, count, _ = lemke_method.lemke_alone(A, b, x, y, ray, limit, tol, 3)
+    if code != lemke_method.SOLVED:
+        other = np.zeros(n)
+        found, more, _ = lemke_method.lemke_by_right_side(A, b, other, y, limit, tol)
+        if found == lemke_method.SOLVED:
+            return found, count + more, other
     return code, count, x
 
 
