@@ -708,3 +708,45 @@ def test_what_seldom_holds_is_a_condition_as_any_other():
     for x, y in ((1.0, 3.0), (11.0, 3.0), (11.0, 0.0), (math.nan, 3.0)):
         agrees(seldom_divided, x, y)
     assert "llvm.expect" in seldom_divided.text(1.0, 2.0)
+
+
+class Pair(NamedTuple):
+    part: np.ndarray
+    whole: np.ndarray
+
+
+@kernel
+def side_by_side(x, y):
+    return Pair(x[1:], y)
+
+
+@kernel
+def beside_a_new_one(x, n):
+    return side_by_side(x, np.zeros((n, 36)))
+
+
+@kernel
+def beside_a_small_one(x):
+    return side_by_side(x, np.zeros(3))
+
+
+@kernel
+def other_memory(n):
+    a = np.empty((n, 36))
+    for i in range(n):
+        for k in range(36):
+            a[i, k] = -1.0
+    return a[0, 0]
+
+
+@kernel
+def new_arrays_that_go_through_another(x, n):
+    pair, small = beside_a_new_one(x, n), beside_a_small_one(x)
+    pair.whole[n - 1, 35], pair.part[0], small.whole[2] = 7.0, 5.0, 3.0
+    return other_memory(n) + pair.whole[n - 1, 35] + x[1] + small.whole[2]
+
+
+def test_a_new_array_that_a_called_function_returns_lives_on():
+    """The function that made the array hands it on; parts of its own arguments stay parts of these."""
+    for n in (1, 2, 40):
+        assert agrees(new_arrays_that_go_through_another, np.zeros(4), n) == 14.0

@@ -16,6 +16,7 @@ from stickslip.jit.arithmetic import binary, compare, convert, truth, unary
 from stickslip.jit.errors import KernelError
 from stickslip.jit.scope import Callee, Missing, Scope, Slot, Slots, as_callee
 from stickslip.jit.values import (
+    ARGUMENT,
     REGISTER,
     STACK,
     Bundle,
@@ -385,7 +386,8 @@ class Expressions(ABC):
                 for size, (_, slot) in zip(sizes, slots[1:], strict=True)
             )
             n = len(a.dims)
-            home = a.home if a.home == b.home else STACK if a.home or b.home else ""
+            own = any(home and not home.startswith(ARGUMENT) for home in (a.home, b.home))
+            home = a.home if a.home == b.home else STACK if own else ""
             return View(a.dtype, pointer, read[:n], read[n:], a.read_only or b.read_only, a.packed and b.packed, home)
 
         return slots, chosen

@@ -14,7 +14,19 @@ from typing import Any
 
 from stickslip.jit import memory
 from stickslip.jit.errors import KernelError
-from stickslip.jit.values import REGISTER, STACK, Bundle, Constant, Record, Scalar, Value, View, kind_of, literal
+from stickslip.jit.values import (
+    ARGUMENT,
+    REGISTER,
+    STACK,
+    Bundle,
+    Constant,
+    Record,
+    Scalar,
+    Value,
+    View,
+    kind_of,
+    literal,
+)
 from stickslip.jit.writer import Writer
 
 New = Callable[[str], str]
@@ -117,9 +129,26 @@ def off_the_stack(writer: Writer, value: Value, heap: list[str]) -> Value:
     return value
 
 
+def of_caller(arguments: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Arguments inside a function, with their numbers as homes of their arrays: a result may be a part of one."""
+    count = 0
+
+    def marked(value: Value) -> Value:
+        nonlocal count
+        if isinstance(value, View):
+            count += 1
+            return replace(value, home=f"{ARGUMENT}{count - 1}")
+        if isinstance(value, Bundle):
+            return replace(value, items=tuple(marked(item) for item in value.items))
+        return value
+
+    return tuple(marked(argument) for argument in arguments)
+
+
 def homes(value: Value) -> list[str]:
-    """Slots of the memory that the arrays of a result have, each once."""
-    return list(dict.fromkeys(view.home for view in arrays_in(value) if view.home))
+    """Slots of the memory that the arrays of a result have, each once; not those of its caller's arrays."""
+    found = dict.fromkeys(view.home for view in arrays_in(value))
+    return [home for home in found if home and not home.startswith(ARGUMENT)]
 
 
 def at_home(value: Value, slots: dict[str, str], model: Value) -> Value:
@@ -151,8 +180,13 @@ def returned(writer: Writer, result: Value, heap: list[str]) -> tuple[str, Value
     return type_, result
 
 
-def taken(writer: Writer, type_: str, call: str, model: Value, heap: list[str]) -> Value:
-    """Result of a call of a function that returned `model`; `call` is the call behind its type.  New memory: `heap`."""
+def taken(
+    writer: Writer, type_: str, call: str, model: Value, heap: list[str], arguments: tuple[Value, ...] = ()
+) -> Value:
+    """Result of a call of a function that returned `model`; `call` is the call behind its type.  New memory: `heap`.
+
+    A part of an array among the arguments has the home of that array.
+    """
     if type_ == "void":
         writer.do(f"call void {call}")
         return model
@@ -167,4 +201,6 @@ def taken(writer: Writer, type_: str, call: str, model: Value, heap: list[str]) 
     value = received(writer, model, new)
     slots = {home: memory.owned(writer, new("ptr")) for home in homes(model)}
     heap += slots.values()
+    given_homes = (view.home for argument in arguments for view in arrays_in(argument))
+    slots |= {f"{ARGUMENT}{k}": home for k, home in enumerate(given_homes)}
     return at_home(value, slots, model)

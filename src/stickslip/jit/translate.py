@@ -111,7 +111,7 @@ class Program:
 
         body = Body(self, writer)
         inner = tuple(passing.received(writer, argument, new) for argument in arguments)
-        result = body.inline(callee, inner)
+        result = body.inline(callee, passing.of_caller(inner))
         type_, result = passing.returned(writer, result, body.heap)
         reads: tuple[bool, ...] = ()
         if linkage == "internal":
@@ -232,7 +232,7 @@ class Body(Turns):
         if elsewhere:
             self.writer.module.declare(made.name, made.type, [type_ for type_, _ in given])
         call = f"@{made.name}({', '.join(f'{type_} {text}' for type_, text in given)})"
-        result = passing.taken(self.writer, made.type, call, made.result, self.scope.heap)
+        result = passing.taken(self.writer, made.type, call, made.result, self.scope.heap, arguments)
         for own, copy, size in copies:
             memory.copy_bytes(self.writer, own, copy, size)
         return result

@@ -18,6 +18,7 @@ Kind = Literal["float", "int", "bool"]
 REGISTER: dict[str, str] = {"float": "double", "int": "i64", "bool": "i1"}
 """LLVM type of a scalar of each kind."""
 STACK = "stack"
+ARGUMENT = "argument "  # before a number: that array among the arguments of the function, which its caller frees
 """Home of an array whose memory ends with its function: it lies on the stack, or in one of several places."""
 Size = int | str
 """A length or a stride: a number where it is known to the translator, else the register that holds it."""
