@@ -23,7 +23,7 @@ demo: environment ## run the demonstration
 	@$(RUN) stickslip demo $(ARGS)
 
 test: environment ## run the tests, without the slow ones
-	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(RUN) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-slow: environment ## run the slow tests alone
 	@$(RUN) pytest -n $(WORKERS) --dist loadfile -m slow $(ARGS)

@@ -16,6 +16,20 @@ settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "stickslip"))
 
 
+LONG_FILES = (
+    "test_docs.py", "test_signals.py", "test_server.py", "test_checkpoints.py", "test_event_driven.py", "test_run.py",
+    "test_orders.py", "test_stewart.py", "test_stream.py", "test_closed_forms.py", "test_engines.py", "test_simulate.py",
+    "test_steppers.py", "test_pg05.py", "test_flg10.py", "test_payload.py", "test_slider_crank.py", "test_reproduce.py",
+    "test_grasps.py", "test_restitution.py", "test_examples.py", "test_symbolic.py", "test_save.py", "test_basins.py",
+)  # fmt: skip
+"""Files that take longest, first: workers take whole files, and a long one at the end would leave the others idle."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {name: number for number, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+
+
 gc.disable()  # while the tests are imported: next to nothing of what is made there is garbage
 
 
