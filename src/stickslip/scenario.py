@@ -13,6 +13,7 @@ from stickslip.checks import Array, real_number, unknown_name
 from stickslip.drawing.primitives import Drawing
 from stickslip.events.modes import out_of_contacts
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
+from stickslip.mechanisms.reset import Reset
 from stickslip.mechanisms.system import CONTACT, System
 from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
@@ -58,6 +59,8 @@ class Scenario:
         Parameters that differ from the system's defaults.
     drawing : Drawing, optional
         How the system looks, for films and pages.
+    reset : Reset, optional
+        New names for coordinates at a section, for cycles of walkers and wheels; runs do not need it.
     """
 
     system: System
@@ -69,6 +72,7 @@ class Scenario:
     source: str
     params: Mapping[str, float] | None = None
     drawing: Drawing | None = None
+    reset: Reset | None = None
 
     kind: ClassVar[str] = "mechanism"
     """The word by which services tell kinds apart, as in "plot a mechanism" (`stickslip.on_request`)."""
@@ -84,6 +88,10 @@ class Scenario:
     def __post_init__(self) -> None:
         q0, u0, _ = self.system.check(self.q0, self.u0, self.params)
         _require_times(self.dt, self.t_end)
+        if self.reset is not None:
+            if not isinstance(self.reset, Reset):
+                raise ValueError(f"reset must be a Reset, got {type(self.reset).__name__}.")
+            self.reset.on(self.system, self.system.parameter_vector(self.params))
         for name, state in (("q0", q0), ("u0", u0)):
             state.flags.writeable = False
             object.__setattr__(self, name, state)
@@ -142,7 +150,7 @@ class Scenario:
     def check_start(self, options: Mapping[str, Any]) -> None:
         """Raise ValueError where contacts overlap beyond the tolerance of a run, or the drawing has no value there."""
         system = self.system
-        gaps = system.gap(self.q0, 0.0, system.parameter_vector(self.params))
+        gaps = system.start_gap(self.q0, 0.0, system.parameter_vector(self.params))
         check_penetration(system, gaps, options.get("penetration_tol", PENETRATION_TOLERANCE), "q0", "starts")
         if self.drawing is not None:
             self.drawing(self.q0.tolist(), 0.0, self.parameters)
@@ -246,6 +254,7 @@ class SceneScenario(Scenario):
     u0: Array = field(init=False)
     params: None = field(init=False, default=None)
     drawing: Drawing = field(init=False, repr=False)
+    reset: None = field(init=False, default=None)
 
     kind: ClassVar[str] = "scene"
     file_kind: ClassVar[str] = "scene"

@@ -152,6 +152,7 @@ class FollowedMotion(Motion):
             super()._begin()
             return
         self.mode = self.start
+        self._open_gates(self.start.closed)
         self._settle(self.start.closed.copy(), self.start.sense.copy())
 
     def _settle(

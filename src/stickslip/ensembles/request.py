@@ -333,7 +333,7 @@ def _check_starts(request: Request) -> None:
 
     def gaps(changed: Mapping[str, float]) -> Array:
         p = {**own, **{name: value for name, value in changed.items() if name in names}}
-        return system.gap(request.q0, 0.0, np.array(list(p.values())))
+        return system.start_gap(request.q0, 0.0, np.array(list(p.values())))
 
     def member(k: int) -> dict[str, float]:
         return {name: float(values[0]) for name, values in plan.members(k, k + 1).items()}

@@ -76,7 +76,7 @@ class EventDriven:
     def onto_contacts(self, system: System, q: Array, t: float, p: Array) -> Array:
         """Coordinates of a start without the small penetrations that a printed state may have ([GS05] Table I)."""
         kinds = np.array(system.contact_kinds, dtype=int)
-        near = np.flatnonzero((kinds == CONTACT) & (system.gap(q, t, p) <= self.gap_tol))
+        near = np.flatnonzero((kinds == CONTACT) & (system.start_gap(q, t, p) <= self.gap_tol))
         return onto_contacts(system, t, q, p, near, kinds == SPRING)
 
     def motion(

@@ -169,7 +169,7 @@ def onto_contacts(system: System, t: float, q: Array, p: Array, index: np.ndarra
 def out_of_contacts(system: System, t: float, q: Array, p: Array) -> Array:
     """A configuration without penetrations: contacts of `q` with a gap below zero just touch."""
     kinds = np.array(system.contact_kinds, dtype=int)
-    deep = np.flatnonzero((kinds == CONTACT) & (system.gap(q, t, p) < 0.0))
+    deep = np.flatnonzero((kinds == CONTACT) & (system.start_gap(q, t, p) < 0.0))
     return onto_contacts(system, t, q, p, deep, np.zeros(len(kinds), dtype=bool)) if len(deep) else q
 
 

@@ -78,6 +78,7 @@ class Settling(Colliding):
         return carries
 
     def _enter(self, mode: Mode, problem: AccelerationProblem, solution: Accelerations) -> None:
+        self._shut_gates(mode.closed)
         self.mode = replace(mode, branches=self._branches.copy())
         self.book.residual = max(self.book.residual, problem.residual(solution))
         self.book.lcp_size = max(self.book.lcp_size, problem.rows)
@@ -116,6 +117,8 @@ class Settling(Colliding):
         and their sense of slip, and whether there was an impact.
         """
         self._branches[kinks] *= -1.0
+        if all(self.system.kink_gates[j] for j in kinks):  # contacts that are open: nothing else changes
+            return self.mode.closed.copy(), self.mode.sense.copy(), False
         touched = {k for j in kinks for k in self.system.kink_contacts[j]}
         self.happened += [(self.t, KINK, k) for k in touched or {-1}]
         gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)

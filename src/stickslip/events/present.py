@@ -92,9 +92,33 @@ class Present:
             levels, noise = self.system.kinks(self.q, self.t, self.p), self._kink_noise()
             ahead = self.system.kinks(self.q + 1e-6 * self.u, self.t + 1e-6, self.p)
             sides = np.where(np.abs(levels) > noise, levels, np.where(np.abs(ahead) > noise, ahead, 1.0))
+            sides[[j for j, _ in self._gates]] = 1.0  # of these more than the state decides, see `_open_gates`
             if np.array_equal(np.sign(sides), self._branches):
                 break
             self._branches[:] = np.sign(sides)
+
+    @property
+    def _gates(self) -> list[tuple[int, int]]:
+        """Pairs of a branch and the contact that may close only while it is +1, see `Contact.closes_when`."""
+        system = self.system
+        return [(j, system.kink_contacts[j][0]) for j, gate in enumerate(system.kink_gates) if gate]
+
+    def _open_gates(self, closed: np.ndarray) -> None:
+        """Choose the gates of a start: of closed contacts, and of open ones whose condition holds, outside the ground."""
+        gates = self._gates
+        self._branches[[j for j, _ in gates]] = 1.0
+        if gates:
+            g, levels = self.system.gap(self.q, self.t, self.p), self.system.kinks(self.q, self.t, self.p)
+            for j, k in gates:
+                self._branches[j] = 1.0 if closed[k] or (levels[j] > 0.0 and g[k] >= -self.gap_tol) else -1.0
+
+    def _shut_gates(self, closed: np.ndarray) -> None:
+        """Contacts that are open though their condition does not hold are there no more."""
+        gates = [(j, k) for j, k in self._gates if self._branches[j] > 0.0 and not closed[k]]
+        if gates:
+            levels = self.system.kinks(self.q, self.t, self.p)
+            for j, _ in gates:
+                self._branches[j] = 1.0 if levels[j] >= -self._kink_noise() else -1.0
 
     def _kink_noise(self) -> float:
         """Size below which the level of a kink counts as zero: its rounding error right at the kink."""

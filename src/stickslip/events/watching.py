@@ -26,6 +26,7 @@ class Watching(Present):
         levels = np.full((len(t), kinks, 3), np.inf)  # after the contacts
         for i in range(len(t)):
             levels[i, :, 0] = self._branches * self.system.kinks(y[i, : self.f], float(t[i]), self.p)
+        levels[:, [j for j, k in self._gates if self.mode.closed[k]], 0] = 1.0  # closed contacts do not ask
         return np.concatenate([out, levels], axis=1)
 
     def _atol(self) -> Array:

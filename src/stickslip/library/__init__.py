@@ -14,6 +14,7 @@ from stickslip.library.billiards import billiards
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
 from stickslip.library.brick_on_ramp import brick_on_ramp
 from stickslip.library.chatterjee_rod import chatterjee_rod
+from stickslip.library.compass_gait import compass_gait
 from stickslip.library.four_bar import four_bar
 from stickslip.library.friction_oscillator import block_on_belt, friction_oscillator
 from stickslip.library.gear_rattle import gear_rattle
@@ -23,6 +24,7 @@ from stickslip.library.kane_pendulum import kane_pendulum
 from stickslip.library.newton_cradle import newton_cradle
 from stickslip.library.painleve_rod import painleve_rod
 from stickslip.library.pendulum_against_stop import pendulum_against_stop
+from stickslip.library.rimless_wheel import rimless_wheel
 from stickslip.library.slider_crank import slider_crank
 from stickslip.library.slider_crank_ideal import slider_crank_ideal
 from stickslip.library.three_masses import three_masses
@@ -40,6 +42,7 @@ __all__ = [
     "bouncing_ball_on_table",
     "brick_on_ramp",
     "chatterjee_rod",
+    "compass_gait",
     "four_bar",
     "friction_oscillator",
     "gear_rattle",
@@ -52,6 +55,7 @@ __all__ = [
     "newton_cradle",
     "painleve_rod",
     "pendulum_against_stop",
+    "rimless_wheel",
     "scene_names",
     "scenes",
     "slider_crank",
@@ -93,6 +97,8 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         three_masses,
         chatterjee_rod,
         angled_bar,
+        rimless_wheel,
+        compass_gait,
     )
 }
 

@@ -53,6 +53,11 @@ class Contact:
         Coefficients eps_N, eps_T in [0, 1] [-].
     threshold : expression in the parameters
         Part of the friction bound that does not depend on the load [N], [GS05] end of section 6.
+    closes_when : expression, or a relation such as x > 0.1; optional
+        The contact can close only while this is positive (true); None: always.  A closed contact does not ask: it stays
+        closed until it opens by itself.  An open one is not there while the condition fails, however deep its gap, and
+        from then on until the condition holds and the gap is positive again.  So the swinging foot of a walker passes
+        the ground in the middle of its step.
     kind : int
         CONTACT; the other kinds (see `mechanisms.system`) are set by the elements below.
 
@@ -72,6 +77,7 @@ class Contact:
     restitution_normal: Expr = 0
     restitution_tangential: Expr = 0
     threshold: Expr = 0
+    closes_when: Expr = None
     kind: int = CONTACT
 
     def __post_init__(self) -> None:
@@ -85,6 +91,11 @@ class Contact:
             raise ValueError(f"contact {self.name!r} has both slip and tangent: give one of them.")
         if self.tangent_drift is not None and self.tangent is None:
             raise ValueError(f"contact {self.name!r}: tangent_drift belongs to tangent, which is missing.")
+        if self.closes_when is not None:
+            if self.kind != CONTACT:
+                raise ValueError(f"contact {self.name!r}: closes_when belongs to contacts with a gap.")
+            level = condition_level(self.closes_when, f"contact {self.name!r}: closes_when")
+            object.__setattr__(self, "closes_when", level)
         self._read_friction_law()
         for law in LAWS:
             if not isinstance(getattr(self, law), FrictionLaw):
@@ -142,6 +153,32 @@ class Contact:
     def contacts(self) -> tuple[Contact, ...]:
         """Return the rows of this element: itself."""
         return (self,)
+
+
+def condition_level(condition: Expr, what: str) -> Expr:
+    """An expression that is positive where a condition holds: x > a is x - a, "and" the smaller of two, "or" the larger.
+
+    >>> x = sp.Symbol("x")
+    >>> condition_level(x > 2, "condition")
+    x - 2
+    """
+    try:
+        given = sp.sympify(condition, strict=True)
+    except sp.SympifyError:
+        given = None
+    if isinstance(given, sp.Expr) and not callable(condition):
+        return given
+    if isinstance(given, (sp.Gt, sp.Ge)):
+        return given.lhs - given.rhs
+    if isinstance(given, (sp.Lt, sp.Le)):
+        return given.rhs - given.lhs
+    if isinstance(given, (sp.And, sp.Or)):
+        parts = [condition_level(part, what) for part in given.args]
+        return sp.Min(*parts) if isinstance(given, sp.And) else sp.Max(*parts)
+    raise ValueError(
+        f"{what} must be a SymPy expression that is positive where the contact may close, or relations (>, <, and, or) "
+        f"of such, got {condition!r}."
+    )
 
 
 def require_number_in(what: str, value: Expr, low: float | None = None, *, open_end: bool = False) -> None:

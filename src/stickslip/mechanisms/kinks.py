@@ -34,6 +34,19 @@ class Branches:
         self.moving, self.velocities, self.first = moving, velocities, first
         self.levels: list[Expr] = []
         self.names: list[Expr] = []
+        self.gates: list[Expr] = []  # names of the branches that say whether an open contact may close
+
+    def gate(self, gap: Expr, condition: Expr) -> Expr:
+        """A gap that is there only while its branch is +1, see `Contact.closes_when`; else it reads 1.
+
+        The branch of an open contact turns to -1 where its condition ends, and back to +1 where the condition holds and
+        the gap is positive again.  While the contact is closed nobody asks.
+        """
+        name = sp.Symbol(f"p[{self.first + len(self.names)}]", real=True)
+        self.levels.append(sp.Piecewise((condition, name > 0), (sp.Min(condition, gap), True)))
+        self.names.append(name)
+        self.gates.append(name)
+        return sp.Piecewise((gap, name > 0), (sp.S.One, True))
 
     def above(self, level: Expr) -> Expr:
         """The relation that says level > 0, by its branch."""
@@ -90,7 +103,7 @@ def branched(equations: Equations, from_gaps: Sequence[bool]) -> tuple[Equations
     """
     eq = equations.replaced(source_symbols(equations.q, equations.u, equations.t, equations.parameters))
     rows = (eq.M, eq.h, eq.g_N, eq.W_N, eq.w_hat_N, eq.W_T, eq.w_hat_T)
-    if not any(matrix.atoms(*_KINKED) for matrix in rows):
+    if not any(matrix.atoms(*_KINKED) for matrix in rows) and not eq.gates:
         return None
     branches = Branches({*eq.q, eq.t}, set(eq.u), len(eq.parameters))
     held = {name: getattr(eq, name).applyfunc(branches.hold) for name in ("M", "h", "g_N", "W_T", "w_hat_T")}
@@ -100,10 +113,12 @@ def branched(equations: Equations, from_gaps: Sequence[bool]) -> tuple[Equations
             W_N[k, :] = sp.Matrix([gradient(g_N[k], eq.q)])
             w_hat_N[k] = derivative(g_N[k], eq.t)
     held |= {"W_N": W_N.applyfunc(branches.hold), "w_hat_N": w_hat_N.applyfunc(branches.hold)}
+    if eq.gates:
+        held["g_N"] = sp.Matrix([g if c == 1 else branches.gate(g, c) for g, c in zip(g_N, eq.gates, strict=True)])
     if not branches.levels:
         return None
     matrices = {name: sp.ImmutableMatrix(matrix) for name, matrix in held.items()}
-    return replace(eq, parameters=(*eq.parameters, *branches.names), **matrices), branches
+    return replace(eq, parameters=(*eq.parameters, *branches.names), gates=(), **matrices), branches
 
 
 def kink_source(branches: Branches) -> str:

@@ -228,6 +228,7 @@ class LagrangianSystem(System):
             injected_into=("laws", "friction"),
             friction_laws=[row.friction_law for row in rows],
             forced=given.forces is not None or equations.depends_on_time,
+            gated=[row.closes_when is not None for row in rows],
         )
         system._equations = equations
         system._given = given
@@ -310,6 +311,7 @@ class LagrangianSystem(System):
         system._equations, system._given, system._contacts = equations, None, self._contacts
         system.__dict__["branched"] = system
         system.kink_contacts = kink_contacts(equations, branches)
+        system.kink_gates = tuple(name in branches.gates for name in branches.names)
         return system
 
     def drift_source(self) -> str:
@@ -485,6 +487,7 @@ def _equations(
         potential=V,
         mu_slip=tuple(row["friction"] if row["law"] is None else row["law"].slip for row in rows) if laws else (),
         law_values=tuple(value for law in laws for value in law.values.values()),
+        gates=tuple(row["gate"] for row in rows) if any(row["gate"] != 1 for row in rows) else (),
     )
     return equations.replaced(notation.original)
 
@@ -530,6 +533,7 @@ def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr]
     row |= {"law": sliding, "friction": read(contact.friction, "friction", "p") if sliding is None else sliding.stick}
     row |= {"kind": contact.kind, "w_N": zero, "w_hat_N": sp.S.Zero, "w_T": zero, "w_hat_T": sp.S.Zero}
     row["g_N"] = displacement if contact.kind in (CONTACT, SPRING) else sp.S.Zero
+    row["gate"] = sp.S.One if contact.closes_when is None else read(contact.closes_when, "closes_when")
     if contact.has_normal:
         row["w_N"] = gradient(displacement, q) if contact.normal is None else direction(contact.normal, "normal")
         drift = contact.normal_drift

@@ -32,6 +32,7 @@ def model_source(equations: Equations) -> str:
     W += [(f"W_T[{k}, {i}]", eq.W_T[k, i]) for k in range(n) for i in range(f)]
     W += [(f"w_hat[{k}, 0]", eq.w_hat_N[k]) for k in range(n)]
     W += [(f"w_hat[{k}, 1]", eq.w_hat_T[k]) for k in range(n)]
+    gates = [(f"c[{k}]", level) for k, level in enumerate(eq.gates)]
     unknown = eq.potential is sp.nan
     energy = [("E[0]", eq.kinetic), ("E[1]", sp.Symbol("math.nan") if unknown else eq.potential)]
 
@@ -45,6 +46,7 @@ def model_source(equations: Equations) -> str:
             function_source("geometry", "q, t, p, W_N, W_T, w_hat", W),
             laws_source(eq.mu, eq.eps_N, eq.eps_T, eq.threshold),
             *friction_sources(eq.mu_slip, eq.law_values),
+            *([function_source("gates", "q, t, p, c", gates)] if gates else []),
             function_source("energy", "q, u, t, p, E", energy),
         ]
     )

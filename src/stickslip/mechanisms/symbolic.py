@@ -45,6 +45,7 @@ class Equations:
     potential: Expr
     mu_slip: Symbols = ()  # (n,) coefficients while contact k slips with speed[k]; empty where all are constant
     law_values: Symbols = ()  # parameters of the friction laws, one after the other
+    gates: Symbols = ()  # (n,) contact k closes only while gates[k] > 0; empty where all may close at any time
 
     @property
     def depends_on_time(self) -> bool:
@@ -136,6 +137,8 @@ def _contact_parts(eq: Equations, k: int) -> list[tuple[str, str, Expr]]:
             speed = {sp.Symbol(f"speed[{k}]", nonnegative=True): sp.Symbol("v", nonnegative=True)}
             parts.append(("mu(|v|)", rf"\mu_{{{k + 1}}}(v)", eq.mu_slip[k].xreplace(speed)))
         parts.append(("eps_T", rf"\varepsilon_{{T{k + 1}}}", eq.eps_T[k]))
+    if eq.gates and eq.gates[k] != 1:
+        parts.append(("closes_when", f"c_{{{k + 1}}} > 0, c_{{{k + 1}}}", eq.gates[k]))
     if not eq.threshold[k].is_zero:
         parts.append(("threshold", f"a_{{{k + 1}}}", eq.threshold[k]))
     return parts

@@ -32,6 +32,9 @@ SPRING = 3
 
 KIND_NAMES = ("contact", "clutch", "friction", "spring")
 
+BEHIND = 1e-5
+"""Depth below which a contact that may not close is behind its surface at a start [m], see `Contact.closes_when`."""
+
 MUST_NOT_WRITE = "must not write to its arguments, which are the state and the parameters of the run"
 
 
@@ -49,6 +52,7 @@ class System:
         energy(q, u, t, p, E)                   E = (kinetic, potential) [J]; potential is nan where unknown
         friction(p, speed, mu)                  only with `friction_laws`: coefficients of contacts that slip with
                                                 speed (n,) [m/s]; mu of `laws` are the static ones
+        gates(q, t, p, c)                       only with `gated`: c (n,), a contact closes only while c > 0
         law_values(p, c)                        only with `friction_laws`: the laws' parameters, one after the other
 
     `sizes_source` text that defines
@@ -101,6 +105,8 @@ class System:
     forced : bool
         Forces without a potential, or energies, gaps and slips that depend on time, may do work; False only where it is
         known that none of them is there.
+    gated : tuple of bool
+        Contacts that close only under a condition, see `Contact.closes_when`.
     """
 
     def __init__(
@@ -122,6 +128,7 @@ class System:
         injected_into: Sequence[str] | None = None,
         friction_laws: Sequence[FrictionLaw | None] | None = None,
         forced: bool = True,
+        gated: Sequence[bool] | None = None,
     ) -> None:
         self.name = name
         self.coordinate_names = tuple(coordinate_names)
@@ -142,6 +149,7 @@ class System:
         self._namespaces: dict[bool, dict[str, Any]] = {}
         self.positive = tuple(positive)
         self.forced = forced
+        self.gated = tuple(gated or [False] * self.n_contacts)
 
         if self.n_dof == 0:
             raise ValueError(f"system {name!r} needs at least one coordinate, got none.")
@@ -197,6 +205,8 @@ class System:
 
     kink_contacts: tuple[tuple[int, ...], ...] = ()
     """Of a system whose branches are held: the contacts that each kink is part of."""
+    kink_gates: tuple[bool, ...] = ()
+    """Of a system whose branches are held: whether each kink is the condition of a contact, `Contact.closes_when`."""
 
     def kinks(self, q: ArrayLike, t: float, p: Array) -> Array:
         """Levels of the kinks, (number of kinks,): a branch is +1 where its level is positive."""
@@ -317,6 +327,23 @@ class System:
         """Gaps g_N(q, t), shape (n,); a prestressed spring's displacement stands in its place."""
         g = np.empty(self.n_contacts)
         self._evaluate("gap", (q, t, self._parameters(p)), (g,))
+        return g
+
+    def gates(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """Levels c (n,): an open contact can close only while c > 0; 1 where it always can, see `Contact.closes_when`."""
+        c = np.ones(self.n_contacts)
+        if any(self.gated):
+            self._evaluate("gates", (q, t, self._parameters(p)), (c,))
+        return c
+
+    def start_gap(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
+        """Gaps of a start, (n,): infinite for contacts that are behind their surface and may not close.
+
+        Behind is deeper than `BEHIND`: less is the rounding of a state that was printed, and the contact is closed.
+        """
+        g = self.gap(q, t, p)
+        if any(self.gated):
+            g[np.array(self.gated) & (g < -BEHIND) & (self.gates(q, t, p) <= 0.0)] = math.inf
         return g
 
     def gap_sizes(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:

@@ -21,7 +21,7 @@ from stickslip.cost import available_memory, in_bytes, require_disk
 from stickslip.engine import Block, Measured, Seen
 from stickslip.interrupts import poll
 from stickslip.mechanisms.system import CONTACT
-from stickslip.trajectory import IMPACT_COLUMNS, OTHER, Certificate, Energies, EventTable, ImpactTable, Trajectory
+from stickslip.trajectory import IMPACT_COLUMNS, OPEN, OTHER, Certificate, Energies, EventTable, ImpactTable, Trajectory
 
 if TYPE_CHECKING:
     from stickslip.run.driver import Run
@@ -67,6 +67,7 @@ class Store:
                 f"{self.every * math.ceil(records / self.limit)} or more, or out='run.nc' to stream them to a file."
             )
         self.unilateral = np.array(run.system.contact_kinds, dtype=int) == CONTACT
+        self.gated = np.array(getattr(run.system, "gated", False), dtype=bool)
         self.last_state = np.zeros(n, np.int8)
         self.dropped = np.zeros((n, 2))  # impulses of records that were not kept, for the next one that is
         if self.out is not None:
@@ -257,7 +258,11 @@ class Store:
         """Keep records; what the march did not measure on the way is measured now."""
         t, q, u, impulse, state = (np.ascontiguousarray(x) for x in (t, q, u, impulse, state))
         gap, energy = measured or self.run.engine.measure(self.run.state, t, q, u)
-        self.deepest = max(self.deepest, float(np.max(-gap[:, self.unilateral], initial=0.0)))
+        # a contact that may not close is not there while it is open, see `Contact.closes_when`
+        depths = -gap[:, self.unilateral]
+        if self.gated.any():
+            depths = np.where(self.gated & (state == OPEN), 0.0, -gap)[:, self.unilateral]
+        self.deepest = max(self.deepest, float(np.max(depths, initial=0.0)))
         if self.writer is not None:
             self.writer.append(
                 t=t,

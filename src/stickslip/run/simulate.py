@@ -106,7 +106,7 @@ def prepare(
             warnings.warn(f"stepper {method.name!r}: {method.warning}", RuntimeWarning, stacklevel=3)
     depth = PENETRATION_TOLERANCE if checks.penetration_tol is None else checks.penetration_tol
     tolerance = penetration_tolerance(depth)
-    check_penetration(system, system.gap(q, start, p), tolerance, _START, "starts")
+    check_penetration(system, system.start_gap(q, start, p), tolerance, _START, "starts")
     if isinstance(method, EventDriven):
         q = method.onto_contacts(system, q, start, p)
     elif method.level == "position":
