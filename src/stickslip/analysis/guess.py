@@ -12,11 +12,14 @@ import numpy as np
 from stickslip.analysis.cycle_result import NoCycle
 from stickslip.analysis.return_map import EventMap, NoReturn, Setting
 from stickslip.analysis.sections import TURN, PhaseSection
-from stickslip.analysis.step_map import Settled, settle
+from stickslip.analysis.step_map import Settled, recurrence, settle
 from stickslip.checks import Array
+from stickslip.events.book import MotionError
 from stickslip.events.modes import Mode
 
 HORIZON = 4.0  # periods that a return may take
+_WALK = 1e-8  # of the integrator while a motion settles, return after return
+_NEAR = 1e-4  # of the ranges: states this near are one cycle's, and Newton's method finds it
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,8 @@ class Guess:
         scenario = setting.scenario
         if settle_returns == 0:
             return cls._from_start(setting, returns or 1, rtol)
+        if setting.reset is not None:
+            return cls._walked(setting, returns, settle_returns, rtol, tell)
         try:
             settled = settle(setting, settle_returns, stepper, scenario.dt / 10.0, tell)
         except NoReturn as problem:
@@ -64,6 +69,36 @@ class Guess:
         )
 
     @classmethod
+    def _walked(
+        cls, setting: Setting, returns: int | None, settle_returns: int, rtol: float, tell: Callable[[str], None]
+    ) -> Guess:
+        """From a motion that is followed event by event, return after return, since a reset lies between them."""
+        scenario = setting.scenario
+        x, mode = np.concatenate([scenario.q0, scenario.u0]), None
+        step, states, times = EventMap(setting, 1, max(rtol, _WALK), scenario.t_end), [], []
+        for count in range(settle_returns):
+            tell(f"settling: {count} of {settle_returns} passages of the section")
+            try:
+                back = step(x, mode, tangent=False)
+            except (NoReturn, MotionError) as problem:
+                raise NoCycle(f"no limit cycle: after {count} returns {problem}") from None
+            x, mode = without_travel(setting, back.x), back.mode
+            states.append(x)
+            times.append(back.period)
+            scale = one_turn(setting, ranges(back.orbit[1]))
+            found = _repeats(setting, states, scale, returns)
+            if found:
+                break
+        else:
+            found = returns or recurrence(setting, np.array(states), scale)
+        if not found:
+            raise NoCycle(
+                f"no limit cycle: after {settle_returns} returns (settle_returns) the section's states do not recur "
+                "within 16 returns: chaos, or not settled"
+            )
+        return cls(x, mode, scale, found, HORIZON * max(times[-found:]))
+
+    @classmethod
     def _from_start(cls, setting: Setting, returns: int, rtol: float) -> Guess:
         scenario = setting.scenario
         x = np.concatenate([scenario.q0, scenario.u0])
@@ -75,6 +110,16 @@ class Guess:
         return cls(
             without_travel(setting, first.x), first.mode, scale, returns, min(scenario.t_end, HORIZON * second.period)
         )
+
+
+def _repeats(setting: Setting, states: list[Array], scale: Array, returns: int | None) -> int:
+    """Returns of the cycle to which states on the section have come so near that Newton's method is faster; 0: none."""
+    for n in (returns,) if returns else range(1, 17):
+        if len(states) > 2 * n and all(
+            np.abs(setting.difference(states[-1 - i], states[-1 - i - n]) / scale).max() < _NEAR for i in range(n)
+        ):
+            return n
+    return 0
 
 
 def ranges(states: Array) -> Array:

@@ -21,12 +21,13 @@ from stickslip.analysis.guess import Guess
 from stickslip.analysis.progress import Progress, reported
 from stickslip.analysis.return_map import EventMap, Setting
 from stickslip.analysis.saltation import Undefined
-from stickslip.analysis.sections import AnySection
+from stickslip.analysis.sections import AnySection, with_reset
 from stickslip.analysis.shooting import shoot
 from stickslip.analysis.step_map import StepMap
 from stickslip.analysis.stepped_shooting import shoot_stepped
 from stickslip.checks import real_number, renamed, whole_number
 from stickslip.events.event_driven import EventDriven
+from stickslip.mechanisms.reset import Reset
 from stickslip.scenario import Scenario
 
 _FINE_STEP, _COARSE_STEP = 5e-4, 1e-2  # of the scenario's: default dt where members are even, and where they are not
@@ -37,6 +38,7 @@ def limit_cycle(
     scenario: Scenario,
     *,
     section: AnySection | None = None,
+    reset: Reset | None = None,
     stepper: Any = "event-driven",
     returns: int | None = None,
     settle_returns: int = 200,
@@ -54,6 +56,7 @@ def limit_cycle(
     scenario : what moves
     section : where cycles are cut, an object or text: `LevelSection`, `ClosingSection`, or `PhaseSection` and
         `DriveSection` for driven systems, see `analysis.sections`; None: the system's own
+    reset : new names for coordinates after each return, for walkers and wheels; None: the scenario's own
     stepper : "event-driven" or `EventDriven(rtol)`; else a time stepper as `simulate` takes it
     returns : passages of the section per cycle; None: what the settled motion shows, at most 16
     settle_returns : passages that a time stepper runs before Newton's method takes over; 0: the start is the guess,
@@ -71,7 +74,7 @@ def limit_cycle(
     ValueError : a section that does not suit the system, numbers out of range
     NoCycle : the motion does not recur, or Newton's method does not converge
     """
-    setting = Setting.of(scenario, section)
+    setting = Setting.of(with_reset(scenario, reset), section)
     _check_numbers(returns, settle_returns, members, tol)
     judge = stepper if isinstance(stepper, EventDriven) else EventDriven(rtol=rtol)
     by_events = isinstance(stepper, EventDriven) or stepper == EventDriven.name

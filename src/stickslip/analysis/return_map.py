@@ -4,6 +4,12 @@
     DP = Phi + f t_R',    Phi = dx(t)/dx(0) over the cycle with all saltation matrices,  f the field at its end
 
 t_R' is -n^T Phi / n^T f on a level with normal n, and 0 at a fixed phase.
+
+With a reset R (`mechanisms.reset`), the state on the section gets new names after each return, and the motion goes on:
+
+    P = R o (flow to the section) o R o ...,     DP = DR DP_n ... DR DP_1,     the same product of Phi_1, ..., Phi_n
+
+R is a symmetry, so the field behind it is DR f, and its saltation matrix is DR itself.
 """
 
 from __future__ import annotations
@@ -22,12 +28,14 @@ from stickslip.analysis.sections import (
     PhaseSection,
     Section,
     is_driven,
+    reset_of,
     section_of,
 )
 from stickslip.checks import Array
 from stickslip.events.arcs import SAMPLES, Arc
 from stickslip.events.event_driven import measured
 from stickslip.events.modes import Mode
+from stickslip.mechanisms.reset import Relabelling
 from stickslip.mechanisms.system import CONTACT, SPRING
 from stickslip.scenario import Scenario
 
@@ -47,7 +55,7 @@ class Return:
     Phi : derivative at the fixed time t;  DP : derivative on the section; both (2 f, 2 f), None if not asked for
     switches : the events on the way;  grazes : lowest minimum of each contact's gap [m], inf where it has none
     orbit : times (k,) and states (k, 2 f) along the way, doubled where they jump
-    arcs : the arcs on the way; the last one may go beyond the return
+    arcs : the arcs on the way, each with the time up to which it belongs to the way
     residual, counts : worst residual of impacts and mode changes, and the number of events of each kind
     """
 
@@ -62,9 +70,40 @@ class Return:
     switches: tuple[Switch, ...]
     grazes: Array
     orbit: tuple[Array, Array]
-    arcs: tuple[Arc, ...]
+    arcs: tuple[tuple[Arc, float], ...]
     residual: float
     counts: dict[str, int]
+
+    def renamed(self, reset: Relabelling) -> Return:
+        """The return with the state on the section in its new names."""
+        D, mode = reset.D, self.mode
+        renamed = Mode(
+            mode.closed[reset.partner],
+            reset.sense * mode.sense[reset.partner],
+            mode.normal[reset.partner],
+            mode.stick[reset.partner],
+            reset.sense * mode.slip[reset.partner],
+        )
+        return replace(
+            self, x=reset(self.x), mode=renamed, field=D @ self.field, Phi=None if self.Phi is None else D @ self.Phi,
+            DP=None if self.DP is None else D @ self.DP,
+        )  # fmt: skip
+
+    def then(self, next_one: Return) -> Return:
+        """This return and the next one, which begins where it ends, as one."""
+        later = self.t - next_one.t_A
+        products = [
+            None if a is None or b is None else b @ a for a, b in ((self.Phi, next_one.Phi), (self.DP, next_one.DP))
+        ]
+        (times, states), (more_times, more_states) = self.orbit, next_one.orbit
+        counts = {key: self.counts.get(key, 0) + next_one.counts.get(key, 0) for key in (*self.counts, *next_one.counts)}
+        return Return(
+            next_one.x, self.t_A, next_one.t + later, next_one.mode, self.field_A, next_one.field, *products,
+            (*self.switches, *(replace(switch, t=switch.t + later) for switch in next_one.switches)),
+            np.minimum(self.grazes, next_one.grazes),
+            (np.concatenate([times, more_times + later]), np.concatenate([states, more_states])),
+            (*self.arcs, *next_one.arcs), max(self.residual, next_one.residual), counts,
+        )  # fmt: skip
 
     @property
     def period(self) -> float:
@@ -91,6 +130,7 @@ class Setting:
     p : parameter vector;  driven : whether time stands in the equations
     travel : coordinates that stand in no equation: a cycle may shift them
     turning : angles, coordinates that the equations know up to whole turns: a cycle may turn them on
+    reset : new names for the coordinates after each return; None without
     """
 
     scenario: Scenario
@@ -100,6 +140,7 @@ class Setting:
     driven: bool
     travel: tuple[int, ...]
     turning: tuple[int, ...]
+    reset: Relabelling | None = None
 
     @classmethod
     def of(cls, scenario: Scenario, section: AnySection | None = None) -> Setting:
@@ -116,7 +157,12 @@ class Setting:
                 f"ClosingSection, got a PhaseSection of {chosen.period:g} s."
             )
         p = scenario.system.parameter_vector(scenario.params)
-        return cls(scenario, section, chosen, p, driven, *symmetries(scenario))
+        reset = reset_of(scenario, section)
+        travel, turning = symmetries(scenario)
+        if reset is not None:  # a coordinate that gets another name, or changes its sign, does not shift
+            kept = np.eye(scenario.system.n_dof)
+            travel = tuple(i for i in travel if np.array_equal(reset.J[i], kept[i]) and np.array_equal(reset.J.T[i], kept[i]))
+        return cls(scenario, section, chosen, p, driven, travel, turning, reset)
 
     def with_parameter(self, name: str, value: float) -> Setting:
         """The setting at another value of a parameter; a section that was given stays where it is."""
@@ -155,9 +201,13 @@ class Setting:
         system, f = self.scenario.system, self.scenario.system.n_dof
         rows = [self.constraints(x, mode)]
         if isinstance(self.section, LevelSection):
-            rows.append(np.eye(2 * f)[[self.section.place(system)]])
+            row = np.eye(2 * f)[[self.section.place(system)]]
+            rows.append(row if self.reset is None else row @ np.linalg.inv(self.reset.D))
         elif isinstance(self.section, ClosingSection):
-            W_N = system.geometry(x[:f], self.t_A, self.p)[0][self.section.place(system)]
+            contact = self.section.place(system)
+            if self.reset is not None:
+                contact = int(np.flatnonzero(self.reset.partner == contact)[0])
+            W_N = system.geometry(x[:f], self.t_A, self.p)[0][contact]
             rows.append(np.concatenate([W_N, np.zeros(f)])[None])
         rows.append(np.eye(2 * f)[list(self.travel)])
         return np.asarray(scale[:, None] * null_space(np.concatenate(rows) * scale))
@@ -185,20 +235,30 @@ class EventMap:
 
         Raises `NoReturn`, `Undefined` at a graze, or `MotionError`.
         """
+        reset = self.setting.reset
+        if reset is None:
+            return self._followed(x, mode, tangent, self.returns)
+        back = self._followed(x, mode, tangent, 1).renamed(reset)
+        for _ in range(self.returns - 1):
+            back = back.then(self._followed(back.x, back.mode, tangent, 1).renamed(reset))
+        return back
+
+    def _followed(self, x: Array, mode: Mode | None, tangent: bool, returns: int) -> Return:
+        """The motion from x until it has come back `returns` times, without a reset."""
         setting, section = self.setting, self.setting.section
         system, t_A = setting.scenario.system, setting.t_A
         t_end = t_A + self.horizon
         if isinstance(section, PhaseSection):
-            t_end = t_A + (self.returns + 0.01) * section.period
+            t_end = t_A + (returns + 0.01) * section.period
         motion = FollowedMotion.of(system, x, setting.p, t_A, t_end, self.rtol, mode, tangent)
         count = 0
         for t, arc in passages(motion, section):
             count += 1
-            if count == self.returns:
+            if count == returns:
                 return self._return(motion, t, arc)
         raise NoReturn(
             f"the motion passes its section ({section}) {count} times within {t_end - t_A:.4g} s, "
-            f"{self.returns} were asked for"
+            f"{returns} were asked for"
         )
 
     def _return(self, motion: FollowedMotion, t: float, arc: Arc) -> Return:
@@ -216,7 +276,7 @@ class EventMap:
         return Return(
             y[:n].copy(), t_A, t, arc.mode, motion.field(t_A, start, first.mode), flow, Phi, DP,
             tuple(motion.switches), lowest_gaps(motion, times, states), (times, states),
-            tuple(motion.passed), motion.book.residual, dict(motion.book.counts),
+            tuple((passed, min(passed.t_E, t)) for passed in motion.passed), motion.book.residual, dict(motion.book.counts),
         )  # fmt: skip
 
     def _delay(self, motion: FollowedMotion, Phi: Array, flow: Array) -> Array:

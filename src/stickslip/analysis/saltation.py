@@ -169,8 +169,13 @@ class FollowedMotion(Motion):
             return
         if self.book.counts["impacts without collision"] > counts["impacts without collision"]:
             raise Undefined(f"an impact without collision at t = {event.t:.9g} s has no saltation matrix")
-        if event.slots:
+        if event.slots and not self._only_gates(event):
             self.switches.append(self._switch(event, before))
+
+    def _only_gates(self, event: Event) -> bool:
+        """Whether nothing happened but that an open contact may close from now on, or may not."""
+        n = self.system.n_contacts
+        return all(k >= n and self.system.kink_gates[k - n] for k, _ in event.slots)
 
     # -- fields and their derivatives ------------------------------------------------------------------------
 

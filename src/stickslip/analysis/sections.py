@@ -16,13 +16,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from stickslip import codes
 from stickslip.checks import Array, real_number, unknown_name
+from stickslip.mechanisms.reset import Relabelling, Reset
 from stickslip.mechanisms.system import System
 from stickslip.scenario import Scenario, require_scenario
 
@@ -199,14 +200,16 @@ def _number(part: str, text: str) -> float:
 
 
 def given_section(scenario: Scenario, section: AnySection | None = None) -> Section | DriveSection:
-    """The given section, else the system's own section (`SECTIONS`), else the period of its drive.
+    """The given section, else that of the scenario's reset, the system's own (`SECTIONS`), or the period of its drive.
 
-    Raises ValueError for a system without any of the three.
+    Raises ValueError for a system without any of them.
     """
     require_scenario(scenario, "a Poincaré section")
     system = scenario.system
     if section is not None:
         return read_section(section)
+    if scenario.reset is not None and scenario.reset.section is not None:
+        return read_section(scenario.reset.section)
     if system.name in SECTIONS:
         return SECTIONS[system.name]
     if "frequency" in system.parameter_names and scenario.parameters["frequency"] > 0.0 and is_driven(scenario):
@@ -226,6 +229,28 @@ def section_of(scenario: Scenario, section: AnySection | None = None) -> Section
     if isinstance(chosen, LevelSection | ClosingSection):
         chosen.place(scenario.system)
     return chosen
+
+
+def with_reset(scenario: Scenario, reset: Reset | None) -> Scenario:
+    """The scenario with another reset; the scenario itself where none is given."""
+    require_scenario(scenario, "a Poincaré section")
+    return scenario if reset is None else replace(scenario, reset=reset)
+
+
+def reset_of(scenario: Scenario, section: AnySection | None = None) -> Relabelling | None:
+    """The reset at a section with its contacts; None where there is none, or it belongs to another section.
+
+    Raises ValueError where the equations are others after the reset.
+    """
+    reset = scenario.reset
+    if reset is None:
+        return None
+    chosen = given_section(scenario, section)
+    if reset.section is not None and read_section(reset.section) != chosen:
+        return None
+    p, found = scenario.system.parameter_vector(scenario.params), section_of(scenario, section)
+    later = found.period if isinstance(found, PhaseSection) else 0.0
+    return reset.on(scenario.system, p).with_contacts(scenario.system, scenario.q0, scenario.u0, p, later)
 
 
 def is_driven(scenario: Scenario) -> bool:

@@ -189,8 +189,7 @@ def state_error(
 def extrema_of(back: Return, f: int) -> Array:
     """Lowest and highest value of each coordinate on the way, (2, f): where its velocity passes zero, or a sample."""
     low, high = back.orbit[1][:, :f].min(axis=0), back.orbit[1][:, :f].max(axis=0)
-    for arc in back.arcs:
-        end = min(arc.t_E, back.t)
+    for arc, end in back.arcs:
         t = np.linspace(arc.t_A, end, SAMPLES + 1)
         u = arc.state(t)[1]
         for j, i in np.argwhere(u[:-1] * u[1:] < 0.0):

@@ -176,20 +176,27 @@ class Settled:
     scale: Array
     mode: Mode
 
-    def recurrence(self, setting: Setting, most: int = 16, tol: float = 0.02, noise: float = 0.1) -> int:
-        """The smallest n with x_k = x_{k-n} over the last points; 0 where no n exists.
+    def recurrence(self, setting: Setting) -> int:
+        """The smallest n with x_k = x_{k-n} over the last points; 0 where no n exists."""
+        return recurrence(setting, self.points.x, self.scale)
 
-        Equality holds up to `tol` of the ranges.  Returns of a time stepper scatter, so twice the difference of the
-        best n is allowed, too.  The result is 0 unless the best n has a difference below `noise`.
-        """
-        x, apart = self.points.x, np.full(most + 1, np.inf)
-        for n in range(1, most + 1):
-            last = x[-max(n, 8) :]
-            before = x[-max(n, 8) - n : -n]
-            if len(before) == len(last):
-                apart[n] = np.abs(setting.difference(last, before) / self.scale).max()
-        near = np.flatnonzero(apart <= max(tol, 2.0 * float(apart.min())))
-        return int(near[0]) if apart.min() < noise else 0
+
+def recurrence(
+    setting: Setting, x: Array, scale: Array, most: int = 16, tol: float = 0.02, noise: float = 0.1
+) -> int:
+    """The smallest n with x_k = x_{k-n} over the last states x (k, 2 f) on a section; 0 where no n exists.
+
+    Equality holds up to `tol` of the ranges.  Returns of a time stepper scatter, so twice the difference of the best n
+    is allowed, too.  The result is 0 unless the best n has a difference below `noise`.
+    """
+    apart = np.full(most + 1, np.inf)
+    for n in range(1, most + 1):
+        last = x[-max(n, 8) :]
+        before = x[-max(n, 8) - n : -n]
+        if len(before) == len(last):
+            apart[n] = np.abs(setting.difference(last, before) / scale).max()
+    near = np.flatnonzero(apart <= max(tol, 2.0 * float(apart.min())))
+    return int(near[0]) if apart.min() < noise else 0
 
 
 def settle(

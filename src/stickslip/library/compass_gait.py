@@ -15,7 +15,11 @@ from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.mechanisms.reset import Reset
 from stickslip.scenario import Scenario, require_positive
 
-_ANGLE, _STANCE, _SWING = 0.27102868, -1.09238359, -0.37737395  # right after a step of the cycle at 3 degrees
+_STARTS = {  # right after a step of the cycle of [GTE98], in powers 1, 3, 5 of (slope / 3 degrees)^(1/3)
+    "angle": (0.26827841, 0.00289173, -0.00012786),
+    "stance": (-1.39476004, 0.33034251, -0.02805599),
+    "swing": (-1.39722628, 1.15459130, -0.13478484),
+}
 
 
 def compass_gait(
@@ -61,12 +65,13 @@ def compass_gait(
         "a": a, "b": b, "m": m, "m_H": m_H, "slope": slope, "g": g, "friction": friction, "ahead": ahead,
     }  # fmt: skip
     require_positive(parameters, "a", "b", "m", "m_H", "g", "ahead")
-    large = (abs(slope) / math.radians(3.0)) ** (1.0 / 3.0)  # steps of passive walkers grow with the slope like this
-    pace = large * math.sqrt(g / 9.81 / (a + b))
-    theta = _ANGLE * large if angle is None else float(angle)
-    omega_1 = _STANCE * pace if stance_velocity is None else float(stance_velocity)
-    omega_2 = _SWING * pace if swing_velocity is None else float(swing_velocity)
     length = a + b
+    large = (abs(slope) / math.radians(3.0)) ** (1.0 / 3.0)  # steps of passive walkers grow with the slope like this
+    start = {key: sum(c * large**power for c, power in zip(row, (1, 3, 5), strict=True)) for key, row in _STARTS.items()}
+    pace = math.sqrt(g / 9.81 / length)
+    theta = start["angle"] if angle is None else float(angle)
+    omega_1 = pace * start["stance"] if stance_velocity is None else float(stance_velocity)
+    omega_2 = pace * start["swing"] if swing_velocity is None else float(swing_velocity)
     x, y = -length * math.sin(theta), length * math.cos(theta)
     return Scenario(
         system=_system(parameters),
