@@ -29,6 +29,7 @@ ANYWHERE = 2.0**996  # times the length it keeps: reach of a contact that takes 
 LEAST_KEPT = 1e-60  # [m], of the lengths that contacts keep: with the factor above in the range of numbers
 MOST_KEPT = 1e3
 LEAVES = 1e-10  # of the velocity that a contact's impulse changes: a contact that leaves faster after a blow has left
+BEHIND = 1e-5  # [m], a contact this deep that may not close is behind its surface at a start, see `Contact.closes_when`
 GAP_ROUNDING = 16 * 2.0**-52  # of the sizes of a gap's terms: no gap is known better, and a smaller one is closed
 NEAR = 1e-9  # of the sizes: gaps below are compared with their rounding errors, those above are open for sure
 SIZES_LAST = 256  # steps for which the sizes that NEAR is a part of are kept

@@ -19,7 +19,7 @@ from stickslip.laws import ImpactLaw
 from stickslip.mechanisms import reasons
 from stickslip.mechanisms.bounds import Bounds
 from stickslip.mechanisms.generate import SOLVER_CODES, compiled_module
-from stickslip.mechanisms.steppers.contact_problem import reach_at_start
+from stickslip.mechanisms.steppers.contact_problem import reach_at_start, shut_contacts
 from stickslip.mechanisms.steppers.moreau_jean import IterationMatrixError
 from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport
 from stickslip.mechanisms.system import CONTACT, SPRING, System
@@ -187,7 +187,9 @@ class Reference(MechanismEngine):
         """Do one step and enter it into the book; the status code, with the step undone where it is not DONE."""
         now, dt = memory.copy(), memory.dt  # what a step reports may refer to the copy
         impulses, sticks = now.carried[:, :2], now.carried[:, 2]
-        state = Instant(now.t, now.q, now.u, now.reach, impulses, sticks)
+        loaded = now.impulse_before > 0.0
+        shut = shut_contacts(self.system, now.q, now.u, now.t, dt, memory.p, loaded, memory.step == 0)
+        state = Instant(now.t, now.q, now.u, now.reach, impulses, sticks, shut)
         try:
             with np.errstate(all="ignore"):  # what overflows is told below
                 after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
@@ -234,6 +236,7 @@ class Reference(MechanismEngine):
 
     def _measure_penetration(self, memory: Memory) -> None:
         unilateral = np.array(self.system.contact_kinds, dtype=int) == CONTACT
+        unilateral &= ~np.array(self.system.gated) | (memory.impulse_before > 0.0)  # else it may not be there
         gap = self.system.gap(memory.q, memory.t, memory.p)
         deepest = float(np.max(-gap[unilateral], initial=0.0))
         _raise_to(memory.book, codes.MAX_PENETRATION, deepest)

@@ -74,6 +74,8 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         "LASTING": False,
         "FRICTION_LAWS": system.has_friction_laws,
         "SLIDING": system.sliding_codes or (0,),
+        "GATED": any(system.gated),
+        "GATES": system.gated or (False,),
         "WATCHED": False,
         "SECTION": 0,
         "PLACE": 0,

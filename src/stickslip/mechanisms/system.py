@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.codes import BEHIND
 from stickslip.checks import Array, finite, real_array, require_unique, unknown_name
 from stickslip.jit.plain import MATH, plain
 from stickslip.laws.friction import FrictionLaw
@@ -31,9 +32,6 @@ SPRING = 3
 """Sgn on displacement level (prestressed spring): -lambda_T in threshold * Sgn(x), x in the gap slot."""
 
 KIND_NAMES = ("contact", "clutch", "friction", "spring")
-
-BEHIND = 1e-5
-"""Depth below which a contact that may not close is behind its surface at a start [m], see `Contact.closes_when`."""
 
 MUST_NOT_WRITE = "must not write to its arguments, which are the state and the parameters of the run"
 
@@ -339,7 +337,7 @@ class System:
     def start_gap(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
         """Gaps of a start, (n,): infinite for contacts that are behind their surface and may not close.
 
-        Behind is deeper than `BEHIND`: less is the rounding of a state that was printed, and the contact is closed.
+        Behind is deeper than `codes.BEHIND`: less is the rounding of a state that was printed, and the contact is closed.
         """
         g = self.gap(q, t, p)
         if any(self.gated):

@@ -104,6 +104,12 @@ def prepare(
         method.check(system, p)
         if method.warning:
             warnings.warn(f"stepper {method.name!r}: {method.warning}", RuntimeWarning, stacklevel=3)
+    if method.name == "adaptive" and any(system.gated):
+        raise ValueError(
+            f"stepper 'adaptive' cannot run system {system.name!r}: its trial steps do not know which contacts were "
+            f"loaded, and contact {system.contact_names[system.gated.index(True)]!r} has closes_when; take "
+            "'moreau-midpoint' or 'event-driven'."
+        )
     depth = PENETRATION_TOLERANCE if checks.penetration_tol is None else checks.penetration_tol
     tolerance = penetration_tolerance(depth)
     check_penetration(system, system.start_gap(q, start, p), tolerance, _START, "starts")

@@ -156,11 +156,29 @@ def reach_at_start(system: System, q: Array, u: Array, t: float, dt: float, p: A
     return np.asarray(dt * dt * np.sqrt(alpha * float(h @ np.linalg.solve(M, h))))
 
 
-def active_contacts(system: System, g: Array, rounding: Array, dt: float, reach: Array | None) -> np.ndarray:
+def shut_contacts(
+    system: System, q: Array, u: Array, t: float, dt: float, p: Array, loaded: np.ndarray, first: bool
+) -> np.ndarray | None:
+    """Contacts that cannot take part in a step from (q, u, t) whatever their gap, (n,) bool; None where all can.
+
+    See `Contact.closes_when`.  They can if they carried load in the step before (`loaded`), or if their condition holds
+    and they were outside where that step began.  first : the run begins, and contacts that touch take part.
+    """
+    if not any(system.gated):
+        return None
+    c, back = system.gates(q, t, p), 0.0 if first else dt
+    g = system.gap(q - back * u, t - back, p)
+    there = loaded | ((c > 0.0) & (g > 0.0)) | (first & (np.abs(g) <= codes.BEHIND))
+    return np.array(system.gated) & ~there
+
+
+def active_contacts(
+    system: System, g: Array, rounding: Array, dt: float, reach: Array | None, shut: np.ndarray | None = None
+) -> np.ndarray:
     """Numbers of the contacts that take part in a step on velocity level, [GS05] 5, step 3 (b).
 
     A gap below its rounding error is closed.  A contact that carried load in the step before stays within its reach,
-    see `stepper.Instant`.
+    see `stepper.Instant`.  Contacts that are `shut` do not take part.
     """
     kinds = np.array(system.contact_kinds, dtype=int)
     active = (kinds != CONTACT) | (g <= 0.0) | (g <= rounding)
@@ -168,7 +186,7 @@ def active_contacts(system: System, g: Array, rounding: Array, dt: float, reach:
         active |= g <= reach
     if dt == 0.0:
         active &= kinds != SPRING
-    return np.flatnonzero(active)
+    return np.flatnonzero(active if shut is None else active & ~shut)
 
 
 def contact_problem(
@@ -180,6 +198,7 @@ def contact_problem(
     p: Array,
     reach: Array | None = None,
     keep_lasting: bool = False,
+    shut: np.ndarray | None = None,
 ) -> StepProblem:
     """Build the problem at the midpoint (t, q) of a step of length dt that begins with velocity u_A.
 
@@ -189,7 +208,7 @@ def contact_problem(
     g = gaps(system, q, t, p)
     u_free = u_A + dt * np.linalg.solve(M, system.force(q, u_A, t, p))
     rounding = roundings(system, q, t, p)
-    index = active_contacts(system, g, rounding, dt, reach)
+    index = active_contacts(system, g, rounding, dt, reach, shut)
     lasting = reach > 0.0 if keep_lasting and reach is not None else None
     if lasting is not None:
         index = np.union1d(index, np.flatnonzero(lasting))

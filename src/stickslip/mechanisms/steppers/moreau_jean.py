@@ -78,7 +78,7 @@ class MoreauJean(Stepper):
         q_M, t_M = q_A + 0.5 * dt * u_A, state.t + 0.5 * dt
         M, g = mass_matrix(system, q_M, t_M, p), gaps(system, q_M, t_M, p)
         rounding = roundings(system, q_M, t_M, p)
-        index = active_contacts(system, g, rounding, dt, state.reach)
+        index = active_contacts(system, g, rounding, dt, state.reach, state.shut)
         closing = closing_velocities(g, rounding, (theta + 0.5) * dt)  # from midpoint to midpoint
         active = Active(index, closing=closing, rounding=rounding)
         directions = system.geometry(q_M, t_M, p)

@@ -27,7 +27,8 @@ class Instant:
     `reach` (n,) [m] is how far a contact that carried load in the step before may seem open and still take part; at the
     start, what forces can close within a step.  `carried` (n, 2) [N s] are the impulses Lambda_N, Lambda_T of
     the step before where that was the first half of an impact.  `sticks` (n,) is 1 where a contact stuck at the end of
-    the step before, which friction laws with a memory ask for.  None stands for zeros.
+    the step before, which friction laws with a memory ask for.  None stands for zeros.  `shut` (n,) are contacts that
+    do not take part, see `contact_problem.shut_contacts`.
     """
 
     t: float
@@ -36,6 +37,7 @@ class Instant:
     reach: Array | None = None
     carried: Array | None = None
     sticks: Array | None = None
+    shut: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,13 @@ class Stepper(ABC):
         return {"SCHEME": self.scheme, "PROJECTION": float(self.projection)}
 
     def check(self, system: System, p: Array) -> None:
-        """Raise ValueError where the scheme cannot treat a system; this one takes them all."""
-        return
+        """Raise ValueError where the scheme cannot treat a system."""
+        if self.projection > 0.0 and any(system.gated):
+            name = system.contact_names[system.gated.index(True)]
+            raise ValueError(
+                f"projection must be 0 for system {system.name!r}, whose contact {name!r} has closes_when: a contact "
+                f"that is not there may be as deep as it likes, got {self.projection:g}."
+            )
 
     @abstractmethod
     def step(
@@ -163,6 +170,7 @@ def solve_on_position_level(
     onward: Onward,
     carried: Array | None = None,
     sticks: Array | None = None,
+    shut: np.ndarray | None = None,
 ) -> tuple[Array, StepReport]:
     """Velocities u = free(u) + M^-1 W Lambda with 0 <= Lambda_N perp g_N(place(u), t) + eps_N g_before >= 0.
 
@@ -186,6 +194,8 @@ def solve_on_position_level(
     for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
         g = gaps(system, place(u), t, p)
         newcomers = ~active & (g + eps_N * g_before <= 0.0)
+        if shut is not None:
+            newcomers &= ~shut
         active = active | newcomers
         u_free = free(u) - taken_back
         problem = step_problem(system, Active(np.flatnonzero(active)), g, begun, u_free, p, Ahead(u, g_before))

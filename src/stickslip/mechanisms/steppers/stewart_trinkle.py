@@ -63,7 +63,7 @@ class StewartTrinkle(Stepper):
         q_E = q_A + dt * u_A
         g = gaps(system, q_E, t_E, p)
         rounding = roundings(system, q_E, t_E, p)
-        index = active_contacts(system, g, rounding, dt, state.reach)
+        index = active_contacts(system, g, rounding, dt, state.reach, state.shut)
         directions = system.geometry(q_A, state.t, p)
         closing = closing_velocities(g, rounding, dt, directions[0] @ u_A + directions[2][:, 0])
         active = Active(index, closing=closing, rounding=rounding)

@@ -22,6 +22,7 @@ from stickslip.jit.marks import dev, entry, float64, int64, local_array, rare
 from stickslip.mechanisms.templates.march import march
 from stickslip.mechanisms.templates.model import (
     DIRECTIONS_CONSTANT,
+    GATES,
     KINDS,
     MASS_CONSTANT,
     N_CONTACTS,
@@ -86,9 +87,9 @@ def judge_start(row, p, depth, g, E):
             return int64(LAW_OUT_OF_RANGE)
     gap(q_of(row), T_START, p, g)
     for k in range(N_CONTACTS):
-        if KINDS[k] == CONTACT and not -g[k] <= depth:
+        if KINDS[k] == CONTACT and not GATES[k] and not -g[k] <= depth:
             return int64(PENETRATES)
-        if KINDS[k] == CONTACT:
+        if KINDS[k] == CONTACT and not GATES[k]:
             row[BOOK_OF_MEMBER + MAX_PENETRATION] = max(row[BOOK_OF_MEMBER + MAX_PENETRATION], -g[k])
     energy(q_of(row), u_of(row), T_START, p, E)
     row[ENERGY_START] = E[0]
@@ -171,7 +172,7 @@ def close_member(row, p, t, g, E):
     row[ENERGY_END + 1] = E[1]
     gap(q_of(row), t, p, g)
     for k in range(N_CONTACTS):
-        if KINDS[k] == CONTACT and -g[k] > row[BOOK_OF_MEMBER + MAX_PENETRATION]:
+        if KINDS[k] == CONTACT and not GATES[k] and -g[k] > row[BOOK_OF_MEMBER + MAX_PENETRATION]:
             row[BOOK_OF_MEMBER + MAX_PENETRATION] = -g[k]
 
 

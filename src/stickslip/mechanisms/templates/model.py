@@ -28,6 +28,8 @@ THETA_VALUE = 0.5
 LASTING = False
 FRICTION_LAWS = False
 SLIDING = (0,)
+GATED = False
+GATES = (False,)
 WATCHED = False
 SECTION = 0
 PLACE = 0
@@ -89,6 +91,11 @@ def friction(p, speed, mu):
 
 
 @dev
+def gates(q, t, p, c):
+    c[0] = 1.0
+
+
+@dev
 def energy(q, u, t, p, E):
     E[0] = 0.5 * u[0] * u[0]
     E[1] = p[0] * q[0]
@@ -110,7 +117,7 @@ IMPACT_STEPS = 2 if SCHEME == PAOLI else 1
 KEEPS = not LASTING and SCHEME != PAOLI  # closed contacts keep the rounding errors of their gaps
 PAIRS = SOLVER == AUTO and N_CONTACTS > 1  # two closed contacts are solved by their branches, before any sweep
 # Steps without contacts have a loop of their own.
-PLAIN = SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and set(KINDS) == {CONTACT}
+PLAIN = SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and not GATED and set(KINDS) == {CONTACT}
 FLIES = PLAIN
 # Steps with one lasting contact have one, too, where its directions are constant.
 SWEEPS = SOLVER in (AUTO, GAUSS_SEIDEL) and 0 < N_CONTACTS <= 12  # beyond, arrays lie on the heap

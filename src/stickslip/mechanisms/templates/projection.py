@@ -6,6 +6,7 @@ from stickslip.lcp.linear import ldl_factor
 from stickslip.mechanisms.templates.mass import contact_row
 from stickslip.mechanisms.templates.model import (
     DIRECTIONS_CONSTANT,
+    GATES,
     KINDS,
     MASS_CONSTANT,
     N_CONTACTS,
@@ -87,7 +88,8 @@ def project(q, t, p, M, g, directions, projected):
 def note_penetration(m):
     """Take the gaps into the deepest penetration so far."""
     for k in range(N_CONTACTS):
-        if m.contacts.kinds[k] == CONTACT and -m.gaps.g[k] > m.tally[MAX_PENETRATION]:
+        there = m.contacts.kinds[k] == CONTACT and not (GATES[k] and m.contacts.active[k] == 0)
+        if there and -m.gaps.g[k] > m.tally[MAX_PENETRATION]:
             m.tally[MAX_PENETRATION] = -m.gaps.g[k]
 
 

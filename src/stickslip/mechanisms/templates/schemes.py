@@ -4,6 +4,7 @@ import math
 
 from stickslip.codes import (
     ANYWHERE,
+    BEHIND,
     CONTACT,
     GAP_ROUNDING,
     GRAIN,
@@ -17,6 +18,8 @@ from stickslip.codes import (
 from stickslip.jit.marks import dev, float64, int64, local_array, rare
 from stickslip.lcp.linear import ldl_factor, ldl_solve
 from stickslip.mechanisms.templates.model import (
+    GATED,
+    GATES,
     KEEPS,
     LASTING,
     N_CONTACTS,
@@ -24,6 +27,8 @@ from stickslip.mechanisms.templates.model import (
     SCHEME,
     THETA_VALUE,
     force,
+    gap,
+    gates,
     geometry,
     jacobian,
     mass,
@@ -223,11 +228,55 @@ def find_closing(first, gaps, eps_N, carried, contacts):
 
 
 @dev
-def active_set(m, first):
+def count_active(first, carried, contacts):
+    """The contacts that take part in a step on position level before its next iteration."""
+    count = int64(0)
+    for k in range(N_CONTACTS):
+        opens = contacts.kinds[k] == CONTACT and carried[k, 0] == 0.0 and carried[k, 1] == 0.0
+        if (first and not opens) or (not first and contacts.active[k] != 0):
+            count += 1
+    return count
+
+
+@rare
+def shut_gates(m, t, closed):
+    """Contacts with a condition (`Contact.closes_when`) that do not take part though their gap is closed leave the set.
+
+    They take part if they carried load in the step before, or if the condition holds and they were outside where the
+    step before began.  At the start of a run those take part that touch.  Returns the number of contacts that are left.
+    """
+    c = local_array(N_CONTACTS, float64)
+    g = local_array(N_CONTACTS, float64)
+    q = local_array(N_DOF, float64)
+    at_start = t == m.run.t0
+    gates(m.motion.q, t, m.run.p, c)
+    for j in range(N_DOF):
+        q[j] = m.motion.q[j] if at_start else m.motion.q[j] - m.run.dt * m.motion.u[j]
+    gap(q, t if at_start else t - m.run.dt, m.run.p, g)
+    for k in range(N_CONTACTS):
+        if GATES[k] and m.contacts.active[k] != 0 and m.memory.N_before[k] == 0.0:
+            touches = at_start and abs(g[k]) <= BEHIND
+            if not touches and not (c[k] > 0.0 and g[k] > 0.0):
+                m.contacts.active[k] = 0
+                closed -= 1
+    return closed
+
+
+@dev
+def active_set(m, first, t):
     """The index set H of [GS05] 5, step 3 (b): (number of its contacts, whether one is new in this iteration).
 
-    -1 - k instead of the number where the gap of contact k is no number.  `first`: in the first iteration of a step.
+    -1 - k instead of the number where the gap of contact k is no number.  `first`: in the first iteration of a step,
+    which begins at t.
     """
-    if SCHEME == PAOLI:
-        return find_closing(first, m.gaps, m.laws.eps_N, m.memory.carried, m.contacts)
-    return find_active(m.gaps, m.memory.reach, m.contacts), False
+    if SCHEME != PAOLI:
+        closed = find_active(m.gaps, m.memory.reach, m.contacts)
+        if GATED and closed > 0:
+            closed = shut_gates(m, t, closed)
+        return closed, False
+    before = count_active(first, m.memory.carried, m.contacts) if GATED else int64(0)
+    closed, newcomers = find_closing(first, m.gaps, m.laws.eps_N, m.memory.carried, m.contacts)
+    if GATED and closed > 0:
+        closed = shut_gates(m, t, closed)
+        newcomers = closed > before
+    return closed, newcomers

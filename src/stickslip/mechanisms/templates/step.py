@@ -61,7 +61,7 @@ def do_step(m, times):
         status = free_motion(m, times, count)  # u_A + M^-1 h dt
         if status != DONE:
             break
-        closed, newcomers = active_set(m, count == 0)  # step 3 (b): H
+        closed, newcomers = active_set(m, count == 0, times.A)  # step 3 (b): H
         if closed < 0:
             m.book[CULPRIT] = -1 - closed
             status = int64(GAP_NOT_A_NUMBER)
