@@ -11,9 +11,10 @@ import numpy as np
 from stickslip.analysis.members import Member, MemberOptions, changed, members, run_member
 from stickslip.analysis.poincare import SectionPoints, translations
 from stickslip.analysis.progress import Progress, reported
-from stickslip.analysis.sections import AnySection, section_of
+from stickslip.analysis.sections import AnySection, section_of, with_reset
 from stickslip.checks import Array, renamed, unknown_name
 from stickslip.ensembles.plan import axis_values
+from stickslip.mechanisms.reset import Reset
 from stickslip.scenario import Scenario, require_scenario
 
 
@@ -74,6 +75,7 @@ def bifurcation(
     values: Any,
     *,
     section: AnySection | None = None,
+    reset: Reset | None = None,
     stepper: Any = "moreau-midpoint",
     dt: float | None = None,
     t_end: float | None = None,
@@ -89,6 +91,7 @@ def bifurcation(
     parameter, values : name of a parameter of the system, and its values as `ensemble` takes them: an array, or text
         such as "0.2:0.4:101"
     section : an object or text, see `analysis.sections`; None for the system's own
+    reset : new names for coordinates after each return, for walkers and wheels; None: the scenario's own
     follow : start each run from the end of the one before, to follow an attractor past where it loses its basin
     stepper, dt : as `simulate` takes them; the scenario's dt where None
     t_end : of each run [s]; None: ten times the scenario's, or 150 to 400 periods of a drive
@@ -99,6 +102,7 @@ def bifurcation(
     Raises ValueError for a name or number that does not fit; runs that fail are listed, not raised.
     """
     require_scenario(scenario, "a bifurcation diagram")
+    scenario = with_reset(scenario, reset)
     system = scenario.system
     if parameter not in system.parameter_names:
         raise ValueError(f"system {system.name!r}: {unknown_name('parameter', parameter, system.parameter_names)}")
@@ -157,7 +161,7 @@ def _runs(
     start, travel = scenario, translations(scenario)
     for i, value in enumerate(grid, 1):
         here = changed(start, {parameter: float(value)})
-        member = run_member(here, section_of(here, section), options)
+        member = run_member(here, section, options)
         if member.status == "finished" and len(member.points):
             start = _restarted(scenario, member.points, travel)
         yield float(value), member

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.poincare import SectionPoints, poincare
-from stickslip.analysis.sections import AnySection, PhaseSection, Section, given_section, section_of
+from stickslip.analysis.poincare import SectionPoints, poincare, points_of
+from stickslip.analysis.sections import AnySection, PhaseSection, Section, given_section, reset_of, section_of
 from stickslip.checks import Array, real_number, whole_number
+from stickslip.events.event_driven import EventDriven
 from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
@@ -75,8 +76,9 @@ class MemberOptions:
         return length
 
 
-def run_member(scenario: Scenario, section: Section, options: MemberOptions) -> Member:
-    """One motion by `simulate`."""
+def run_member(scenario: Scenario, given: AnySection | None, options: MemberOptions) -> Member:
+    """One motion by `simulate`, on the section given or on the scenario's own."""
+    section, reset = section_of(scenario, given), reset_of(scenario, given)
     step, length = scenario.dt if options.dt is None else options.dt, options.length(scenario, section)
     every, t0 = max(1, round(scenario.t_end / 10.0 / _PER_RETURN / step)), 0.0
     if isinstance(section, PhaseSection):
@@ -89,8 +91,12 @@ def run_member(scenario: Scenario, section: Section, options: MemberOptions) -> 
     )  # fmt: skip
     x = np.concatenate([run.q, run.u], axis=1)
     late = x[len(x) // 2 :]
+    if run.complete and run.stepper == EventDriven.name and not isinstance(section, PhaseSection):
+        points = poincare(scenario, given, stepper=options.stepper, t_end=length)  # not between records
+    else:
+        points = points_of(run, section, reset)
     return Member(
-        _last(poincare(run, section), options.points), float(run.t[-1]), x[-1], late.min(axis=0), late.max(axis=0),
+        _last(points, options.points), float(run.t[-1]), x[-1], late.min(axis=0), late.max(axis=0),
         run.status,
     )  # fmt: skip
 
@@ -109,7 +115,7 @@ def members(
         return
     for count, values in enumerate(_combined(vary, paired), 1):
         here = changed(scenario, dict(zip(vary, map(float, values), strict=True)))
-        yield here, run_member(here, section_of(here, section), options)
+        yield here, run_member(here, section, options)
         if report is not None:
             report(count)
 
@@ -137,6 +143,8 @@ def _on_device(
     from stickslip.ensembles.observables import STATUS_NAMES
     from stickslip.ensembles.run import ensemble
 
+    if reset_of(scenario, section) is not None:
+        raise ValueError("device must be left out where the section has a reset: members of an ensemble know no new names.")
     own = section_of(scenario, section)
     length = options.length(scenario, own)
     result = ensemble(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -20,7 +20,9 @@ from stickslip.analysis.sections import (
     PhaseSection,
     Section,
     read_section,
+    reset_of,
     section_of,
+    with_reset,
 )
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.contact.planar import solver_from
@@ -28,10 +30,12 @@ from stickslip.events.arcs import SAMPLES, Arc
 from stickslip.events.event_driven import EventDriven
 from stickslip.events.motion import Motion
 from stickslip.laws import Newton
+from stickslip.mechanisms.reset import Relabelling, Reset
 from stickslip.mechanisms.system import System
 from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
+_WINDOW = 4000  # records that are looked at together
 _AT_THE_START = 1e-9  # share of a run within which a motion that starts on its section is still there
 
 
@@ -101,6 +105,7 @@ def poincare(
     source: Trajectory | Scenario,
     section: AnySection | None = None,
     *,
+    reset: Reset | None = None,
     stepper: Any = "moreau-midpoint",
     dt: float | None = None,
     t_end: float | None = None,
@@ -114,6 +119,8 @@ def poincare(
     source : a trajectory, between whose records coordinates are interpolated by cubics and velocities linearly; or a
         scenario, which is run here (with `EventDriven()` points are exact to its tolerance)
     section : an object or text, see `analysis.sections`; None: the system's own (scenarios only)
+    reset : new names for coordinates after each point, for walkers and wheels; None: the scenario's own.  The motion goes
+        on as it is, and points have the new names (scenarios only)
     stepper, dt, t_end, every, progress : of the run, as in `simulate`; dt, t_end None: the scenario's own
 
     Returns
@@ -127,17 +134,23 @@ def poincare(
     if isinstance(source, Trajectory):
         if section is None:
             raise ValueError("section must be given for a trajectory, such as LevelSection('y', 0.0) or 'y<0'.")
+        if reset is not None:
+            raise ValueError("reset belongs to a scenario, whose equations it must leave as they are; give the scenario.")
         known = read_section(section)
-        return _of_records(
+        return points_of(
             source, known.at(source.parameters, source.units) if isinstance(known, DriveSection) else known
         )
-    chosen = section_of(source, section)
+    source = with_reset(source, reset)
+    chosen, relabelling = section_of(source, section), reset_of(source, section)
     end = source.t_end if t_end is None else real_number(t_end, "t_end")
     if stepper == EventDriven.name or isinstance(stepper, EventDriven):
         judge = stepper if isinstance(stepper, EventDriven) else EventDriven()
         q, u, p = source.system.check(source.q0, source.u0, source.params)
         motion = judge.motion(source.system, q, u, p, 0.0, end, Newton(), solver_from("auto"))
-        found = [(t, *arc.state(t)) for t, arc in passages(motion, chosen)]
+        found = []
+        for t, arc, names in passages(motion, chosen, relabelling):
+            x, f = names(arc.vector(t)[: 2 * source.system.n_dof]), source.system.n_dof
+            found.append((t, x[:f], x[f:]))
         return _points(chosen, found, source.system.coordinate_names, source.system.velocity_names)
     run = source.simulate(
         dt=source.dt if dt is None else dt,
@@ -149,34 +162,54 @@ def poincare(
     )
     if not run.complete:
         raise ArithmeticError(f"{run.stepper} with dt = {run.dt:g} s {run.status}")
-    return _of_records(run, chosen)
+    return points_of(run, chosen, relabelling)
 
 
-def passages(motion: Motion, section: Section) -> Iterator[tuple[float, Arc]]:
-    """Times at which a motion from event to event meets a section, each with the arc that holds it."""
-    start, apart = motion.t, _AT_THE_START * motion.span
-    contact = section.place(motion.system) if isinstance(section, ClosingSection) else -1
+def passages(
+    motion: Motion, section: Section, reset: Relabelling | None = None
+) -> Iterator[tuple[float, Arc, Relabelling]]:
+    """Times at which a motion from event to event meets a section, each with its arc, and the names from then on.
+
+    The motion goes on as it is: a reset changes the names alone in which the next passage is looked for.
+    """
+    start, apart, system = motion.t, _AT_THE_START * motion.span, motion.system
+    names = Relabelling.none(system.n_dof, system.n_contacts)
+    place = section.place(system) if isinstance(section, ClosingSection) else -1
     for arc in motion.arcs():
         if isinstance(section, ClosingSection):
+            contact = names.partner[place]
             rows = [row for row in motion.impacts if row[0] == arc.t_A and row[1] == contact and row[2] < 0.0]
             if rows and arc.t_A > start + apart:
-                yield arc.t_A, arc
+                names = names if reset is None else reset.after(names)
+                yield arc.t_A, arc, names
             continue
-        for t in _times_in(arc, section, motion.system, motion.t_end):
-            if t > start + apart:
-                yield t, arc
+        before = -math.inf
+        while True:
+            times = [t for t in _times_in(arc, section, system, names) if t > max(start + apart, before)]
+            if not times:
+                break
+            before = times[0]
+            names = names if reset is None else reset.after(names)
+            yield before, arc, names
 
 
-def _times_in(arc: Arc, section: LevelSection | PhaseSection, system: System, t_end: float) -> list[float]:
+def _times_in(arc: Arc, section: LevelSection | PhaseSection, system: System, names: Relabelling) -> list[float]:
+    """Times in an arc at which a section is passed, in the names that hold there."""
     if isinstance(section, PhaseSection):
         first = math.floor((arc.t_A - section.offset) / section.period) + 1
         last = math.floor((arc.t_E - section.offset) / section.period)
         return [section.offset + k * section.period for k in range(first, last + 1)]
-    place, sign = section.place(system), -1.0 if section.rising else 1.0
-    samples = sign * (arc.vector(np.linspace(arc.t_A, arc.t_E, SAMPLES + 1))[:, place] - section.level)
-    if not np.any((samples[:-1] > 0.0) & (samples[1:] <= 0.0)):
-        return []
-    return arc.crossings(lambda q, u: float(np.concatenate([q, u])[place] - section.level), section.rising)
+    place, sign, n = section.place(system), -1.0 if section.rising else 1.0, 2 * system.n_dof
+    samples = names(arc.vector(np.linspace(arc.t_A, arc.t_E, SAMPLES + 1))[:, :n])[:, place]
+    found = []
+    for level in section.levels(samples.min(), samples.max()):
+        ahead = sign * (samples - level)
+        if np.any((ahead[:-1] > 0.0) & (ahead[1:] <= 0.0)):
+            found += arc.crossings(
+                lambda q, u: float(names(np.concatenate([q, u]))[place] - level),  # noqa: B023
+                section.rising,
+            )
+    return sorted(found)
 
 
 def _points(
@@ -191,29 +224,82 @@ def _points(
     return SectionPoints(section, t, q, u, coordinate_names, velocity_names)
 
 
-def _of_records(run: Trajectory, section: Section) -> SectionPoints:
+def points_of(run: Trajectory, section: Section, reset: Relabelling | None = None) -> SectionPoints:
+    """The points of a run on a section, in new names after each where there is a reset."""
     names = run.coordinate_names, run.velocity_names
+    if reset is not None:
+        return _renamed_points(run, section, reset)
     if isinstance(section, ClosingSection):
         if section.contact not in run.contact_names:
             raise ValueError(f"section: {unknown_name('contact', section.contact, run.contact_names)}")
         times = np.unique(run.impacts().of(section.contact)["time"])
         rows = np.minimum(np.searchsorted(run.t, times * (1.0 - 1e-12), side="left"), len(run) - 1)
         return _points(section, [(run.t[i], run.q[i], run.u[i]) for i in np.unique(rows)], *names)
-    found = []
+    return _points(section, list(_found_in(run, section)), *names)
+
+
+def _renamed_points(run: Trajectory, section: Section, reset: Relabelling) -> SectionPoints:
+    """The points of a run on a section that gets new names at each of them: passage after passage."""
+    f, names = len(run.coordinate_names), Relabelling.none(len(run.coordinate_names), len(run.contact_names))
+    found: list[tuple[float, Array, Array]] = []
+    if isinstance(section, ClosingSection):
+        place, impacts = run.contact_names.index(section.contact), run.impacts()
+        times = [np.unique(impacts.of(name)["time"]) for name in run.contact_names]
+        t = run.t[0]
+        while True:
+            own = times[names.partner[place]]
+            later = own[np.searchsorted(own, t, side="right") :]
+            if not len(later):
+                break
+            t, names = later[0], reset.after(names)
+            i = min(int(np.searchsorted(run.t, t * (1.0 - 1e-12), side="left")), len(run) - 1)
+            x = names(np.concatenate([run.q[i], run.u[i]]))
+            found.append((float(run.t[i]), x[:f], x[f:]))
+        return _points(section, found, run.coordinate_names, run.velocity_names)
+    first, window = 0, _WINDOW
+    while first < len(run) - 1:
+        last = min(first + window, len(run))
+        x = names(np.concatenate([run.q[first:last], run.u[first:last]], axis=1))
+        here = _Records(run.t[first:last], x[:, :f], x[:, f:], run.coordinate_names, run.velocity_names)
+        after = found[-1][0] if found else -math.inf
+        point = next((point for point in _found_in(here, section) if point[0] > after + 1e-12 * run.t[-1]), None)
+        if point is None:
+            if last == len(run):
+                break
+            first = last - 1
+            continue
+        names = reset.after(names)
+        state = reset(np.concatenate(point[1:]))
+        found.append((point[0], state[:f], state[f:]))
+        first = max(first, int(np.searchsorted(run.t, point[0], side="right")) - 1)
+    return _points(section, found, run.coordinate_names, run.velocity_names)
+
+
+class _Records(NamedTuple):
+    """Some records of a run: times (k,), coordinates and velocities (k, f), and their names."""
+
+    t: Array
+    q: Array
+    u: Array
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+
+
+def _found_in(run: Trajectory | _Records, section: LevelSection | PhaseSection) -> Iterator[tuple[float, Array, Array]]:
+    """Time, coordinates and velocities of each passage between records."""
     for k, part in _parts(run, section):
         h, ends = run.t[k + 1] - run.t[k], slice(k, k + 2)
         q = hermite(part, h, run.q[ends], run.u[ends])
-        found.append((float(run.t[k] + part * h), q, (1.0 - part) * run.u[k] + part * run.u[k + 1]))
-    return _points(section, found, *names)
+        yield float(run.t[k] + part * h), q, (1.0 - part) * run.u[k] + part * run.u[k + 1]
 
 
-def _parts(run: Trajectory, section: LevelSection | PhaseSection) -> Iterator[tuple[int, float]]:
+def _parts(run: Trajectory | _Records, section: LevelSection | PhaseSection) -> Iterator[tuple[int, float]]:
     """Records before each passage, and the part of the way to the next one."""
     if isinstance(section, PhaseSection):
         first = math.floor((run.t[0] - section.offset) / section.period) + 1
         last = math.floor((run.t[-1] * (1.0 + 1e-12) - section.offset) / section.period)
         times = section.offset + section.period * np.arange(first, last + 1)
-        rows = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run) - 2)
+        rows = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 2)
         yield from (
             (int(k), float((t - run.t[k]) / (run.t[k + 1] - run.t[k]))) for k, t in zip(rows, times, strict=True)
         )
@@ -222,14 +308,16 @@ def _parts(run: Trajectory, section: LevelSection | PhaseSection) -> Iterator[tu
         known = (*run.coordinate_names, *run.velocity_names)
         raise ValueError(f"section: {unknown_name('coordinate or velocity', section.name, known)}")
     sign = -1.0 if section.rising else 1.0
-    x = sign * (run[section.name] - section.level)
     smooth = section.name in run.coordinate_names
-    slopes = sign * run.u[:, run.coordinate_names.index(section.name)] if smooth else x
-    for k in np.flatnonzero((x[:-1] > 0.0) & (x[1:] <= 0.0)):
-        if smooth:
-            yield int(k), crossing(run.t[k + 1] - run.t[k], x[k : k + 2], slopes[k : k + 2])
-        else:
-            yield int(k), float(x[k] / (x[k] - x[k + 1]))
+    place = (run.coordinate_names if smooth else run.velocity_names).index(section.name)
+    values, rates = (run.q if smooth else run.u)[:, place], sign * run.u[:, place]
+    found: list[tuple[int, float]] = []
+    for level in section.levels(float(values.min()), float(values.max())):
+        x = sign * (values - level)
+        for k in np.flatnonzero((x[:-1] > 0.0) & (x[1:] <= 0.0)):
+            cubic = smooth and crossing(run.t[k + 1] - run.t[k], x[k : k + 2], rates[k : k + 2])
+            found.append((int(k), float(cubic) if smooth else float(x[k] / (x[k] - x[k + 1]))))
+    yield from sorted(found)
 
 
 def hermite(s: float, h: float, x: Array, v: Array) -> Array:

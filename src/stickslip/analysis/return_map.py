@@ -252,7 +252,7 @@ class EventMap:
             t_end = t_A + (returns + 0.01) * section.period
         motion = FollowedMotion.of(system, x, setting.p, t_A, t_end, self.rtol, mode, tangent)
         count = 0
-        for t, arc in passages(motion, section):
+        for t, arc, _ in passages(motion, section):
             count += 1
             if count == returns:
                 return self._return(motion, t, arc)

@@ -2,6 +2,7 @@
 
     LevelSection("phi_S", -0.2788)           "phi_S<-0.2788"   a coordinate or velocity falls through a level
     LevelSection("phi_S", 0.0, rising=True)  "phi_S>0"         it rises through the level
+    LevelSection("phi", 0.0, True, TURN)     "phi>0 mod 2pi"   an angle that goes on turning, once per turn
     ClosingSection("beak")                   "impact:beak"     a contact closes; states are taken after the impact
     PhaseSection(0.01)                       "every:0.01"      t = offset + k period [s]
     DriveSection("omega")                    "phase:omega"     every period of a parameter: 2 pi / omega, or 1 / f
@@ -29,7 +30,7 @@ from stickslip.scenario import Scenario, require_scenario
 
 TURN = 2.0 * math.pi  # [rad]
 _HERTZ = ("Hz", "1/s")
-_HELP = "write 'phi<0.1', 'phi>0.1', 'impact:CONTACT', 'phase:PARAMETER' or 'every:SECONDS'"
+_HELP = "write 'phi<0.1', 'phi>0.1', 'phi>0 mod 2pi', 'impact:CONTACT', 'phase:PARAMETER' or 'every:SECONDS'"
 
 
 @dataclass(frozen=True)
@@ -39,25 +40,45 @@ class LevelSection:
     name : of a coordinate or velocity of the system
     level : in its unit
     rising : True where it rises through the level; False where it falls
+    turn : levels apart by this are one section, 2 pi for an angle that goes on turning; None: one level
 
     >>> LevelSection("phi_S", -0.2788).text
     'phi_S<-0.2788'
+    >>> LevelSection("phi", 0.0, True, TURN).text
+    'phi>0.0 mod 2pi'
     """
 
     name: str
     level: float
     rising: bool = False
+    turn: float | None = None
 
     def __post_init__(self) -> None:
         real_number(self.level, "level of a section")
+        if self.turn is not None and not real_number(self.turn, "turn of a section") > 0.0:
+            raise ValueError(f"turn of a section must be positive, such as 2 pi, got {self.turn:g}.")
 
     def __str__(self) -> str:
-        return f"{self.name} {'rises' if self.rising else 'falls'} through {self.level:g}"
+        every = "" if self.turn is None else f" + k {self._turn_text()}"
+        return f"{self.name} {'rises' if self.rising else 'falls'} through {self.level:g}{every}"
+
+    def _turn_text(self) -> str:
+        assert self.turn is not None
+        return "2pi" if self.turn == TURN else f"{float(self.turn)!r}"
 
     @property
     def text(self) -> str:
         """The section as text, which `read_section` reads back."""
-        return f"{self.name}{'>' if self.rising else '<'}{float(self.level)!r}"
+        every = "" if self.turn is None else f" mod {self._turn_text()}"
+        return f"{self.name}{'>' if self.rising else '<'}{float(self.level)!r}{every}"
+
+    def levels(self, low: float, high: float) -> list[float]:
+        """The levels of the section between two values."""
+        if self.turn is None:
+            return [float(self.level)]
+        first = math.floor((low - self.level) / self.turn)
+        last = math.ceil((high - self.level) / self.turn)
+        return [self.level + k * self.turn for k in range(first, last + 1)]
 
     def place(self, system: System) -> int:
         """Index of the quantity in x = (q, u); ValueError for a name that the system does not have."""
@@ -186,7 +207,13 @@ def read_section(section: Any) -> Section | DriveSection:
     if found is None:
         raise ValueError(f"section cannot be read; {_HELP}, got {section!r}.")
     name, sign, level = found.groups()
-    return LevelSection(name, _number(level, section), rising=sign == ">")
+    level, each, turn = (part.strip() for part in level.partition(" mod "))
+    if not each:
+        return LevelSection(name, _number(level, section), rising=sign == ">")
+    value = TURN if turn == "2pi" else _number(turn, section)
+    if not value > 0.0:
+        raise ValueError(f"section: the turn must be positive, got {section!r}.")
+    return LevelSection(name, _number(level, section), sign == ">", value)
 
 
 def _number(part: str, text: str) -> float:
@@ -274,6 +301,11 @@ def watched(system: System, section: Section | DriveSection | None) -> tuple[int
     if section is None:
         return codes.NO_SECTION, 0, 0.0
     if isinstance(section, LevelSection):
+        if section.turn is not None:
+            raise ValueError(
+                f"an ensemble knows one level of a section, not one per turn, got {section.text!r}; leave the device "
+                "out, or cut where a velocity or another coordinate passes a level."
+            )
         return codes.RISES if section.rising else codes.FALLS, section.place(system), float(section.level)
     if isinstance(section, ClosingSection):
         return codes.STRIKES, section.place(system), 0.0

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.poincare import SectionPoints, poincare
+from stickslip.analysis.poincare import SectionPoints, poincare, points_of
 from stickslip.analysis.return_map import NoReturn, Setting
 from stickslip.analysis.sections import LevelSection, PhaseSection
 from stickslip.checks import Array
@@ -74,7 +74,9 @@ class StepMap:
         chosen = chosen_stepper(self.stepper)
         kernel = getattr(chosen, "scheme", None) is not None and getattr(chosen, "level", "") == "velocity"
         small = self.setting.scenario.system.n_contacts <= STACK_LIMIT
-        return kernel and small and isinstance(self.setting.section, LevelSection)
+        section = self.setting.section
+        level = isinstance(section, LevelSection) and section.turn is None
+        return kernel and small and level and self.setting.reset is None
 
     def _error(self, values: Array) -> Any:
         """Standard error of the mean over members, the first axis.
@@ -147,9 +149,13 @@ class StepMap:
             duration = self.returns * section.period
             dt = duration / round(duration / dt)
             run = self._run(x, dt, duration, round(duration / dt))
-            return duration, np.concatenate([run.q[-1], run.u[-1]]), run.certificate
+            x = np.concatenate([run.q[-1], run.u[-1]])
+            for _ in range(self.returns if self.setting.reset is not None else 0):
+                assert self.setting.reset is not None
+                x = self.setting.reset(x)
+            return duration, x, run.certificate
         run = self._run(x, dt, self.horizon, max(1, round(self.horizon / dt / _RECORDS)))
-        points = poincare(run, section)
+        points = points_of(run, section, self.setting.reset)
         later = points.t > run.t[1]  # it starts on its section
         if later.sum() < self.returns:
             raise self._no_return(int(later.sum()))

@@ -136,6 +136,20 @@ class Relabelling:
     partner: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
     sense: Array = field(default_factory=lambda: np.zeros(0))
 
+    @classmethod
+    def none(cls, f: int, n: int) -> Relabelling:
+        """The names as they are, of f coordinates and n contacts."""
+        return cls(np.eye(f), np.zeros(f), np.arange(n), np.ones(n))
+
+    def after(self, other: Relabelling) -> Relabelling:
+        """Both, the other one first."""
+        return Relabelling(
+            self.J @ other.J,
+            self.J @ other.s + self.s,
+            other.partner[self.partner],
+            self.sense * other.sense[self.partner],
+        )
+
     @property
     def D(self) -> Array:
         """Derivative of x = (q, u), (2 f, 2 f)."""
