@@ -80,6 +80,7 @@ from stickslip.mechanisms.joints import RevoluteClearanceJoint as RevoluteCleara
 from stickslip.mechanisms.joints import TranslationalClearanceJoint as TranslationalClearanceJoint
 from stickslip.mechanisms.joints import link_energies as link_energies
 from stickslip.mechanisms.lagrangian import LagrangianSystem as LagrangianSystem
+from stickslip.mechanisms.reset import Reset as Reset
 from stickslip.mechanisms.steppers.adaptive import Adaptive as Adaptive
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean as MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint as MoreauMidpoint

@@ -144,7 +144,9 @@ def _on_device(
     from stickslip.ensembles.run import ensemble
 
     if reset_of(scenario, section) is not None:
-        raise ValueError("device must be left out where the section has a reset: members of an ensemble know no new names.")
+        raise ValueError(
+            "device must be left out where the section has a reset: members of an ensemble know no new names."
+        )
     own = section_of(scenario, section)
     length = options.length(scenario, own)
     result = ensemble(

@@ -119,8 +119,8 @@ def poincare(
     source : a trajectory, between whose records coordinates are interpolated by cubics and velocities linearly; or a
         scenario, which is run here (with `EventDriven()` points are exact to its tolerance)
     section : an object or text, see `analysis.sections`; None: the system's own (scenarios only)
-    reset : new names for coordinates after each point, for walkers and wheels; None: the scenario's own.  The motion goes
-        on as it is, and points have the new names (scenarios only)
+    reset : new names for coordinates after each point, for walkers and wheels (scenarios only); None: the scenario's
+        own.  The motion goes on as it is, and points have the new names
     stepper, dt, t_end, every, progress : of the run, as in `simulate`; dt, t_end None: the scenario's own
 
     Returns
@@ -135,7 +135,9 @@ def poincare(
         if section is None:
             raise ValueError("section must be given for a trajectory, such as LevelSection('y', 0.0) or 'y<0'.")
         if reset is not None:
-            raise ValueError("reset belongs to a scenario, whose equations it must leave as they are; give the scenario.")
+            raise ValueError(
+                "reset belongs to a scenario, whose equations it must leave as they are; give the scenario."
+            )
         known = read_section(section)
         return points_of(
             source, known.at(source.parameters, source.units) if isinstance(known, DriveSection) else known

@@ -92,13 +92,15 @@ class Return:
     def then(self, next_one: Return) -> Return:
         """This return and the next one, which begins where it ends, as one."""
         later = self.t - next_one.t_A
-        products = [
+        Phi, DP = (
             None if a is None or b is None else b @ a for a, b in ((self.Phi, next_one.Phi), (self.DP, next_one.DP))
-        ]
+        )
         (times, states), (more_times, more_states) = self.orbit, next_one.orbit
-        counts = {key: self.counts.get(key, 0) + next_one.counts.get(key, 0) for key in (*self.counts, *next_one.counts)}
+        counts = {
+            key: self.counts.get(key, 0) + next_one.counts.get(key, 0) for key in (*self.counts, *next_one.counts)
+        }
         return Return(
-            next_one.x, self.t_A, next_one.t + later, next_one.mode, self.field_A, next_one.field, *products,
+            next_one.x, self.t_A, next_one.t + later, next_one.mode, self.field_A, next_one.field, Phi, DP,
             (*self.switches, *(replace(switch, t=switch.t + later) for switch in next_one.switches)),
             np.minimum(self.grazes, next_one.grazes),
             (np.concatenate([times, more_times + later]), np.concatenate([states, more_states])),
@@ -161,7 +163,9 @@ class Setting:
         travel, turning = symmetries(scenario)
         if reset is not None:  # a coordinate that gets another name, or changes its sign, does not shift
             kept = np.eye(scenario.system.n_dof)
-            travel = tuple(i for i in travel if np.array_equal(reset.J[i], kept[i]) and np.array_equal(reset.J.T[i], kept[i]))
+            travel = tuple(
+                i for i in travel if np.array_equal(reset.J[i], kept[i]) and np.array_equal(reset.J.T[i], kept[i])
+            )
         return cls(scenario, section, chosen, p, driven, travel, turning, reset)
 
     def with_parameter(self, name: str, value: float) -> Setting:
@@ -276,7 +280,8 @@ class EventMap:
         return Return(
             y[:n].copy(), t_A, t, arc.mode, motion.field(t_A, start, first.mode), flow, Phi, DP,
             tuple(motion.switches), lowest_gaps(motion, times, states), (times, states),
-            tuple((passed, min(passed.t_E, t)) for passed in motion.passed), motion.book.residual, dict(motion.book.counts),
+            tuple((passed, min(passed.t_E, t)) for passed in motion.passed), motion.book.residual,
+            dict(motion.book.counts),
         )  # fmt: skip
 
     def _delay(self, motion: FollowedMotion, Phi: Array, flow: Array) -> Array:

@@ -187,9 +187,7 @@ class Settled:
         return recurrence(setting, self.points.x, self.scale)
 
 
-def recurrence(
-    setting: Setting, x: Array, scale: Array, most: int = 16, tol: float = 0.02, noise: float = 0.1
-) -> int:
+def recurrence(setting: Setting, x: Array, scale: Array, most: int = 16, tol: float = 0.02, noise: float = 0.1) -> int:
     """The smallest n with x_k = x_{k-n} over the last states x (k, 2 f) on a section; 0 where no n exists.
 
     Equality holds up to `tol` of the ranges.  Returns of a time stepper scatter, so twice the difference of the best n

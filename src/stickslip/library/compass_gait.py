@@ -67,7 +67,9 @@ def compass_gait(
     require_positive(parameters, "a", "b", "m", "m_H", "g", "ahead")
     length = a + b
     large = (abs(slope) / math.radians(3.0)) ** (1.0 / 3.0)  # steps of passive walkers grow with the slope like this
-    start = {key: sum(c * large**power for c, power in zip(row, (1, 3, 5), strict=True)) for key, row in _STARTS.items()}
+    start = {
+        key: sum(c * large**power for c, power in zip(row, (1, 3, 5), strict=True)) for key, row in _STARTS.items()
+    }
     pace = math.sqrt(g / 9.81 / length)
     theta = start["angle"] if angle is None else float(angle)
     omega_1 = pace * start["stance"] if stance_velocity is None else float(stance_velocity)

@@ -41,8 +41,8 @@ def rimless_wheel(
 
         omega^2 = eta^2 / (1 - eta^2)  4 m g R sin(alpha) sin(slope) / I,      multiplier eta^2
 
-    as long as the wheel gets over the top, omega^2 > 2 m g R (1 - cos(alpha - slope)) / I.  `limit_cycle` finds it where
-    the second spoke closes, with a reset that turns the wheel back by one spoke.
+    as long as the wheel gets over the top, omega^2 > 2 m g R (1 - cos(alpha - slope)) / I.  `limit_cycle` finds it
+    where the second spoke closes, with a reset that turns the wheel back by one spoke.
 
     Parameters
     ----------
@@ -119,7 +119,9 @@ def _shapes(spokes: int, q: Sequence[float], t: float, p: Mapping[str, float]) -
     ramp = Placement.rotation((0.0, 0.0), -p["slope"])
     wheel = Placement.rotation(ramp((q[0], q[1])), -q[2] - p["slope"])
     R = p["radius"]
-    tips = [(R * math.sin(angle), -R * math.cos(angle)) for angle in (2.0 * math.pi * k / spokes for k in range(spokes))]
+    tips = [
+        (R * math.sin(angle), -R * math.cos(angle)) for angle in (2.0 * math.pi * k / spokes for k in range(spokes))
+    ]
     items: list[Primitive] = [line((0.0, 0.0), tip, "body-dark") for tip in tips]
     items += [Circle((0.0, 0.0), 0.1 * R, "body"), line((0.0, 0.0), (0.7 * tips[0][0], 0.7 * tips[0][1]), "accent")]
     items += [Marker(k, tip) for k, tip in enumerate(tips)]

@@ -1,12 +1,12 @@
 """`Reset`: after each return to a section the parts of a mechanism get new names, and the motion goes on as before.
 
-A walker that has done a step is where it was, but for the names of its legs; a wheel with n spokes that has rolled on by
-one spoke is where it was, but for an angle of 2 pi / n.  So their return maps are P(x) = R(flow to the section), with
+A walker that has done a step is where it was, but for the names of its legs; a wheel with n spokes that has rolled on
+by one spoke is where it was, but for an angle of 2 pi / n.  So their return maps are P(x) = R(flow to the section), with
 
     R: q -> J q + s,   u -> J u         J, s functions of the parameters
 
-R must be a symmetry of the equations: what comes after it is the same motion in other names.  Then contacts change their
-names as well, contact k has the gap that contact `partner[k]` had, and nothing has to be said about them.
+R must be a symmetry of the equations: what comes after it is the same motion in other names.  Then contacts change
+their names as well, contact k has the gap that contact `partner[k]` had, and nothing has to be said about them.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ class Reset:
             for symbol in sorted(x.free_symbols, key=str):
                 if symbol not in values and symbol not in q:
                     known = (*names, *system.parameter_names)
-                    raise ValueError(f"reset of {name!r}: {unknown_name('coordinate or parameter', symbol.name, known)}")
+                    raise ValueError(
+                        f"reset of {name!r}: {unknown_name('coordinate or parameter', symbol.name, known)}"
+                    )
             i = names.index(name)
             slopes = [sp.diff(x, symbol) for symbol in q]
             if any(not slope.free_symbols.isdisjoint(q) for slope in slopes):
@@ -211,7 +213,7 @@ class Relabelling:
         kinds = np.array(system.contact_kinds, dtype=int)
 
         def rows(q: Array, t: float, J: Array) -> Array:
-            W_N, W_T, w_hat = system.geometry(q, t, p)
+            W_N, _, w_hat = system.geometry(q, t, p)
             gates = np.where(system.gated, system.gates(q, t, p), 1.0)
             gap = np.where(kinds == CONTACT, system.gap(q, t, p), 0.0)
             return np.column_stack([kinds, gap, W_N @ J, w_hat[:, 0], gates, *system.laws(p)])

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.codes import BEHIND
 from stickslip.checks import Array, finite, real_array, require_unique, unknown_name
+from stickslip.codes import BEHIND
 from stickslip.jit.plain import MATH, plain
 from stickslip.laws.friction import FrictionLaw
 
@@ -328,7 +328,7 @@ class System:
         return g
 
     def gates(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
-        """Levels c (n,): an open contact can close only while c > 0; 1 where it always can, see `Contact.closes_when`."""
+        """Levels c (n,) of `Contact.closes_when`: an open contact can close only while c > 0; 1 where it always can."""
         c = np.ones(self.n_contacts)
         if any(self.gated):
             self._evaluate("gates", (q, t, self._parameters(p)), (c,))
@@ -337,7 +337,7 @@ class System:
     def start_gap(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
         """Gaps of a start, (n,): infinite for contacts that are behind their surface and may not close.
 
-        Behind is deeper than `codes.BEHIND`: less is the rounding of a state that was printed, and the contact is closed.
+        Behind is deeper than `codes.BEHIND`: less is the rounding of a printed state, and the contact is closed.
         """
         g = self.gap(q, t, p)
         if any(self.gated):

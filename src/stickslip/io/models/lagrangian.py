@@ -18,6 +18,7 @@ from stickslip.laws.friction import FrictionLaw, Stribeck, TwoCoefficient
 from stickslip.mechanisms.derivation import limited_derivatives
 from stickslip.mechanisms.elements import Contact, DryFriction, Element, PrestressedSpring, SpragClutch, Stop
 from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.mechanisms.reset import Reset
 from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System
 from stickslip.scenario import Scenario
 
@@ -36,6 +37,7 @@ _ALONE = (
     "restitution_normal",
     "restitution_tangential",
     "threshold",
+    "closes_when",
 )
 
 
@@ -139,8 +141,19 @@ def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
             title=content["title"] or content["name"],
             source=content["source"] or place.file,
             drawing=drawing_from(content["drawing"], system, reader.names, place.at("drawing")),
+            reset=located(place.at("reset"), lambda: _reset(reader, content["reset"], place.at("reset"))),
         ),
     )
+
+
+def _reset(reader: Reader, entry: dict[str, Any] | None, place: Place) -> Reset | None:
+    if entry is None:
+        return None
+    shift, new = (
+        {name: reader.expression(text, place.at(key, name)) for name, text in (entry[key] or {}).items()}
+        for key in ("shift", "map")
+    )
+    return Reset(entry["section"], entry["swap"] or (), shift, entry["flip"] or (), new)
 
 
 def _require_one_form(content: Mapping[str, Any], place: Place) -> None:
@@ -270,6 +283,7 @@ def _element(reader: Reader, entry: dict[str, Any], place: Place) -> Element:
         restitution_normal=law("restitution_normal"),
         restitution_tangential=law("restitution_tangential"),
         threshold=law("threshold"),
+        closes_when=read("closes_when"),
         **directions,
     )
 
@@ -295,6 +309,7 @@ def is_same(again: Scenario, scenario: Scenario) -> bool:
     return bool(
         found.source() == mine.source()
         and (again.drawing is None) == (scenario.drawing is None)
+        and _reset_of(again) == _reset_of(scenario)
         and found.parameter_vector().tolist() == mine.parameter_vector(scenario.params).tolist()
     )
 
@@ -336,8 +351,26 @@ def content_of(scenario: Scenario) -> dict[str, Any]:
     drawing = drawing_of(scenario)
     if drawing is not None:
         content["drawing"] = drawing
+    reset = _reset_of(scenario)
+    if reset is not None:
+        content["reset"] = reset
     content["run"] = {"dt": float(scenario.dt), "t_end": float(scenario.t_end)}
     return content
+
+
+def _reset_of(scenario: Scenario) -> dict[str, Any] | None:
+    """The reset of a scenario as a table."""
+    reset = scenario.reset
+    if reset is None:
+        return None
+    found = {
+        "section": reset.section if reset.section is None else getattr(reset.section, "text", reset.section),
+        "swap": [list(pair) for pair in reset.swap],
+        "flip": list(reset.flip),
+        "shift": {name: text_of(value) for name, value in reset.shift.items()},
+        "map": {name: text_of(value) for name, value in reset.map.items()},
+    }
+    return {key: value for key, value in found.items() if value}
 
 
 def _coordinates_of(scenario: Scenario) -> dict[str, Any]:

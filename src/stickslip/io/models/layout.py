@@ -116,6 +116,7 @@ CONTACTS = Tagged(
                 "tangent_drift": Key(_EXPRESSION, "w_hat_T of gamma_T = w_T u + w_hat_T"),
                 "normal": Key(ListOf(_EXPRESSION, 1), "w_N, if it shall not be the gradient of the gap"),
                 "normal_drift": Key(_EXPRESSION, "w_hat_N, if it shall not be the time derivative of the gap"),
+                "closes_when": Key(_EXPRESSION, "an open contact can close only while this is positive"),
                 **_COEFFICIENTS,
             }
         ),
@@ -148,6 +149,16 @@ CONTACTS = Tagged(
     },
     default="contact",
     meaning="contacts and other set-valued elements",
+)
+_RESET = Table(
+    {
+        "section": Key(_TEXT, "where, such as 'impact:foot 2' or 'phi>0 mod 2pi'"),
+        "swap": Key(ListOf(ListOf(_TEXT, 2, 2), 1), "pairs of coordinates that change places"),
+        "shift": Key(MapOf(_EXPRESSION), "what is added to a coordinate, an expression of parameters"),
+        "flip": Key(ListOf(_TEXT, 1), "coordinates that change their sign"),
+        "map": Key(MapOf(_EXPRESSION), "the new value of a coordinate, an affine expression of coordinates"),
+    },
+    "new names for coordinates after each return to a section, for cycles of walkers and wheels",
 )
 _TIMES = {
     "dt": Key(_POSITIVE, "step size [s]", required=True),
@@ -271,6 +282,7 @@ LAGRANGIAN = Table(
         "forces": Key(MapOf(_EXPRESSION), "generalised forces without a potential, by coordinate [N or N m]"),
         "contacts": Key(ListOf(CONTACTS), "contacts and other set-valued elements", default=[]),
         "drawing": Key(DRAWING, "how it looks: for films and the page"),
+        "reset": Key(_RESET, "new names at a section, for cycles of walkers and wheels"),
         "run": Key(_RUN, "how to run it", required=True),
     },
     "a mechanism in generalised coordinates",

@@ -57,7 +57,9 @@ class MoreauMidpoint(Stepper):
     ) -> tuple[Instant, StepReport]:
         """One step in plain NumPy, the reference of the compiled kernel.  `law` replaces Newton's impact law."""
         q_M = state.q + 0.5 * dt * state.u  # [GS05] 5, step 2
-        problem = contact_problem(system, state.t + 0.5 * dt, q_M, state.u, dt, p, state.reach, self.lasting, state.shut)
+        problem = contact_problem(
+            system, state.t + 0.5 * dt, q_M, state.u, dt, p, state.reach, self.lasting, state.shut
+        )
         if not len(problem.index):
             law = None
         sliding = Sliding(system, p, state.sticks)

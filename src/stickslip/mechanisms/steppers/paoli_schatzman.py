@@ -63,7 +63,5 @@ class PaoliSchatzman(Stepper):
         directions = system.geometry(q_A, state.t, p)
         g_B = gaps(system, q_A - dt * u_A, state.t - dt, p)
         begun, onward = Begun(M, u_A, directions, dt), Onward(lambda _: u_free, lambda u: q_A + dt * u, t_E, g_B)
-        u_E, report = solve_on_position_level(
-            system, solver, p, begun, onward, state.carried, state.sticks, state.shut
-        )
+        u_E, report = solve_on_position_level(system, solver, p, begun, onward, state.carried, state.sticks, state.shut)
         return Instant(t_E, q_A + dt * u_E, u_E), report
