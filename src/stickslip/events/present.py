@@ -104,7 +104,7 @@ class Present:
         return [(j, system.kink_contacts[j][0]) for j, gate in enumerate(system.kink_gates) if gate]
 
     def _open_gates(self, closed: np.ndarray) -> None:
-        """Choose the gates of a start: open for closed contacts, and where the condition holds and the gap is positive."""
+        """Choose the gates of a start: open for closed contacts, and where the condition holds outside the surface."""
         gates = self._gates
         self._branches[[j for j, _ in gates]] = 1.0
         if gates:

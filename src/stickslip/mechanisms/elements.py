@@ -156,7 +156,7 @@ class Contact:
 
 
 def condition_level(condition: Expr, what: str) -> Expr:
-    """An expression that is positive where a condition holds: x > a is x - a, "and" is the smaller, "or" the larger one.
+    """An expression that is positive where a condition holds: x > a is x - a, "and" the smaller, "or" the larger.
 
     >>> x = sp.Symbol("x")
     >>> condition_level(x > 2, "condition")

@@ -1,7 +1,7 @@
 """`Reset`: after each return to a section the parts of a mechanism get new names, and the motion goes on as before.
 
 A walker that has done a step is where it was, but for the names of its legs; a wheel with n spokes that has rolled on
-by one spoke is where it was, but for an angle of 2 pi / n.  So their return maps are P(x) = R(flow to the section), with
+by one spoke is where it was, but for an angle of 2 pi / n.  Their return maps are P(x) = R(flow to the section), with
 
     R: q -> J q + s,   u -> J u         J, s functions of the parameters
 
