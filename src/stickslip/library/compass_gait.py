@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from stickslip.drawing.common import GROUND
-from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Primitive, line
+from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Primitive, cos, line, sin
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.mechanisms.reset import Reset
@@ -134,9 +134,10 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     """x leads down the slope, to the right."""
     ramp = Placement.rotation((0.0, 0.0), -p["slope"])
     hip, length = ramp((q[0], q[1])), p["a"] + p["b"]
+    normal = (sin(p["slope"]), cos(p["slope"]))
     shapes: list[Primitive] = [Group("slope", ramp, GROUND)]
     for k, style in enumerate(("body-dark", "accent")):
         leg = Placement.rotation(hip, q[2 + k] - p["slope"])
         items = line((0.0, 0.0), (0.0, -length), style), Circle((0.0, -p["b"]), 0.04 * length, style)
-        shapes.append(Group(f"leg {k + 1}", leg, (*items, Marker(k, (0.0, -length)))))
+        shapes += [Group(f"leg {k + 1}", leg, items), Marker(k, leg((0.0, -length)), normal)]
     return [*shapes, Circle(hip, 0.07 * length, "body")]

@@ -11,7 +11,7 @@ import sympy as sp
 
 from stickslip.checks import whole_number
 from stickslip.drawing.common import GROUND
-from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Primitive, line
+from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Primitive, cos, line, sin
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.mechanisms.reset import Reset
@@ -116,13 +116,11 @@ def _system(spokes: int, parameters: Mapping[str, float]) -> LagrangianSystem:
 
 def _shapes(spokes: int, q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
     """x leads down the slope, to the right."""
+    R, step, normal = p["radius"], 2.0 * math.pi / spokes, (sin(p["slope"]), cos(p["slope"]))
     ramp = Placement.rotation((0.0, 0.0), -p["slope"])
     wheel = Placement.rotation(ramp((q[0], q[1])), -q[2] - p["slope"])
-    R = p["radius"]
-    tips = [
-        (R * math.sin(angle), -R * math.cos(angle)) for angle in (2.0 * math.pi * k / spokes for k in range(spokes))
-    ]
+    tips = [(R * math.sin(step * k), -R * math.cos(step * k)) for k in range(spokes)]
     items: list[Primitive] = [line((0.0, 0.0), tip, "body-dark") for tip in tips]
-    items += [Circle((0.0, 0.0), 0.1 * R, "body"), line((0.0, 0.0), (0.7 * tips[0][0], 0.7 * tips[0][1]), "accent")]
-    items += [Marker(k, tip) for k, tip in enumerate(tips)]
-    return [Group("slope", ramp, GROUND), Group("wheel", wheel, tuple(items))]
+    items += [line((0.0, 0.0), (0.0, -0.7 * R), "accent"), Circle((0.0, 0.0), 0.1 * R, "body")]
+    marks = [Marker(k, wheel(tip), normal) for k, tip in enumerate(tips)]
+    return [Group("slope", ramp, GROUND), Group("wheel", wheel, tuple(items)), *marks]
