@@ -142,6 +142,8 @@ class Scenario:
             if kind == CONTACT:
                 state = "touches at the start" if gap == 0.0 else f"starts with a gap of {gap:.4g} {unit}"
                 found.append(f"contact {name!r} {state if gap >= 0 else f'starts {-gap:.3g} {unit} deep'}")
+        if self.reset is not None:
+            found.append(f"cycles get new names at their section: {self.reset.text}")
         found.append(
             "drawn by [drawing]" if self.drawing is not None else "no [drawing]: --animate makes no film of it"
         )

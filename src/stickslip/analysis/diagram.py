@@ -11,7 +11,7 @@ import numpy as np
 from stickslip.analysis.members import Member, MemberOptions, changed, members, run_member
 from stickslip.analysis.poincare import SectionPoints, translations
 from stickslip.analysis.progress import Progress, reported
-from stickslip.analysis.sections import AnySection, section_of, with_reset
+from stickslip.analysis.sections import AnySection, reset_of, section_of, section_words, with_reset
 from stickslip.checks import Array, renamed, unknown_name
 from stickslip.ensembles.plan import axis_values
 from stickslip.mechanisms.reset import Reset
@@ -143,8 +143,9 @@ def _diagram(
     observed = {key: np.concatenate(parts) if parts else np.zeros(0) for key, parts in columns.items()}
     for i in travel:  # where it is tells nothing, how far it moves does
         del observed[system.coordinate_names[i]]
+    words = section_words(scenario, section_of(scenario, section), reset_of(scenario, section))
     return BifurcationDiagram(
-        system.name, parameter, grid, str(section_of(scenario, section)), np.array(index, dtype=int), observed, failed,
+        system.name, parameter, grid, words, np.array(index, dtype=int), observed, failed,
         {**dict(system.units), "period": "s", **{key: system.units.get(names[i], "") for key, i in shifts.items()}},
     )  # fmt: skip
 

@@ -30,6 +30,7 @@ from stickslip.analysis.sections import (
     is_driven,
     reset_of,
     section_of,
+    section_words,
 )
 from stickslip.checks import Array
 from stickslip.events.arcs import SAMPLES, Arc
@@ -172,6 +173,11 @@ class Setting:
         """The setting at another value of a parameter; a section that was given stays where it is."""
         params = {**(self.scenario.params or {}), name: value}
         return Setting.of(replace(self.scenario, params=params), self.given)
+
+    @property
+    def words(self) -> str:
+        """The section in words, and the new names there."""
+        return section_words(self.scenario, self.section, self.reset)
 
     @property
     def t_A(self) -> float:

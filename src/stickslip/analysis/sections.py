@@ -280,6 +280,11 @@ def reset_of(scenario: Scenario, section: AnySection | None = None) -> Relabelli
     return reset.on(scenario.system, p).with_contacts(scenario.system, scenario.q0, scenario.u0, p, later)
 
 
+def section_words(scenario: Scenario, section: Section, reset: Relabelling | None) -> str:
+    """A section in words, with the new names that a reset gives there."""
+    return str(section) if reset is None or scenario.reset is None else f"{section}, then {scenario.reset.text}"
+
+
 def is_driven(scenario: Scenario) -> bool:
     """Whether the equations depend on time, through forces or through gaps that move."""
     system = scenario.system

@@ -229,7 +229,7 @@ def as_cycle(
         for switch in back.switches
     )
     return LimitCycle(
-        system.name, EventDriven.name, event_map.rtol, str(setting.section), back.period, event_map.returns,
+        system.name, EventDriven.name, event_map.rtol, setting.words, back.period, event_map.returns,
         x[:f].copy(), x[f:].copy(), off, shift_of(setting, back.x - x), multipliers, kinds, events, back.orbit,
         extrema_of(back, f), back.slowest_impact, float(back.grazes.min(initial=math.inf)), certificate,
         system.coordinate_names, system.velocity_names, parameters_of(setting), dict(system.units),

@@ -113,7 +113,7 @@ def _as_stepped_cycle(
     run = step_map._run(x, step_map.dt, back.period, max(1, round(back.period / step_map.dt / 4000)))
     orbit = run.t - run.t[0], np.concatenate([run.q, run.u], axis=1)
     return LimitCycle(
-        system.name, run.stepper, step_map.dt, str(setting.section), back.period, step_map.returns, x[:f].copy(),
+        system.name, run.stepper, step_map.dt, setting.words, back.period, step_map.returns, x[:f].copy(),
         x[f:].copy(), off, shift_of(setting, back.x - x), every[order], tuple(marks[i] for i in order), (), orbit,
         np.stack([run.q.min(axis=0), run.q.max(axis=0)]), math.inf, math.inf, certificate, system.coordinate_names,
         system.velocity_names, parameters_of(setting),
