@@ -27,11 +27,18 @@ from stickslip.impacts.kernel import (
 )
 from stickslip.laws import ImpactLaw, LawSolution, Phase, law_from
 from stickslip.laws.scalar import from_below
-from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
+from stickslip.mechanisms.inertia import Inertia
+from stickslip.mechanisms.penetration import (
+    PENETRATION_TOLERANCE,
+    check_constraints,
+    check_penetration,
+    penetration_tolerance,
+)
 from stickslip.mechanisms.steppers.contact_problem import StepProblem
 from stickslip.mechanisms.steppers.sliding import Sliding
 from stickslip.mechanisms.system import CLUTCH, CONTACT, System, require_system
 
+_HELD = 1e-6  # of the velocities in a constraint: what printed digits may violate it by
 SLOWEST, FASTEST = 1e-100, 1e100  # velocities whose products and quotients stay numbers
 
 
@@ -192,8 +199,10 @@ def impact(
     params : parameters by name; arrays, one value per state, in a stack
     t : time [s]
     gap_tol : contacts with a gap of at most this are closed [m]
-    penetration_tol : deepest penetration that is accepted [m]
+    penetration_tol : deepest penetration, and largest |g| of a constraint, that is accepted [m]
     solver : of the contact problems
+
+    Constraints answer the impact by impulses of their own, which stand in `tangential_impulse`.
 
     At a normal velocity of zero the impact is the limit of one that is approached from below ([PG05] section 6): none
     for moderate friction, an impact without collision where friction is supercritical; `solutions` lists both.
@@ -226,7 +235,24 @@ def impact(
         return stack_of_impacts(system, q, u, rule, params, time, float(gap_tol), depth, chosen)
     q, u, p = system.check(q, u, params, time, ("q", "u"))
     check_penetration(system, system.gap(q, time, p), depth, "q", "is given")
+    u = held_velocities(system, q, u, p, time, depth)
     return impact_at(system, rule, q, u, p, time, float(gap_tol), chosen)
+
+
+def held_velocities(system: System, q: Array, u: Array, p: Array, t: float, depth: float) -> Array:
+    """Velocities that keep to the constraints to the last digit; ValueError where the state given violates one."""
+    if not len(system.constraints):
+        return u
+    check_constraints(system, system.gap(q, t, p), depth, "q", "is given")
+    inertia = Inertia.at(system, q, t, p)
+    rate, size = inertia.rate(u), inertia.size(u)
+    if np.any(np.abs(rate) > _HELD * size):
+        worst = int(np.argmax(np.abs(rate)))
+        name = system.contact_names[inertia.index[worst]]
+        raise ValueError(
+            f"constraint {name!r} is violated by u: its velocity is {rate[worst]:.3g} and must be zero before an impact."
+        )
+    return inertia.onto(u)[0]
 
 
 def _numbers(values: ArrayLike, name: str, f: int) -> Array:
@@ -332,6 +358,7 @@ class _Setting:
         books.before[0], books.after[0] = before, after
         Lambda = books.Lambda[0]
         Lambda[problem.index] = np.stack([answer.Lambda_N, answer.Lambda_T], axis=-1)
+        Lambda[problem.inertia.index, 1] = problem.reactions(u, answer.Lambda_N, answer.Lambda_T)
         for i, k in enumerate(problem.index):
             local = problem.local
             books.state[0, k] = state_of(answer.Lambda_N[i], answer.Lambda_T[i], local.mu[i], bool(local.tangential[i]))
@@ -353,8 +380,9 @@ def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_
     if not touching.any():
         raise ValueError(no_closed_contact(system, g, kinds, gap_tol))
     index = np.flatnonzero(touching | (kinds == CLUTCH))
-    M = system.mass(q, t, p)
-    W_N, W_T, w_hat = (rows[index] for rows in system.geometry(q, t, p))
+    directions = system.geometry(q, t, p)
+    inertia = Inertia.at(system, q, t, p, directions=directions)
+    W_N, W_T, w_hat = (rows[index] for rows in directions)
     size_N = np.abs(w_hat[:, 0]) + np.abs(W_N) @ np.abs(u)
     size_T = np.abs(w_hat[:, 1]) + np.abs(W_T) @ np.abs(u)
     gamma_N = W_N @ u + w_hat[:, 0]
@@ -363,7 +391,7 @@ def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_
         fastest = int(np.argmin(gamma_N))
         raise ValueError(separating(system.contact_names[index[fastest]], float(gamma_N[fastest])))
     return StepProblem.of(
-        index, g, M, (u, u), (W_N, W_T, w_hat), c_N=gamma_N, c_T=W_T @ u + w_hat[:, 1],
+        index, g, inertia, (u, u), (W_N, W_T, w_hat), u_loose=u, c_N=gamma_N, c_T=W_T @ u + w_hat[:, 1],
         mu=system.laws(p)[0][index], a=np.zeros(len(index)), size_N=size_N, size_T=size_T,
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import sympy as sp
 
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionCurve, FrictionLaw, LoadIndependent
-from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, KIND_NAMES, SPRING
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, KIND_NAMES, NONHOLONOMIC, SPRING
 
 Expr = Any
 """A number, a SymPy expression, the name of a parameter, or (in a system of functions) a function."""
@@ -132,7 +132,7 @@ class Contact:
     @property
     def has_tangent(self) -> bool:
         """The contact has a tangential row."""
-        return self.slip is not None or self.tangent is not None or self.kind in (SPRING, CONSTRAINT)
+        return self.slip is not None or self.tangent is not None or self.kind >= SPRING
 
     @property
     def has_normal(self) -> bool:
@@ -355,7 +355,7 @@ class Constraint:
     def contacts(self) -> tuple[Contact, ...]:
         """Return the row of the constraint, which always holds."""
         row = {"gap": self.equation, "slip": self.velocity, "tangent": self.direction, "tangent_drift": self.drift}
-        return (Contact(self.name, kind=CONSTRAINT, **row),)
+        return (Contact(self.name, kind=NONHOLONOMIC if self.equation is None else CONSTRAINT, **row),)
 
 
 class Element(Protocol):

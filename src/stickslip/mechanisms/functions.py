@@ -135,7 +135,7 @@ class FunctionModel:
                 f"contact {contact.name!r} needs normal=, a function (q, t, p) returning dg/dq with {self.n_dof} "
                 "entries: functions are not differentiated (LagrangianSystem.from_energies does that)."
             )
-        if contact.kind == CONSTRAINT and contact.tangent is None:
+        if contact.kind >= CONSTRAINT and contact.tangent is None:
             raise ValueError(
                 f"constraint {contact.name!r} needs direction=, a function (q, t, p) returning the derivative of its "
                 f"equation with {self.n_dof} entries: functions are not differentiated."

@@ -530,7 +530,7 @@ def _generalised_forces(notation: Notation, forces: Sequence[Expr] | Mapping[Exp
 
 def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr], t: Expr) -> dict[str, Any]:
     """Differentiate gap and slip: w = d g/d q, w_hat = d g/d t [GS05] eq. (10)."""
-    if contact.kind == CONSTRAINT:
+    if contact.kind >= CONSTRAINT:
         return _constraint_row(notation, contact)
 
     def read(value: Any, what: str, allowed: str = "qtp") -> Expr:
@@ -580,7 +580,7 @@ def _constraint_row(notation: Notation, contact: Contact) -> dict[str, Any]:
     q, u, t = notation.state
     zero = [sp.S.Zero] * len(q)
     row: dict[str, Any] = dict.fromkeys((*LAWS, "g_N", "w_hat_N", "w_hat_T"), sp.S.Zero)
-    row |= {"law": None, "kind": CONSTRAINT, "w_N": zero, "w_T": zero}
+    row |= {"law": None, "kind": contact.kind, "w_N": zero, "w_T": zero}
     if contact.tangent is not None:
         raise ValueError(f"constraint {contact.name!r}: direction= belongs to a system of functions; give equation=.")
     if contact.gap is not None:

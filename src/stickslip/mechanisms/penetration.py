@@ -28,3 +28,13 @@ def check_penetration(system: System, gaps: Array, tolerance: float, state: str,
                 f"contact {name!r} {doing} with a penetration of {-gap:.3g} {unit}, more than penetration_tol = "
                 f"{tolerance:g} {unit}; move {state}, or raise penetration_tol."
             )
+
+
+def check_constraints(system: System, gaps: Array, tolerance: float, state: str, doing: str) -> None:
+    """Raise where the equation of a constraint is off by more than the tolerance; `gaps` (n,) has its values."""
+    for k in system.constraints:
+        if not abs(gaps[k]) <= tolerance:
+            raise ValueError(
+                f"constraint {system.contact_names[k]!r} {doing} with g = {gaps[k]:.3g}, which must be zero within "
+                f"penetration_tol = {tolerance:g}; move {state}, or raise penetration_tol."
+            )

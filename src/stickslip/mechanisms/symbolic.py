@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.simplify.fu import TR10i
 
 from stickslip.mechanisms.derivation import Expr, Symbols, expand
-from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, SPRING
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, NONHOLONOMIC, SPRING
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,8 @@ _CONTACT_ROWS: tuple[tuple[int, str], ...] = (
     (CLUTCH, "one-way clutch: gamma_N >= 0"),
     (FRICTION, "dry friction: -lambda_T in threshold Sgn(gamma_T)"),
     (SPRING, "prestressed spring: -lambda_T in threshold Sgn(x)"),
-    (CONSTRAINT, "constraint: g = 0 and J u + b = 0"),
+    (CONSTRAINT, "constraint: g = 0"),
+    (NONHOLONOMIC, "velocity constraint: J u + b = 0"),
 )
 _PAGE_WIDTH = 110
 
@@ -121,8 +122,8 @@ def _contact_parts(eq: Equations, k: int) -> list[tuple[str, str, Expr]]:
     normal = eq.kind[k] in (CONTACT, CLUTCH)
     tangential = not eq.W_T[k, :].is_zero_matrix
     parts: list[tuple[str, str, Expr]] = []
-    if eq.kind[k] == CONSTRAINT:
-        if not eq.g_N[k].is_zero:
+    if eq.kind[k] >= CONSTRAINT:
+        if eq.kind[k] == CONSTRAINT:
             parts.append(("g", f"g_{{{k + 1}}}", eq.g_N[k]))
         parts.append(("J", rf"\mathbf{{J}}_{{{k + 1}}}", eq.W_T[k, :]))
         parts.append(("b", f"b_{{{k + 1}}}", eq.w_hat_T[k]))

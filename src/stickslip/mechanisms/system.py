@@ -30,10 +30,11 @@ FRICTION = 2
 SPRING = 3
 """Sgn on displacement level (prestressed spring): -lambda_T in threshold * Sgn(x), x in the gap slot."""
 CONSTRAINT = 4
-"""Equation that always holds: gamma_T = 0 with a reaction of either sign; g(q, t) in the gap slot, 0 where it has none.
-"""
+"""Equation g(q, t) = 0 that always holds, g in the gap slot: gamma_T = dg/dt = 0, with a force lambda_T of either sign."""
+NONHOLONOMIC = 5
+"""Equation of the velocities that always holds, gamma_T = 0, such as rolling: a constraint whose gap reads 0."""
 
-KIND_NAMES = ("contact", "clutch", "friction", "spring", "constraint")
+KIND_NAMES = ("contact", "clutch", "friction", "spring", "constraint", "velocity constraint")
 
 MUST_NOT_WRITE = "must not write to its arguments, which are the state and the parameters of the run"
 
@@ -82,7 +83,7 @@ class System:
     n_dof, n_contacts : int
     coordinate_names, velocity_names, contact_names, parameter_names : tuple of str
     contact_kinds : tuple of int
-        CONTACT, CLUTCH, FRICTION, SPRING or CONSTRAINT.
+        CONTACT, CLUTCH, FRICTION, SPRING, CONSTRAINT or NONHOLONOMIC.
     parameter_values : (n_parameters,) array
         Default parameters, in the order of the vector `p`.
     units : dict
@@ -177,7 +178,7 @@ class System:
     @property
     def constraints(self) -> np.ndarray:
         """Numbers of the constraints among the contacts, (m,)."""
-        return np.flatnonzero(np.array(self.contact_kinds, dtype=int) == CONSTRAINT)
+        return np.flatnonzero(np.array(self.contact_kinds, dtype=int) >= CONSTRAINT)
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
