@@ -36,6 +36,6 @@ SIZES_LAST = 256  # steps for which the sizes that NEAR is a part of are kept
 LARGEST = 1e20  # a velocity beyond, in whatever units, is the end of an unstable run
 ITERATION_LIMIT = 50
 GRAIN = 2e-15  # of the positions: what rounding errors of gaps and forces may move them by in a step
-DEPENDENT = 1e-12  # of its own size: what is left of a constraint's direction beside those of others that imply it
+DEPENDENT = 1e-12  # of its own size: what is left of a direction beside those that imply it
 HELD_ERROR = 1e-13  # of the sizes in a constraint: its equation holds where it is not known better
 HELD_LIMIT = 1e-7  # of the velocities in a constraint: one that is violated more contradicts the others

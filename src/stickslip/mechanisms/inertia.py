@@ -87,6 +87,11 @@ class Inertia:
         """Reactions (m,) to a generalised impulse X (f,): -S^+ J M^-1 X."""
         return self.answer(self.J @ np.linalg.solve(self.M, X))
 
+    def accelerate(self, h: Array, zeta: Array) -> tuple[Array, Array]:
+        """du/dt under the forces h with J du/dt + zeta = 0, zeta (m,), and what it would be without reactions."""
+        loose = np.asarray(np.linalg.solve(self.M, h), dtype=float)
+        return (loose + self.V @ self.answer(self.J @ loose + zeta) if self else loose), loose
+
     def rate(self, u: Array) -> Array:
         """J u + b, (m,)."""
         return np.asarray(self.J @ u + self.b)
