@@ -30,15 +30,14 @@ from stickslip.laws.scalar import from_below
 from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.penetration import (
     PENETRATION_TOLERANCE,
-    check_constraints,
     check_penetration,
+    held_velocities,
     penetration_tolerance,
 )
 from stickslip.mechanisms.steppers.contact_problem import StepProblem
 from stickslip.mechanisms.steppers.sliding import Sliding
 from stickslip.mechanisms.system import CLUTCH, CONTACT, System, require_system
 
-_HELD = 1e-6  # of the velocities in a constraint: what printed digits may violate it by
 SLOWEST, FASTEST = 1e-100, 1e100  # velocities whose products and quotients stay numbers
 
 
@@ -237,22 +236,6 @@ def impact(
     check_penetration(system, system.gap(q, time, p), depth, "q", "is given")
     u = held_velocities(system, q, u, p, time, depth)
     return impact_at(system, rule, q, u, p, time, float(gap_tol), chosen)
-
-
-def held_velocities(system: System, q: Array, u: Array, p: Array, t: float, depth: float) -> Array:
-    """Velocities that keep to the constraints to the last digit; ValueError where the state given violates one."""
-    if not len(system.constraints):
-        return u
-    check_constraints(system, system.gap(q, t, p), depth, "q", "is given")
-    inertia = Inertia.at(system, q, t, p)
-    rate, size = inertia.rate(u), inertia.size(u)
-    if np.any(np.abs(rate) > _HELD * size):
-        worst = int(np.argmax(np.abs(rate)))
-        name = system.contact_names[inertia.index[worst]]
-        raise ValueError(
-            f"constraint {name!r} is violated by u: its velocity is {rate[worst]:.3g} and must be zero before an impact."
-        )
-    return inertia.onto(u)[0]
 
 
 def _numbers(values: ArrayLike, name: str, f: int) -> Array:

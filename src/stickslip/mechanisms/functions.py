@@ -113,7 +113,11 @@ class FunctionModel:
     def _gap(self, k: int, contact: Contact) -> str:
         if contact.kind not in (CONTACT, SPRING, CONSTRAINT) or contact.gap is None:
             return "0.0"
-        what = f"equation of constraint {contact.name!r}" if contact.kind == CONSTRAINT else f"gap of contact {contact.name!r}"
+        what = (
+            f"equation of constraint {contact.name!r}"
+            if contact.kind == CONSTRAINT
+            else f"gap of contact {contact.name!r}"
+        )
         return self._call(f"gap_{k}", what, contact.gap)
 
     def _size(self, k: int, contact: Contact) -> list[str]:

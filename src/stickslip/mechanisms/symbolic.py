@@ -165,7 +165,9 @@ def _as_text(eq: Equations) -> str:
     ]
     meaning = dict(_CONTACT_ROWS)
     for k, name in enumerate(eq.contact_names):
-        rows = [f"contact {k + 1} {name!r}, {meaning[eq.kind[k]]}"]
+        said = meaning[eq.kind[k]]
+        what, _, equation = said.partition(": ")
+        rows = [f"contact {k + 1} {name!r}, {said}" if eq.kind[k] < CONSTRAINT else f"{what} {name!r}: {equation}"]
         for label, _, value in _contact_parts(eq, k):
             shown = f"({line(value)})" if isinstance(value, sp.MatrixBase) else str(value)
             rows.append(f"  {label:<9} = {shown}")

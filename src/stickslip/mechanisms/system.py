@@ -30,7 +30,7 @@ FRICTION = 2
 SPRING = 3
 """Sgn on displacement level (prestressed spring): -lambda_T in threshold * Sgn(x), x in the gap slot."""
 CONSTRAINT = 4
-"""Equation g(q, t) = 0 that always holds, g in the gap slot: gamma_T = dg/dt = 0, with a force lambda_T of either sign."""
+"""Equation g(q, t) = 0 that always holds, g in the gap slot: gamma_T = dg/dt = 0, with lambda_T of either sign."""
 NONHOLONOMIC = 5
 """Equation of the velocities that always holds, gamma_T = 0, such as rolling: a constraint whose gap reads 0."""
 

@@ -62,7 +62,9 @@ class FailingMidpoint(_Failing):
         def free(u_E: Array) -> Array:
             return u_A + dt * np.linalg.solve(M, system.force(middle(u_E), 0.5 * (u_A + u_E), t_M, p))
 
-        begun = Begun(Inertia.at(system, q_A, state.t, p, M), u_A, system.geometry(q_A + 0.5 * dt * u_A, t_M, p), 0.25 * dt)
+        begun = Begun(
+            Inertia.at(system, q_A, state.t, p, M), u_A, system.geometry(q_A + 0.5 * dt * u_A, t_M, p), 0.25 * dt
+        )
         onward = Onward(free, middle, t_M, np.zeros(system.n_contacts))
         u_E, report = solve_on_position_level(system, solver, p, begun, onward)
         return Instant(state.t + dt, q_A + 0.5 * dt * (u_A + u_E), u_E), report

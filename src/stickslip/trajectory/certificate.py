@@ -163,7 +163,8 @@ class Certificate:
             rows.append(
                 (
                     "constraints off by",
-                    f"{_or_none(self.max_constraint_error)} (position), {_or_none(self.max_constraint_rate)} (velocity)",
+                    f"{_or_none(self.max_constraint_error)} (position), "
+                    f"{_or_none(self.max_constraint_rate)} (velocity)",
                     "Largest violation of a constraint's equation and of its derivative, in their units",
                 )
             )

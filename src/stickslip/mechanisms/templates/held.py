@@ -1,6 +1,6 @@
 """Template: constraints, eliminated from the contact problem of a step; `mechanisms.inertia` has the equations.
 
-Constraint r is the contact HELD[r].  Its row J stands in W_T, its b in w_hat[., 1], its equation g in the gaps.
+Constraint r is the contact CONSTRAINTS[r].  Its row J stands in W_T, its b in w_hat[., 1], its equation g in the gaps.
 """
 
 import math
@@ -18,16 +18,14 @@ from stickslip.codes import (
     MIDPOINT,
     PAOLI,
     PROJECTION_ENERGY,
-    STEWART,
     THETA,
     UNSOLVED,
 )
 from stickslip.jit.marks import dev, float64, int64, local_array, part, rare
 from stickslip.lcp.linear import ldl_factor, ldl_solve
 from stickslip.mechanisms.templates.model import (
-    CONSTRAINED,
+    CONSTRAINTS,
     DIRECTIONS_CONSTANT,
-    HELD,
     KINDS,
     MASS_CONSTANT,
     N_CONTACTS,
@@ -82,7 +80,7 @@ def scaled_rows(J, held):
         for c in range(N_HELD):
             value = 0.0
             for j in range(N_DOF):
-                value += J[HELD[r], j] * held.V[c, j]
+                value += J[CONSTRAINTS[r], j] * held.V[c, j]
             held.S[r, c] = value
     for r in range(N_HELD):
         held.scale[r] = 1.0 / math.sqrt(held.S[r, r]) if held.S[r, r] > 0.0 else 0.0
@@ -193,7 +191,7 @@ def take_rows(M, J, held):
     """V = M^-1 J^T from the factors of M, and the factors of S."""
     for r in range(N_HELD):
         for j in range(N_DOF):
-            held.V[r, j] = J[HELD[r], j]
+            held.V[r, j] = J[CONSTRAINTS[r], j]
         ldl_solve(M, held.V[r])
     factor_rows(J, held)
 
@@ -204,7 +202,7 @@ def project_row(k, side, J, held, V):
     for r in range(N_HELD):
         held.rate[r] = 0.0
         for j in range(N_DOF):
-            held.rate[r] += J[HELD[r], j] * V[j]
+            held.rate[r] += J[CONSTRAINTS[r], j] * V[j]
     answer_to(held)
     for r in range(N_HELD):
         held.X[k, side, r] = held.answer[r]
@@ -215,7 +213,7 @@ def project_row(k, side, J, held, V):
 @dev
 def wanted_rate(r, m, times):
     """J u_E of constraint r, which its scheme asks for."""
-    k = HELD[r]
+    k = CONSTRAINTS[r]
     u, b, g = m.motion.u, m.directions.w_hat[k, 1], m.gaps.g[k]
     before = 0.0
     for j in range(N_DOF):
@@ -236,7 +234,7 @@ def hold_free(m, times):
     for r in range(N_HELD):
         held.rate[r] = -wanted_rate(r, m, times)
         for j in range(N_DOF):
-            held.rate[r] += m.directions.W_T[HELD[r], j] * step.u_E[j]
+            held.rate[r] += m.directions.W_T[CONSTRAINTS[r], j] * step.u_E[j]
     answer_to(held)
     for r in range(N_HELD):
         held.Lambda[r] = -held.answer[r]
@@ -268,7 +266,7 @@ def rows_at(q, t, m):
             for j in range(N_DOF):
                 value = 0.0
                 for i in range(N_DOF):
-                    value += m.step.inverse[j, i] * held.J[HELD[r], i]
+                    value += m.step.inverse[j, i] * held.J[CONSTRAINTS[r], i]
                 held.V[r, j] = value
         factor_rows(held.J, held)
         return True
@@ -284,7 +282,7 @@ def off_by(q, held):
     """The worst violation of an equation, relative to the sizes in it; the equations into `rate`."""
     worst = 0.0
     for r in range(N_HELD):
-        k = HELD[r]
+        k = CONSTRAINTS[r]
         held.rate[r] = held.g[k]
         size = 0.0
         for j in range(N_DOF):
@@ -322,7 +320,7 @@ def take_rates(u, held):
     worst = 0.0
     largest = 0.0
     for r in range(N_HELD):
-        k = HELD[r]
+        k = CONSTRAINTS[r]
         value = held.b[k, 1]
         size = abs(held.b[k, 1])
         for j in range(N_DOF):
@@ -404,8 +402,8 @@ def hold_end(m, times):
             m.book[PROJECTION_ENERGY] += energy_of(m, times.E) - before
     gap(q, times.E, m.run.p, held.g)
     for r in range(N_HELD):
-        m.memory.total[HELD[r], 1] += held.Lambda[r]
-        m.book[CONSTRAINT_ERROR] = max(m.book[CONSTRAINT_ERROR], abs(held.g[HELD[r]]))
+        m.memory.total[CONSTRAINTS[r], 1] += held.Lambda[r]
+        m.book[CONSTRAINT_ERROR] = max(m.book[CONSTRAINT_ERROR], abs(held.g[CONSTRAINTS[r]]))
     return int64(DONE)
 
 
@@ -414,7 +412,7 @@ def note_held(m, times, states, events, first, n_events):
     """Contact states of the constraints; rows of their impulses where a contact has struck; number of events."""
     struck = n_events > first
     for r in range(N_HELD):
-        k = HELD[r]
+        k = CONSTRAINTS[r]
         states[k] = IMPACT if struck else CLOSED
         if struck:
             events[n_events, 0] = times.E

@@ -226,9 +226,9 @@ def begin_march(m, first):
             take_rows(step.M, directions.W_T, m.held)
         for k in range(N_CONTACTS):
             contact_row(k, step.M, directions, m.held)
-    if CONSTRAINED and first == 0 and SCHEME != PAOLI:  # members of ensembles begin with any velocities
-        if not hold_motion(q, u, run.t0, m):
-            return int64(START_OFF)
+    held = CONSTRAINED and first == 0 and SCHEME != PAOLI  # members of ensembles begin with any velocities
+    if held and not hold_motion(q, u, run.t0, m):
+        return int64(START_OFF)
     if PROJECTION > 0.0:
         m.projected.energy_A[0] = total_energy(m, run.t0 + first * run.dt)
     if first == 0 and not LASTING and SCHEME != PAOLI:

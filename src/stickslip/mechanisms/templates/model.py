@@ -114,9 +114,9 @@ def drift(q, u, t, p, zeta):
 # -- model: end
 
 SPRINGS = SPRING in KINDS  # without, what springs need is left out
-HELD = tuple(k for k in range(N_CONTACTS) if KINDS[k] >= CONSTRAINT)  # the constraints among the contacts
-CONSTRAINED = len(HELD) > 0
-N_HELD = max(1, len(HELD))
+CONSTRAINTS = tuple(k for k in range(N_CONTACTS) if KINDS[k] >= CONSTRAINT)  # the constraints among the contacts
+CONSTRAINED = len(CONSTRAINTS) > 0
+N_HELD = max(1, len(CONSTRAINTS))
 IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
 PASSES = 2 * ITERATION_LIMIT if FRICTION_LAWS else (ITERATION_LIMIT if IMPLICIT else 1)
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step

@@ -122,9 +122,8 @@ def take_back(carried, directions, dv):
 def free_motion(m, times, count):
     """The velocity u_E at the end of the step without contacts, in the iteration `count` of a scheme; a status."""
     status = unheld_motion(m, times, count)
-    if CONSTRAINED and status == DONE:
-        if SCHEME != MIDPOINT or count == 0:
-            hold_step(m, times, count)
+    if CONSTRAINED and status == DONE and (SCHEME != MIDPOINT or count == 0):
+        hold_step(m, times, count)
     return status
 
 

@@ -25,8 +25,8 @@ from stickslip.lcp.linear import factor, lu_factor, lu_solve, solve_factored
 from stickslip.mechanisms.templates.held import answer_to, factor_rows, new_held, project_row
 from stickslip.mechanisms.templates.model import (
     CONSTRAINED,
+    CONSTRAINTS,
     FRICTION_LAWS,
-    HELD,
     KINDS,
     N_CONTACTS,
     N_DOF,
@@ -90,9 +90,9 @@ def hold_accelerations(M, J, zeta, held, du):
     """Bring du/dt onto J du/dt + zeta = 0; the forces for it into Lambda."""
     take_square_rows(M, J, held)
     for r in range(N_HELD):
-        held.rate[r] = zeta[HELD[r], 1]
+        held.rate[r] = zeta[CONSTRAINTS[r], 1]
         for j in range(N_DOF):
-            held.rate[r] += J[HELD[r], j] * du[j]
+            held.rate[r] += J[CONSTRAINTS[r], j] * du[j]
     answer_to(held)
     for r in range(N_HELD):
         held.Lambda[r] = -held.answer[r]
@@ -104,7 +104,7 @@ def hold_accelerations(M, J, zeta, held, du):
 def take_square_rows(L, J, held):
     """V = M^-1 J^T from the Cholesky factor of M, and the factors of S."""
     for r in range(N_HELD):
-        solve_factored(L, J[HELD[r]], held.V[r])
+        solve_factored(L, J[CONSTRAINTS[r]], held.V[r])
     factor_rows(J, held)
 
 
@@ -206,7 +206,7 @@ def accelerate(t, q, u, p, mode, moved):
             moved.forces[k, 1] = -mode.slip[k] * moved.bound[k]
     if CONSTRAINED:
         for r in range(N_HELD):
-            moved.forces[HELD[r], 1] = held.Lambda[r]
+            moved.forces[CONSTRAINTS[r], 1] = held.Lambda[r]
     return True
 
 
