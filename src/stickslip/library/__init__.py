@@ -13,6 +13,7 @@ from stickslip.library.angled_bar import angled_bar
 from stickslip.library.billiards import billiards
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
 from stickslip.library.brick_on_ramp import brick_on_ramp
+from stickslip.library.chaplygin_sleigh import chaplygin_sleigh
 from stickslip.library.chatterjee_rod import chatterjee_rod
 from stickslip.library.four_bar import four_bar
 from stickslip.library.friction_oscillator import block_on_belt, friction_oscillator
@@ -39,6 +40,7 @@ __all__ = [
     "bouncing_ball",
     "bouncing_ball_on_table",
     "brick_on_ramp",
+    "chaplygin_sleigh",
     "chatterjee_rod",
     "four_bar",
     "friction_oscillator",
@@ -93,6 +95,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         three_masses,
         chatterjee_rod,
         angled_bar,
+        chaplygin_sleigh,
     )
 }
 
