@@ -79,7 +79,9 @@ def slider_crank(
     Reference: [FLG10] section 6; the text leaves d open and prescribes a constant speed, but plots a varying one.
     """
     parameters = {
-        key: value for key, value in locals().items() if key not in ("crank_speed", "slider_angle", "built_from", "crank")
+        key: value
+        for key, value in locals().items()
+        if key not in ("crank_speed", "slider_angle", "built_from", "crank")
     }
     require_positive(parameters, *_POSITIVE)
     if built_from not in BUILDS:
