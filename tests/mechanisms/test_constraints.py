@@ -8,8 +8,8 @@ import sympy as sp
 
 import stickslip as ss
 from stickslip import library
-from stickslip.library.four_bar import assembled
 from stickslip.lcp.gauss_seidel import one_contact
+from stickslip.library.four_bar import assembled
 from stickslip.mechanisms.inertia import Inertia, onto_equations
 from stickslip.mechanisms.system import CONSTRAINT, KIND_NAMES, NONHOLONOMIC
 from stickslip.trajectory import STATE_NAMES, Certificate

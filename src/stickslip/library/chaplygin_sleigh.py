@@ -54,7 +54,7 @@ def chaplygin_sleigh(
         t_end=8.0,
         title="Chaplygin's sleigh",
         source="Chaplygin 1911",
-        drawing=Drawing(_shapes, view=(-1.0, 5.0, -2.0, 3.0), span=8.0),
+        drawing=Drawing(_shapes, view=(-5.8, 1.2, -1.0, 4.8), span=8.0),
     )
 
 

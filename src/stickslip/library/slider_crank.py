@@ -57,8 +57,8 @@ def slider_crank(
     Three degrees of freedom: angles theta_1 of the crank, theta_2 of the connecting rod, theta_3 of the slider [rad].
     Four contacts: the slider's corners, 1 and 2 at the upper guide, 3 and 4 at the lower, 1 and 3 on the crank's side.
     The crank is free: it starts with `crank_speed` and no torque acts on it; or it is driven, by the constraint
-    theta_1 = crank_speed t. At the start crank and rod lie in line and the velocities are those of the mechanism without
-    play.
+    theta_1 = crank_speed t. At the start crank and rod lie in line and the velocities are those of the mechanism
+    without play.
 
     Parameters
     ----------
