@@ -106,9 +106,8 @@ class _Balance:
         excess = np.stack([np.zeros(n), np.full(n, -1.0)], axis=1)
         within = np.hstack([-k * np.diag(self.mu), np.eye(n), np.eye(n), excess, np.zeros((n, free))])[rubs]
         cost = np.concatenate([np.zeros(3 * n), [-1.0, 0.0] if grows else [0.0, 1.0], np.zeros(free)])
-        bounds: list[tuple[float | None, float | None]] = [(0.0, None)] * n + 2 * [
-            (0.0, None if can else 0.0) for can in rubs
-        ]
+        bounds: list[tuple[float | None, float | None]] = [(0.0, None)] * n
+        bounds += 2 * [(0.0, None if can else 0.0) for can in rubs]
         bounds += [(0.0, None), (0.0, 0.0)] if grows else [(0.0, 0.0), (-1.0, None)]
         bounds += free * [(None, None)]
         limits = ((k * self.a + self.prestress) / self.unit)[rubs]
