@@ -70,6 +70,7 @@ from stickslip.lcp.solve import classify_matrix as classify_matrix
 from stickslip.lcp.solve import enumerate_lcp as enumerate_lcp
 from stickslip.lcp.solve import solve_lcp as solve_lcp
 from stickslip.lcp.solve import solve_mlcp as solve_mlcp
+from stickslip.mechanisms.elements import Constraint as Constraint
 from stickslip.mechanisms.elements import Contact as Contact
 from stickslip.mechanisms.elements import DryFriction as DryFriction
 from stickslip.mechanisms.elements import PrestressedSpring as PrestressedSpring

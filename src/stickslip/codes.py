@@ -6,17 +6,18 @@ Plain constants, which no system changes; tolerances that both sides know are he
 GAUSS_SEIDEL, LEMKE, AUTO, ENUMERATE, NEWTON = 0, 1, 2, 3, 4
 MIDPOINT, THETA, STEWART, PAOLI = 0, 1, 2, 3
 DONE, EVENTS_FULL, UNSOLVED, BLOWN_UP, MASS_INDEFINITE, GAP_NOT_A_NUMBER, MATRIX_INDEFINITE = 0, 1, 2, 3, 4, 5, 6
-PENETRATES, LAW_OUT_OF_RANGE, START_NOT_FINITE = 7, 8, 9  # members of ensembles that cannot start
+PENETRATES, LAW_OUT_OF_RANGE, START_NOT_FINITE, START_OFF = 7, 8, 9, 10  # members of ensembles that cannot start
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = 0, 1, 2, 3, 4, 5
 N_STATES = 6
-CONTACT, CLUTCH, FRICTION, SPRING = 0, 1, 2, 3
+CONTACT, CLUTCH, FRICTION, SPRING, CONSTRAINT, NONHOLONOMIC = 0, 1, 2, 3, 4, 5
 
 # The book of a run: its certificate, what it cost, its energies.
 FAILED_STEPS, MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE = 0, 1, 2, 3, 4
 ITERATIONS, FALLBACKS, CULPRIT, GAIN_STEP = 5, 6, 7, 8
 CONTACT_WORK, PROJECTION_ENERGY, PROJECTIONS, WORK_BEFORE, INTEGRATION_ENERGY = 9, 10, 11, 12, 13
 FRICTION_ROUNDS, FRICTION_CONTRACTION = 14, 15
-STEPS, BOOK_SIZE = 16, 17  # STEPS: how many are done, the clock of the run
+CONSTRAINT_ERROR, CONSTRAINT_RATE = 16, 17  # of constraints at the ends of steps: g, and J u + b
+STEPS, BOOK_SIZE = 18, 19  # STEPS: how many are done, the clock of the run
 
 # What ensembles watch, behind the book in the same array: the request, then what was seen.
 NO_SECTION, FALLS, RISES, STRIKES, PHASE = 0, 1, 2, 3, 4
@@ -36,3 +37,6 @@ SIZES_LAST = 256  # steps for which the sizes that NEAR is a part of are kept
 LARGEST = 1e20  # a velocity beyond, in whatever units, is the end of an unstable run
 ITERATION_LIMIT = 50
 GRAIN = 2e-15  # of the positions: what rounding errors of gaps and forces may move them by in a step
+DEPENDENT = 1e-12  # of its own size: what is left of a direction beside those that imply it
+HELD_ERROR = 1e-13  # of the sizes in a constraint: its equation holds where it is not known better
+HELD_LIMIT = 1e-7  # of the velocities in a constraint: one that is violated more contradicts the others

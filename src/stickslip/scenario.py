@@ -12,9 +12,9 @@ import numpy as np
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.drawing.primitives import Drawing
 from stickslip.events.modes import out_of_contacts
-from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_constraints, check_penetration
 from stickslip.mechanisms.reset import Reset
-from stickslip.mechanisms.system import CONTACT, System
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, System
 from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body
@@ -126,9 +126,11 @@ class Scenario:
     def sizes(self) -> dict[str, int]:
         """Numbers of coordinates, contacts and parameters; of a scene, of bodies by their kind, and joints."""
         system = self.system
+        held = len(system.constraints)
         return {
             "coordinates": system.n_dof,
-            "contacts": system.n_contacts,
+            "contacts": system.n_contacts - held,
+            **({"constraints": held} if held else {}),
             "parameters": len(system.parameter_names),
         }
 
@@ -142,6 +144,8 @@ class Scenario:
             if kind == CONTACT:
                 state = "touches at the start" if gap == 0.0 else f"starts with a gap of {gap:.4g} {unit}"
                 found.append(f"contact {name!r} {state if gap >= 0 else f'starts {-gap:.3g} {unit} deep'}")
+            elif kind == CONSTRAINT:
+                found.append(f"constraint {name!r} starts with g = {gap:.3g}")
         if self.reset is not None:
             found.append(f"cycles get new names at their section: {self.reset.text}")
         found.append(
@@ -152,8 +156,10 @@ class Scenario:
     def check_start(self, options: Mapping[str, Any]) -> None:
         """Raise ValueError where contacts overlap beyond the tolerance of a run, or the drawing has no value there."""
         system = self.system
-        gaps = system.start_gap(self.q0, 0.0, system.parameter_vector(self.params))
-        check_penetration(system, gaps, options.get("penetration_tol", PENETRATION_TOLERANCE), "q0", "starts")
+        p = system.parameter_vector(self.params)
+        tolerance = options.get("penetration_tol", PENETRATION_TOLERANCE)
+        check_penetration(system, system.start_gap(self.q0, 0.0, p), tolerance, "q0", "starts")
+        check_constraints(system, system.gap(self.q0, 0.0, p), tolerance, "q0", "starts")
         if self.drawing is not None:
             self.drawing(self.q0.tolist(), 0.0, self.parameters)
 

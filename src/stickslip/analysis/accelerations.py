@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from stickslip.checks import Array, real_number
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
-from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System, require_system
+from stickslip.mechanisms.penetration import held_velocities
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, SPRING, System, require_system
 
 TINY = 1e-10  # relative accelerations below this share of the largest one are zero
 
@@ -29,10 +30,10 @@ class Acceleration:
     Attributes
     ----------
     acceleration : du/dt, (f,)
-    normal_force, tangential_force : of every contact [N], (n,)
+    normal_force, tangential_force : of every contact [N], (n,); `tangential_force` of a constraint is its reaction
     normal_acceleration : d gamma_N/dt of the closed contacts [m/s^2], (n,); nan where open
     motion : "slips", "sticks" or "lifts off" of each closed contact, "open" of the others; of an element without normal
-        part "moves" or "rests"
+        part "moves" or "rests", of a constraint "holds"
     """
 
     acceleration: Array
@@ -120,6 +121,7 @@ def accelerations(
     """
     require_system(system)
     q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))
+    u = held_velocities(system, q, u, p, t)
     problem, _ = closed_problem(system, q, u, p, t, gap_tol, velocity_tol)
     return solved(system, problem, t, q, u, p)
 
@@ -171,7 +173,8 @@ def solved(system: System, problem: AccelerationProblem, t: float, q: Array, u: 
     return StateAccelerations(
         verdict=count if enumerated or not solutions else "not enumerated",
         solutions=solutions,
-        closed=_spread(system, problem, np.ones(len(problem.index)), 0.0) > 0.0,
+        closed=(_spread(system, problem, np.ones(len(problem.index)), 0.0) > 0.0)
+        | (np.array(system.contact_kinds, dtype=int) >= CONSTRAINT),
         slip=_spread(system, problem, problem.s, 0.0),
         velocity_names=tuple(system.velocity_names),
         contact_names=tuple(system.contact_names),
@@ -196,7 +199,7 @@ def _solution(system: System, problem: AccelerationProblem, one: Accelerations) 
     return Acceleration(
         one.du,
         _spread(system, problem, one.lambda_N, 0.0),
-        _spread(system, problem, one.lambda_T, 0.0),
+        _with_reactions(system, problem, one),
         _spread(system, problem, np.where(problem.normal, one.rise, np.nan)),
         _motion(system, problem, one),
     )
@@ -209,10 +212,19 @@ def _spread(system: System, problem: AccelerationProblem, values: Array, elsewhe
     return everywhere
 
 
+def _with_reactions(system: System, problem: AccelerationProblem, one: Accelerations) -> Array:
+    """Tangential forces of the contacts, and in their places the forces of the constraints, (n,) [N]."""
+    forces = _spread(system, problem, one.lambda_T, 0.0)
+    forces[problem.inertia.index] = problem.reactions(one)
+    return forces
+
+
 def _motion(system: System, problem: AccelerationProblem, one: Accelerations) -> tuple[str, ...]:
     """Words for the motion of each contact in a solution."""
     tiny = TINY * max(1e-300, float(np.abs(one.du).max()), float(np.abs(problem.free).max()))
     motion = ["open"] * system.n_contacts
+    for k in system.constraints:
+        motion[k] = "holds"
     for i, contact in enumerate(problem.index):
         slides = problem.s[i] != 0.0 or abs(one.slide[i]) > tiny
         if not problem.normal[i]:

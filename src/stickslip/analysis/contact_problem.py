@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from stickslip.checks import Array, real_number
 from stickslip.contact.planar import PlanarSolution, PlanarSolver, all_solutions, solver_from
 from stickslip.contact.planar_lcp import LEFT, NORMAL, RIGHT
+from stickslip.mechanisms.penetration import held_velocities
 from stickslip.mechanisms.steppers.contact_problem import StepProblem, reach_at_start
 from stickslip.mechanisms.steppers.contact_problem import contact_problem as step_contact_problem
 from stickslip.mechanisms.system import System, require_system
@@ -31,6 +32,7 @@ class StepAnswer:
     normal_velocity, tangential_velocity : relative velocities at the end of the step [m/s], (k,)
     solved, residual, status : whether the laws hold, how far they do not, relative to the velocities, and words
     contact_names : for `print`
+    reaction : impulses of the system's constraints, in their order [N s], (m,)
     """
 
     u: Array
@@ -42,6 +44,7 @@ class StepAnswer:
     residual: float
     status: str
     contact_names: tuple[str, ...] = ()
+    reaction: Array = field(default_factory=lambda: np.zeros(0))
 
     def __str__(self) -> str:
         lines = [f"{self.status}, residual {self.residual:.1e}", f"  u = {_row(self.u)}"]
@@ -68,7 +71,7 @@ class ContactProblem:
     A, b : the LCP, (n, n) and (n,), not scaled
     unknowns, complements : names of the rows of x and of y, such as "Lambda_N[beak]" and "xi_N[beak]"
     contacts : names of the k contacts that take part
-    G_NN, G_NT, G_TT : blocks of W^T M^-1 W [1/kg], (k, k)
+    G_NN, G_NT, G_TT : blocks of W^T M^-1 W [1/kg], (k, k); with constraints P in place of M^-1, see docs/constraints.md
     c_N, c_T : xi_N and xi_T without impulses [m/s], (k,)
     friction, threshold : mu (k,), and the load-independent part of the bound of Lambda_T [N s], (k,)
     mass : M (f, f);  directions : W_N and W_T, (k, f) each
@@ -135,7 +138,7 @@ class ContactProblem:
         u = self.step.end_velocity(found.Lambda_N, found.Lambda_T)
         return StepAnswer(
             u, found.Lambda_N, found.Lambda_T, *self.step.velocities(u), found.solved, found.residual, found.status,
-            self.contacts,
+            self.contacts, self.step.reactions(u, found.Lambda_N, found.Lambda_T),
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -185,6 +188,7 @@ def contact_problem(
     if real_number(dt, "dt") < 0.0:
         raise ValueError(f"dt must not be negative, got {dt:g} s; dt = 0 is a pure impact.")
     q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))
+    u = held_velocities(system, q, u, p, t)
     reach = reach_at_start(system, q, u, t, dt, p) if dt > 0.0 else None
     step = step_contact_problem(system, t + 0.5 * dt, q + 0.5 * dt * u, u, dt, p, reach)
     lcp = step.local.lcp()

@@ -1,6 +1,7 @@
 """Static equilibrium: whether contact forces exist that hold a mechanism at rest, and how far it is from slipping.
 
 At rest the balance is h(q, 0, t) + W_N lambda_N + W_T lambda_T = 0 with lambda_N >= 0, |lambda_T| <= mu lambda_N + a.
+Constraints add J^T lambda_C with reactions of any size; constraints that say one thing share them.
 It is a linear program.  With k times the friction, |lambda_T| <= k (mu lambda_N + a), more forces are allowed the
 larger k is.  So there is a least k, and 1/k is the factor by which friction may shrink before no forces hold.
 
@@ -20,6 +21,8 @@ from scipy.optimize import brentq, linprog
 
 from stickslip.analysis.accelerations import accelerations
 from stickslip.checks import Array, real_array, real_number, shown, unknown_name
+from stickslip.mechanisms.inertia import Inertia
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_constraints
 from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System, require_system
 
 ROUND_OFF = 1e-13  # an excess of forces below this share of the loads is none
@@ -40,8 +43,9 @@ class Equilibrium:
     safety_factor : all frictions may be divided by it before no forces hold; inf where none is needed; below 1 where
         friction is too small; 0 where no friction is enough
     load_factor : by how much the given load may grow before no forces hold; None without a load
-    normal_force, tangential_force : (n,) [N], forces of the least share of friction; nan where nothing balances.  Where
-        a mechanism is jammed, and larger normal forces always need less friction, some forces within the laws
+    normal_force, tangential_force : (n,) [N], forces of the least share of friction; nan where nothing balances.  Of a
+        constraint `tangential_force` is the reaction.  Where a mechanism is jammed, and larger normal forces always
+        need less friction, some forces within the laws
     share : largest |lambda_T| / (mu lambda_N + a) of these forces, or what it tends to, 1 / safety_factor
     contact_names : for `print`
     """
@@ -74,6 +78,7 @@ class _Balance:
     """The loads h (f,), directions (n, f) and bounds of the contacts that can carry; forces are counted in `unit` [N].
 
     a : load-independent part of friction, (n,) [N];  prestress : of springs in their rest position, no friction, (n,)
+    J : rows of the constraints, (m, f), whose reactions have any size
     """
 
     h: Array
@@ -83,6 +88,7 @@ class _Balance:
     a: Array
     prestress: Array
     unit: float
+    J: Array
 
     def forces(self, k: float, load: Array | None = None) -> tuple[Array, Array, float] | None:
         """lambda_N, lambda_T that balance h, and how far they exceed k times the friction, in `unit`; None: no balance.
@@ -95,12 +101,15 @@ class _Balance:
         growth = np.zeros((len(self.h), 2))
         if load is not None:
             growth[:, 0] = load
-        balance = np.hstack([self.W_N.T, self.W_T.T, -self.W_T.T, growth])
+        free = len(self.J)
+        balance = np.hstack([self.W_N.T, self.W_T.T, -self.W_T.T, growth, self.J.T])
         excess = np.stack([np.zeros(n), np.full(n, -1.0)], axis=1)
-        within = np.hstack([-k * np.diag(self.mu), np.eye(n), np.eye(n), excess])[rubs]
-        cost = np.concatenate([np.zeros(3 * n), [-1.0, 0.0] if grows else [0.0, 1.0]])
-        bounds = [(0.0, None)] * n + 2 * [(0.0, None if can else 0.0) for can in rubs]
+        within = np.hstack([-k * np.diag(self.mu), np.eye(n), np.eye(n), excess, np.zeros((n, free))])[rubs]
+        cost = np.concatenate([np.zeros(3 * n), [-1.0, 0.0] if grows else [0.0, 1.0], np.zeros(free)])
+        bounds: list[tuple[float | None, float | None]] = [(0.0, None)] * n
+        bounds += 2 * [(0.0, None if can else 0.0) for can in rubs]
         bounds += [(0.0, None), (0.0, 0.0)] if grows else [(0.0, 0.0), (-1.0, None)]
+        bounds += free * [(None, None)]
         limits = ((k * self.a + self.prestress) / self.unit)[rubs]
         answer = linprog(cost, A_ub=within, b_ub=limits, A_eq=balance, b_eq=-self.h / self.unit, bounds=bounds)
         if answer.status == 3:  # the load may grow without bound
@@ -108,7 +117,8 @@ class _Balance:
         if not answer.success:
             return None
         N, right, left = np.split(self.unit * np.asarray(answer.x)[: 3 * n], 3)
-        return N, right - left, float(answer.x[-2]) * self.unit if grows else float(answer.x[-1])
+        factor, excess_left = answer.x[3 * n : 3 * n + 2]
+        return N, right - left, float(factor) * self.unit if grows else float(excess_left)
 
     def least_friction(self) -> float:
         """The least k; 0 where no friction is needed, inf where none is enough."""
@@ -172,6 +182,8 @@ def equilibrium(
     if held is not None:
         normal, tangential = np.zeros(n), np.zeros(n)
         normal[index], tangential[index] = held[0], held[1]
+        pushed = balance.h + balance.W_N.T @ held[0] + balance.W_T.T @ held[1]
+        tangential[system.constraints] = Inertia.at(system, q, t, p).reactions(pushed) if len(balance.J) else 0.0
     growth = balance.forces(1.0, extra) if extra is not None else None
     holds = bool(least <= 1.0 + 1e-9)
     return Equilibrium(
@@ -211,6 +223,7 @@ def _balance(system: System, q: Array, u: Array, p: Array, t: float, gap_tol: fl
     if len(moving):
         raise ValueError(f"contact {system.contact_names[moving[0]]!r} moves by itself at t = {t:g} s: nothing rests.")
     gap = system.gap(q, t, p)
+    check_constraints(system, gap, PENETRATION_TOLERANCE, "q", "is given")
     springs = (kinds == SPRING) & (np.abs(gap) > gap_tol)
     mu, _, _, a = system.laws(p)
     h = system.force(q, u, t, p) - W_T[springs].T @ (np.sign(gap) * a)[springs]
@@ -219,7 +232,8 @@ def _balance(system: System, q: Array, u: Array, p: Array, t: float, gap_tol: fl
     unit = float(np.abs(h).max(initial=0.0)) or 1.0
     spring = kinds[index] == SPRING
     friction, prestress = np.where(spring, 0.0, a[index]), np.where(spring, a[index], 0.0)
-    return _Balance(h, W_N[index], W_T[index], mu[index], friction, prestress, unit), index
+    J = W_T[system.constraints]
+    return _Balance(h, W_N[index], W_T[index], mu[index], friction, prestress, unit, J), index
 
 
 def _only_rest(

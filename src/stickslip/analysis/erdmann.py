@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
 from stickslip.checks import Array, real_number
+from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CONTACT, KIND_NAMES, System, require_system
 
 _MOST = 10
@@ -101,9 +102,9 @@ def erdmann(
     t = real_number(t, "t")
     place, _, p = system.check(q, np.zeros(system.n_dof), params, t, ("q", "u"))
     index = _chosen(system, place, t, p, contacts, gap_tol)
-    M = system.mass(place, t, p)
+    inertia = Inertia.at(system, place, t, p)
     W_N, W_T, _ = (rows[index] for rows in system.geometry(place, t, p))
-    V_N, V_T = np.linalg.solve(M, W_N.T), np.linalg.solve(M, W_T.T)
+    V_N, V_T = inertia.solve(W_N.T), inertia.solve(W_T.T)
     mu = system.laws(p)[0][index]
     alpha = np.einsum("ij,ji->i", W_N, V_N)
     delta = np.einsum("ij,ji->i", W_N, V_T)

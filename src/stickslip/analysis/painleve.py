@@ -23,6 +23,7 @@ from stickslip.checks import Array, real_array, real_number
 from stickslip.events.acceleration import AccelerationProblem
 from stickslip.impacts.impact import Impact, impact
 from stickslip.laws import ImpactLaw
+from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CONTACT, KIND_NAMES, System, require_system
 
 
@@ -184,7 +185,7 @@ def _sliding(
 
 def _local_mass(system: System, q: Array, t: float, p: Array, contact: int) -> tuple[float, float]:
     W_N, W_T, _ = system.geometry(q, t, p)
-    V_N = np.linalg.solve(system.mass(q, t, p), W_N[contact])
+    V_N = Inertia.at(system, q, t, p).solve(W_N[contact])
     return float(W_N[contact] @ V_N), float(W_T[contact] @ V_N)
 
 

@@ -37,7 +37,7 @@ from stickslip.events.arcs import SAMPLES, Arc
 from stickslip.events.event_driven import measured
 from stickslip.events.modes import Mode
 from stickslip.mechanisms.reset import Relabelling
-from stickslip.mechanisms.system import CONTACT, SPRING
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING
 from stickslip.scenario import Scenario
 
 
@@ -192,12 +192,15 @@ class Setting:
         return gap
 
     def constraints(self, x: Array, mode: Mode) -> Array:
-        """Gradients of quantities that closed contacts keep at zero: gap and gamma_N, gamma_T in stick; (k, 2 f)."""
+        """Gradients of quantities that closed contacts and constraints keep at zero, (k, 2 f).
+
+        Gap and gamma_N of contacts, gamma_T in stick; equations of constraints and their rates.
+        """
         system, p, t, f = self.scenario.system, self.p, self.t_A, self.scenario.system.n_dof
         kinds = np.array(system.contact_kinds, dtype=int)
         touching = mode.closed & (kinds == CONTACT)
-        place = touching | ((kinds == SPRING) & (mode.stick != 0))
-        normal, stick = touching | ((mode.normal != 0) & (kinds != CONTACT)), mode.stick != 0
+        place = touching | ((kinds == SPRING) & (mode.stick != 0)) | (kinds == CONSTRAINT)
+        normal, stick = touching | ((mode.normal != 0) & (kinds != CONTACT)), (mode.stick != 0) | (kinds >= CONSTRAINT)
 
         def held(x: Array) -> Array:
             W_N, W_T, w_hat = system.geometry(x[:f], t, p)

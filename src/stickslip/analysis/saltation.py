@@ -29,6 +29,7 @@ from stickslip.events.modes import Mode, onto_velocities
 from stickslip.events.motion import Motion, change
 from stickslip.laws import Newton
 from stickslip.mechanisms.generate import compiled_module
+from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CONTACT, SPRING, System
 from stickslip.trajectory import EVENT_KINDS, GRAZES, KINK, STRIKES
 
@@ -338,7 +339,8 @@ class ImpactBranch:
         C = np.concatenate([W_N[N], W_T[T]])
         R = np.concatenate([W_N[N] + self.ratio[N, None] * W_T[N], W_T[T]])
         gamma = C @ u + np.concatenate([w_hat[N, 0], w_hat[T, 1]])
-        V = np.linalg.solve(system.mass(q, t, p), R.T)
+        inertia = Inertia.at(system, q, t, p, directions=(W_N, W_T, w_hat))
+        V = inertia.solve(R.T)
         wanted = (1.0 + np.concatenate([eps_N[N], eps_T[T]])) * gamma
         u = u - V @ np.linalg.lstsq(C @ V, wanted, rcond=1e-12)[0]
         assert motion.settled is not None

@@ -32,6 +32,7 @@ STATUS_NAMES = (
     "starts with a penetration",
     "a friction or restitution coefficient is out of range",
     "starts from values that are not finite",
+    "the start violated a constraint",
 )
 
 
@@ -227,4 +228,4 @@ _READERS: dict[str, Callable[[Any, Array, Array], dict[str, Array]]] = {
     "energy": _energy,
 }
 
-assert len(STATUS_NAMES) == codes.START_NOT_FINITE + 1
+assert len(STATUS_NAMES) == codes.START_OFF + 1

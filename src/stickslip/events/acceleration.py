@@ -22,6 +22,7 @@ from stickslip.checks import Array
 from stickslip.contact.planar_lcp import PlanarLcp, impulses_of, new_lcp
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.lcp.solve import enumerate_lcp, solve_lcp
+from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import System
 
 
@@ -47,7 +48,8 @@ class AccelerationProblem:
     s : sense of slip, +-1; 0 of candidates and of contacts without friction, (k,)
     mu, a : friction coefficient and load-independent part of the bound [N], (k,)
     W_N, W_T : directions, (k, f);  V_N, V_T : M^-1 of them, (f, k);  zeta : (k, 2)
-    free : du/dt without the unknown forces, M^-1 (h - sum s a w_T), (f,)
+    free : du/dt without the unknown forces, M^-1 (h - sum s a w_T), (f,), on the constraints; loose : without these
+    inertia : mass matrix and constraints; with constraints V_N, V_T are P of the directions
     """
 
     index: np.ndarray
@@ -62,6 +64,8 @@ class AccelerationProblem:
     V_T: Array
     zeta: Array
     free: Array
+    loose: Array
+    inertia: Inertia
 
     @classmethod
     def at(
@@ -80,17 +84,22 @@ class AccelerationProblem:
         Where friction depends on slip, contacts that slip have the coefficient of their speed, candidates the static
         one; but those among `stopped` (n,) bool, whose slip has just come to rest, the one at speed zero.
         """
-        M = system.mass(q, t, p)
-        W_N, W_T, _ = (rows[index] for rows in system.geometry(q, t, p))
+        index = np.asarray(index, dtype=int)
+        index, s = index[~np.isin(index, system.constraints)], s[~np.isin(index, system.constraints)]
+        directions = system.geometry(q, t, p)
+        inertia = Inertia.at(system, q, t, p, directions=directions)
+        W_N, W_T, _ = (rows[index] for rows in directions)
         mu, _, _, a = (law[index] for law in system.laws(p))
         if system.has_friction_laws:
             mu = _friction_now(system, t, q, u, p, index, s, stopped)
-        V_N, V_T = (np.asarray(np.linalg.solve(M, W.T), dtype=float) for W in (W_N, W_T))
+        V_N, V_T = (inertia.solve(W.T) for W in (W_N, W_T))
         frictional = (np.einsum("ij,ji->i", W_T, V_T) > 0.0) & ((mu > 0.0) | (a > 0.0))
         s = np.where(frictional, s, 0.0)
         h = system.force(q, u, t, p) - W_T.T @ (s * a)
+        zeta = system.drift(q, u, t, p)
+        free, loose = inertia.accelerate(h, zeta[inertia.index, 1])
         return cls(
-            index=np.asarray(index, dtype=int),
+            index=index,
             normal=np.einsum("ij,ji->i", W_N, V_N) > 0.0,
             candidate=frictional & (s == 0.0),
             s=s,
@@ -100,9 +109,19 @@ class AccelerationProblem:
             W_T=W_T,
             V_N=V_N,
             V_T=V_T,
-            zeta=system.drift(q, u, t, p)[index],
-            free=np.asarray(np.linalg.solve(M, h), dtype=float),
+            zeta=zeta[index],
+            free=free,
+            loose=loose,
+            inertia=inertia,
         )
+
+    def reactions(self, solution: Accelerations) -> Array:
+        """Forces of the constraints, (m,) [N]."""
+        if not self.inertia:
+            return np.zeros(0)
+        T = solution.lambda_T + self.s * self.a  # without what `loose` has of it
+        by_contacts = np.linalg.solve(self.inertia.M, self.W_N.T @ solution.lambda_N + self.W_T.T @ T)
+        return self.inertia.answer(-self.inertia.J @ (solution.du - self.loose - by_contacts))
 
     @property
     def rows(self) -> int:

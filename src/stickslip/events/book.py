@@ -40,6 +40,8 @@ class EventBook:
     lcp_size: int = 0
     projection_energy: float = 0.0
     projections: int = 0
+    constraint_error: float = 0.0
+    constraint_rate: float = 0.0
     counts: Counter[str] = field(default_factory=Counter)
 
     def copy(self) -> EventBook:

@@ -11,7 +11,7 @@ from stickslip.events.modes import ROUND_OFF, relative_velocities, touching
 from stickslip.events.watching import Watching
 from stickslip.impacts.impact import impact_at
 from stickslip.laws.slip import DEPENDS
-from stickslip.mechanisms.system import CONTACT
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT
 from stickslip.trajectory import ACCUMULATES
 
 _HOPS = 100.0  # times the round-off of gaps: hops that get no smaller any more
@@ -47,7 +47,8 @@ class Colliding(Watching):
         if work > self.book.gain:
             self.book.gain, self.book.gain_time = work, self.t
         self.book.residual = max(self.book.residual, float(hit.residual))
-        for k in np.flatnonzero((self.kinds == CONTACT) & (Lambda[:, 0] > 0.0)):
+        pushed = (self.kinds == CONTACT) & (Lambda[:, 0] > 0.0)
+        for k in np.flatnonzero(pushed | (pushed.any() & (self.kinds >= CONSTRAINT) & (Lambda[:, 1] != 0.0))):
             self.impacts.append(
                 (self.t, float(k), gamma_A[k, 0], gamma_E[k, 0], *Lambda[k], gamma_A[k, 1], gamma_E[k, 1])
             )

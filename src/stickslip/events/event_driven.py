@@ -253,6 +253,8 @@ class EventEngine(MechanismEngine):
         memory.book[codes.PROJECTION_ENERGY] = book.projection_energy
         memory.book[codes.PROJECTIONS] = book.projections
         memory.book[codes.ITERATIONS] = book.counts["instants"]
+        memory.book[codes.CONSTRAINT_ERROR] = book.constraint_error
+        memory.book[codes.CONSTRAINT_RATE] = book.constraint_rate
 
     def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
         return Measured(*measured(self.system, self.kernel, q, u, t, memory.p))

@@ -8,7 +8,8 @@ import numpy as np
 
 from stickslip.checks import Array
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
-from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System
+from stickslip.mechanisms.inertia import Inertia
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, SPRING, System
 from stickslip.mechanisms.templates.structs import Constraints
 from stickslip.trajectory import CLOSED, OPEN, SLIP_MINUS, SLIP_PLUS, STICK
 
@@ -137,10 +138,10 @@ def touching(
     gamma, size = relative_velocities(system, t, q, u, p, np.abs(u) + np.abs(u_before))
     still = gamma[:, 0] <= ROUND_OFF * size[:, 0]
     close = ((kinds == CONTACT) & (system.gap(q, t, p) <= gap_tol)) | (kinds == CLUTCH)
-    closed = (close & still) | (kinds == FRICTION) | (kinds == SPRING)
+    closed = (close & still) | (kinds >= FRICTION)
     moves = np.where(np.abs(gamma[:, 1]) > ROUND_OFF * size[:, 1], np.sign(gamma[:, 1]), 0.0)
     sense = np.where((kinds == SPRING) & (before.sense != 0.0), before.sense, moves)
-    return closed, np.where(closed, sense, 0.0)
+    return closed, np.where(closed & (kinds < CONSTRAINT), sense, 0.0)
 
 
 def relative_velocities(
@@ -154,7 +155,13 @@ def relative_velocities(
 
 
 def onto_contacts(system: System, t: float, q: Array, p: Array, index: np.ndarray, tangent: np.ndarray) -> Array:
-    """Coordinates with zero gap at the contacts of `index`: Newton steps along M^-1 w_N; w_T of springs (`tangent`)."""
+    """Coordinates with zero gap at the contacts of `index`: Newton steps along M^-1 w_N; w_T of springs (`tangent`).
+
+    The equations of all constraints are met as well.
+    """
+    held = system.constraints
+    index = np.concatenate([index, held]).astype(int)
+    tangent = tangent | np.isin(np.arange(system.n_contacts), held)
     for _ in range(4):
         g = system.gap(q, t, p)[index]
         if np.max(np.abs(g), initial=0.0) <= 1e-15 * max(1.0, float(np.abs(q).max(initial=0.0))):
@@ -170,7 +177,9 @@ def out_of_contacts(system: System, t: float, q: Array, p: Array) -> Array:
     """A configuration without penetrations: contacts of `q` with a gap below zero just touch."""
     kinds = np.array(system.contact_kinds, dtype=int)
     deep = np.flatnonzero((kinds == CONTACT) & (system.start_gap(q, t, p) < 0.0))
-    return onto_contacts(system, t, q, p, deep, np.zeros(len(kinds), dtype=bool)) if len(deep) else q
+    if not len(deep) and not len(system.constraints):
+        return q
+    return onto_contacts(system, t, q, p, deep, np.zeros(len(kinds), dtype=bool))
 
 
 def onto_velocities(
@@ -188,15 +197,22 @@ def onto_velocities(
     kinds = np.array(system.contact_kinds, dtype=int)
     N = np.flatnonzero(closed & ((kinds == CONTACT) | (kinds == CLUTCH)))
     T = np.flatnonzero(closed & (sense == 0.0) & ((mu > 0.0) | (a > 0.0)) & W_T.any(axis=1))
+    impulse = np.zeros((system.n_contacts, 2))
+    inertia = Inertia.at(system, q, t, p, directions=(W_N, W_T, w_hat))
+    loose = u
+    if inertia:
+        u, _ = inertia.onto(u)
     C = np.concatenate([W_N[N], W_T[T]])
     R = np.concatenate([W_N[N] - (mu * sense)[N, None] * W_T[N], W_T[T]])
-    impulse = np.zeros((system.n_contacts, 2))
     if len(C):
-        X = np.linalg.solve(system.mass(q, t, p), R.T)
+        X = inertia.solve(R.T)
         gamma = C @ u + np.concatenate([w_hat[N, 0], w_hat[T, 1]])
         Lambda = -np.linalg.lstsq(C @ X, gamma, rcond=1e-12)[0]
         u = u + X @ Lambda
         impulse[N, 0] = Lambda[: len(N)]
         impulse[:, 1] = -mu * sense * impulse[:, 0]
         impulse[T, 1] += Lambda[len(N) :]
+    if inertia:
+        by_contacts = np.linalg.solve(inertia.M, W_N.T @ impulse[:, 0] + W_T.T @ impulse[:, 1])
+        impulse[inertia.index, 1] = inertia.answer(-inertia.J @ (u - loose - by_contacts))
     return u, impulse

@@ -21,6 +21,7 @@ from stickslip.events.modes import AT_BOUND, ROUND_OFF, Mode, mode_of, relative_
 from stickslip.events.next_mode import Settling
 from stickslip.events.watching import FORCE_TOLERANCE
 from stickslip.laws.slip import DEPENDS
+from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CLUTCH, CONTACT, SPRING
 from stickslip.trajectory import CLOSES, GRAZES, KINK, OPEN, OPENS, REVERSES, SLIPS, STICK, STICKS, STRIKES
 
@@ -93,11 +94,22 @@ class Motion(Settling):
                 self.grazed, watch.grazed = watch.grazed, None
                 self.happened.append((self.grazed[0], GRAZES, self.grazed[1]))
             self.book.work = float(arc.vector(arc.t_E)[-1])
+            if len(self.system.constraints):
+                self._measure_constraints(arc.t_E, arc.vector(arc.t_E))
             yield arc
+
+    def _measure_constraints(self, t: float, y: Array) -> None:
+        """Book what is left of the constraints' equations at the end of an arc."""
+        system, q, u = self.system, y[: self.f], y[self.f : 2 * self.f]
+        error = np.abs(system.gap(q, t, self.p)[system.constraints])
+        rate = np.abs(Inertia.at(system, q, t, self.p).rate(u))
+        self.book.constraint_error = max(self.book.constraint_error, float(error.max()))
+        self.book.constraint_rate = max(self.book.constraint_rate, float(rate.max()))
 
     def _note(self, t: float, before: Mode, impacts: int) -> None:
         """Write down what happened at an event: impacts since then, and how each contact's state has changed."""
-        self.happened += [(row[0], STRIKES, int(row[1])) for row in self.impacts[impacts:]]
+        struck = [row for row in self.impacts[impacts:] if self.kinds[int(row[1])] == CONTACT]
+        self.happened += [(row[0], STRIKES, int(row[1])) for row in struck]
         changes = [(k, change(before, self.mode, k)) for k in range(self.system.n_contacts)]
         self.happened += [(t, kind, k) for k, kind in changes if kind is not None]
 

@@ -8,7 +8,7 @@ from stickslip.checks import Array
 from stickslip.events.arcs import Watch
 from stickslip.events.modes import ROUND_OFF, relative_velocities
 from stickslip.events.present import Present
-from stickslip.mechanisms.system import CONTACT, SPRING
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING
 
 FORCE_TOLERANCE = 1e-9  # of the forces that the free accelerations ask for
 _RESOLUTION = 1e-8  # of the contact forces over the run: the step size follows them that well
@@ -74,5 +74,5 @@ class Watching(Present):
         return min(max(min(limits), 4.0 * np.spacing(abs(self.t) + self.span)), self.t_end - self.t)
 
     def _drifts(self, t: float, y: Array) -> bool:
-        held = self.mode.closed & (self.kinds == CONTACT)
+        held = (self.mode.closed & (self.kinds == CONTACT)) | (self.kinds == CONSTRAINT)
         return bool(np.any(np.abs(self.system.gap(y[: self.f], t, self.p)[held]) > 0.1 * self.gap_tol))

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 from stickslip.checks import Array, real_array, real_number
 from stickslip.impacts.impact import impact
 from stickslip.laws import Newton
+from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CLUTCH, CONTACT, System, require_system
 
 MOST_EDGES = 12  # 4,095 submatrices; six contacts with friction
@@ -129,7 +130,7 @@ def _at(
     W_N, W_T, _ = (rows[index] for rows in system.geometry(q, t, p))
     k, frictional = len(index), mu > 0.0
     W = np.concatenate([W_N, W_T[frictional]])
-    V = np.linalg.solve(system.mass(q, t, p), W.T)
+    V = Inertia.at(system, q, t, p).solve(W.T)
     G, eps = W @ V, np.concatenate([eps_N, eps_T[frictional]])
     D = (1.0 - eps) / (1.0 + eps)
     R = _edges(mu, frictional)

@@ -27,7 +27,13 @@ from stickslip.impacts.kernel import (
 )
 from stickslip.laws import ImpactLaw, LawSolution, Phase, law_from
 from stickslip.laws.scalar import from_below
-from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
+from stickslip.mechanisms.inertia import Inertia
+from stickslip.mechanisms.penetration import (
+    PENETRATION_TOLERANCE,
+    check_penetration,
+    held_velocities,
+    penetration_tolerance,
+)
 from stickslip.mechanisms.steppers.contact_problem import StepProblem
 from stickslip.mechanisms.steppers.sliding import Sliding
 from stickslip.mechanisms.system import CLUTCH, CONTACT, System, require_system
@@ -192,8 +198,10 @@ def impact(
     params : parameters by name; arrays, one value per state, in a stack
     t : time [s]
     gap_tol : contacts with a gap of at most this are closed [m]
-    penetration_tol : deepest penetration that is accepted [m]
+    penetration_tol : deepest penetration, and largest |g| of a constraint, that is accepted [m]
     solver : of the contact problems
+
+    Constraints answer the impact by impulses of their own, which stand in `tangential_impulse`.
 
     At a normal velocity of zero the impact is the limit of one that is approached from below ([PG05] section 6): none
     for moderate friction, an impact without collision where friction is supercritical; `solutions` lists both.
@@ -226,6 +234,7 @@ def impact(
         return stack_of_impacts(system, q, u, rule, params, time, float(gap_tol), depth, chosen)
     q, u, p = system.check(q, u, params, time, ("q", "u"))
     check_penetration(system, system.gap(q, time, p), depth, "q", "is given")
+    u = held_velocities(system, q, u, p, time, depth)
     return impact_at(system, rule, q, u, p, time, float(gap_tol), chosen)
 
 
@@ -332,6 +341,7 @@ class _Setting:
         books.before[0], books.after[0] = before, after
         Lambda = books.Lambda[0]
         Lambda[problem.index] = np.stack([answer.Lambda_N, answer.Lambda_T], axis=-1)
+        Lambda[problem.inertia.index, 1] = problem.reactions(u, answer.Lambda_N, answer.Lambda_T)
         for i, k in enumerate(problem.index):
             local = problem.local
             books.state[0, k] = state_of(answer.Lambda_N[i], answer.Lambda_T[i], local.mu[i], bool(local.tangential[i]))
@@ -353,8 +363,9 @@ def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_
     if not touching.any():
         raise ValueError(no_closed_contact(system, g, kinds, gap_tol))
     index = np.flatnonzero(touching | (kinds == CLUTCH))
-    M = system.mass(q, t, p)
-    W_N, W_T, w_hat = (rows[index] for rows in system.geometry(q, t, p))
+    directions = system.geometry(q, t, p)
+    inertia = Inertia.at(system, q, t, p, directions=directions)
+    W_N, W_T, w_hat = (rows[index] for rows in directions)
     size_N = np.abs(w_hat[:, 0]) + np.abs(W_N) @ np.abs(u)
     size_T = np.abs(w_hat[:, 1]) + np.abs(W_T) @ np.abs(u)
     gamma_N = W_N @ u + w_hat[:, 0]
@@ -363,7 +374,7 @@ def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_
         fastest = int(np.argmin(gamma_N))
         raise ValueError(separating(system.contact_names[index[fastest]], float(gamma_N[fastest])))
     return StepProblem.of(
-        index, g, M, (u, u), (W_N, W_T, w_hat), c_N=gamma_N, c_T=W_T @ u + w_hat[:, 1],
+        index, g, inertia, (u, u), (W_N, W_T, w_hat), u_loose=u, c_N=gamma_N, c_T=W_T @ u + w_hat[:, 1],
         mu=system.laws(p)[0][index], a=np.zeros(len(index)), size_N=size_N, size_T=size_T,
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ from stickslip.laws.base import several_contacts
 from stickslip.laws.newton import coupled
 from stickslip.laws.scalar import NEWTON
 from stickslip.mechanisms.generate import compiled_module
-from stickslip.mechanisms.penetration import check_penetration
+from stickslip.mechanisms.penetration import check_penetration, held_velocities
 from stickslip.mechanisms.system import CONTACT, System
 
 CHUNK = 1 << 14  # states that one thread takes at a time; bounds the memory
@@ -69,13 +69,15 @@ def stack_of_impacts(
     k = len(stack.Q)
     results = Books.room(k, system.n_contacts, system.n_dof)
     scale, solved = np.ones(k), np.ones(k, dtype=bool)
-    if solver.name == "auto" and not system.has_friction_laws:
+    if solver.name == "auto" and not system.has_friction_laws and not len(system.constraints):
         _run(stack, results)
         left = np.flatnonzero(results.status == kernel.LEFT)
-    else:  # another solver was asked for, or friction depends on slip: the reference alone can take it
+    else:  # another solver was asked for, friction depends on slip, or constraints: the reference alone can take it
         _evaluate(stack, slice(None))  # for its checks
         left = np.arange(k)
     for i in left:
+        p = stack.P[i if len(stack.P) > 1 else 0]
+        stack.U[i] = held_velocities(system, stack.Q[i], stack.U[i], p, t, depth)
         books, answer = stack.setting(int(i)).computed()
         results.put_rows(int(i), books.rows(0))
         scale[i], solved[i] = answer.scale, answer.solved

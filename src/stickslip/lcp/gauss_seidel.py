@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stickslip.codes import DEPENDENT
 from stickslip.jit import entry
 from stickslip.lcp.lemke import Workspace, polish
 from stickslip.lcp.residuals import lcp_residual
@@ -73,7 +74,11 @@ def one_contact(
     if beta == 0.0 or (mu == 0.0 and a == 0.0):
         return -c_N / alpha, 0.0
     determinant = alpha * beta - delta * delta
-    if determinant > 0.0:
+    if determinant <= DEPENDENT * alpha * beta:  # both velocities are those of one motion
+        N = -c_N / alpha
+        if abs(c_T + delta * N) <= DEPENDENT * (abs(c_T) + abs(delta * N)):  # it stops, without any friction
+            return N, 0.0
+    else:
         N = (-beta * c_N + delta * c_T) / determinant
         T = (delta * c_N - alpha * c_T) / determinant
         if N >= 0.0 and abs(T) <= mu * N + a:

@@ -13,6 +13,7 @@ from stickslip.library.angled_bar import angled_bar
 from stickslip.library.billiards import billiards
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
 from stickslip.library.brick_on_ramp import brick_on_ramp
+from stickslip.library.chaplygin_sleigh import chaplygin_sleigh
 from stickslip.library.chatterjee_rod import chatterjee_rod
 from stickslip.library.compass_gait import compass_gait
 from stickslip.library.four_bar import four_bar
@@ -41,6 +42,7 @@ __all__ = [
     "bouncing_ball",
     "bouncing_ball_on_table",
     "brick_on_ramp",
+    "chaplygin_sleigh",
     "chatterjee_rod",
     "compass_gait",
     "four_bar",
@@ -99,6 +101,7 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         angled_bar,
         rimless_wheel,
         compass_gait,
+        chaplygin_sleigh,
     )
 }
 

@@ -10,7 +10,7 @@ import sympy as sp
 
 from stickslip.drawing.joint_shapes import bar, bearing, magnification, slider_in_guide
 from stickslip.drawing.primitives import Box, Circle, Drawing, Point, Primitive, Text, cos, sin
-from stickslip.mechanisms.elements import Contact
+from stickslip.mechanisms.elements import Constraint, Contact
 from stickslip.mechanisms.joints import Link, TranslationalClearanceJoint, link_energies
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario, require_positive
@@ -24,6 +24,7 @@ UNITS = {
     "g": "m/s^2",
 }
 BUILDS = ("equations", "parts")
+CRANKS = ("free", "driven")
 
 
 _POSITIVE = ("l_1", "l_2", "a", "b", "clearance", "m_1", "m_2", "m_3", "J_1", "J_2", "J_3")
@@ -49,13 +50,15 @@ def slider_crank(
     crank_speed: float = 150.0,
     slider_angle: float = 0.0,
     built_from: str = "equations",
+    crank: str = "free",
 ) -> Scenario:
     """Return the slider-crank with a translational clearance joint of [FLG10] Table 1.
 
     Three degrees of freedom: angles theta_1 of the crank, theta_2 of the connecting rod, theta_3 of the slider [rad].
     Four contacts: the slider's corners, 1 and 2 at the upper guide, 3 and 4 at the lower, 1 and 3 on the crank's side.
-    The crank is free: it starts with `crank_speed` and no torque acts on it. At the start crank and rod lie in line and
-    the velocities are those of the mechanism without play.
+    The crank is free: it starts with `crank_speed` and no torque acts on it; or it is driven, by the constraint
+    theta_1 = crank_speed t. At the start crank and rod lie in line and the velocities are those of the mechanism
+    without play.
 
     Parameters
     ----------
@@ -71,16 +74,26 @@ def slider_crank(
         side touch at one time, and their impulses balance each other
     built_from : "equations", printed in [FLG10] (89)-(105), or "parts": links and a `TranslationalClearanceJoint`, from
         which the equations are derived
+    crank : "free", or "driven" with constant speed, as the text of [FLG10] 6.1 has it
 
     Reference: [FLG10] section 6; the text leaves d open and prescribes a constant speed, but plots a varying one.
     """
     parameters = {
-        key: value for key, value in locals().items() if key not in ("crank_speed", "slider_angle", "built_from")
+        key: value
+        for key, value in locals().items()
+        if key not in ("crank_speed", "slider_angle", "built_from", "crank")
     }
     require_positive(parameters, *_POSITIVE)
     if built_from not in BUILDS:
         raise ValueError(f"built_from must be one of {', '.join(BUILDS)}, got {built_from!r}.")
-    system = from_equations(parameters) if built_from == "equations" else from_parts(parameters)
+    if crank not in CRANKS:
+        raise ValueError(f"crank must be one of {', '.join(CRANKS)}, got {crank!r}.")
+    constraints = []
+    if crank == "driven":
+        parameters["crank_speed"] = crank_speed
+        constraints = [Constraint("crank", equation=sp.Symbol("theta_1") - sp.Symbol("crank_speed") * sp.Symbol("t"))]
+    build = from_equations if built_from == "equations" else from_parts
+    system = build(parameters, constraints)
     return Scenario(
         system=system,
         q0=np.array([0.0, 0.0, slider_angle]),
@@ -93,7 +106,7 @@ def slider_crank(
     )
 
 
-def from_equations(parameters: Mapping[str, float]) -> LagrangianSystem:
+def from_equations(parameters: Mapping[str, float], constraints: Sequence[Constraint] = ()) -> LagrangianSystem:
     """The system from the mass matrix, forces and gaps as [FLG10] (89)-(105) prints them."""
     q, u = sp.symbols("theta_1:4"), sp.symbols("omega_1:4")
     l_1, l_2, a, b, c = sp.symbols("l_1 l_2 a b clearance")
@@ -129,14 +142,15 @@ def from_equations(parameters: Mapping[str, float]) -> LagrangianSystem:
             Contact(f"corner {i + 1}", gap=gap, slip=slip, **_LAWS)
             for i, (gap, slip) in enumerate(zip(gaps, slips, strict=True))
         ],
+        constraints=constraints,
         parameters=parameters,
         name="slider_crank",
         positive=_POSITIVE,
-        units=UNITS,
+        units={**UNITS, **({"crank_speed": "rad/s"} if constraints else {})},
     )
 
 
-def from_parts(parameters: Mapping[str, float]) -> LagrangianSystem:
+def from_parts(parameters: Mapping[str, float], constraints: Sequence[Constraint] = ()) -> LagrangianSystem:
     """The system from its parts: crank, rod and slider, hinged to each other, and the slider's play in its guide."""
     q, u = sp.symbols("theta_1:4"), sp.symbols("omega_1:4")
     l_1, l_2, a, b, c = sp.symbols("l_1 l_2 a b clearance")
@@ -153,10 +167,11 @@ def from_parts(parameters: Mapping[str, float]) -> LagrangianSystem:
         kinetic=kinetic,
         potential=potential,
         contacts=[guide],
+        constraints=constraints,
         parameters=parameters,
         name="slider_crank",
         positive=_POSITIVE,
-        units=UNITS,
+        units={**UNITS, **({"crank_speed": "rad/s"} if constraints else {})},
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import sympy as sp
 
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionCurve, FrictionLaw, LoadIndependent
-from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, KIND_NAMES, SPRING
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, KIND_NAMES, NONHOLONOMIC, SPRING
 
 Expr = Any
 """A number, a SymPy expression, the name of a parameter, or (in a system of functions) a function."""
@@ -143,7 +143,7 @@ class Contact:
     @property
     def has_tangent(self) -> bool:
         """The contact has a tangential row."""
-        return self.slip is not None or self.tangent is not None or self.kind == SPRING
+        return self.slip is not None or self.tangent is not None or self.kind >= SPRING
 
     @property
     def has_normal(self) -> bool:
@@ -344,6 +344,55 @@ class DryFriction:
     def contacts(self) -> tuple[Contact, ...]:
         """Return the row of the joint, which is always active."""
         return (Contact(self.name, slip=self.displacement, threshold=self.threshold, kind=FRICTION),)
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """An equation that the motion keeps to at all times: a joint, a drive, rolling without slip.
+
+        holonomic       g(q) = 0                    equation=x**2 + y**2 - L**2
+        rheonomic       g(q, t) = 0                 equation=phi - omega*t
+        non-holonomic   a(q, t) . u + b(q, t) = 0   velocity=x.diff() - R*phi.diff()
+
+    Its reaction acts along dg/dq, or along a, with either sign: what is needed, no more.  Where several constraints say
+    one thing, they share the load, see docs/constraints.md.
+
+    Parameters
+    ----------
+    name : str
+    equation : expression in coordinates and time that is zero, or `sympy.Eq`
+    velocity : expression in coordinates, velocities and time that is zero, linear in the velocities
+    direction, drift : in a system of functions the row a and the number b, beside or in place of `equation`; functions
+        of (q, t, p), or constants
+    """
+
+    name: str
+    _: KW_ONLY
+    equation: Expr = None
+    velocity: Expr = None
+    direction: Any = None
+    drift: Expr = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"a constraint needs a name as its first argument, got {self.name!r}.")
+        for key in ("equation", "velocity"):
+            if isinstance(getattr(self, key), sp.Eq):
+                object.__setattr__(self, key, getattr(self, key).lhs - getattr(self, key).rhs)
+        if self.velocity is not None and (self.equation is not None or self.direction is not None):
+            raise ValueError(f"constraint {self.name!r}: give equation= or velocity=, one of the two.")
+        if self.equation is None and self.velocity is None and self.direction is None:
+            raise ValueError(
+                f"constraint {self.name!r} needs equation=, an expression g(q, t) that is zero, or velocity=, one that "
+                "is linear in the velocities."
+            )
+        if self.drift is not None and self.direction is None:
+            raise ValueError(f"constraint {self.name!r}: drift belongs to direction, which is missing.")
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Return the row of the constraint, which always holds."""
+        row = {"gap": self.equation, "slip": self.velocity, "tangent": self.direction, "tangent_drift": self.drift}
+        return (Contact(self.name, kind=NONHOLONOMIC if self.equation is None else CONSTRAINT, **row),)
 
 
 class Element(Protocol):

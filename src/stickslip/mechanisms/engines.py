@@ -19,6 +19,7 @@ from stickslip.laws import ImpactLaw
 from stickslip.mechanisms import reasons
 from stickslip.mechanisms.bounds import Bounds
 from stickslip.mechanisms.generate import SOLVER_CODES, compiled_module
+from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations, require_together
 from stickslip.mechanisms.steppers.contact_problem import reach_at_start, shut_contacts
 from stickslip.mechanisms.steppers.moreau_jean import IterationMatrixError
 from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport
@@ -213,7 +214,16 @@ class Reference(MechanismEngine):
         energy_A = self._energy(memory) if self.stepper.projection > 0.0 else 0.0
         memory.q[:], memory.u[:] = after.q, after.u
         memory.advance(1)
+        events = block.n_events
         work = self._keep_books(memory, dt, report, block)
+        if len(self.system.constraints):
+            try:
+                self._hold(memory, report, block, events)
+            except Contradiction as problem:
+                memory.return_to(now)
+                block.n_events = events
+                memory.problem_text = str(problem)
+                return codes.UNSOLVED
         if self.stepper.projection > 0.0:
             memory.book[codes.INTEGRATION_ENERGY] += self._energy(memory) - energy_A - work
             self._project(memory)
@@ -224,9 +234,41 @@ class Reference(MechanismEngine):
     def _energy(self, memory: Memory) -> float:
         return sum(self.system.energy(memory.q, memory.u, memory.t, memory.p))
 
+    def _hold(self, memory: Memory, report: StepReport, block: Block, events: int) -> None:
+        """Bring the end of a step onto the constraints, and book their reactions and what is left of their equations.
+
+        On position level the step itself has met their equations, and its velocities are differences of positions.
+        """
+        system, t, p, book = self.system, memory.t, memory.p, memory.book
+        Lambda = report.problem.reactions(memory.u, report.Lambda_N, report.Lambda_T)
+        u_E = memory.u.copy()
+        if self.stepper.level == "velocity":
+            before = self._energy(memory)
+            memory.q[:] = onto_equations(system, t, memory.q, p)
+            inertia = Inertia.at(system, memory.q, t, p)
+            memory.u[:], more = inertia.onto(memory.u)
+            Lambda = Lambda + more
+            require_together(system, inertia, memory.u, t)
+            if self.stepper.projection == 0.0:  # else it is part of what the step does, which is booked there
+                book[codes.PROJECTION_ENERGY] += self._energy(memory) - before
+            _raise_to(book, codes.CONSTRAINT_RATE, float(np.max(np.abs(inertia.rate(memory.u)))))
+        index = system.constraints
+        _raise_to(book, codes.CONSTRAINT_ERROR, float(np.max(np.abs(system.gap(memory.q, t, p)[index]))))
+        memory.impulse_sum[index, 1] += Lambda
+        states = block.state[block.records]
+        struck = block.n_events > events
+        states[index] = codes.IMPACT if struck else codes.CLOSED
+        if struck:
+            rates = report.problem.inertia.rate
+            for k, N, A, B in zip(index, Lambda, rates(report.problem.u_A), rates(u_E), strict=True):
+                block.events[block.n_events] = (memory.t, k, 0.0, 0.0, 0.0, N, A, B)
+                block.n_events += 1
+
     def _project(self, memory: Memory) -> None:
         t, p = memory.t, memory.p
         q = self.stepper.project(self.system, t, memory.q, p)
+        if q is not memory.q:
+            q = onto_equations(self.system, t, q, p)
         if q is not memory.q:
             change = sum(self.system.energy(q, memory.u, t, p)) - sum(self.system.energy(memory.q, memory.u, t, p))
             memory.book[codes.PROJECTION_ENERGY] += change

@@ -15,7 +15,7 @@ from stickslip.jit.fingerprint import function_fingerprint
 from stickslip.mechanisms.derivation import Expr
 from stickslip.mechanisms.elements import LAWS, Contact, SlidingRow, curve_functions, sliding_row
 from stickslip.mechanisms.source import Printer, friction_sources, laws_source
-from stickslip.mechanisms.system import CONTACT, SPRING
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING
 
 Function = Callable[..., Any]
 
@@ -111,9 +111,14 @@ class FunctionModel:
         return [], [[repr(float(x)) for x in row] for row in matrix]
 
     def _gap(self, k: int, contact: Contact) -> str:
-        if contact.kind not in (CONTACT, SPRING):
+        if contact.kind not in (CONTACT, SPRING, CONSTRAINT) or contact.gap is None:
             return "0.0"
-        return self._call(f"gap_{k}", f"gap of contact {contact.name!r}", contact.gap)
+        what = (
+            f"equation of constraint {contact.name!r}"
+            if contact.kind == CONSTRAINT
+            else f"gap of contact {contact.name!r}"
+        )
+        return self._call(f"gap_{k}", what, contact.gap)
 
     def _size(self, k: int, contact: Contact) -> list[str]:
         """Lines that estimate how large the terms of gap k are: the gap itself, and dg/dq_j q_j for each coordinate."""
@@ -133,6 +138,11 @@ class FunctionModel:
             raise ValueError(
                 f"contact {contact.name!r} needs normal=, a function (q, t, p) returning dg/dq with {self.n_dof} "
                 "entries: functions are not differentiated (LagrangianSystem.from_energies does that)."
+            )
+        if contact.kind >= CONSTRAINT and contact.tangent is None:
+            raise ValueError(
+                f"constraint {contact.name!r} needs direction=, a function (q, t, p) returning the derivative of its "
+                f"equation with {self.n_dof} entries: functions are not differentiated."
             )
         if contact.slip is not None or (contact.has_tangent and contact.tangent is None):
             raise ValueError(

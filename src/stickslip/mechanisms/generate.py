@@ -42,13 +42,13 @@ _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _JOINING = threading.Lock()
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
-    "model", "mass", "schemes", "phases", "contacts", "direct", "pairs", "slip", "residual", "step", "projection",
-    "events", "watch", "flight", "lasting", "room", "march",
+    "model", "held", "mass", "schemes", "phases", "contacts", "direct", "pairs", "slip", "residual", "step",
+    "projection", "events", "watch", "flight", "lasting", "room", "march",
 )  # fmt: skip
 PARTS = {
     "stepper": _STEPPER,
     "members": (*_STEPPER, "members"),
-    "smooth": ("model", "smooth"),
+    "smooth": ("model", "held", "smooth"),
     "local": ("model", "local"),
 }
 """The templates: names of files in `templates`, in the order in which they are joined."""

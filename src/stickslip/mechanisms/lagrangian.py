@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike
 from stickslip.checks import Array, require_unique, unknown_name
 from stickslip.jit.fingerprint import function_fingerprint
 from stickslip.mechanisms.derivation import Expr, derivative, gradient, lagrange, shorten
-from stickslip.mechanisms.elements import LAWS, Contact, Element, SlidingRow, curve_functions, sliding_row
+from stickslip.mechanisms.elements import LAWS, Constraint, Contact, Element, SlidingRow, curve_functions, sliding_row
 from stickslip.mechanisms.functions import Function, FunctionModel
 from stickslip.mechanisms.jumps import find_jump
 from stickslip.mechanisms.kinks import branched, kink_contacts, kink_source
 from stickslip.mechanisms.notation import Notation
 from stickslip.mechanisms.source import drift_source, jacobian_source, model_source, sizes_source
 from stickslip.mechanisms.symbolic import Equations
-from stickslip.mechanisms.system import CONTACT, SPRING, System, require_few_contacts
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING, System, require_few_contacts
 
 __all__ = ["Contact", "LagrangianSystem"]
 
@@ -66,6 +66,9 @@ class LagrangianSystem(System):
         With `gap=` a function (q, t, p) -> float and `normal=`, `tangent=` functions (q, t, p) -> (f,) array
         or constant vectors; `normal_drift=`, `tangent_drift=` functions (q, t, p) -> float where gaps move
         with time. Coefficients are numbers, names of parameters, or SymPy expressions in these names.
+    constraints : sequence of Constraint
+        With `equation=` a function (q, t, p) -> float and `direction=`, `drift=` its derivatives by q and t; without
+        `equation`, a constraint on the velocities.
     coordinates, velocities : sequence of str
         Names; needed unless `mass` is an array.
     parameters : dict, name -> value
@@ -82,6 +85,7 @@ class LagrangianSystem(System):
         mass: Function | ArrayLike,
         force: Function,
         contacts: Iterable[Contact] = (),
+        constraints: Iterable[Constraint] = (),
         coordinates: Sequence[str] | None = None,
         velocities: Sequence[str] | None = None,
         parameters: Mapping[str, float] | None = None,
@@ -89,8 +93,9 @@ class LagrangianSystem(System):
         name: str = "system",
         units: Mapping[str, str] | None = None,
     ) -> None:
-        contacts = tuple(contacts)
+        contacts = (*contacts, *_equations_of(constraints))
         require_few_contacts(len(contacts))
+        require_unique("contact and constraint names", [contact.name for contact in contacts])
         if coordinates is None:
             if callable(mass):
                 raise ValueError("coordinates= must name the coordinates when mass is a function, got none.")
@@ -126,6 +131,7 @@ class LagrangianSystem(System):
         forces: Sequence[Expr] | Mapping[Expr, Expr] | None = None,
         parameters: Mapping[Expr, float] | None = None,
         contacts: Iterable[Element] = (),
+        constraints: Iterable[Constraint] = (),
         name: str = "system",
         velocities: Sequence[Expr] | None = None,
         time: Expr = None,
@@ -146,6 +152,8 @@ class LagrangianSystem(System):
             Every other symbol that the expressions contain. Values can be changed at run time.
         contacts : sequence of Contact, Stop, SpragClutch, PrestressedSpring, DryFriction, TranslationalClearanceJoint,
             RevoluteClearanceJoint
+        constraints : sequence of Constraint
+            Equations that always hold: closed loops, drives, rolling. The energies are those without them.
         velocities : sequence of f symbols
             The symbols of dq/dt in the expressions. Needed with plain symbols; time functions may use
             `x.diff()`.
@@ -155,7 +163,7 @@ class LagrangianSystem(System):
         positive : names of parameters, optional
             Masses, lengths and clearances that must stay positive, whatever values a run gives them.
         """
-        rows = _rows(contacts)
+        rows = _rows(contacts, constraints)
         expressions = [kinetic, potential, forces, [vars(row) for row in rows]]
         notation = Notation(q, velocities, time, parameters or {}, expressions)
         equations, given = _derive(name, notation, kinetic, potential, forces, rows)
@@ -171,6 +179,7 @@ class LagrangianSystem(System):
         potential: Expr = None,
         parameters: Mapping[Expr, float] | None = None,
         contacts: Iterable[Element] = (),
+        constraints: Iterable[Constraint] = (),
         name: str = "system",
         velocities: Sequence[Expr] | None = None,
         time: Expr = None,
@@ -181,7 +190,7 @@ class LagrangianSystem(System):
 
         Parameters
         ----------
-        q, parameters, contacts, name, velocities, time, units, positive : as for `from_energies`.
+        q, parameters, contacts, constraints, name, velocities, time, units, positive : as for `from_energies`.
         mass : (f, f) nested sequence or SymPy matrix of expressions in (q, t), symmetric
         force : sequence of f expressions in (q, u, t)
             h: gyroscopic terms and all classical forces, gravity among them.
@@ -189,7 +198,7 @@ class LagrangianSystem(System):
             V(q, t) [J], for the energy book only; without it the energy of a trajectory is not known (nan). The
             kinetic energy is u^T M u / 2.
         """
-        rows = _rows(contacts)
+        rows = _rows(contacts, constraints)
         M = sp.Matrix(mass)
         expressions = [M, list(force), potential, [vars(row) for row in rows]]
         notation = Notation(q, velocities, time, parameters or {}, expressions)
@@ -260,10 +269,12 @@ class LagrangianSystem(System):
     @property
     def gap_units(self) -> tuple[str, ...]:
         """Metres; for a gap that is a coordinate up to sign and shift, w_N = e_k or -e_k, the unit of q_k."""
-        if self._equations is None:
+        eq = self._equations
+        if eq is None:
             return super().gap_units
         units = []
-        for row in self._equations.W_N.tolist():
+        held = set(self.constraints.tolist())
+        for row in [(eq.W_T if k in held else eq.W_N).row(k).tolist()[0] for k in range(self.n_contacts)]:
             moved = [k for k, entry in enumerate(row) if entry != 0]
             plain = len(moved) == 1 and row[moved[0]] in (1, -1)
             units.append(self.units.get(self.coordinate_names[moved[0]], "m") if plain else "m")
@@ -286,7 +297,7 @@ class LagrangianSystem(System):
         """The system with the branches of its kinks held, see `System.branched`."""
         if self._equations is None:
             return self
-        found = branched(self._equations, [contact.normal is None for contact in self._contacts])
+        found = branched(self._equations, [c.kind == CONTACT and c.normal is None for c in self._contacts])
         if found is None:
             return self
         equations, branches = found
@@ -393,8 +404,19 @@ class LagrangianSystem(System):
 # -- from expressions ----------------------------------------------------------------------------------------
 
 
-def _rows(contacts: Iterable[Element]) -> tuple[Contact, ...]:
-    """The contacts of all elements."""
+def _equations_of(constraints: Iterable[Constraint]) -> tuple[Contact, ...]:
+    """The rows of the constraints."""
+    if not isinstance(constraints, Iterable) or isinstance(constraints, str):
+        raise ValueError(f"constraints must be a list of Constraint, got {constraints!r}.")
+    given = tuple(constraints)
+    for each in given:
+        if not isinstance(each, Constraint):
+            raise ValueError(f"constraints must be a list of Constraint(name, equation=...), got {each!r} in it.")
+    return tuple(row for each in given for row in each.contacts())
+
+
+def _rows(contacts: Iterable[Element], constraints: Iterable[Constraint] = ()) -> tuple[Contact, ...]:
+    """The contacts of all elements, then the rows of the constraints."""
     if not isinstance(contacts, Iterable) or isinstance(contacts, str):
         raise ValueError(f"contacts must be a list of contacts and elements, got {contacts!r}.")
     elements = tuple(contacts)
@@ -404,8 +426,8 @@ def _rows(contacts: Iterable[Element]) -> tuple[Contact, ...]:
             raise ValueError(
                 f"contacts must be a list of elements such as Contact, Stop or a joint, got {element!r} in it."
             )
-    rows = tuple(row for element in elements for row in element.contacts())
-    require_unique("contact names", [row.name for row in rows])
+    rows = tuple(row for element in elements for row in element.contacts()) + _equations_of(constraints)
+    require_unique("contact and constraint names", [row.name for row in rows])
     return rows
 
 
@@ -511,6 +533,8 @@ def _generalised_forces(notation: Notation, forces: Sequence[Expr] | Mapping[Exp
 
 def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr], t: Expr) -> dict[str, Any]:
     """Differentiate gap and slip: w = d g/d q, w_hat = d g/d t [GS05] eq. (10)."""
+    if contact.kind >= CONSTRAINT:
+        return _constraint_row(notation, contact)
 
     def read(value: Any, what: str, allowed: str = "qtp") -> Expr:
         return notation.read(value, f"{what} of contact {contact.name!r}", allowed)
@@ -552,6 +576,42 @@ def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr]
     _require_no_jump(row, contact)
     if contact.has_tangent:
         _require_direction(row["w_T"], contact, "slip" if contact.tangent is None else "tangent")
+    return row
+
+
+def _constraint_row(notation: Notation, contact: Contact) -> dict[str, Any]:
+    """The row of a constraint: J and b of J u + b = 0 stand in the place of w_T and w_hat_T."""
+    q, u, t = notation.state
+    zero = [sp.S.Zero] * len(q)
+    row: dict[str, Any] = dict.fromkeys((*LAWS, "g_N", "w_hat_N", "w_hat_T"), sp.S.Zero)
+    row |= {"law": None, "kind": contact.kind, "w_N": zero, "w_T": zero}
+    if contact.tangent is not None:
+        raise ValueError(f"constraint {contact.name!r}: direction= belongs to a system of functions; give equation=.")
+    if contact.gap is not None:
+        g = row["g_N"] = notation.read(contact.gap, f"equation of constraint {contact.name!r}", "qtp")
+        values = {notation.real[s]: notation.values[s.name] for s in notation.parameters}
+        jump = find_jump(g, {*q, t}, values)
+        if jump is not None:
+            raise ValueError(
+                f"equation of constraint {contact.name!r} jumps at {jump!s:.80}: it must be continuous in coordinates "
+                "and time."
+            )
+        row |= {"w_T": gradient(g, q), "w_hat_T": shorten(derivative(g, t))}
+        what = "equation"
+    else:
+        rate = notation.read(contact.slip, f"velocity of constraint {contact.name!r}")
+        row["w_T"] = gradient(rate, u)
+        if any(not entry.free_symbols.isdisjoint(u) for entry in row["w_T"]):
+            raise ValueError(
+                f"velocity of constraint {contact.name!r} must be linear in the velocities, got {str(rate)[:80]}."
+            )
+        row["w_hat_T"] = shorten(rate.xreplace(dict.fromkeys(u, sp.S.Zero)))
+        what = "velocity"
+    if all(entry.is_zero for entry in row["w_T"]):
+        raise ValueError(
+            f"{what} of constraint {contact.name!r} does not depend on any "
+            f"{'coordinate' if what == 'equation' else 'velocity'}: no reaction can keep it."
+        )
     return row
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from stickslip.checks import Array, real_number
+from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CONTACT, System
 
 PENETRATION_TOLERANCE = 1e-5
 """Deepest penetration of a given state that is accepted [m]; printed states have some ([GS05] Table I: 8.8e-7 m)."""
+
+_HELD = 1e-6  # of the velocities in a constraint: what printed digits may violate it by
 
 
 def penetration_tolerance(value: Any) -> float:
@@ -28,3 +33,29 @@ def check_penetration(system: System, gaps: Array, tolerance: float, state: str,
                 f"contact {name!r} {doing} with a penetration of {-gap:.3g} {unit}, more than penetration_tol = "
                 f"{tolerance:g} {unit}; move {state}, or raise penetration_tol."
             )
+
+
+def check_constraints(system: System, gaps: Array, tolerance: float, state: str, doing: str) -> None:
+    """Raise where the equation of a constraint is off by more than the tolerance; `gaps` (n,) has its values."""
+    for k in system.constraints:
+        if not abs(gaps[k]) <= tolerance:
+            raise ValueError(
+                f"constraint {system.contact_names[k]!r} {doing} with g = {gaps[k]:.3g}, which must be zero within "
+                f"penetration_tol = {tolerance:g}; move {state}, or raise penetration_tol."
+            )
+
+
+def held_velocities(
+    system: System, q: Array, u: Array, p: Array, t: float, depth: float = PENETRATION_TOLERANCE
+) -> Array:
+    """Velocities that keep to the constraints to the last digit; ValueError where the state given violates one."""
+    if not len(system.constraints):
+        return u
+    check_constraints(system, system.gap(q, t, p), depth, "q", "is given")
+    inertia = Inertia.at(system, q, t, p)
+    rate, size = inertia.rate(u), inertia.size(u)
+    if np.any(np.abs(rate) > _HELD * size):
+        worst = int(np.argmax(np.abs(rate)))
+        name = system.contact_names[inertia.index[worst]]
+        raise ValueError(f"constraint {name!r} is violated by u: its velocity is {rate[worst]:.3g} and must be zero.")
+    return inertia.onto(u)[0]

@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.simplify.fu import TR10i
 
 from stickslip.mechanisms.derivation import Expr, Symbols, expand
-from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, NONHOLONOMIC, SPRING
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,8 @@ _CONTACT_ROWS: tuple[tuple[int, str], ...] = (
     (CLUTCH, "one-way clutch: gamma_N >= 0"),
     (FRICTION, "dry friction: -lambda_T in threshold Sgn(gamma_T)"),
     (SPRING, "prestressed spring: -lambda_T in threshold Sgn(x)"),
+    (CONSTRAINT, "constraint: g = 0"),
+    (NONHOLONOMIC, "velocity constraint: J u + b = 0"),
 )
 _PAGE_WIDTH = 110
 
@@ -121,6 +123,12 @@ def _contact_parts(eq: Equations, k: int) -> list[tuple[str, str, Expr]]:
     normal = eq.kind[k] in (CONTACT, CLUTCH)
     tangential = not eq.W_T[k, :].is_zero_matrix
     parts: list[tuple[str, str, Expr]] = []
+    if eq.kind[k] >= CONSTRAINT:
+        if eq.kind[k] == CONSTRAINT:
+            parts.append(("g", f"g_{{{k + 1}}}", eq.g_N[k]))
+        parts.append(("J", rf"\mathbf{{J}}_{{{k + 1}}}", eq.W_T[k, :]))
+        parts.append(("b", f"b_{{{k + 1}}}", eq.w_hat_T[k]))
+        return parts
     if eq.kind[k] in (CONTACT, SPRING):
         parts.append(("g_N", f"g_{{N{k + 1}}}", eq.g_N[k]) if normal else ("x", f"x_{{{k + 1}}}", eq.g_N[k]))
     if normal:
@@ -160,7 +168,9 @@ def _as_text(eq: Equations) -> str:
     ]
     meaning = dict(_CONTACT_ROWS)
     for k, name in enumerate(eq.contact_names):
-        rows = [f"contact {k + 1} {name!r}, {meaning[eq.kind[k]]}"]
+        said = meaning[eq.kind[k]]
+        what, _, equation = said.partition(": ")
+        rows = [f"contact {k + 1} {name!r}, {said}" if eq.kind[k] < CONSTRAINT else f"{what} {name!r}: {equation}"]
         for label, _, value in _contact_parts(eq, k):
             shown = f"({line(value)})" if isinstance(value, sp.MatrixBase) else str(value)
             rows.append(f"  {label:<9} = {shown}")

@@ -30,8 +30,12 @@ FRICTION = 2
 """Dry friction joint with a load-independent bound: only a tangential row, always active."""
 SPRING = 3
 """Sgn on displacement level (prestressed spring): -lambda_T in threshold * Sgn(x), x in the gap slot."""
+CONSTRAINT = 4
+"""Equation g(q, t) = 0 that always holds, g in the gap slot: gamma_T = dg/dt = 0, with lambda_T of either sign."""
+NONHOLONOMIC = 5
+"""Equation of the velocities that always holds, gamma_T = 0, such as rolling: a constraint whose gap reads 0."""
 
-KIND_NAMES = ("contact", "clutch", "friction", "spring")
+KIND_NAMES = ("contact", "clutch", "friction", "spring", "constraint", "velocity constraint")
 
 MUST_NOT_WRITE = "must not write to its arguments, which are the state and the parameters of the run"
 
@@ -43,7 +47,7 @@ class System:
 
         mass(q, t, p, M)                        M (f, f), both triangles
         force(q, u, t, p, h)                    h (f,)
-        gap(q, t, p, g)                         g (n,): g_N; the displacement of a SPRING, else 0
+        gap(q, t, p, g)                         g (n,): g_N; the displacement of a SPRING, g of a CONSTRAINT, else 0
         dynamics(q, u, t, p, M, h, g)           the three above in one; leaves M alone if `mass_constant`
         geometry(q, t, p, W_N, W_T, w_hat)      rows w_N, w_T (n, f); w_hat (n, 2): normal, tangential
         laws(p, mu, eps_N, eps_T, threshold)    (n,) each
@@ -81,7 +85,7 @@ class System:
     n_dof, n_contacts : int
     coordinate_names, velocity_names, contact_names, parameter_names : tuple of str
     contact_kinds : tuple of int
-        CONTACT, CLUTCH, FRICTION or SPRING.
+        CONTACT, CLUTCH, FRICTION, SPRING, CONSTRAINT or NONHOLONOMIC.
     parameter_values : (n_parameters,) array
         Default parameters, in the order of the vector `p`.
     units : dict
@@ -176,6 +180,16 @@ class System:
 
     def _quantities(self) -> tuple[str, ...]:
         return self.coordinate_names + self.velocity_names + self.parameter_names
+
+    @property
+    def constraints(self) -> np.ndarray:
+        """Numbers of the constraints among the contacts, (m,)."""
+        return np.flatnonzero(np.array(self.contact_kinds, dtype=int) >= CONSTRAINT)
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints; they are among the names of the contacts as well."""
+        return tuple(self.contact_names[k] for k in self.constraints)
 
     def source(self) -> str:
         """Text of the model functions; equal text means equal functions, injected ones included."""

@@ -45,6 +45,7 @@ class Certificate:
     energy_in_play : largest of kinetic energy, range of potential energy and size of contact_work in the records [J]:
         the energy with which gains are compared.  At rest, what the forces would give in one step, or 1e-10 of the
         potential energy.  0 where it is not known, nan where the potential is not.
+    constrained : number of constraints.
     forced : what else does work, as a sum.  `FORCES`: forces without a potential, driven bodies, moving walls or bodies
         that come and go, whose work is in `integration_energy` beside the error of the rule.  `MOTORS`: motors of
         joints, whose work is in `max_energy_gain` and `contact_work`.
@@ -57,6 +58,9 @@ class Certificate:
         because with it Newton's law and friction, or neighbours, contradict one another.
     contacts_left_out : most contacts of a scene's step that joints hold along their normals, and that are left out: no
         impulse there moves anything.  The bodies may overlap at them; `max_penetration` has the depth.
+    max_constraint_error : largest |g| of a constraint g(q, t) = 0 at the end of a step, in the unit of its equation.
+    max_constraint_rate : largest |a . u + b| of a constraint at the end of a step, in the unit of its equation per
+        second; 0 for a stepper on position level, whose velocities are differences of positions.
     max_integration_gain : largest energy that the joints of a scene, which do no work, put in during one step [J]: an
         error of the time-stepping rule, that a smaller dt makes smaller.
     """
@@ -77,6 +81,9 @@ class Certificate:
     restitution_left_out: int = 0
     contacts_left_out: int = 0
     max_integration_gain: float = 0.0
+    max_constraint_error: float = 0.0
+    max_constraint_rate: float = 0.0
+    constrained: int = 0
     tolerance: float = 0.0
     energy_in_play: float = 0.0
     forced: int = 0
@@ -150,6 +157,15 @@ class Certificate:
                     "largest joint error",
                     f"{self.max_joint_error:.1e} m",
                     "Farthest that the parts of a joint were apart",
+                )
+            )
+        if self.constrained:
+            rows.append(
+                (
+                    "constraints off by",
+                    f"{_or_none(self.max_constraint_error)} (position), "
+                    f"{_or_none(self.max_constraint_rate)} (velocity)",
+                    "Largest violation of a constraint's equation and of its derivative, in their units",
                 )
             )
         if self.restitution_left_out:

@@ -16,10 +16,18 @@ from stickslip.io.models.fields import Place
 from stickslip.io.models.toml_text import ModelError
 from stickslip.laws.friction import FrictionLaw, Stribeck, TwoCoefficient
 from stickslip.mechanisms.derivation import limited_derivatives
-from stickslip.mechanisms.elements import Contact, DryFriction, Element, PrestressedSpring, SpragClutch, Stop
+from stickslip.mechanisms.elements import (
+    Constraint,
+    Contact,
+    DryFriction,
+    Element,
+    PrestressedSpring,
+    SpragClutch,
+    Stop,
+)
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.mechanisms.reset import Reset
-from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, SPRING, System
 from stickslip.scenario import Scenario
 
 Expr = Any
@@ -100,8 +108,11 @@ class Reader:
 def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
     """The scenario of a checked file."""
     _require_one_form(content, place)
-    if len(content["coordinates"]) > MOST_COORDINATES or len(content["contacts"]) > MOST_CONTACTS:
-        raise place.error(f"a file may have {MOST_COORDINATES} coordinates and {MOST_CONTACTS} contacts")
+    rows = len(content["contacts"]) + len(content["constraints"])
+    if len(content["coordinates"]) > MOST_COORDINATES or rows > MOST_CONTACTS:
+        raise place.error(
+            f"a file may have {MOST_COORDINATES} coordinates, and {MOST_CONTACTS} contacts and constraints"
+        )
     for table in ("parameters", "definitions"):
         if len(content[table]) > MOST_NAMES:
             raise place.at(table).error(f"a file may have {MOST_NAMES} {table}, got {len(content[table])}")
@@ -115,11 +126,16 @@ def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
         located(place.at("contacts", i), partial(_element, reader, entry, place.at("contacts", i)))
         for i, entry in enumerate(content["contacts"])
     ]
+    constraints = [
+        located(place.at("constraints", i), partial(_constraint, reader, entry, place.at("constraints", i)))
+        for i, entry in enumerate(content["constraints"])
+    ]
     shared: dict[str, Any] = {
         "velocities": u,
         "time": reader.names["t"],
         "parameters": {reader.parameters[name]: value for name, value in parameters.items()},
         "contacts": contacts,
+        "constraints": constraints,
         "name": content["name"],
         "units": units,
         "positive": positive,
@@ -187,6 +203,9 @@ def _origin(message: str, content: Mapping[str, Any], place: Place) -> Place:
         if any(f"contact {name!r}" in message for name in names):
             gap = message.startswith("gap of ") and "gap" in contact
             return place.at("contacts", i, *(["gap"] if gap else []))
+    for i, constraint in enumerate(content["constraints"]):
+        if f"constraint {constraint['name']!r}" in message:
+            return place.at("constraints", i)
     if message.startswith(("the kinetic energy", "the mass matrix", "the potential", "mass ", "force ")):
         return place.at("energies" if content["energies"] is not None else "equations")
     return place
@@ -288,6 +307,11 @@ def _element(reader: Reader, entry: dict[str, Any], place: Place) -> Element:
     )
 
 
+def _constraint(reader: Reader, entry: dict[str, Any], place: Place) -> Constraint:
+    given = {key: _optional(reader, entry[key], place.at(key)) for key in ("equation", "velocity")}
+    return Constraint(entry["name"], **given)
+
+
 _FRICTION_LAWS: dict[str, type[Any]] = {"two-coefficient": TwoCoefficient, "stribeck": Stribeck}
 
 
@@ -346,8 +370,12 @@ def content_of(scenario: Scenario) -> dict[str, Any]:
         written = {name: text_of(force) for name, force in forces if force != 0}
         if written:
             content["forces"] = written
-    if system.contacts:
-        content["contacts"] = [_contact_of(contact) for contact in system.contacts]
+    contacts = [contact for contact in system.contacts if contact.kind < CONSTRAINT]
+    constraints = [contact for contact in system.contacts if contact.kind >= CONSTRAINT]
+    if contacts:
+        content["contacts"] = [_contact_of(contact) for contact in contacts]
+    if constraints:
+        content["constraints"] = [_constraint_of(constraint) for constraint in constraints]
     drawing = drawing_of(scenario)
     if drawing is not None:
         content["drawing"] = drawing
@@ -409,6 +437,13 @@ def _friction_of(contact: Contact) -> dict[str, Any]:
         )
     values = {key: value if isinstance(value, str) else text_of(value) for key, value in law.parameters.items()}
     return {"law": name, **values, **({"graze": law.graze} if hasattr(law, "graze") else {})}
+
+
+def _constraint_of(row: Contact) -> dict[str, Any]:
+    """A constraint as a table."""
+    if row.gap is not None:
+        return {"name": row.name, "equation": text_of(row.gap)}
+    return {"name": row.name, "velocity": text_of(row.slip)}
 
 
 def _contact_of(contact: Contact) -> dict[str, Any]:

@@ -160,6 +160,14 @@ _RESET = Table(
     },
     "new names for coordinates after each return to a section, for cycles of walkers and wheels",
 )
+CONSTRAINTS = Table(
+    {
+        "name": Key(_TEXT, "name of the constraint", required=True),
+        "equation": Key(_EXPRESSION, "g(q, t) that is zero at all times"),
+        "velocity": Key(_EXPRESSION, "expression that is zero at all times, linear in the velocities: rolling"),
+    },
+    "an equation that the motion keeps to: equation or velocity",
+)
 _TIMES = {
     "dt": Key(_POSITIVE, "step size [s]", required=True),
     "t_end": Key(_POSITIVE, "end time [s]", required=True),
@@ -281,6 +289,9 @@ LAGRANGIAN = Table(
         "equations": Key(_EQUATIONS, "mass matrix and forces, in place of energies"),
         "forces": Key(MapOf(_EXPRESSION), "generalised forces without a potential, by coordinate [N or N m]"),
         "contacts": Key(ListOf(CONTACTS), "contacts and other set-valued elements", default=[]),
+        "constraints": Key(
+            ListOf(CONSTRAINTS), "equations that always hold: closed loops, drives, rolling", default=[]
+        ),
         "drawing": Key(DRAWING, "how it looks: for films and the page"),
         "reset": Key(_RESET, "new names at a section, for cycles of walkers and wheels"),
         "run": Key(_RUN, "how to run it", required=True),

@@ -15,6 +15,7 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.engine import Block, Measured, Memory
 from stickslip.mechanisms.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, MechanismEngine, Reference
+from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations
 from stickslip.mechanisms.steppers.contact_problem import roundings
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONTACT, System
@@ -241,7 +242,7 @@ class AdaptiveEngine(MechanismEngine):
         power = self._power(mode)
         best, second = extrapolate([trial.vector() for trial in trials], power)
         f = self.system.n_dof
-        q, u = best[:f], best[f : 2 * f]
+        q, u = self._held(best[:f], best[f : 2 * f], t + H, memory)
         if self._penetrates(memory, t, H, q, u, mode) or self._lets_go(trials[-1].impulses, H, mode, memory.p):
             return self._refuse_switch(t, H)
         error = self._error(memory, t, H, q, u, best[:f] - second[:f], best[f : 2 * f] - second[f : 2 * f])
@@ -254,11 +255,33 @@ class AdaptiveEngine(MechanismEngine):
         self.H = grown if H >= self.H else max(self.H, grown)  # a step cut by a record says nothing about longer ones
         impulse = best[2 * f : -1].reshape(-1, 2)
         self._accept(memory, t, q, u, impulse, trials, best[-1])
+        self._measure_constraints(memory, t + H)
         self._note_penetration(memory, np.max(-self.system.gap(q, t + H, memory.p), initial=0.0, where=self.touching))
         self.mode, self.longest_step = mode, max(self.longest_step, H)
         state[:] = mode
         self.counts["smooth_steps"] += 1
         return True
+
+    def _held(self, q: Array, u: Array, t: float, memory: Memory) -> tuple[Array, Array]:
+        """An extrapolated state onto the constraints, which each run of a step has met, but not their combination."""
+        if not len(self.system.constraints):
+            return q, u
+        try:
+            q = onto_equations(self.system, t, q, memory.p)
+            u, _ = Inertia.at(self.system, q, t, memory.p).onto(u)
+        except Contradiction as problem:
+            memory.problem_text = str(problem)
+            raise Failed(UNSOLVED) from None
+        return q, u
+
+    def _measure_constraints(self, memory: Memory, t: float) -> None:
+        """Book what is left of the constraints' equations in the present state."""
+        index, book = self.system.constraints, memory.book
+        if len(index):
+            error = np.abs(self.system.gap(memory.q, t, memory.p)[index])
+            rate = np.abs(Inertia.at(self.system, memory.q, t, memory.p).rate(memory.u))
+            book[codes.CONSTRAINT_ERROR] = max(book[codes.CONSTRAINT_ERROR], float(error.max()))
+            book[codes.CONSTRAINT_RATE] = max(book[codes.CONSTRAINT_RATE], float(rate.max()))
 
     def _refuse_switch(self, t: float, H: float) -> bool:
         """Note that a contact changes its state within [t, t + H]."""
@@ -278,6 +301,7 @@ class AdaptiveEngine(MechanismEngine):
         end = trial.memory
         self._accept(memory, t, end.q, end.u, trial.impulse, [trial], end.book[codes.CONTACT_WORK])
         self._note_penetration(memory, end.book[codes.MAX_PENETRATION])
+        self._measure_constraints(memory, t + H)
         events.extend(trial.events)
         self._settle(memory, t + H)
         self.barrier, self.mode = math.inf, None
@@ -308,8 +332,9 @@ class AdaptiveEngine(MechanismEngine):
         """
         system, q, p = self.system, memory.q, memory.p
         W_N, _, w_hat = system.geometry(q, t, p)
-        pull = W_N @ np.linalg.solve(system.mass(q, t, p), system.force(q, memory.u, t, p))
-        turn = system.drift(q, memory.u, t, p)[:, 0]
+        inertia, zeta = Inertia.at(system, q, t, p), system.drift(q, memory.u, t, p)
+        pull = W_N @ inertia.accelerate(system.force(q, memory.u, t, p), zeta[inertia.index, 1])[0]
+        turn = zeta[:, 0]
         gamma_N = W_N @ memory.u + w_hat[:, 0]
         return gamma_N, (pull + turn < 0.0) & (2.0 * gamma_N < _BRIEF * smallest * (np.abs(pull) + np.abs(turn)))
 
@@ -370,7 +395,7 @@ class AdaptiveEngine(MechanismEngine):
             return 0.0
         W_N, W_T, _ = self.system.geometry(q, t, p)
         rows = np.stack([W_N, W_T], axis=1)[turning]
-        V = np.linalg.solve(self.system.mass(q, t, p), rows.T)
+        V = Inertia.at(self.system, q, t, p).solve(rows.T)
         gamma = 0.5 * h * self.system.drift(q, u, t, p)[turning]
         return np.asarray(V @ np.linalg.lstsq(rows @ V, gamma, rcond=1e-10)[0])
 

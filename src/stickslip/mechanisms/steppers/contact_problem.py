@@ -13,46 +13,54 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarProblem, PlanarSolver
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.lcp.residuals import IMPULSE_SHARE
-from stickslip.mechanisms.system import CONTACT, SPRING, System
+from stickslip.mechanisms.inertia import Inertia
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING, System
 
 
 @dataclass(frozen=True)
 class StepProblem:
     """All that step 4 of [GS05] 5 needs: the velocities without contact impulses, the directions, and the local laws.
 
-    M is the matrix by which impulses change velocities: the mass matrix, or the iteration matrix of an implicit step.
+    `inertia` says how impulses change velocities: by the mass matrix, or the iteration matrix of an implicit step, and
+    the constraints.  u_free keeps to the constraints; `u_loose` is what it would be without their reactions.
     `index` lists the k active contacts among the system's n; rows of W_N, W_T and w_hat belong to them.
     """
 
     index: np.ndarray
     g: Array
-    M: Array
+    inertia: Inertia
     u_A: Array
     u_free: Array
     W_N: Array
     W_T: Array
     w_hat: Array
-    V_N: np.ndarray  # M^-1 W^T, one column per active contact
+    V_N: np.ndarray  # M^-1 W^T, with constraints P W^T, one column per active contact
     V_T: np.ndarray
     local: PlanarProblem
     closing: Array | None = None  # velocities by which open contacts may close until the next step, see `step_problem`
     rounding: Array | None = None  # rounding errors of all gaps [m], see `Active`
+    u_loose: Array | None = None
 
     @classmethod
     def of(
-        cls, index: np.ndarray, g: Array, M: Array, u: tuple[Array, Array], rows: Sequence[Array],
-        gaps: tuple[Array | None, Array | None] = (None, None), **laws: Array,
+        cls, index: np.ndarray, g: Array, inertia: Inertia, u: tuple[Array, Array], rows: Sequence[Array],
+        gaps: tuple[Array | None, Array | None] = (None, None), u_loose: Array | None = None, **laws: Array,
     ) -> StepProblem:  # fmt: skip
         """The problem of the active contacts: u = (u_A, u_free), rows = (W_N, W_T, w_hat), gaps = (closing, rounding).
 
         laws : c_N, c_T, mu, a, size_N, size_T of `PlanarProblem`.
         """
         W_N, W_T, w_hat = rows
-        V_N, V_T = np.linalg.solve(M, W_N.T), np.linalg.solve(M, W_T.T)
+        V_N, V_T = inertia.solve(W_N.T), inertia.solve(W_T.T)
         G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
         normal, tangential = np.diag(G_NN) > 0.0, np.diag(G_TT) > 0.0
         local = PlanarProblem(G_NN=G_NN, G_NT=G_NT, G_TT=G_TT, normal=normal, tangential=tangential, **laws)
-        return cls(index, g, M, *u, W_N, W_T, w_hat, V_N, V_T, local, *gaps)
+        return cls(index, g, inertia, *u, W_N, W_T, w_hat, V_N, V_T, local, *gaps, u_loose)
+
+    @property
+    def M(self) -> Array:
+        """The matrix by which impulses change velocities where no constraint answers them, (f, f)."""
+        return self.inertia.M
 
     @property
     def gamma_A(self) -> tuple[Array, Array]:
@@ -66,9 +74,16 @@ class StepProblem:
         """u_E of [GS05] eq. (32); a sum of terms that cancel to their last digits is zero."""
         if not len(self.index):
             return self.u_free
-        u_E = self.u_free + np.linalg.solve(self.M, self.W_N.T @ Lambda_N + self.W_T.T @ Lambda_T)
+        u_E = self.u_free + self.inertia.solve(self.W_N.T @ Lambda_N + self.W_T.T @ Lambda_T)
         terms = np.abs(self.u_free) + np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ np.abs(Lambda_T)
         return np.where(np.abs(u_E) <= codes.CANCELLED * terms, 0.0, u_E)
+
+    def reactions(self, u_E: Array, Lambda_N: Array, Lambda_T: Array) -> Array:
+        """Impulses of the constraints in a step that ends with u_E, (m,) [N s]."""
+        if self.u_loose is None:
+            return np.zeros(0)
+        by_contacts = np.linalg.solve(self.M, self.W_N.T @ Lambda_N + self.W_T.T @ Lambda_T)
+        return self.inertia.answer(-self.inertia.J @ (u_E - self.u_loose - by_contacts))
 
     def residual(self, u_E: Array, Lambda_N: Array, Lambda_T: Array) -> float:
         """Worst violation of the laws by u_E, relative to the velocities that make it up; as the kernels measure it.
@@ -94,9 +109,9 @@ class StepProblem:
 
 
 class Begun(NamedTuple):
-    """What a step begins with: the matrix by which impulses change velocities, u_A, (W_N, W_T, w_hat), dt [s]."""
+    """What a step begins with: how impulses change velocities, u_A, (W_N, W_T, w_hat), dt [s]."""
 
-    M: Array
+    inertia: Inertia
     u_A: Array
     directions: tuple[Array, Array, Array]
     dt: float
@@ -121,6 +136,20 @@ class Ahead(NamedTuple):
 
     u: Array
     g_before: Array | None = None
+
+
+def onto_constraints(inertia: Inertia, u_loose: Array, wanted: Array) -> Array:
+    """Velocities with J u = wanted, changed along M^-1 J^T."""
+    return u_loose + inertia.V @ inertia.answer(inertia.J @ u_loose - wanted) if inertia else u_loose
+
+
+def met_ahead(system: System, inertia: Inertia, u: Array, g: Array, dt: float) -> Array:
+    """J u_E of constraints that are met at the end of a step, (m,), where g (n,) has their equations at q_A + dt u.
+
+    On positions g + dt J (u_E - u) is to be zero; on velocities J u_E + b.
+    """
+    on_positions = np.array(system.contact_kinds, dtype=int)[inertia.index] == CONSTRAINT
+    return np.where(on_positions, inertia.J @ u - g[inertia.index] / dt, -inertia.b)
 
 
 def mass_matrix(system: System, q: Array, t: float, p: Array) -> Array:
@@ -184,6 +213,7 @@ def active_contacts(
     active = (kinds != CONTACT) | (g <= 0.0) | (g <= rounding)
     if reach is not None:
         active |= g <= reach
+    active &= kinds < CONSTRAINT  # these hold anyway, and have no laws
     if dt == 0.0:
         active &= kinds != SPRING
     return np.flatnonzero(active if shut is None else active & ~shut)
@@ -206,21 +236,26 @@ def contact_problem(
     """
     M = mass_matrix(system, q, t, p)
     g = gaps(system, q, t, p)
-    u_free = u_A + dt * np.linalg.solve(M, system.force(q, u_A, t, p))
+    directions = system.geometry(q, t, p)
+    inertia = Inertia.at(system, q, t, p, M, directions)
+    u_loose = u_A + dt * np.linalg.solve(M, system.force(q, u_A, t, p))
+    # in a step the mean of u_A and u_E keeps to the constraints at the midpoint; after an impact u_E does
+    wanted = -inertia.b - (inertia.rate(u_A) if dt > 0.0 else 0.0)
+    u_free = onto_constraints(inertia, u_loose, wanted)
     rounding = roundings(system, q, t, p)
     index = active_contacts(system, g, rounding, dt, reach, shut)
     lasting = reach > 0.0 if keep_lasting and reach is not None else None
     if lasting is not None:
         index = np.union1d(index, np.flatnonzero(lasting))
     closing = None if keep_lasting or dt == 0.0 else closing_velocities(g, rounding, dt)
-    directions = system.geometry(q, t, p)
     return step_problem(
         system,
         Active(index, lasting, closing, None if keep_lasting else rounding),
         g,
-        Begun(M, u_A, directions, dt),
+        Begun(inertia, u_A, directions, dt),
         u_free,
         p,
+        u_loose=u_loose,
     )
 
 
@@ -241,8 +276,9 @@ def step_problem(
     u_free: Array,
     p: Array,
     ahead: Ahead | None = None,
+    u_loose: Array | None = None,
 ) -> StepProblem:
-    """The problem of the active contacts, with u_E = u_free + M^-1 W Lambda.
+    """The problem of the active contacts, with u_E = u_free + M^-1 W Lambda; P in place of M^-1 with constraints.
 
     On velocity level xi = gamma_E + eps gamma_A.  A prestressed spring is Sgn of its displacement: at the next
     midpoint, g + dt gamma_E; or, with `ahead`, at the end of the step: g + dt w_T (u_E - ahead.u).  With the gaps
@@ -250,7 +286,7 @@ def step_problem(
     A contact that takes part though it is open, because it carried load before, may close its gap.
     """
     index, lasting, closing, rounding = active
-    M, u_A, directions, dt = begun
+    inertia, u_A, directions, dt = begun
     W_N, W_T, w_hat = (rows[index] for rows in directions)
     mu, eps_N, eps_T, threshold = (law[index] for law in system.laws(p))
     if lasting is not None:
@@ -276,7 +312,7 @@ def step_problem(
         offset_N = np.where(contact, (g_here + eps_N * ahead.g_before[index]) / dt - W_N @ ahead.u, offset_N)
         size_N = np.where(contact, size_N + np.abs(offset_N), size_N)
     return StepProblem.of(
-        index, g, M, (u_A, u_free), (W_N, W_T, w_hat), (closing, rounding), c_N=W_N @ u_free + offset_N,
+        index, g, inertia, (u_A, u_free), (W_N, W_T, w_hat), (closing, rounding), u_loose, c_N=W_N @ u_free + offset_N,
         c_T=W_T @ u_free + offset_T, mu=mu, a=threshold * dt, size_N=size_N, size_T=size_T,
     )  # fmt: skip
 

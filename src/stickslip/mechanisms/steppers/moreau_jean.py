@@ -11,6 +11,7 @@ from stickslip import codes
 from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.laws import ImpactLaw
+from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.steppers.contact_problem import (
     Active,
     Begun,
@@ -18,6 +19,7 @@ from stickslip.mechanisms.steppers.contact_problem import (
     closing_velocities,
     gaps,
     mass_matrix,
+    onto_constraints,
     roundings,
     step_problem,
 )
@@ -92,8 +94,12 @@ class MoreauJean(Stepper):
             K, C = (0.5 * (J + J.T) for J in system.jacobian(q_E, u_E, t_E, p))
             A = M - theta * dt * C - (theta * dt) ** 2 * K
             _require_definite(A)
-            u_free = u_E - np.linalg.solve(A, M @ (u_E - u_A) - dt * h)
-            problem = sliding.applied(step_problem(system, active, g, Begun(A, u_A, directions, dt), u_free, p))
+            inertia = Inertia.at(system, q_M, t_M, p, A, directions)
+            u_loose = u_E - np.linalg.solve(A, M @ (u_E - u_A) - dt * h)
+            wanted = -(inertia.b + (1.0 - theta) * (inertia.J @ u_A)) / theta  # of theta u_E + (1 - theta) u_A
+            u_free = onto_constraints(inertia, u_loose, wanted)
+            begun = Begun(inertia, u_A, directions, dt)
+            problem = sliding.applied(step_problem(system, active, g, begun, u_free, p, u_loose=u_loose))
             solution = solver.solve(problem.local)
             u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
             if not np.all(np.isfinite(u_E)):

@@ -104,4 +104,10 @@ def consistent_velocities(
     before, after = problem.gamma_A, problem.velocities(u_E)
     columns = (before[0], after[0], solution.Lambda_N, solution.Lambda_T, before[1], after[1])
     rows = np.column_stack([np.full(len(problem.index), t), problem.index, *columns])
-    return np.asarray(u_E), rows[solution.Lambda_N > 0.0]
+    pushes, reactions = solution.Lambda_N > 0.0, problem.reactions(u_E, solution.Lambda_N, solution.Lambda_T)
+    rows = rows[pushes]
+    if pushes.any() and reactions.any():
+        none, rate = np.zeros(len(reactions)), problem.inertia.rate
+        answers = (none, none, none, reactions, rate(u), rate(u_E))
+        rows = np.concatenate([rows, np.column_stack([none + t, problem.inertia.index, *answers])[reactions != 0.0]])
+    return np.asarray(u_E), rows

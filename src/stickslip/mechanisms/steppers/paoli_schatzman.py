@@ -10,6 +10,7 @@ from stickslip import codes
 from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.laws import ImpactLaw
+from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.steppers.contact_problem import Begun, gaps, mass_matrix
 from stickslip.mechanisms.steppers.stepper import Instant, Onward, Stepper, StepReport, solve_on_position_level
 from stickslip.mechanisms.system import System
@@ -62,6 +63,7 @@ class PaoliSchatzman(Stepper):
         u_free = u_A + dt * np.linalg.solve(M, system.force(q_A, u_A, state.t, p))
         directions = system.geometry(q_A, state.t, p)
         g_B = gaps(system, q_A - dt * u_A, state.t - dt, p)
-        begun, onward = Begun(M, u_A, directions, dt), Onward(lambda _: u_free, lambda u: q_A + dt * u, t_E, g_B)
+        inertia = Inertia.at(system, q_A, state.t, p, M, directions)
+        begun, onward = Begun(inertia, u_A, directions, dt), Onward(lambda _: u_free, lambda u: q_A + dt * u, t_E, g_B)
         u_E, report = solve_on_position_level(system, solver, p, begun, onward, state.carried, state.sticks, state.shut)
         return Instant(t_E, q_A + dt * u_E, u_E), report

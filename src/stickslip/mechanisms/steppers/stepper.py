@@ -14,9 +14,19 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolution, PlanarSolver
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.lcp.solve import solve_lcp
-from stickslip.mechanisms.steppers.contact_problem import Active, Ahead, Begun, StepProblem, gaps, step_problem
+from stickslip.mechanisms.inertia import Inertia
+from stickslip.mechanisms.steppers.contact_problem import (
+    Active,
+    Ahead,
+    Begun,
+    StepProblem,
+    gaps,
+    met_ahead,
+    onto_constraints,
+    step_problem,
+)
 from stickslip.mechanisms.steppers.sliding import Sliding
-from stickslip.mechanisms.system import CONTACT, System
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, System
 from stickslip.mechanisms.templates import schemes
 
 
@@ -68,7 +78,7 @@ class Stepper(ABC):
     order_smooth : order of (q, u) in motion without events, for h free of u
     order_stick : order across changes between stick and slip, where velocities have kinks
     order_impact : order across impacts and their accumulation, where velocities jump; u in the L1 norm
-    level : "velocity" or "position", on which unilateral contacts are imposed
+    level : "velocity" or "position", on which unilateral contacts and constraints are imposed
     scheme : code of the kernel; None for a stepper without a kernel
     at_end : penetrations are measured at the ends of the steps, not where the contacts are evaluated
     impact_steps : steps that an impact takes
@@ -118,7 +128,7 @@ class Stepper(ABC):
                 break
             index = np.flatnonzero(unilateral & (g < 0.0))
             W = system.geometry(q, t, p)[0][index]
-            V = np.linalg.solve(system.mass(q, t, p), W.T)
+            V = Inertia.at(system, q, t, p).solve(W.T)
             shift = solve_lcp(W @ V, g[index] + 0.5 * self.projection, "auto", tol=1e-9)
             q = q + V @ shift.x
         return q
@@ -181,11 +191,12 @@ def solve_on_position_level(
     in sum.  They are taken back, M^-1 W carried off u, the laws are solved for the sums, and the report has what this
     step adds.  Otherwise the split of an impact, which is left to chance, would decide where slip ends.
     """
-    M, u_A, directions, dt = begun
+    inertia, u_A, directions, dt = begun
+    M, kinds = inertia.M, np.array(system.contact_kinds, dtype=int)
     free, place, t, g_before = onward
     eps_N = system.laws(p)[1]
     carried = np.zeros((system.n_contacts, 2)) if carried is None else carried
-    active = (np.array(system.contact_kinds, dtype=int) != CONTACT) | carried.any(axis=1)
+    active = ((kinds != CONTACT) & (kinds < CONSTRAINT)) | carried.any(axis=1)
     W_N, W_T, _ = directions
     taken_back = np.linalg.solve(M, W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
     iteration = Iteration(np.diag(M), u_A, place(np.zeros_like(u_A)), dt, "the iteration on the gaps")
@@ -193,12 +204,14 @@ def solve_on_position_level(
     u = free(u_A)
     for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
         g = gaps(system, place(u), t, p)
-        newcomers = ~active & (g + eps_N * g_before <= 0.0)
+        newcomers = ~active & (g + eps_N * g_before <= 0.0) & (kinds == CONTACT)
         if shut is not None:
             newcomers &= ~shut
         active = active | newcomers
-        u_free = free(u) - taken_back
-        problem = step_problem(system, Active(np.flatnonzero(active)), g, begun, u_free, p, Ahead(u, g_before))
+        u_loose = free(u)
+        u_free = onto_constraints(inertia, u_loose - taken_back, met_ahead(system, inertia, u, g, dt))
+        ahead = Ahead(u, g_before)
+        problem = step_problem(system, Active(np.flatnonzero(active)), g, begun, u_free, p, ahead, u_loose)
         problem = sliding.applied(problem)
         solution = solver.solve(problem.local)
         u_before, u = u, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)

@@ -10,6 +10,7 @@ from stickslip import codes
 from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.laws import ImpactLaw
+from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.steppers.contact_problem import (
     Active,
     Ahead,
@@ -18,6 +19,8 @@ from stickslip.mechanisms.steppers.contact_problem import (
     closing_velocities,
     gaps,
     mass_matrix,
+    met_ahead,
+    onto_constraints,
     roundings,
     step_problem,
 )
@@ -73,8 +76,11 @@ class StewartTrinkle(Stepper):
         sliding = Sliding(system, p, state.sticks)
         u_E = u_A
         for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
-            u_free = u_A + dt * np.linalg.solve(M, h)
-            problem = step_problem(system, active, g, Begun(M, u_A, directions, dt), u_free, p, Ahead(u_A))
+            inertia = Inertia.at(system, q_A, state.t, p, M, directions)
+            u_loose = u_A + dt * np.linalg.solve(M, h)
+            u_free = onto_constraints(inertia, u_loose, met_ahead(system, inertia, u_A, g, dt))
+            begun = Begun(inertia, u_A, directions, dt)
+            problem = step_problem(system, active, g, begun, u_free, p, Ahead(u_A), u_loose)
             problem = sliding.applied(problem)
             solution = solver.solve(problem.local)
             u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)

@@ -88,7 +88,7 @@ def local_problem(m, u_ahead):
         if contacts.active[k] == 0:
             continue
         if not DIRECTIONS_CONSTANT or SCHEME == THETA:
-            contact_row(k, m.step.M, directions)
+            contact_row(k, m.step.M, directions, m.held)
         gamma_N = directions.w_hat[k, 0]
         gamma_T = directions.w_hat[k, 1]
         for j in range(N_DOF):

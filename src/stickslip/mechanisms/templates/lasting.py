@@ -151,6 +151,7 @@ def march_of_one(k, m):
         slip=None,
         rounds=None,
         projected=None,
+        held=None,
         watch=m.watch,
         tally=copied_tally(m.tally),
         book=m.book,

@@ -14,6 +14,7 @@ from stickslip.codes import (
     MAX_RESIDUAL,
     PAOLI,
     SIZES_LAST,
+    START_OFF,
     STEPS,
     WORK_BEFORE,
 )
@@ -21,10 +22,12 @@ from stickslip.jit.marks import entry, float64, int64, part
 from stickslip.lcp.linear import ldl_factor
 from stickslip.mechanisms.templates.events import book_contacts, label_contacts, may_strike, record, release
 from stickslip.mechanisms.templates.flight import TOGETHER, fly
+from stickslip.mechanisms.templates.held import hold_end, hold_motion, note_held, remember_start, take_rows
 from stickslip.mechanisms.templates.lasting import NONE_LASTS, lasting_contact, stay
 from stickslip.mechanisms.templates.mass import contact_row, invert_mass
 from stickslip.mechanisms.templates.model import (
     CENTRED,
+    CONSTRAINED,
     DIRECTIONS_CONSTANT,
     FLIES,
     FRICTION_LAWS,
@@ -79,8 +82,9 @@ def march(run, kept, records, n_steps, every):
     sizes_until = first
     m = new_march(run, kept.book)
     take_state(run, kept, m)
-    if not begin_march(m, first):
-        return int64(MASS_INDEFINITE), int64(0), int64(0), int64(0)
+    status = begin_march(m, first)
+    if status != DONE:
+        return status, int64(0), int64(0), int64(0)
     step = first
     while step <= last and status == DONE:
         if SCHEME != PAOLI and step >= sizes_until:
@@ -140,7 +144,13 @@ def take_step(m, number, in_contact, labelled, place):
         return status, closed, n_events
     if WATCHED:
         remember_begin(m.watch, m.motion)
+    if CONSTRAINED:
+        remember_start(m)
     advance_state(m, closed)  # step 5
+    if CONSTRAINED:
+        status = hold_end(m, times)
+        if status != DONE:
+            return status, closed, n_events
     struck, n_events = note_step(m, times, closed, in_contact, labelled, place)
     if WATCHED and number >= m.watch.first:
         watch_step(m.run, times, m.watch, m.motion, struck, place.states, m.book)
@@ -195,7 +205,7 @@ def give_state(m, kept):
 
 @part
 def begin_march(m, first):
-    """What is computed once: laws, constant matrices, the reach at the start; False where M is not definite."""
+    """What is computed once: laws, constant matrices, the reach at the start; a status."""
     q, u, run, step, directions = m.motion.q, m.motion.u, m.run, m.step, m.directions
     laws(run.p, m.laws.mu, m.laws.eps_N, m.laws.eps_T, m.laws.a)
     for k in range(N_CONTACTS):
@@ -206,19 +216,24 @@ def begin_march(m, first):
     if MASS_CONSTANT:
         mass(q, run.t0, run.p, step.M)
         if not ldl_factor(step.M):
-            return False
+            return int64(MASS_INDEFINITE)
         invert_mass(step.M, step.inverse)
         if IMPLICIT:
             mass(q, run.t0, run.p, m.implicit.inertia)
     if DIRECTIONS_CONSTANT:
         geometry(q, run.t0, run.p, directions.W_N, directions.W_T, directions.w_hat)
+        if CONSTRAINED:
+            take_rows(step.M, directions.W_T, m.held)
         for k in range(N_CONTACTS):
-            contact_row(k, step.M, directions)
+            contact_row(k, step.M, directions, m.held)
+    held = CONSTRAINED and first == 0 and SCHEME != PAOLI  # members of ensembles begin with any velocities
+    if held and not hold_motion(q, u, run.t0, m):
+        return int64(START_OFF)
     if PROJECTION > 0.0:
         m.projected.energy_A[0] = total_energy(m, run.t0 + first * run.dt)
     if first == 0 and not LASTING and SCHEME != PAOLI:
         reach_at_start(q, u, run.p, run.t0, run.dt, m.memory.reach)
-    return True
+    return int64(DONE)
 
 
 @part
@@ -244,6 +259,8 @@ def note_step(m, times, closed, in_contact, labelled, place):
     elif in_contact:
         m.tally[WORK_BEFORE] = 0.0
         release(m.memory, states)
+    if CONSTRAINED:
+        n_events = note_held(m, times, states, events, place.n_events, n_events)
     if PROJECTION > 0.0:
         book_projection(m, times.E, work)
         note_penetration(m)

@@ -3,7 +3,8 @@
 from stickslip.codes import LARGEST
 from stickslip.jit.marks import dev
 from stickslip.lcp.linear import ldl_solve
-from stickslip.mechanisms.templates.model import MASS_CONSTANT, N_DOF
+from stickslip.mechanisms.templates.held import project_row
+from stickslip.mechanisms.templates.model import CONSTRAINED, MASS_CONSTANT, N_DOF
 
 
 @dev
@@ -16,8 +17,11 @@ def invert_mass(M, inverse):
 
 
 @dev
-def contact_row(k, M, directions):
-    """Rows V = M^-1 w of contact k and its entries alpha, beta, delta of the Delassus matrix, [PG05] eq. (22)."""
+def contact_row(k, M, directions, held):
+    """Rows V = M^-1 w of contact k and its entries alpha, beta, delta of the Delassus matrix, [PG05] eq. (22).
+
+    With constraints V = P w, see `templates.held`.
+    """
     V_N, V_T = directions.V_N[k], directions.V_T[k]
     W_N, W_T = directions.W_N[k], directions.W_T[k]
     for j in range(N_DOF):
@@ -25,6 +29,9 @@ def contact_row(k, M, directions):
         V_T[j] = W_T[j]
     ldl_solve(M, V_N)
     ldl_solve(M, V_T)
+    if CONSTRAINED:
+        project_row(k, 0, directions.W_T, held, V_N)
+        project_row(k, 1, directions.W_T, held, V_T)
     alpha = 0.0
     beta = 0.0
     delta = 0.0

@@ -7,6 +7,7 @@ was watched behind it (`watch`).  Whole numbers in it are exact, since they stay
 """
 
 from stickslip.codes import (
+    CONSTRAINT,
     CONTACT,
     DONE,
     FIRST_WATCHED,
@@ -15,6 +16,7 @@ from stickslip.codes import (
     MAX_PENETRATION,
     PENETRATES,
     START_NOT_FINITE,
+    START_OFF,
     STEPS,
 )
 from stickslip.jit.gpu import thread, threads
@@ -89,6 +91,8 @@ def judge_start(row, p, depth, g, E):
     for k in range(N_CONTACTS):
         if KINDS[k] == CONTACT and not GATES[k] and not -g[k] <= depth:
             return int64(PENETRATES)
+        if KINDS[k] >= CONSTRAINT and not abs(g[k]) <= depth:
+            return int64(START_OFF)
         if KINDS[k] == CONTACT and not GATES[k]:
             row[BOOK_OF_MEMBER + MAX_PENETRATION] = max(row[BOOK_OF_MEMBER + MAX_PENETRATION], -g[k])
     energy(q_of(row), u_of(row), T_START, p, E)

@@ -9,7 +9,18 @@ Shapes: q, u (N_DOF,); p (parameters,); M (N_DOF, N_DOF); g (N_CONTACTS,); W_N, 
 
 import math  # noqa: F401  (the model's functions use it)
 
-from stickslip.codes import AUTO, CONTACT, GAUSS_SEIDEL, ITERATION_LIMIT, MIDPOINT, PAOLI, SPRING, STEWART, THETA
+from stickslip.codes import (
+    AUTO,
+    CONSTRAINT,
+    CONTACT,
+    GAUSS_SEIDEL,
+    ITERATION_LIMIT,
+    MIDPOINT,
+    PAOLI,
+    SPRING,
+    STEWART,
+    THETA,
+)
 from stickslip.jit.marks import dev, sincos  # noqa: F401  (as well)
 
 # -- model: begin
@@ -110,6 +121,9 @@ def drift(q, u, t, p, zeta):
 # -- model: end
 
 SPRINGS = SPRING in KINDS  # without, what springs need is left out
+CONSTRAINTS = tuple(k for k in range(N_CONTACTS) if KINDS[k] >= CONSTRAINT)  # the constraints among the contacts
+CONSTRAINED = len(CONSTRAINTS) > 0
+N_HELD = max(1, len(CONSTRAINTS))
 IMPLICIT = SCHEME in (THETA, PAOLI) or (SCHEME == STEWART and not MASS_CONSTANT)
 PASSES = 2 * ITERATION_LIMIT if FRICTION_LAWS else (ITERATION_LIMIT if IMPLICIT else 1)
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step

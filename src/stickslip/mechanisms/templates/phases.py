@@ -3,8 +3,10 @@
 from stickslip.codes import BLOWN_UP, DONE, MASS_INDEFINITE, MATRIX_INDEFINITE, MIDPOINT, STEWART, THETA
 from stickslip.jit.marks import dev, int64
 from stickslip.lcp.linear import ldl_factor
+from stickslip.mechanisms.templates.held import hold_step, take_rows
 from stickslip.mechanisms.templates.mass import bounded, contact_row, free_velocity
 from stickslip.mechanisms.templates.model import (
+    CONSTRAINED,
     DIRECTIONS_CONSTANT,
     FRICTION_LAWS,
     IMPLICIT,
@@ -96,8 +98,10 @@ def evaluate_on_positions(m, times):
         return int64(BLOWN_UP)
     if not DIRECTIONS_CONSTANT:
         geometry(step.q_C, times.A, p, directions.W_N, directions.W_T, directions.w_hat)
+        if CONSTRAINED:
+            take_rows(step.M, directions.W_T, m.held)
         for k in range(N_CONTACTS):
-            contact_row(k, step.M, directions)
+            contact_row(k, step.M, directions, m.held)
     take_back(m.memory.carried, directions, step.dv)
     return int64(DONE)
 
@@ -116,6 +120,15 @@ def take_back(carried, directions, dv):
 
 @dev
 def free_motion(m, times, count):
+    """The velocity u_E at the end of the step without contacts, in the iteration `count` of a scheme; a status."""
+    status = unheld_motion(m, times, count)
+    if CONSTRAINED and status == DONE and (SCHEME != MIDPOINT or count == 0):
+        hold_step(m, times, count)
+    return status
+
+
+@dev
+def unheld_motion(m, times, count):
     """The velocity u_E at the end of the step without impulses, in the iteration `count` of a scheme; a status."""
     u, step = m.motion.u, m.step
     if IMPLICIT:

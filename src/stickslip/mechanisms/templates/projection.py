@@ -3,8 +3,10 @@
 from stickslip.codes import CONTACT, INTEGRATION_ENERGY, MAX_PENETRATION, PROJECTION_ENERGY, PROJECTIONS, THETA
 from stickslip.jit.marks import dev, rare
 from stickslip.lcp.linear import ldl_factor
+from stickslip.mechanisms.templates.held import onto_equations, take_rows
 from stickslip.mechanisms.templates.mass import contact_row
 from stickslip.mechanisms.templates.model import (
+    CONSTRAINED,
     DIRECTIONS_CONSTANT,
     GATES,
     KINDS,
@@ -21,7 +23,7 @@ from stickslip.mechanisms.templates.model import (
 
 
 @dev
-def directions_of_depth(q, t, p, M, g, directions):
+def directions_of_depth(q, t, p, M, g, directions, held):
     """Directions of the contacts that penetrate; False where the mass matrix is not positive definite."""
     if not MASS_CONSTANT or SCHEME == THETA:
         mass(q, t, p, M)
@@ -29,9 +31,11 @@ def directions_of_depth(q, t, p, M, g, directions):
             return False
     if not DIRECTIONS_CONSTANT:
         geometry(q, t, p, directions.W_N, directions.W_T, directions.w_hat)
+    if CONSTRAINED and (not DIRECTIONS_CONSTANT or SCHEME == THETA):
+        take_rows(M, directions.W_T, held)
     for k in range(N_CONTACTS):
         if KINDS[k] == CONTACT and g[k] < 0.0 and (not DIRECTIONS_CONSTANT or SCHEME == THETA):
-            contact_row(k, M, directions)
+            contact_row(k, M, directions, held)
     return True
 
 
@@ -54,7 +58,7 @@ def sweep_shifts(g, directions, projected):
 
 
 @rare
-def project(q, t, p, M, g, directions, projected):
+def project(q, t, p, M, g, directions, held, projected):
     """Move q by M^-1 w_N directions until no gap is deeper than PROJECTION; return whether anything moved.
 
     By Gauss-Seidel, repeated for gaps that are not linear.  Half the depth is left so that a contact that stays closed
@@ -71,7 +75,7 @@ def project(q, t, p, M, g, directions, projected):
         if deepest <= PROJECTION:
             break
         moved = True
-        if not directions_of_depth(q, t, p, M, g, directions):
+        if not directions_of_depth(q, t, p, M, g, directions, held):
             break
         for j in range(N_DOF):
             projected.dq[j] = 0.0
@@ -106,7 +110,9 @@ def book_projection(m, t, work):
     """Project the end of a step and book what scheme and projection do to the energy; `work`: that of the contacts."""
     energy_E = total_energy(m, t)
     m.book[INTEGRATION_ENERGY] += energy_E - m.projected.energy_A[0] - work
-    if project(m.motion.q, t, m.run.p, m.step.M, m.gaps.g, m.directions, m.projected):
+    if project(m.motion.q, t, m.run.p, m.step.M, m.gaps.g, m.directions, m.held, m.projected):
+        if CONSTRAINED:
+            onto_equations(m.motion.q, t, m)
         m.projected.energy_A[0] = total_energy(m, t)
         m.book[PROJECTION_ENERGY] += m.projected.energy_A[0] - energy_E
         m.book[PROJECTIONS] += 1.0

@@ -3,7 +3,9 @@
 from stickslip.codes import BOOK_SIZE, FIRST_WATCHED, GAUSS_SEIDEL, LEVEL, MIDPOINT
 from stickslip.jit.marks import float64, int64, local_array, part
 from stickslip.laws.slip import Slip
+from stickslip.mechanisms.templates.held import new_held
 from stickslip.mechanisms.templates.model import (
+    CONSTRAINED,
     FRICTION_LAWS,
     N_CONTACTS,
     N_DOF,
@@ -171,6 +173,7 @@ def new_march(run, book):
         slip=new_slip() if FRICTION_LAWS else None,
         rounds=Rounds(one_number(), one_count(), one_number(), one_count()),
         projected=Projected(per_contact(), coordinates(), energies, one_number()) if PROJECTION > 0.0 else None,
+        held=new_held() if CONSTRAINED else None,
         watch=new_watch(book) if WATCHED else None,
         tally=local_array(BOOK_SIZE, float64),
         book=book,

@@ -5,6 +5,7 @@ import math
 from stickslip.codes import (
     ANYWHERE,
     BEHIND,
+    CONSTRAINT,
     CONTACT,
     GAP_ROUNDING,
     GRAIN,
@@ -18,6 +19,7 @@ from stickslip.codes import (
 from stickslip.jit.marks import dev, float64, int64, local_array, rare
 from stickslip.lcp.linear import ldl_factor, ldl_solve
 from stickslip.mechanisms.templates.model import (
+    CONSTRAINED,
     GATED,
     GATES,
     KEEPS,
@@ -197,6 +199,8 @@ def find_active(gaps, reach, contacts):
     closed = int64(0)
     for k in range(N_CONTACTS):
         contacts.active[k] = 0
+        if CONSTRAINED and contacts.kinds[k] >= CONSTRAINT:  # holds anyway, and has no law
+            continue
         near = g[k] <= 0.0 or g[k] <= gaps.rounding[k] or g[k] <= reach[k]
         if contacts.kinds[k] != CONTACT or near or (LASTING and reach[k] > 0.0):
             contacts.active[k] = 1
@@ -213,6 +217,9 @@ def find_closing(first, gaps, eps_N, carried, contacts):
     closed = int64(0)
     newcomers = False
     for k in range(N_CONTACTS):
+        if CONSTRAINED and contacts.kinds[k] >= CONSTRAINT:
+            active[k] = 0
+            continue
         if first:
             opens = contacts.kinds[k] == CONTACT and carried[k, 0] == 0.0 and carried[k, 1] == 0.0
             active[k] = 0 if opens else 1

@@ -8,6 +8,9 @@ and R = (W_N - mu s W_T, W_T,stick),
 
     M du/dt = h - sum s a w_T + R lambda,    C^T du/dt + zeta = 0.
 
+Constraints are eliminated first, by J du/dt + zeta = 0 with reactions of the least norm: then M^-1 is P above, see
+`mechanisms.inertia`, and their forces lambda_C are lambda_T of their contacts.
+
 The vector y that is integrated: q (f), u (f), then per contact the integrals of lambda_N, lambda_T, gamma_N, gamma_T
 (n each), and the work of the contacts.  The last ones give the impulses and make the step size follow walls and forces
 that move with time, which (q, u) alone may not notice.
@@ -19,11 +22,15 @@ from stickslip.codes import CLUTCH, CONTACT, SPRING
 from stickslip.contact.relative import velocities
 from stickslip.jit.marks import dev, entry, float64, int64, local_array
 from stickslip.lcp.linear import factor, lu_factor, lu_solve, solve_factored
+from stickslip.mechanisms.templates.held import answer_to, factor_rows, new_held, project_row
 from stickslip.mechanisms.templates.model import (
+    CONSTRAINED,
+    CONSTRAINTS,
     FRICTION_LAWS,
     KINDS,
     N_CONTACTS,
     N_DOF,
+    N_HELD,
     drift,
     energy,
     force,
@@ -79,7 +86,30 @@ def applied_force(h, mode, a, W_T):
 
 
 @dev
-def constraint_forces(mode, mu, M, directions, zeta, moved):
+def hold_accelerations(M, J, zeta, held, du):
+    """Bring du/dt onto J du/dt + zeta = 0; the forces for it into Lambda."""
+    take_square_rows(M, J, held)
+    for r in range(N_HELD):
+        held.rate[r] = zeta[CONSTRAINTS[r], 1]
+        for j in range(N_DOF):
+            held.rate[r] += J[CONSTRAINTS[r], j] * du[j]
+    answer_to(held)
+    for r in range(N_HELD):
+        held.Lambda[r] = -held.answer[r]
+        for j in range(N_DOF):
+            du[j] -= held.V[r, j] * held.answer[r]
+
+
+@dev
+def take_square_rows(L, J, held):
+    """V = M^-1 J^T from the Cholesky factor of M, and the factors of S."""
+    for r in range(N_HELD):
+        solve_factored(L, J[CONSTRAINTS[r]], held.V[r])
+    factor_rows(J, held)
+
+
+@dev
+def constraint_forces(mode, mu, M, directions, zeta, held, moved):
     """Solve C^T M^-1 R lambda = -(C^T du + zeta) and add M^-1 R lambda to du; False where that is singular."""
     W_N, W_T = directions.W_N, directions.W_T
     rows = local_array(N_ROWS, int64)
@@ -98,6 +128,8 @@ def constraint_forces(mode, mu, M, directions, zeta, moved):
             else:
                 direction[j] = W_T[k, j]
         solve_factored(M, direction, X[r])
+        if CONSTRAINED:
+            project_row(k, parts[r], W_T, held, X[r])
     for r in range(m):
         k = rows[r]
         b[r] = -zeta[k, parts[r]]
@@ -115,6 +147,9 @@ def constraint_forces(mode, mu, M, directions, zeta, moved):
         moved.forces[rows[r], parts[r]] = b[r]
         for j in range(N_DOF):
             moved.du[j] += X[r, j] * b[r]
+        if CONSTRAINED:
+            for i in range(N_HELD):
+                held.Lambda[i] -= held.X[rows[r], parts[r], i] * b[r]
     return True
 
 
@@ -159,12 +194,19 @@ def accelerate(t, q, u, p, mode, moved):
         return False
     applied_force(h, mode, a, W_T)
     solve_factored(M, h, moved.du)
-    if not constraint_forces(mode, mu, M, Sides(W_N, W_T), zeta, moved):
+    held = None
+    if CONSTRAINED:
+        held = new_held()
+        hold_accelerations(M, W_T, zeta, held, moved.du)
+    if not constraint_forces(mode, mu, M, Sides(W_N, W_T), zeta, held, moved):
         return False
     for k in range(N_CONTACTS):
         moved.bound[k] = mu[k] * moved.forces[k, 0] + a[k]
         if mode.slip[k] != 0.0:
             moved.forces[k, 1] = -mode.slip[k] * moved.bound[k]
+    if CONSTRAINED:
+        for r in range(N_HELD):
+            moved.forces[CONSTRAINTS[r], 1] = held.Lambda[r]
     return True
 
 

@@ -24,6 +24,7 @@ from stickslip.mechanisms.templates.contacts import AUTO_SWEEPS, gauss_seidel, l
 from stickslip.mechanisms.templates.direct import by_lcp
 from stickslip.mechanisms.templates.model import (
     CENTRED,
+    CONSTRAINED,
     DIRECTIONS_CONSTANT,
     FRICTION_LAWS,
     IMPACT_STEPS,
@@ -80,7 +81,7 @@ def do_step(m, times):
 def prepare_contacts(m, times):
     """[GS05] 5, step 3 (c): directions of the active contacts, and their problem without impulses."""
     directions = m.directions
-    if not DIRECTIONS_CONSTANT:
+    if not DIRECTIONS_CONSTANT and not CONSTRAINED:  # constraints have asked for them already
         t = times.M if CENTRED else times.A
         geometry(m.step.q_C, t, m.run.p, directions.W_N, directions.W_T, directions.w_hat)
     local_problem(m, m.implicit.u_last if SCHEME == PAOLI else m.motion.u)

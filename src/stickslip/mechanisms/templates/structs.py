@@ -262,6 +262,39 @@ class Projected(NamedTuple):
     energy_A: Array
 
 
+class Held(NamedTuple):
+    """Constraints of a step, m of them; see `templates.held`.
+
+    W_N, J (n, f), b (n, 2), g (n,): directions, rows and equations at the end of the step; M (f, f): its mass matrix,
+    factored.  V (m, f): M^-1 J^T.  S (m, m): J V, scaled by `scale` (m,); L (m, m): its factor, with `order` (m,) and
+    `rank` (1,).  B (m, m), work, rest (m,): room.  rate (m,): what is asked; answer (m,): S^+ of it.
+    X (n, 2, m): answers to impulses of the contacts.  Lambda (m,): reactions.  q_A, u_A (f,): begin of the step.
+    E (2,): energies.
+    """
+
+    W_N: Array
+    J: Array
+    b: Array
+    g: Array
+    M: Array
+    V: Array
+    S: Array
+    L: Array
+    B: Array
+    scale: Array
+    order: Array
+    rank: Array
+    rate: Array
+    work: Array
+    rest: Array
+    answer: Array
+    X: Array
+    Lambda: Array
+    q_A: Array
+    u_A: Array
+    E: Array
+
+
 class Watch(NamedTuple):
     """What is watched of a member: first step, level of the section, extremes of q and u (2, f), state at the begin."""
 
@@ -292,6 +325,7 @@ class March(NamedTuple):
     slip: Any
     rounds: Rounds
     projected: Projected
+    held: Held
     watch: Watch
     tally: Array
     book: Array
