@@ -212,7 +212,7 @@ def _balance(system: System, q: Array, u: Array, p: Array, t: float, gap_tol: fl
         raise ValueError(f"contact {system.contact_names[moving[0]]!r} moves by itself at t = {t:g} s: nothing rests.")
     gap = system.gap(q, t, p)
     springs = (kinds == SPRING) & (np.abs(gap) > gap_tol)
-    mu, _, _, a = system.laws(p)
+    mu, _, _, a = system.laws_at(q, t, p)
     h = system.force(q, u, t, p) - W_T[springs].T @ (np.sign(gap) * a)[springs]
     closed = ((kinds == CONTACT) & (gap <= gap_tol)) | (kinds == CLUTCH) | (kinds == FRICTION)
     index = np.flatnonzero(closed | ((kinds == SPRING) & ~springs))

@@ -27,7 +27,7 @@ _GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
 class Present:
     """State and mode of a motion at its present time, with what it remembers of the way.
 
-    Attributes: kernel, the compiled template `smooth`; p, parameters; law, solver, eps_N for impacts; rtol, gap_tol,
+    Attributes: kernel, the compiled template `smooth`; p, parameters; law, solver for impacts; rtol, gap_tol,
     zeno, max_events as in `EventDriven`; t, q, u, mode, the present; impacts, rows of the impact table so far;
     force_scale, acceleration_scale (n, 2), sizes of the forces and accelerations in the present mode.
     """
@@ -56,7 +56,7 @@ class Present:
         system, n = self.system, self.system.n_contacts
         self._choose_branches()
         _, eps_N, eps_T, _ = system.laws(self.p)
-        self.eps_N, _ = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+        self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)  # for its checks
         self.kinds = np.array(system.contact_kinds, dtype=int)
         self.f, self.span = system.n_dof, self.t_end - self.t
         self.integrals = np.zeros(4 * n + 1)
@@ -85,6 +85,12 @@ class Present:
     @property
     def _branches(self) -> Array:
         return self.p[len(self.plain.parameter_names) :]
+
+    def _restitution(self) -> Array:
+        """eps_N (n,) of an impact in which contacts come back as fast as they separate now."""
+        system = self.system
+        _, eps_N, eps_T, _ = system.laws_at(self.q, self.t, self.p, -self.u)
+        return self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)[0]
 
     def _choose_branches(self) -> None:
         """Take the branches of the present state; right at a kink, the branch of the side to which the state moves."""

@@ -299,7 +299,7 @@ class _Setting:
 
     def _arguments(self, problem: StepProblem) -> tuple[Any, ...]:
         system, index, local = self.system, problem.index, problem.local
-        _, eps_N, eps_T, _ = system.laws(self.p)
+        _, eps_N, eps_T, _ = system.laws_at(self.q, self.t, self.p, self.u, index)
         eps_N, eps_T = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         return local, local.c_N, local.c_T, eps_N[index], eps_T[index], FromBelow(self.solver.tol, inner=self.solver)
 
@@ -364,7 +364,7 @@ def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_
         raise ValueError(separating(system.contact_names[index[fastest]], float(gamma_N[fastest])))
     return StepProblem.of(
         index, g, M, (u, u), (W_N, W_T, w_hat), c_N=gamma_N, c_T=W_T @ u + w_hat[:, 1],
-        mu=system.laws(p)[0][index], a=np.zeros(len(index)), size_N=size_N, size_T=size_T,
+        place=(q, t), mu=system.laws_at(q, t, p, u)[0][index], a=np.zeros(len(index)), size_N=size_N, size_T=size_T,
     )  # fmt: skip
 
 

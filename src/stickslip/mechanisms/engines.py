@@ -22,7 +22,7 @@ from stickslip.mechanisms.generate import SOLVER_CODES, compiled_module
 from stickslip.mechanisms.steppers.contact_problem import reach_at_start
 from stickslip.mechanisms.steppers.moreau_jean import IterationMatrixError
 from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport
-from stickslip.mechanisms.system import CONTACT, SPRING, System
+from stickslip.mechanisms.system import CONTACT, SPRING, LawError, System
 from stickslip.mechanisms.templates import events, schemes
 from stickslip.mechanisms.templates.structs import Ended, Kept, Records, Run
 
@@ -198,6 +198,9 @@ class Reference(MechanismEngine):
         except FloatingPointError as problem:
             memory.problem_text = str(problem)
             return codes.GAP_NOT_A_NUMBER
+        except LawError as problem:
+            memory.problem_text = str(problem).rstrip(".")
+            return codes.LAW_OUT_OF_RANGE
         except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
             memory.problem_text = str(problem).rstrip(".")
             return codes.UNSOLVED

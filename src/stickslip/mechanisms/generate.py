@@ -42,14 +42,14 @@ _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _JOINING = threading.Lock()
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
-    "model", "mass", "schemes", "phases", "contacts", "direct", "pairs", "slip", "residual", "step", "projection",
+    "model", "mass", "schemes", "state_laws", "phases", "contacts", "direct", "pairs", "slip", "residual", "step", "projection",
     "events", "watch", "flight", "lasting", "room", "march",
 )  # fmt: skip
 PARTS = {
     "stepper": _STEPPER,
     "members": (*_STEPPER, "members"),
     "smooth": ("model", "smooth"),
-    "local": ("model", "local"),
+    "local": ("model", "state_laws", "local"),
 }
 """The templates: names of files in `templates`, in the order in which they are joined."""
 
@@ -73,6 +73,7 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         "THETA_VALUE": 0.5,
         "LASTING": False,
         "FRICTION_LAWS": system.has_friction_laws,
+        "STATE_LAWS": bool(system.state_laws),
         "SLIDING": system.sliding_codes or (0,),
         "WATCHED": False,
         "SECTION": 0,
@@ -185,6 +186,8 @@ def _require_kernels(system: System, module: ModuleType) -> None:
         "laws": (p, row, row, row, row),
         "energy": (q, q, t, p, np.zeros(2)),
         "friction": (p, row, row),
+        "laws_at": (q, t, p, row, row, row, row, row, row),
+        "friction_at": (q, t, p, row, row),
     }
     for name, given in arguments.items():
         function = module.__dict__.get(name)

@@ -152,13 +152,29 @@ def _notes(system: System, p: Array, stepper: Integrator, solver: PlanarSolver, 
     laws = [f"{name}: {each}" for name, each in zip(system.contact_names, system.friction_laws, strict=True) if each]
     return {
         **({"friction_laws": "; ".join(laws)} if laws else {}),
+        **({"state_laws": _state_laws(system)} if system.state_laws else {}),
         "law": law.name,
         "law_options": _options(law),
-        "restitution_normal": json.dumps(dict(zip(system.contact_names, eps_N.tolist(), strict=True))),
-        "restitution_tangential": json.dumps(dict(zip(system.contact_names, eps_T.tolist(), strict=True))),
+        "restitution_normal": _restitution(system, "restitution_normal", eps_N),
+        "restitution_tangential": _restitution(system, "restitution_tangential", eps_T),
         "stepper_options": _options(stepper),
         "solver_options": _options(solver),
     }
+
+
+def _restitution(system: System, name: str, values: Array) -> str:
+    """Coefficients by contact, as JSON; those that depend on the state as text."""
+    laws = system.state_laws
+    shown = {
+        contact: laws.get((name, k), "") if np.isnan(value) else value
+        for k, (contact, value) in enumerate(zip(system.contact_names, values.tolist(), strict=True))
+    }
+    return json.dumps(shown)
+
+
+def _state_laws(system: System) -> str:
+    """The coefficients that depend on the state, in words."""
+    return "; ".join(f"{system.contact_names[k]}: {name} = {text}" for (name, k), text in system.state_laws.items())
 
 
 def _options(choice: Any) -> str:

@@ -37,11 +37,12 @@ class StepProblem:
     local: PlanarProblem
     closing: Array | None = None  # velocities by which open contacts may close until the next step, see `step_problem`
     rounding: Array | None = None  # rounding errors of all gaps [m], see `Active`
+    place: tuple[Array, float] | None = None  # (q, t) where the contacts are evaluated
 
     @classmethod
     def of(
         cls, index: np.ndarray, g: Array, M: Array, u: tuple[Array, Array], rows: Sequence[Array],
-        gaps: tuple[Array | None, Array | None] = (None, None), **laws: Array,
+        gaps: tuple[Array | None, Array | None] = (None, None), place: tuple[Array, float] | None = None, **laws: Array,
     ) -> StepProblem:  # fmt: skip
         """The problem of the active contacts: u = (u_A, u_free), rows = (W_N, W_T, w_hat), gaps = (closing, rounding).
 
@@ -52,7 +53,7 @@ class StepProblem:
         G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
         normal, tangential = np.diag(G_NN) > 0.0, np.diag(G_TT) > 0.0
         local = PlanarProblem(G_NN=G_NN, G_NT=G_NT, G_TT=G_TT, normal=normal, tangential=tangential, **laws)
-        return cls(index, g, M, *u, W_N, W_T, w_hat, V_N, V_T, local, *gaps)
+        return cls(index, g, M, *u, W_N, W_T, w_hat, V_N, V_T, local, *gaps, place)
 
     @property
     def gamma_A(self) -> tuple[Array, Array]:
@@ -94,12 +95,18 @@ class StepProblem:
 
 
 class Begun(NamedTuple):
-    """What a step begins with: the matrix by which impulses change velocities, u_A, (W_N, W_T, w_hat), dt [s]."""
+    """What a step begins with: the matrix by which impulses change velocities, u_A, (W_N, W_T, w_hat), dt [s].
+
+    place : (q, t) where the directions are taken, and the coefficients that depend on the state.
+    approach : velocities before the impact; None: u_A.
+    """
 
     M: Array
     u_A: Array
     directions: tuple[Array, Array, Array]
     dt: float
+    place: tuple[Array, float]
+    approach: Array | None = None
 
 
 class Active(NamedTuple):
@@ -199,7 +206,7 @@ def contact_problem(
         system,
         Active(index, lasting, closing, None if keep_lasting else rounding),
         g,
-        Begun(M, u_A, directions, dt),
+        Begun(M, u_A, directions, dt, (q, t)),
         u_free,
         p,
     )
@@ -231,9 +238,10 @@ def step_problem(
     A contact that takes part though it is open, because it carried load before, may close its gap.
     """
     index, lasting, closing, rounding = active
-    M, u_A, directions, dt = begun
+    M, u_A, directions, dt, place, approach = begun
     W_N, W_T, w_hat = (rows[index] for rows in directions)
-    mu, eps_N, eps_T, threshold = (law[index] for law in system.laws(p))
+    laws = system.laws_at(*place, p, u_A if approach is None else approach, index)
+    mu, eps_N, eps_T, threshold = (law[index] for law in laws)
     if lasting is not None:
         eps_N = np.where(lasting[index], 0.0, eps_N)
     kinds, g_here = np.array(system.contact_kinds, dtype=int)[index], g[index]
@@ -257,7 +265,7 @@ def step_problem(
         offset_N = np.where(contact, (g_here + eps_N * ahead.g_before[index]) / dt - W_N @ ahead.u, offset_N)
         size_N = np.where(contact, size_N + np.abs(offset_N), size_N)
     return StepProblem.of(
-        index, g, M, (u_A, u_free), (W_N, W_T, w_hat), (closing, rounding), c_N=W_N @ u_free + offset_N,
+        index, g, M, (u_A, u_free), (W_N, W_T, w_hat), (closing, rounding), place, c_N=W_N @ u_free + offset_N,
         c_T=W_T @ u_free + offset_T, mu=mu, a=threshold * dt, size_N=size_N, size_T=size_T,
     )  # fmt: skip
 
@@ -270,7 +278,7 @@ def solve_step(
     `coefficients` is what `law.coefficients` gave, where the caller keeps it from step to step.
     """
     if coefficients is None:
-        _, eps_N, eps_T, _ = system.laws(p)
+        _, eps_N, eps_T, _ = system.laws(p) if step.place is None else system.laws_at(*step.place, p, step.u_A)
         coefficients = law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
     eps_N, eps_T = (values[step.index] for values in coefficients)
     c_N, c_T = step.velocities(step.u_free)

@@ -173,18 +173,19 @@ def solve_on_position_level(
     in sum.  They are taken back, M^-1 W carried off u, the laws are solved for the sums, and the report has what this
     step adds.  Otherwise the split of an impact, which is left to chance, would decide where slip ends.
     """
-    M, u_A, directions, dt = begun
-    free, place, t, g_before = onward
-    eps_N = system.laws(p)[1]
+    M, u_A, directions, dt, place, _ = begun
+    free, ahead, t, g_before = onward
     carried = np.zeros((system.n_contacts, 2)) if carried is None else carried
     active = (np.array(system.contact_kinds, dtype=int) != CONTACT) | carried.any(axis=1)
     W_N, W_T, _ = directions
     taken_back = np.linalg.solve(M, W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
-    iteration = Iteration(np.diag(M), u_A, place(np.zeros_like(u_A)), dt, "the iteration on the gaps")
+    begun = begun._replace(approach=u_A - taken_back)  # the second half of an impact approaches as the first one did
+    eps_N = system.laws_at(*place, p, begun.approach)[1]
+    iteration = Iteration(np.diag(M), u_A, ahead(np.zeros_like(u_A)), dt, "the iteration on the gaps")
     sliding = Sliding(system, p, sticks)
     u = free(u_A)
     for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
-        g = gaps(system, place(u), t, p)
+        g = gaps(system, ahead(u), t, p)
         newcomers = ~active & (g + eps_N * g_before <= 0.0)
         active = active | newcomers
         u_free = free(u) - taken_back

@@ -26,6 +26,7 @@ from stickslip.mechanisms.templates.model import (
     MASS_CONSTANT,
     N_CONTACTS,
     N_DOF,
+    STATE_LAWS,
     STAYS,
     energy,
     gap,
@@ -80,6 +81,8 @@ def judge_start(row, p, depth, g, E):
             return int64(START_NOT_FINITE)
     laws(p, mu, eps_N, eps_T, threshold)
     for k in range(N_CONTACTS):
+        if STATE_LAWS:  # the steps judge them where they are used
+            continue
         if not (0.0 <= mu[k] < 1e300 and 0.0 <= threshold[k] < 1e300 and 0.0 <= eps_N[k] <= 1.0):
             return int64(LAW_OUT_OF_RANGE)
         if not 0.0 <= eps_T[k] <= 1.0:

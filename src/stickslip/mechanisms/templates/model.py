@@ -27,6 +27,7 @@ PROJECTION = 0.0
 THETA_VALUE = 0.5
 LASTING = False
 FRICTION_LAWS = False
+STATE_LAWS = False
 SLIDING = (0,)
 WATCHED = False
 SECTION = 0
@@ -89,6 +90,19 @@ def friction(p, speed, mu):
 
 
 @dev
+def laws_at(q, t, p, approach, inertia, mu, eps_N, eps_T, threshold):
+    mu[0] = 0.0
+    eps_N[0] = 0.0
+    eps_T[0] = 0.0
+    threshold[0] = 0.0
+
+
+@dev
+def friction_at(q, t, p, speed, mu):
+    mu[0] = 0.0
+
+
+@dev
 def energy(q, u, t, p, E):
     E[0] = 0.5 * u[0] * u[0]
     E[1] = p[0] * q[0]
@@ -114,4 +128,4 @@ PLAIN = SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and set(KINDS) =
 FLIES = PLAIN
 # Steps with one lasting contact have one, too, where its directions are constant.
 SWEEPS = SOLVER in (AUTO, GAUSS_SEIDEL) and 0 < N_CONTACTS <= 12  # beyond, arrays lie on the heap
-STAYS = PLAIN and SWEEPS and MASS_CONSTANT and DIRECTIONS_CONSTANT and not LASTING and not FRICTION_LAWS
+STAYS = PLAIN and SWEEPS and MASS_CONSTANT and DIRECTIONS_CONSTANT and not (LASTING or FRICTION_LAWS or STATE_LAWS)

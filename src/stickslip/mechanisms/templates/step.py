@@ -11,6 +11,7 @@ from stickslip.codes import (
     GAP_NOT_A_NUMBER,
     GAUSS_SEIDEL,
     ITERATIONS,
+    LAW_OUT_OF_RANGE,
     MAX_RESIDUAL,
     MIDPOINT,
     PAOLI,
@@ -35,6 +36,7 @@ from stickslip.mechanisms.templates.model import (
     PROJECTION,
     SCHEME,
     SOLVER,
+    STATE_LAWS,
     THETA_VALUE,
     geometry,
 )
@@ -43,6 +45,8 @@ from stickslip.mechanisms.templates.phases import evaluate, free_motion
 from stickslip.mechanisms.templates.residual import note_depths, step_residual
 from stickslip.mechanisms.templates.schemes import active_set, correction_of, judge_gaps_of_step, settled
 from stickslip.mechanisms.templates.slip import begin_friction, next_friction, no_slip_yet, remember_slip
+from stickslip.mechanisms.templates.state_laws import laws_make_sense, take_laws
+from stickslip.mechanisms.templates.structs import Where
 
 
 @part
@@ -55,6 +59,8 @@ def do_step(m, times):
     status = evaluate(m, times)  # [GS05] 5, steps 2 and 3 (a): q_M, M, h
     if status != DONE:
         return status, closed
+    if STATE_LAWS and SCHEME == PAOLI:
+        take_laws(m, times.A)
     judge_gaps_of_step(m, times)
     begin_rounds(m)
     for count in range(PASSES):
@@ -67,27 +73,38 @@ def do_step(m, times):
             status = int64(GAP_NOT_A_NUMBER)
             break
         if closed > 0:
-            prepare_contacts(m, times)  # step 3 (c): W_N, W_T
+            if not prepare_contacts(m, times):  # step 3 (c): W_N, W_T
+                status = int64(LAW_OUT_OF_RANGE)
+                break
             if not solve_contacts(m, closed):  # step 4: the LCP (33), and u_E by (32)
                 status = int64(UNSOLVED)
                 break
-        if arrived(m, closed, newcomers):
+        if arrived(m, times, closed, newcomers):
             break
     return judge_rounds(m, closed, status), closed
 
 
 @part
 def prepare_contacts(m, times):
-    """[GS05] 5, step 3 (c): directions of the active contacts, and their problem without impulses."""
+    """[GS05] 5, step 3 (c): directions of the active contacts, and their problem without impulses.
+
+    False where a coefficient that depends on the state makes no sense here.
+    """
     directions = m.directions
+    t = times.M if CENTRED else times.A
     if not DIRECTIONS_CONSTANT:
-        t = times.M if CENTRED else times.A
         geometry(m.step.q_C, t, m.run.p, directions.W_N, directions.W_T, directions.w_hat)
+    if STATE_LAWS:
+        if SCHEME != PAOLI:
+            take_laws(m, t)
+        if not laws_make_sense(m):
+            return False
     local_problem(m, m.implicit.u_last if SCHEME == PAOLI else m.motion.u)
     if CENTRED and PROJECTION == 0.0:
         note_depths(m)
     if FRICTION_LAWS:
-        begin_friction(m.run.p, m.laws.mu, m.contacts, m.memory.sticks, m.slip)
+        begin_friction(Where(m.step.q_C, t, m.run.p), m.laws.mu, m.contacts, m.memory.sticks, m.slip)
+    return True
 
 
 @part
@@ -142,7 +159,7 @@ def begin_rounds(m):
 
 
 @part
-def arrived(m, closed, newcomers):
+def arrived(m, times, closed, newcomers):
     """Whether u_E, closed contacts and coefficients of friction agree, so that the step is done."""
     rounds = m.rounds
     there = True
@@ -153,7 +170,8 @@ def arrived(m, closed, newcomers):
     if FRICTION_LAWS and there:
         if closed > 0:
             late = rounds.count[0] >= EARLY
-            moved, defect = next_friction(m.run.p, m.directions, m.laws, m.contacts, m.slip, m.book, late)
+            place = Where(m.step.q_C, times.M if CENTRED else times.A, m.run.p)
+            moved, defect = next_friction(place, m.directions, m.laws, m.contacts, m.slip, m.book, late)
             rounds.moved[0] = moved
             rounds.defect[0] = defect
             rounds.count[0] += 1

@@ -68,6 +68,14 @@ class Times(NamedTuple):
     E: float
 
 
+class Where(NamedTuple):
+    """Where the contacts of a step are evaluated: coordinates q (f,), time t [s]; and the parameters p."""
+
+    q: Array
+    t: float
+    p: Array
+
+
 class Motion(NamedTuple):
     """Coordinates q and velocities u, both (f,), where a step begins: q_A, u_A."""
 
