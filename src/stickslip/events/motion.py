@@ -21,7 +21,7 @@ from stickslip.events.modes import AT_BOUND, ROUND_OFF, Mode, mode_of, relative_
 from stickslip.events.next_mode import Settling
 from stickslip.events.watching import FORCE_TOLERANCE
 from stickslip.laws.slip import DEPENDS
-from stickslip.mechanisms.system import CLUTCH, CONTACT, SPRING
+from stickslip.mechanisms.system import CLUTCH, CONTACT, SPRING, LawError
 from stickslip.trajectory import CLOSES, GRAZES, KINK, OPEN, OPENS, REVERSES, SLIPS, STICK, STICKS, STRIKES
 
 _WINDOW = 1e-3  # share of the run in which events are counted
@@ -93,7 +93,19 @@ class Motion(Settling):
                 self.grazed, watch.grazed = watch.grazed, None
                 self.happened.append((self.grazed[0], GRAZES, self.grazed[1]))
             self.book.work = float(arc.vector(arc.t_E)[-1])
+            self._judge_laws(arc)
             yield arc
+
+    def _judge_laws(self, arc: Arc) -> None:
+        """Raise where a coefficient of a closed contact that depends on the state leaves its range along an arc."""
+        if not self.system.state_laws:
+            return
+        closed, p = np.flatnonzero(arc.mode.closed), self.in_mode(arc.mode)
+        for t in np.linspace(arc.t_A, arc.t_E, 5)[1:].tolist():
+            try:
+                self.system.laws_at(arc.vector(t)[: self.f], t, p, None, closed)
+            except LawError as problem:
+                raise MotionError(t, str(problem).rstrip(".")) from None
 
     def _note(self, t: float, before: Mode, impacts: int) -> None:
         """Write down what happened at an event: impacts since then, and how each contact's state has changed."""

@@ -13,12 +13,12 @@ from stickslip.contact.planar import PlanarSolver
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.events.accumulation import MEMORY, Blow
 from stickslip.events.arcs import Event, Stand, Watch
-from stickslip.events.book import EventBook, Kept
+from stickslip.events.book import EventBook, Kept, MotionError
 from stickslip.events.modes import ROUND_OFF, Mode, onto_contacts
 from stickslip.impacts.impact import Impact
 from stickslip.laws import ImpactLaw
 from stickslip.laws.slip import CONSTANT
-from stickslip.mechanisms.system import SPRING, System
+from stickslip.mechanisms.system import SPRING, LawError, System
 
 _GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
 
@@ -140,7 +140,7 @@ class Present:
         """
         index = np.flatnonzero(closed)
         for _ in range(1 + len(index)):
-            problem = AccelerationProblem.at(self.system, self.t, self.q, self.u, self.p, index, sense[index], stopped)
+            problem = self._problem(index, sense[index], stopped)
             solution = problem.solve()[0]
             if solution is None or not self.system.has_friction_laws:
                 break
@@ -151,6 +151,13 @@ class Present:
                 break
             sense[index[loose]] = np.sign(solution.slide[loose])
         return problem, solution
+
+    def _problem(self, index: np.ndarray, s: Array, stopped: np.ndarray | None) -> AccelerationProblem:
+        """The acceleration problem of the contacts `index` at the present state."""
+        try:
+            return AccelerationProblem.at(self.system, self.t, self.q, self.u, self.p, index, s, stopped)
+        except LawError as problem:
+            raise MotionError(self.t, str(problem).rstrip(".")) from None
 
     def _project(self, index: np.ndarray) -> None:
         """Remove what is left of the gaps of closed contacts; its energy is booked."""

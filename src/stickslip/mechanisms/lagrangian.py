@@ -312,7 +312,7 @@ class LagrangianSystem(System):
                 **dict(zip(self.parameter_names, self.parameter_values, strict=True)),
                 **dict.fromkeys(names, 1.0),
             },
-            source=f"{model_source(equations)}\n\n{kink_source(branches)}",
+            source=f"{model_source(equations, frozenset(self.state_laws))}\n\n{kink_source(branches)}",
             inject=self.inject,
             injected_into=self.injected_into,
             friction_laws=self.friction_laws,

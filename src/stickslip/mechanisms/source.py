@@ -17,8 +17,10 @@ from stickslip.mechanisms.system import CONTACT, LAWS
 
 
 @lru_cache(maxsize=64)
-def model_source(equations: Equations) -> str:
+def model_source(equations: Equations, state_laws: frozenset[tuple[str, int]] | None = None) -> str:
     """Return the source of the model functions, as `system.System` asks for them.
+
+    state_laws : coefficients that depend on the state, if others than the equations show.
 
     The text depends on the equations alone: a system has one text in every process.
     """
@@ -35,6 +37,7 @@ def model_source(equations: Equations) -> str:
     unknown = eq.potential is sp.nan
     energy = [("E[0]", eq.kinetic), ("E[1]", sp.Symbol("math.nan") if unknown else eq.potential)]
 
+    moving = frozenset(eq.state_laws) if state_laws is None else state_laws
     fused = (h + g, []) if eq.mass_constant else (M + h + g, mirrored)
     return "\n\n".join(
         [
@@ -43,7 +46,7 @@ def model_source(equations: Equations) -> str:
             function_source("gap", "q, t, p, g", g),
             function_source("dynamics", "q, u, t, p, M, h, g", *fused),
             function_source("geometry", "q, t, p, W_N, W_T, w_hat", W),
-            *law_sources((eq.mu, eq.eps_N, eq.eps_T, eq.threshold), eq.mu_slip, eq.law_values, eq.state_laws),
+            *law_sources((eq.mu, eq.eps_N, eq.eps_T, eq.threshold), eq.mu_slip, eq.law_values, moving),
             function_source("energy", "q, u, t, p, E", energy),
         ]
     )

@@ -238,10 +238,9 @@ def step_problem(
     A contact that takes part though it is open, because it carried load before, may close its gap.
     """
     index, lasting, closing, rounding = active
-    M, u_A, directions, dt, place, approach = begun
+    M, u_A, directions, dt, place, _ = begun
     W_N, W_T, w_hat = (rows[index] for rows in directions)
-    laws = system.laws_at(*place, p, u_A if approach is None else approach, index)
-    mu, eps_N, eps_T, threshold = (law[index] for law in laws)
+    mu, eps_N, eps_T, threshold = (law[index] for law in laws_of_step(system, begun, p, index))
     if lasting is not None:
         eps_N = np.where(lasting[index], 0.0, eps_N)
     kinds, g_here = np.array(system.contact_kinds, dtype=int)[index], g[index]
@@ -268,6 +267,21 @@ def step_problem(
         index, g, M, (u_A, u_free), (W_N, W_T, w_hat), (closing, rounding), place, c_N=W_N @ u_free + offset_N,
         c_T=W_T @ u_free + offset_T, mu=mu, a=threshold * dt, size_N=size_N, size_T=size_T,
     )  # fmt: skip
+
+
+def laws_of_step(
+    system: System, begun: Begun, p: Array, index: np.ndarray | None = None
+) -> tuple[Array, Array, Array, Array]:
+    """The coefficients of all contacts in a step, see `System.laws_at`; those of `index` must make sense.
+
+    On position level a contact that does not approach has no restitution where coefficients depend on the state: else
+    its gap of an impact would count once more after it.
+    """
+    if begun.approach is None or not system.state_laws:
+        return system.laws_at(*begun.place, p, begun.u_A, index)
+    W_N, _, w_hat = begun.directions
+    mu, eps_N, eps_T, threshold = system.laws_at(*begun.place, p, begun.approach, index)
+    return mu, np.where(W_N @ begun.approach + w_hat[:, 0] >= 0.0, 0.0, eps_N), eps_T, threshold
 
 
 def solve_step(

@@ -14,7 +14,15 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolution, PlanarSolver
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.lcp.solve import solve_lcp
-from stickslip.mechanisms.steppers.contact_problem import Active, Ahead, Begun, StepProblem, gaps, step_problem
+from stickslip.mechanisms.steppers.contact_problem import (
+    Active,
+    Ahead,
+    Begun,
+    StepProblem,
+    gaps,
+    laws_of_step,
+    step_problem,
+)
 from stickslip.mechanisms.steppers.sliding import Sliding
 from stickslip.mechanisms.system import CONTACT, System
 from stickslip.mechanisms.templates import schemes
@@ -173,14 +181,14 @@ def solve_on_position_level(
     in sum.  They are taken back, M^-1 W carried off u, the laws are solved for the sums, and the report has what this
     step adds.  Otherwise the split of an impact, which is left to chance, would decide where slip ends.
     """
-    M, u_A, directions, dt, place, _ = begun
+    M, u_A, directions, dt, *_ = begun
     free, ahead, t, g_before = onward
     carried = np.zeros((system.n_contacts, 2)) if carried is None else carried
     active = (np.array(system.contact_kinds, dtype=int) != CONTACT) | carried.any(axis=1)
     W_N, W_T, _ = directions
     taken_back = np.linalg.solve(M, W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
     begun = begun._replace(approach=u_A - taken_back)  # the second half of an impact approaches as the first one did
-    eps_N = system.laws_at(*place, p, begun.approach)[1]
+    eps_N = laws_of_step(system, begun, p)[1]
     iteration = Iteration(np.diag(M), u_A, ahead(np.zeros_like(u_A)), dt, "the iteration on the gaps")
     sliding = Sliding(system, p, sticks)
     u = free(u_A)

@@ -36,7 +36,8 @@ def evaluate_laws(q, u, t, p, W_N, w_hat, mu, eps_N, eps_T, threshold):
 def take_laws(m, t):
     """Write the coefficients at (q_C, t), whose directions are known, into `m.laws`.
 
-    On position level an impact takes two steps: the second one approaches as the first one did.
+    On position level an impact takes two steps: the second one approaches as the first one did.  A contact that does
+    not approach has no restitution there: else its gap of the impact would count once more after it.
     """
     directions, carried, laws = m.directions, m.memory.carried, m.laws
     u = local_array(N_DOF, float64)
@@ -50,6 +51,12 @@ def take_laws(m, t):
         m.step.q_C, u, t, m.run.p, directions.W_N, directions.w_hat, laws.mu, laws.eps_N, laws.eps_T, laws.a
     )
     for k in range(N_CONTACTS):
+        if SCHEME == PAOLI:
+            gamma_N = directions.w_hat[k, 0]
+            for j in range(N_DOF):
+                gamma_N += directions.W_N[k, j] * u[j]
+            if gamma_N >= 0.0:
+                laws.eps_N[k] = 0.0
         laws.a[k] = laws.a[k] * m.run.dt
         if FRICTION_LAWS:
             m.slip.static[k] = laws.mu[k]
