@@ -99,9 +99,7 @@ def energy_bound(
     mu, eps_N, eps_T, _ = system.laws(p)
     if system.state_laws and q is None:
         (name, k), text = next(iter(system.state_laws.items()))
-        return EnergyBound(
-            OPEN, f"{name} of contact {system.contact_names[k]!r} depends on the state, {text}: give q."
-        )
+        return EnergyBound(OPEN, f"{name} of contact {system.contact_names[k]!r} depends on the state, {text}: give q.")
     if q is not None:
         mu, eps_N, eps_T, _ = system.laws_at(q, t, p)
     contacts = np.flatnonzero((kinds == CONTACT) | (kinds == CLUTCH))  # what else there is has no impulse at an instant
@@ -198,7 +196,8 @@ def _for_all_speeds(G: Array, D: Array, R: Array, rows: list[int], k: int) -> En
                 OPEN, "restitution depends on the approach speed, and some values in [0, 1] would gain energy."
             )
     return EnergyBound(
-        NEVER, f"its quadratic form is not negative for {k} closed contacts, whatever restitution in [0, 1] their speeds give"
+        NEVER,
+        f"its quadratic form is not negative for {k} closed contacts, whatever restitution in [0, 1] their speeds give",
     )
 
 

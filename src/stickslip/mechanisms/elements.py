@@ -23,6 +23,7 @@ from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, KIND_NAMES, L
 Expr = Any
 """A number, a SymPy expression, the name of a parameter, or (in a system of functions) a function."""
 
+
 @dataclass(frozen=True)
 class Contact:
     """A planar unilateral contact with Coulomb friction and Newton's impact law [GS05] eqs. (7)-(12).
@@ -102,7 +103,9 @@ class Contact:
                 raise ValueError(f"contact {self.name!r}: {other} must be a number; friction laws belong to friction=.")
         for other in ("friction", "threshold"):
             if isinstance(getattr(self, other), RestitutionCurve):
-                raise ValueError(f"contact {self.name!r}: RestitutionCurve belongs to restitution_normal=, not {other}=.")
+                raise ValueError(
+                    f"contact {self.name!r}: RestitutionCurve belongs to restitution_normal=, not {other}=."
+                )
         if isinstance(law, Elliptic):
             raise ValueError(
                 f"contact {self.name!r}: Elliptic is for the bodies of a Scene in space; a planar contact has one "

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import require_numbers, shown, unknown_name
 from stickslip.jit.fingerprint import function_fingerprint
-from stickslip.mechanisms.derivation import Expr
 from stickslip.laws.restitution import RestitutionCurve
+from stickslip.mechanisms.derivation import Expr
 from stickslip.mechanisms.elements import Contact, SlidingRow, approach_symbols, curve_functions, sliding_row
 from stickslip.mechanisms.source import Printer, law_sources
 from stickslip.mechanisms.symbolic import readable
@@ -84,8 +84,12 @@ class FunctionModel:
                 _function("dynamics", "q, u, t, p, M, h, g", dynamics_lines),
                 _function("geometry", "q, t, p, W_N, W_T, w_hat", row_lines),
                 *law_sources(
-                    ([law[LAWS[0]] for law in laws], [law[LAWS[1]] for law in laws], [law[LAWS[2]] for law in laws],
-                     [law[LAWS[3]] for law in laws]),
+                    (
+                        [law[LAWS[0]] for law in laws],
+                        [law[LAWS[1]] for law in laws],
+                        [law[LAWS[2]] for law in laws],
+                        [law[LAWS[3]] for law in laws],
+                    ),
                     mu_slip,
                     [value for law in sliding for value in law.values.values()],
                     self.state_laws,
@@ -208,9 +212,14 @@ class FunctionModel:
         for name in LAWS:
             parts = [laws[name]] if name != "friction" or row is None else [row.slip, row.stick]
             for part in parts:
-                if any(not x.name.startswith(("p[", "speed[", "user_friction_")) for x in part.free_symbols):
+                if any(_of_state(x.name) for x in part.free_symbols):
                     self.state_laws.setdefault((name, k), str(readable(part, k)))
         return laws
+
+
+def _of_state(name: str) -> bool:
+    """Whether a symbol of the source stands for something that changes during a run; speeds of slip do not count."""
+    return name == "t" or name.startswith(("q[", "approach[", "inertia[")) or name.endswith("(q, t, p)")
 
 
 def _function(name: str, arguments: str, lines: Sequence[str]) -> str:

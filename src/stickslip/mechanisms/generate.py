@@ -42,8 +42,8 @@ _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _JOINING = threading.Lock()
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
-    "model", "mass", "schemes", "state_laws", "phases", "contacts", "direct", "pairs", "slip", "residual", "step", "projection",
-    "events", "watch", "flight", "lasting", "room", "march",
+    "model", "mass", "schemes", "state_laws", "phases", "contacts", "direct", "pairs", "slip", "residual", "step",
+    "projection", "events", "watch", "flight", "lasting", "room", "march",
 )  # fmt: skip
 PARTS = {
     "stepper": _STEPPER,

@@ -103,7 +103,7 @@ def branched(equations: Equations, from_gaps: Sequence[bool]) -> tuple[Equations
             W_N[k, :] = sp.Matrix([gradient(g_N[k], eq.q)])
             w_hat_N[k] = derivative(g_N[k], eq.t)
     held |= {"W_N": W_N.applyfunc(branches.hold), "w_hat_N": w_hat_N.applyfunc(branches.hold)}
-    laws = {name: tuple(branches.hold(sp.sympify(x)) for x in getattr(eq, name)) for name in _LAWS}
+    laws: dict[str, Any] = {name: tuple(branches.hold(sp.sympify(x)) for x in getattr(eq, name)) for name in _LAWS}
     if not branches.levels:
         return None
     matrices = {name: sp.ImmutableMatrix(matrix) for name, matrix in held.items()}

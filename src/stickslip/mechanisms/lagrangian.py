@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import Array, require_unique, unknown_name
 from stickslip.jit.fingerprint import function_fingerprint
-from stickslip.mechanisms.derivation import Expr, derivative, gradient, lagrange, shorten
 from stickslip.laws.restitution import RestitutionCurve
+from stickslip.mechanisms.derivation import Expr, derivative, gradient, lagrange, shorten
 from stickslip.mechanisms.elements import (
     Contact,
     Element,

@@ -93,7 +93,9 @@ class MoreauJean(Stepper):
             A = M - theta * dt * C - (theta * dt) ** 2 * K
             _require_definite(A)
             u_free = u_E - np.linalg.solve(A, M @ (u_E - u_A) - dt * h)
-            problem = sliding.applied(step_problem(system, active, g, Begun(A, u_A, directions, dt, (q_M, t_M)), u_free, p))
+            problem = sliding.applied(
+                step_problem(system, active, g, Begun(A, u_A, directions, dt, (q_M, t_M)), u_free, p)
+            )
             solution = solver.solve(problem.local)
             u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)
             if not np.all(np.isfinite(u_E)):

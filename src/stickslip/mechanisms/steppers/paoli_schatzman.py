@@ -61,6 +61,9 @@ class PaoliSchatzman(Stepper):
         u_free = u_A + dt * np.linalg.solve(M, system.force(q_A, u_A, state.t, p))
         directions = system.geometry(q_A, state.t, p)
         g_B = gaps(system, q_A - dt * u_A, state.t - dt, p)
-        begun, onward = Begun(M, u_A, directions, dt, (q_A, state.t)), Onward(lambda _: u_free, lambda u: q_A + dt * u, t_E, g_B)
+        begun, onward = (
+            Begun(M, u_A, directions, dt, (q_A, state.t)),
+            Onward(lambda _: u_free, lambda u: q_A + dt * u, t_E, g_B),
+        )
         u_E, report = solve_on_position_level(system, solver, p, begun, onward, state.carried, state.sticks)
         return Instant(t_E, q_A + dt * u_E, u_E), report

@@ -74,7 +74,9 @@ class StewartTrinkle(Stepper):
         u_E = u_A
         for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
             u_free = u_A + dt * np.linalg.solve(M, h)
-            problem = step_problem(system, active, g, Begun(M, u_A, directions, dt, (q_A, state.t)), u_free, p, Ahead(u_A))
+            problem = step_problem(
+                system, active, g, Begun(M, u_A, directions, dt, (q_A, state.t)), u_free, p, Ahead(u_A)
+            )
             problem = sliding.applied(problem)
             solution = solver.solve(problem.local)
             u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)

@@ -47,9 +47,7 @@ def take_laws(m, t):
             for k in range(N_CONTACTS):
                 if carried[k, 0] != 0.0 or carried[k, 1] != 0.0:
                     u[j] -= directions.V_N[k, j] * carried[k, 0] + directions.V_T[k, j] * carried[k, 1]
-    evaluate_laws(
-        m.step.q_C, u, t, m.run.p, directions.W_N, directions.w_hat, laws.mu, laws.eps_N, laws.eps_T, laws.a
-    )
+    evaluate_laws(m.step.q_C, u, t, m.run.p, directions.W_N, directions.w_hat, laws.mu, laws.eps_N, laws.eps_T, laws.a)
     for k in range(N_CONTACTS):
         if SCHEME == PAOLI:
             gamma_N = directions.w_hat[k, 0]
@@ -64,7 +62,7 @@ def take_laws(m, t):
 
 @dev
 def laws_make_sense(m):
-    """Whether the coefficients of the active contacts are in their ranges; else the first that is not is the culprit."""
+    """Whether the coefficients of the active contacts are in their ranges; else the first bad one is the culprit."""
     laws = m.laws
     for k in range(N_CONTACTS):
         if m.contacts.active[k] == 0:
