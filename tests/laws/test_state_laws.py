@@ -248,7 +248,7 @@ def test_a_ball_bounces_on_a_table_once_a_period():
         source="",
     )
     cycle = ss.limit_cycle(start, section=f"every:{T!r}", settle_returns=0)
-    assert cycle.q0 == pytest.approx(start.q0, abs=1e-8) and cycle.u0 == pytest.approx(start.u0, abs=1e-6)
+    assert cycle.q == pytest.approx(start.q0, abs=1e-8) and cycle.u == pytest.approx(start.u0, abs=1e-6)
     Phi = differences(ball, start.q0, start.u0, T)
     expected = np.linalg.eigvals(Phi)
     assert sorted(np.abs(cycle.multipliers)) == pytest.approx(sorted(np.abs(expected)), abs=1e-5)

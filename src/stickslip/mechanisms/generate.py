@@ -42,8 +42,8 @@ _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _JOINING = threading.Lock()
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
-    "model", "mass", "schemes", "state_laws", "phases", "contacts", "direct", "pairs", "slip", "residual", "step",
-    "projection", "events", "watch", "flight", "lasting", "room", "march",
+    "model", "mass", "schemes", "state_laws", "impact_laws", "phases", "contacts", "direct", "pairs", "slip",
+    "residual", "step", "projection", "events", "watch", "flight", "lasting", "room", "march",
 )  # fmt: skip
 PARTS = {
     "stepper": _STEPPER,
@@ -61,7 +61,7 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
     values = {
         "N_DOF": system.n_dof,
         "N_CONTACTS": n,
-        "N_PARAMETERS": max(1, len(system.parameter_names)),
+        "N_PARAMETERS": max(1, len(system.parameter_names)) + (2 * n + 1 if options.get("OWN_LAW") else 0),
         "N_LCP": rows,
         "N_LCP_COLUMNS": rows + 1,
         "MASS_CONSTANT": system.mass_constant,
@@ -75,6 +75,10 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         "FRICTION_LAWS": system.has_friction_laws,
         "STATE_LAWS": bool(system.state_laws),
         "SLIDING": system.sliding_codes or (0,),
+        "OWN_LAW": False,
+        "LAW": 0,
+        "DISSIPATIVE": False,
+        "LAW_NUMBERS": len(system.parameter_names),
         "WATCHED": False,
         "SECTION": 0,
         "PLACE": 0,

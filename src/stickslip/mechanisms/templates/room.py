@@ -2,9 +2,11 @@
 
 from stickslip.codes import BOOK_SIZE, FIRST_WATCHED, GAUSS_SEIDEL, LEVEL, MIDPOINT
 from stickslip.jit.marks import float64, int64, local_array, part
+from stickslip.laws.scalar import NEWTON
 from stickslip.laws.slip import Slip
 from stickslip.mechanisms.templates.model import (
     FRICTION_LAWS,
+    LAW,
     N_CONTACTS,
     N_DOF,
     N_LCP,
@@ -24,6 +26,7 @@ from stickslip.mechanisms.templates.structs import (
     Lcp,
     March,
     Motion,
+    ProcessLaw,
     Projected,
     Remembered,
     Rounds,
@@ -109,6 +112,15 @@ def new_contacts(dv):
 
 
 @part
+def new_law():
+    """Room for an impact law that is a process of its own."""
+    search = local_array(5, float64)
+    return ProcessLaw(
+        per_contact(), per_contact(), pairs(), pairs(), pairs(), pairs(), per_contact(), coordinates(), search
+    )
+
+
+@part
 def new_lcp():
     """Room for Lemke's method."""
     return Lcp(
@@ -165,6 +177,7 @@ def new_march(run, book):
         gaps=Gaps(per_contact(), per_contact(), per_contact(), per_contact()),
         directions=new_directions(),
         laws=Laws(per_contact(), per_contact(), per_contact(), per_contact()),
+        law=new_law() if LAW != NEWTON else None,
         contacts=new_contacts(step.dv),
         memory=Remembered(flags(), per_contact(), pairs(), per_contact(), pairs(), per_contact()),
         lcp=new_lcp() if SOLVER != GAUSS_SEIDEL else None,

@@ -20,17 +20,37 @@ from stickslip.codes import (
     UNSOLVED,
 )
 from stickslip.jit.marks import float64, int64, part
+from stickslip.laws.poisson import HALVINGS
+from stickslip.laws.scalar import NEWTON, POISSON
 from stickslip.laws.slip import EARLY
 from stickslip.mechanisms.templates.contacts import AUTO_SWEEPS, gauss_seidel, local_problem
 from stickslip.mechanisms.templates.direct import by_lcp
+from stickslip.mechanisms.templates.impact_laws import (
+    COMPRESSION,
+    DECOMPRESSION,
+    FORCES,
+    add_decompression,
+    begin_decompression,
+    begin_forces,
+    begin_impact,
+    end_impact,
+    impact_of_single,
+    keep_compression,
+    next_share,
+    strikes_by_law,
+    take_coefficients,
+)
 from stickslip.mechanisms.templates.model import (
     CENTRED,
     DIRECTIONS_CONSTANT,
+    DISSIPATIVE,
     FRICTION_LAWS,
     IMPACT_STEPS,
     IMPLICIT,
+    LAW,
     N_CONTACTS,
     N_DOF,
+    OWN_LAW,
     PAIRS,
     PASSES,
     PROJECTION,
@@ -76,7 +96,7 @@ def do_step(m, times):
             if not prepare_contacts(m, times):  # step 3 (c): W_N, W_T
                 status = int64(LAW_OUT_OF_RANGE)
                 break
-            if not solve_contacts(m, closed):  # step 4: the LCP (33), and u_E by (32)
+            if not (solve_contacts(m, closed) if LAW == NEWTON else solve_by_law(m, closed)):  # step 4: (33), (32)
                 status = int64(UNSOLVED)
                 break
         if arrived(m, times, closed, newcomers):
@@ -99,6 +119,8 @@ def prepare_contacts(m, times):
             take_laws(m, t)
         if not laws_make_sense(m):
             return False
+        if OWN_LAW:
+            take_coefficients(m)
     local_problem(m, m.implicit.u_last if SCHEME == PAOLI else m.motion.u)
     if CENTRED and PROJECTION == 0.0:
         note_depths(m)
@@ -141,6 +163,48 @@ def solve_contacts(m, closed):
     if not residual <= tol:
         return False
     m.tally[MAX_RESIDUAL] = residual
+    return True
+
+
+@part
+def solve_by_law(m, closed):
+    """Step 4 under an impact law that is a process of its own; False where it has no answer within the tolerance.
+
+    One contact problem after the other through one loop, so that the solver stands in the code once.
+    """
+    struck = strikes_by_law(m)
+    stage = int64(FORCES)
+    if struck:
+        if not begin_impact(m):
+            begin_forces(m)
+            return False
+        if LAW == POISSON:
+            stage = int64(COMPRESSION)
+        else:
+            solved = impact_of_single(m)
+            begin_forces(m)
+            if not solved:
+                return False
+    while True:
+        if not solve_contacts(m, closed):
+            if struck and stage != FORCES:
+                begin_forces(m)
+            return False
+        if stage == FORCES:
+            break
+        if stage == COMPRESSION:
+            keep_compression(m)
+            stage = int64(DECOMPRESSION)
+            begin_decompression(m)
+        else:
+            add_decompression(m)
+            if DISSIPATIVE and next_share(m, HALVINGS):
+                begin_decompression(m)
+            else:
+                stage = int64(FORCES)
+                begin_forces(m)
+    if struck:
+        end_impact(m)
     return True
 
 
