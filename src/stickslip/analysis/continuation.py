@@ -36,6 +36,7 @@ from stickslip.analysis.shooting import as_cycle, newton, on_contacts
 from stickslip.checks import Array, real_number, renamed, unknown_name
 from stickslip.events.book import MotionError
 from stickslip.events.modes import Mode
+from stickslip.laws import ImpactLaw
 from stickslip.scenario import Scenario, require_scenario
 
 _FIRST, _LARGEST, _SMALLEST = 0.02, 0.05, 1e-5  # steps, in ranges of the parameter
@@ -133,6 +134,7 @@ def continue_cycle(
     end: float,
     *,
     section: AnySection | None = None,
+    law: str | ImpactLaw | None = None,
     returns: int | None = None,
     settle_returns: int = 200,
     rtol: float = 1e-11,
@@ -146,7 +148,7 @@ def continue_cycle(
     Parameters
     ----------
     parameter, start, end : name and values of a parameter of the system; the scenario settles at `start`
-    section, returns, settle_returns, rtol, tol : as in `limit_cycle`
+    section, law, returns, settle_returns, rtol, tol : as in `limit_cycle`
     max_cycles : cycles of the branch at most
     largest_step : in (z, a), relative to their ranges
     progress : show a progress bar on stderr, see `analysis.progress`; a function is called with how far the parameter
@@ -163,7 +165,7 @@ def continue_cycle(
         raise ValueError(f"start and end of {parameter} must differ, got {first:g} twice.")
     if not 1e-4 <= real_number(largest_step, "largest_step") <= 1.0:
         raise ValueError(f"largest_step must lie between 1e-4 and 1, got {largest_step:g}.")
-    setting = Setting.of(scenario, section).with_parameter(parameter, first)
+    setting = Setting.of(scenario, section, law).with_parameter(parameter, first)
     setting.with_parameter(parameter, last)
     with reported(progress if progress is None or progress is True else False, "settling") as tell:
         guess = Guess.of(setting, returns, settle_returns, "moreau-midpoint", rtol, tell)

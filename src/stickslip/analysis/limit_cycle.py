@@ -27,6 +27,7 @@ from stickslip.analysis.step_map import StepMap
 from stickslip.analysis.stepped_shooting import shoot_stepped
 from stickslip.checks import real_number, renamed, whole_number
 from stickslip.events.event_driven import EventDriven
+from stickslip.laws import ImpactLaw
 from stickslip.scenario import Scenario
 
 _FINE_STEP, _COARSE_STEP = 5e-4, 1e-2  # of the scenario's: default dt where members are even, and where they are not
@@ -38,6 +39,7 @@ def limit_cycle(
     *,
     section: AnySection | None = None,
     stepper: Any = "event-driven",
+    law: str | ImpactLaw | None = None,
     returns: int | None = None,
     settle_returns: int = 200,
     dt: float | None = None,
@@ -55,6 +57,7 @@ def limit_cycle(
     section : where cycles are cut, an object or text: `LevelSection`, `ClosingSection`, or `PhaseSection` and
         `DriveSection` for driven systems, see `analysis.sections`; None: the system's own
     stepper : "event-driven" or `EventDriven(rtol)`; else a time stepper as `simulate` takes it
+    law : impact law, as in `simulate`
     returns : passages of the section per cycle; None: what the settled motion shows, at most 16
     settle_returns : passages that a time stepper runs before Newton's method takes over; 0: the start is the guess,
         which also finds unstable cycles
@@ -71,7 +74,7 @@ def limit_cycle(
     ValueError : a section that does not suit the system, numbers out of range
     NoCycle : the motion does not recur, or Newton's method does not converge
     """
-    setting = Setting.of(scenario, section)
+    setting = Setting.of(scenario, section, law)
     _check_numbers(returns, settle_returns, members, tol)
     judge = stepper if isinstance(stepper, EventDriven) else EventDriven(rtol=rtol)
     by_events = isinstance(stepper, EventDriven) or stepper == EventDriven.name

@@ -28,6 +28,7 @@ from stickslip.checks import Array
 from stickslip.events.arcs import SAMPLES, Arc
 from stickslip.events.event_driven import measured
 from stickslip.events.modes import Mode
+from stickslip.laws import ImpactLaw, law_from
 from stickslip.mechanisms.system import CONTACT, SPRING
 from stickslip.scenario import Scenario
 
@@ -91,6 +92,7 @@ class Setting:
     p : parameter vector;  driven : whether time stands in the equations
     travel : coordinates that stand in no equation: a cycle may shift them
     turning : angles, coordinates that the equations know up to whole turns: a cycle may turn them on
+    law : impact law; None: Newton's
     """
 
     scenario: Scenario
@@ -100,9 +102,10 @@ class Setting:
     driven: bool
     travel: tuple[int, ...]
     turning: tuple[int, ...]
+    law: ImpactLaw | None = None
 
     @classmethod
-    def of(cls, scenario: Scenario, section: AnySection | None = None) -> Setting:
+    def of(cls, scenario: Scenario, section: AnySection | None = None, law: str | ImpactLaw | None = None) -> Setting:
         """Raises ValueError for a section that does not suit the system."""
         chosen, driven, name = section_of(scenario, section), is_driven(scenario), scenario.system.name
         if driven and not isinstance(chosen, PhaseSection):
@@ -116,12 +119,14 @@ class Setting:
                 f"ClosingSection, got a PhaseSection of {chosen.period:g} s."
             )
         p = scenario.system.parameter_vector(scenario.params)
-        return cls(scenario, section, chosen, p, driven, *symmetries(scenario))
+        return cls(
+            scenario, section, chosen, p, driven, *symmetries(scenario), law=None if law is None else law_from(law)
+        )
 
     def with_parameter(self, name: str, value: float) -> Setting:
         """The setting at another value of a parameter; a section that was given stays where it is."""
         params = {**(self.scenario.params or {}), name: value}
-        return Setting.of(replace(self.scenario, params=params), self.given)
+        return Setting.of(replace(self.scenario, params=params), self.given, self.law)
 
     @property
     def t_A(self) -> float:
@@ -190,7 +195,7 @@ class EventMap:
         t_end = t_A + self.horizon
         if isinstance(section, PhaseSection):
             t_end = t_A + (self.returns + 0.01) * section.period
-        motion = FollowedMotion.of(system, x, setting.p, t_A, t_end, self.rtol, mode, tangent)
+        motion = FollowedMotion.of(system, x, setting.p, t_A, t_end, self.rtol, mode, tangent, setting.law)
         count = 0
         for t, arc in passages(motion, section):
             count += 1

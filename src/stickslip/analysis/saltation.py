@@ -21,13 +21,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stickslip.analysis.law_branch import LawBranch
 from stickslip.checks import Array
 from stickslip.contact.planar import solver_from
 from stickslip.events.arcs import Arc, Event
 from stickslip.events.event_driven import EventDriven
 from stickslip.events.modes import Mode, onto_velocities
 from stickslip.events.motion import Motion, change
-from stickslip.laws import Newton
+from stickslip.laws import ImpactLaw, Newton
 from stickslip.mechanisms.generate import compiled_module
 from stickslip.mechanisms.system import CONTACT, SPRING, System
 from stickslip.trajectory import EVENT_KINDS, GRAZES, KINK, STRIKES
@@ -109,18 +110,16 @@ class FollowedMotion(Motion):
         self.settled: tuple[np.ndarray, Array] | None = None
         self.Phi, self.delay = np.eye(2 * self.f), np.zeros(2 * self.f)
         self.passed: list[Arc] = []
-        if type(self.law) is not Newton:
-            raise ValueError(f"saltation matrices are there for Newton's impact law, got {self.law.name!r}.")
 
     @classmethod
     def of(
         cls, system: System, x: Array, p: Array, t: float, t_end: float, rtol: float, start: Mode | None = None,
-        tangent: bool = True,
+        tangent: bool = True, law: ImpactLaw | None = None,
     ) -> FollowedMotion:  # fmt: skip
         """The motion from x = (q, u) at t, with the usual options of `EventDriven`."""
         judge, f = EventDriven(rtol=rtol), system.n_dof
         return cls(
-            system, compiled_module(system.branched, "smooth", "auto"), p, Newton(), solver_from("auto"), t,
+            system, compiled_module(system.branched, "smooth", "auto"), p, law or Newton(), solver_from("auto"), t,
             x[:f].copy(), x[f:].copy(), t_end, judge.rtol, 1e-3 * judge.rtol, judge.gap_tol, judge.zeno,
             judge.max_events, start=start, tangent=tangent,
         )  # fmt: skip
@@ -234,7 +233,13 @@ class FollowedMotion(Motion):
         rows = [self._earlier(event, before, slot, f_A) for slot in closing]
         speed = max(-float(self.hit.normal_velocity_before[k]) for k in self.struck(closing))
         x = event.y[: 2 * self.f]
-        branch = ImpactBranch.of(self, x)
+        newton = type(self.law) is Newton
+        if not newton and self.system.has_friction_laws:
+            raise Undefined(
+                f"an impact under law {self.law.name!r} at t = {event.t:.9g} s has friction that depends on slip: no "
+                "saltation matrix is known for that"
+            )
+        branch = ImpactBranch.of(self, x) if newton else LawBranch.of(self, x)
         D_x = differences(lambda x: branch.jump(x, event.t), x)
         D_t = time_difference(lambda t: branch.jump(x, t), event.t, min(_TIME_STEP, 1e-3 * self.span))
         S = D_x + np.outer(f_E - D_x @ f_A - D_t, rows[0])

@@ -24,8 +24,8 @@ from stickslip.laws.scalar import NEWTON
 from stickslip.mechanisms.templates.contacts import gauss_seidel, local_problem
 from stickslip.mechanisms.templates.events import book_work, close_step
 from stickslip.mechanisms.templates.flight import copied_motion, copy_motion, due_phase, goes_on, step_of_flight
-from stickslip.mechanisms.templates.mass import bounded, free_velocity
 from stickslip.mechanisms.templates.impact_laws import strikes_by_law
+from stickslip.mechanisms.templates.mass import bounded, free_velocity
 from stickslip.mechanisms.templates.model import LAW, N_CONTACTS, N_DOF, dynamics
 from stickslip.mechanisms.templates.residual import note_depths, within
 from stickslip.mechanisms.templates.schemes import take_sizes, widened
